@@ -1,0 +1,1 @@
+"""The compiler: grammar text and a vocabulary in, an artifact's arrays out."""

@@ -1,0 +1,205 @@
+"""A grammar and a vocabulary to the arrays of an artifact: the pipeline, stage by stage.
+
+text → terminals and productions → byte automaton, LR tables → lexer, token classes → realizable sequences → stack classifier → arrays.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import resource
+import sys
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from psc._core import Compilation, LrTables
+
+from psc.artifacts.format import SCALARS, IntArray
+from psc.artifacts.tokenizer_info import TokenizerInfo
+from psc.compiler.differences import lark_differences
+from psc.compiler.grammar import Grammar
+from psc.compiler.lr_tables import lr_tables
+from psc.compiler.revision import COMPILER_REVISION
+from psc.compiler.terminals import TerminalAutomaton, terminal_automaton
+
+STAGES = (
+    "terminals",
+    "LR tables",
+    "lexer",
+    "token classes",
+    "terminal sequences",
+    "stack classifier",
+    "assembly",
+)
+Progress = Callable[[str, int, int], None]
+"""Called before each stage with its name, its number from 0, and the number of stages."""
+
+
+@dataclass
+class Build:
+    """A finished compilation: the arrays and metadata of an artifact, and a record of how it went (not part of the artifact)."""
+
+    arrays: dict[str, IntArray]
+    metadata: dict[str, Any]
+    warnings: tuple[str, ...]
+    seconds: dict[str, float] = field(default_factory=dict)
+    peak_memory_bytes: int = 0
+
+    def record(self) -> dict[str, Any]:
+        """Times and peak memory, which differ from run to run and so are kept out of the artifact."""
+        return {
+            "seconds": {k: round(v, 4) for k, v in self.seconds.items()},
+            "total_seconds": round(sum(self.seconds.values()), 4),
+            "peak_memory_bytes": self.peak_memory_bytes,
+        }
+
+
+def build(grammar: Grammar, tokenizer: TokenizerInfo, *, progress: Progress | None = None) -> Build:
+    """Compiles a grammar for a vocabulary.
+
+    Args:
+        grammar: from a front end.
+        tokenizer: the vocabulary.
+        progress: told about each stage as it begins.
+
+    Raises:
+        GrammarError: a terminal is not regular or matches the empty string, or reductions clash.
+    """
+    clock = _Clock(progress)
+    clock.stage(0)
+    automaton = terminal_automaton(grammar)
+    warnings = lark_differences(grammar, automaton)
+    clock.stage(1)
+    lr = lr_tables(grammar)
+    compilation = native_compilation(grammar, lr, automaton, tokenizer)
+    for i, run in enumerate(
+        (
+            compilation.build_lexer,
+            compilation.classify_tokens,
+            compilation.find_sequences,
+            compilation.build_classifier,
+            compilation.assemble,
+        ),
+        start=2,
+    ):
+        clock.stage(i)
+        run()
+    arrays = _arrays(compilation, lr, tokenizer)
+    clock.stop()
+    metadata = _metadata(grammar, tokenizer, compilation, lr, arrays, warnings)
+    scale = 1 if sys.platform == "darwin" else 1024
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * scale
+    return Build(arrays, metadata, warnings, clock.seconds, peak)
+
+
+def native_compilation(
+    grammar: Grammar, lr: LrTables, automaton: TerminalAutomaton, tokenizer: TokenizerInfo
+) -> Compilation:
+    """The native pipeline over these inputs, no stage of it run yet."""
+    return Compilation(
+        lr=lr,
+        next=automaton.next.reshape(-1),
+        accept=automaton.accept,
+        ignored=np.array([t.ignored for t in grammar.terminals], np.uint8),
+        token_bytes=tokenizer.data,
+        token_offsets=tokenizer.offsets,
+        text_tokens=tokenizer.text_token_ids,
+    )
+
+
+class _Clock:
+    def __init__(self, progress: Progress | None) -> None:
+        self.seconds: dict[str, float] = {}
+        self._progress = progress
+        self._current: str | None = None
+        self._since = 0.0
+
+    def stage(self, number: int) -> None:
+        self.stop()
+        self._current = STAGES[number]
+        if self._progress:
+            self._progress(self._current, number, len(STAGES))
+
+    def stop(self) -> None:
+        now = time.perf_counter()
+        if self._current is not None:
+            self.seconds[self._current] = now - self._since
+            self._current = None
+        self._since = now
+
+
+def _arrays(compilation: Compilation, lr: LrTables, tokenizer: TokenizerInfo) -> dict[str, IntArray]:
+    arrays: dict[str, Any] = {**compilation.lexer_arrays(), **compilation.classifier_arrays()}
+    arrays.update(
+        n_terminals=lr.n_terminals,
+        n_nonterminals=lr.n_nonterminals,
+        n_lr_states=lr.n_states,
+        end_state=lr.end_state,
+        action_offsets=lr.action_offsets,
+        actions=lr.actions,
+        gotos=lr.gotos,
+        production_lhs=lr.lhs,
+        production_length=lr.length,
+        vocab_size=tokenizer.vocab_size,
+        class_of_token=compilation.class_of_token,
+        stop_tokens=np.array(tokenizer.stop_token_ids, np.int32),
+    )
+    representatives = [tokenizer.token_bytes(int(t)) for t in compilation.class_representatives]
+    arrays["n_classes"] = len(representatives)
+    arrays["class_offsets"] = np.cumsum([0, *map(len, representatives)], dtype=np.int32)
+    arrays["class_bytes"] = np.frombuffer(b"".join(representatives), np.uint8)
+    arrays["scalars"] = np.array([arrays.pop(name) for name in SCALARS], np.int32)
+    return arrays
+
+
+def _metadata(
+    grammar: Grammar,
+    tokenizer: TokenizerInfo,
+    compilation: Compilation,
+    lr: LrTables,
+    arrays: dict[str, IntArray],
+    warnings: tuple[str, ...],
+) -> dict[str, Any]:
+    scalars = dict(zip(SCALARS, arrays["scalars"].tolist(), strict=True))
+    return {
+        "compiler_revision": COMPILER_REVISION,
+        "grammar": {
+            "name": grammar.source_name,
+            "text": grammar.source,
+            "sha256": hashlib.sha256(grammar.source.encode()).hexdigest(),
+            "imports": [list(i) for i in grammar.imports],
+            "start": grammar.start,
+            "lexer": "basic",
+            "terminals": [
+                {"name": t.name, "pattern": t.pattern, "string": t.is_string, "ignored": t.ignored} for t in grammar.terminals
+            ],
+            "nonterminals": list(grammar.nonterminals),
+            "productions": [grammar.production_text(i) for i in range(len(grammar.productions))],
+        },
+        "tokenizer": {
+            "name": tokenizer.name,
+            "fingerprint": tokenizer.fingerprint,
+            "vocab_size": tokenizer.vocab_size,
+            "stop_token_ids": list(tokenizer.stop_token_ids),
+            "special_token_ids": list(tokenizer.special_token_ids),
+        },
+        "counts": {
+            "terminals": len(grammar.terminals),
+            "productions": len(grammar.productions),
+            "lr_states": lr.n_states,
+            "shift_reduce_conflicts_resolved": lr.shift_reduce_resolved,
+            "lexer_states": compilation.n_lexer_states,
+            "token_classes": compilation.n_token_classes,
+            "terminal_sequences": compilation.n_sequences,
+            "classifier_states_before_minimization": compilation.n_classifier_states,
+            "classifier_transitions_before_minimization": compilation.n_transitions,
+            "classifier_states": scalars["n_classifier_states"],
+            "classifier_transitions": len(arrays["arc_symbol"]),
+            "emissions": len(arrays["label_offsets"]) - 1,
+            "labels": scalars["n_labels"],
+            "token_sets": len(arrays["set_offsets"]) - 1,
+        },
+        "warnings": list(warnings),
+    }

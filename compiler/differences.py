@@ -1,0 +1,2 @@
+"""placeholder"""
+def lark_differences(grammar, automaton): return ()

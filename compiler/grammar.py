@@ -1,0 +1,77 @@
+"""The grammar form that every front end ends in: terminals and productions over integer symbols.
+
+Symbols ``0 .. len(terminals)-1`` are terminals in the order of ``Grammar.terminals``, the next one is the end of the text
+(``$END``), and the nonterminals follow.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+END = "$END"
+
+
+@dataclass(frozen=True)
+class Terminal:
+    """A named regular language over text, with what decides between terminals that match the same lexeme."""
+
+    name: str
+    pattern: str
+    """Python ``re`` syntax."""
+    literal: str | None
+    """The text itself where the terminal is a case-sensitive string."""
+    is_string: bool
+    """Written as a string in the grammar: wins over a regex of the same priority."""
+    priority: int
+    rank: int
+    """Position in the order of precedence: of several terminals that match a lexeme, the smallest rank wins."""
+    ignored: bool
+    line: int | None
+    """Where the grammar text defines it, counted from 1, if it does."""
+
+
+@dataclass(frozen=True)
+class Production:
+    """``lhs`` derives ``rhs``; symbols are numbered as the module says."""
+
+    lhs: int
+    rhs: tuple[int, ...]
+    priority: int
+
+
+@dataclass(frozen=True)
+class Grammar:
+    """Terminals, nonterminals and productions, and where they came from."""
+
+    source: str
+    """The grammar text."""
+    source_name: str
+    """A file name or a label, for messages."""
+    imports: tuple[tuple[str, str], ...]
+    """(name, sha256 of the text) of every grammar file imported."""
+    start: str
+    terminals: tuple[Terminal, ...]
+    nonterminals: tuple[str, ...]
+    productions: tuple[Production, ...]
+
+    @property
+    def end_terminal(self) -> int:
+        return len(self.terminals)
+
+    @property
+    def first_nonterminal(self) -> int:
+        return len(self.terminals) + 1
+
+    def symbol_name(self, symbol: int) -> str:
+        """The name of a symbol, as the grammar text or Lark has it."""
+        if symbol < len(self.terminals):
+            return self.terminals[symbol].name
+        if symbol == self.end_terminal:
+            return END
+        return self.nonterminals[symbol - self.first_nonterminal]
+
+    def production_text(self, index: int) -> str:
+        """A production as ``lhs : symbols``."""
+        p = self.productions[index]
+        names = " ".join(self.symbol_name(s) for s in p.rhs) or "(empty)"
+        return f"{self.symbol_name(p.lhs)} : {names}"

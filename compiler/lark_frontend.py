@@ -1,0 +1,138 @@
+"""Lark grammar files: text to :class:`~psc.compiler.grammar.Grammar`, through Lark's own loader.
+
+Lark parses the file, resolves imports and templates and expands EBNF, so a grammar means here what it means to Lark. Its parser
+and its tables are not built: those are ours.
+
+Cost: dominated by Lark's grammar loader, about 0.1 s for a programming language.
+"""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+from lark.exceptions import LarkError
+from lark.grammar import NonTerminal, Rule
+from lark.grammar import Terminal as LarkTerminal
+from lark.lexer import PatternStr, TerminalDef
+from lark.load_grammar import Grammar as LarkGrammar
+from lark.load_grammar import load_grammar
+
+from psc.compiler.grammar import Grammar, Production, Terminal
+from psc.errors import GrammarError
+
+_REGEX_FLAGS = {"i": re.I, "m": re.M, "s": re.S, "x": re.X, "u": re.U, "l": re.L}
+
+
+def load_lark_file(path: str | Path, *, start: str = "start") -> Grammar:
+    """Reads a ``.lark`` file. Raises :class:`GrammarError` with Lark's message, and the file, when it does not load."""
+    path = Path(path)
+    try:
+        text = path.read_text(encoding="utf-8")
+    except OSError as e:
+        raise GrammarError(f"{path}: cannot read the grammar: {e.strerror or e}") from e
+    except UnicodeDecodeError as e:
+        raise GrammarError(f"{path}: the grammar is not UTF-8 text (byte {e.start})") from e
+    return load_lark(text, source_name=str(path), start=start)
+
+
+def load_lark(text: str, *, source_name: str = "<string>", start: str = "start") -> Grammar:
+    """Reads grammar text in Lark's language.
+
+    Args:
+        text: the grammar.
+        source_name: its file, so that relative imports are found, or a label for messages.
+        start: the rule that a whole text must match.
+
+    Raises:
+        GrammarError: Lark refuses the grammar, or it uses ``%declare``.
+    """
+    try:
+        lark_grammar, used_files = load_grammar(text, source_name, [], False)
+        _refuse_declared(lark_grammar, text, source_name)
+        if not any(name == start and not params for name, params, _tree, _options in lark_grammar.rule_defs):
+            rules = ", ".join(sorted(r[0] for r in lark_grammar.rule_defs if not r[1])[:8])
+            raise GrammarError(f"{source_name}: there is no rule {start!r} to start from; the rules are {rules}, …")
+        terminals, rules, ignored = lark_grammar.compile([start], ())
+    except (LarkError, OSError, ValueError, AssertionError, RecursionError) as e:
+        raise GrammarError(f"{source_name}: Lark cannot load this grammar: {_one_message(e)}") from e
+    return _convert(text, source_name, start, used_files, terminals, rules, frozenset(ignored))
+
+
+def _one_message(error: BaseException) -> str:
+    message = str(error).strip()
+    return message or type(error).__name__
+
+
+def _refuse_declared(grammar: LarkGrammar, text: str, source_name: str) -> None:
+    declared = [name for name, (tree, _priority) in grammar.term_defs if tree is None]
+    if declared:
+        line = next((i for i, t in enumerate(text.splitlines(), 1) if t.lstrip().startswith("%declare")), None)
+        place = f"{source_name}:{line}" if line else source_name
+        raise GrammarError(
+            f"{place}: %declare'd terminals have no text of their own ({', '.join(declared)}); they need a lexer callback in "
+            "Python, which a decoding mask cannot run. Define them as regular expressions instead."
+        )
+
+
+def _convert(
+    text: str,
+    source_name: str,
+    start: str,
+    used_files: dict[object, str],
+    terminal_defs: list[TerminalDef],
+    rules: list[Rule],
+    ignored: frozenset[str],
+) -> Grammar:
+    lines = _definition_lines(text)
+    order = sorted(terminal_defs, key=_precedence)
+    rank = {t.name: i for i, t in enumerate(order)}
+    terminals = tuple(
+        Terminal(
+            name=t.name,
+            pattern=t.pattern.to_regexp(),
+            literal=t.pattern.value if isinstance(t.pattern, PatternStr) and not t.pattern.flags else None,
+            is_string=isinstance(t.pattern, PatternStr),
+            priority=t.priority,
+            rank=rank[t.name],
+            ignored=t.name in ignored,
+            line=lines.get(t.name) or _line_of_pattern(text, t),
+        )
+        for t in terminal_defs
+    )
+    number = {t.name: i for i, t in enumerate(terminals)}
+    nonterminals = tuple(dict.fromkeys(r.origin.name for r in rules))
+    first = len(terminals) + 1
+    nonterminal_number = {name: first + i for i, name in enumerate(nonterminals)}
+
+    def symbol(s: object) -> int:
+        if isinstance(s, LarkTerminal):
+            return number[s.name]
+        assert isinstance(s, NonTerminal)
+        return nonterminal_number[s.name]
+
+    productions = tuple(
+        Production(symbol(r.origin), tuple(symbol(s) for s in r.expansion), r.options.priority or 0) for r in rules
+    )
+    imports = tuple(sorted((str(getattr(k, "path", k)), v) for k, v in used_files.items()))
+    return Grammar(text, source_name, imports, start, terminals, nonterminals, productions)
+
+
+def _precedence(t: TerminalDef) -> tuple[int, int, int, int, str]:
+    """Design §4: priority, then a string before a regex; what is left is decided as Lark sorts its terminals."""
+    is_regex = not isinstance(t.pattern, PatternStr)
+    return (-t.priority, is_regex, -t.pattern.max_width, -len(t.pattern.value), t.name)
+
+
+_DEFINITION = re.compile(r"^\s*(?:%(?:override|extend)\s+)?(_?[A-Z][A-Z0-9_]*)\s*(?:\.\s*[-+]?\d+)?\s*:", re.M)
+
+
+def _definition_lines(text: str) -> dict[str, int]:
+    return {m.group(1): text.count("\n", 0, m.start(1)) + 1 for m in _DEFINITION.finditer(text)}
+
+
+def _line_of_pattern(text: str, t: TerminalDef) -> int | None:
+    """The line where an anonymous terminal's text first stands."""
+    raw = t.pattern.raw or t.pattern.value
+    at = text.find(raw)
+    return None if at < 0 else text.count("\n", 0, at) + 1

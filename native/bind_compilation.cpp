@@ -1,0 +1,155 @@
+// LR tables and compilations.
+#include "bindings.hpp"
+#include "compilation.hpp"
+
+namespace psc {
+
+void bind_lr_tables(nb::module_& m) {
+    nb::class_<LrTables>(m, "LrTables")
+        .def_ro("n_states", &LrTables::n_states)
+        .def_ro("n_terminals", &LrTables::n_terminals)
+        .def_ro("n_nonterminals", &LrTables::n_nonterminals)
+        .def_ro("end_state", &LrTables::end_state)
+        .def_ro("shift_reduce_resolved", &LrTables::shift_reduce_resolved)
+        .def_prop_ro("action_offsets", [](const LrTables& t) { return to_array(t.action_offsets); })
+        .def_prop_ro("actions", [](const LrTables& t) { return to_array(t.actions); })
+        .def_prop_ro("gotos", [](const LrTables& t) { return to_array(t.gotos); })
+        .def_prop_ro("lhs", [](const LrTables& t) { return to_array(t.lhs); })
+        .def_prop_ro("length", [](const LrTables& t) { return to_array(t.length); })
+        .def_prop_ro("accessing", [](const LrTables& t) { return to_array(t.accessing); })
+        .def_prop_ro("conflicts", [](const LrTables& t) {
+            nb::list list;
+            for (const auto& c : t.conflicts) list.append(nb::make_tuple(c.state, c.terminal, c.productions));
+            return list;
+        });
+    m.def(
+        "build_lalr",
+        [](Word n_terminals, Word n_nonterminals, Word start, Ints lhs, Ints rhs_offsets, Ints rhs, Ints priority, bool keep_all) {
+            GrammarTables g;
+            g.n_terminals = n_terminals;
+            g.n_nonterminals = n_nonterminals;
+            g.start = start;
+            g.lhs = to_vector(lhs);
+            for (std::size_t p = 0; p < lhs.size(); ++p)
+                g.rhs.emplace_back(rhs.data() + rhs_offsets.data()[p], rhs.data() + rhs_offsets.data()[p + 1]);
+            g.priority = to_vector(priority);
+            nb::gil_scoped_release release;
+            return build_lalr(g, keep_all ? ConflictPolicy::keep_all : ConflictPolicy::lark);
+        },
+        "n_terminals"_a, "n_nonterminals"_a, "start"_a, "lhs"_a, "rhs_offsets"_a, "rhs"_a, "priority"_a, "keep_all"_a);
+}
+
+namespace {
+
+nb::dict lexer_arrays(const Compilation& c) {
+    const LexerTables& t = c.lexer().tables();
+    // Futures are stored as emissions; new sequences are appended to the list.
+    std::vector<Word> offsets = t.emission_offsets, pool = t.emission_terminals, future_offsets{0}, futures;
+    SequenceInterner known;
+    for (Word e = 0; e + 1 < static_cast<Word>(offsets.size()); ++e) known.intern(t.emission(e));
+    for (Word q = 0; q < t.n_states; ++q) {
+        for (const auto& f : c.lexer().futures(q)) {
+            const auto [id, fresh] = known.intern(f);
+            if (fresh) {
+                pool.insert(pool.end(), f.begin(), f.end());
+                offsets.push_back(static_cast<Word>(pool.size()));
+            }
+            futures.push_back(id);
+        }
+        future_offsets.push_back(static_cast<Word>(futures.size()));
+    }
+    nb::dict d;
+    d["byte_class"] = to_array(std::vector<std::uint8_t>(t.byte_class.begin(), t.byte_class.end()));
+    d["lexer_next"] = to_array(t.next);
+    d["lexer_emit"] = to_array(t.emit);
+    d["emission_offsets"] = to_array(std::move(offsets));
+    d["emission_terminals"] = to_array(std::move(pool));
+    d["at_end"] = to_array(t.at_end);
+    d["future_offsets"] = to_array(std::move(future_offsets));
+    d["futures"] = to_array(std::move(futures));
+    d["n_lexer_states"] = t.n_states;
+    d["n_byte_classes"] = t.n_classes;
+    return d;
+}
+
+nb::dict classifier_arrays(const Compilation& c) {
+    const ClassifierTables& t = c.tables();
+    nb::dict d;
+    d["start"] = t.start;
+    d["n_classifier_states"] = t.n_states;
+    d["n_labels"] = t.n_labels;
+    d["arc_offsets"] = to_array(t.offsets);
+    d["arc_symbol"] = to_array(t.symbol);
+    d["arc_next"] = to_array(t.next);
+    d["arc_skip"] = to_array(t.skip);
+    d["arc_emission"] = to_array(t.emission);
+    d["label_offsets"] = to_array(t.emission_offsets);
+    d["labels"] = to_array(t.emission_labels);
+    d["always"] = to_array(t.always);
+    d["token_sets"] = to_array(t.token_sets);
+    d["set_offsets"] = to_array(t.set_offsets);
+    d["set_classes"] = to_array(t.set_classes);
+    return d;
+}
+
+}  // namespace
+
+void bind_compilation(nb::module_& m) {
+    using Release = nb::call_guard<nb::gil_scoped_release>;
+    nb::class_<Compilation>(m, "Compilation")
+        .def(
+            "__init__",
+            [](Compilation* self, const LrTables& lr, Ints next, Ints accept, Bytes ignored, Bytes token_bytes, Longs token_offsets,
+               Ints text_tokens) {
+                TerminalAutomaton a;
+                a.n_states = static_cast<Word>(accept.size());
+                a.next = to_vector(next);
+                a.accept = to_vector(accept);
+                a.ignored = to_vector(ignored);
+                new (self) Compilation(lr, std::move(a), {to_vector(token_bytes), to_vector(token_offsets), to_vector(text_tokens)});
+            },
+            "lr"_a, "next"_a, "accept"_a, "ignored"_a, "token_bytes"_a, "token_offsets"_a, "text_tokens"_a)
+        .def("build_lexer", &Compilation::build_lexer, Release())
+        .def("classify_tokens", &Compilation::classify_tokens, Release())
+        .def("find_sequences", &Compilation::find_sequences, Release())
+        .def("build_classifier", &Compilation::build_classifier, Release())
+        .def("assemble", &Compilation::assemble, Release())
+        .def_prop_ro("n_lexer_states", [](const Compilation& c) { return c.lexer().tables().n_states; })
+        .def_prop_ro("n_token_classes", [](const Compilation& c) { return c.classes().size(); })
+        .def_prop_ro("n_sequences", &Compilation::n_sequences)
+        .def_prop_ro("n_classifier_states", [](const Compilation& c) { return c.classifier().n_states(); })
+        .def_prop_ro("n_transitions", [](const Compilation& c) { return c.classifier().n_transitions(); })
+        .def("lexer_arrays", &lexer_arrays)
+        .def("classifier_arrays", &classifier_arrays)
+        .def_prop_ro("class_of_token",
+                     [](const Compilation& c) {
+                         std::vector<Word> out(c.n_tokens());
+                         for (std::size_t i = 0; i < out.size(); ++i) out[i] = c.classes().class_of(static_cast<Word>(i));
+                         return to_array(std::move(out));
+                     })
+        .def_prop_ro("class_representatives",
+                     [](const Compilation& c) {
+                         std::vector<Word> out(c.classes().size());
+                         for (Word i = 0; i < c.classes().size(); ++i) out[i] = c.classes().representative(i);
+                         return to_array(std::move(out));
+                     })
+        .def(
+            "sequences",
+            [](const Compilation& c, Word lexer_state) {
+                nb::list out;
+                for (const auto& [node, sets] : c.sequences(lexer_state)) {
+                    std::vector<Word> terminals;
+                    for (Word n = node; n != 0; n = c.trie().parent(n)) terminals.insert(terminals.begin(), c.trie().terminal(n));
+                    std::vector<Word> classes;
+                    for (Word s : sets) {
+                        const auto more = c.token_set(s);
+                        classes.insert(classes.end(), more.begin(), more.end());
+                    }
+                    out.append(nb::make_tuple(nb::tuple(nb::cast(terminals)), to_array(std::move(classes))));
+                }
+                return out;
+            },
+            "lexer_state"_a);
+}
+
+}  // namespace psc

@@ -1,0 +1,8 @@
+// The private module psc._core: plain arrays in, plain arrays out.
+#include "bindings.hpp"
+
+NB_MODULE(_core, m) {
+    psc::bind_lr_tables(m);
+    psc::bind_compilation(m);
+    psc::bind_matcher(m);
+}

@@ -1,0 +1,41 @@
+// Shared by the binding files: vectors from and to NumPy arrays.
+#pragma once
+
+#include <nanobind/nanobind.h>
+#include <nanobind/ndarray.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
+
+#include <vector>
+
+#include "intern.hpp"
+
+namespace psc {
+
+namespace nb = nanobind;
+using namespace nb::literals;
+
+template <class T>
+using Array = nb::ndarray<const T, nb::c_contig, nb::device::cpu, nb::ndim<1>>;
+using Ints = Array<Word>;
+using Longs = Array<std::int64_t>;
+using Bytes = Array<std::uint8_t>;
+
+template <class T>
+std::vector<T> to_vector(const Array<T>& a) {
+    return std::vector<T>(a.data(), a.data() + a.size());
+}
+
+// A new NumPy array that owns its memory.
+template <class T>
+nb::object to_array(std::vector<T> v) {
+    auto* kept = new std::vector<T>(std::move(v));
+    nb::capsule owner(kept, [](void* p) noexcept { delete static_cast<std::vector<T>*>(p); });
+    return nb::cast(nb::ndarray<nb::numpy, T, nb::ndim<1>>(kept->data(), {kept->size()}, owner));
+}
+
+void bind_lr_tables(nb::module_& m);
+void bind_compilation(nb::module_& m);
+void bind_matcher(nb::module_& m);
+
+}  // namespace psc

@@ -1,0 +1,78 @@
+// A compilation, stage by stage: tables and automata in, the tables that the runtime needs out.
+//
+// Each stage is one call, so that the caller can show progress in between. The stages must be called in order.
+#pragma once
+
+#include <memory>
+#include <optional>
+
+#include "classifier.hpp"
+#include "lalr.hpp"
+#include "lexer.hpp"
+#include "sequences.hpp"
+#include "token_classes.hpp"
+
+namespace psc {
+
+struct Vocabulary {
+    std::vector<std::uint8_t> bytes;
+    std::vector<std::int64_t> offsets;  // per token id, one more at the end
+    std::vector<Word> text_tokens;  // ids of the tokens that are text
+};
+
+// Everything the matcher reads, besides the LR and lexer tables. Sets of tokens are sets of token classes; the class numbered
+// `n_classes` stands for the stop tokens.
+struct ClassifierTables {
+    Word n_states = 0;
+    Word n_symbols = 0;
+    Word start = 0;
+    std::vector<Word> offsets;  // per state into the arcs, sorted by symbol
+    std::vector<Word> symbol, next, skip, emission;
+    std::vector<Word> emission_offsets, emission_labels;  // emission -> labels
+    Word n_labels = 0;
+    std::vector<Word> always;  // per lexer state: the set that every stack allows
+    std::vector<Word> token_sets;  // lexer state * n_labels + label -> set of token classes, 0 is empty
+    std::vector<Word> set_offsets, set_classes;
+};
+
+class Compilation {
+public:
+    Compilation(LrTables lr, TerminalAutomaton automaton, Vocabulary vocabulary);
+
+    void build_lexer();
+    void classify_tokens();
+    void find_sequences();
+    void build_classifier();
+    void assemble();
+
+    const LrTables& lr() const { return lr_; }
+    const Lexer& lexer() const { return *lexer_; }
+    const TokenClasses& classes() const { return *classes_; }
+    const SequenceTrie& trie() const { return *trie_; }
+    const Classifier& classifier() const { return *classifier_; }
+    const ClassifierTables& tables() const { return tables_; }
+    std::size_t n_sequences() const;
+    // R_q(v), as (trie node, sets of token classes), for one lexer state.
+    const std::vector<std::pair<Word, std::vector<Word>>>& sequences(Word lexer_state) const { return labels_[lexer_state]; }
+    std::span<const Word> token_set(Word set) const { return sets_[set]; }
+    std::size_t n_tokens() const { return vocabulary_.offsets.size() - 1; }
+
+private:
+    LrTables lr_;
+    TerminalAutomaton automaton_;
+    Vocabulary vocabulary_;
+    std::optional<Lexer> lexer_;
+    std::unique_ptr<SequenceTrie> trie_;
+    std::unique_ptr<TokenClasses> classes_;
+    std::unique_ptr<Classifier> classifier_;
+    SequenceInterner sets_;  // sorted token classes; set 0 is empty
+    // Per lexer state: the sequences that some token realizes there, sorted by node, each with the sets of classes that do.
+    std::vector<std::vector<std::pair<Word, std::vector<Word>>>> labels_;
+    Word start_ = 0;
+    ClassifierTables tables_;
+};
+
+// The automaton with equivalent states merged; state 0 stays the start, with no arc into it.
+TerminalAutomaton minimized(const TerminalAutomaton& automaton);
+
+}  // namespace psc

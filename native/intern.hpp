@@ -1,0 +1,137 @@
+// Interning: every distinct sequence of 32-bit words gets one small id.
+//
+// The compiler's sets (threads of a classifier state, edges of a bundle, rows of an emission) are compared and hashed all the time.
+// Stored once and named by an id, equality is one integer comparison and a set can be a member of another set.
+//
+// SequenceInterner: intern() is O(length) expected, operator[] is O(1); words live in one growing pool, so spans handed out are
+// invalidated by the next intern().
+// PairMap: open addressing from a pair of 32-bit words to one word, O(1) expected, 12 bytes a slot.
+#pragma once
+
+#include <cstdint>
+#include <cstring>
+#include <span>
+#include <utility>
+#include <vector>
+
+namespace psc {
+
+using Word = std::int32_t;
+
+inline std::uint64_t mix(std::uint64_t x) {
+    x ^= x >> 32;
+    x *= 0xd6e8feb86659fd93ULL;
+    x ^= x >> 32;
+    x *= 0xd6e8feb86659fd93ULL;
+    x ^= x >> 32;
+    return x;
+}
+
+inline std::uint64_t hash_words(std::span<const Word> words) {
+    std::uint64_t h = 0x9e3779b97f4a7c15ULL + words.size();
+    for (Word w : words) h = mix(h ^ static_cast<std::uint32_t>(w)) + 0x9e3779b97f4a7c15ULL;
+    return h;
+}
+
+class SequenceInterner {
+public:
+    SequenceInterner() : offsets_{0}, slots_(16, -1) {}
+
+    // The id of `words`; second is true when it is new.
+    std::pair<Word, bool> intern(std::span<const Word> words) {
+        const std::uint64_t h = hash_words(words);
+        std::size_t slot = h & (slots_.size() - 1);
+        while (slots_[slot] >= 0) {
+            const Word id = slots_[slot];
+            if (hashes_[id] == h && equal(id, words)) return {id, false};
+            slot = (slot + 1) & (slots_.size() - 1);
+        }
+        const Word id = static_cast<Word>(hashes_.size());
+        slots_[slot] = id;
+        hashes_.push_back(h);
+        pool_.insert(pool_.end(), words.begin(), words.end());
+        offsets_.push_back(pool_.size());
+        if (hashes_.size() * 2 > slots_.size()) grow();
+        return {id, true};
+    }
+
+    std::span<const Word> operator[](Word id) const {
+        return {pool_.data() + offsets_[id], offsets_[id + 1] - offsets_[id]};
+    }
+
+    Word size() const { return static_cast<Word>(hashes_.size()); }
+
+private:
+    bool equal(Word id, std::span<const Word> words) const {
+        const auto have = (*this)[id];
+        return have.size() == words.size() &&
+               (words.empty() || std::memcmp(have.data(), words.data(), words.size_bytes()) == 0);
+    }
+
+    void grow() {
+        slots_.assign(slots_.size() * 2, -1);
+        for (Word id = 0; id < size(); ++id) {
+            std::size_t slot = hashes_[id] & (slots_.size() - 1);
+            while (slots_[slot] >= 0) slot = (slot + 1) & (slots_.size() - 1);
+            slots_[slot] = id;
+        }
+    }
+
+    std::vector<Word> pool_;
+    std::vector<std::size_t> offsets_;
+    std::vector<std::uint64_t> hashes_;
+    std::vector<Word> slots_;
+};
+
+class PairMap {
+public:
+    PairMap() : slots_(16) {}
+
+    // The value stored for (a, b), or `missing`.
+    Word find(Word a, Word b, Word missing = -1) const {
+        std::size_t slot = slot_of(a, b);
+        while (slots_[slot].used) {
+            if (slots_[slot].a == a && slots_[slot].b == b) return slots_[slot].value;
+            slot = (slot + 1) & (slots_.size() - 1);
+        }
+        return missing;
+    }
+
+    // Stores `value` for (a, b), which must not be present.
+    void insert(Word a, Word b, Word value) {
+        if (++count_ * 2 > slots_.size()) grow();
+        place({a, b, value, true});
+    }
+
+    std::size_t size() const { return count_; }
+
+private:
+    struct Slot {
+        Word a = 0, b = 0, value = 0;
+        bool used = false;
+    };
+
+    std::size_t slot_of(Word a, Word b) const {
+        return mix((static_cast<std::uint64_t>(static_cast<std::uint32_t>(a)) << 32) |
+                   static_cast<std::uint32_t>(b)) &
+               (slots_.size() - 1);
+    }
+
+    void place(Slot s) {
+        std::size_t slot = slot_of(s.a, s.b);
+        while (slots_[slot].used) slot = (slot + 1) & (slots_.size() - 1);
+        slots_[slot] = s;
+    }
+
+    void grow() {
+        std::vector<Slot> old(slots_.size() * 2);
+        old.swap(slots_);
+        for (const Slot& s : old)
+            if (s.used) place(s);
+    }
+
+    std::vector<Slot> slots_;
+    std::size_t count_ = 0;
+};
+
+}  // namespace psc

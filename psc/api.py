@@ -1,0 +1,79 @@
+"""What programs call: load an artifact, compile a grammar in the process."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from psc.artifacts.format import read_file
+from psc.artifacts.tokenizer_info import TokenizerInfo
+from psc.errors import MissingExtraError
+from psc.runtime.compiled import CompiledGrammar
+from psc.tokenizers import load_tokenizer
+
+if TYPE_CHECKING:
+    from psc.compiler.grammar import Grammar
+
+
+def load(path: str | Path, *, tokenizer_info: TokenizerInfo | None = None) -> CompiledGrammar:
+    """Loads an artifact.
+
+    Args:
+        path: a ``.psc`` file.
+        tokenizer_info: the vocabulary, checked against the artifact's fingerprint. Without it, ``compiled.tokenizer_info`` looks up the
+            name that the grammar was compiled for when it is first asked; masks do not need it.
+
+    Raises:
+        ArtifactError: the file is missing, damaged, of another version, or made for another tokenizer.
+
+    Cost: about 20 ms for a programming language.
+    """
+    artifact = read_file(path)
+    if tokenizer_info is not None:
+        return CompiledGrammar.from_artifact(artifact, tokenizer_info=tokenizer_info, place=str(path))
+    name = str(artifact.metadata.get("tokenizer", {}).get("name", ""))
+    return CompiledGrammar.from_artifact(artifact, tokenizer_info=lambda: load_tokenizer(name), place=str(path))
+
+
+class GrammarCompiler:
+    """Compiles grammars for one vocabulary, in the process.
+
+    Args:
+        tokenizer_info: the vocabulary.
+    """
+
+    def __init__(self, tokenizer_info: TokenizerInfo) -> None:
+        self.tokenizer_info = tokenizer_info
+
+    def compile_lark(self, text: str, *, start: str = "start", source_name: str = "<string>") -> CompiledGrammar:
+        """Compiles grammar text in Lark's language.
+
+        Args:
+            text: the grammar.
+            start: the rule that a whole text must match.
+            source_name: the file it came from, for relative imports and messages.
+
+        Raises:
+            GrammarError: the grammar does not load, has conflicts that Lark refuses, or a terminal that is not regular.
+            MissingExtraError: the ``compiler`` extra is not installed.
+        """
+        frontend = _frontend()
+        return self._compile(frontend.load_lark(text, start=start, source_name=source_name))
+
+    def _compile(self, grammar: Grammar) -> CompiledGrammar:
+        from psc.compiler.build import build
+
+        result = build(grammar, self.tokenizer_info)
+        return CompiledGrammar(
+            result.arrays, result.metadata, tokenizer_info=self.tokenizer_info, place=grammar.source_name
+        )
+
+
+def _frontend():  # type: ignore[no-untyped-def]
+    try:
+        from psc.compiler import lark_frontend
+    except ImportError as e:
+        raise MissingExtraError(
+            f"compiling needs the package {e.name!r}, which is not installed: pip install 'psc[compiler]'"
+        ) from e
+    return lark_frontend

@@ -1,0 +1,138 @@
+"""A compiled grammar as the runtime holds it, and the matcher that follows one generated text."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+from psc._core import Matcher, Tables
+
+from psc.artifacts.format import SCALARS, Artifact, IntArray
+from psc.artifacts.tokenizer_info import TokenizerInfo
+from psc.errors import ArtifactError
+
+
+class CompiledGrammar:
+    """A grammar compiled for a vocabulary. Shared by any number of matchers; mask rows are made once and kept here.
+
+    Args:
+        arrays: the tables; every length and index is checked before use.
+        metadata: as the compiler wrote it.
+        tokenizer_info: the vocabulary, or a function that finds it when it is first asked for.
+        place: the file, for messages.
+
+    Raises:
+        ArtifactError: a table is missing or malformed, or the vocabulary is not the one the grammar was compiled for.
+    """
+
+    def __init__(
+        self,
+        arrays: Mapping[str, IntArray],
+        metadata: Mapping[str, Any],
+        *,
+        tokenizer_info: TokenizerInfo | Callable[[], TokenizerInfo],
+        place: str = "artifact",
+    ) -> None:
+        self.metadata = metadata
+        self.place = place
+        self._tokenizer: TokenizerInfo | None = None
+        self._find_tokenizer: Callable[[], TokenizerInfo] | None = None
+        if isinstance(tokenizer_info, TokenizerInfo):
+            self._tokenizer = self._checked(tokenizer_info)
+        else:
+            self._find_tokenizer = tokenizer_info
+        try:
+            scalars = arrays["scalars"]
+            if len(scalars) != len(SCALARS):
+                raise ValueError("table 'scalars' has the wrong length")
+            numbers = dict(zip(SCALARS, scalars.tolist(), strict=True))
+            self._tables = Tables({**{k: v for k, v in arrays.items() if k != "scalars"}, **numbers})
+            self.terminal_names = tuple(str(t["name"]) for t in metadata["grammar"]["terminals"]) + ("$END",)
+            if len(self.terminal_names) != numbers["n_terminals"]:
+                raise ValueError("the terminals' names do not match the tables")
+        except (KeyError, TypeError, ValueError, RuntimeError) as e:
+            raise ArtifactError(f"{place}: the tables are malformed: {e}") from e
+        self.vocab_size: int = numbers["vocab_size"]
+
+    @classmethod
+    def from_artifact(
+        cls, artifact: Artifact, *, tokenizer_info: TokenizerInfo | Callable[[], TokenizerInfo], place: str = "artifact"
+    ) -> CompiledGrammar:
+        """The grammar in an artifact's arrays and metadata."""
+        return cls(artifact.arrays, artifact.metadata, tokenizer_info=tokenizer_info, place=place)
+
+    def _checked(self, tokenizer: TokenizerInfo) -> TokenizerInfo:
+        wanted = self.metadata.get("tokenizer", {}).get("fingerprint")
+        if tokenizer.fingerprint != wanted:
+            raise ArtifactError(
+                f"{self.place}: compiled for tokenizer {self.tokenizer_name} with fingerprint {wanted}, but the tokenizer given "
+                f"({tokenizer.name or 'unnamed'}) has {tokenizer.fingerprint}. Compile the grammar for this tokenizer."
+            )
+        return tokenizer
+
+    @property
+    def tokenizer_name(self) -> str:
+        """What the tokenizer was called when the grammar was compiled."""
+        return str(self.metadata.get("tokenizer", {}).get("name", ""))
+
+    @property
+    def tokenizer_info(self) -> TokenizerInfo:
+        """The vocabulary.
+
+        An artifact holds its fingerprint, not its bytes: it is looked up by name on first use, and checked.
+
+        Raises:
+            TokenizerError: it cannot be found.
+            ArtifactError: what was found is another vocabulary.
+        """
+        if self._tokenizer is None:
+            assert self._find_tokenizer is not None
+            self._tokenizer = self._checked(self._find_tokenizer())
+        return self._tokenizer
+
+    @property
+    def memory_size_bytes(self) -> int:
+        """Bytes of the mask rows made so far."""
+        return int(self._tables.row_bytes)
+
+    @property
+    def n_rows(self) -> int:
+        """Distinct mask rows made so far; row ids are below it."""
+        return int(self._tables.n_rows)
+
+    def row(self, row_id: int) -> np.ndarray[Any, np.dtype[np.int32]]:
+        """The mask row with this id: int32 of shape (ceil(vocab_size / 32),), read-only, no copy."""
+        return self._tables.row(row_id)  # type: ignore[no-any-return]
+
+    def __repr__(self) -> str:
+        grammar = self.metadata["grammar"]
+        return f"CompiledGrammar({grammar['name']!r}, tokenizer={self.tokenizer_name!r}, vocab_size={self.vocab_size})"
+
+
+class GrammarMatcher(Matcher):
+    """Follows one generated text: which tokens may come next, and what was accepted so far.
+
+    ``mask_row() -> int``: the id of the current mask row. ``mask()``: the row itself, int32 of shape (ceil(vocab_size / 32),), a
+    read-only view; token ``j`` is allowed when bit ``j % 32`` of word ``j // 32`` is set. ``accept_token(id) -> bool``: takes a token, or
+    returns False and changes nothing. ``fill_next_token_bitmask(bitmask, index=0)``: copies the row into a caller's int32
+    array. ``is_terminated()``: a stop token was accepted; after that ``mask_row``, ``mask`` and ``fill_next_token_bitmask`` raise
+    RuntimeError until ``reset()``. ``is_completed()``: a stop token would be accepted now.
+
+    Cost: a fraction of a microsecond each in the steady state; the first visit to a new mask composes its row. Not safe for use from
+    several threads at once.
+    """
+
+    def __init__(self, compiled: CompiledGrammar) -> None:
+        super().__init__(compiled._tables)
+        self.compiled = compiled
+
+    @property
+    def stop_token_ids(self) -> tuple[int, ...]:
+        """Tokens that end the text."""
+        return tuple(self.compiled.metadata["tokenizer"]["stop_token_ids"])
+
+    def expected_terminals(self) -> list[str]:
+        """Names of the terminals that the parser can take next, ``$END`` among them when the text may end."""
+        names = self.compiled.terminal_names
+        return [names[t] for t in self._expected_terminals()]
