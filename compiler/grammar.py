@@ -18,16 +18,22 @@ class Terminal:
     name: str
     pattern: str
     """Python ``re`` syntax."""
-    literal: str | None
-    """The text itself where the terminal is a case-sensitive string."""
-    is_string: bool
-    """Written as a string in the grammar: wins over a regex of the same priority."""
+    text: str | None
+    """The string, where it is written as a string in the grammar; such a terminal wins over a regex of the same priority."""
+    flags: frozenset[str]
+    """Letters of ``re`` flags, such as ``i``; ``pattern`` has them inside."""
     priority: int
+    lark_order: int
+    """Position in the order in which Lark's own lexer tries terminals."""
     rank: int
     """Position in the order of precedence: of several terminals that match a lexeme, the smallest rank wins."""
     ignored: bool
     line: int | None
     """Where the grammar text defines it, counted from 1, if it does."""
+
+    @property
+    def is_string(self) -> bool:
+        return self.text is not None
 
 
 @dataclass(frozen=True)

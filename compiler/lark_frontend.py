@@ -21,8 +21,6 @@ from lark.load_grammar import load_grammar
 from psc.compiler.grammar import Grammar, Production, Terminal
 from psc.errors import GrammarError
 
-_REGEX_FLAGS = {"i": re.I, "m": re.M, "s": re.S, "x": re.X, "u": re.U, "l": re.L}
-
 
 def load_lark_file(path: str | Path, *, start: str = "start") -> Grammar:
     """Reads a ``.lark`` file. Raises :class:`GrammarError` with Lark's message, and the file, when it does not load."""
@@ -85,15 +83,16 @@ def _convert(
     ignored: frozenset[str],
 ) -> Grammar:
     lines = _definition_lines(text)
-    order = sorted(terminal_defs, key=_precedence)
-    rank = {t.name: i for i, t in enumerate(order)}
+    rank = {t.name: i for i, t in enumerate(sorted(terminal_defs, key=_precedence))}
+    lark_order = {t.name: i for i, t in enumerate(sorted(terminal_defs, key=_lark_order))}
     terminals = tuple(
         Terminal(
             name=t.name,
             pattern=t.pattern.to_regexp(),
-            literal=t.pattern.value if isinstance(t.pattern, PatternStr) and not t.pattern.flags else None,
-            is_string=isinstance(t.pattern, PatternStr),
+            text=t.pattern.value if isinstance(t.pattern, PatternStr) else None,
+            flags=frozenset(t.pattern.flags),
             priority=t.priority,
+            lark_order=lark_order[t.name],
             rank=rank[t.name],
             ignored=t.name in ignored,
             line=lines.get(t.name) or _line_of_pattern(text, t),
@@ -118,10 +117,15 @@ def _convert(
     return Grammar(text, source_name, imports, start, terminals, nonterminals, productions)
 
 
-def _precedence(t: TerminalDef) -> tuple[int, int, int, int, str]:
-    """Design §4: priority, then a string before a regex; what is left is decided as Lark sorts its terminals."""
-    is_regex = not isinstance(t.pattern, PatternStr)
-    return (-t.priority, is_regex, -t.pattern.max_width, -len(t.pattern.value), t.name)
+def _lark_order(t: TerminalDef) -> tuple[int, int, int, str]:
+    """The order in which Lark's lexer tries terminals."""
+    return (-t.priority, -t.pattern.max_width, -len(t.pattern.value), t.name)
+
+
+def _precedence(t: TerminalDef) -> tuple[int, bool, int, int, str]:
+    """Which of several terminals that match the same lexeme wins: priority, a string before a regex, and else as Lark orders them."""
+    priority, *rest = _lark_order(t)
+    return (priority, not isinstance(t.pattern, PatternStr), *rest)  # type: ignore[return-value]
 
 
 _DEFINITION = re.compile(r"^\s*(?:%(?:override|extend)\s+)?(_?[A-Z][A-Z0-9_]*)\s*(?:\.\s*[-+]?\d+)?\s*:", re.M)

@@ -186,7 +186,7 @@ std::vector<std::vector<Word>> Lexer::future_of(Word state, std::size_t budget) 
         found.insert({t});
     }
     if (root[2] == kFail) return without_extensions(std::move(found));
-    if (budget == 0) return {{}};
+    if (budget == 0) return {};
     if (const auto known = memo_.find({state, budget}); known != memo_.end()) return known->second;
     // The open lexeme may also fail: follow every way in which it can, while it is not complete.
     std::set<Word> seen{state};

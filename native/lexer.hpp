@@ -53,7 +53,8 @@ public:
     const LexerTables& tables() const { return tables_; }
 
     // F(q): the terminal sequences, one of which must be viable for the text so far to have a continuation. Sorted, none a prefix of
-    // another; {()} where nothing is needed. A fall-back that re-enters itself is followed for `kMaxFallback` terminals.
+    // another; {()} where nothing is needed. A fall-back that re-enters itself has infinitely many; those of more than `kMaxFallback`
+    // fallen-back terminals are left out.
     const std::vector<std::vector<Word>>& futures(Word state) const { return futures_[state]; }
 
 private:

@@ -29,10 +29,7 @@ def load(path: str | Path, *, tokenizer_info: TokenizerInfo | None = None) -> Co
     Cost: about 20 ms for a programming language.
     """
     artifact = read_file(path)
-    if tokenizer_info is not None:
-        return CompiledGrammar.from_artifact(artifact, tokenizer_info=tokenizer_info, place=str(path))
-    name = str(artifact.metadata.get("tokenizer", {}).get("name", ""))
-    return CompiledGrammar.from_artifact(artifact, tokenizer_info=lambda: load_tokenizer(name), place=str(path))
+    return CompiledGrammar.from_artifact(artifact, tokenizer_info=tokenizer_info or load_tokenizer, place=str(path))
 
 
 class GrammarCompiler:

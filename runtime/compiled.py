@@ -19,7 +19,7 @@ class CompiledGrammar:
     Args:
         arrays: the tables; every length and index is checked before use.
         metadata: as the compiler wrote it.
-        tokenizer_info: the vocabulary, or a function that finds it when it is first asked for.
+        tokenizer_info: the vocabulary, or a function that finds it by name when it is first asked for.
         place: the file, for messages.
 
     Raises:
@@ -31,13 +31,19 @@ class CompiledGrammar:
         arrays: Mapping[str, IntArray],
         metadata: Mapping[str, Any],
         *,
-        tokenizer_info: TokenizerInfo | Callable[[], TokenizerInfo],
+        tokenizer_info: TokenizerInfo | Callable[[str], TokenizerInfo],
         place: str = "artifact",
     ) -> None:
         self.metadata = metadata
         self.place = place
         self._tokenizer: TokenizerInfo | None = None
-        self._find_tokenizer: Callable[[], TokenizerInfo] | None = None
+        self._find_tokenizer: Callable[[str], TokenizerInfo] | None = None
+        try:
+            self.grammar_name = str(metadata["grammar"]["name"])
+            self.tokenizer_name = str(metadata["tokenizer"]["name"])
+            self.fingerprint = str(metadata["tokenizer"]["fingerprint"])
+        except (KeyError, TypeError) as e:
+            raise ArtifactError(f"{place}: the metadata is malformed: {e!r}") from e
         if isinstance(tokenizer_info, TokenizerInfo):
             self._tokenizer = self._checked(tokenizer_info)
         else:
@@ -48,33 +54,28 @@ class CompiledGrammar:
                 raise ValueError("table 'scalars' has the wrong length")
             numbers = dict(zip(SCALARS, scalars.tolist(), strict=True))
             self._tables = Tables({**{k: v for k, v in arrays.items() if k != "scalars"}, **numbers})
-            self.terminal_names = tuple(str(t["name"]) for t in metadata["grammar"]["terminals"]) + ("$END",)
+            self.terminal_names = (*(str(t["name"]) for t in metadata["grammar"]["terminals"]), "$END")
             if len(self.terminal_names) != numbers["n_terminals"]:
                 raise ValueError("the terminals' names do not match the tables")
         except (KeyError, TypeError, ValueError, RuntimeError) as e:
             raise ArtifactError(f"{place}: the tables are malformed: {e}") from e
         self.vocab_size: int = numbers["vocab_size"]
+        self.stop_token_ids: tuple[int, ...] = tuple(arrays["stop_tokens"].tolist())
 
     @classmethod
     def from_artifact(
-        cls, artifact: Artifact, *, tokenizer_info: TokenizerInfo | Callable[[], TokenizerInfo], place: str = "artifact"
+        cls, artifact: Artifact, *, tokenizer_info: TokenizerInfo | Callable[[str], TokenizerInfo], place: str = "artifact"
     ) -> CompiledGrammar:
         """The grammar in an artifact's arrays and metadata."""
         return cls(artifact.arrays, artifact.metadata, tokenizer_info=tokenizer_info, place=place)
 
     def _checked(self, tokenizer: TokenizerInfo) -> TokenizerInfo:
-        wanted = self.metadata.get("tokenizer", {}).get("fingerprint")
-        if tokenizer.fingerprint != wanted:
+        if tokenizer.fingerprint != self.fingerprint:
             raise ArtifactError(
-                f"{self.place}: compiled for tokenizer {self.tokenizer_name} with fingerprint {wanted}, but the tokenizer given "
+                f"{self.place}: compiled for tokenizer {self.tokenizer_name} with fingerprint {self.fingerprint}, but the tokenizer given "
                 f"({tokenizer.name or 'unnamed'}) has {tokenizer.fingerprint}. Compile the grammar for this tokenizer."
             )
         return tokenizer
-
-    @property
-    def tokenizer_name(self) -> str:
-        """What the tokenizer was called when the grammar was compiled."""
-        return str(self.metadata.get("tokenizer", {}).get("name", ""))
 
     @property
     def tokenizer_info(self) -> TokenizerInfo:
@@ -88,7 +89,7 @@ class CompiledGrammar:
         """
         if self._tokenizer is None:
             assert self._find_tokenizer is not None
-            self._tokenizer = self._checked(self._find_tokenizer())
+            self._tokenizer = self._checked(self._find_tokenizer(self.tokenizer_name))
         return self._tokenizer
 
     @property
@@ -106,8 +107,7 @@ class CompiledGrammar:
         return self._tables.row(row_id)  # type: ignore[no-any-return]
 
     def __repr__(self) -> str:
-        grammar = self.metadata["grammar"]
-        return f"CompiledGrammar({grammar['name']!r}, tokenizer={self.tokenizer_name!r}, vocab_size={self.vocab_size})"
+        return f"CompiledGrammar({self.grammar_name!r}, tokenizer={self.tokenizer_name!r}, vocab_size={self.vocab_size})"
 
 
 class GrammarMatcher(Matcher):
@@ -130,7 +130,7 @@ class GrammarMatcher(Matcher):
     @property
     def stop_token_ids(self) -> tuple[int, ...]:
         """Tokens that end the text."""
-        return tuple(self.compiled.metadata["tokenizer"]["stop_token_ids"])
+        return self.compiled.stop_token_ids
 
     def expected_terminals(self) -> list[str]:
         """Names of the terminals that the parser can take next, ``$END`` among them when the text may end."""

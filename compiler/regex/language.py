@@ -60,6 +60,23 @@ def terminal_language(pattern: str, flags: int = 0) -> TerminalLanguage:
     return replace(known, fst=known.fst.copy())  # callers may change theirs; the copy is lazy
 
 
+def first_match_differs(pattern: str, flags: int = 0) -> bool:
+    """Whether Python's own match of the pattern, which takes the first alternative that fits, can be shorter than the longest one.
+
+    For patterns without lazy quantifiers, whose language is defined without regard to order. `a|ab` is such a pattern.
+
+    Cost: as `terminal_language` for a pattern with lookaround.
+    """
+    program = Program(pattern, flags)
+    if program.lazy or program.chain() is not None:
+        return False
+    program.lazy = True  # threads then keep Python's order of preference
+    classes = partition(program.sets)
+    automaton, _trailing_context = thread_automaton(program, classes)
+    first = byte_automaton(automaton, classes.classes)
+    return not pynini.equivalent(terminal_language(pattern, flags).fst, first)
+
+
 @lru_cache(maxsize=1024)
 def _compile(pattern: str, flags: int) -> TerminalLanguage:
     program = Program(pattern, flags)

@@ -1,7 +1,7 @@
 """The coarsest partition of the code points that a family of sets can tell apart.
 
 A regex that names n sets distinguishes a few classes of characters at most. Its automaton is built over these classes,
-and only afterwards over bytes. Surrogates, which UTF-8 cannot spell, and characters in none of the sets are in no class.
+and only afterwards over bytes. Surrogates, which UTF-8 cannot spell, and characters in none of the sets have no class.
 
 Cost: O((n + log b) b) for n sets with b boundaries in total, in NumPy.
 """

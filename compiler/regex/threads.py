@@ -36,14 +36,14 @@ from typing import Any, Final
 
 import numpy as np
 
-from .openfst import Automaton, to_fst
+from .openfst import Automaton
 from .partition import Partition
 from .program import EARLY, MATCH, Anchor, Kind, Program
 from .subsets import minimal
 from .unsupported import UnsupportedRegex
 
-MAX_STATES: Final = 20_000
-MAX_WORK: Final = 2_000_000
+MAX_STATES: Final = 50_000
+MAX_WORK: Final = 5_000_000
 
 Obligations = frozenset[int]
 """Numbers 2 * s (simulation s must succeed) and 2 * s + 1 (it must fail)."""
@@ -247,11 +247,8 @@ class _Simulation:
         if known is None:
             threads = (*at.history[1][number], (self.program.behinds[number], _NONE))
             matched = tuple(t for t in self.close(threads, at) if t[0] == MATCH)
-            if any(not duties for _, duties in matched):
-                known = True
-            else:
-                known = self.number(matched) if matched else False
-            at.behind[number] = known
+            certain = not matched or any(not duties for _, duties in matched)
+            known = at.behind[number] = bool(matched) if certain else self.number(matched)
         return known
 
     # Reading a character
@@ -426,14 +423,10 @@ def thread_automaton(program: Program, classes: Partition) -> tuple[Automaton, b
                     if target >= MAX_STATES:
                         raise UnsupportedRegex(f"lookarounds or lazy quantifiers with more than {MAX_STATES} states")
                 arcs.append((source, c + 1, target))
-        final.append(_accepts(run, run.close(threads, run.position(history, run.at_end)),
-                              run.position(history, run.at_end), lazy) is True)  # fmt: skip
+        final.append(_accepts(run, threads, run.position(history, run.at_end), lazy) is True)
         if not trailing_context:
-            at = run.position(history, run.at_unknown)
-            trailing_context = _accepts(run, run.close(threads, at), at, lazy) is None
-    table = np.array(arcs, dtype=np.int64).reshape(-1, 3)
-    raw = Automaton(np.array(final, dtype=bool), table[:, 0], table[:, 1], table[:, 2])
-    return minimal(to_fst(raw)), trailing_context
+            trailing_context = _accepts(run, threads, run.position(history, run.at_unknown), lazy) is None
+    return minimal(np.array(final, dtype=bool), arcs), trailing_context
 
 
 def _step_in_order(run: _Simulation, closed: Threads, at: _Position, c: int) -> list[Thread]:
@@ -455,9 +448,10 @@ def _step_in_order(run: _Simulation, closed: Threads, at: _Position, c: int) -> 
     return result
 
 
-def _accepts(run: _Simulation, closed: Threads, at: _Position, lazy: bool) -> bool | None:
+def _accepts(run: _Simulation, threads: Threads, at: _Position, lazy: bool) -> bool | None:
     """Whether the text may end here; None if that depends on what follows."""
     depends = False
+    closed = run.close(threads, at)
     for place, obligations in closed:
         if place not in (MATCH, EARLY):
             continue

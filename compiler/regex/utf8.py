@@ -149,8 +149,8 @@ def byte_automaton(automaton: Automaton, classes: tuple[Bounds, ...], minimal: b
     beyond: list[Bounds] = []
     for bounds, cut in zip(classes, cuts, strict=True):
         edges = [*bounds[:cut].tolist(), _ASCII]
-        ascii_bytes.append(np.concatenate([np.arange(a, b) for a, b in zip(edges[0::2], edges[1::2], strict=False)])
-                           if cut else np.zeros(0, dtype=np.int64))  # fmt: skip
+        runs = [np.arange(a, b, dtype=np.int64) for a, b in zip(edges[0 : cut + 1 : 2], edges[1::2], strict=False)]
+        ascii_bytes.append(np.concatenate([np.zeros(0, dtype=np.int64), *runs]))
         rest = bounds[cut:]
         beyond.append(np.concatenate([np.array([_ASCII], dtype=np.int32), rest]) if cut & 1 else rest)
 

@@ -77,6 +77,7 @@ select * from a join b join c on b.y = c.y on a.x = b.x
 select * from a inner join (b left join c on b.y = c.y) on a.x = b.x
 select * from (a join b on true) as ab, (select 1) x, (select 2) as y (p, q), lateral (select 3) z
 select * from (select 1)
+select * from (select 1) at, (select 2) pt
 select * from ((select 1) union (select 2)) u
 select * from ((select 1) a join (select 2) b on true)
 select * from unnest(array[1, 2]) as u (a), generate_series(1, 10) g
@@ -99,7 +100,7 @@ select (with a as (select 1) select * from a)
 select -1, +1, - -1, a - -1, a*-b, 1e10, .5, 1., 1.5e-3, a.b.c[1], a % 2, a / b * c
 select a->'b'->>'c' from t
 select * from t where a = ? and b = :name and c = $1 and d = @x
-select a at time zone 'UTC', a collate "de_DE"
+select cast(a as date) + 14 days, a at time zone 'UTC', a collate "de_DE"
 select 1 -- comment
 select /* comment * ** / */ 1 /**/ /***/
 select true, false, null, not true or false
@@ -188,6 +189,7 @@ select select
 select from from from
 select a as select
 select end
+select a at, b
 insert t values (1)
 insert into t
 insert into t values
@@ -324,7 +326,7 @@ def test_keywords_are_whole_words_in_any_case(word: str) -> None:
         assert only_type(name) == only_type(name.upper()) == "NAME"
 
 
-def test_conflicts_are_the_two_explained() -> None:
+def test_conflicts_are_those_explained() -> None:
     messages: list[str] = []
     handler = logging.Handler()
     handler.emit = lambda record: messages.append(record.getMessage())  # type: ignore[method-assign]
@@ -337,7 +339,7 @@ def test_conflicts_are_the_two_explained() -> None:
         logger.removeHandler(handler)
         logger.setLevel(level)
     conflicts = sorted(re.findall(r"conflict for terminal (\w+)", "\n".join(messages)))
-    assert conflicts == ["FIELD", "RPAR"]
+    assert conflicts == ["FIELD", "FIELD", "RPAR"]
 
 
 # Whatever a terminal matches from end to end is a lexeme; the longest prefix that is one is what psc's lexer takes.

@@ -7,8 +7,10 @@ wins there (so terminals that never win do not count), states that cannot reach 
 * a longer lexeme that was begun and fails falls back to the last complete one, and the bytes after that are lexed
   again;
 * but on a non-accepting state on a cycle of non-accepting states (an open comment, which could be unboundedly long) the
-  lexer is committed: no fall-back until the next accepting state;
-* an accepting state that leads nowhere ends its lexeme at once.
+  lexer is committed: no fall-back until the next accepting state.
+
+An accepting state that leads nowhere could end its lexeme at once; it ends with the next byte instead, the same
+language.
 
 Cost: |D| x byte classes to build, times the rounds of Moore's minimization; then a dictionary lookup a byte.
 Source: psc's design, section 4.
@@ -162,8 +164,7 @@ class Lexer:
             return instead
         winner = d.winner[state]
         if winner is not None:
-            complete = ((winner,), self.nothing)
-            return ((), Pending(state, True, complete)) if d.next[state] else complete
+            return (), Pending(state, True, ((winner,), self.nothing))
         return (), Pending(state, True, None if d.commits[state] else instead)
 
     def _after(self, lexed: Lexed | None, byte: int) -> Lexed | None:

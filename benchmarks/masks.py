@@ -1,0 +1,300 @@
+"""Measure masks over real files, token by token: what a decoding step costs.
+
+    python benchmarks/masks.py GRAMMAR FILES_OR_DIRS... --tokenizer SPEC... [--sample N] [--rounds R] [--json FILE]
+
+The idea: a file that the grammar accepts is a text that a model could have written. It is tokenized as the model would
+do it, then replayed (teacher forcing): at each token the mask is asked for, in one of three ways, and the token is
+accepted; after the last, a stop token.
+
+    row    mask_row(): the number of the mask, what an engine with rows on the GPU needs
+    mask   mask(): the row as a NumPy array, no copy
+    fill   fill_next_token_bitmask(): the row copied into a caller's array
+
+Two passes: the first (cold) over freshly loaded tables, which composes each row when it is first met; then, after
+reset(), the same files again (steady), `--rounds` times in turn for all tokenizers and ways, so that a disturbance of
+the machine hits all of them. `step` is mask and accept together from whole loops, without a clock inside: the median
+round. The rest is of single calls, less the timer's own cost. A mask and an accept cannot be told apart by loops, since
+the mask is remembered until the next accept.
+
+The cost: compiling, then some microseconds a token and round. With `--keep DIR` artifacts are kept and used again.
+"""
+
+import argparse
+import gc
+import sys
+import time
+from collections.abc import Callable
+from dataclasses import asdict, dataclass, field
+from functools import partial
+from pathlib import Path
+from typing import Any, cast
+
+import numpy as np
+from corpus import Document, add_corpus_options, encoder, grammar_file, read_corpus, tokenize
+from measure import Clocks, Summary, in_words, machine, median_clocks, number, report, table, timer_overhead
+
+import psc
+from psc.artifacts.format import Artifact, decode, encode, read_file, write_file
+from psc.compiler.build import build
+from psc.compiler.lark_frontend import load_lark_file
+from psc.compiler.revision import COMPILER_REVISION
+
+WAYS = ("row", "mask", "fill")
+
+
+@dataclass
+class Subject:
+    """One tokenizer: its artifact, the token ids of the files that the grammar accepts, and what was measured."""
+
+    info: psc.TokenizerInfo
+    artifact: Artifact
+    tokenized_by: str
+    documents: list[list[int]]
+    left_out: int
+    rejected: int
+    rows: int = 0
+    row_bytes: int = 0
+    results: list[dict[str, Any]] = field(default_factory=list)
+
+    @property
+    def tokens(self) -> int:
+        """Tokens of a pass."""
+        return sum(map(len, self.documents))
+
+    def compiled(self) -> psc.CompiledGrammar:
+        """The grammar with no mask row made yet."""
+        return psc.CompiledGrammar.from_artifact(self.artifact, tokenizer_info=self.info)
+
+
+def prepare(grammar: Path, spec: str, corpus: list[Document], keep: Path | None) -> Subject:
+    """Compile, tokenize, and drop the documents that the grammar does not accept."""
+    info = psc.load_tokenizer(spec)
+    artifact = _artifact(grammar, info, keep)
+    how, encode_text = encoder(spec, info)
+    tokenized, left_out = tokenize(corpus, info, encode_text)
+    subject = Subject(info, artifact, how, [], left_out, 0)
+    compiled = subject.compiled()
+    matcher = psc.GrammarMatcher(compiled)
+    for ids in tokenized.values():
+        matcher.reset()
+        if all(map(matcher.accept_token, ids)) and matcher.is_completed():
+            subject.documents.append([*ids, *info.stop_token_ids[:1]])
+        else:
+            subject.rejected += 1
+    if not subject.documents:
+        raise SystemExit(f"{spec}: the grammar accepts none of the {len(corpus)} documents")
+    return subject
+
+
+def _artifact(grammar: Path, info: psc.TokenizerInfo, keep: Path | None) -> Artifact:
+    """A kept artifact of this very grammar, vocabulary and compiler, or a new one."""
+    loaded = load_lark_file(grammar)
+    path = keep and keep / f"{grammar.stem}-{info.name.split('.')[0] or info.fingerprint[:12]}.psc"
+    if path and path.exists():
+        artifact = read_file(path)
+        metadata = artifact.metadata
+        if (metadata["grammar"]["text"], metadata["tokenizer"]["fingerprint"], metadata["compiler_revision"]) == (
+            loaded.source,
+            info.fingerprint,
+            COMPILER_REVISION,
+        ):
+            return artifact
+    result = build(loaded, info)
+    data = encode(result.arrays, result.metadata)
+    if path:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        write_file(path, data)
+    return decode(data)
+
+
+def _call(matcher: psc.GrammarMatcher, way: str, vocab_size: int) -> Callable[[], object]:
+    if way == "row":
+        return cast(Callable[[], object], matcher.mask_row)
+    if way == "mask":
+        return cast(Callable[[], object], matcher.mask)
+    bitmask = np.full((vocab_size + 31) // 32, -1, np.int32)
+    return partial(matcher.fill_next_token_bitmask, bitmask)  # cheaper than the frame of a lambda
+
+
+def loop(matcher: psc.GrammarMatcher, mask: Callable[[], object], documents: list[list[int]]) -> Clocks:
+    """One pass without a clock inside."""
+    accept, reset = matcher.accept_token, matcher.reset
+
+    def run() -> int:
+        for ids in documents:
+            reset()
+            for token in ids:
+                mask()
+                accept(token)
+        return sum(map(len, documents))
+
+    return Clocks.over(run)
+
+
+def call_by_call(
+    matcher: psc.GrammarMatcher, mask: Callable[[], object], documents: list[list[int]]
+) -> tuple[list[int], list[int]]:
+    """One pass, every call timed: nanoseconds of the masks and of the accepts, the timer's own included."""
+    accept, now = matcher.accept_token, time.perf_counter_ns
+    masks: list[int] = []
+    accepts: list[int] = []
+    for ids in documents:
+        matcher.reset()
+        for token in ids:
+            t0 = now()
+            mask()
+            t1 = now()
+            accept(token)
+            t2 = now()
+            masks.append(t1 - t0)
+            accepts.append(t2 - t1)
+    return masks, accepts
+
+
+def measure_cold(subject: Subject, way: str, overhead: float) -> None:
+    """First passes: one as a loop and one call by call, each over fresh tables."""
+    matcher = psc.GrammarMatcher(subject.compiled())
+    clocks = loop(matcher, _call(matcher, way, subject.info.vocab_size), subject.documents)
+    compiled = subject.compiled()
+    matcher = psc.GrammarMatcher(compiled)
+    masks, accepts = call_by_call(matcher, _call(matcher, way, subject.info.vocab_size), subject.documents)
+    subject.rows, subject.row_bytes = compiled.n_rows, compiled.memory_size_bytes
+    _record(subject, way, "cold", [clocks], masks, accepts, overhead)
+
+
+def measure_steady(subjects: list[Subject], ways: list[str], rounds: int, overhead: float) -> None:
+    """Later passes, all subjects and ways in turn in each round."""
+    matchers = [psc.GrammarMatcher(s.compiled()) for s in subjects]
+    clocks: dict[tuple[int, str], list[Clocks]] = {}
+    masks: dict[tuple[int, str], list[int]] = {}
+    accepts: dict[tuple[int, str], list[int]] = {}
+    for turn in range(rounds + 1):
+        for i, (subject, matcher) in enumerate(zip(subjects, matchers, strict=True)):
+            for way in ways:
+                mask = _call(matcher, way, subject.info.vocab_size)
+                in_loop = loop(matcher, mask, subject.documents)
+                timed = call_by_call(matcher, mask, subject.documents)
+                if turn:  # before that, rows and caches are filled
+                    clocks.setdefault((i, way), []).append(in_loop)
+                    masks.setdefault((i, way), []).extend(timed[0])
+                    accepts.setdefault((i, way), []).extend(timed[1])
+    for i, subject in enumerate(subjects):
+        for way in ways:
+            key = (i, way)
+            _record(subject, way, "steady", clocks[key], masks[key], accepts[key], overhead)
+
+
+def _record(
+    subject: Subject,
+    way: str,
+    phase: str,
+    clocks: list[Clocks],
+    masks: list[int],
+    accepts: list[int],
+    overhead: float,
+) -> None:
+    step = median_clocks(clocks)
+    subject.results.append(
+        {
+            "way": way,
+            "pass": phase,
+            "step_us": step.wall,
+            "step_cpu_us": step.cpu,
+            "step_best_us": min(c.wall for c in clocks),
+            "disturbed": step.disturbed,
+            "mask": asdict(Summary.of(masks, overhead)),
+            "accept": asdict(Summary.of(accepts, overhead)),
+        }
+    )
+
+
+def print_tables(subjects: list[Subject]) -> None:
+    """What was run, then the figures."""
+    head = ["tokenizer", "vocabulary", "tokenized by", "files", "rejected", "not spelled", "tokens"]
+    head += ["distinct rows", "rows MB"]
+    print(
+        table(
+            head,
+            [
+                [
+                    s.info.name,
+                    f"{s.info.vocab_size:,}",
+                    s.tokenized_by,
+                    f"{len(s.documents):,}",
+                    str(s.rejected),
+                    str(s.left_out),
+                    f"{s.tokens:,}",
+                    f"{s.rows:,}",
+                    number(s.row_bytes / 1e6),
+                ]
+                for s in subjects
+            ],
+        )
+    )
+    print("\nMicroseconds (step: mask and accept, mean of whole loops; best: of the fastest round):\n")
+    head = ["tokenizer", "pass", "way", "step", "step, best", "step, CPU"]
+    head += ["mask mean", "p50", "p99", "max", "accept mean", "p50", "p99", "max"]
+    rows = []
+    for s in subjects:
+        for r in sorted(s.results, key=lambda r: (r["pass"], WAYS.index(r["way"]))):
+            figures = [r["step_us"], r["step_best_us"], r["step_cpu_us"]]
+            figures += [r[k][f] for k in ("mask", "accept") for f in ("mean", "p50", "p99", "max")]
+            rows.append([s.info.name, r["pass"], r["way"], *map(number, figures)])
+    print(table(head, rows))
+    if any(r["disturbed"] for s in subjects for r in s.results):
+        print("\nDisturbed: in some rows wall time exceeds CPU time by more than 20 %; there `step, CPU` is nearer the truth.")
+
+
+def main() -> None:
+    """Parse the command line, prepare every tokenizer, measure, print."""
+    options = argparse.ArgumentParser(description="Measure masks over real files, token by token.")
+    options.add_argument("grammar", help="java, go, sql, json, or a .lark file")
+    add_corpus_options(options)
+    options.add_argument("--tokenizer", nargs="+", required=True, metavar="SPEC", help="as psc.load_tokenizer takes it")
+    options.add_argument("--ways", nargs="+", choices=WAYS, default=list(WAYS), help="ways to get a mask (all)")
+    options.add_argument("--rounds", type=int, default=3, metavar="R", help="steady passes (default 3)")
+    options.add_argument("--keep", type=Path, metavar="DIR", help="keep artifacts here and use them again")
+    options.add_argument("--json", metavar="FILE", help="write everything as JSON too (- for standard output)")
+    args = options.parse_args()
+
+    grammar = grammar_file(args.grammar)
+    corpus = read_corpus(args, "." + grammar.stem)
+    subjects = []
+    for spec in args.tokenizer:
+        print(f"preparing {grammar.stem}, {spec}", file=sys.stderr, flush=True)
+        subjects.append(prepare(grammar, spec, corpus, args.keep))
+    # The cycle collector would run in the middle of a pass and find nothing.
+    gc.collect()
+    gc.disable()
+    overhead = timer_overhead()
+    for subject in subjects:
+        for way in args.ways:
+            measure_cold(subject, way, overhead)
+    measure_steady(subjects, args.ways, args.rounds, overhead)
+    about = machine()
+    if args.json != "-":
+        size = sum(len(d.data) for d in corpus)
+        print(f"{grammar.stem}: {len(corpus)} files, {size:,} bytes, seed {args.seed}; {in_words(about)}")
+        print(f"The timer's own cost, taken off single calls: {overhead:.0f} ns\n")
+        print_tables(subjects)
+    results = [
+        {
+            "tokenizer": s.info.name,
+            "vocab_size": s.info.vocab_size,
+            "tokenized_by": s.tokenized_by,
+            "files": len(s.documents),
+            "rejected": s.rejected,
+            "not_spelled": s.left_out,
+            "tokens": s.tokens,
+            "rows": s.rows,
+            "row_bytes": s.row_bytes,
+            "figures": s.results,
+        }
+        for s in subjects
+    ]
+    document = {"benchmark": "masks", **about, "grammar": grammar.stem, "timer_overhead_ns": overhead}
+    report({**document, "results": results}, args.json)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,59 @@
+"""Grammars that cannot be compiled: the message says the place, the cause and the way out."""
+
+from pathlib import Path
+
+import pytest
+from vocabularies import byte_tokenizer
+
+import psc
+from psc.compiler.lark_frontend import load_lark_file
+
+CASES = {
+    "syntax": ("start: (\n", ["<string>", "line 1"]),
+    "undefined rule": ('start: "a" missing\n', ["<string>", "missing"]),
+    "undefined terminal": ("start: MISSING\n", ["<string>", "MISSING"]),
+    "no start rule": ('begin: "a"\n', ["no rule 'start'", "begin"]),
+    "declared terminal": ('start: A _INDENT\nA: "a"\n%declare _INDENT\n', ["<string>:3", "%declare", "_INDENT", "regular expressions"]),
+    "empty match": ("start: A\n\nA: /a*/\n", ["<string>:3", "terminal A", "empty string"]),
+    "backreference": ('start: S\nS: /(["\']).*\\1/\n', ["<string>:2", "terminal S", "backreference"]),
+    "reduce/reduce": ('start: a | b\na: "x"\nb: "x"\n', ["reduce/reduce", "a : X", "b : X", "$END"]),
+    "matches nothing": ("start: A\nA: /a(?!.|$)/\n", ["terminal A", "no text"]),
+    "recursive terminal": ('start: A\nA: "a" A\n', ["A"]),
+    "import": ("start: X\n%import .nowhere.X\n", ["nowhere"]),
+}
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_message(name: str) -> None:
+    text, words = CASES[name]
+    with pytest.raises(psc.GrammarError) as e:
+        psc.GrammarCompiler(byte_tokenizer()).compile_lark(text)
+    for word in words:
+        assert word in str(e.value)
+
+
+def test_unreadable_files(tmp_path: Path) -> None:
+    with pytest.raises(psc.GrammarError, match="cannot read the grammar"):
+        load_lark_file(tmp_path / "absent.lark")
+    (tmp_path / "latin.lark").write_bytes(b'start: "\xe9"\n')
+    with pytest.raises(psc.GrammarError, match="not UTF-8"):
+        load_lark_file(tmp_path / "latin.lark")
+
+
+WARNINGS = {
+    'start: A B\nA.2: "a"\nB: /ab+/\n': "A before B",
+    'start: A B\nA: /a|ab/\nB: "b"\n': "inside: A",
+    'start: A B\nA: /[0-9]+(?!\\.)/\nB: "."\n': "no lexeme where this one does: A",
+    'start: (KW | NAME)+\nKW: "select"i\nNAME: /[a-z]+/\n%ignore " "\n': "NAME before KW",
+}
+
+
+@pytest.mark.parametrize("text", WARNINGS)
+def test_lexing_that_differs_from_lark_is_named(text: str) -> None:
+    compiled = psc.GrammarCompiler(byte_tokenizer()).compile_lark(text)
+    assert any(WARNINGS[text] in w for w in compiled.metadata["warnings"])
+
+
+def test_no_warning_where_lexing_agrees() -> None:
+    text = 'start: (KW | NAME | STRING)+\nKW: "if"\nNAME: /[a-z]+/\n%import common.ESCAPED_STRING -> STRING\n%ignore " "\n'
+    assert psc.GrammarCompiler(byte_tokenizer()).compile_lark(text).metadata["warnings"] == []

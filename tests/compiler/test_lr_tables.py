@@ -1,0 +1,117 @@
+"""Our LALR(1) tables against Lark's own, up to the numbering of states; conflicts as Lark judges them."""
+
+from pathlib import Path
+
+import lark
+import pytest
+import strategies
+from hypothesis import given
+from lark.parsers.lalr_analysis import ParseTableBase
+
+from psc._core import LrTables
+from psc.compiler.grammar import Grammar
+from psc.compiler.grammars import bundled_names, bundled_text
+from psc.compiler.lark_frontend import load_lark
+from psc.compiler.lr_tables import lr_tables
+from psc.errors import GrammarError
+
+
+def lark_table(text: str) -> ParseTableBase:
+    return lark.Lark(text, parser="lalr", lexer="basic").parser.parser._parse_table
+
+
+def check_equal(grammar: Grammar, ours: LrTables, theirs: ParseTableBase) -> None:
+    """Walks both automata from their start states; Lark accepts in its end state, where we shift the end of the text."""
+    number = {grammar.symbol_name(i): i for i in range(grammar.first_nonterminal + len(grammar.nonterminals))}
+    production = {
+        (grammar.symbol_name(p.lhs), tuple(grammar.symbol_name(s) for s in p.rhs)): i for i, p in enumerate(grammar.productions)
+    }
+    n_terminals, n_nonterminals = ours.n_terminals, ours.n_nonterminals
+    offsets, actions, gotos = ours.action_offsets, ours.actions, ours.gotos
+    (start,), (end,) = theirs.start_states.values(), theirs.end_states.values()
+    pairs, todo = {start: 0}, [start]
+    while todo:
+        state = todo.pop()
+        row = {}
+        for t in range(n_terminals):
+            cell = pairs[state] * n_terminals + t
+            found = actions[offsets[cell] : offsets[cell + 1]].tolist()
+            assert len(found) <= 1
+            if found:
+                row[t] = found[0]
+        if state == end:
+            assert row.pop(grammar.end_terminal) == 2 * ours.end_state
+        for n in range(n_nonterminals):
+            if (to := int(gotos[pairs[state] * n_nonterminals + n])) >= 0:
+                row[n_terminals + n] = 2 * to
+        assert row.keys() == {number[name] for name in theirs.states[state]}
+        for name, (action, argument) in theirs.states[state].items():
+            code = row[number[name]]
+            if action.name == "Reduce":
+                rule = (argument.origin.name, tuple(s.name for s in argument.expansion))
+                assert code == 2 * production[rule] + 1
+            elif argument in pairs:
+                assert code == 2 * pairs[argument]
+            else:
+                assert code % 2 == 0
+                pairs[argument] = code // 2
+                todo.append(argument)
+    assert len(set(pairs.values())) == len(pairs) == len(theirs.states) == ours.n_states - 1
+
+
+@pytest.mark.parametrize("name", bundled_names())
+def test_bundled_grammars(name: str) -> None:
+    grammar = load_lark(bundled_text(name))
+    check_equal(grammar, lr_tables(grammar), lark_table(bundled_text(name)))
+
+
+@given(text=strategies.grammar_texts())
+def test_random_grammars(text: str) -> None:
+    """The same tables, or both refuse. (Random texts may fail in Lark for another reason first: those say nothing here.)"""
+    try:
+        theirs = lark_table(text)
+    except lark.exceptions.GrammarError as e:
+        if "Reduce/Reduce" in str(e):
+            with pytest.raises(GrammarError, match="reduce/reduce"):
+                lr_tables(load_lark(text))
+        return
+    except lark.exceptions.LarkError:
+        return
+    grammar = load_lark(text)
+    check_equal(grammar, lr_tables(grammar), theirs)
+
+
+def test_conflict_names_rules_and_lookahead() -> None:
+    with pytest.raises(GrammarError) as e:
+        lr_tables(load_lark('start: a "x" | b "x"\na: "y"\nb: "y"\n', source_name="mine.lark"))
+    message = str(e.value)
+    assert "mine.lark" in message
+    assert "before X" in message
+    assert "a : Y" in message
+    assert "b : Y" in message
+
+
+def test_priority_resolves_a_reduce_reduce_conflict_as_lark_does() -> None:
+    text = 'start: a "x" | b "x"\na.2: "y"\nb: "y"\n'
+    grammar = load_lark(text)
+    check_equal(grammar, lr_tables(grammar), lark_table(text))
+
+
+def test_shift_wins_and_keep_all_keeps_both() -> None:
+    grammar = load_lark('start: s\ns: "i" s | "i" s "e" s | "x"\n')
+    resolved, kept = lr_tables(grammar), lr_tables(grammar, keep_all=True)
+    assert resolved.shift_reduce_resolved == 1
+    assert len(kept.actions) == len(resolved.actions) + 1
+    assert max(kept.action_offsets[1:] - kept.action_offsets[:-1]) == 2
+
+
+def test_imports_and_templates_are_lark_s(tmp_path: Path) -> None:
+    (tmp_path / "part.lark").write_text('item: "i"\nLIST: /l+/\n')
+    main = tmp_path / "main.lark"
+    main.write_text('start: sep{item, ","} LIST\nsep{x, s}: x (s x)*\n%import .part (item, LIST)\n')
+    from psc.compiler.lark_frontend import load_lark_file
+
+    grammar = load_lark_file(main)
+    theirs = lark.Lark.open(str(main), parser="lalr", lexer="basic").parser.parser._parse_table
+    check_equal(grammar, lr_tables(grammar), theirs)
+    assert [Path(name).name for name, _ in grammar.imports] == ["part.lark"]

@@ -1,0 +1,550 @@
+"""The paper's construction, done with OpenFst, against a simulation of the LR table, and the stack classifier against it.
+
+The classifier is compared as a language: for every lexer state, its tables become an acceptor of (stack, token class) pairs, which
+must be equivalent to the paper's acceptor over all stacks that the LR automaton allows.
+"""
+
+import functools
+import itertools
+import random
+import shutil
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import pynini
+import pytest
+import strategies
+from hypothesis import HealthCheck, given, settings
+
+from psc._core import Compilation, LrTables
+from psc.artifacts.tokenizer_info import TokenizerInfo
+from psc.compiler import transducers
+from psc.compiler.build import native_compilation
+from psc.compiler.grammar import Grammar
+from psc.compiler.lark_frontend import load_lark
+from psc.compiler.lr_tables import lr_tables
+from psc.compiler.terminals import terminal_automaton
+from psc.compiler.transducers import class_label, state_label
+from psc.errors import GrammarError
+
+JSON = r"""
+start: value
+value: object | array | STRING | NUMBER | "true" | "false" | "null"
+object: "{" [pair ("," pair)*] "}"
+pair: STRING ":" value
+array: "[" [value ("," value)*] "]"
+STRING: /"[^"\\]*"/
+NUMBER: /-?[0-9]+(\.[0-9]+)?/
+%ignore /[ \n]+/
+"""
+
+PRECEDENCE = r"""
+start: sum
+sum: sum "+" product | sum "-" product | product
+product: product "*" power | power
+power: atom "**" power | atom
+atom: "(" sum ")" | "-" atom | NUMBER | NAME
+NUMBER: /[0-9]+/
+NAME: /[a-z]+/
+%ignore " "
+"""
+
+EMPTY_RULES = r"""
+start: opening items closing
+opening: | "a"
+closing: | "b" closing
+items: | items item
+item: "(" nothing items nothing ")" | "x" nothing "y"
+nothing:
+"""
+
+RIGHT_RECURSION = r"""
+start: list
+list: X | X "," list | X ";" tail
+tail: "(" list ")" | list
+X: /x+/
+"""
+
+DANGLING_ELSE = r"""
+start: statement+
+statement: "if" NAME statement | "if" NAME statement "else" statement | NAME "=" NAME ";" | "{" statement* "}"
+NAME: /[a-z]+/
+%ignore " "
+"""
+
+UNBOUNDED_POPS = r"""
+start: a
+a: "x" a "y" | "x" b "z" | "q"
+b: "x" b | c c c
+c: "u" "v" "w" | "u"
+"""
+
+CASES = {
+    "json": (JSON, ["{", "}", "[", "]", ",", ":", '"', '"a"', '":', "1", "-", ".", "0", "tr", "ue", "null", "}}", "]]", "],[", '{"', " ",
+                    '"}', "1]", "1,", "}]}", "\n}"]),  # fmt: skip
+    "precedence": (PRECEDENCE, ["+", "-", "*", "**", "(", ")", "a", "7", " ", "((", "))", ")*", "a+", "-a", "1)+(", ")))", "*b**c)"]),
+    "empty rules": (EMPTY_RULES, ["a", "b", "(", ")", "x", "y", "a(", "()", "((", "))", "xy", ")xy", "yb", "bb", "(xy)(", ")))b"]),
+    "right recursion": (RIGHT_RECURSION, ["x", "xx", ",", ";", ";(", ")", "))", ",x", "x,x;(", "x)", ")))"]),
+    "dangling else": (DANGLING_ELSE, ["if", "i", "f", "else", " ", "a", "=", ";", "{", "}", "}}", "a=b;", "; else ", " else if x ",
+                                      "}else{", "a;"]),  # fmt: skip
+    "unbounded pops": (UNBOUNDED_POPS, ["x", "y", "z", "u", "v", "w", "q", "xx", "qy", "yy", "yyy", "uv", "wu", "uu", "uuu", "zy",
+                                        "uuuzy", "uvwz"]),  # fmt: skip
+}  # fmt: skip
+
+
+@dataclass
+class Case:
+    """A grammar compiled for a vocabulary."""
+
+    grammar: Grammar
+    lr: LrTables
+    compilation: Compilation
+    representatives: list[bytes]
+
+
+def compiled(text: str, tokens: Sequence[str | bytes], *, keep_all: bool = False) -> Case:
+    grammar = load_lark(text)
+    lr = lr_tables(grammar, keep_all=keep_all)
+    encoded = [t.encode() if isinstance(t, str) else t for t in tokens]
+    tokenizer = TokenizerInfo.from_tokens([*encoded, b"</s>"], stop_token_ids=[len(encoded)])
+    compilation = native_compilation(grammar, lr, terminal_automaton(grammar), tokenizer)
+    compilation.build_lexer()
+    compilation.classify_tokens()
+    compilation.find_sequences()
+    compilation.build_classifier()
+    compilation.assemble()
+    return Case(grammar, lr, compilation, [encoded[t] for t in compilation.class_representatives.tolist()])
+
+
+@pytest.fixture(scope="module", params=CASES)
+def case(request: pytest.FixtureRequest) -> Case:
+    return compiled(*CASES[request.param])
+
+
+# The LR table, obviously.
+
+
+def step(lr: LrTables, stack: tuple[int, ...], terminal: int) -> set[tuple[int, ...]]:
+    """Every stack (top first) that reading the terminal can lead to; the given one need not be one of the parser's."""
+    outcomes: set[tuple[int, ...]] = set()
+    todo, seen = [stack], {stack}
+    offsets, actions = lr.action_offsets, lr.actions
+    while todo:
+        top, *_ = at = todo.pop()
+        cell = top * lr.n_terminals + terminal
+        for action in actions[offsets[cell] : offsets[cell + 1]].tolist():
+            if action % 2 == 0:
+                outcomes.add((action // 2, *at))
+                continue
+            rest = at[lr.length[action // 2] :]
+            if not rest:
+                continue
+            to = int(lr.gotos[rest[0] * lr.n_nonterminals + lr.lhs[action // 2]])
+            if to >= 0 and (to, *rest) not in seen:
+                seen.add((to, *rest))
+                todo.append((to, *rest))
+    return outcomes
+
+
+def reachable_stacks(lr: LrTables, count: int) -> list[tuple[int, ...]]:
+    """The first stacks that the parser can have, shortest text first."""
+    found = {(0,): None}
+    for stack in iter_growing(found):
+        for terminal in range(lr.n_terminals - 1):
+            for after in sorted(step(lr, stack, terminal)):
+                found.setdefault(after)
+        if len(found) >= count:
+            break
+    return list(found)[:count]
+
+
+def iter_growing(found: dict[tuple[int, ...], None]) -> Iterator[tuple[int, ...]]:
+    done = 0
+    while done < len(found):
+        batch = list(found)[done:]
+        done += len(batch)
+        yield from batch
+
+
+def random_stacks(lr: LrTables, count: int, seed: int) -> list[tuple[int, ...]]:
+    """Half of them any sequences of LR states, half possible ones."""
+    rng = random.Random(seed)
+    stacks = [tuple(rng.randrange(lr.n_states) for _ in range(rng.randint(1, 8))) for _ in range(count // 2)]
+    real = reachable_stacks(lr, 4 * count)
+    return stacks + rng.sample(real, min(len(real), count // 2))
+
+
+# Machines from stacks and tables.
+
+
+def labels_of(symbols: Sequence[int]) -> pynini.Fst:
+    fst = pynini.Fst()
+    at = fst.add_state()
+    fst.set_start(at)
+    for label in symbols:
+        to = fst.add_state()
+        fst.add_arc(at, pynini.Arc(label, label, None, to))
+        at = to
+    fst.set_final(at)
+    return fst
+
+
+def outputs(fst: pynini.Fst, stack: tuple[int, ...]) -> set[tuple[int, ...]]:
+    """What a transducer of stacks makes of one stack."""
+    image = pynini.compose(labels_of([state_label(s) for s in stack]), fst).project("output").rmepsilon()
+    found: set[tuple[int, ...]] = set()
+    todo = [(image.start(), ())] if image.start() != pynini.NO_STATE_ID else []
+    while todo:
+        state, read = todo.pop()
+        if image.final(state) != pynini.Weight.zero("tropical"):
+            found.add(tuple(label - 1 for label in read))
+        todo.extend((arc.nextstate, (*read, arc.ilabel)) for arc in image.arcs(state))
+    return found
+
+
+def deterministic(fst: pynini.Fst) -> pynini.Fst:
+    return pynini.determinize(fst.rmepsilon()).minimize()
+
+
+def emitted_classes(arrays: dict[str, np.ndarray], lexer_state: int, emission: int) -> set[int]:
+    classes: set[int] = set()
+    for label in arrays["labels"][arrays["label_offsets"][emission] : arrays["label_offsets"][emission + 1]]:
+        classes |= members(arrays, arrays["token_sets"][lexer_state * arrays["n_labels"] + label])
+    return classes
+
+
+def members(arrays: dict[str, np.ndarray], token_set: int) -> set[int]:
+    return set(arrays["set_classes"][arrays["set_offsets"][token_set] : arrays["set_offsets"][token_set + 1]].tolist())
+
+
+def classifier_acceptor(lr: LrTables, arrays: dict[str, np.ndarray], lexer_state: int) -> pynini.Fst:
+    """The classifier of one lexer state as an acceptor: real stacks, each followed by a class that is emitted while it is read."""
+    fst = pynini.Fst()
+    everything = [state_label(s) for s in range(lr.n_states)]
+    fst.add_states(arrays["n_classifier_states"])
+    fst.set_start(arrays["start"])
+    end = fst.add_state()
+    fst.set_final(end)
+    rests: dict[frozenset[int], int] = {}
+
+    def rest(classes: frozenset[int]) -> int:
+        """The state that reads whatever is left of the stack, then one of the classes."""
+        if classes not in rests:
+            rests[classes] = state = fst.add_state()
+            for label in everything:
+                fst.add_arc(state, pynini.Arc(label, label, None, state))
+            for c in sorted(classes):
+                fst.add_arc(state, pynini.Arc(class_label(lr, c), class_label(lr, c), None, end))
+        return rests[classes]
+
+    offsets = arrays["arc_offsets"]
+    for state in range(arrays["n_classifier_states"]):
+        for i in range(offsets[state], offsets[state + 1]):
+            label = state_label(int(arrays["arc_symbol"][i]))
+            classes = frozenset(emitted_classes(arrays, lexer_state, arrays["arc_emission"][i]))
+            if classes:
+                fst.add_arc(state, pynini.Arc(label, label, None, rest(classes)))
+            at, readable = state, [label]
+            for _ in range(arrays["arc_skip"][i]):
+                skipped = fst.add_state()
+                add_arcs(fst, at, readable, skipped)
+                at, readable = skipped, everything
+            add_arcs(fst, at, readable, int(arrays["arc_next"][i]))
+    fst.add_arc(fst.start(), pynini.Arc(0, 0, None, rest(frozenset(members(arrays, arrays["always"][lexer_state])))))
+    return real_pairs(lr, fst)
+
+
+def add_arcs(fst: pynini.Fst, source: int, labels: Sequence[int], target: int) -> None:
+    for label in labels:
+        fst.add_arc(source, pynini.Arc(label, label, None, target))
+
+
+def real_pairs(lr: LrTables, fst: pynini.Fst) -> pynini.Fst:
+    """The part of an acceptor of pairs that lies over the parser's own stacks; minimal and deterministic."""
+    any_class = pynini.Fst()
+    any_class.add_states(2)
+    any_class.set_start(0)
+    any_class.set_final(1)
+    add_arcs(any_class, 0, [arc.ilabel for s in fst.states() for arc in fst.arcs(s) if arc.ilabel >= class_label(lr, 0)], 1)
+    pairs = (transducers.real_stacks(lr) + any_class).rmepsilon()
+    return deterministic(pynini.intersect(pairs, fst.copy().rmepsilon().arcsort()))
+
+
+def run_classifier(arrays: dict[str, np.ndarray], lexer_state: int, stack: tuple[int, ...]) -> set[int]:
+    """What the classifier's tables allow on one stack."""
+    classes = members(arrays, arrays["always"][lexer_state])
+    state, at = arrays["start"], 0
+    while state != 0 and at < len(stack):
+        first, last = arrays["arc_offsets"][state : state + 2]
+        hits = np.flatnonzero(arrays["arc_symbol"][first:last] == stack[at])
+        if len(hits) == 0:
+            break
+        arc = first + hits[0]
+        classes |= emitted_classes(arrays, lexer_state, arrays["arc_emission"][arc])
+        state = arrays["arc_next"][arc]
+        at += 1 + int(arrays["arc_skip"][arc])
+    return classes
+
+
+# R_q, twice.
+
+
+def pruned_sequences(case: Case, lexer_state: int) -> dict[tuple[int, ...], set[int]]:
+    """As the compilation has them: without the sequences that it found no stack for."""
+    return {w: set(classes.tolist()) for w, classes in case.compilation.sequences(lexer_state)}
+
+
+def realizable_sequences(case: Case, lexer_state: int) -> dict[tuple[int, ...], set[int]]:
+    """By lexing every class of tokens; all sequences, whatever the parser says of them."""
+    lexer = case.compilation.lexer_arrays()
+    offsets, pool = lexer["emission_offsets"], lexer["emission_terminals"]
+    sequences: dict[tuple[int, ...], set[int]] = {}
+
+    def emission(number: int) -> tuple[int, ...]:
+        return tuple(pool[offsets[number] : offsets[number + 1]].tolist())
+
+    for c, token in enumerate(case.representatives):
+        state, emitted = lexer_state, ()
+        for byte in token:
+            cell = state * lexer["n_byte_classes"] + int(lexer["byte_class"][byte])
+            state = lexer["lexer_next"][cell]
+            if state < 0:
+                break
+            emitted += emission(lexer["lexer_emit"][cell])
+        else:
+            for future in lexer["futures"][lexer["future_offsets"][state] : lexer["future_offsets"][state + 1]]:
+                sequences.setdefault(emitted + emission(future), set()).add(c)
+    if lexer["at_end"][lexer_state] >= 0:
+        ending = (*emission(lexer["at_end"][lexer_state]), case.lr.n_terminals - 1)
+        sequences.setdefault(ending, set()).add(len(case.representatives))
+    return sequences
+
+
+def assert_equivalent(case: Case, lexer_states: Sequence[int]) -> int:
+    """Checks the classifier against the paper's acceptor in these lexer states; returns in how many of them some token is allowed.
+
+    The paper's side takes R_q as the test computes it, so that what the compilation leaves out counts too.
+    """
+    arrays = case.compilation.classifier_arrays()
+    stacks = reachable_stacks(case.lr, 60)
+    compared = 0
+    for q in lexer_states:
+        paper = transducers.mask_acceptor(case.lr, realizable_sequences(case, q))
+        classifier = classifier_acceptor(case.lr, arrays, q)
+        assert pynini.equivalent(real_pairs(case.lr, paper), classifier)
+        assert pynini.equivalent(paper, classifier), "mask_acceptor accepts more than real stacks"
+        for stack in stacks:
+            assert run_classifier(arrays, q, stack) == transducers.allowed_classes(paper, case.lr, stack)
+        compared += classifier.num_states() > 1
+    return compared
+
+
+def live_states(case: Case) -> list[int]:
+    return [q for q in range(case.compilation.n_lexer_states) if len(case.compilation.sequences(q))]
+
+
+# The tests.
+
+
+def test_step_is_one_step_of_the_table(case: Case) -> None:
+    shifted = 0
+    for terminal in range(case.lr.n_terminals):
+        fst = transducers.step_transducer(case.lr, terminal)
+        for stack in random_stacks(case.lr, 60, terminal):
+            expected = step(case.lr, stack, terminal)
+            assert outputs(fst, stack) == expected
+            shifted += len(expected)
+    assert shifted > case.lr.n_terminals
+
+
+def test_sequence_is_one_step_after_the_other(case: Case) -> None:
+    rng = random.Random(1)
+    for length in (0, 1, 2, 3, 5):
+        terminals = tuple(rng.randrange(case.lr.n_terminals) for _ in range(length))
+        fst = transducers.sequence_transducer(case.lr, terminals)
+        acceptor = transducers.sequence_acceptor(case.lr, terminals)
+        for stack in random_stacks(case.lr, 40, length):
+            expected = {stack}
+            for terminal in terminals:
+                expected = {after for before in expected for after in step(case.lr, before, terminal)}
+            assert outputs(fst, stack) == expected
+            assert bool(outputs(acceptor, stack)) == bool(expected)
+
+
+def test_mask_acceptor_is_the_union_of_the_papers_parts(case: Case) -> None:
+    """Equation 6, with each A_w by the composition of equation 5."""
+    q = max(live_states(case), key=lambda q: len(case.compilation.sequences(q)))
+    parts = []
+    for terminals, classes in pruned_sequences(case, q).items():
+        label = pynini.union(*(labels_of([class_label(case.lr, c)]) for c in sorted(classes)))
+        parts.append(transducers.sequence_acceptor(case.lr, terminals) + label)
+    literal = real_pairs(case.lr, pynini.union(*parts))
+    assert pynini.equivalent(literal, transducers.mask_acceptor(case.lr, pruned_sequences(case, q)))
+
+
+def test_classifier_is_equivalent_to_the_papers_acceptor(case: Case) -> None:
+    live = live_states(case)
+    assert assert_equivalent(case, range(case.compilation.n_lexer_states)) == len(live) > 0
+
+
+def test_sequences_left_out_are_viable_on_no_stack(case: Case) -> None:
+    for q in live_states(case):
+        pruned, every = pruned_sequences(case, q), realizable_sequences(case, q)
+        assert {w: every.get(w) for w in pruned} == pruned
+        for terminals in every.keys() - pruned.keys():
+            viable = pynini.intersect(transducers.real_stacks(case.lr), transducers.sequence_acceptor(case.lr, terminals))
+            assert viable.num_states() == 0
+
+
+def test_some_sequences_are_left_out() -> None:
+    case = compiled(*CASES["json"])
+    [q] = [q for q in live_states(case) if q == 0]
+    assert len(pruned_sequences(case, q)) < len(realizable_sequences(case, q))
+
+
+@pytest.mark.parametrize("table", ["arc_next", "arc_skip", "arc_emission", "arc_symbol"])
+def test_damaged_classifier_is_not_equivalent(table: str) -> None:
+    """The comparison itself: one wrong entry in the arcs that leave the start state must show."""
+    case = compiled(*CASES["json"])
+    arrays = case.compilation.classifier_arrays()
+    noticed = 0
+    first, last = arrays["arc_offsets"][arrays["start"] : arrays["start"] + 2]
+    for i in range(first, last):
+        values = arrays[table].copy()
+        values[i] = {"arc_next": 0, "arc_skip": values[i] + 1, "arc_emission": 0, "arc_symbol": case.lr.end_state}[table]
+        damaged = {**arrays, table: values}
+        noticed += any(
+            not pynini.equivalent(
+                transducers.mask_acceptor(case.lr, pruned_sequences(case, q)), classifier_acceptor(case.lr, damaged, q)
+            )
+            for q in live_states(case)
+        )
+    assert noticed > 0
+
+
+def test_real_stacks_are_those_of_the_parser(case: Case) -> None:
+    acceptor = transducers.real_stacks(case.lr)
+    stacks = reachable_stacks(case.lr, 300)
+    assert all(outputs(acceptor, stack) == {stack} for stack in stacks)
+    assert not any(outputs(acceptor, stack[:-1]) for stack in stacks if len(stack) > 1)
+
+
+@pytest.mark.parametrize("name", ["dangling else", "unbounded pops"])
+def test_cells_with_several_actions(name: str) -> None:
+    text, tokens = CASES[name]
+    case = compiled(text, tokens, keep_all=True)
+    assert_equivalent(case, live_states(case))
+
+
+def test_both_sides_of_a_conflict_are_followed() -> None:
+    case = compiled(DANGLING_ELSE, CASES["dangling else"][1], keep_all=True)
+    names = [case.grammar.symbol_name(t) for t in range(case.lr.n_terminals)]
+    text = [names.index(n) for n in ("IF", "NAME", "IF", "NAME", "NAME", "EQUAL", "NAME", "SEMICOLON", "ELSE")]
+    [before] = functools.reduce(lambda stacks, t: {s for x in stacks for s in step(case.lr, x, t)}, text[:-1], {(0,)})
+    after = outputs(transducers.step_transducer(case.lr, text[-1]), before)
+    assert after == step(case.lr, before, text[-1])
+    assert len(after) == 2
+
+
+@settings(max_examples=40, deadline=None, suppress_health_check=list(HealthCheck))
+@given(strategies.grammars(), strategies.vocabularies(max_size=15))
+def test_random_grammars(text: str, tokens: list[bytes]) -> None:
+    try:
+        case = compiled(text, tokens)
+    except GrammarError:
+        return
+    assert_equivalent(case, live_states(case)[:6])
+
+
+def test_reductions_without_end_are_refused() -> None:
+    """Hidden left recursion: the empty rule can be reduced again and again before `b`."""
+    lr = lr_tables(load_lark('start: e start "a" | "b"\ne:\n'), keep_all=True)
+    with pytest.raises(GrammarError, match="without end"):
+        transducers.step_transducer(lr, 1)
+
+
+def test_large_grammars_are_refused(tmp_path: Path) -> None:
+    words = " ".join(f'"w{i}"' for i in range(220))
+    grammar = load_lark(f"start: {words}\n")
+    lr = lr_tables(grammar)
+    for build in (
+        lambda: transducers.step_transducer(lr, 0),
+        lambda: transducers.mask_acceptor(lr, {}),
+        lambda: transducers.export(tmp_path / "out", grammar, lr, {}),
+    ):
+        with pytest.raises(ValueError, match=r"at most 200 LR states.* has 22\d"):
+            build()
+    assert not (tmp_path / "out").exists()
+
+
+def test_many_sequences_are_refused(tmp_path: Path) -> None:
+    grammar = load_lark(RIGHT_RECURSION)
+    lr = lr_tables(grammar)
+    sequences = {w: [0] for w in itertools.islice(itertools.product(range(3), repeat=8), 5001)}
+    with pytest.raises(ValueError, match="at most 5000 terminal sequences, and there are 5001"):
+        transducers.mask_acceptor(lr, sequences)
+    with pytest.raises(ValueError, match="at most 5000"):
+        transducers.export(tmp_path / "out", grammar, lr, {0: sequences})
+    assert not (tmp_path / "out").exists()
+
+
+def exported(case: Case, directory: Path) -> list[Path]:
+    sequences = {q: pruned_sequences(case, q) for q in range(case.compilation.n_lexer_states)}
+    return transducers.export(directory, case.grammar, case.lr, sequences, class_bytes=case.representatives)
+
+
+def test_export_writes_what_it_lists(case: Case, tmp_path: Path) -> None:
+    directory = tmp_path / "deep" / "down"
+    files = exported(case, directory)
+    assert sorted(files) == sorted(directory.iterdir())
+    assert files[-1].name == "index.txt"
+    index = files[-1].read_text()
+    for file in files:
+        if file.suffix == ".fst":
+            assert f"{file.name}  " in index
+            assert pynini.Fst.read(str(file)).verify()
+    assert exported(case, directory) == files, "a second export replaces the first"
+    assert sorted(files) == sorted(directory.iterdir())
+
+
+def test_exported_machines_are_the_machines(case: Case, tmp_path: Path) -> None:
+    exported(case, tmp_path)
+    tokens = pynini.SymbolTable.read_text(str(tmp_path / "tokens.syms"))
+    stacks = pynini.SymbolTable.read_text(str(tmp_path / "stacks.syms"))
+    assert stacks.num_symbols() == case.lr.n_states + 1
+    assert stacks.find(1) == "0:start"
+    q = live_states(case)[0]
+    machine = pynini.Fst.read(str(tmp_path / f"classifier_q{q}.fst"))
+    assert pynini.equivalent(machine, transducers.mask_acceptor(case.lr, pruned_sequences(case, q)))
+    used = {arc.ilabel for s in machine.states() for arc in machine.arcs(s)}
+    assert all(tokens.member(label) for label in used)
+    assert tokens.find(class_label(case.lr, len(case.representatives))) == "stop"
+    step_files = list(tmp_path.glob("step_*.fst"))
+    assert len(step_files) == case.lr.n_terminals
+
+
+@pytest.mark.parametrize("dot", ["missing", "failing"])
+def test_pictures_are_an_extra(dot: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("shutil.which", lambda _name: None if dot == "missing" else str(tmp_path / "no such program"))
+    case = compiled(*CASES["right recursion"])
+    suffixes = {file.suffix for file in exported(case, tmp_path / "out")}
+    assert suffixes == {".fst", ".syms", ".dot", ".txt"}
+
+
+def test_names_that_no_file_or_symbol_table_can_hold(tmp_path: Path) -> None:
+    grammar = load_lark('start: A END x\nx: "b c"\nA: "a"\nEND: "e"\n')
+    case = compiled('start: A END x\nx: "b c"\nA: "a"\nEND: "e"\n', ["a", "e", "b", " ", "c", "\t"])
+    assert case.lr.n_terminals == len(grammar.terminals) + 1
+    names = {file.name for file in exported(case, tmp_path)}
+    assert {"step_A.fst", "step_END.fst", f"step_END_{grammar.end_terminal}.fst"} <= names
+    assert "\\x20" in (tmp_path / "tokens.syms").read_text()
+
+
+@pytest.mark.skipif(shutil.which("dot") is None, reason="Graphviz is not installed")
+def test_pictures_are_drawn(tmp_path: Path) -> None:
+    case = compiled(*CASES["right recursion"])
+    pictures = [file for file in exported(case, tmp_path) if file.suffix == ".svg"]
+    assert pictures
+    assert all("<svg" in file.read_text() for file in pictures)

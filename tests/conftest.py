@@ -1,0 +1,11 @@
+"""Hypothesis profiles: `default` for every run, `wide` (HYPOTHESIS_PROFILE=wide) before touching the core is called done."""
+
+import os
+
+from hypothesis import HealthCheck, settings
+
+_common = {"deadline": None, "suppress_health_check": list(HealthCheck), "print_blob": True}
+settings.register_profile("default", max_examples=60, **_common)
+settings.register_profile("sanitized", max_examples=15, **_common)
+settings.register_profile("wide", max_examples=2000, **_common)
+settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "sanitized" if "PSC_SANITIZED" in os.environ else "default"))

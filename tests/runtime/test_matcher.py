@@ -1,0 +1,186 @@
+"""The matcher's interface: masks in all their forms, accepting, ending, resetting, and misuse."""
+
+import gc
+import random
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+from vocabularies import byte_tokenizer, tokenizer
+
+import psc
+from psc.artifacts.tokenizer_info import TokenizerInfo
+from psc.compiler.grammars import bundled_text
+
+TOKENS = ["a", "b", "ab", " ", "c", "ba"]
+
+
+@pytest.fixture(scope="module")
+def compiled() -> psc.CompiledGrammar:
+    return psc.GrammarCompiler(tokenizer(TOKENS)).compile_lark('start: "a" "b"\n%ignore " "\n')
+
+
+def bits(row: np.ndarray) -> list[int]:
+    return np.flatnonzero(np.unpackbits(row.view(np.uint8), bitorder="little")).tolist()
+
+
+def test_mask_forms_agree(compiled: psc.CompiledGrammar) -> None:
+    matcher = psc.GrammarMatcher(compiled)
+    assert bits(matcher.mask()) == [0, 2, 3]
+    row = matcher.mask_row()
+    assert isinstance(row, int)
+    assert np.shares_memory(matcher.mask(), compiled.row(row))
+    assert matcher.mask() is matcher.mask()
+    for bitmask in (np.zeros((3, 1), np.int32), np.zeros(1, np.int32)):
+        index = 1 if bitmask.ndim == 2 else 0
+        assert matcher.fill_next_token_bitmask(bitmask, index)
+        assert bits(bitmask.reshape(-1, 1)[index]) == [0, 2, 3]
+        assert bitmask.sum() == matcher.mask().sum()
+
+
+def test_mask_is_read_only_and_outlives_everything(compiled: psc.CompiledGrammar) -> None:
+    mask = psc.GrammarMatcher(compiled).mask()
+    with pytest.raises(ValueError, match="read-only"):
+        mask[0] = -1
+    own = psc.GrammarCompiler(tokenizer(TOKENS)).compile_lark('start: "a"\n')
+    mask = psc.GrammarMatcher(own).mask()
+    del own
+    gc.collect()
+    assert bits(mask) == [0]
+
+
+def test_accept_refuse_and_end(compiled: psc.CompiledGrammar) -> None:
+    matcher = psc.GrammarMatcher(compiled)
+    stop = len(TOKENS)
+    assert matcher.stop_token_ids == (stop,)
+    assert not matcher.accept_token(1)
+    assert not matcher.accept_token(stop)
+    assert matcher.accept_token(0)
+    assert not matcher.is_completed()
+    assert matcher.expected_terminals() == ["B"]
+    assert matcher.accept_token(1)
+    assert matcher.is_completed()
+    assert bits(matcher.mask()) == [3, stop]
+    assert not matcher.is_terminated()
+    assert matcher.accept_token(stop)
+    assert matcher.is_terminated()
+    assert not matcher.is_completed()
+    assert not matcher.accept_token(stop)
+    assert not matcher.accept_token(3)
+    for call in (matcher.mask, matcher.mask_row, lambda: matcher.fill_next_token_bitmask(np.zeros((1, 1), np.int32))):
+        with pytest.raises(RuntimeError, match="terminated"):
+            call()
+    matcher.reset()
+    assert bits(matcher.mask()) == [0, 2, 3]
+
+
+@pytest.mark.parametrize("token", [-1, -(2**31), 7, 31, 32, 2**31 - 1])
+def test_ids_out_of_range_are_refused(compiled: psc.CompiledGrammar, token: int) -> None:
+    assert not psc.GrammarMatcher(compiled).accept_token(token)
+
+
+def test_misuse_of_bitmasks(compiled: psc.CompiledGrammar) -> None:
+    matcher = psc.GrammarMatcher(compiled)
+    with pytest.raises(RuntimeError, match="int32"):
+        matcher.fill_next_token_bitmask(np.zeros((1, 1), np.int64))
+    with pytest.raises(RuntimeError, match="2 words a row; this vocabulary needs 1"):
+        matcher.fill_next_token_bitmask(np.zeros((1, 2), np.int32))
+    with pytest.raises(RuntimeError, match="dimensions"):
+        matcher.fill_next_token_bitmask(np.zeros((1, 1, 1), np.int32))
+    with pytest.raises(IndexError):
+        matcher.fill_next_token_bitmask(np.zeros((2, 1), np.int32), 2)
+    with pytest.raises(IndexError):
+        matcher.fill_next_token_bitmask(np.zeros((2, 1), np.int32), -1)
+    with pytest.raises(IndexError):
+        compiled.row(10**6)
+    read_only = np.zeros((1, 1), np.int32)
+    read_only.flags.writeable = False
+    with pytest.raises((RuntimeError, TypeError)):
+        matcher.fill_next_token_bitmask(read_only)
+
+
+def test_a_strided_batch(compiled: psc.CompiledGrammar) -> None:
+    wide = np.zeros((4, 5), np.int32)
+    psc.GrammarMatcher(compiled).fill_next_token_bitmask(wide[::2, 1:2], 1)
+    assert bits(wide[2, 1:2]) == [0, 2, 3]
+    assert np.count_nonzero(wide) == 1
+
+
+def test_special_and_padding_tokens_are_never_text() -> None:
+    info = TokenizerInfo.from_tokens([b"a", b"a", b"<eos>", b"<pad>"], special_token_ids=[1, 2, 3], stop_token_ids=[2], vocab_size=70)
+    compiled = psc.GrammarCompiler(info).compile_lark("start: /.+/\n")
+    matcher = psc.GrammarMatcher(compiled)
+    assert compiled.vocab_size == 70
+    assert matcher.mask().shape == (3,)
+    assert bits(matcher.mask()) == [0]
+    assert matcher.accept_token(0)
+    assert bits(matcher.mask()) == [0, 2]
+    assert not matcher.accept_token(69)
+
+
+def test_several_stop_tokens() -> None:
+    info = TokenizerInfo.from_tokens([b"a", b"<1>", b"<2>"], special_token_ids=[1, 2], stop_token_ids=[1, 2])
+    matcher = psc.GrammarMatcher(psc.GrammarCompiler(info).compile_lark('start: "a"\n'))
+    assert matcher.accept_token(0)
+    assert bits(matcher.mask()) == [1, 2]
+
+
+def test_matchers_share_rows_and_not_positions() -> None:
+    compiled = psc.GrammarCompiler(byte_tokenizer()).compile_lark(bundled_text("json"))
+    a, b = psc.GrammarMatcher(compiled), psc.GrammarMatcher(compiled)
+    for byte in b'{"k":':
+        assert a.accept_token(byte)
+    assert a.mask_row() != b.mask_row()
+    for byte in b'{"other":':
+        assert b.accept_token(byte)
+    assert a.mask_row() == b.mask_row()
+
+
+def test_long_texts_stay_within_memory() -> None:
+    """Stack nodes that nothing uses are dropped; deep nesting is kept."""
+    compiled = psc.GrammarCompiler(byte_tokenizer()).compile_lark(bundled_text("json"))
+    matcher = psc.GrammarMatcher(compiled)
+    text = b"[" * 500 + b"1," * 60_000 + b"2" + b"]" * 500
+    for byte in text:
+        assert matcher.accept_token(byte)
+    assert matcher.is_completed()
+    assert len(matcher._stack()) < 10
+
+
+def test_mask_equals_accept_on_every_token() -> None:
+    compiled = psc.GrammarCompiler(byte_tokenizer()).compile_lark(bundled_text("sql"))
+    rng = random.Random(1)
+    history: list[int] = []
+    for _ in range(25):
+        matcher = psc.GrammarMatcher(compiled)
+        assert all(matcher.accept_token(t) for t in history)
+        allowed = set(bits(matcher.mask()))
+        for token in range(compiled.vocab_size):
+            fresh = psc.GrammarMatcher(compiled)
+            for t in history:
+                fresh.accept_token(t)
+            assert fresh.accept_token(token) == (token in allowed)
+        history.append(rng.choice(sorted(allowed - set(compiled.stop_token_ids))))
+
+
+def test_bytes_are_read_as_far_as_they_go() -> None:
+    compiled = psc.GrammarCompiler(byte_tokenizer()).compile_lark(bundled_text("json"))
+    matcher = psc.GrammarMatcher(compiled)
+    assert matcher._accept_bytes(b'{"a": 1, ]') == 9
+    assert matcher._accept_bytes(b'"b": [') == 6
+    assert matcher._accept_bytes(b"") == 0
+
+
+def test_the_runtime_imports_no_grammar_tool() -> None:
+    """A serving host has NumPy and zstandard, and neither Lark nor pynini nor Ray."""
+    script = (
+        "import sys\n"
+        "for m in ('lark', 'pynini', 'ray', 'torch', 'cupy'): sys.modules[m] = None\n"
+        "import psc\n"
+        "psc.load, psc.GrammarMatcher, psc.CompiledGrammar, psc.TokenizerInfo\n"
+        "try: psc.GrammarCompiler(psc.TokenizerInfo.from_tokens([b'a'])).compile_lark('start: \"a\"')\n"
+        "except psc.MissingExtraError as e: assert \"pip install 'psc[compiler]'\" in str(e), e\n"
+        "else: raise SystemExit('compiled without lark')\n"
+    )
+    subprocess.run([sys.executable, "-c", script], check=True, timeout=60)

@@ -1,0 +1,134 @@
+"""Masks against the oracle: on random grammars, every mask met on random walks and on every short history; and mask against accept."""
+
+import random
+from collections.abc import Sequence
+from itertools import product
+
+import numpy as np
+import pytest
+import strategies
+from hypothesis import given
+from hypothesis import strategies as st
+from oracle import Oracle
+from vocabularies import tokenizer
+
+import psc
+from psc.compiler.grammars import bundled_text
+
+
+def allowed(matcher: psc.GrammarMatcher, n: int) -> list[bool]:
+    return np.unpackbits(matcher.mask().view(np.uint8), bitorder="little")[:n].astype(bool).tolist()
+
+
+def compile_text(text: str, tokens: Sequence[bytes]) -> psc.CompiledGrammar:
+    return psc.GrammarCompiler(tokenizer(tokens)).compile_lark(text)
+
+
+def replay(compiled: psc.CompiledGrammar, history: Sequence[int]) -> psc.GrammarMatcher:
+    matcher = psc.GrammarMatcher(compiled)
+    for token in history:
+        assert matcher.accept_token(token)
+    return matcher
+
+
+def check_here(compiled: psc.CompiledGrammar, oracle: Oracle, tokens: Sequence[bytes], history: Sequence[int]) -> list[int]:
+    """The whole mask after `history` against the oracle, and against accept_token; the text tokens allowed."""
+    prefix = b"".join(tokens[i] for i in history)
+    got = allowed(replay(compiled, history), len(tokens) + 1)
+    want = [*oracle.allowed(prefix, tokens), oracle.eos_allowed(prefix)]
+    assert got == want, (prefix, [(*tokens, b"<stop>")[i] for i in range(len(got)) if got[i] != want[i]])
+    # accept_token on a fresh matcher that has computed no mask, for every token.
+    for token, bit in enumerate(got):
+        matcher = replay(compiled, history)
+        assert matcher.accept_token(token) == bit
+        assert matcher.is_terminated() == (bit and token == len(tokens))
+    return [i for i in range(len(tokens)) if got[i]]
+
+
+def walk(text: str, tokens: Sequence[bytes], seed: int, walks: int, steps: int) -> None:
+    compiled, oracle, rng = compile_text(text, tokens), Oracle(text), random.Random(seed)
+    for _ in range(walks):
+        history: list[int] = []
+        for _ in range(steps):
+            choices = check_here(compiled, oracle, tokens, history)
+            if not choices:
+                break
+            history.append(rng.choice(choices))
+
+
+@given(text=strategies.grammars(), tokens=strategies.vocabularies(), seed=st.integers(0, 2**16))
+def test_random_grammars(text: str, tokens: list[bytes], seed: int) -> None:
+    walk(text, tokens, seed, walks=2, steps=6)
+
+
+@given(text=strategies.grammars(fancy=True), tokens=strategies.vocabularies(), seed=st.integers(0, 2**16))
+def test_random_grammars_with_lookaround_and_laziness(text: str, tokens: list[bytes], seed: int) -> None:
+    try:
+        walk(text, tokens, seed, walks=2, steps=6)
+    except psc.GrammarError as error:
+        assert "matches no text at all" in str(error) or "matches the empty string" in str(error)
+
+
+@given(text=strategies.grammars(), tokens=strategies.vocabularies(max_size=5))
+def test_every_short_history(text: str, tokens: list[bytes]) -> None:
+    compiled, oracle = compile_text(text, tokens), Oracle(text)
+    reached: list[tuple[int, ...]] = [()]
+    for _ in range(4):
+        reached = [(*h, t) for h in reached for t in check_here(compiled, oracle, tokens, h)][:40]
+
+
+CASES = {
+    "number or range": ('start: NUM (".." NUM)?\nNUM: /[0-9]+(\\.[0-9]+)?/\n', ["1", "2", ".", "..", "1.", ".2", "1..2", "..."]),
+    "keyword or name": (
+        'start: ("if" | "in" | NAME)+\nNAME: /[a-z]+/\n%ignore " "\n',
+        ["i", "f", "n", "if", " if", "in", " i", "fi", " ", "  if ", "x"],
+    ),
+    "opened comment": (
+        'start: ("a" | "/" | "*")*\n%ignore /\\/\\*([^*]|\\*+[^*\\/])*\\*+\\//\n',
+        ["a", "/", "*", "/*", "*/", "**", "/**/", "*/a", "a/*", "//"],
+    ),
+    "fall-back over several terminals": (
+        'start: ("a" | "ab" | "abcd" | "bcde" | "c" | "d" | "b")*\n',
+        ["a", "b", "c", "d", "e", "ab", "bc", "abc", "abcd", "abcde", "cd"],
+    ),
+    "fall-back that re-enters itself": ('start: "a"* X\nX: "aab"\n', ["a", "b", "aa", "ab", "aaa", "aab"]),
+    "spaces first and last": ('start: "a" "b"\n%ignore /[ \\n]+/\n', [" ", "a", "b", " a", "b ", "\n", " \n", "a b"]),
+    "empty text": ("start: X*\nX: \"x\"\n", ["x", "xx", "y"]),
+    "nothing but ignored": ('start: "a"?\n%ignore " "\n', [" ", "a", "  "]),
+    "priorities": ("start: A B\nA.2: /[ab]+/\nB.1: /b+c?/\n%ignore /,/\n", ["a", "b", "c", ",", "ab", "bc", "b,", ",b"]),
+    "string before regex": ('start: "ab" X | X X X\nX: /[ab]{2}/\n', ["a", "b", "ab", "ba", "aba"]),
+    "same bytes twice": ('start: "a" "b"\n', ["a", "a", "b", "ab", "ab"]),
+    "characters cut in two": ('start: /[é-ü]+/ "x"\n', [b"\xc3", b"\xa9", "é", "ü", b"\xa9\xc3", "x", b"\xbcx", b"\xe2"]),
+    "dangling else": (
+        'start: s\ns: "i" s | "i" s "e" s | "x"\n',
+        ["i", "e", "x", "ix", "xe", "ixe", "ixex", "ee"],
+    ),
+    "empty rules": ("start: a b c\na: \"a\"?\nb: \"b\"*\nc: | \"c\" c\n", ["a", "b", "c", "ab", "bc", "cc", "ac"]),
+    "left and right recursion": (
+        'start: l ";" r\nl: l "," "x" | "x"\nr: "y" "," r | "y"\n',
+        ["x", ",", ";", "y", ",x", ",y", ";y", "x;y", ",,", "y,"],
+    ),
+    "nested brackets": (
+        'start: "(" start ")" start | "[" start "]" | \n',
+        ["(", ")", "[", "]", "()", ")]", "]]", "(([", "]))", "()()"],
+    ),
+}
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_cases(name: str) -> None:
+    text, tokens = CASES[name]
+    encoded = [t.encode() if isinstance(t, str) else t for t in tokens]
+    compiled, oracle = compile_text(text, encoded), Oracle(text)
+    for length in range(4):
+        for history in product(range(len(encoded)), repeat=length):
+            matcher = psc.GrammarMatcher(compiled)
+            if all(matcher.accept_token(t) for t in history) and random.Random(str(history)).random() < 0.2 * 5 / (length + 1):
+                check_here(compiled, oracle, encoded, history)
+
+
+def test_json() -> None:
+    printable = [bytes([b]) for b in range(32, 127)]
+    more = ['": "', '",', '{"', "[1", "true", " null", '"}', "}]", "\n", "\\u00", "1.5e", "-", "00", '\\"', '"a":[', "  ", "é"]
+    tokens = [*printable, *(m.encode() for m in more), b"\xc3", b"\xa9", b"\xf0\x9f", b"\x80"]
+    walk(bundled_text("json"), tokens, seed=5, walks=6, steps=25)
