@@ -46,7 +46,7 @@ def load_lark(text: str, *, source_name: str = "<string>", start: str = "start")
         GrammarError: Lark refuses the grammar, or it uses ``%declare``.
     """
     try:
-        lark_grammar, used_files = load_grammar(text, source_name, [], False)
+        lark_grammar, used_files = load_grammar(text, source_name, [], False)  # type: ignore[no-untyped-call]
         _refuse_declared(lark_grammar, text, source_name)
         if not any(name == start and not params for name, params, _tree, _options in lark_grammar.rule_defs):
             rules = ", ".join(sorted(r[0] for r in lark_grammar.rule_defs if not r[1])[:8])

@@ -42,9 +42,9 @@ def _conflict_message(grammar: Grammar, tables: LrTables) -> str:
     by_rules: dict[tuple[int, ...], list[int]] = {}
     for _state, terminal, productions in tables.conflicts:
         by_rules.setdefault(tuple(productions), []).append(terminal)
-    for productions, terminals in list(by_rules.items())[:5]:
+    for rules, terminals in list(by_rules.items())[:5]:
         names = ", ".join(sorted({grammar.symbol_name(t) for t in terminals}))
         lines.append(f"  before {names}, text can be reduced by each of:")
-        lines.extend(f"    {grammar.production_text(p)}" for p in productions)
+        lines.extend(f"    {grammar.production_text(p)}" for p in rules)
     lines.append("  Give one rule a higher priority (name.2: …) or rewrite the rules so that only one fits.")
     return "\n".join(lines)

@@ -11,14 +11,14 @@ void bind_lr_tables(nb::module_& m) {
         .def_ro("n_nonterminals", &LrTables::n_nonterminals)
         .def_ro("end_state", &LrTables::end_state)
         .def_ro("shift_reduce_resolved", &LrTables::shift_reduce_resolved)
-        .def_prop_ro("action_offsets", [](const LrTables& t) { return to_array(t.action_offsets); })
-        .def_prop_ro("actions", [](const LrTables& t) { return to_array(t.actions); })
-        .def_prop_ro("gotos", [](const LrTables& t) { return to_array(t.gotos); })
-        .def_prop_ro("lhs", [](const LrTables& t) { return to_array(t.lhs); })
-        .def_prop_ro("length", [](const LrTables& t) { return to_array(t.length); })
-        .def_prop_ro("accessing", [](const LrTables& t) { return to_array(t.accessing); })
+        .def_prop_ro("action_offsets", [](const LrTables& t) { return to_array(t.action_offsets); }, nb::rv_policy::reference)
+        .def_prop_ro("actions", [](const LrTables& t) { return to_array(t.actions); }, nb::rv_policy::reference)
+        .def_prop_ro("gotos", [](const LrTables& t) { return to_array(t.gotos); }, nb::rv_policy::reference)
+        .def_prop_ro("lhs", [](const LrTables& t) { return to_array(t.lhs); }, nb::rv_policy::reference)
+        .def_prop_ro("length", [](const LrTables& t) { return to_array(t.length); }, nb::rv_policy::reference)
+        .def_prop_ro("accessing", [](const LrTables& t) { return to_array(t.accessing); }, nb::rv_policy::reference)
         .def_prop_ro("conflicts", [](const LrTables& t) {
-            nb::list list;
+            nb::typed<nb::list, nb::typed<nb::tuple, Word, Word, std::vector<Word>>> list;
             for (const auto& c : t.conflicts) list.append(nb::make_tuple(c.state, c.terminal, c.productions));
             return list;
         });
@@ -41,7 +41,9 @@ void bind_lr_tables(nb::module_& m) {
 
 namespace {
 
-nb::dict lexer_arrays(const Compilation& c) {
+using NamedArrays = nb::typed<nb::dict, nb::str, nb::any>;
+
+NamedArrays lexer_arrays(const Compilation& c) {
     const LexerTables& t = c.lexer().tables();
     // Futures are stored as emissions; new sequences are appended to the list.
     std::vector<Word> offsets = t.emission_offsets, pool = t.emission_terminals, future_offsets{0}, futures;
@@ -58,7 +60,7 @@ nb::dict lexer_arrays(const Compilation& c) {
         }
         future_offsets.push_back(static_cast<Word>(futures.size()));
     }
-    nb::dict d;
+    NamedArrays d;
     d["byte_class"] = to_array(std::vector<std::uint8_t>(t.byte_class.begin(), t.byte_class.end()));
     d["lexer_next"] = to_array(t.next);
     d["lexer_emit"] = to_array(t.emit);
@@ -72,9 +74,9 @@ nb::dict lexer_arrays(const Compilation& c) {
     return d;
 }
 
-nb::dict classifier_arrays(const Compilation& c) {
+NamedArrays classifier_arrays(const Compilation& c) {
     const ClassifierTables& t = c.tables();
-    nb::dict d;
+    NamedArrays d;
     d["start"] = t.start;
     d["n_classifier_states"] = t.n_states;
     d["n_labels"] = t.n_labels;
@@ -126,17 +128,19 @@ void bind_compilation(nb::module_& m) {
                          std::vector<Word> out(c.n_tokens());
                          for (std::size_t i = 0; i < out.size(); ++i) out[i] = c.classes().class_of(static_cast<Word>(i));
                          return to_array(std::move(out));
-                     })
+                     },
+                     nb::rv_policy::reference)
         .def_prop_ro("class_representatives",
                      [](const Compilation& c) {
                          std::vector<Word> out(c.classes().size());
                          for (Word i = 0; i < c.classes().size(); ++i) out[i] = c.classes().representative(i);
                          return to_array(std::move(out));
-                     })
+                     },
+                     nb::rv_policy::reference)
         .def(
             "sequences",
             [](const Compilation& c, Word lexer_state) {
-                nb::list out;
+                nb::typed<nb::list, nb::typed<nb::tuple, nb::typed<nb::tuple, Word, nb::ellipsis>, NewArray<Word>>> out;
                 for (const auto& [node, sets] : c.sequences(lexer_state)) {
                     std::vector<Word> terminals;
                     for (Word n = node; n != 0; n = c.trie().parent(n)) terminals.insert(terminals.begin(), c.trie().terminal(n));

@@ -26,12 +26,15 @@ std::vector<T> to_vector(const Array<T>& a) {
     return std::vector<T>(a.data(), a.data() + a.size());
 }
 
-// A new NumPy array that owns its memory.
+// A new NumPy array that owns its memory. (As a property it needs rv_policy::reference, or nanobind looks for another owner.)
 template <class T>
-nb::object to_array(std::vector<T> v) {
+using NewArray = nb::ndarray<nb::numpy, T, nb::ndim<1>>;
+
+template <class T>
+NewArray<T> to_array(std::vector<T> v) {
     auto* kept = new std::vector<T>(std::move(v));
     nb::capsule owner(kept, [](void* p) noexcept { delete static_cast<std::vector<T>*>(p); });
-    return nb::cast(nb::ndarray<nb::numpy, T, nb::ndim<1>>(kept->data(), {kept->size()}, owner));
+    return NewArray<T>(kept->data(), {kept->size()}, owner);
 }
 
 void bind_lr_tables(nb::module_& m);

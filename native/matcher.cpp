@@ -146,11 +146,6 @@ std::vector<Word> Matcher::expected_terminals() {
     return out;
 }
 
-std::vector<Word> Matcher::pending_futures() const {
-    const RuntimeArrays& a = tables_->arrays();
-    return {a.futures.begin() + a.future_offsets[lexer_state_], a.futures.begin() + a.future_offsets[lexer_state_ + 1]};
-}
-
 std::vector<Word> Matcher::stack() const {
     std::vector<Word> out;
     for (Word n = top_; n >= 0; n = nodes_[n].parent) out.push_back(nodes_[n].symbol);

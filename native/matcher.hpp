@@ -26,7 +26,6 @@ public:
     bool is_complete();  // a stop token would be accepted now
     void reset();
     std::vector<Word> expected_terminals();  // terminals that the parser can take next, the end of text among them
-    std::vector<Word> pending_futures() const;
     Word lexer_state() const { return lexer_state_; }
     std::vector<Word> stack() const;  // top first
     const RuntimeTables& tables() const { return *tables_; }

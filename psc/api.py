@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from psc.artifacts.format import read_file
 from psc.artifacts.tokenizer_info import TokenizerInfo
 from psc.errors import MissingExtraError
 from psc.runtime.compiled import CompiledGrammar
 from psc.tokenizers import load_tokenizer
-
-if TYPE_CHECKING:
-    from psc.compiler.grammar import Grammar
 
 
 def load(path: str | Path, *, tokenizer_info: TokenizerInfo | None = None) -> CompiledGrammar:
@@ -54,23 +52,17 @@ class GrammarCompiler:
             GrammarError: the grammar does not load, has conflicts that Lark refuses, or a terminal that is not regular.
             MissingExtraError: the ``compiler`` extra is not installed.
         """
-        frontend = _frontend()
-        return self._compile(frontend.load_lark(text, start=start, source_name=source_name))
-
-    def _compile(self, grammar: Grammar) -> CompiledGrammar:
-        from psc.compiler.build import build
-
-        result = build(grammar, self.tokenizer_info)
-        return CompiledGrammar(
-            result.arrays, result.metadata, tokenizer_info=self.tokenizer_info, place=grammar.source_name
-        )
+        with needs_extra("compiler"):
+            from psc.compiler.build import build
+            from psc.compiler.lark_frontend import load_lark
+        result = build(load_lark(text, start=start, source_name=source_name), self.tokenizer_info)
+        return CompiledGrammar(result.arrays, result.metadata, tokenizer_info=self.tokenizer_info, place=source_name)
 
 
-def _frontend():  # type: ignore[no-untyped-def]
+@contextmanager
+def needs_extra(extra: str) -> Iterator[None]:
+    """Turns a failed import inside into :class:`MissingExtraError`, which names the extra to install."""
     try:
-        from psc.compiler import lark_frontend
+        yield
     except ImportError as e:
-        raise MissingExtraError(
-            f"compiling needs the package {e.name!r}, which is not installed: pip install 'psc[compiler]'"
-        ) from e
-    return lark_frontend
+        raise MissingExtraError(f"this needs the package {e.name!r}, which is not installed: pip install 'psc[{extra}]'") from e

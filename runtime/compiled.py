@@ -104,7 +104,7 @@ class CompiledGrammar:
 
     def row(self, row_id: int) -> np.ndarray[Any, np.dtype[np.int32]]:
         """The mask row with this id: int32 of shape (ceil(vocab_size / 32),), read-only, no copy."""
-        return self._tables.row(row_id)  # type: ignore[no-any-return]
+        return self._tables.row(row_id)
 
     def __repr__(self) -> str:
         return f"CompiledGrammar({self.grammar_name!r}, tokenizer={self.tokenizer_name!r}, vocab_size={self.vocab_size})"

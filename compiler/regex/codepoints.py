@@ -102,7 +102,7 @@ def _all_text() -> str:
 def category(escape: str, ascii_only: bool) -> Bounds:
     """The set of `\\w`, `\\d` or `\\s`."""
     if ascii_only:
-        return from_ranges((m.start(), m.start()) for m in re.finditer(escape, _all_text()[:128]))
+        return from_ranges((m.start(), m.start()) for m in re.finditer(escape, _all_text()[:128], re.ASCII))
     return _bounds(end for m in re.finditer(escape + "+", _all_text()) for end in m.span())
 
 
@@ -184,7 +184,7 @@ def _class(items: tuple[Any, ...], flags: int) -> Bounds:
 def character_set(op: Any, value: Any, flags: int) -> Bounds | None:
     """The set that one parsed node matches, or None when the node is not a single-character construct.
 
-    The same node with the same flags gives the same array object. Surrogates may be members; nobody can spell them.
+    Surrogates may be members; it is for the caller to drop them.
     """
     flags &= _RELEVANT
     if op is sre.LITERAL:

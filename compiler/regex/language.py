@@ -61,7 +61,7 @@ def terminal_language(pattern: str, flags: int = 0) -> TerminalLanguage:
 
 
 def first_match_differs(pattern: str, flags: int = 0) -> bool:
-    """Whether Python's own match of the pattern, which takes the first alternative that fits, can be shorter than the longest one.
+    """Whether Python's match of the pattern, by the first alternative that fits, can be shorter than the longest.
 
     For patterns without lazy quantifiers, whose language is defined without regard to order. `a|ab` is such a pattern.
 

@@ -94,7 +94,7 @@ class Program:
         self.anchors: dict[Anchor, int | None] = {}
         self.lazy = False
         self.regular = True
-        self._set_number: dict[int, int] = {}
+        self._set_number: dict[bytes, int] = {}
         self._loops = 0
         try:
             self.start = self._sequence(tree, flags, MATCH)
@@ -102,10 +102,11 @@ class Program:
             raise UnsupportedRegex(_too_deep(error)) from None
 
     def set_number(self, bounds: Bounds) -> int:
-        """The index in `sets` of a set, added if it is new. Sets are the same if they are the same object."""
-        number = self._set_number.get(id(bounds))
+        """The index in `sets` of a set, added if it is new."""
+        key = bounds.tobytes()
+        number = self._set_number.get(key)
         if number is None:
-            number = self._set_number[id(bounds)] = len(self.sets)
+            number = self._set_number[key] = len(self.sets)
             self.sets.append(without_surrogates(bounds))
         return number
 

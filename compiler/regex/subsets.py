@@ -1,8 +1,8 @@
 """The class automaton of a regex without assertions: the classical subset construction, then minimization by OpenFst.
 
-Greedy and lazy do not matter here, since the language is that of `fullmatch` and nothing looks at the priorities. The
-construction is ours and not OpenFst's because it must stop: a regex of twenty characters can have a million subsets, and
-`determinize` with a bound on its states, which prunes, takes longer than without.
+Priorities do not matter here, since the language is that of `fullmatch`. The construction is ours and not OpenFst's
+because it must stop: a regex of twenty characters can have a million subsets, and `determinize` with a bound on its
+states, which prunes, takes longer than without.
 
 Cost: O(subsets * their size * classes), about 10 us for a small subset; bounded by `MAX_STATES` and `MAX_WORK`.
 Source: M. O. Rabin, D. Scott, "Finite Automata and Their Decision Problems" (1959).

@@ -42,7 +42,7 @@ from .program import EARLY, MATCH, Anchor, Kind, Program
 from .subsets import minimal
 from .unsupported import UnsupportedRegex
 
-MAX_STATES: Final = 50_000
+MAX_STATES: Final = 20_000
 MAX_WORK: Final = 5_000_000
 
 Obligations = frozenset[int]

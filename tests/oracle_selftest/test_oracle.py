@@ -12,15 +12,12 @@ from dataclasses import dataclass
 
 import lark
 import pytest
-from hypothesis import HealthCheck, given, settings
+import strategies
+from hypothesis import given
 from hypothesis import strategies as st
-
-from tests import strategies
-from tests.oracle import LexError, Oracle, Undecided, Unsupported
-from tests.oracle.automaton import RegexAutomaton
-from tests.oracle.lexing import preference
-
-slow_generation = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much])
+from oracle import LexError, Oracle, Undecided, Unsupported
+from oracle.automaton import RegexAutomaton
+from oracle.lexing import preference
 
 
 def words(alphabet: str, longest: int) -> Iterator[str]:
@@ -82,7 +79,6 @@ def test_patterns_that_people_write(regex: str, alphabet: str) -> None:
     assert_like_re(regex, alphabet, 7 if len(alphabet) < 4 else 5)
 
 
-@settings(slow_generation, max_examples=150)
 @given(strategies.regexes(fancy=True))
 def test_random_patterns(regex: str) -> None:
     assert_like_re(regex, "abc.é", 4)
@@ -138,7 +134,6 @@ def maximal_munch(oracle: Oracle, text: bytes) -> tuple[str, ...] | None:
     return terminals
 
 
-@settings(slow_generation, max_examples=100)
 @given(strategies.grammars(fancy=True))
 def test_winner_of_every_short_word(grammar: str) -> None:
     oracle = Oracle(grammar)
@@ -152,7 +147,6 @@ def test_winner_of_every_short_word(grammar: str) -> None:
             assert (None if state is None else d.winner[state]) == winners[word], word
 
 
-@settings(slow_generation, max_examples=200)
 @given(strategies.grammars(), st.lists(strategies.texts(12), min_size=20, max_size=20))
 def test_bytewise_lexing_is_maximal_munch(grammar: str, texts: list[bytes]) -> None:
     oracle = Oracle(grammar)
@@ -403,7 +397,6 @@ def test_masks_against_every_short_sentence(case: Enumerated) -> None:
 # Masks of random grammars
 
 
-@settings(slow_generation, max_examples=150)
 @given(strategies.grammars(fancy=True), strategies.vocabularies(max_size=20), st.randoms(use_true_random=False))
 def test_masks_agree_with_themselves(grammar: str, vocabulary: list[bytes], random: object) -> None:
     oracle = Oracle(grammar)
@@ -424,7 +417,6 @@ def test_masks_agree_with_themselves(grammar: str, vocabulary: list[bytes], rand
         return
 
 
-@settings(slow_generation, max_examples=60)
 @given(strategies.grammars())
 def test_every_beginning_of_a_sentence_is_allowed(grammar: str) -> None:
     oracle = Oracle(grammar)
