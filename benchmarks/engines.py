@@ -12,14 +12,17 @@ import multiprocessing
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
+from importlib import import_module
 from importlib.metadata import PackageNotFoundError, version
 from multiprocessing.connection import Connection
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 from corpus import Encode, encoder, grammar_file
 from lark_dialects import for_llguidance, for_xgrammar
 from measure import timer_overhead
+from numpy.typing import NDArray
 
 import psc
 
@@ -30,30 +33,33 @@ ENGINES = {"psc row": "psc", "psc fill": "psc", "llguidance": "llguidance", "xgr
 _STEP_MAX_ITEMS = 500_000
 
 
-class Engine(Protocol):
+@dataclass
+class Engine:
     """A compiled grammar and a matcher over it."""
 
-    grammar: str  # which grammar it got
-    mask: Callable[[], object]  # computes the current mask
+    grammar: str
+    """Which grammar it got, in words."""
+    compile_seconds: float
+    """From the grammar's text; imports and the engine's own preparation of the vocabulary came before."""
+    mask: Callable[[], object]
+    """Computes the current mask."""
     accept: Callable[[int], bool]
+    reset: Callable[[], object]
+    """Back to the start of a text. May replace `mask` and `accept`."""
 
-    def reset(self) -> None:
-        """Back to the start of a text."""
 
-
-class Psc:
-    """psc, the mask as the number of a row or copied into an array."""
-
-    def __init__(self, text: str, info: psc.TokenizerInfo, fill: bool) -> None:
-        self.grammar = "as it is"
-        compiled = psc.GrammarCompiler(info).compile_lark(text)
-        matcher = psc.GrammarMatcher(compiled)
-        self.accept = matcher.accept_token
-        self.reset = matcher.reset
-        self.mask: Callable[[], object] = matcher.mask_row
-        if fill:
-            bitmask = np.full((info.vocab_size + 31) // 32, -1, np.int32)
-            self.mask = lambda: matcher.fill_next_token_bitmask(bitmask)
+def psc_engine(text: str, info: psc.TokenizerInfo, fill: bool) -> Engine:
+    """psc; the mask is the number of a row, or the row copied into an array."""
+    compiler = psc.GrammarCompiler(info)
+    compiler.compile_lark('start: "a"')  # imports
+    began = time.perf_counter()
+    compiled = compiler.compile_lark(text)
+    seconds = time.perf_counter() - began
+    matcher = psc.GrammarMatcher(compiled)
+    mask: Callable[[], object] = matcher.mask_row
+    if fill:
+        mask = partial(matcher.fill_next_token_bitmask, _bitmask(info))
+    return Engine("as it is", seconds, mask, matcher.accept_token, matcher.reset)
 
 
 class _Vocabulary:
@@ -72,86 +78,78 @@ class _Vocabulary:
         return self._encode(text if isinstance(text, bytes) else text.encode())
 
 
-class LLGuidance:
-    """llguidance's LLMatcher."""
+def llguidance_engine(text: str, info: psc.TokenizerInfo, encode: Encode) -> Engine:
+    """llguidance; the mask is written through a raw pointer. Raises RuntimeError when it refuses the grammar."""
+    llguidance: Any = import_module("llguidance")
+    tokenizer = llguidance.LLTokenizer(
+        llguidance.TokenizerWrapper(_Vocabulary(info, encode)),
+        n_vocab=info.vocab_size,
+        eos_token=list(info.stop_token_ids),
+    )
+    bitmask = _bitmask(info)
+    rewritten = for_llguidance(text)
 
-    def __init__(self, text: str, info: psc.TokenizerInfo, encode: Encode) -> None:
-        import llguidance
+    def new() -> Any:
+        source = llguidance.LLMatcher.grammar_from_lark(rewritten)
+        limits = llguidance.LLParserLimits(step_max_items=_STEP_MAX_ITEMS)
+        made = llguidance.LLMatcher(tokenizer, source, log_level=0, limits=limits)
+        if made.is_error():
+            raise RuntimeError(made.get_error())
+        return made
 
-        vocabulary: Any = llguidance.TokenizerWrapper(_Vocabulary(info, encode))
-        tokenizer = llguidance.LLTokenizer(
-            vocabulary, n_vocab=info.vocab_size, eos_token=list(info.stop_token_ids)
-        )
-        self.compile_from = time.perf_counter()
-        rewritten = for_llguidance(text)
-        self.grammar = "as it is" if rewritten == text else "rewritten"
-        self._new = lambda: llguidance.LLMatcher(
-            tokenizer,
-            llguidance.LLMatcher.grammar_from_lark(rewritten),
-            log_level=0,
-            limits=llguidance.LLParserLimits(step_max_items=_STEP_MAX_ITEMS),
-        )
-        self._bitmask = np.full((info.vocab_size + 31) // 32, -1, np.int32)
-        self._matcher = self._new()
-        self._check()
-        self._bind()
+    began = time.perf_counter()
+    matcher = new()
+    seconds = time.perf_counter() - began
 
-    def _check(self) -> None:
-        if self._matcher.is_error():
-            raise RuntimeError(self._matcher.get_error())
+    def bind() -> None:
+        engine.mask = partial(matcher.unsafe_compute_mask_ptr, bitmask.ctypes.data, bitmask.nbytes)
+        engine.accept = matcher.consume_token
 
-    def _bind(self) -> None:
-        compute, address, size = self._matcher.unsafe_compute_mask_ptr, self._bitmask.ctypes.data, self._bitmask.nbytes
-        self.mask: Callable[[], object] = lambda: compute(address, size)
-        self.accept = self._matcher.consume_token
+    def reset() -> None:
+        nonlocal matcher
+        if matcher.is_error() or not matcher.reset():  # one that has refused a token stays in error
+            matcher = new()
+            bind()
 
-    def reset(self) -> None:
-        """A matcher that has refused a token stays in error, and another is made."""
-        if self._matcher.is_error() or not self._matcher.reset():
-            self._matcher = self._new()
-            self._bind()
+    engine = Engine("as it is" if rewritten == text else "rewritten", seconds, lambda: None, bool, reset)
+    bind()
+    return engine
 
 
-class XGrammar:
-    """XGrammar's GrammarMatcher."""
-
-    def __init__(self, name: str, text: str, info: psc.TokenizerInfo) -> None:
-        import xgrammar
-
-        tokenizer = xgrammar.TokenizerInfo(
-            [info.token_bytes(i) for i in range(info.vocab_size)],
-            xgrammar.VocabType.RAW,
-            vocab_size=info.vocab_size,
-            stop_token_ids=list(info.stop_token_ids),
-        )
-        self.compile_from = time.perf_counter()
-        compiler = xgrammar.GrammarCompiler(tokenizer, cache_enabled=False)
-        if name == "json":
-            self.grammar = "its own JSON"
-            compiled = compiler.compile_builtin_json_grammar()
-        else:
-            rewritten = for_xgrammar(text)
-            self.grammar = "as it is" if rewritten == text else "rewritten"
-            compiled = compiler.compile_lark(rewritten)
-        matcher = xgrammar.GrammarMatcher(compiled)
-        bitmask = np.full((1, (info.vocab_size + 31) // 32), -1, np.int32)
-        self.mask: Callable[[], object] = lambda: matcher.fill_next_token_bitmask(bitmask)
-        self.accept = matcher.accept_token
-        self.reset = matcher.reset
+def xgrammar_engine(name: str, text: str, info: psc.TokenizerInfo) -> Engine:
+    """XGrammar; for JSON its own grammar, else its Lark front end. Raises RuntimeError when it refuses the grammar."""
+    xgrammar: Any = import_module("xgrammar")
+    tokenizer = xgrammar.TokenizerInfo(
+        [info.token_bytes(i) for i in range(info.vocab_size)],
+        xgrammar.VocabType.RAW,
+        vocab_size=info.vocab_size,
+        stop_token_ids=list(info.stop_token_ids),
+    )
+    compiler = xgrammar.GrammarCompiler(tokenizer, max_threads=1, cache_enabled=False)
+    rewritten = for_xgrammar(text)
+    kind = "its own JSON" if name == "json" else "as it is" if rewritten == text else "rewritten"
+    began = time.perf_counter()
+    compiled = compiler.compile_builtin_json_grammar() if name == "json" else compiler.compile_lark(rewritten)
+    seconds = time.perf_counter() - began
+    matcher = xgrammar.GrammarMatcher(compiled)
+    mask = partial(matcher.fill_next_token_bitmask, _bitmask(info).reshape(1, -1))
+    return Engine(kind, seconds, mask, matcher.accept_token, matcher.reset)
 
 
-def start(engine: str, grammar: str, spec: str) -> tuple[Engine, float]:
-    """An engine ready to run, and the seconds that compiling took, the tokenizer being loaded before."""
+def _bitmask(info: psc.TokenizerInfo) -> NDArray[np.int32]:
+    return np.full((info.vocab_size + 31) // 32, -1, np.int32)
+
+
+def start(engine: str, grammar: str, spec: str) -> Engine:
+    """An engine ready to run. Raises what the engine raises when it refuses the grammar."""
     info = psc.load_tokenizer(spec)
     path = grammar_file(grammar)
     text = path.read_text(encoding="utf-8")
-    # Imports and the engine's own preparation of the vocabulary are no part of compiling a grammar.
-    if engine.startswith("psc"):
-        psc.GrammarCompiler(info).compile_lark('start: "a"')
-        began = time.perf_counter()
-        return Psc(text, info, engine == "psc fill"), time.perf_counter() - began
-    made = LLGuidance(text, info, encoder(spec, info)[1]) if engine == "llguidance" else XGrammar(path.stem, text, info)
-    return made, time.perf_counter() - made.compile_from
+    if engine == "llguidance":
+        return llguidance_engine(text, info, encoder(spec, info)[1])
+    if engine == "xgrammar":
+        return xgrammar_engine(path.stem, text, info)
+    return psc_engine(text, info, fill=engine == "psc fill")
 
 
 @dataclass(frozen=True)
@@ -172,7 +170,7 @@ def visit(engine: Engine, ids: Sequence[int], positions: frozenset[int]) -> Visi
     masks: list[int] = []
     accepts: list[int] = []
     engine.reset()
-    mask, accept = engine.mask, engine.accept
+    mask, accept = engine.mask, engine.accept  # after the reset, which may replace them
     for n, token in enumerate(ids):
         if n not in positions:
             if not accept(token):
@@ -232,10 +230,10 @@ def _serve(connection: Connection, name: str, grammar: str, spec: str) -> None:
     import gc
 
     try:
-        engine, seconds = start(name, grammar, spec)
+        engine = start(name, grammar, spec)
         gc.collect()
         gc.disable()
-        connection.send(("ready", (seconds, engine.grammar, timer_overhead())))
+        connection.send(("ready", (engine.compile_seconds, engine.grammar, timer_overhead())))
         while True:
             ids, positions = connection.recv()
             connection.send(("visit", visit(engine, ids, positions)))

@@ -32,7 +32,8 @@ def for_llguidance(text: str) -> str:
     """The grammar in llguidance's dialect, as far as it goes."""
     text = _KEYWORDS.sub(_without_keywords, _PRIORITY.sub(r"\1\2", text))
     if ignored := _IGNORE.findall(text):
-        text = re.sub(r"^[?!]*start[ \t]*:", "start: BEFORE_START? after_ignored\nafter_ignored:", text, count=1, flags=re.M)
+        start = "start: BEFORE_START? after_ignored\nafter_ignored:"
+        text = re.sub(r"^[?!]*start[ \t]*:", start, text, count=1, flags=re.M)
         text += f"\nBEFORE_START: ({' | '.join(ignored)})+\n"
     return text
 

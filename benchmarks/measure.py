@@ -5,6 +5,7 @@ timed in two ways. `Summary` is of single calls between two readings of `perf_co
 nothing between them cost in the same run (`timer_overhead`); it knows the distribution. `Clocks` is of whole loops, and
 knows the mean without the clock. Where both exist, both are printed. `Clocks` also reads the thread's CPU time: on a
 machine that other work shares, wall time that is much longer than CPU time says that the figure is too high.
+`preemptions` tells which readings to drop: a time slice of other work is ten thousand times as long as a call.
 
 The cost: two clock readings a call, some 40 ns each, for what is timed call by call.
 """
@@ -12,6 +13,7 @@ The cost: two clock readings a call, some 40 ns each, for what is timed call by 
 import json
 import os
 import platform
+import resource
 import sys
 import time
 from collections.abc import Callable, Sequence
@@ -71,10 +73,21 @@ class Clocks:
         wall, cpu = time.perf_counter_ns() - wall, time.thread_time_ns() - cpu
         return cls(turns, wall / 1000 / max(turns, 1), cpu / 1000 / max(turns, 1))
 
+    @classmethod
+    def total(cls, parts: Sequence["Clocks"]) -> "Clocks":
+        """Several loops as one."""
+        turns = max(sum(p.turns for p in parts), 1)
+        return cls(turns, sum(p.wall * p.turns for p in parts) / turns, sum(p.cpu * p.turns for p in parts) / turns)
+
     @property
     def disturbed(self) -> bool:
         """Whether the wall clock ran more than 20 % longer than the CPU's."""
         return self.wall > CPU_TOLERANCE * self.cpu
+
+
+def preemptions() -> int:
+    """How often the kernel has taken the CPU away from this thread."""
+    return resource.getrusage(getattr(resource, "RUSAGE_THREAD", resource.RUSAGE_SELF)).ru_nivcsw
 
 
 def median_clocks(rounds: Sequence[Clocks]) -> Clocks:
@@ -93,9 +106,10 @@ def number(value: float | None, digits: int = 3) -> str:
 
 
 def table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    """A Markdown table, aligned to be read as it is; columns after the first that hold figures are set right."""
+    """A Markdown table, aligned to be read as it is; columns of figures are set right."""
     widths = [max(len(str(row[i])) for row in (head, *rows)) for i in range(len(head))]
-    right = [i > 0 and all(_is_figure(row[i]) for row in rows) for i in range(len(head))]
+    columns = [[row[i] for row in rows] for i in range(len(head))]
+    right = [any(column) and all(map(_is_figure, column)) for column in columns]
 
     def line(row: Sequence[str]) -> str:
         cells = (str(c).rjust(w) if r else str(c).ljust(w) for c, w, r in zip(row, widths, right, strict=True))

@@ -96,8 +96,8 @@ def assemble(grammar: str, spec: str, names: list[str]) -> tuple[list[Contestant
 def take_turn(contestant: Contestant, ids: list[int], args: argparse.Namespace, first: bool) -> None:
     """One engine, one file."""
     steps: int = args.peer_steps
-    if not contestant.first.masks:  # how slow is it? A few masks, not recorded
-        probe = contestant.worker.visit(ids, evenly(len(ids), 5), COMPILE_TIMEOUT)
+    if not contestant.first.masks:  # how slow is it? A few masks near the beginning, not recorded
+        probe = contestant.worker.visit(ids[:100], evenly(100, 5), COMPILE_TIMEOUT)
         mean = sum(probe.masks) / max(len(probe.masks), 1) / 1e9
     else:
         mean = contestant.mask_seconds()
@@ -116,7 +116,8 @@ def run(contestants: list[Contestant], texts: list[list[int]], args: argparse.Na
     """All rounds: file by file, the engines in turn."""
     for turn in range(args.rounds + 1):
         for n, ids in enumerate(texts):
-            print(f"\rround {turn}, file {n + 1}/{len(texts)}  ", end="", file=sys.stderr, flush=True)
+            if sys.stderr.isatty():
+                print(f"\rround {turn}, file {n + 1}/{len(texts)}  ", end="", file=sys.stderr, flush=True)
             for contestant in contestants:
                 if contestant.problem:
                     continue
@@ -124,7 +125,8 @@ def run(contestants: list[Contestant], texts: list[list[int]], args: argparse.Na
                     take_turn(contestant, ids, args, first=turn == 0)
                 except RuntimeError as error:
                     contestant.problem = str(error)
-    print(file=sys.stderr)
+    if sys.stderr.isatty():
+        print(file=sys.stderr)
 
 
 def print_tables(contestants: list[Contestant], out: dict[str, str]) -> None:
@@ -158,11 +160,14 @@ def print_tables(contestants: list[Contestant], out: dict[str, str]) -> None:
 def as_document(c: Contestant) -> dict[str, Any]:
     """The machine-readable form of one engine's part."""
     passes = {
-        name: {"mask_us": asdict(Summary.of(p.masks, c.overhead)), "accept_us": asdict(Summary.of(p.accepts, c.overhead))}
-        for name, p in (("first", c.first), ("later", c.later))
+        name: {
+            "mask_us": asdict(Summary.of(part.masks, c.overhead)),
+            "accept_us": asdict(Summary.of(part.accepts, c.overhead)),
+        }
+        for name, part in (("first", c.first), ("later", c.later))
     }
-    plain = ("name", "version", "grammar", "compile_seconds", "problem", "accepted", "offered", "files", "files_accepted")
-    return {**{key: getattr(c, key) for key in plain}, **passes}
+    plain = ("name", "version", "grammar", "compile_seconds", "problem", "accepted", "offered")
+    return {**{key: getattr(c, key) for key in (*plain, "files", "files_accepted")}, **passes}
 
 
 def main() -> None:

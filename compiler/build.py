@@ -23,6 +23,7 @@ from psc.compiler.grammar import Grammar
 from psc.compiler.lr_tables import lr_tables
 from psc.compiler.revision import COMPILER_REVISION
 from psc.compiler.terminals import TerminalAutomaton, terminal_automaton
+from psc.errors import GrammarError
 
 STAGES = (
     "terminals",
@@ -85,7 +86,10 @@ def build(grammar: Grammar, tokenizer: TokenizerInfo, *, progress: Progress | No
         start=2,
     ):
         clock.stage(i)
-        run()
+        try:
+            run()
+        except RuntimeError as e:
+            raise GrammarError(f"{grammar.source_name}: {e}") from e
     arrays = _arrays(compilation, lr, tokenizer)
     clock.stop()
     metadata = _metadata(grammar, tokenizer, compilation, lr, arrays, warnings)

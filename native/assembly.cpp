@@ -137,7 +137,7 @@ void Compilation::assemble() {
         t.offsets.push_back(static_cast<Word>(t.symbol.size()));
         ++t.n_states;
     }
-    t.start = block[start_];
+    t.start = block[classifier_->start()];
 
     // What the labels stand for, per lexer state.
     const Word n_lexer_states = lexer_->tables().n_states;

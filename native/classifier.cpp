@@ -19,38 +19,27 @@ constexpr Word kMaxDepth = 4000;
 
 }  // namespace
 
-Classifier::Classifier(const LrTables& tables, const SequenceTrie& trie)
-    : tables_(tables), trie_(trie), below_(stack_predecessors(tables)) {
+Classifier::Classifier(const LrTables& tables, const SequenceTrie& trie, std::span<const Word> sequences)
+    : tables_(tables), trie_(trie), below_(stack_predecessors(tables)), wanted_(trie.size()), children_(trie.size(), 0) {
     states_.intern({});
     leaf_emissions_.intern({});
     thread_sets_.intern({});
     emission_sets_.intern({});
     bundles_.intern({});
-}
-
-Word Classifier::start(std::span<const Word> sequences) {
-    // Children of every node on the way to a wanted sequence; a child has a larger number than its parent.
-    std::vector<Word> nodes(sequences.begin(), sequences.end());
-    std::vector<char> wanted(trie_.size()), present(trie_.size());
-    for (Word n : nodes) {
-        wanted[n] = 1;
-        for (Word at = n; at != kNoNode && !present[at]; at = trie_.parent(at)) present[at] = 1;
-    }
-    present[0] = 1;
-    std::vector<std::vector<std::pair<Word, Word>>> children(trie_.size());
-    std::vector<Word> built(trie_.size(), -1);
-    for (Word n = trie_.size() - 1; n >= 0; --n) {
+    std::vector<std::vector<Word>> children(trie.size());
+    for (Word n : sequences) wanted_[n] = 1;
+    std::vector<char> present = wanted_;
+    for (Word n = trie.size() - 1; n > 0; --n) {  // a child has a larger number than its parent
         if (!present[n]) continue;
-        auto& edges = children[n];
-        std::sort(edges.begin(), edges.end());
-        std::vector<Word> flat;
-        for (const auto& [terminal, node] : edges) flat.insert(flat.end(), {terminal, node});
-        const Word key[2] = {wanted[n] ? n : kNoNode, bundles_.intern(flat).first};
-        built[n] = nodes_.intern(key).first;
-        if (n > 0) children[trie_.parent(n)].emplace_back(trie_.terminal(n), built[n]);
+        present[trie.parent(n)] = 1;
+        children[trie.parent(n)].push_back(n);
     }
-    const std::vector<Word> threads{thread(nodes_[built[0]][1], -1, 0)};
-    return states_.intern(threads).first;
+    for (Word n = 0; n < trie.size(); ++n) {
+        std::reverse(children[n].begin(), children[n].end());
+        children_[n] = bundles_.intern(children[n]).first;
+    }
+    const Word first = thread(children_[0], -1, 0);
+    start_ = states_.intern({&first, 1}).first;
 }
 
 Word Classifier::thread(Word bundle, Word nonterminal, Word pops) {
@@ -58,24 +47,24 @@ Word Classifier::thread(Word bundle, Word nonterminal, Word pops) {
     return threads_.intern(key).first;
 }
 
-const Classifier::Parts& Classifier::parts(Word bundle, Word top) {
+Classifier::Parts Classifier::parts(Word bundle, Word top) {
     if (const Word known = parts_ids_.find(bundle, top); known >= 0) return parts_[known];
-    Parts p;
+    Parts p{static_cast<Word>(part_pool_.size()), 0, 0};
     std::map<Word, std::vector<Word>> reductions;
-    const auto edges = bundles_[bundle];
-    for (std::size_t i = 0; i < edges.size(); i += 2)
-        for (Word action : tables_.cell(top, edges[i])) {
-            if (is_reduce(action)) {
-                auto& r = reductions[action / 2];
-                r.insert(r.end(), {edges[i], edges[i + 1]});
-            } else {
-                p.shifts.emplace_back(edges[i + 1], action / 2);
-            }
+    for (Word node : bundles_[bundle])
+        for (Word action : tables_.cell(top, trie_.terminal(node))) {
+            if (is_reduce(action))
+                reductions[action / 2].push_back(node);
+            else
+                part_pool_.emplace_back(node, action / 2);
         }
-    for (const auto& [production, flat] : reductions) p.reductions.emplace_back(production, bundles_.intern(flat).first);
+    p.reductions = static_cast<Word>(part_pool_.size());
+    for (const auto& [production, nodes] : reductions)
+        part_pool_.emplace_back(production, bundles_.intern(nodes).first);
+    p.end = static_cast<Word>(part_pool_.size());
     parts_ids_.insert(bundle, top, static_cast<Word>(parts_.size()));
-    parts_.push_back(std::move(p));
-    return parts_.back();
+    parts_.push_back(p);
+    return p;
 }
 
 // `local` is the part of the stack that is known, lowest first; it is as it was on return. Reductions that need more of the stack become
@@ -83,17 +72,17 @@ const Classifier::Parts& Classifier::parts(Word bundle, Word top) {
 void Classifier::simulate(Word bundle, std::vector<Word>& local, std::vector<Word>& emitted, std::vector<Word>& threads,
                           Word depth) {
     if (depth > kMaxDepth) throw std::runtime_error("the LR tables reduce without end");
-    const Parts& p = parts(bundle, local.back());
-    for (const auto& [node, state] : p.shifts) {
-        const auto n = nodes_[node];
-        const Word sequence = n[0], children = n[1];
-        if (sequence != kNoNode) emitted.push_back(sequence);
-        if (children == 0) continue;
+    const Parts p = parts(bundle, local.back());
+    for (Word i = p.shifts; i < p.reductions; ++i) {
+        const auto [node, state] = part_pool_[i];
+        if (wanted_[node]) emitted.push_back(node);
+        if (children_[node] == 0) continue;
         local.push_back(state);
-        simulate(children, local, emitted, threads, 0);
+        simulate(children_[node], local, emitted, threads, 0);
         local.pop_back();
     }
-    for (const auto& [production, rest] : p.reductions) {
+    for (Word i = p.reductions; i < p.end; ++i) {
+        const auto [production, rest] = part_pool_[i];
         const Word length = tables_.length[production], lhs = tables_.lhs[production];
         const Word known = static_cast<Word>(local.size());
         if (length >= known) {
@@ -108,7 +97,7 @@ void Classifier::simulate(Word bundle, std::vector<Word>& local, std::vector<Wor
     }
 }
 
-// Threads that wait for the same goto after the same pops become one, which waits with all their edges.
+// Threads that wait for the same goto after the same pops become one, which waits with all their nodes.
 void Classifier::merge(std::vector<Word>& threads) {
     sort_unique(threads);
     if (threads.size() < 2) return;
@@ -119,7 +108,7 @@ void Classifier::merge(std::vector<Word>& threads) {
     }
     std::sort(keys.begin(), keys.end());
     threads.clear();
-    std::vector<Word> same, edges;
+    std::vector<Word> same, nodes;
     for (std::size_t i = 0, end; i < keys.size(); i = end) {
         same.clear();
         for (end = i; end < keys.size() && keys[end][0] == keys[i][0] && keys[end][1] == keys[i][1]; ++end)
@@ -128,16 +117,10 @@ void Classifier::merge(std::vector<Word>& threads) {
         if (same.size() > 1) {
             const auto [id, fresh] = bundle_lists_.intern(same);
             if (fresh) {
-                std::vector<std::pair<Word, Word>> all;
-                for (Word b : same) {
-                    const auto e = bundles_[b];
-                    for (std::size_t k = 0; k < e.size(); k += 2) all.emplace_back(e[k], e[k + 1]);
-                }
-                std::sort(all.begin(), all.end());
-                all.erase(std::unique(all.begin(), all.end()), all.end());
-                edges.clear();
-                for (const auto& [terminal, node] : all) edges.insert(edges.end(), {terminal, node});
-                merged_.push_back(bundles_.intern(edges).first);
+                nodes.clear();
+                for (Word b : same) nodes.insert(nodes.end(), bundles_[b].begin(), bundles_[b].end());
+                sort_unique(nodes);
+                merged_.push_back(bundles_.intern(nodes).first);
             }
             bundle = merged_[id];
         }
@@ -210,7 +193,7 @@ Transition Classifier::step(Word state, Word symbol) {
     return to;
 }
 
-void Classifier::close(std::span<const Word> starts) {
+void Classifier::close() {
     // below[skip][symbol]: what can be read next after `symbol` and `skip` more.
     std::vector<std::vector<std::vector<Word>>> below{below_};
     auto reachable = [&](Word symbol, Word skip) -> const std::vector<Word>& {
@@ -233,7 +216,7 @@ void Classifier::close(std::span<const Word> starts) {
     std::vector<Word> tops;
     for (Word s = 0; s < tables_.n_states; ++s)
         if (s != tables_.end_state && tables_.accessing[s] < tables_.n_terminals) tops.push_back(s);
-    for (Word s : starts) visit(s, tops);
+    visit(start_, tops);
     while (!todo.empty()) {
         const auto [state, symbol] = todo.back();
         todo.pop_back();

@@ -1,7 +1,7 @@
 // The stack classifier: reads the parser stack top down and says which terminal sequences are viable on it.
 //
-// A thread is one unfinished simulation: the edges of the sequence trie that wait for it (a bundle: which terminal comes next, and what
-// follows), a nonterminal to go to, and how many stack symbols are to be popped before that. All that a thread knows of the stack
+// A thread is one unfinished simulation: the nodes of the sequence trie that wait for it (a bundle: each is reached by its terminal, and
+// has children for what follows), a nonterminal to go to, and how many stack symbols are to be popped before that. All that a thread knows of the stack
 // has been popped, so it needs no stack of its own. A classifier state is a set of threads; what is decided is emitted on the transition,
 // not remembered (design §2: this is what keeps the machine small). A transition skips the symbols that every thread only pops.
 //
@@ -14,7 +14,6 @@
 // the bundle.
 #pragma once
 
-#include <deque>
 #include <vector>
 
 #include "intern.hpp"
@@ -33,15 +32,16 @@ class Classifier {
 public:
     static constexpr Word kDone = 0;
 
-    Classifier(const LrTables& tables, const SequenceTrie& trie);
+    // `sequences`: the nodes of the trie to be classified, without the empty one.
+    Classifier(const LrTables& tables, const SequenceTrie& trie, std::span<const Word> sequences);
 
-    // A start state for the given sequences (nodes of the trie): reading begins at the top of the stack.
-    Word start(std::span<const Word> sequences);
+    // Reading begins here, at the top of the stack.
+    Word start() const { return start_; }
 
     Transition step(Word state, Word symbol);
 
-    // Builds every transition that a stack can ask for from the given start states.
-    void close(std::span<const Word> starts);
+    // Builds every transition that a stack can ask for.
+    void close();
 
     Word n_states() const { return states_.size(); }
     std::size_t n_transitions() const { return transitions_.size(); }
@@ -63,9 +63,10 @@ private:
         Word emission;  // into leaf_emissions_
         Word threads;  // into thread_sets_; pops count from below the state
     };
-    struct Parts {  // a bundle under an LR state: what each edge does
-        std::vector<std::pair<Word, Word>> shifts;  // (trie edge's node, LR state)
-        std::vector<std::pair<Word, Word>> reductions;  // (production, bundle)
+    struct Parts {  // a bundle on top of an LR state, as ranges of part_pool_
+        Word shifts;  // from here: (trie node, LR state)
+        Word reductions;  // from here: (production, bundle)
+        Word end;
     };
 
     Word thread(Word bundle, Word nonterminal, Word pops);
@@ -73,14 +74,16 @@ private:
     Outcome above(Word bundle, Word top);
     void read(Word thread, Word symbol, std::vector<Word>& emissions, std::vector<Word>& threads);
     void simulate(Word bundle, std::vector<Word>& local, std::vector<Word>& emitted, std::vector<Word>& threads, Word depth);
-    const Parts& parts(Word bundle, Word top);
+    Parts parts(Word bundle, Word top);
 
     const LrTables& tables_;
     const SequenceTrie& trie_;
     std::vector<std::vector<Word>> below_;
 
-    SequenceInterner nodes_;  // (sequence or -1, bundle)
-    SequenceInterner bundles_;  // (terminal, node)*
+    std::vector<char> wanted_;  // per trie node
+    std::vector<Word> children_;  // per trie node, its children on the way to a wanted sequence: a bundle, 0 is empty
+    Word start_ = 0;
+    SequenceInterner bundles_;  // sorted trie nodes
     SequenceInterner threads_;  // (bundle, nonterminal or -1, pops)
     SequenceInterner leaf_emissions_;  // sorted sequences, of one thread's read
     SequenceInterner thread_sets_;
@@ -89,7 +92,8 @@ private:
     SequenceInterner bundle_lists_;  // bundles that were merged
     std::vector<Word> merged_;  // per list, their union
     PairMap parts_ids_, outcome_ids_, transition_ids_;
-    std::deque<Parts> parts_;
+    std::vector<Parts> parts_;
+    std::vector<std::pair<Word, Word>> part_pool_;
     std::vector<Outcome> outcomes_;
     std::vector<Built> transitions_;
 };

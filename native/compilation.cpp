@@ -90,7 +90,6 @@ std::size_t Compilation::n_sequences() const {
 }
 
 void Compilation::build_classifier() {
-    classifier_ = std::make_unique<Classifier>(lr_, *trie_);
     std::vector<Word> all;
     for (const auto& labels : labels_)
         for (const auto& [node, sets] : labels)
@@ -98,8 +97,8 @@ void Compilation::build_classifier() {
     std::sort(all.begin(), all.end());
     all.erase(std::unique(all.begin(), all.end()), all.end());
     // One machine for all lexer states: a sequence that a lexer state cannot produce stands for no token there.
-    start_ = classifier_->start(all);
-    classifier_->close({&start_, 1});
+    classifier_ = std::make_unique<Classifier>(lr_, *trie_, all);
+    classifier_->close();
 }
 
 }  // namespace psc

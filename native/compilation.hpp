@@ -68,7 +68,6 @@ private:
     SequenceInterner sets_;  // sorted token classes; set 0 is empty
     // Per lexer state: the sequences that some token realizes there, sorted by node, each with the sets of classes that do.
     std::vector<std::vector<std::pair<Word, std::vector<Word>>>> labels_;
-    Word start_ = 0;
     ClassifierTables tables_;
 };
 

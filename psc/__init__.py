@@ -14,11 +14,13 @@ from psc.errors import ArtifactError, GrammarError, MissingExtraError, PscError,
 if TYPE_CHECKING:
     from psc.api import GrammarCompiler, load
     from psc.artifacts.tokenizer_info import TokenizerInfo
+    from psc.compile_file import CompileReport, compile_to_artifact
     from psc.runtime.compiled import CompiledGrammar, GrammarMatcher
     from psc.tokenizers import load_tokenizer
 
 __all__ = [
     "ArtifactError",
+    "CompileReport",
     "CompiledGrammar",
     "GrammarCompiler",
     "GrammarError",
@@ -28,16 +30,19 @@ __all__ = [
     "TokenizerError",
     "TokenizerInfo",
     "__version__",
+    "compile_to_artifact",
     "load",
     "load_tokenizer",
 ]
 
 # Loaded when first used, so that an error class or the version costs no import of NumPy.
 _HOMES = {
+    "CompileReport": "psc.compile_file",
     "CompiledGrammar": "psc.runtime.compiled",
     "GrammarCompiler": "psc.api",
     "GrammarMatcher": "psc.runtime.compiled",
     "TokenizerInfo": "psc.artifacts.tokenizer_info",
+    "compile_to_artifact": "psc.compile_file",
     "load": "psc.api",
     "load_tokenizer": "psc.tokenizers",
 }

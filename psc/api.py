@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 from psc.artifacts.format import read_file
 from psc.artifacts.tokenizer_info import TokenizerInfo
-from psc.errors import MissingExtraError
+from psc.errors import ArtifactError, MissingExtraError
 from psc.runtime.compiled import CompiledGrammar
 from psc.tokenizers import load_tokenizer
 
@@ -27,7 +28,24 @@ def load(path: str | Path, *, tokenizer_info: TokenizerInfo | None = None) -> Co
     Cost: about 20 ms for a programming language.
     """
     artifact = read_file(path)
-    return CompiledGrammar.from_artifact(artifact, tokenizer_info=tokenizer_info or load_tokenizer, place=str(path))
+    return CompiledGrammar.from_artifact(
+        artifact, tokenizer_info=tokenizer_info or (lambda _: recorded_tokenizer(artifact.metadata, str(path))), place=str(path)
+    )
+
+
+def recorded_tokenizer(metadata: Mapping[str, Any], place: str = "artifact") -> TokenizerInfo:
+    """Looks up the vocabulary that a grammar was compiled for: by the name recorded, with the size and stop tokens recorded.
+
+    Raises:
+        TokenizerError: it cannot be found, or has another size.
+        ArtifactError: the metadata does not describe one.
+    """
+    try:
+        recorded = metadata["tokenizer"]
+        name, size, stop = str(recorded["name"]), int(recorded["vocab_size"]), [int(i) for i in recorded["stop_token_ids"]]
+    except (KeyError, TypeError, ValueError) as e:
+        raise ArtifactError(f"{place}: the metadata is malformed: {e!r}") from e
+    return load_tokenizer(name, vocab_size=size, stop_token_ids=stop)
 
 
 class GrammarCompiler:

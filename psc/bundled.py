@@ -1,7 +1,8 @@
 """From what a user types for a grammar to its file: a bundled name or a path.
 
-A bundled name wins over a file of the same name, so that `java` means the same in every directory; write `./java` for the file. The
-bundled grammars are package data of ``psc.compiler``, which a base install has too, though it cannot compile them.
+A bundled name wins over a file of the same name, so that `java` means the same in every directory; write `./java` for
+the file. The bundled grammars are package data of ``psc.compiler``, which a base install has too, though it cannot
+compile them.
 """
 
 from __future__ import annotations

@@ -1,7 +1,8 @@
 """Teacher forcing: does a text pass token by token, and if not, where does it stop and what was expected.
 
-Every token is asked for in three ways that share little: its bit in the mask (the stack classifier), ``accept_token`` (what an engine
-calls), and reading its bytes with the parser. They must agree, whatever the text is; where they do not, psc is wrong, not the text.
+Every token is asked for in three ways that share little: its bit in the mask (the stack classifier), ``accept_token``
+(what an engine calls), and reading its bytes with the parser. They must agree, whatever the text is; where they do
+not, psc is wrong, not the text.
 
 Cost: some microseconds a token, plus composing each mask row on its first visit.
 """

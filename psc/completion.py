@@ -1,11 +1,13 @@
 """How a text can end: a short run of bytes from any place of a text to a complete sentence.
 
-The LR automaton says how far the end is. A state's kernel items are read off its tables: an item (production, dot) stands in every
-state that lies that deep under a reduction by the production. To finish an item costs the shortest yield of what follows its dot; then
-the production is reduced, and the item of the state under it is next. The cheapest way down the stack, by Dijkstra's algorithm over
-(stack, item) steps, estimates how many bytes are missing. It is exact but for separators and for resolved conflicts.
+The LR automaton says how far the end is. A state's kernel items are read off its tables: an item (production, dot)
+stands in every state that lies that deep under a reduction by the production. To finish an item costs the shortest
+yield of what follows its dot; then the production is reduced, and the item of the state under it is next. The
+cheapest way down the stack, by Dijkstra's algorithm over (stack, item) steps, estimates how many bytes are missing.
+It is exact but for separators and for resolved conflicts.
 
-With that estimate, best-first search over bytes finds the way: lexer and parser decide each step, so what is found is a sentence.
+With that estimate, best-first search over bytes finds the way: lexer and parser decide each step, so what is found is
+a sentence.
 
 Cost: the estimate's tables take some 0.1 s for a programming language; a search visits about as many places as it returns bytes.
 """
@@ -144,8 +146,11 @@ class Completer:
                 total = min(total, cost + self._missing[node])
                 continue
             top = tables.top(node)
-            if (action := tables.action(top, tables.end)) >= 0 and not action & 1:
+            if self._ends(top):
                 total = min(total, cost)
+                continue
+            if tables.pop(node, 1) == EMPTY:  # nothing is read yet: no item is begun
+                total = min(total, cost + self._shortest_text)
                 continue
             for production, dot, rest in self._items[top]:
                 below = tables.pop(node, dot)
@@ -160,6 +165,10 @@ class Completer:
                     heapq.heappush(queue, (cost + rest, after))
         self._missing[stack] = total
         return total
+
+    def _ends(self, state: int) -> bool:
+        """Whether the end of the text is shifted here."""
+        return state >= 0 and (action := self.tables.action(state, self.tables.end)) >= 0 and not action & 1
 
     @cached_property
     def _predecessors(self) -> list[list[int]]:
@@ -211,25 +220,34 @@ class Completer:
         return items
 
     @cached_property
-    def _items(self) -> list[list[tuple[int, int, float]]]:
-        """Per LR state its kernel items, as (production, dot, shortest yield of what follows the dot), the cheapest first."""
-        t = self.tables
+    def _right_sides(self) -> list[list[int]]:
+        """Per production its symbols; -1 where the symbol stands in no state's items, so the production is never reduced."""
         symbol_at: dict[tuple[int, int], int] = {}
         for state, items in enumerate(self._item_sets):
-            for production, dot in items:
-                symbol_at[production, dot] = self._accessing[state]
-        # A production of which some item is in no state cannot be completed; its yield stays infinite.
-        rhs = [
-            [symbol_at.get((p, dot), -1) for dot in range(1, length + 1)] for p, length in enumerate(t.production_length)
-        ]
-        shortest = self._shortest_yields(rhs)
-        rest = [[sum((shortest[s] for s in symbols[dot:]), 0.0) for dot in range(len(symbols) + 1)] for symbols in rhs]
-        return [
-            sorted(((p, dot, rest[p][dot]) for p, dot in items if rest[p][dot] < _NEVER), key=lambda i: i[2])
-            for items in self._item_sets
-        ]
+            for item in items:
+                symbol_at[item] = self._accessing[state]
+        lengths = enumerate(self.tables.production_length)
+        return [[symbol_at.get((p, dot), -1) for dot in range(1, length + 1)] for p, length in lengths]
 
-    def _shortest_yields(self, rhs: list[list[int]]) -> list[float]:
+    @cached_property
+    def _items(self) -> list[list[tuple[int, int, float]]]:
+        """Per LR state its kernel items: (production, dot, shortest yield of what follows the dot), the cheapest first."""
+
+        def rest(production: int, dot: int) -> float:
+            return sum((self._shortest[s] for s in self._right_sides[production][dot:]), 0.0)
+
+        priced = [[(p, dot, rest(p, dot)) for p, dot in items] for items in self._item_sets]
+        return [sorted((i for i in items if i[2] < _NEVER), key=lambda i: (i[2], i)) for items in priced]
+
+    @cached_property
+    def _shortest_text(self) -> float:
+        """The fewest bytes of a sentence."""
+        t = self.tables
+        starts = (n for n in range(t.n_nonterminals) if self._ends(t.go_to(0, n)))
+        return min((self._shortest[t.n_terminals + n] for n in starts), default=_NEVER)
+
+    @cached_property
+    def _shortest(self) -> list[float]:
         """Per symbol the fewest bytes that it derives (Knuth 1977); a last entry, for symbol -1, is infinite."""
         t = self.tables
         shortest = [_NEVER] * (t.n_terminals + t.n_nonterminals + 1)
@@ -237,13 +255,13 @@ class Completer:
             if len(terminals) == 1:
                 shortest[terminals[0]] = min(shortest[terminals[0]], length)
         users: dict[int, list[int]] = {}
-        for production, symbols in enumerate(rhs):
+        for production, symbols in enumerate(self._right_sides):
             for symbol in symbols:
                 users.setdefault(symbol, []).append(production)
-        work = deque(range(len(rhs)))
+        work = deque(range(len(self._right_sides)))
         while work:
             production = work.popleft()
-            cost = sum(shortest[s] for s in rhs[production])
+            cost = sum((shortest[s] for s in self._right_sides[production]), 0.0)
             lhs = t.n_terminals + t.production_lhs[production]
             if cost < shortest[lhs]:
                 shortest[lhs] = cost

@@ -1,8 +1,8 @@
 """The lexer and LR tables of an artifact, as Python reads them: to explain why a text stopped, and to look for how it can go on.
 
-Generating text never comes here: that is the native matcher's work. A diagnosis or a search needs stacks that no matcher has, so this
-is the same step over the same arrays, on stacks that are shared: a stack is the number of a node, (LR state, node below), and equal
-stacks have equal numbers.
+Generating text never comes here: that is the native matcher's work. A diagnosis or a search needs stacks that no
+matcher has, so this is the same step over the same arrays, on stacks that are shared: a stack is the number of a
+node, (LR state, node below), and equal stacks have equal numbers.
 
 Cost: microseconds a step. The arrays must have been checked by the native tables before.
 """
@@ -10,6 +10,7 @@ Cost: microseconds a step. The arrays must have been checked by the native table
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from itertools import pairwise
 
 from psc.artifacts.format import SCALARS, IntArray
 
@@ -39,7 +40,7 @@ class ParseTables:
         self._emit: list[int] = arrays["lexer_emit"].tolist()
         self._at_end: list[int] = arrays["at_end"].tolist()
         offsets, pool = arrays["emission_offsets"].tolist(), arrays["emission_terminals"].tolist()
-        self._emissions = [tuple(pool[a:b]) for a, b in zip(offsets, offsets[1:], strict=False)]
+        self._emissions = [tuple(pool[a:b]) for a, b in pairwise(offsets)]
         self._future_offsets: list[int] = arrays["future_offsets"].tolist()
         self._futures: list[int] = arrays["futures"].tolist()
         self._nodes: list[tuple[int, int]] = []

@@ -1,10 +1,10 @@
 """Greedy longest-match tokenisation: a text into tokens of a vocabulary, without the tokenizer's own library.
 
-This is not what a model's tokenizer would choose (no merges, no scores), but it is a tokenisation of the same bytes, which is all that
-teacher forcing needs: the mask must allow every one.
+This is not what a model's tokenizer would choose (no merges, no scores), but it is a tokenisation of the same bytes,
+which is all that teacher forcing needs: the mask must allow every one.
 
-The tokens are sorted once, and each is linked to the longest token that is a proper prefix of it. The longest token that begins a text
-is then the text's predecessor in that order, or one it is linked to.
+The tokens are sorted once, and each is linked to the longest token that is a proper prefix of it. The longest token
+that begins a text is then the text's predecessor in that order, or one it is linked to.
 
 Cost: sorting the vocabulary (0.2 s for 150,000 tokens); then a binary search per token of the text, so linear in its length.
 """

@@ -7,9 +7,9 @@ from itertools import product
 import numpy as np
 import pytest
 import strategies
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as st
-from oracle import Oracle
+from oracle import Oracle, Undecided
 from vocabularies import tokenizer
 
 import psc
@@ -35,7 +35,10 @@ def check_here(compiled: psc.CompiledGrammar, oracle: Oracle, tokens: Sequence[b
     """The whole mask after `history` against the oracle, and against accept_token; the text tokens allowed."""
     prefix = b"".join(tokens[i] for i in history)
     got = allowed(replay(compiled, history), len(tokens) + 1)
-    want = [*oracle.allowed(prefix, tokens), oracle.eos_allowed(prefix)]
+    try:
+        want = [*oracle.allowed(prefix, tokens), oracle.eos_allowed(prefix)]
+    except Undecided:
+        assume(False)  # a fall-back that goes on for ever
     assert got == want, (prefix, [(*tokens, b"<stop>")[i] for i in range(len(got)) if got[i] != want[i]])
     # accept_token on a fresh matcher that has computed no mask, for every token.
     for token, bit in enumerate(got):

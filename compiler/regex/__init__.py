@@ -1,7 +1,7 @@
 """Terminals' regexes to byte automata. See `language` for the definition, `threads` for lookarounds and laziness."""
 
-from .language import TerminalLanguage, first_match_differs, terminal_language
-from .run import Acceptor
-from .unsupported import UnsupportedRegex
+from psc.compiler.regex.language import TerminalLanguage, first_match_differs, terminal_language
+from psc.compiler.regex.run import Acceptor
+from psc.compiler.regex.unsupported import UnsupportedRegex
 
 __all__ = ["Acceptor", "TerminalLanguage", "UnsupportedRegex", "first_match_differs", "terminal_language"]

@@ -18,11 +18,11 @@ from functools import lru_cache
 
 import pynini
 
-from .partition import partition
-from .program import Program
-from .subsets import chain_automaton, subset_automaton
-from .threads import thread_automaton
-from .utf8 import byte_automaton
+from psc.compiler.regex.partition import partition
+from psc.compiler.regex.program import Program
+from psc.compiler.regex.subsets import chain_automaton, subset_automaton
+from psc.compiler.regex.threads import thread_automaton
+from psc.compiler.regex.utf8 import byte_automaton
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from .codepoints import CODE_POINTS, EMPTY, FIRST_SURROGATE, LAST_SURROGATE, Bounds, contains
+from psc.compiler.regex.codepoints import CODE_POINTS, EMPTY, FIRST_SURROGATE, LAST_SURROGATE, Bounds, contains
 
 _FRAME = np.array([0, FIRST_SURROGATE, LAST_SURROGATE + 1, CODE_POINTS], dtype=np.int32)
 

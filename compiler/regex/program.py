@@ -14,9 +14,9 @@ import re
 from enum import IntEnum
 from typing import Any, Final, NamedTuple
 
-from .codepoints import NEWLINE, Bounds, category, character_set, parser, sre
-from .partition import without_surrogates
-from .unsupported import UnsupportedRegex
+from psc.compiler.regex.codepoints import NEWLINE, Bounds, category, character_set, parser, sre
+from psc.compiler.regex.partition import without_surrogates
+from psc.compiler.regex.unsupported import UnsupportedRegex
 
 _MAX_NODES: Final = 200_000
 

@@ -16,10 +16,10 @@ import numpy as np
 import numpy.typing as npt
 import pynini
 
-from .openfst import Automaton, from_fst, to_fst
-from .partition import Partition
-from .program import MATCH, Kind, Program
-from .unsupported import UnsupportedRegex
+from psc.compiler.regex.openfst import Automaton, from_fst, to_fst
+from psc.compiler.regex.partition import Partition
+from psc.compiler.regex.program import MATCH, Kind, Program
+from psc.compiler.regex.unsupported import UnsupportedRegex
 
 MAX_STATES: Final = 100_000
 MAX_WORK: Final = 20_000_000

@@ -36,11 +36,11 @@ from typing import Any, Final
 
 import numpy as np
 
-from .openfst import Automaton
-from .partition import Partition
-from .program import EARLY, MATCH, Anchor, Kind, Program
-from .subsets import minimal
-from .unsupported import UnsupportedRegex
+from psc.compiler.regex.openfst import Automaton
+from psc.compiler.regex.partition import Partition
+from psc.compiler.regex.program import EARLY, MATCH, Anchor, Kind, Program
+from psc.compiler.regex.subsets import minimal
+from psc.compiler.regex.unsupported import UnsupportedRegex
 
 MAX_STATES: Final = 20_000
 MAX_WORK: Final = 5_000_000

@@ -1,10 +1,10 @@
 """The construction of "Parser Stack Classification" done to the letter with OpenFst, for small grammars.
 
-LR table → push-down automaton (``pda``) → ``P_ε`` (``epsilon``) and ``P̃_a`` (``terminal``) → ``S_a``, ``P_w``, ``A_w`` and the
-acceptor of masks (``composition``) → files and pictures (``export``).
+LR table → push-down automaton (``pda``) → ``P_ε`` (``epsilon``) and ``P̃_a`` (``terminal``) → ``S_a``, ``P_w``, ``A_w``
+and the acceptor of masks (``composition``) → files and pictures (``export``).
 
-It decides nothing in psc: the native classifier does not use it. It is there to be looked at, and to be what the classifier is
-tested against.
+It decides nothing in psc: the native classifier does not use it. It is there to be looked at, and to be what the
+classifier is tested against.
 """
 
 from psc.compiler.transducers.composition import (

@@ -1,18 +1,18 @@
 """Transducers of terminals and of terminal sequences, and the acceptor of (stack, token class) pairs that they make.
 
-    S_a = P_ε ∘ P̃_a ∘ P_ε            the step of terminal a, on stacks of LR states (⊥ is put under them and taken away again)
+    S_a = P_ε ∘ P̃_a ∘ P_ε            the step of terminal a; ⊥ is put under the stack first, and taken away at the end
     P_w = S_{w_1} ∘ ... ∘ S_{w_n}     the paper's equation 5, as P_ε changes no stable stack
     A_w = P_w without its output      the stacks on which w is viable
-    A   = ∪_w  A_w B_v                for one lexer state, over w ∈ R_q(v); the paper's equation 6, with a token class for v
+    A   = the union of all A_w B_v    for one lexer state q, over w ∈ R_q(v); the paper's equation 6, a token class for v
 
-A stack is read top first. Transducers take any sequence of LR states; the acceptor A only the stacks that the parser can have when a
-step begins (`real_stacks`), because over the others determinization makes states that nothing ever visits.
+A stack is read top first. Transducers take any sequence of LR states; the acceptor A only the stacks that the parser
+can have when a step begins (`real_stacks`), because over the others determinization makes states that nothing visits.
 
-For A, A_w is computed from the end of w, as the stacks that S_{w_1} takes into A_{w_2...w_n}. Composition is associative, so this is
-the same set; sequences share their endings, and acceptors stay small where transducers grow.
+For A, A_w is computed from the end of w, as the stacks that S_{w_1} takes into A_{w_2...w_n}. Composition is
+associative, so this is the same set; sequences share their endings, and acceptors stay small where transducers grow.
 
-Source: the paper, sections 3.4 and 3.5. Cost: A is determinized with the token classes behind the stack, so its states remember every
-class already allowed; that can be exponential, and is why psc's own classifier is another machine.
+Source: the paper, sections 3.4 and 3.5. Cost: A is determinized with the token classes behind the stack, so its states
+remember every class already allowed. That can be exponential, and is why psc's own classifier is another machine.
 """
 
 from __future__ import annotations
@@ -92,9 +92,9 @@ def mask_acceptor(lr: LrTables, sequences: Mapping[tuple[int, ...], Collection[i
 
 
 def allowed_classes(fst: pynini.Fst, lr: LrTables, stack: Sequence[int]) -> set[int]:
-    """The token classes that a `mask_acceptor` accepts after a stack of LR states, top first; none on a stack that is not real.
+    """The token classes that a `mask_acceptor` accepts after a stack of LR states, top first.
 
-    Cost: linear in the stack and the arcs of the states passed.
+    None on a stack that is not real. Cost: linear in the stack and the arcs of the states passed.
     """
     state = fst.start()
     for symbol in stack:
@@ -109,9 +109,9 @@ def allowed_classes(fst: pynini.Fst, lr: LrTables, stack: Sequence[int]) -> set[
 
 
 def real_stacks(lr: LrTables) -> pynini.Fst:
-    """An acceptor of the stacks with which the parser can wait for a token: paths of the LR automaton, read backwards.
+    """An acceptor of the stacks that the parser can have when a step begins: paths of the LR automaton, read backwards.
 
-    A terminal led to the state on top, or it is the start state; state 0 lies at the bottom; the end has not been shifted.
+    A terminal led to the state on top, or it is the start state; state 0 is the bottom; the end has not been shifted.
     """
     below = _below(lr)
     fst = pynini.Fst()
@@ -120,10 +120,11 @@ def real_stacks(lr: LrTables) -> pynini.Fst:
     fst.add_states(lr.n_states)  # LR state s is the machine's state s + 1, which is also its label
     fst.set_final(state_label(0))
     for state, accessing in enumerate(lr.accessing.tolist()):
+        label = state_label(state)
         if accessing < lr.n_terminals and state != lr.end_state:
-            fst.add_arc(start, pynini.Arc(state_label(state), state_label(state), None, state_label(state)))
-        for lower in below[state]:
-            fst.add_arc(state_label(state), pynini.Arc(state_label(lower), state_label(lower), None, state_label(lower)))
+            fst.add_arc(start, pynini.Arc(label, label, None, label))
+        for lower in map(state_label, below[state]):
+            fst.add_arc(label, pynini.Arc(lower, lower, None, lower))
     return _minimal(fst)
 
 

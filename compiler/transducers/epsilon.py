@@ -1,13 +1,13 @@
 """``P_ε``: reads a stack, makes every transition that needs no input, writes the stack that results.
 
-Each state is what is known of the top of the stack: symbols read, or put there by transitions. While fewer than two are known it
-reads on; if the known top is stable it writes what is known and copies the rest; else it takes a transition.
+Each state is what is known of the top of the stack: symbols read, or put there by transitions. While fewer than two are
+known it reads on; if the known top is stable it writes what is known and copies the rest; else it takes a transition.
 
-It is built for one terminal (see ``pda``), since a stack names one terminal at most: its first symbol is an LR state or ``[s, a]``,
-all others are LR states or ⊥. The loops that the paper draws over all of Π are drawn over these symbols only.
+It is built for one terminal (see ``pda``), since a stack names one terminal at most: its first symbol is an LR state or
+``[s, a]``, all others are LR states or ⊥. The loops that the paper draws over all of Π are drawn over these only.
 
-Source: the paper, section 3.3 and algorithm 3. Cost: O(tops · LR states) states, where `tops` counts the LR states twice and adds
-the pending pops.
+Source: the paper, section 3.3 and algorithm 3. Cost: O(|Π| · LR states) states, Π being the symbols of one terminal; a
+few milliseconds for 30 LR states.
 """
 
 from __future__ import annotations
@@ -40,9 +40,9 @@ def epsilon_transducer(pda: Pda) -> pynini.Fst:
 
     def state_of(known: _Known) -> int:
         if known not in numbers:
-            # Reductions to the empty string pile up states. Two equal ones, with nothing read in between, will do so for ever.
+            # Reductions by empty rules pile up states. Two equal ones, with nothing read in between, do so for ever.
             if len(known) > pda.n_states + 3:
-                raise GrammarError("the LR table reduces without end: a rule derives itself with nothing before it but empty rules")
+                raise GrammarError("the LR table reduces without end: a rule begins with empty rules and then itself")
             numbers[known] = fst.add_state()
             todo.append(known)
         return numbers[known]

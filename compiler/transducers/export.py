@@ -1,4 +1,4 @@
-"""The paper's machines of a small grammar as files: OpenFst machines, symbol tables, pictures, and a text that says which is which.
+"""The paper's machines of a small grammar as files: OpenFst machines, symbol tables, pictures, and an index in words.
 
     step_<TERMINAL>.fst     S_a, stack in, stack out
     classifier_q<N>.fst     the acceptor of (stack, token class) pairs of lexer state N
@@ -7,8 +7,8 @@
     *.dot, *.svg            pictures of the machines that are small enough; .svg where Graphviz's `dot` is installed
     index.txt               all this, with sizes
 
-Files are made in a temporary folder inside the directory and moved into place one by one, `index.txt` last: a file that is there is
-whole. Cost: that of `composition`; `dot` adds up to a second per picture.
+Files are made in a temporary folder inside the directory and moved into place one by one, `index.txt` last: a file that
+is there is whole. Cost: that of `composition`; `dot` adds up to a second per picture.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ import re
 import shutil
 import subprocess
 import tempfile
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 
 import pynini
@@ -42,7 +42,7 @@ def export(
     lr: LrTables,
     sequences_by_lexer_state: Mapping[int, Sequences],
     *,
-    class_bytes: Collection[bytes] = (),
+    class_bytes: Sequence[bytes] = (),
 ) -> list[Path]:
     """Writes the machines of a grammar.
 
@@ -50,20 +50,20 @@ def export(
         directory: made if it is not there; files of the same names are replaced, others are left alone.
         grammar: for the names of symbols.
         lr: its table.
-        sequences_by_lexer_state: R_q of every lexer state to write a classifier for; those without sequences are left out.
+        sequences_by_lexer_state: R_q of every lexer state to write a classifier for; the empty ones are left out.
         class_bytes: what a token of each class spells, to name the classes by; without it they are numbered.
 
     Returns:
         The files written, `index.txt` last.
 
     Raises:
-        GrammarError: the grammar or the vocabulary is too large (see `MAX_LR_STATES`, `MAX_SEQUENCES`); nothing is written then.
+        GrammarError: more than `MAX_LR_STATES` LR states, or `MAX_SEQUENCES` sequences in all; nothing is written then.
         OSError: the directory cannot be written to.
     """
     check_size(lr)
     check_sequences(len(set().union(*sequences_by_lexer_state.values())))
     stacks = _stack_symbols(grammar, lr)
-    tokens = _token_symbols(stacks, lr, sequences_by_lexer_state, list(class_bytes))
+    tokens = _token_symbols(stacks, lr, sequences_by_lexer_state, class_bytes)
     target = Path(directory)
     target.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=target, prefix=".export-") as scratch:
@@ -82,8 +82,8 @@ def export(
             content = frozenset((w, frozenset(int(c) for c in classes)) for w, classes in sequences.items())
             if content not in known:
                 known[content] = mask_acceptor(lr, sequences)
-            name = f"classifier_q{state}"
-            classifiers.append(folder.machine(name, known[content], tokens, f"lexer state {state}, {len(sequences)} sequences"))
+            meaning = f"lexer state {state}, {len(sequences)} sequences"
+            classifiers.append(folder.machine(f"classifier_q{state}", known[content], tokens, meaning))
         folder.text("index.txt", _index(grammar, lr, steps, classifiers))
         for name in folder.names:
             os.replace(folder.path / name, target / name)
@@ -112,7 +112,8 @@ class _Folder:
         self.names.append(f"{name}.fst")
         states = fst.num_states()
         arcs = sum(fst.num_arcs(state) for state in fst.states())
-        note = self._draw(name, fst, symbols) if 0 < states <= MAX_DRAWN_STATES and arcs <= MAX_DRAWN_ARCS else "no picture"
+        small = 0 < states <= MAX_DRAWN_STATES and arcs <= MAX_DRAWN_ARCS
+        note = self._draw(name, fst, symbols) if small else "no picture"
         return f"{name}.fst  {states} states, {arcs} arcs, {note}: {meaning}"
 
     def _draw(self, name: str, fst: pynini.Fst, symbols: pynini.SymbolTable) -> str:
@@ -142,7 +143,7 @@ def _stack_symbols(grammar: Grammar, lr: LrTables) -> pynini.SymbolTable:
 
 
 def _token_symbols(
-    stacks: pynini.SymbolTable, lr: LrTables, by_lexer_state: Mapping[int, Sequences], class_bytes: list[bytes]
+    stacks: pynini.SymbolTable, lr: LrTables, by_lexer_state: Mapping[int, Sequences], class_bytes: Sequence[bytes]
 ) -> pynini.SymbolTable:
     table = stacks.copy()
     stop: set[int] = set()
@@ -154,13 +155,12 @@ def _token_symbols(
             if terminals and terminals[-1] == lr.n_terminals - 1:
                 stop.update(int(c) for c in members)
     for c in sorted(classes):
+        name = f"class{c}"
         if c in stop:
-            name = "stop"
+            name += ":stop"
         elif c < len(class_bytes):
-            name = _printable(repr(class_bytes[c])[1:])
-        else:
-            name = f"class{c}"
-        table.add_symbol(name if name == "stop" or c >= len(class_bytes) else f"{c}:{name}", class_label(lr, c))
+            name += ":" + _printable(repr(class_bytes[c])[1:])
+        table.add_symbol(name, class_label(lr, c))
     return table
 
 

@@ -1,14 +1,14 @@
 """An LR table as the paper's push-down automaton, whose transitions see the two topmost stack symbols.
 
-The paper's automaton has no lookahead: it reads a terminal, then makes transitions without input until it needs the next one. An
-LR(1) table reduces *because of* the terminal to come. So reading a terminal here only writes it down on top of the stack, and the
-reductions and the shift that it causes are the transitions without input that follow. Besides the LR states, the stack alphabet Π
-has for each terminal ``a``
+The paper's automaton has no lookahead: it reads a terminal, then makes transitions without input until it needs the
+next one. An LR(1) table reduces *because of* the terminal to come. So reading a terminal here only writes it down on top
+of the stack, and the reductions and the shift that it causes are the transitions without input that follow. Besides the
+LR states, the stack alphabet Π has for each terminal ``a``
 
 * ``[s, a]``: LR state ``s``, with ``a`` read but not shifted;
-* ``<k, A, a>``: ``k`` more symbols below are to be popped, then comes the goto on nonterminal ``A``, still with ``a`` to be shifted;
+* ``<k, A, a>``: ``k`` symbols below are to be popped, then comes the goto on nonterminal ``A``, and ``a`` is not shifted;
 
-and ``⊥`` lies under every stack, so that the last state too has a symbol below it. With X Y the two topmost symbols:
+and ``⊥`` lies under every stack, so that the last state too has a symbol below it. With two symbols on top:
 
     s Y         -a->  [s, a] Y              where the cell (s, a) is not empty
     [s, a] Y    -ε->  t s Y                 a shift to t
@@ -17,8 +17,9 @@ and ``⊥`` lies under every stack, so that the last state too has a symbol belo
     <k, A, a> Y -ε->  <k-1, A, a>           k > 0 and Y is not ⊥
     <0, A, a> Y -ε->  [goto(Y, A), a] Y
 
-It is deterministic where every cell of the table holds one action, terminating where the table is, and the stable stacks are those
-with an LR state on top. Symbols that name a terminal meet no other terminal's, so one `Pda` is the automaton for one terminal.
+It is deterministic where every cell of the table holds one action, terminating where the table is, and the stable
+stacks are those with an LR state on top. Symbols that name a terminal never meet those of another, so a `Pda` is the
+automaton for one terminal, with that terminal's symbols only.
 
 Labels, as OpenFst wants them (0 is ε): LR state ``s`` is ``s + 1``, ⊥ is ``n_states + 1``; `Pda` numbers the rest above.
 
@@ -89,7 +90,7 @@ class Pda:
 
     @property
     def tops(self) -> Iterator[int]:
-        """What can be on top when transitions without input begin: the LR states, and the states with the terminal written down."""
+        """What can be on top when transitions without input begin: ``s`` and ``[s, a]``."""
         yield from self.states
         yield from (self._noted(state) for state in range(self.n_states) if self._cells[state])
 
@@ -104,7 +105,7 @@ class Pda:
         return top in self._waiting
 
     def epsilon(self, top: int, below: int) -> list[tuple[int, ...]]:
-        """What the two topmost symbols can become without input: one way, unless a cell of the table holds several actions."""
+        """What the two topmost symbols can become without input: more than one thing only where a cell holds several actions."""
         kind = top - self.bottom - 1
         if kind < 0:
             return []

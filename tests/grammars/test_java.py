@@ -106,7 +106,7 @@ EXPRESSIONS = [
     "a -> b -> a + b",
     "(a) -> { return a; }",
     "(a, b, c) -> a",
-    "(int a, List<String> b, final var c, D... d) -> a",
+    "(int a, List<String> b, final int c, D... d) -> a",
     "(Map<K, V> a) -> a",
     "(a.B[] b) -> b",
     "(@NonNull A a) -> a",

@@ -10,7 +10,7 @@ time.
     parsing.py    Lark's LALR(1) tables and a plain driver over immutable stacks
     masks.py      the mask: which tokens may follow a prefix
 
-Cost: building takes milliseconds for toy grammars, well under a second for JSON, some seconds for Java; then a few
+Cost: building takes milliseconds for toy grammars, well under a second for JSON, a second or two for Java; then a few
 microseconds for each byte of each token. Source of the definitions: psc's design, section 4.
 """
 

@@ -1,0 +1,53 @@
+"""The command line, ``psc``. Each command is a module, imported when it is called, over functions that take no terminal.
+
+Exit codes: 0 fine, 1 refused or a check failed, 2 wrong usage. Reports go to stdout (``--json``: for machines),
+everything else to stderr.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import Any
+
+import click
+
+from psc._version import __version__
+from psc.errors import PscError
+
+_COMMANDS = {
+    "compile": "Compile a grammar for a tokenizer into an artifact.",
+    "check": "Check files against an artifact, token by token.",
+    "sample": "Draw random sentences from an artifact's masks.",
+    "inspect": "Show what is in an artifact and where it came from.",
+}
+"""Name, which is the module's too, and what the list of commands says."""
+
+
+class _Commands(click.Group):
+    """Imports a command's module when it is called, and prints psc's own errors without a traceback."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return list(_COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        if cmd_name not in _COMMANDS:
+            return None
+        command: click.Command = importlib.import_module(f"psc.cli.{cmd_name}").command
+        return command
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        with formatter.section("Commands"):
+            formatter.write_dl(list(_COMMANDS.items()))
+
+    def invoke(self, ctx: click.Context) -> Any:
+        try:
+            return super().invoke(ctx)
+        except PscError as e:
+            click.echo(f"psc: error: {e}", err=True)
+            ctx.exit(1)
+
+
+@click.group(cls=_Commands, context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(__version__, prog_name="psc")
+def main() -> None:
+    """Grammar-constrained decoding by parser stack classification."""

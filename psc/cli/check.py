@@ -1,0 +1,129 @@
+"""``psc check``: files against an artifact."""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import click
+
+from psc.api import recorded_tokenizer
+from psc.artifacts.format import read_file
+from psc.checking import Check, Checker
+from psc.cli.progress import Steps
+from psc.cli.report import note, write_json
+from psc.cli.tokenizers import SPEC_HELP, tokenizer_for
+from psc.errors import PscError
+from psc.parse_tables import ParseTables
+from psc.runtime.compiled import CompiledGrammar
+from psc.segment import Segmenter
+
+STDIN = "<stdin>"
+
+
+@click.command("check")
+@click.argument("artifact", type=click.Path(path_type=Path))
+@click.argument("files", nargs=-1, required=True)
+@click.option("-t", "--tokenizer", metavar="SPEC", help=f"The tokenizer, by default the one recorded: {SPEC_HELP}.")
+@click.option("--json", "as_json", is_flag=True, help="Print the report as JSON.")
+@click.pass_context
+def command(ctx: click.Context, artifact: Path, files: tuple[str, ...], tokenizer: str | None, as_json: bool) -> None:
+    """Check FILES (- is standard input) against ARTIFACT, token by token.
+
+    Each file is cut into tokens, longest first; every token must be allowed by the mask at its place, and the text
+    may end after the last. A file that fails is reported as FILE:LINE:COLUMN, with what was found there and what was
+    expected; the exit code is then 1.
+    """
+    with Steps("checking") as steps:
+        steps.step("reading the artifact", 0, len(files))
+        checker, remark = open_checker(artifact, tokenizer)
+        if remark:
+            note(remark)
+        results = []
+        for i, name in enumerate(files):
+            steps.step(name, i, len(files))
+            results.append(check_file(checker, name))
+            if not as_json:
+                click.echo(results[-1].line())
+    if as_json:
+        notes = [remark] if remark else []
+        write_json({"artifact": str(artifact), "notes": notes, "files": [r.as_data() for r in results]})
+    elif len(files) > 1:
+        click.echo(f"{sum(r.passed for r in results)} of {len(files)} files passed", err=True)
+    ctx.exit(0 if all(r.passed for r in results) else 1)
+
+
+def open_checker(path: Path, tokenizer: str | None) -> tuple[Checker, str | None]:
+    """A checker for an artifact.
+
+    Args:
+        path: the artifact.
+        tokenizer: what the user named; without it the recorded one is looked up.
+
+    Returns:
+        The checker, and a remark if the vocabulary was not found, in which case texts are read byte by byte.
+
+    Raises:
+        ArtifactError: the artifact cannot be read, or is for another tokenizer than the one named.
+        TokenizerError: the tokenizer named cannot be loaded.
+    """
+    artifact = read_file(path)
+    remark = segmenter = None
+    info = tokenizer_for(artifact, tokenizer, str(path)) if tokenizer else None
+    compiled = CompiledGrammar.from_artifact(
+        artifact, tokenizer_info=info or (lambda _: recorded_tokenizer(artifact.metadata, str(path))), place=str(path)
+    )
+    try:
+        segmenter = Segmenter(compiled.tokenizer_info)
+    except (PscError, OSError) as e:
+        remark = f"the tokenizer was not found, so files are read byte by byte and the masks are not checked: {e}"
+    return Checker(compiled, ParseTables(artifact.arrays), segmenter), remark
+
+
+@dataclass(frozen=True)
+class FileResult:
+    """How a file fared: it was checked, or could not be read."""
+
+    name: str
+    check: Check | None
+    error: str | None = None
+
+    @property
+    def passed(self) -> bool:
+        return self.check is not None and self.check.passed
+
+    def line(self) -> str:
+        """The report for people."""
+        if self.check is None:
+            return f"{self.name}: {self.error}"
+        if self.check.disagreement:
+            return f"{self.name}: internal error of psc, please report it: {self.check.disagreement}"
+        stop = self.check.stop
+        return f"{self.name}:{stop.line}:{stop.column}: {stop.message()}" if stop else f"{self.name}: ok"
+
+    def as_data(self) -> dict[str, Any]:
+        """The report for machines."""
+        out: dict[str, Any] = {"file": self.name, "passed": self.passed}
+        if self.check is None:
+            return {**out, "error": self.error}
+        out.update(bytes=self.check.bytes, tokens=self.check.tokens)
+        if self.check.stop:
+            out["stop"] = asdict(self.check.stop)
+        if self.check.disagreement:
+            out["internal_error"] = self.check.disagreement
+        return out
+
+
+def check_file(checker: Checker, name: str) -> FileResult:
+    """Reads and checks one file; ``-`` is standard input."""
+    try:
+        data = sys.stdin.buffer.read() if name == "-" else Path(name).read_bytes()
+    except OSError as e:
+        return FileResult(name, None, f"cannot read the file: {e.strerror or e}")
+    shown = STDIN if name == "-" else name
+    try:
+        return FileResult(shown, checker.check(data))
+    except PscError as e:
+        return FileResult(shown, None, str(e))

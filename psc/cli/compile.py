@@ -1,0 +1,93 @@
+"""``psc compile``: a grammar and a tokenizer to an artifact."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import click
+
+from psc.bundled import find_grammar, list_bundled
+from psc.cli.progress import Steps
+from psc.cli.report import duration, size, warning, write_json, write_pairs
+from psc.cli.tokenizers import SPEC_HELP, named_tokenizer, token_ids
+from psc.compile_file import CompileReport, build_record_path, compile_to_artifact
+
+
+@click.command("compile", epilog=f"Bundled grammars: {', '.join(list_bundled())}.")
+@click.argument("grammar")
+@click.option("-t", "--tokenizer", required=True, metavar="SPEC", help=f"The tokenizer: {SPEC_HELP}.")
+@click.option("-o", "--output", type=click.Path(path_type=Path), metavar="FILE", help="The artifact; GRAMMAR.psc here by default.")
+@click.option("--start", default="start", show_default=True, metavar="RULE", help="The rule that a whole text must match.")
+@click.option(
+    "--stop-token-ids",
+    callback=token_ids,
+    metavar="ID,ID…",
+    help="Tokens that end the text, where the tokenizer's files do not say.",
+)
+@click.option(
+    "--vocab-size", type=click.IntRange(1), help="Width of the model's output layer, where the tokenizer's files do not say."
+)
+@click.option("--json", "as_json", is_flag=True, help="Print the report as JSON.")
+@click.option("--quiet", is_flag=True, help="Print errors and warnings only.")
+def command(
+    grammar: str,
+    tokenizer: str,
+    output: Path | None,
+    start: str,
+    stop_token_ids: tuple[int, ...] | None,
+    vocab_size: int | None,
+    as_json: bool,
+    quiet: bool,
+) -> None:
+    """Compile GRAMMAR, a bundled name or the path of a .lark file, for a tokenizer.
+
+    The artifact is written whole or not at all, and is the same bytes every time. Times and peak memory are written
+    beside it, to FILE.build.json.
+    """
+    found = find_grammar(grammar)
+    path = output or Path(f"{found.stem}.psc")
+    with Steps(f"compiling {found.name}", quiet=quiet, every_step=True) as steps:
+        steps.step("tokenizer", 0, 1)
+        info = named_tokenizer(tokenizer, vocab_size=vocab_size, stop_token_ids=stop_token_ids)
+        report = compile_to_artifact(grammar, info, path, start=start, progress=steps.step)
+    for text in report.warnings:
+        warning(f"{found.name}: {text}")
+    if not info.stop_token_ids:
+        warning(f"{tokenizer}: no stop token is known, so the masks never allow one; give --stop-token-ids")
+    if as_json:
+        write_json(as_data(report))
+    elif not quiet:
+        _write(report)
+
+
+def as_data(report: CompileReport) -> dict[str, Any]:
+    """The report for machines."""
+    metadata = report.metadata
+    return {
+        "artifact": str(report.path),
+        "sha256": report.digest,
+        "size_bytes": report.size,
+        "build_record": str(build_record_path(report.path)),
+        "grammar": {key: metadata["grammar"][key] for key in ("name", "sha256", "start")},
+        "tokenizer": metadata["tokenizer"],
+        "compiler_revision": metadata["compiler_revision"],
+        "counts": metadata["counts"],
+        "warnings": list(report.warnings),
+        "build": dict(report.record),
+    }
+
+
+def _write(report: CompileReport) -> None:
+    counts, record = report.metadata["counts"], report.record
+    click.echo(f"{report.path}: {size(report.size)}")
+    write_pairs(
+        [
+            ("time", duration(record["total_seconds"])),
+            *((f"  {stage}", duration(seconds)) for stage, seconds in record["seconds"].items()),
+            ("peak memory", size(record["peak_memory_bytes"])),
+            ("vocabulary", f"{report.metadata['tokenizer']['vocab_size']:,} tokens"),
+            *((name.replace("_", " "), f"{n:,}") for name, n in counts.items()),
+        ],
+        indent=2,
+    )

@@ -1,0 +1,46 @@
+"""How reports are written: aligned text for people, JSON for machines."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from typing import Any
+
+import click
+
+
+def write_json(report: Any) -> None:
+    """A report on stdout, for machines."""
+    click.echo(json.dumps(report, indent=2, ensure_ascii=False))
+
+
+def write_pairs(pairs: Iterable[tuple[str, object]], *, indent: int = 0) -> None:
+    """A column of names and one of values, on stdout."""
+    pairs = list(pairs)
+    width = max((len(name) for name, _ in pairs), default=0)
+    for name, value in pairs:
+        click.echo(f"{' ' * indent}{name:<{width}}  {value}")
+
+
+def note(text: str) -> None:
+    """A remark on stderr."""
+    click.echo(f"psc: note: {text}", err=True)
+
+
+def warning(text: str) -> None:
+    """A warning on stderr."""
+    click.echo(f"psc: warning: {text}", err=True)
+
+
+def size(n_bytes: int) -> str:
+    """A number of bytes, readable."""
+    if n_bytes < 10_000:
+        return f"{n_bytes:,} bytes"
+    if n_bytes < 10_000_000:
+        return f"{n_bytes / 1e3:,.0f} kB"
+    return f"{n_bytes / 1e6:,.0f} MB"
+
+
+def duration(seconds: float) -> str:
+    """A time, readable."""
+    return f"{seconds:.1f} s" if seconds >= 10 else f"{seconds:.2f} s" if seconds >= 1 else f"{seconds * 1e3:.0f} ms"

@@ -1,0 +1,54 @@
+"""The options by which a tokenizer is named, and the vocabulary of an artifact that is checked or sampled."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import click
+
+from psc.artifacts.format import Artifact
+from psc.artifacts.tokenizer_info import TokenizerInfo
+from psc.errors import ArtifactError, TokenizerError
+from psc.tokenizers import load_tokenizer
+
+SPEC_HELP = "a short name (qwen3), a tokenizer file or folder, or a Hugging Face id in the local cache"
+
+
+def token_ids(ctx: click.Context, param: click.Parameter, value: str | None) -> tuple[int, ...] | None:
+    """The callback of an option that takes token ids, separated by commas; none at all is an empty value."""
+    if value is None:
+        return None
+    parts = [part.strip() for part in value.split(",") if part.strip()]
+    if not all(part.isascii() and part.isdigit() for part in parts):
+        raise click.BadParameter(f"{value!r} is not a list of token ids such as 151643,151645", ctx, param)
+    return tuple(int(part) for part in parts)
+
+
+def named_tokenizer(spec: str, *, vocab_size: int | None = None, stop_token_ids: Sequence[int] | None = None) -> TokenizerInfo:
+    """Loads a tokenizer, and calls it what the user called it, so that an artifact's reader can look it up in the same way."""
+    found = load_tokenizer(spec, vocab_size=vocab_size, stop_token_ids=stop_token_ids)
+    return TokenizerInfo.from_arrays(found.to_arrays(), name=spec)
+
+
+def tokenizer_for(artifact: Artifact, spec: str, place: str) -> TokenizerInfo:
+    """The tokenizer that a user names for an artifact, with the stop tokens and the size that the artifact was compiled for.
+
+    Raises:
+        TokenizerError: it cannot be loaded.
+        ArtifactError: the artifact was compiled for another one; the message has both fingerprints.
+    """
+    recorded = artifact.metadata.get("tokenizer", {})
+    wanted = recorded.get("fingerprint")
+    found = named_tokenizer(spec)
+    if found.fingerprint == wanted:
+        return found
+    try:
+        adapted = named_tokenizer(spec, vocab_size=recorded.get("vocab_size"), stop_token_ids=recorded.get("stop_token_ids"))
+    except TokenizerError:  # of another size
+        adapted = found
+    if adapted.fingerprint == wanted:
+        return adapted
+    raise ArtifactError(
+        f"{place}: compiled for tokenizer {recorded.get('name')} with fingerprint {wanted}, but {spec} has {found.fingerprint}. "
+        f"Compile the grammar for {spec}, or name the tokenizer that it was compiled for."
+    )

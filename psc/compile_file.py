@@ -1,0 +1,124 @@
+"""A grammar to an artifact file, and beside it the record of how that went.
+
+The same grammar, vocabulary and compiler give the same bytes, so what differs from run to run (times, memory,
+machine) has a file of its own.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import platform
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from psc.api import needs_extra
+from psc.artifacts.format import encode, write_file
+from psc.artifacts.tokenizer_info import TokenizerInfo
+from psc.bundled import find_grammar
+from psc.errors import ArtifactError
+
+if TYPE_CHECKING:
+    from psc.compiler.build import Progress
+
+
+@dataclass(frozen=True)
+class CompileReport:
+    """What was written, and how it went."""
+
+    path: Path
+    digest: str
+    """sha256 of the artifact, in hex."""
+    size: int
+    """Bytes of the artifact."""
+    metadata: Mapping[str, Any]
+    warnings: tuple[str, ...]
+    record: Mapping[str, Any]
+    """Times, peak memory and machine."""
+
+
+def compile_to_artifact(
+    grammar: str | Path,
+    tokenizer_info: TokenizerInfo,
+    path: str | Path,
+    *,
+    start: str = "start",
+    progress: Progress | None = None,
+) -> CompileReport:
+    """Compiles a grammar into an artifact file. It and its `build_record_path` are each written whole or not at all.
+
+    Args:
+        grammar: a bundled name, or the path of a ``.lark`` file.
+        tokenizer_info: the vocabulary; its name is recorded, for `psc.load` to look it up by.
+        path: the artifact, replaced if it is there.
+        start: the rule that a whole text must match.
+        progress: told about each stage as it begins.
+
+    Raises:
+        GrammarError: the grammar is not found or cannot be compiled.
+        ArtifactError: a file cannot be written; what was there before is still there.
+        MissingExtraError: the ``compiler`` extra is not installed.
+    """
+    path = Path(path)
+    found = find_grammar(grammar)
+    _check_writable(path)  # found out now rather than after the compilation
+    with needs_extra("compiler"):
+        from psc.compiler.build import build
+        from psc.compiler.lark_frontend import load_lark, load_lark_file
+    if found.bundled:
+        loaded = load_lark(found.path.read_text(encoding="utf-8"), source_name=found.name, start=start)
+    else:
+        loaded = load_lark_file(found.path, start=start)
+    result = build(loaded, tokenizer_info, progress=progress)
+    data = encode(result.arrays, result.metadata)
+    digest = hashlib.sha256(data).hexdigest()
+    machine = {
+        "machine": platform.machine(),
+        "system": platform.system(),
+        "cpus": os.cpu_count(),
+        "python": platform.python_version(),
+    }
+    record = {**result.record(), **machine}
+    write_file(path, data)
+    write_file(build_record_path(path), json.dumps({"artifact": digest, **record}, indent=1).encode() + b"\n")
+    return CompileReport(path, digest, len(data), result.metadata, tuple(result.warnings), record)
+
+
+def build_record_path(path: str | Path) -> Path:
+    """Where the record of how an artifact was built lies: beside it."""
+    path = Path(path)
+    return path.with_name(path.name + ".build.json")
+
+
+def read_build_record(path: str | Path, digest: str) -> tuple[dict[str, Any] | None, str | None]:
+    """The record beside an artifact.
+
+    Args:
+        path: of the artifact.
+        digest: its sha256, in hex: the record must name it.
+
+    Returns:
+        The record if there is one that fits; and what to tell the user if there is one that does not.
+    """
+    place = build_record_path(path)
+    try:
+        record = json.loads(place.read_bytes())
+    except FileNotFoundError:
+        return None, None
+    except (OSError, ValueError, RecursionError) as e:
+        return None, f"{place} cannot be read: {e}"
+    if not isinstance(record, dict) or record.get("artifact") != digest:
+        return None, f"{place} belongs to another build of this artifact"
+    return record, None
+
+
+def _check_writable(path: Path) -> None:
+    if not path.parent.is_dir():
+        raise ArtifactError(f"{path}: cannot write the file: there is no folder {path.parent}")
+    if path.is_dir():
+        raise ArtifactError(f"{path}: cannot write the file: it is a folder; give a file name")
+    if not os.access(path.parent, os.W_OK):
+        raise ArtifactError(f"{path}: cannot write the file: the folder {path.parent} is not writable")
