@@ -27,17 +27,17 @@ from typing import Any
 
 def compile_once(grammar: str, tokenizer: str, destination: Path) -> dict[str, Any]:
     """Compile in this process; `destination` is the artifact to write."""
-    from corpus import grammar_file
 
     import psc
     from psc.artifacts.format import encode, write_file
+    from psc.bundled import find_grammar
     from psc.compiler.build import build
     from psc.compiler.lark_frontend import load_lark
 
     began = time.perf_counter()
     info = psc.load_tokenizer(tokenizer)
     tokenizer_seconds = time.perf_counter() - began
-    path = grammar_file(grammar)
+    path = find_grammar(grammar).path
     text = path.read_text(encoding="utf-8")
     before = _peak_memory()
 

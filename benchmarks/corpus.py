@@ -19,7 +19,6 @@ from typing import Any
 
 from real_files import source_files
 
-import psc.compiler
 from psc import TokenizerInfo
 from psc.tokenizers.file_format import read_bytes
 from psc.tokenizers.hub_cache import find_snapshot
@@ -41,14 +40,6 @@ class Document:
 
     name: str
     data: bytes
-
-
-def grammar_file(grammar: str) -> Path:
-    """The file of a bundled grammar, or the path itself if it has a suffix or a folder."""
-    path = Path(grammar)
-    if path.suffix or len(path.parts) > 1:
-        return path
-    return Path(next(iter(psc.compiler.__path__))) / "grammars" / f"{grammar}.lark"
 
 
 def add_corpus_options(options: argparse.ArgumentParser) -> None:

@@ -19,12 +19,13 @@ from multiprocessing.connection import Connection
 from typing import Any
 
 import numpy as np
-from corpus import Encode, encoder, grammar_file
+from corpus import Encode, encoder
 from lark_dialects import for_llguidance, for_xgrammar
 from measure import timer_overhead
 from numpy.typing import NDArray
 
 import psc
+from psc.bundled import find_grammar
 
 ENGINES = {"psc row": "psc", "psc fill": "psc", "llguidance": "llguidance", "xgrammar": "xgrammar"}
 """Engine -> the distribution that it needs."""
@@ -143,7 +144,7 @@ def _bitmask(info: psc.TokenizerInfo) -> NDArray[np.int32]:
 def start(engine: str, grammar: str, spec: str) -> Engine:
     """An engine ready to run. Raises what the engine raises when it refuses the grammar."""
     info = psc.load_tokenizer(spec)
-    path = grammar_file(grammar)
+    path = find_grammar(grammar).path
     text = path.read_text(encoding="utf-8")
     if engine == "llguidance":
         return llguidance_engine(text, info, encoder(spec, info)[1])

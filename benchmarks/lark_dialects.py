@@ -8,8 +8,8 @@ is another way to say it:
 * `(?!(?:WORDS)(?![CLASS]))NAME` at the start of a terminal, which keeps keywords from being names: the intersection of
   `NAME` with the complement of `WORDS`, written `/NAME/ & ~/WORDS/`. It is the same set when NAME is made of
   characters of CLASS, as it is where this is used;
-* the flag `x`: the pattern without its white space;
-* ignored text before the first terminal, which llguidance refuses: an optional terminal of its own at the start.
+* the flag `x` of such a terminal: the pattern without its white space;
+* ignored text before the first terminal, which both refuse: an optional terminal of its own at the start.
 
 Templates, lazy quantifiers, `%declare` and other lookaround stay as they are; the engine then says what it refuses.
 
@@ -30,17 +30,21 @@ _IGNORE = re.compile(r"^%ignore[ \t]+(.+?)[ \t]*$", re.M)
 
 def for_llguidance(text: str) -> str:
     """The grammar in llguidance's dialect, as far as it goes."""
-    text = _KEYWORDS.sub(_without_keywords, _PRIORITY.sub(r"\1\2", text))
-    if ignored := _IGNORE.findall(text):
-        start = "start: BEFORE_START? after_ignored\nafter_ignored:"
-        text = re.sub(r"^[?!]*start[ \t]*:", start, text, count=1, flags=re.M)
-        text += f"\nBEFORE_START: ({' | '.join(ignored)})+\n"
-    return text
+    return _begin_with_ignored(_KEYWORDS.sub(_without_keywords, _PRIORITY.sub(r"\1\2", text)))
 
 
 def for_xgrammar(text: str) -> str:
-    """The grammar in XGrammar's dialect, as far as it goes: it ignores text before the first terminal."""
-    return _PRIORITY.sub(r"\1\2", text)
+    """The grammar in XGrammar's dialect, as far as it goes; it has no intersection, so keywords stay a problem."""
+    return _begin_with_ignored(_PRIORITY.sub(r"\1\2", text))
+
+
+def _begin_with_ignored(text: str) -> str:
+    ignored = _IGNORE.findall(text)
+    if not ignored:
+        return text
+    start = "start: BEFORE_START? after_ignored\nafter_ignored:"
+    text = re.sub(r"^[?!]*start[ \t]*:", start, text, count=1, flags=re.M)
+    return text + f"\nBEFORE_START: ({' | '.join(ignored)})+\n"
 
 
 def _without_keywords(found: re.Match[str]) -> str:

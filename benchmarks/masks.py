@@ -16,6 +16,9 @@ during which the kernel took the CPU away are left out (in the first pass nothin
 together from whole loops, without a clock inside: the median round. The rest is of single calls, less the timer's own
 cost. A mask and an accept cannot be told apart by loops, since the mask is remembered until the next accept.
 
+`--evict MB` adds steps before each of which MB of other memory are written, as a model's layers would on a CPU: what a
+step costs when nothing of psc is in the caches.
+
 The cost: compiling, then some microseconds a token and round. With `--keep DIR` artifacts are kept and used again.
 """
 
@@ -30,7 +33,7 @@ from pathlib import Path
 from typing import Any, cast
 
 import numpy as np
-from corpus import Document, add_corpus_options, encoder, grammar_file, read_corpus, tokenize
+from corpus import Document, add_corpus_options, encoder, read_corpus, tokenize
 from measure import (
     Clocks,
     Summary,
@@ -46,6 +49,7 @@ from measure import (
 
 import psc
 from psc.artifacts.format import Artifact, decode, encode, read_file, write_file
+from psc.bundled import GrammarFile, find_grammar
 from psc.compiler.build import build
 from psc.compiler.lark_frontend import load_lark_file
 from psc.compiler.revision import COMPILER_REVISION
@@ -91,7 +95,7 @@ class Subject:
         return psc.CompiledGrammar.from_artifact(self.artifact, tokenizer_info=self.info)
 
 
-def prepare(grammar: Path, spec: str, corpus: list[Document], keep: Path | None) -> Subject:
+def prepare(grammar: GrammarFile, spec: str, corpus: list[Document], keep: Path | None) -> Subject:
     """Compile, tokenize, and drop the documents that the grammar does not accept."""
     info = psc.load_tokenizer(spec)
     artifact = _artifact(grammar, info, keep)
@@ -111,9 +115,9 @@ def prepare(grammar: Path, spec: str, corpus: list[Document], keep: Path | None)
     return subject
 
 
-def _artifact(grammar: Path, info: psc.TokenizerInfo, keep: Path | None) -> Artifact:
+def _artifact(grammar: GrammarFile, info: psc.TokenizerInfo, keep: Path | None) -> Artifact:
     """A kept artifact of this very grammar, vocabulary and compiler, or a new one."""
-    loaded = load_lark_file(grammar)
+    loaded = load_lark_file(grammar.path)
     path = keep and keep / f"{grammar.stem}-{info.name.split('.')[0] or info.fingerprint[:12]}.psc"
     if path and path.exists():
         artifact = read_file(path)
@@ -202,6 +206,32 @@ def measure_cold(subject: Subject, way: str, overhead: float) -> None:
     _record(subject, way, "cold", [clocks], readings, overhead)
 
 
+def measure_evicted(subject: Subject, way: str, steps: int, megabytes: int, overhead: float) -> None:
+    """A later pass in which `steps` steps, spread over the documents, find the CPU's caches full of other data."""
+    matcher = psc.GrammarMatcher(subject.compiled())
+    mask, now = _call(matcher, way, subject.info.vocab_size), time.perf_counter_ns
+    other = np.zeros(megabytes << 17, np.int64)
+    every = max(1, subject.tokens // steps)
+    readings = Readings([], [])
+    for ids in subject.documents:
+        loop(matcher, matcher.mask, ids)
+        matcher.reset()
+        for n, token in enumerate(ids):
+            if n % every != every // 2:
+                matcher.accept_token(token)
+                continue
+            other += 1
+            before = preemptions()
+            t0 = now()
+            mask()
+            t1 = now()
+            matcher.accept_token(token)
+            t2 = now()
+            if preemptions() == before:
+                readings.add(Readings([t1 - t0], [t2 - t1]))
+    _record(subject, way, "evicted", [], readings, overhead)
+
+
 def measure_steady(subjects: list[Subject], ways: list[str], rounds: int, overhead: float) -> None:
     """Later passes, all subjects and ways in turn in each round."""
     matchers = [psc.GrammarMatcher(s.compiled()) for s in subjects]
@@ -227,15 +257,15 @@ def measure_steady(subjects: list[Subject], ways: list[str], rounds: int, overhe
 def _record(
     subject: Subject, way: str, phase: str, clocks: list[Clocks], readings: Readings, overhead: float
 ) -> None:
-    step = median_clocks(clocks)
+    step = median_clocks(clocks) if clocks else None
     subject.results.append(
         {
             "way": way,
             "pass": phase,
-            "step_us": step.wall,
-            "step_cpu_us": step.cpu,
-            "step_best_us": min(c.wall for c in clocks),
-            "disturbed": step.disturbed,
+            "step_us": step and step.wall,
+            "step_cpu_us": step and step.cpu,
+            "step_best_us": min((c.wall for c in clocks), default=None),
+            "disturbed": step is not None and step.disturbed,
             "mask": asdict(Summary.of(readings.masks, overhead)),
             "accept": asdict(Summary.of(readings.accepts, overhead)),
         }
@@ -287,11 +317,12 @@ def main() -> None:
     options.add_argument("--tokenizer", nargs="+", required=True, metavar="SPEC", help="as psc.load_tokenizer takes it")
     options.add_argument("--ways", nargs="+", choices=WAYS, default=list(WAYS), help="ways to get a mask (all)")
     options.add_argument("--rounds", type=int, default=3, metavar="R", help="steady passes (default 3)")
+    options.add_argument("--evict", type=int, default=0, metavar="MB", help="also time steps after MB of other data")
     options.add_argument("--keep", type=Path, metavar="DIR", help="keep artifacts here and use them again")
     options.add_argument("--json", metavar="FILE", help="write everything as JSON too (- for standard output)")
     args = options.parse_args()
 
-    grammar = grammar_file(args.grammar)
+    grammar = find_grammar(args.grammar)
     corpus = read_corpus(args, "." + grammar.stem)
     subjects = []
     for spec in args.tokenizer:
@@ -304,6 +335,8 @@ def main() -> None:
     for subject in subjects:
         for way in args.ways:
             measure_cold(subject, way, overhead)
+            if args.evict:
+                measure_evicted(subject, way, 1000, args.evict, overhead)
     measure_steady(subjects, args.ways, args.rounds, overhead)
     about = machine()
     if args.json != "-":

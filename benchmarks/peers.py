@@ -20,11 +20,12 @@ import sys
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
-from corpus import add_corpus_options, encoder, grammar_file, read_corpus, tokenize
+from corpus import add_corpus_options, encoder, read_corpus, tokenize
 from engines import ENGINES, Visit, Worker, installed
 from measure import Summary, in_words, machine, number, report, table
 
 import psc
+from psc.bundled import find_grammar
 
 COMPILE_TIMEOUT = 600.0
 
@@ -183,7 +184,7 @@ def main() -> None:
     options.add_argument("--json", metavar="FILE", help="write everything as JSON too (- for standard output)")
     args = options.parse_args()
 
-    grammar = grammar_file(args.grammar)
+    grammar = find_grammar(args.grammar)
     corpus = read_corpus(args, "." + grammar.stem)
     info = psc.load_tokenizer(args.tokenizer)
     how, encode = encoder(args.tokenizer, info)

@@ -146,7 +146,7 @@ void Compilation::assemble() {
     t.token_sets.assign(static_cast<std::size_t>(n_lexer_states) * t.n_labels, 0);
     t.always.assign(n_lexer_states, 0);
     append(t.set_offsets, t.set_classes, {});
-    auto number_of = [&](const std::vector<Word>& members) {
+    auto number_of = [&](std::span<const Word> members) {
         all.clear();
         for (Word s : members) all.insert(all.end(), sets_[s].begin(), sets_[s].end());
         std::sort(all.begin(), all.end());
@@ -157,7 +157,10 @@ void Compilation::assemble() {
     };
     for (Word q = 0; q < n_lexer_states; ++q) {
         std::map<Word, std::vector<Word>> by_label;
-        for (const auto& [node, members] : labels_[q]) {
+        const Realizable& r = realizable_[q];
+        for (std::size_t i = 0; i < r.node.size(); ++i) {
+            const Word node = r.node[i];
+            const auto members = r.sets_of(i);
             if (node == 0)
                 t.always[q] = number_of(members);
             else if (labels[node] != kFail) {

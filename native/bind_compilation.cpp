@@ -141,11 +141,12 @@ void bind_compilation(nb::module_& m) {
             "sequences",
             [](const Compilation& c, Word lexer_state) {
                 nb::typed<nb::list, nb::typed<nb::tuple, nb::typed<nb::tuple, Word, nb::ellipsis>, NewArray<Word>>> out;
-                for (const auto& [node, sets] : c.sequences(lexer_state)) {
+                const Realizable& r = c.sequences(lexer_state);
+                for (std::size_t i = 0; i < r.node.size(); ++i) {
                     std::vector<Word> terminals;
-                    for (Word n = node; n != 0; n = c.trie().parent(n)) terminals.insert(terminals.begin(), c.trie().terminal(n));
+                    for (Word n = r.node[i]; n != 0; n = c.trie().parent(n)) terminals.insert(terminals.begin(), c.trie().terminal(n));
                     std::vector<Word> classes;
-                    for (Word s : sets) {
+                    for (Word s : r.sets_of(i)) {
                         const auto more = c.token_set(s);
                         classes.insert(classes.end(), more.begin(), more.end());
                     }

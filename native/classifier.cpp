@@ -47,21 +47,27 @@ Word Classifier::thread(Word bundle, Word nonterminal, Word pops) {
     return threads_.intern(key).first;
 }
 
-Classifier::Parts Classifier::parts(Word bundle, Word top) {
-    if (const Word known = parts_ids_.find(bundle, top); known >= 0) return parts_[known];
-    Parts p{static_cast<Word>(part_pool_.size()), 0, 0};
+// What each node of a bundle does on top of an LR state: (node, LR state) for shifts, then (production, bundle) for reductions.
+void Classifier::split(Word bundle, Word top, std::vector<Move>& moves, std::size_t& n_shifts) {
     std::map<Word, std::vector<Word>> reductions;
+    const std::size_t first = moves.size();
     for (Word node : bundles_[bundle])
         for (Word action : tables_.cell(top, trie_.terminal(node))) {
             if (is_reduce(action))
                 reductions[action / 2].push_back(node);
             else
-                part_pool_.emplace_back(node, action / 2);
+                moves.emplace_back(node, action / 2);
         }
-    p.reductions = static_cast<Word>(part_pool_.size());
-    for (const auto& [production, nodes] : reductions)
-        part_pool_.emplace_back(production, bundles_.intern(nodes).first);
-    p.end = static_cast<Word>(part_pool_.size());
+    n_shifts = moves.size() - first;
+    for (const auto& [production, nodes] : reductions) moves.emplace_back(production, bundles_.intern(nodes).first);
+}
+
+Classifier::Parts Classifier::parts(Word bundle, Word top) {
+    if (const Word known = parts_ids_.find(bundle, top); known >= 0) return parts_[known];
+    const Word first = static_cast<Word>(part_pool_.size());
+    std::size_t n_shifts = 0;
+    split(bundle, top, part_pool_, n_shifts);
+    const Parts p{first, first + static_cast<Word>(n_shifts), static_cast<Word>(part_pool_.size())};
     parts_ids_.insert(bundle, top, static_cast<Word>(parts_.size()));
     parts_.push_back(p);
     return p;
@@ -73,28 +79,32 @@ void Classifier::simulate(Word bundle, std::vector<Word>& local, std::vector<Wor
                           Word depth) {
     if (depth > kMaxDepth) throw std::runtime_error("the LR tables reduce without end");
     const Parts p = parts(bundle, local.back());
-    for (Word i = p.shifts; i < p.reductions; ++i) {
-        const auto [node, state] = part_pool_[i];
-        if (wanted_[node]) emitted.push_back(node);
-        if (children_[node] == 0) continue;
-        local.push_back(state);
-        simulate(children_[node], local, emitted, threads, 0);
-        local.pop_back();
+    for (Word i = p.shifts; i < p.reductions; ++i) shift(part_pool_[i], local, emitted, threads);
+    for (Word i = p.reductions; i < p.end; ++i) reduce(part_pool_[i], local, emitted, threads, depth);
+}
+
+void Classifier::shift(Move move, std::vector<Word>& local, std::vector<Word>& emitted, std::vector<Word>& threads) {
+    const auto [node, state] = move;
+    if (wanted_[node]) emitted.push_back(node);
+    if (children_[node] == 0) return;
+    local.push_back(state);
+    simulate(children_[node], local, emitted, threads, 0);
+    local.pop_back();
+}
+
+void Classifier::reduce(Move move, std::vector<Word>& local, std::vector<Word>& emitted, std::vector<Word>& threads, Word depth) {
+    const auto [production, rest] = move;
+    const Word length = tables_.length[production], lhs = tables_.lhs[production];
+    const Word known = static_cast<Word>(local.size());
+    if (length >= known) {
+        threads.push_back(thread(rest, lhs, length - known));
+        return;
     }
-    for (Word i = p.reductions; i < p.end; ++i) {
-        const auto [production, rest] = part_pool_[i];
-        const Word length = tables_.length[production], lhs = tables_.lhs[production];
-        const Word known = static_cast<Word>(local.size());
-        if (length >= known) {
-            threads.push_back(thread(rest, lhs, length - known));
-            continue;
-        }
-        const Word to = tables_.go_to(local[known - length - 1], lhs);
-        if (to < 0) continue;
-        std::vector<Word> reduced(local.begin(), local.end() - length);
-        reduced.push_back(to);
-        simulate(rest, reduced, emitted, threads, depth + 1);
-    }
+    const Word to = tables_.go_to(local[known - length - 1], lhs);
+    if (to < 0) return;
+    std::vector<Word> reduced(local.begin(), local.end() - length);
+    reduced.push_back(to);
+    simulate(rest, reduced, emitted, threads, depth + 1);
 }
 
 // Threads that wait for the same goto after the same pops become one, which waits with all their nodes.
@@ -132,7 +142,12 @@ void Classifier::merge(std::vector<Word>& threads) {
 Classifier::Outcome Classifier::above(Word bundle, Word top) {
     if (const Word known = outcome_ids_.find(bundle, top); known >= 0) return outcomes_[known];
     std::vector<Word> local{top}, emitted, threads;
-    simulate(bundle, local, emitted, threads, 0);
+    // This pair is not met again, so unlike those deeper down its parts are not kept.
+    std::vector<Move> moves;
+    std::size_t n_shifts = 0;
+    split(bundle, top, moves, n_shifts);
+    for (std::size_t i = 0; i < n_shifts; ++i) shift(moves[i], local, emitted, threads);
+    for (std::size_t i = n_shifts; i < moves.size(); ++i) reduce(moves[i], local, emitted, threads, 0);
     sort_unique(emitted);
     merge(threads);
     const Outcome out{leaf_emissions_.intern(emitted).first, thread_sets_.intern(threads).first};

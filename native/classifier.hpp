@@ -73,6 +73,10 @@ private:
     void merge(std::vector<Word>& threads);
     Outcome above(Word bundle, Word top);
     void read(Word thread, Word symbol, std::vector<Word>& emissions, std::vector<Word>& threads);
+    using Move = std::pair<Word, Word>;
+    void split(Word bundle, Word top, std::vector<Move>& moves, std::size_t& n_shifts);
+    void shift(Move move, std::vector<Word>& local, std::vector<Word>& emitted, std::vector<Word>& threads);
+    void reduce(Move move, std::vector<Word>& local, std::vector<Word>& emitted, std::vector<Word>& threads, Word depth);
     void simulate(Word bundle, std::vector<Word>& local, std::vector<Word>& emitted, std::vector<Word>& threads, Word depth);
     Parts parts(Word bundle, Word top);
 
@@ -93,7 +97,7 @@ private:
     std::vector<Word> merged_;  // per list, their union
     PairMap parts_ids_, outcome_ids_, transition_ids_;
     std::vector<Parts> parts_;
-    std::vector<std::pair<Word, Word>> part_pool_;
+    std::vector<Move> part_pool_;
     std::vector<Outcome> outcomes_;
     std::vector<Built> transitions_;
 };

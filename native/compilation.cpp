@@ -53,7 +53,7 @@ void Compilation::classify_tokens() {
 void Compilation::find_sequences() {
     const auto& t = lexer_->tables();
     const auto& states = classes_->states();
-    labels_.resize(t.n_states);
+    realizable_.resize(t.n_states);
     sets_.intern({});
     const Word stop_class = classes_->size();
     const Word end_terminal = lr_.n_terminals - 1;
@@ -78,21 +78,27 @@ void Compilation::find_sequences() {
             const Word node = trie_->extend(trie_->extend(0, t.emission(emission)), {&end_terminal, 1});
             if (node != kNoNode) labels[node].push_back(sets_.intern({&stop_class, 1}).first);
         }
-        labels_[states[i]].assign(labels.begin(), labels.end());
+        Realizable& r = realizable_[states[i]];
+        for (const auto& [node, sets] : labels) {
+            r.node.push_back(node);
+            r.sets.insert(r.sets.end(), sets.begin(), sets.end());
+            r.offsets.push_back(static_cast<Word>(r.sets.size()));
+        }
     }
+    classes_->release_functions();
 }
 
 std::size_t Compilation::n_sequences() const {
     std::vector<char> used(trie_->size());
-    for (const auto& labels : labels_)
-        for (const auto& [node, sets] : labels) used[node] = 1;
+    for (const Realizable& r : realizable_)
+        for (Word node : r.node) used[node] = 1;
     return std::count(used.begin(), used.end(), 1);
 }
 
 void Compilation::build_classifier() {
     std::vector<Word> all;
-    for (const auto& labels : labels_)
-        for (const auto& [node, sets] : labels)
+    for (const Realizable& r : realizable_)
+        for (Word node : r.node)
             if (node != 0) all.push_back(node);
     std::sort(all.begin(), all.end());
     all.erase(std::unique(all.begin(), all.end()), all.end());

@@ -35,6 +35,17 @@ struct ClassifierTables {
     std::vector<Word> set_offsets, set_classes;
 };
 
+// The sequences that some token realizes from a lexer state, each with the sets of token classes that do.
+struct Realizable {
+    std::vector<Word> node;  // of the trie, sorted
+    std::vector<Word> offsets{0};  // per node into `sets`
+    std::vector<Word> sets;
+
+    std::span<const Word> sets_of(std::size_t i) const {
+        return {sets.data() + offsets[i], static_cast<std::size_t>(offsets[i + 1] - offsets[i])};
+    }
+};
+
 class Compilation {
 public:
     Compilation(LrTables lr, TerminalAutomaton automaton, Vocabulary vocabulary);
@@ -52,8 +63,8 @@ public:
     const Classifier& classifier() const { return *classifier_; }
     const ClassifierTables& tables() const { return tables_; }
     std::size_t n_sequences() const;
-    // R_q(v), as (trie node, sets of token classes), for one lexer state.
-    const std::vector<std::pair<Word, std::vector<Word>>>& sequences(Word lexer_state) const { return labels_[lexer_state]; }
+    // R_q(v) for one lexer state.
+    const Realizable& sequences(Word lexer_state) const { return realizable_[lexer_state]; }
     std::span<const Word> token_set(Word set) const { return sets_[set]; }
     std::size_t n_tokens() const { return vocabulary_.offsets.size() - 1; }
 
@@ -66,8 +77,7 @@ private:
     std::unique_ptr<TokenClasses> classes_;
     std::unique_ptr<Classifier> classifier_;
     SequenceInterner sets_;  // sorted token classes; set 0 is empty
-    // Per lexer state: the sequences that some token realizes there, sorted by node, each with the sets of classes that do.
-    std::vector<std::vector<std::pair<Word, std::vector<Word>>>> labels_;
+    std::vector<Realizable> realizable_;  // per lexer state
     ClassifierTables tables_;
 };
 

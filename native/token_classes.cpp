@@ -55,6 +55,17 @@ TokenClasses::TokenClasses(const LexerTables& lexer, SequenceTrie& trie, std::ve
         }
         class_of_[id] = class_of_function[f];
     }
+    config_steps_ = {};
+    block_steps_ = {};
+    function_steps_ = {};
+}
+
+void TokenClasses::release_functions() {
+    blocks_ = {};
+    functions_ = {};
+    configs_ = {};
+    config_ids_ = {};
+    function_of_class_ = {};
 }
 
 Word TokenClasses::config_id(Config c) {

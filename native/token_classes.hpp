@@ -30,7 +30,7 @@ public:
     TokenClasses(const LexerTables& lexer, SequenceTrie& trie, std::vector<Word> states,
                  std::span<const std::uint8_t> bytes, std::span<const std::int64_t> offsets, std::span<const Word> ids);
 
-    Word size() const { return static_cast<Word>(function_of_class_.size()); }
+    Word size() const { return static_cast<Word>(representative_.size()); }
     Word class_of(Word token) const { return class_of_[token]; }  // kFail for tokens that are not text
     Word representative(Word cls) const { return representative_[cls]; }  // a token of the class, the smallest id
     const std::vector<Word>& states() const { return states_; }
@@ -40,6 +40,8 @@ public:
         return blocks_[functions_[function_of_class_[cls]][i / kBlock]][i % kBlock];
     }
     Config config(Word id) const { return configs_[id]; }
+    // Forgets the functions: afterwards only class_of() and representative() answer.
+    void release_functions();
     Word n_configs() const { return static_cast<Word>(configs_.size()); }
 
 private:

@@ -19,8 +19,8 @@ def load(path: str | Path, *, tokenizer_info: TokenizerInfo | None = None) -> Co
 
     Args:
         path: a ``.psc`` file.
-        tokenizer_info: the vocabulary, checked against the artifact's fingerprint. Without it, ``compiled.tokenizer_info`` looks up the
-            name that the grammar was compiled for when it is first asked; masks do not need it.
+        tokenizer_info: the vocabulary, checked against the artifact's fingerprint. Without it, ``compiled.tokenizer_info``
+            looks up the name that the grammar was compiled for when it is first asked; masks do not need it.
 
     Raises:
         ArtifactError: the file is missing, damaged, of another version, or made for another tokenizer.

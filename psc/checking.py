@@ -22,6 +22,7 @@ from psc.segment import Segmenter
 END_OF_FILE = "end of file"
 _MOST_OFFENDING = 24
 _WORD = re.compile(r"\w+")
+_OPERATOR = re.compile(r"[-+*/%=<>!&|^~?:@#$\\]+")
 
 
 @dataclass(frozen=True)
@@ -162,8 +163,8 @@ def _found(data: bytes, offset: int) -> str:
     rest = data[offset : offset + 200].decode("utf-8", "replace")
     word = _WORD.match(rest)
     if word is None:
-        shown = rest[0] if rest[0].isspace() else re.split(r"\s|\w", rest, maxsplit=1)[0]
-        return repr(shown[:_MOST_OFFENDING])
+        operator = _OPERATOR.match(rest)
+        return repr(operator[0][:_MOST_OFFENDING] if operator else rest[0])
     shown = repr(word[0][:_MOST_OFFENDING])
     head = re.search(r"\w+\Z", before)
     return f"{shown} in {head[0][-_MOST_OFFENDING:] + word[0][:_MOST_OFFENDING]!r}" if head else shown

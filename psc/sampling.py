@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 
 from psc.artifacts.format import IntArray
 from psc.completion import Completer
-from psc.errors import PscError
+from psc.errors import GrammarError, PscError
 from psc.parse_tables import ParseTables
 from psc.runtime.compiled import CompiledGrammar, GrammarMatcher
 from psc.segment import Segmenter
@@ -118,14 +118,36 @@ class Sampler:
                 break
             self._take(matcher, token)
             tokens.append(token)
-        drawn = len(tokens)
-        if not matcher.is_completed():
-            end = self._completer.complete(matcher._lexer_state, self._tables.stack_of(matcher._stack()))
-            for token in self._segmenter.segment(end):
-                self._take(matcher, token)
-                tokens.append(token)
+        kept, end = self._end(tokens)
+        tokens = [*tokens[:kept], *end]
         vocabulary = self.compiled.tokenizer_info.decoded_vocab
-        return Sample(tuple(tokens), drawn, b"".join(vocabulary[t] for t in tokens))
+        return Sample(tuple(tokens), kept, b"".join(vocabulary[t] for t in tokens))
+
+    def _end(self, tokens: list[int]) -> tuple[int, list[int]]:
+        """How many of the tokens to keep, and tokens that end the text after them.
+
+        All are kept, unless they have led where the next terminal cannot be spelled: in Go a line comment may begin
+        wherever blanks may, but its line end may not follow there. Masks take a viable terminal to have a spelling
+        (design: exactness), so such places are reached; then ever more tokens are taken back.
+        """
+        kept, back = len(tokens), 1
+        while True:
+            matcher = GrammarMatcher(self.compiled)
+            for token in tokens[:kept]:
+                self._take(matcher, token)
+            if matcher.is_completed():
+                return kept, []
+            stack = self._tables.stack_of(matcher._stack())
+            try:
+                end = self._segmenter.segment(self._completer.complete(matcher._lexer_state, stack))
+            except GrammarError:
+                if not kept:
+                    raise
+                kept, back = max(0, kept - back), back * 2
+                continue
+            for token in end:
+                self._take(matcher, token)
+            return kept, end
 
     def _draw(self, matcher: GrammarMatcher, rng: random.Random) -> int | None:
         """A token that the mask allows; None if it allows none, which is so where a text can only end and nothing stops it."""

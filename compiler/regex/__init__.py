@@ -1,4 +1,4 @@
-"""Terminals' regexes to byte automata. See `language` for the definition, `threads` for lookarounds and laziness."""
+"""Terminals' regexes to byte automata. See `language` for the definition, `determinize` for lookarounds and laziness."""
 
 from psc.compiler.regex.language import TerminalLanguage, first_match_differs, terminal_language
 from psc.compiler.regex.run import Acceptor

@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import importlib
 import re
-import sys
 from collections.abc import Iterable
 from functools import cache, lru_cache
 from typing import Any, Final
@@ -27,9 +26,9 @@ CODE_POINTS: Final = 0x110000
 FIRST_SURROGATE: Final = 0xD800
 LAST_SURROGATE: Final = 0xDFFF
 
-# `re`'s parser moved in 3.11; the public names of both places are the same.
-parser: Final[Any] = importlib.import_module("re._parser" if sys.version_info >= (3, 11) else "sre_parse")
-sre: Final[Any] = importlib.import_module("re._constants" if sys.version_info >= (3, 11) else "sre_constants")
+# Untyped on purpose: type checkers know next to nothing of these modules.
+parser: Final[Any] = importlib.import_module("re._parser")
+sre: Final[Any] = importlib.import_module("re._constants")
 
 # What may change which characters a construct matches; everything else is kept out of the cache keys.
 _RELEVANT: Final = re.IGNORECASE | re.ASCII | re.DOTALL

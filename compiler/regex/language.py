@@ -18,10 +18,10 @@ from functools import lru_cache
 
 import pynini
 
+from psc.compiler.regex.determinize import thread_automaton
 from psc.compiler.regex.partition import partition
 from psc.compiler.regex.program import Program
 from psc.compiler.regex.subsets import chain_automaton, subset_automaton
-from psc.compiler.regex.threads import thread_automaton
 from psc.compiler.regex.utf8 import byte_automaton
 
 

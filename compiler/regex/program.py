@@ -151,11 +151,10 @@ class Program:
             return self._look(op is sre.ASSERT, direction, items, flags, following)
         if op is sre.FAILURE:
             return self._add(Kind.SPLIT, 0)
-        # Both came with Python 3.11, so their constants may be missing.
-        if str(op) == "ATOMIC_GROUP":
+        if op is sre.ATOMIC_GROUP:
             self.regular = False
             return self._add(Kind.ATOMIC, 0, self._sequence(value, flags, MATCH), following)
-        if str(op) == "POSSESSIVE_REPEAT":
+        if op is sre.POSSESSIVE_REPEAT:
             low, high, items = value
             return self._possessive(low, high, items, flags, following)
         if op is sre.GROUPREF:

@@ -14,9 +14,7 @@ class Acceptor:
     def __init__(self, fst: pynini.Fst) -> None:
         automaton = from_fst(fst)
         arcs = (automaton.source.tolist(), automaton.label.tolist())
-        self.steps: dict[tuple[int, int], int] = dict(
-            zip(zip(*arcs, strict=True), automaton.target.tolist(), strict=True)
-        )
+        self.steps: dict[tuple[int, int], int] = dict(zip(zip(*arcs, strict=True), automaton.target.tolist(), strict=True))
         if len(self.steps) != len(automaton.source):
             raise ValueError("the automaton is not deterministic")
         self.final = frozenset(np.flatnonzero(automaton.final).tolist())

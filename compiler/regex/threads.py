@@ -1,18 +1,9 @@
-"""The class automaton of a regex with assertions, atomic groups or lazy quantifiers, by simulating all of its threads.
+"""Threads: the simulation behind regexes with assertions, atomic groups or lazy quantifiers, one character at a time.
 
 A thread is a place in the program with a set of *obligations*: lookaheads that were begun and are still undecided,
 each the state of a simulation of its own (of the lookahead's body, from where it began) that has to end in success, or
 in failure. Lookbehinds run the other way round: one simulation each, fed from the start of the text, says at every
-position whether the body has just matched. A state of the deterministic automaton is then
-
-    (what the anchors can see of the last character, the lookbehind simulations, the threads),
-
-and two kinds of state differ in one thing only:
-
-* `fullmatch`, for regexes with no lazy quantifier: the threads are a set, and any thread at the end accepts.
-* `match`, where priorities decide: the threads are a list in the order in which Python's matcher would try them. The
-  first to succeed is the match, so a thread that has matched before the end of the text cuts off those behind it, at
-  once, or as long as its remaining obligations can still be met.
+position whether the body has just matched.
 
 Assertions on the next character are why threads are kept as they are right after a character, and followed through the
 program (`close`) only when the next is known.
@@ -21,11 +12,9 @@ An atomic group is a thread whose place carries an ordered list of threads insid
 takes the obligation that none of those before it in the list ever does, and those behind it stay only for the case
 that its own obligations, if it had any, fail.
 
-Cost: exponential at worst in nested lookarounds, bounded by `MAX_STATES` and `MAX_WORK`; tens of milliseconds for what
-grammars contain.
-Source: R. Cox, "Regular Expression Matching: the Virtual Machine Approach" (ordered threads); A. K. Chandra,
-D. C. Kozen, L. J. Stockmeyer, "Alternation" (1981), of which obligations are the case at hand. Empty iterations follow
-CPython's _sre.
+Cost: exponential at worst in nested lookarounds, so all steps are counted and bounded by `MAX_WORK`, some ten seconds.
+Source: R. Cox, "Regular Expression Matching: the Virtual Machine Approach"; A. K. Chandra, D. C. Kozen, L. J. Stockmeyer,
+"Alternation" (1981), of which obligations are the case at hand. Empty iterations follow CPython's _sre.
 """
 
 from __future__ import annotations
@@ -34,16 +23,11 @@ import re
 from collections.abc import Iterable
 from typing import Any, Final
 
-import numpy as np
-
-from psc.compiler.regex.openfst import Automaton
 from psc.compiler.regex.partition import Partition
 from psc.compiler.regex.program import EARLY, MATCH, Anchor, Kind, Program
-from psc.compiler.regex.subsets import minimal
 from psc.compiler.regex.unsupported import UnsupportedRegex
 
-MAX_STATES: Final = 20_000
-MAX_WORK: Final = 5_000_000
+MAX_WORK: Final = 4_000_000
 
 Obligations = frozenset[int]
 """Numbers 2 * s (simulation s must succeed) and 2 * s + 1 (it must fail)."""
@@ -56,7 +40,7 @@ Threads = tuple[Thread, ...]
 History = tuple[tuple[bool, ...], tuple[frozenset[Thread], ...]]
 """What the anchors see of the last character, and the lookbehind simulations."""
 
-_NONE: Final[Obligations] = frozenset()
+NONE: Final[Obligations] = frozenset()
 _UNKNOWN: Final = 0  # the simulation that depends on what follows the lexeme
 
 # Python up to 3.13 lets \B fail in an empty text.
@@ -72,7 +56,7 @@ class _View:
         self.known = known
 
 
-class _Position:
+class Position:
     """One combination of history and next character, with everything computed for it so far."""
 
     def __init__(self, history: History, before: _View, after: _View) -> None:
@@ -87,7 +71,9 @@ class _Position:
         self.verdicts: dict[int, bool | None] = {}
 
 
-class _Simulation:
+class Simulation:
+    """The threads of one program over the classes of one partition, with everything computed for them so far."""
+
     def __init__(self, program: Program, classes: Partition) -> None:
         self.program = program
         self.nodes = program.nodes
@@ -95,7 +81,7 @@ class _Simulation:
         self.work = 0
         self.simulations: list[tuple[Threads, bool]] = [((), False)]  # number 0 is _UNKNOWN
         self.numbers: dict[tuple[frozenset[Thread], bool], int] = {}
-        self.positions: dict[tuple[History, int], _Position] = {}
+        self.positions: dict[tuple[History, int], Position] = {}
         # The sets that anchors distinguish: a character is seen as its membership in each.
         watched: list[int] = []
         self.bit: dict[Anchor, int] = {}
@@ -115,15 +101,15 @@ class _Simulation:
 
     # Positions and anchors
 
-    def position(self, history: History, view: int) -> _Position:
+    def position(self, history: History, view: int) -> Position:
         found = self.positions.get((history, view))
         if found is None:
             outside, *bits = history[0]
-            found = _Position(history, _View(outside, tuple(bits)), self.views[view])
+            found = Position(history, _View(outside, tuple(bits)), self.views[view])
             self.positions[history, view] = found
         return found
 
-    def holds_anchor(self, anchor: int, at: _Position) -> bool | None:
+    def holds_anchor(self, anchor: int, at: Position) -> bool | None:
         """Whether an anchor holds; None if that depends on what follows the lexeme."""
         before, after = at.before, at.after
         if anchor == Anchor.TEXT_START:
@@ -142,19 +128,19 @@ class _Simulation:
         edge = before.bits[bit] != after.bits[bit]
         return edge == (anchor in (Anchor.WORD_EDGE, Anchor.ASCII_WORD_EDGE))
 
-    def next_history(self, at: _Position, c: int) -> History:
+    def next_history(self, at: Position, c: int) -> History:
         known = at.histories.get(c)
         if known is None:
             behinds = []
             for threads, body in zip(at.history[1], self.program.behinds, strict=True):
-                moved = self.move(self.close((*threads, (body, _NONE)), at), at, c)
-                behinds.append(frozenset(_reduced(moved, ordered=False)))
+                moved = self.move(self.close((*threads, (body, NONE)), at), at, c)
+                behinds.append(frozenset(reduced(moved, ordered=False)))
             known = at.histories[c] = ((False, *self.seen[c]), tuple(behinds))
         return known
 
     # Following threads to the places where they need a character
 
-    def close(self, threads: Iterable[Thread], at: _Position) -> Threads:
+    def close(self, threads: Iterable[Thread], at: Position) -> Threads:
         """The places that wait for a character, or have matched, in order of priority.
 
         A loop whose body matched nothing is left at once, as CPython does: hence the loops begun at this very
@@ -167,7 +153,7 @@ class _Simulation:
         nodes = self.nodes
         result: dict[Thread, None] = {}
         visited: set[tuple[Place, Obligations, frozenset[int]]] = set()
-        stack: list[tuple[Place, Obligations, frozenset[int]]] = [(p, o, _NONE) for p, o in reversed(key)]
+        stack: list[tuple[Place, Obligations, frozenset[int]]] = [(p, o, NONE) for p, o in reversed(key)]
         while stack:
             visit = stack.pop()
             if visit in visited:
@@ -196,11 +182,11 @@ class _Simulation:
                 if holds is not False:
                     stack.append((out[0], obligations if holds else obligations | {2 * _UNKNOWN}, begun))
             elif kind == Kind.ATOMIC:
-                stack.append(((place, ((out[0], _NONE),)), obligations, begun))
+                stack.append(((place, ((out[0], NONE),)), obligations, begun))
             else:
                 negative = kind in (Kind.NOT_AHEAD, Kind.NOT_BEHIND)
                 if kind in (Kind.AHEAD, Kind.NOT_AHEAD):
-                    verdict: int | bool = self.number(((out[0], _NONE),))
+                    verdict: int | bool = self.number(((out[0], NONE),))
                 else:
                     verdict = self.is_behind(arg, at)
                 if isinstance(verdict, bool):
@@ -219,13 +205,13 @@ class _Simulation:
         place: Place,
         obligations: Obligations,
         begun: frozenset[int],
-        at: _Position,
+        at: Position,
         stack: list[tuple[Place, Obligations, frozenset[int]]],
         result: dict[Thread, None],
     ) -> None:
         node, inside = place
         before: list[Thread] = []
-        blocked: Obligations = _NONE  # that the ways out found so far are closed after all
+        blocked: Obligations = NONE  # that the ways out found so far are closed after all
         for where, duties in self.close(inside, at):
             duties |= blocked
             if where != MATCH:
@@ -241,11 +227,11 @@ class _Simulation:
         if before:
             result[(node, tuple(before)), obligations] = None
 
-    def is_behind(self, number: int, at: _Position) -> int | bool:
+    def is_behind(self, number: int, at: Position) -> int | bool:
         """Whether lookbehind `number` holds here, or else the simulation that will tell."""
         known = at.behind.get(number)
         if known is None:
-            threads = (*at.history[1][number], (self.program.behinds[number], _NONE))
+            threads = (*at.history[1][number], (self.program.behinds[number], NONE))
             matched = tuple(t for t in self.close(threads, at) if t[0] == MATCH)
             certain = not matched or any(not duties for _, duties in matched)
             known = at.behind[number] = bool(matched) if certain else self.number(matched)
@@ -253,8 +239,9 @@ class _Simulation:
 
     # Reading a character
 
-    def move(self, closed: Threads, at: _Position, c: int) -> list[Thread]:
+    def move(self, closed: Threads, at: Position, c: int) -> list[Thread]:
         """The closed `threads` after a character of class c; those that have matched are gone."""
+        self._count(len(closed))
         result: list[Thread] = []
         for place, obligations in closed:
             if isinstance(place, tuple):
@@ -262,7 +249,7 @@ class _Simulation:
                 moved = self.move(inside, at, c)
                 if not moved:
                     continue
-                following: Place = (node, _reduced(moved, ordered=True))
+                following: Place = (node, reduced(moved, ordered=True))
             elif self.nodes[place].kind == Kind.CHAR and c in self.members[self.nodes[place].arg]:
                 following = self.nodes[place].out[0]
             else:
@@ -272,7 +259,7 @@ class _Simulation:
                 result.append((following, kept))
         return result
 
-    def keep(self, obligations: Obligations, at: _Position, c: int) -> Obligations | None:
+    def keep(self, obligations: Obligations, at: Position, c: int) -> Obligations | None:
         """What is left of `obligations` after a character of class c; None if one of them is broken."""
         if not obligations:
             return obligations
@@ -281,7 +268,7 @@ class _Simulation:
             at.kept[key] = self._keep(obligations, at, c)
         return at.kept[key]
 
-    def _keep(self, obligations: Obligations, at: _Position, c: int) -> Obligations | None:
+    def _keep(self, obligations: Obligations, at: Position, c: int) -> Obligations | None:
         left: set[int] = set()
         for duty in obligations:
             result = self.advance(duty >> 1, at, c)
@@ -294,7 +281,7 @@ class _Simulation:
                 left.add(2 * result + (duty & 1))
         return frozenset(left)
 
-    def advance(self, simulation: int, at: _Position, c: int) -> int | bool:
+    def advance(self, simulation: int, at: Position, c: int) -> int | bool:
         """The simulation after a character of class c, or its outcome."""
         key = simulation, c
         known = at.moved.get(key)
@@ -302,7 +289,7 @@ class _Simulation:
             known = at.moved[key] = self._advance(simulation, at, c)
         return known
 
-    def _advance(self, simulation: int, at: _Position, c: int) -> int | bool:
+    def _advance(self, simulation: int, at: Position, c: int) -> int | bool:
         threads, atomic = self.simulations[simulation]
         closed = self.close(threads, at)
         following = self.move(closed, at, c)
@@ -313,7 +300,7 @@ class _Simulation:
                     if not kept:
                         return True
                     following.append((MATCH, kept))
-        return self.number(_reduced(following, ordered=False), atomic) if following else False
+        return self.number(reduced(following, ordered=False), atomic) if following else False
 
     def number(self, threads: Threads, atomic: bool = False) -> int:
         """The number of a simulation, new or not.
@@ -330,7 +317,7 @@ class _Simulation:
 
     # Verdicts at the end
 
-    def met(self, obligations: Obligations, at: _Position) -> bool | None:
+    def met(self, obligations: Obligations, at: Position) -> bool | None:
         """Whether `obligations` are met if the text ends here; None if `at` lets more follow, and it matters."""
         result: bool | None = True
         for duty in obligations:
@@ -341,14 +328,14 @@ class _Simulation:
                 return False
         return result
 
-    def succeeds(self, simulation: int, at: _Position) -> bool | None:
+    def succeeds(self, simulation: int, at: Position) -> bool | None:
         if simulation == _UNKNOWN:
             return None
         if simulation not in at.verdicts:
             at.verdicts[simulation] = self._succeeds(simulation, at)
         return at.verdicts[simulation]
 
-    def _succeeds(self, simulation: int, at: _Position) -> bool | None:
+    def _succeeds(self, simulation: int, at: Position) -> bool | None:
         threads, atomic = self.simulations[simulation]
         if atomic:
             at = self.position(at.history, self.at_end)
@@ -367,7 +354,7 @@ class _Simulation:
             raise UnsupportedRegex("combination of lookarounds, lazy quantifiers and repetitions that is too large")
 
 
-def _reduced(threads: Iterable[Thread], ordered: bool) -> Threads:
+def reduced(threads: Iterable[Thread], ordered: bool) -> Threads:
     """`threads` without those that cannot matter, because another at the same place asks for less.
 
     In order of priority, only an earlier one counts; and one that matched early and asks for less wins anyway.
@@ -383,81 +370,3 @@ def _reduced(threads: Iterable[Thread], ordered: bool) -> Threads:
             rivals.append(obligations)
             result.append((place, obligations))
     return tuple(result)
-
-
-def thread_automaton(program: Program, classes: Partition) -> tuple[Automaton, bool]:
-    """The minimal deterministic automaton of `program` over `classes`, and whether it looked past the end of a lexeme.
-
-    With a lazy quantifier, the language is that of `match` ending at the end of the text; without, of `fullmatch`.
-
-    Raises:
-        UnsupportedRegex: more than `MAX_STATES` states or `MAX_WORK` steps.
-    """
-    run = _Simulation(program, classes)
-    lazy = program.lazy
-    by_view: list[list[int]] = [[] for _ in run.views]
-    for c, view in enumerate(run.view_of):
-        by_view[view].append(c)
-
-    start: tuple[History, Any] = (run.first, ((program.start, _NONE),))
-    numbers: dict[tuple[History, Any], int] = {start: 0}
-    queue: list[tuple[History, Threads]] = [start]
-    final: list[bool] = []
-    arcs: list[tuple[int, int, int]] = []
-    trailing_context = False
-    for source, (history, threads) in enumerate(queue):
-        for view, members in enumerate(by_view):
-            if not members:
-                continue
-            at = run.position(history, view)
-            closed = run.close(threads, at)
-            for c in members:
-                following = _step_in_order(run, closed, at, c) if lazy else run.move(closed, at, c)
-                if not following:
-                    continue
-                after = _reduced(following, ordered=lazy)
-                state = run.next_history(at, c), after if lazy else frozenset(after)
-                target = numbers.setdefault(state, len(queue))
-                if target == len(queue):
-                    queue.append((state[0], after))
-                    if target >= MAX_STATES:
-                        raise UnsupportedRegex(f"lookarounds or lazy quantifiers with more than {MAX_STATES} states")
-                arcs.append((source, c + 1, target))
-        final.append(_accepts(run, threads, run.position(history, run.at_end), lazy) is True)
-        if not trailing_context:
-            trailing_context = _accepts(run, threads, run.position(history, run.at_unknown), lazy) is None
-    return minimal(np.array(final, dtype=bool), arcs), trailing_context
-
-
-def _step_in_order(run: _Simulation, closed: Threads, at: _Position, c: int) -> list[Thread]:
-    """The threads after a character of class c, where one that has already matched outranks those behind it."""
-    result: list[Thread] = []
-    for thread in closed:
-        place, obligations = thread
-        if place in (MATCH, EARLY):
-            kept = run.keep(obligations, at, c)
-            if kept is None:
-                continue
-            if not kept:
-                break
-            result.append((EARLY, kept))
-        else:
-            result += run.move((thread,), at, c)
-    while result and result[-1][0] == EARLY:  # nobody left to outrank
-        result.pop()
-    return result
-
-
-def _accepts(run: _Simulation, threads: Threads, at: _Position, lazy: bool) -> bool | None:
-    """Whether the text may end here; None if that depends on what follows."""
-    depends = False
-    closed = run.close(threads, at)
-    for place, obligations in closed:
-        if place not in (MATCH, EARLY):
-            continue
-        verdict = run.met(obligations, at)
-        if verdict is None:
-            depends = True
-        elif verdict and not (lazy and depends):
-            return bool(place == MATCH)
-    return None if depends and any(place == MATCH for place, _ in closed) else False

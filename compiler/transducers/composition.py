@@ -3,7 +3,7 @@
     S_a = P_ε ∘ P̃_a ∘ P_ε            the step of terminal a; ⊥ is put under the stack first, and taken away at the end
     P_w = S_{w_1} ∘ ... ∘ S_{w_n}     the paper's equation 5, as P_ε changes no stable stack
     A_w = P_w without its output      the stacks on which w is viable
-    A   = the union of all A_w B_v    for one lexer state q, over w ∈ R_q(v); the paper's equation 6, a token class for v
+    A   = the union of all A_w B_v    for one lexer state q, w ∈ R_q(v); the paper's equation 6, a token class for v
 
 A stack is read top first. Transducers take any sequence of LR states; the acceptor A only the stacks that the parser
 can have when a step begins (`real_stacks`), because over the others determinization makes states that nothing visits.

@@ -194,7 +194,7 @@ def _index(grammar: Grammar, lr: LrTables, steps: list[str], classifiers: list[s
             "stacks.syms  labels of stack symbols: LR state and the grammar symbol that leads into it",
             "tokens.syms  the same, and labels of token classes (tokens that no lexer state tells apart)",
             "",
-            "Steps: for a terminal, stack in, stack out, both top first; the reductions under that lookahead, then the shift.",
+            "Steps: for a terminal, stack in, stack out, both top first: the reductions before it, then its shift.",
             *(f"  {line}" for line in steps),
             "",
             "Classifiers: for a lexer state, each stack (top first) followed by one token class that is allowed on it.",

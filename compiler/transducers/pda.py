@@ -1,12 +1,12 @@
 """An LR table as the paper's push-down automaton, whose transitions see the two topmost stack symbols.
 
 The paper's automaton has no lookahead: it reads a terminal, then makes transitions without input until it needs the
-next one. An LR(1) table reduces *because of* the terminal to come. So reading a terminal here only writes it down on top
-of the stack, and the reductions and the shift that it causes are the transitions without input that follow. Besides the
-LR states, the stack alphabet Π has for each terminal ``a``
+next one. An LR(1) table reduces *because of* the terminal to come. So reading a terminal here only writes it down on
+top of the stack, and the reductions and the shift that it causes are the transitions without input that follow.
+Besides the LR states, the stack alphabet Π has for each terminal ``a``
 
 * ``[s, a]``: LR state ``s``, with ``a`` read but not shifted;
-* ``<k, A, a>``: ``k`` symbols below are to be popped, then comes the goto on nonterminal ``A``, and ``a`` is not shifted;
+* ``<k, A, a>``: pop ``k`` symbols below, then go to nonterminal ``A``; ``a`` is not shifted yet;
 
 and ``⊥`` lies under every stack, so that the last state too has a symbol below it. With two symbols on top:
 
@@ -21,7 +21,7 @@ It is deterministic where every cell of the table holds one action, terminating 
 stacks are those with an LR state on top. Symbols that name a terminal never meet those of another, so a `Pda` is the
 automaton for one terminal, with that terminal's symbols only.
 
-Labels, as OpenFst wants them (0 is ε): LR state ``s`` is ``s + 1``, ⊥ is ``n_states + 1``; `Pda` numbers the rest above.
+Labels, for OpenFst (0 is ε): LR state ``s`` is ``s + 1``, ⊥ is ``n_states + 1``; `Pda` numbers the rest above these.
 
 Source: the paper, appendix A.2.3. Cost: linear in the table.
 """
@@ -51,8 +51,8 @@ def check_size(lr: LrTables) -> None:
     """Raises :class:`GrammarError` (a ValueError) for a table too large for this construction."""
     if lr.n_states > MAX_LR_STATES:
         raise GrammarError(
-            f"the paper's transducers are built for at most {MAX_LR_STATES} LR states, and this grammar has {lr.n_states}; "
-            "take a smaller grammar, or a part of this one"
+            f"the paper's transducers are built for at most {MAX_LR_STATES} LR states, and this grammar has "
+            f"{lr.n_states}; take a smaller grammar, or a part of this one"
         )
 
 
@@ -105,7 +105,7 @@ class Pda:
         return top in self._waiting
 
     def epsilon(self, top: int, below: int) -> list[tuple[int, ...]]:
-        """What the two topmost symbols can become without input: more than one thing only where a cell holds several actions."""
+        """What the two topmost symbols can become without input; one thing, unless a cell holds several actions."""
         kind = top - self.bottom - 1
         if kind < 0:
             return []

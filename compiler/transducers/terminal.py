@@ -1,6 +1,7 @@
 """``P̃_a``: reads a stack, makes the one transition that reads terminal ``a``, writes the stack that results.
 
-The result need not be stable: of an LR table the transition only writes the terminal on top (see ``pda``), and ``P_ε`` does the rest.
+The result need not be stable: of an LR table the transition only writes the terminal on top (see ``pda``), and ``P_ε``
+does the rest.
 
 Source: the paper, section 3.4 and algorithm 4. Cost: O(LR states²) states and arcs.
 """

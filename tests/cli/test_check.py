@@ -1,0 +1,149 @@
+"""``psc check``: files pass, or stop where the parser stops; everything else that can go wrong is said."""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from click.testing import Result
+
+import psc
+from psc import checking
+from psc.checking import Checker, line_and_column
+from psc.cli.check import open_checker
+
+Run = Callable[..., Result]
+
+STOPS = [
+    ("a = = 1;", 4, 1, 5, "'='", ['"("', '"none"', "NAME", "NUMBER"]),
+    ("a = b", 5, 1, 6, "end of file", ['";"']),
+    ("a = 1;\nb c;", 9, 2, 3, "'c'", ['"="']),
+    ("a = 1;\n\nbé = é é;", 17, 3, 8, "'é'", ['";"']),  # columns count characters
+    ("a = ((1;", 7, 1, 8, "';'", ['")"']),
+    ("", 0, 1, 1, "end of file", ["NAME"]),
+    ("none = 1;", 4, 1, 5, "' '", ["NAME"]),  # the lexeme is a string terminal; more letters would make it a name
+    ("a = 1; # c", 7, 1, 8, "'#'", ["NAME", "end of file"]),
+    ("a = (b\n", 7, 2, 1, "end of file", ['")"']),
+    ("a = bB;", 5, 1, 6, "'B' in 'bB'", ['";"']),
+    ("a = è;", 5, 1, 5, "'è'", ["NAME"]),  # the second byte is wrong; the column is the character's
+    (b"a = \xff;", 4, 1, 5, None, ['"("', '"none"', "NAME", "NUMBER"]),
+]
+
+
+@pytest.fixture(scope="module")
+def checker(assignments: Path) -> Checker:
+    checker, remark = open_checker(assignments, None)
+    assert remark is None
+    return checker
+
+
+@pytest.mark.parametrize(("text", "offset", "line", "column", "found", "expected"), STOPS)
+@pytest.mark.parametrize("by_tokens", [True, False])
+def test_stops(
+    checker: Checker,
+    text: str | bytes,
+    offset: int,
+    line: int,
+    column: int,
+    found: str | None,
+    expected: list[str],
+    by_tokens: bool,
+) -> None:
+    used = Checker(checker.compiled, checker.tables, checker.segmenter if by_tokens else None)
+    result = used.check(text if isinstance(text, bytes) else text.encode())
+    assert result.disagreement is None
+    stop = result.stop
+    assert stop is not None
+    assert (stop.offset, stop.line, stop.column) == (offset, line, column)
+    assert found is None or stop.found == found
+    assert list(stop.expected) == expected
+
+
+@pytest.mark.parametrize("text", ["a=1;", " a = none;\nb = ((nonen));\n", "é = a;"])
+def test_passes(checker: Checker, text: str) -> None:
+    result = checker.check(text.encode())
+    assert result.passed
+    assert result.bytes == len(text.encode())
+    assert result.tokens <= result.bytes
+
+
+@pytest.mark.parametrize(
+    ("data", "offset", "place"),
+    [(b"", 0, (1, 1)), (b"ab\ncd", 2, (1, 3)), (b"ab\ncd", 3, (2, 1)), (b"ab\n", 3, (2, 1)), ("é€x".encode(), 5, (1, 3))],
+)
+def test_line_and_column(data: bytes, offset: int, place: tuple[int, int]) -> None:
+    assert line_and_column(data, offset) == place
+
+
+def test_files(run: Run, assignments: Path, tmp_path: Path) -> None:
+    (tmp_path / "good").write_text("a = 1;")
+    (tmp_path / "bad").write_text("a = 1;\nb := 2;")
+    result = run("check", assignments, tmp_path / "good", tmp_path / "missing", tmp_path, tmp_path / "bad")
+    assert result.exit_code == 1
+    assert result.stdout.splitlines() == [
+        f"{tmp_path / 'good'}: ok",
+        f"{tmp_path / 'missing'}: cannot read the file: No such file or directory",
+        f"{tmp_path}: cannot read the file: Is a directory",
+        f"{tmp_path / 'bad'}:2:3: found ':=', expected \"=\"",
+    ]
+    assert "1 of 4 files passed" in result.stderr
+    assert run("check", assignments, tmp_path / "good").exit_code == 0
+
+
+def test_standard_input_and_json(run: Run, assignments: Path) -> None:
+    result = run("check", assignments, "-", "--json", stdin=b"a = ;")
+    assert result.exit_code == 1
+    report = json.loads(result.stdout)
+    assert report["notes"] == []
+    (file,) = report["files"]
+    assert (file["file"], file["passed"], file["bytes"]) == ("<stdin>", False, 5)
+    assert file["stop"] == {
+        "offset": 4,
+        "line": 1,
+        "column": 5,
+        "found": "';'",
+        "expected": ['"("', '"none"', "NAME", "NUMBER"],
+    }
+
+
+def test_another_tokenizer(run: Run, assignments: Path, tokenizer: Path, other_tokenizer: Path, tmp_path: Path) -> None:
+    (tmp_path / "good").write_text("a = 1;")
+    assert run("check", assignments, tmp_path / "good", "--tokenizer", tokenizer).exit_code == 0
+    result = run("check", assignments, tmp_path / "good", "--tokenizer", other_tokenizer)
+    assert result.exit_code == 1
+    assert psc.load(assignments).fingerprint in result.stderr
+    assert psc.load_tokenizer(other_tokenizer).fingerprint in result.stderr
+
+
+def test_without_the_tokenizer(run: Run, tokenizer: Path, tmp_path: Path) -> None:
+    moved = tmp_path / "moved.json"
+    moved.write_bytes(tokenizer.read_bytes())
+    assert run("compile", "json", "-t", moved, "-o", tmp_path / "json.psc").exit_code == 0
+    moved.unlink()
+    (tmp_path / "bad").write_text("[1, 2")
+    result = run("check", tmp_path / "json.psc", tmp_path / "bad", "--json")
+    assert result.exit_code == 1
+    assert "read byte by byte" in result.stderr
+    report = json.loads(result.stdout)
+    assert "read byte by byte" in report["notes"][0]
+    assert report["files"][0]["stop"]["expected"] == ['","', '"]"']
+    assert run("check", tmp_path / "json.psc", tmp_path / "bad", "-t", tokenizer, "--json").stderr == ""
+
+
+def test_disagreement_is_psc_s_fault(checker: Checker, monkeypatch: pytest.MonkeyPatch) -> None:
+    class Liar(checking.GrammarMatcher):
+        def accept_token(self, token_id: int) -> bool:
+            return super().accept_token(token_id) and token_id != ord("=")
+
+    monkeypatch.setattr(checking, "GrammarMatcher", Liar)
+    result = checker.check(b"a=1;")
+    assert not result.passed
+    assert result.disagreement == "token 61 b'=' at byte 1: mask True, accept_token False, parser True"
+
+
+def test_damaged_artifact(run: Run, assignments: Path, tmp_path: Path) -> None:
+    (tmp_path / "cut.psc").write_bytes(assignments.read_bytes()[:-9])
+    result = run("check", tmp_path / "cut.psc", "-", stdin=b"")
+    assert result.exit_code == 1
+    assert result.stderr.startswith(f"psc: error: {tmp_path / 'cut.psc'}: ")
+    assert run("check", assignments).exit_code == 2

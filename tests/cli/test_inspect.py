@@ -1,0 +1,76 @@
+"""``psc inspect``: sizes, counts, provenance, the record of the build, transducers."""
+
+import hashlib
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+from click.testing import Result
+
+import psc
+from psc.artifacts.format import encode, read_file
+
+Run = Callable[..., Result]
+
+
+def test_report(run: Run, assignments: Path, tokenizer: Path) -> None:
+    result = run("inspect", assignments, "--json")
+    assert result.exit_code == 0, result.output
+    report = json.loads(result.stdout)
+    grammar = assignments.with_suffix(".lark")
+    assert report["sha256"] == hashlib.sha256(assignments.read_bytes()).hexdigest()
+    assert report["size_bytes"] == assignments.stat().st_size
+    assert report["grammar"]["name"] == str(grammar)
+    assert report["grammar"]["sha256"] == hashlib.sha256(grammar.read_bytes()).hexdigest()
+    assert report["tokenizer"]["name"] == str(tokenizer)
+    assert report["tokenizer"]["fingerprint"] == psc.load_tokenizer(tokenizer).fingerprint
+    assert report["counts"]["productions"] == 8
+    assert report["sections"]["arc_symbol"]["elements"] == report["counts"]["classifier_transitions"]
+    assert report["build"]["artifact"] == report["sha256"]
+    assert set(report["build"]["seconds"]) >= {"lexer", "stack classifier"}
+    assert "terminals" not in report
+
+
+def test_text(run: Run, assignments: Path) -> None:
+    result = run("inspect", assignments, "--terminals", "--rules")
+    assert result.exit_code == 0, result.output
+    for line in ("built in", "stop tokens", "  NAME ", "(ignored)", "  assignment : NAME EQUAL value SEMICOLON", "  arc_symbol "):
+        assert line in result.stdout
+
+
+def test_record_of_another_build(run: Run, assignments: Path, tmp_path: Path) -> None:
+    copy = tmp_path / "copy.psc"
+    copy.write_bytes(assignments.read_bytes())
+    assert json.loads(run("inspect", copy, "--json").stdout)["build"] is None
+    record = tmp_path / "copy.psc.build.json"
+    for text in ('{"artifact": "00"}', "not JSON", "[" * 100000):
+        record.write_text(text)
+        result = run("inspect", copy)
+        assert result.exit_code == 0
+        assert str(record) in result.stdout
+
+
+def test_malformed_metadata(run: Run, assignments: Path, tmp_path: Path) -> None:
+    artifact = read_file(assignments)
+    for metadata in ({}, {**artifact.metadata, "grammar": 3}, {**artifact.metadata, "counts": {"x": "y"}}):
+        (tmp_path / "odd.psc").write_bytes(encode(artifact.arrays, metadata))
+        result = run("inspect", tmp_path / "odd.psc")
+        assert result.exit_code == 1
+        assert "metadata" in result.stderr
+
+
+def test_transducers(run: Run, tokenizer: Path, tmp_path: Path) -> None:
+    (tmp_path / "g.lark").write_text('start: "a" start? "b"\n')
+    assert run("compile", tmp_path / "g.lark", "-t", tokenizer, "-o", tmp_path / "g.psc").exit_code == 0
+    result = run("inspect", tmp_path / "g.psc", "--fst", tmp_path / "fst", "--json")
+    assert result.exit_code == 0, result.output
+    files = {Path(p).name for p in json.loads(result.stdout)["transducers"]}
+    assert {"step_A.fst", "step_B.fst", "classifier_q0.fst", "index.txt"} <= files
+    assert (tmp_path / "fst" / "index.txt").is_file()
+
+
+def test_transducers_of_a_grammar_too_large(run: Run, tokenizer: Path, tmp_path: Path) -> None:
+    assert run("compile", "sql", "-t", tokenizer, "-o", tmp_path / "sql.psc", "--quiet").exit_code == 0
+    result = run("inspect", tmp_path / "sql.psc", "--fst", tmp_path / "fst")
+    assert result.exit_code == 1
+    assert result.stderr.splitlines()[-1].startswith("psc: error: ")
