@@ -300,16 +300,13 @@ def _sorted_ids(ids: Iterable[int], size: int, what: str, name: str) -> tuple[in
     return tuple(unique)
 
 
-def _array(
-    arrays: Mapping[str, NDArray[np.generic]], key: str, dtype: type[_Scalar], name: str
-) -> NDArray[_Scalar]:
+def _array(arrays: Mapping[str, NDArray[np.generic]], key: str, dtype: type[_Scalar], name: str) -> NDArray[_Scalar]:
     if key not in arrays:
         raise TokenizerError(f"{_called(name)}array {key!r} is missing; the artifact is damaged or of another version")
     array = np.asarray(arrays[key])
     if array.dtype != np.dtype(dtype) or array.ndim != 1:
         raise TokenizerError(
-            f"{_called(name)}array {key!r} is {array.dtype} with {array.ndim} dimensions; "
-            f"expected {np.dtype(dtype)} with one"
+            f"{_called(name)}array {key!r} is {array.dtype} with {array.ndim} dimensions; expected {np.dtype(dtype)} with one"
         )
     return cast("NDArray[_Scalar]", array)
 
@@ -319,9 +316,7 @@ def _check_offsets(offsets: NDArray[np.int64], total: int, key: str, name: str) 
         raise TokenizerError(f"{_called(name)}{key} must ascend from 0 to {total}; the arrays are damaged")
 
 
-def _ascending_ids(
-    arrays: Mapping[str, NDArray[np.generic]], key: str, size: int, name: str
-) -> tuple[int, ...]:
+def _ascending_ids(arrays: Mapping[str, NDArray[np.generic]], key: str, size: int, name: str) -> tuple[int, ...]:
     ids = _array(arrays, key, np.int32, name)
     if len(ids) and (ids[0] < 0 or ids[-1] >= size or np.any(ids[1:] <= ids[:-1])):
         raise TokenizerError(f"{_called(name)}{key} must ascend and lie below {size}; the arrays are damaged")

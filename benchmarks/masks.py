@@ -145,9 +145,7 @@ def _call(matcher: psc.GrammarMatcher, way: str, vocab_size: int) -> Callable[[]
     return partial(matcher.fill_next_token_bitmask, bitmask)  # cheaper than the frame of a lambda
 
 
-def loop(
-    matcher: psc.GrammarMatcher, mask: Callable[[], object], ids: list[int], *, drop: bool = False
-) -> list[Clocks]:
+def loop(matcher: psc.GrammarMatcher, mask: Callable[[], object], ids: list[int], *, drop: bool = False) -> list[Clocks]:
     """Replay a document without a clock inside but one for each chunk; `drop` leaves out disturbed chunks."""
     accept = matcher.accept_token
 
@@ -167,9 +165,7 @@ def loop(
     return kept
 
 
-def call_by_call(
-    matcher: psc.GrammarMatcher, mask: Callable[[], object], ids: list[int], *, drop: bool = False
-) -> Readings:
+def call_by_call(matcher: psc.GrammarMatcher, mask: Callable[[], object], ids: list[int], *, drop: bool = False) -> Readings:
     """Replay a document, every call timed; `drop` leaves out disturbed chunks."""
     accept, now = matcher.accept_token, time.perf_counter_ns
     kept = Readings([], [])
@@ -254,9 +250,7 @@ def measure_steady(subjects: list[Subject], ways: list[str], rounds: int, overhe
             _record(subject, way, "steady", clocks[i, way], readings[i, way], overhead)
 
 
-def _record(
-    subject: Subject, way: str, phase: str, clocks: list[Clocks], readings: Readings, overhead: float
-) -> None:
+def _record(subject: Subject, way: str, phase: str, clocks: list[Clocks], readings: Readings, overhead: float) -> None:
     step = median_clocks(clocks) if clocks else None
     subject.results.append(
         {

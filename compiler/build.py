@@ -1,6 +1,7 @@
 """A grammar and a vocabulary to the arrays of an artifact: the pipeline, stage by stage.
 
-text → terminals and productions → byte automaton, LR tables → lexer, token classes → realizable sequences → stack classifier → arrays.
+text → terminals and productions → byte automaton, LR tables → lexer, token classes → realizable sequences → stack classifier
+→ arrays.
 """
 
 from __future__ import annotations
@@ -14,8 +15,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-from psc._core import Compilation, LrTables
 
+from psc._core import Compilation, LrTables
 from psc.artifacts.format import SCALARS, IntArray
 from psc.artifacts.tokenizer_info import TokenizerInfo
 from psc.compiler.differences import lark_differences
@@ -98,9 +99,7 @@ def build(grammar: Grammar, tokenizer: TokenizerInfo, *, progress: Progress | No
     return Build(arrays, metadata, warnings, clock.seconds, peak)
 
 
-def native_compilation(
-    grammar: Grammar, lr: LrTables, automaton: TerminalAutomaton, tokenizer: TokenizerInfo
-) -> Compilation:
+def native_compilation(grammar: Grammar, lr: LrTables, automaton: TerminalAutomaton, tokenizer: TokenizerInfo) -> Compilation:
     """The native pipeline over these inputs, no stage of it run yet."""
     return Compilation(
         lr=lr,

@@ -1,14 +1,14 @@
 """Where Lark's own lexing of a grammar differs from ours, by terminal names.
 
-Lark's basic lexer tries terminals in an order and takes the first that matches, with the length that Python's ``re`` gives; ours takes
-the longest lexeme (design: the reference language). Found on the byte automaton of all terminals, so a warning is a fact about some text:
+Lark's basic lexer tries terminals in an order and takes the first that matches, with the length that Python's ``re`` gives; ours
+takes the longest lexeme (docs/language.md). Found on the byte automaton of all terminals, so a warning is a fact about some text:
 
 * a terminal that Lark tries earlier matches a shorter lexeme, and a later one would go on;
 * both match the same text, and Lark's order (or its rule that turns a regex's match into a string terminal) picks another one;
 * a regex's own first match is not its longest (``a|ab``).
 
-A lookaround that looks past the end of its lexeme is judged by us as if the text ended there. What Python's ``re`` does with it depends on
-the rest of the text, so for such terminals both lexers are tried instead: on the shortest text to every state of the
+A lookaround that looks past the end of its lexeme is judged by us as if the text ended there. What Python's ``re`` does with it
+depends on the rest of the text, so for such terminals both lexers are tried instead: on the shortest text to every state of the
 automaton, and on those texts with another character after them.
 
 Cost: a propagation of terminal sets over the automaton, plus an ordered determinization per regex; tens of milliseconds.
@@ -56,10 +56,8 @@ def lark_differences(grammar: Grammar, automaton: TerminalAutomaton) -> tuple[st
     return tuple(_messages(grammar, shorter, other, refused))
 
 
-def _tried(
-    grammar: Grammar, automaton: TerminalAutomaton, order: _LarkOrder
-) -> Iterator[tuple[tuple[int, int], tuple[int, int]]]:
-    """What Lark and we read first, as (terminal, length), on the shortest text to each state, alone and with a character after it."""
+def _tried(grammar: Grammar, automaton: TerminalAutomaton, order: _LarkOrder) -> Iterator[tuple[tuple[int, int], tuple[int, int]]]:
+    """What Lark and we read first, as (terminal, length), on the shortest text to each state, alone and with more after it."""
     alternation = re.compile("|".join(f"(?P<t{t}>{grammar.terminals[t].pattern})" for t in order.tried))
     for word in _shortest_texts(automaton):
         for more in ("", " ", "a", "1", "."):

@@ -110,9 +110,7 @@ def _convert(
         assert isinstance(s, NonTerminal)
         return nonterminal_number[s.name]
 
-    productions = tuple(
-        Production(symbol(r.origin), tuple(symbol(s) for s in r.expansion), r.options.priority or 0) for r in rules
-    )
+    productions = tuple(Production(symbol(r.origin), tuple(symbol(s) for s in r.expansion), r.options.priority or 0) for r in rules)
     imports = tuple(sorted((str(getattr(k, "path", k)), v) for k, v in used_files.items()))
     return Grammar(text, source_name, imports, start, terminals, nonterminals, productions)
 
@@ -123,7 +121,7 @@ def _lark_order(t: TerminalDef) -> tuple[int, int, int, str]:
 
 
 def _precedence(t: TerminalDef) -> tuple[int, bool, int, int, str]:
-    """Which of several terminals that match the same lexeme wins: priority, a string before a regex, and else as Lark orders them."""
+    """Which of several terminals that match a lexeme wins: priority, a string before a regex, and else as Lark orders them."""
     priority, *rest = _lark_order(t)
     return (priority, not isinstance(t.pattern, PatternStr), *rest)  # type: ignore[return-value]
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import numpy as np
-from psc._core import LrTables, build_lalr
 
+from psc._core import LrTables, build_lalr
 from psc.compiler.grammar import Grammar
 from psc.errors import GrammarError
 

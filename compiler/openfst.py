@@ -1,7 +1,10 @@
-"""OpenFst machines to and from NumPy arrays, by OpenFst's own binary vector format.
+"""Unweighted acceptors as arrays, and to and from OpenFst.
 
-Adding or reading arcs one by one from Python costs about a microsecond each; the binary format is a header and an array of records,
-which NumPy reads and writes at memory speed. Weights must be tropical or standard acceptors' 0 and infinity.
+`pynini.Fst.add_arc` costs a Python call an arc; an automaton of Unicode's `\\w` has thousands. OpenFst's binary
+`vector` format is, after its header, a plain sequence of 32-bit words, which NumPy writes in a few array operations.
+
+Format (openfst, fst/vector-fst.h and fst/fst.h): header; then for each state its final weight (float32) and number of
+arcs (int64); then for each arc input label, output label (int32), weight (float32), target (int32).
 """
 
 from __future__ import annotations
@@ -13,72 +16,73 @@ import numpy as np
 import numpy.typing as npt
 import pynini
 
-_ARC = np.dtype([("ilabel", "<i4"), ("olabel", "<i4"), ("weight", "<f4"), ("next", "<i4")])
+Ints = npt.NDArray[np.int64]
+
 _MAGIC = 2125659606
+_ONE = 0  # the bits of 0.0f, the tropical semiring's one
+_ZERO = 0x7F800000  # the bits of infinity
 
 
 @dataclass(frozen=True)
-class Arcs:
-    """A machine as arrays. ``source``, ``ilabel``, ``olabel``, ``target``: int32, one entry per arc, sorted by source."""
+class Automaton:
+    """An acceptor with start state 0.
 
-    n_states: int
-    start: int
+    Attributes:
+        final: bool, shape (states,).
+        source, label, target: int64, shape (arcs,), in any order. Label 0 is epsilon in OpenFst.
+    """
+
     final: npt.NDArray[np.bool_]
-    source: npt.NDArray[np.int32]
-    ilabel: npt.NDArray[np.int32]
-    olabel: npt.NDArray[np.int32]
-    target: npt.NDArray[np.int32]
+    source: Ints
+    label: Ints
+    target: Ints
 
 
-def read_arcs(fst: pynini.Fst) -> Arcs:
-    """The arcs of a vector machine over the tropical semiring; weights are dropped."""
-    data: bytes = fst.write_to_string()
-    magic, at = struct.unpack_from("<ii", data)[0], 4
-    if magic != _MAGIC:
-        raise ValueError("not an OpenFst machine")
-    strings = []
-    for _ in range(2):  # fst type, arc type
-        (length,) = struct.unpack_from("<i", data, at)
-        strings.append(data[at + 4 : at + 4 + length].decode())
-        at += 4 + length
-    if strings[0] != "vector":
-        raise ValueError(f"a {strings[0]} machine, not a vector one")
-    _version, flags, _properties, start, n_states, _n_arcs = struct.unpack_from("<iiQqqq", data, at)
-    at += struct.calcsize("<iiQqqq")
-    if flags & 3:
-        raise ValueError("the machine carries symbol tables; clear them first")
-    final = np.zeros(n_states, np.bool_)
-    counts = np.zeros(n_states, np.int64)
-    chunks = []
-    for state in range(n_states):
-        weight, n = struct.unpack_from("<fq", data, at)
-        at += 12
-        final[state] = weight != float("inf")
-        counts[state] = n
-        chunks.append(data[at : at + 16 * n])
-        at += 16 * n
-    arcs = np.frombuffer(b"".join(chunks), _ARC)
-    source = np.repeat(np.arange(n_states, dtype=np.int32), counts)
-    return Arcs(n_states, start, final, source, arcs["ilabel"].copy(), arcs["olabel"].copy(), arcs["next"].copy())
+def to_fst(automaton: Automaton) -> pynini.Fst:
+    """The same automaton as an OpenFst acceptor, each state's arcs sorted by label. O(arcs log arcs)."""
+    states, arcs = len(automaton.final), len(automaton.source)
+    order = np.lexsort((automaton.label, automaton.source))
+    source, label, target = (a[order] for a in (automaton.source, automaton.label, automaton.target))
+    count = np.bincount(source, minlength=states)
+    first_arc = np.cumsum(count) - count
+    words = np.empty(3 * states + 4 * arcs, dtype="<i4")
+    at_state = 3 * np.arange(states) + 4 * first_arc
+    words[at_state] = np.where(automaton.final, _ONE, _ZERO)
+    words[at_state + 1] = count
+    words[at_state + 2] = 0
+    at_arc = 3 * (source + 1) + 4 * np.arange(arcs)
+    words[at_arc] = label
+    words[at_arc + 1] = label
+    words[at_arc + 2] = _ONE
+    words[at_arc + 3] = target
+    # version 2, no symbol tables, no properties claimed
+    header = struct.pack("<i i6s i8s ii Q qqq", _MAGIC, 6, b"vector", 8, b"standard", 2, 0, 0, 0, states, arcs)
+    return pynini.Fst.read_from_string(header + words.tobytes())
 
 
-def write_fst(arcs: Arcs) -> pynini.Fst:
-    """The machine with these arcs, all weights one."""
-    header = struct.pack("<i", _MAGIC)
-    for text in (b"vector", b"standard"):
-        header += struct.pack("<i", len(text)) + text
-    properties = 0x3  # expanded, mutable; OpenFst computes the rest when it needs it
-    header += struct.pack("<iiQqqq", 2, 0, properties, arcs.start, arcs.n_states, len(arcs.source))
-    records = np.empty(len(arcs.source), _ARC)
-    order = np.argsort(arcs.source, kind="stable")
-    records["ilabel"], records["olabel"] = arcs.ilabel[order], arcs.olabel[order]
-    records["weight"], records["next"] = 0.0, arcs.target[order]
-    body = records.tobytes()
-    ends = np.cumsum(np.bincount(arcs.source, minlength=arcs.n_states))
-    parts, begin = [header], 0
-    for state in range(arcs.n_states):
-        end = int(ends[state])
-        parts.append(struct.pack("<fq", 0.0 if arcs.final[state] else float("inf"), end - begin))
-        parts.append(body[16 * begin : 16 * end])
-        begin = end
-    return pynini.Fst.read_from_string(b"".join(parts))
+def from_fst(fst: pynini.Fst) -> Automaton:
+    """The arrays of an OpenFst acceptor, renumbered so that the start state is 0."""
+    data = fst.write_to_string()
+    offset = 4
+    for _ in range(2):  # type of automaton, type of arc
+        offset += 4 + struct.unpack_from("<i", data, offset)[0]
+    start, states, arcs = struct.unpack_from("<qqq", data, offset + 16)
+    words = np.frombuffer(data, dtype="<i4", offset=offset + 40)
+    if start < 0:
+        nothing = np.zeros(0, dtype=np.int64)
+        return Automaton(np.zeros(1, dtype=bool), nothing, nothing, nothing)
+    states = fst.num_states()  # the header of a mutable automaton may leave the counts open
+    at_state = np.empty(states + 1, dtype=np.int64)
+    position = 0
+    for state in range(states):
+        at_state[state] = position
+        position += 3 + 4 * int(words[position + 1])
+    at_state[states] = position
+    count = (np.diff(at_state) - 3) // 4
+    arcs = int(count.sum())
+    source = np.repeat(np.arange(states), count)
+    at_arc = 3 * (source + 1) + 4 * np.arange(arcs)
+    name = np.arange(states)
+    name[0], name[start] = start, 0  # swap
+    final = words[at_state[:-1]] != _ZERO
+    return Automaton(final[name], name[source], words[at_arc].astype(np.int64), name[words[at_arc + 3]])

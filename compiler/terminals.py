@@ -16,7 +16,7 @@ import numpy.typing as npt
 import pynini
 
 from psc.compiler.grammar import Grammar, Terminal
-from psc.compiler.openfst import read_arcs
+from psc.compiler.openfst import from_fst
 from psc.compiler.regex import TerminalLanguage, UnsupportedRegex, terminal_language
 from psc.errors import GrammarError
 
@@ -73,18 +73,19 @@ def _language(grammar: Grammar, terminal: Terminal) -> TerminalLanguage:
 
 
 def _tabulate(machine: pynini.Fst, grammar: Grammar, languages: tuple[TerminalLanguage, ...]) -> TerminalAutomaton:
-    arcs = read_arcs(machine)
-    is_byte = arcs.ilabel < _FIRST_MARKER
-    full = np.full((arcs.n_states, 256), -1, np.int32)
-    full[arcs.source[is_byte], arcs.ilabel[is_byte] - 1] = arcs.target[is_byte]
-    matches: list[set[int]] = [set() for _ in range(arcs.n_states)]
-    for state, label in zip(arcs.source[~is_byte].tolist(), arcs.ilabel[~is_byte].tolist(), strict=True):
+    arcs = from_fst(machine)
+    n = len(arcs.final)
+    is_byte = arcs.label < _FIRST_MARKER
+    full = np.full((n, 256), -1, np.int32)
+    full[arcs.source[is_byte], arcs.label[is_byte] - 1] = arcs.target[is_byte]
+    matches: list[set[int]] = [set() for _ in range(n)]
+    for state, label in zip(arcs.source[~is_byte].tolist(), arcs.label[~is_byte].tolist(), strict=True):
         matches[state].add(label - _FIRST_MARKER)
     # Number the states from the start in breadth-first order, by bytes; a copy of the start makes sure that nothing leads into it.
     order: dict[int, int] = {}
-    queue = deque([arcs.start])
-    rows = [full[arcs.start]]
-    sources = [arcs.start]
+    queue = deque([0])
+    rows = [full[0]]
+    sources = [0]
     while queue:
         for target in np.unique(full[queue.popleft()]).tolist():
             if target >= 0 and target not in order:
@@ -92,7 +93,7 @@ def _tabulate(machine: pynini.Fst, grammar: Grammar, languages: tuple[TerminalLa
                 rows.append(full[target])
                 sources.append(target)
                 queue.append(target)
-    renumber = np.full(arcs.n_states + 1, -1, np.int32)
+    renumber = np.full(n + 1, -1, np.int32)
     for old, new in order.items():
         renumber[old] = new
     table = renumber[np.stack(rows)]  # -1 picks the last entry, which stays -1

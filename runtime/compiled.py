@@ -6,8 +6,8 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
-from psc._core import Matcher, Tables
 
+from psc._core import Matcher, Tables
 from psc.artifacts.format import SCALARS, Artifact, IntArray
 from psc.artifacts.tokenizer_info import TokenizerInfo
 from psc.errors import ArtifactError
@@ -72,8 +72,8 @@ class CompiledGrammar:
     def _checked(self, tokenizer: TokenizerInfo) -> TokenizerInfo:
         if tokenizer.fingerprint != self.fingerprint:
             raise ArtifactError(
-                f"{self.place}: compiled for tokenizer {self.tokenizer_name} with fingerprint {self.fingerprint}, but the tokenizer given "
-                f"({tokenizer.name or 'unnamed'}) has {tokenizer.fingerprint}. Compile the grammar for this tokenizer."
+                f"{self.place}: compiled for tokenizer {self.tokenizer_name} with fingerprint {self.fingerprint}, but the "
+                f"tokenizer given ({tokenizer.name or 'unnamed'}) has {tokenizer.fingerprint}. Compile the grammar for it."
             )
         return tokenizer
 
@@ -113,14 +113,14 @@ class CompiledGrammar:
 class GrammarMatcher(Matcher):
     """Follows one generated text: which tokens may come next, and what was accepted so far.
 
-    ``mask_row() -> int``: the id of the current mask row. ``mask()``: the row itself, int32 of shape (ceil(vocab_size / 32),), a
-    read-only view; token ``j`` is allowed when bit ``j % 32`` of word ``j // 32`` is set. ``accept_token(id) -> bool``: takes a token, or
-    returns False and changes nothing. ``fill_next_token_bitmask(bitmask, index=0)``: copies the row into a caller's int32
-    array. ``is_terminated()``: a stop token was accepted; after that ``mask_row``, ``mask`` and ``fill_next_token_bitmask`` raise
-    RuntimeError until ``reset()``. ``is_completed()``: a stop token would be accepted now.
+    The methods are native: ``mask_row``, ``mask``, ``fill_next_token_bitmask``, ``accept_token``, ``is_completed``,
+    ``is_terminated`` and ``reset``; each has its own documentation.
 
-    Cost: a fraction of a microsecond each in the steady state; the first visit to a new mask composes its row. Not safe for use from
-    several threads at once.
+    Args:
+        compiled: shared by any number of matchers; it keeps the mask rows.
+
+    Cost: a fraction of a microsecond a call in the steady state; the first visit to a new mask composes its row. Not safe for use
+    from several threads at once, nor are several matchers of one compiled grammar without the interpreter's lock.
     """
 
     def __init__(self, compiled: CompiledGrammar) -> None:

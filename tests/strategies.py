@@ -12,18 +12,14 @@ from hypothesis import strategies as st
 
 ALPHABET = "abcd. é"  # letters to overlap on, a punctuation mark, something to ignore, one character of two bytes
 
-_LITERALS = st.one_of(
-    st.sampled_from("abcd. "), st.text("abcd", min_size=1, max_size=4), st.sampled_from(["é", "a.", ".."])
-)
+_LITERALS = st.one_of(st.sampled_from("abcd. "), st.text("abcd", min_size=1, max_size=4), st.sampled_from(["é", "a.", ".."]))
 _CLASSES = st.sampled_from(["[ab]", "[bc]", "[a-c]", "[a-d]", "[^a]", "[^ab.]", "[^b]", "[. ]", "[aé]", "[^é]", "."])
 _REPEATS = st.sampled_from(["", "", "", "+", "*", "?", "{2}", "{1,3}", "{0,2}", "{2,}"])
 _NONEMPTY_REPEATS = st.sampled_from(["", "", "+", "{2}", "{1,3}"])
 _LAZY_REPEATS = st.sampled_from(["*?", "+?", "??", "{0,2}?"])
 _LOOKAROUNDS = st.sampled_from(["(?=a)", "(?!a)", "(?!b+c)", "(?=.*d)", "(?<!a)", "(?<=b)", "(?<!bc)", "$"])
 # Patterns that people write: a number with a fraction, a delimited comment, a quoted string with escapes.
-_IDIOMS = st.sampled_from(
-    [r"a+(\.a+)?", r"\.\.([^.]|\.[^.])*\.\.", r"d(\.[^d]|[^.d])*d", "ab*", "bc?", "a(bc)*d", "(a|ab)(c|bcd)"]
-)
+_IDIOMS = st.sampled_from([r"a+(\.a+)?", r"\.\.([^.]|\.[^.])*\.\.", r"d(\.[^d]|[^.d])*d", "ab*", "bc?", "a(bc)*d", "(a|ab)(c|bcd)"])
 
 
 def _regex_text(literal: str) -> str:

@@ -1,4 +1,4 @@
-"""Masks against the oracle: on random grammars, every mask met on random walks and on every short history; and mask against accept."""
+"""Masks against the oracle: on random grammars, along random walks and after every short history; and mask against accept."""
 
 import random
 from collections.abc import Sequence
@@ -96,7 +96,7 @@ CASES = {
     ),
     "fall-back that re-enters itself": ('start: "a"* X\nX: "aab"\n', ["a", "b", "aa", "ab", "aaa", "aab"]),
     "spaces first and last": ('start: "a" "b"\n%ignore /[ \\n]+/\n', [" ", "a", "b", " a", "b ", "\n", " \n", "a b"]),
-    "empty text": ("start: X*\nX: \"x\"\n", ["x", "xx", "y"]),
+    "empty text": ('start: X*\nX: "x"\n', ["x", "xx", "y"]),
     "nothing but ignored": ('start: "a"?\n%ignore " "\n', [" ", "a", "  "]),
     "priorities": ("start: A B\nA.2: /[ab]+/\nB.1: /b+c?/\n%ignore /,/\n", ["a", "b", "c", ",", "ab", "bc", "b,", ",b"]),
     "string before regex": ('start: "ab" X | X X X\nX: /[ab]{2}/\n', ["a", "b", "ab", "ba", "aba"]),
@@ -106,7 +106,7 @@ CASES = {
         'start: s\ns: "i" s | "i" s "e" s | "x"\n',
         ["i", "e", "x", "ix", "xe", "ixe", "ixex", "ee"],
     ),
-    "empty rules": ("start: a b c\na: \"a\"?\nb: \"b\"*\nc: | \"c\" c\n", ["a", "b", "c", "ab", "bc", "cc", "ac"]),
+    "empty rules": ('start: a b c\na: "a"?\nb: "b"*\nc: | "c" c\n', ["a", "b", "c", "ab", "bc", "cc", "ac"]),
     "left and right recursion": (
         'start: l ";" r\nl: l "," "x" | "x"\nr: "y" "," r | "y"\n',
         ["x", ",", ";", "y", ",x", ",y", ";y", "x;y", ",,", "y,"],

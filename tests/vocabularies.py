@@ -4,11 +4,86 @@ from collections.abc import Iterable
 
 from psc.artifacts.tokenizer_info import TokenizerInfo
 
-PIECES = (
-    "the if else for while int return class public static void String new null true false package import func var const type "
-    "struct interface map range SELECT select FROM from WHERE where AND and GROUP BY ORDER join count sum 0 1 2 10 100 0x ff 1.5 e+ "
-    '== != <= >= && || ++ -- += -= -> :: := ... {} [] () (); ); {\n }\n }} }); ", "} "] ": \\" \\n \\u // /* */ -- \t  \n \n\n '
-).split(" ")
+WORDS = [
+    "the",
+    "if",
+    "else",
+    "for",
+    "while",
+    "int",
+    "return",
+    "class",
+    "public",
+    "static",
+    "void",
+    "String",
+    "new",
+    "null",
+    "true",
+    "false",
+    "package",
+    "import",
+    "func",
+    "var",
+    "const",
+    "type",
+    "struct",
+    "interface",
+    "map",
+    "range",
+    "SELECT",
+    "select",
+    "FROM",
+    "from",
+    "WHERE",
+    "where",
+    "AND",
+    "and",
+    "GROUP",
+    "BY",
+    "ORDER",
+    "join",
+    "count",
+    "sum",
+    "0",
+    "1",
+    "2",
+    "10",
+    "100",
+    "0x",
+    "ff",
+    "1.5",
+    "e+",
+    "==",
+    "!=",
+    "<=",
+    ">=",
+    "&&",
+    "||",
+    "++",
+    "--",
+    "+=",
+    "-=",
+    "->",
+    "::",
+    ":=",
+    "...",
+    "{}",
+    "[]",
+    "()",
+    "();",
+    ");",
+    "}}",
+    "});",
+    '",',
+    '"}',
+    '"]',
+    '":',
+    "//",
+    "/*",
+    "*/",
+]
+PIECES = [*WORDS, '\\"', "\\n", "\\u", "\t", "\n\n", "{\n", "}\n", ";\n"]
 
 
 def tokenizer(tokens: Iterable[bytes | str], *, name: str = "test") -> TokenizerInfo:
@@ -20,5 +95,4 @@ def tokenizer(tokens: Iterable[bytes | str], *, name: str = "test") -> Tokenizer
 
 def byte_tokenizer(*more: bytes | str) -> TokenizerInfo:
     """Every byte, pieces that programs are made of (with and without a space before), and more."""
-    pieces = [p for p in PIECES if p]
-    return tokenizer([*(bytes([b]) for b in range(256)), *pieces, *(" " + p for p in pieces), *more], name="bytes")
+    return tokenizer([*(bytes([b]) for b in range(256)), *PIECES, *(" " + p for p in PIECES), *more], name="bytes")

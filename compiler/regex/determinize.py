@@ -21,7 +21,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from psc.compiler.regex.openfst import Automaton
+from psc.compiler.openfst import Automaton
 from psc.compiler.regex.partition import Partition
 from psc.compiler.regex.program import EARLY, MATCH, Program
 from psc.compiler.regex.subsets import minimal

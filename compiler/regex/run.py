@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pynini
 
-from psc.compiler.regex.openfst import from_fst
+from psc.compiler.openfst import from_fst
 
 
 class Acceptor:

@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 import pynini
 
-from psc.compiler.regex.openfst import Automaton, from_fst, to_fst
+from psc.compiler.openfst import Automaton, from_fst, to_fst
 from psc.compiler.regex.partition import Partition
 from psc.compiler.regex.program import MATCH, Kind, Program
 from psc.compiler.regex.unsupported import UnsupportedRegex

@@ -17,8 +17,8 @@ from functools import lru_cache
 import numpy as np
 import pynini
 
+from psc.compiler.openfst import Automaton, Ints, from_fst, to_fst
 from psc.compiler.regex.codepoints import CODE_POINTS, Bounds
-from psc.compiler.regex.openfst import Automaton, Ints, from_fst, to_fst
 
 _ASCII = 0x80
 

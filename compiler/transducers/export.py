@@ -1,8 +1,8 @@
 """The paper's machines of a small grammar as files: OpenFst machines, symbol tables, pictures, and an index in words.
 
-    step_<TERMINAL>.fst     S_a, stack in, stack out
+    step_<TERMINAL>.fst     S_a over the stacks that the parser can have, stack in, stack out
     classifier_q<N>.fst     the acceptor of (stack, token class) pairs of lexer state N
-    stacks.syms             labels of stack symbols: <LR state>:<the symbol that leads into it>
+    stacks.syms             labels of stack symbols: <LR state>/<the symbol that leads into it>
     tokens.syms             the same and labels of token classes, which is what the classifiers read
     *.dot, *.svg            pictures of the machines that are small enough; .svg where Graphviz's `dot` is installed
     index.txt               all this, with sizes
@@ -25,10 +25,16 @@ import pynini
 
 from psc._core import LrTables
 from psc.compiler.grammar import Grammar
-from psc.compiler.transducers.composition import check_sequences, class_label, mask_acceptor, step_transducer
+from psc.compiler.transducers.composition import (
+    check_sequences,
+    class_label,
+    mask_acceptor,
+    real_stacks,
+    step_transducer,
+)
 from psc.compiler.transducers.pda import check_size, state_label
 
-MAX_DRAWN_STATES = 60
+MAX_DRAWN_STATES = 100
 MAX_DRAWN_ARCS = 200
 _DOT_SECONDS = 20
 
@@ -70,11 +76,12 @@ def export(
         folder = _Folder(Path(scratch))
         folder.symbols("stacks.syms", stacks)
         folder.symbols("tokens.syms", tokens)
-        steps = [
-            folder.machine(f"step_{name}", step_transducer(lr, terminal), stacks, grammar.symbol_name(terminal))
-            for terminal, name in enumerate(_file_names(grammar, lr))
-        ]
-        classifiers = []
+        possible = real_stacks(lr)
+        steps, classifiers = [], []
+        for terminal, name in enumerate(_file_names(grammar, lr)):
+            fst = pynini.compose(possible, step_transducer(lr, terminal)).optimize()
+            if fst.num_states() > 0:
+                steps.append(folder.machine(f"step_{name}", fst, stacks, grammar.symbol_name(terminal)))
         known: dict[frozenset[tuple[tuple[int, ...], frozenset[int]]], pynini.Fst] = {}
         for state, sequences in sorted(sequences_by_lexer_state.items()):
             if not sequences:
@@ -112,7 +119,7 @@ class _Folder:
         self.names.append(f"{name}.fst")
         states = fst.num_states()
         arcs = sum(fst.num_arcs(state) for state in fst.states())
-        small = 0 < states <= MAX_DRAWN_STATES and arcs <= MAX_DRAWN_ARCS
+        small = states <= MAX_DRAWN_STATES and arcs <= MAX_DRAWN_ARCS
         note = self._draw(name, fst, symbols) if small else "no picture"
         return f"{name}.fst  {states} states, {arcs} arcs, {note}: {meaning}"
 
@@ -138,7 +145,7 @@ def _stack_symbols(grammar: Grammar, lr: LrTables) -> pynini.SymbolTable:
     table.add_symbol("<eps>", 0)
     for state, symbol in enumerate(lr.accessing.tolist()):
         name = grammar.symbol_name(symbol) if symbol >= 0 else "start"
-        table.add_symbol(f"{state}:{_printable(name)}", state_label(state))
+        table.add_symbol(f"{state}/{_printable(name)}", state_label(state))
     return table
 
 
@@ -157,9 +164,9 @@ def _token_symbols(
     for c in sorted(classes):
         name = f"class{c}"
         if c in stop:
-            name += ":stop"
+            name += "/stop"
         elif c < len(class_bytes):
-            name += ":" + _printable(repr(class_bytes[c])[1:])
+            name += "/" + _printable(repr(class_bytes[c])[1:])
         table.add_symbol(name, class_label(lr, c))
     return table
 
@@ -195,6 +202,7 @@ def _index(grammar: Grammar, lr: LrTables, steps: list[str], classifiers: list[s
             "tokens.syms  the same, and labels of token classes (tokens that no lexer state tells apart)",
             "",
             "Steps: for a terminal, stack in, stack out, both top first: the reductions before it, then its shift.",
+            "Only over stacks that the parser can have. A terminal without an entry is taken by none of them.",
             *(f"  {line}" for line in steps),
             "",
             "Classifiers: for a lexer state, each stack (top first) followed by one token class that is allowed on it.",

@@ -23,10 +23,10 @@ from psc.compile_file import CompileReport, build_record_path, compile_to_artifa
     "--stop-token-ids",
     callback=token_ids,
     metavar="ID,ID…",
-    help="Tokens that end the text, where the tokenizer's files do not say.",
+    help="Tokens that end the text, instead of those that the tokenizer's files name.",
 )
 @click.option(
-    "--vocab-size", type=click.IntRange(1), help="Width of the model's output layer, where the tokenizer's files do not say."
+    "--vocab-size", type=click.IntRange(1), help="Width of the model's output layer, instead of what the tokenizer's files say."
 )
 @click.option("--json", "as_json", is_flag=True, help="Print the report as JSON.")
 @click.option("--quiet", is_flag=True, help="Print errors and warnings only.")

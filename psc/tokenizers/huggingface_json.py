@@ -86,9 +86,7 @@ def read_huggingface_json(document: Mapping[str, Any], place: str) -> Vocabulary
 
 def _mapping(value: object, key: str, place: str) -> Mapping[str, Any]:
     if not isinstance(value, dict):
-        raise TokenizerError(
-            f"{place}: {key!r} is {type(value).__name__} where an object was expected; this is no tokenizer.json"
-        )
+        raise TokenizerError(f"{place}: {key!r} is {type(value).__name__} where an object was expected; this is no tokenizer.json")
     return value
 
 
@@ -209,9 +207,7 @@ def _decoding(document: Mapping[str, Any], place: str) -> Decoding:
             pattern = _mapping(step.get("pattern"), "pattern", place)
             if "String" not in pattern:
                 raise TokenizerError(f"{place}: the decoder replaces {dict(pattern)}; only strings are supported")
-            replacements.append(
-                (_text(pattern["String"], "pattern", place), _text(step.get("content"), "content", place))
-            )
+            replacements.append((_text(pattern["String"], "pattern", place), _text(step.get("content"), "content", place)))
         else:
             order = " -> ".join(str(each.get("type")) for each in steps)
             raise TokenizerError(
@@ -225,9 +221,7 @@ def _decoding(document: Mapping[str, Any], place: str) -> Decoding:
 
 
 def _decoding_without_decoder(document: Mapping[str, Any], place: str) -> Decoding:
-    before = [
-        step for key in ("normalizer", "pre_tokenizer") for step in _steps(document.get(key), key, place)
-    ]
+    before = [step for key in ("normalizer", "pre_tokenizer") for step in _steps(document.get(key), key, place)]
     kinds = [step.get("type") for step in before]
     if "ByteLevel" in kinds:
         return Decoding(byte_level=True)

@@ -65,9 +65,7 @@ def read_configuration(folder: Path) -> ModelConfiguration:
     return ModelConfiguration(
         stop_token_ids=_ids(generation.get("eos_token_id"), folder / "generation_config.json"),
         stop_token_names=(eos_token,) if isinstance(eos_token, str) else (),
-        fallback_stop_token_ids=_ids(
-            language.get("eos_token_id") if own_eos is None else own_eos, folder / "config.json"
-        ),
+        fallback_stop_token_ids=_ids(language.get("eos_token_id") if own_eos is None else own_eos, folder / "config.json"),
         vocab_size=None if size is None else check_id(size, f"{folder / 'config.json'}: vocab_size"),
         added=_added(tokenizer.get("added_tokens_decoder"), folder / "tokenizer_config.json"),
     )

@@ -61,29 +61,72 @@ def _numbered(names: Sequence[str], start: int) -> dict[str, int]:
 
 # Added tokens of Qwen3, in the order of their ids. Those in _QWEN_LITERAL are ordinary text to the tokenizer.
 _QWEN_ADDED: Final = (
-    "<|endoftext|>", "<|im_start|>", "<|im_end|>", "<|object_ref_start|>", "<|object_ref_end|>", "<|box_start|>",
-    "<|box_end|>", "<|quad_start|>", "<|quad_end|>", "<|vision_start|>", "<|vision_end|>", "<|vision_pad|>",
-    "<|image_pad|>", "<|video_pad|>", "<tool_call>", "</tool_call>", "<|fim_prefix|>", "<|fim_middle|>",
-    "<|fim_suffix|>", "<|fim_pad|>", "<|repo_name|>", "<|file_sep|>", "<tool_response>", "</tool_response>",
-    "<think>", "</think>",
+    "<|endoftext|>",
+    "<|im_start|>",
+    "<|im_end|>",
+    "<|object_ref_start|>",
+    "<|object_ref_end|>",
+    "<|box_start|>",
+    "<|box_end|>",
+    "<|quad_start|>",
+    "<|quad_end|>",
+    "<|vision_start|>",
+    "<|vision_end|>",
+    "<|vision_pad|>",
+    "<|image_pad|>",
+    "<|video_pad|>",
+    "<tool_call>",
+    "</tool_call>",
+    "<|fim_prefix|>",
+    "<|fim_middle|>",
+    "<|fim_suffix|>",
+    "<|fim_pad|>",
+    "<|repo_name|>",
+    "<|file_sep|>",
+    "<tool_response>",
+    "</tool_response>",
+    "<think>",
+    "</think>",
 )
 _QWEN_LITERAL: Final = frozenset(_QWEN_ADDED[14:])
 _QWEN35_ADDED: Final = (
     *_QWEN_ADDED,
-    "<|audio_start|>", "<|audio_end|>", "<tts_pad>", "<tts_text_bos>", "<tts_text_eod>", "<tts_text_bos_single>",
+    "<|audio_start|>",
+    "<|audio_end|>",
+    "<tts_pad>",
+    "<tts_text_bos>",
+    "<tts_text_eod>",
+    "<tts_text_bos_single>",
     "<|audio_pad|>",
 )
 
 _LLAMA3_NAMED: Final = (
-    "<|begin_of_text|>", "<|end_of_text|>", "<|reserved_special_token_0|>", "<|reserved_special_token_1|>",
-    "<|finetune_right_pad_id|>", "<|step_id|>", "<|start_header_id|>", "<|end_header_id|>", "<|eom_id|>",
-    "<|eot_id|>", "<|python_tag|>", "<|image|>",
+    "<|begin_of_text|>",
+    "<|end_of_text|>",
+    "<|reserved_special_token_0|>",
+    "<|reserved_special_token_1|>",
+    "<|finetune_right_pad_id|>",
+    "<|step_id|>",
+    "<|start_header_id|>",
+    "<|end_header_id|>",
+    "<|eom_id|>",
+    "<|eot_id|>",
+    "<|python_tag|>",
+    "<|image|>",
 )
 _LLAMA3_SPECIAL: Final = (*_LLAMA3_NAMED, *(f"<|reserved_special_token_{i}|>" for i in range(2, 246)))
 
 _LLAMA4_NAMED: Final = (
-    "<|begin_of_text|>", "<|end_of_text|>", "<|fim_prefix|>", "<|fim_middle|>", "<|fim_suffix|>", "<|header_start|>",
-    "<|header_end|>", "<|eom|>", "<|eot|>", "<|step|>",
+    "<|begin_of_text|>",
+    "<|end_of_text|>",
+    "<|fim_prefix|>",
+    "<|fim_middle|>",
+    "<|fim_suffix|>",
+    "<|header_start|>",
+    "<|header_end|>",
+    "<|eom|>",
+    "<|eot|>",
+    "<|step|>",
 )
 # The other 2,038 have no part in generating text; they are numbered as Llama 4 numbers the unnamed ones.
 _LLAMA4_SPECIAL: Final = (*_LLAMA4_NAMED, *(f"<|special_token_{i}|>" for i in range(10, 2048)))
@@ -139,9 +182,7 @@ _TABLE: Final = (
     _mistral("tekken", "Mistral's Tekken of September 2024: 131,072 tokens", "tekken_240911.json"),
     _mistral("tekken-240718", "Mistral's Tekken of July 2024 (Nemo): 131,072 tokens", "tekken_240718.json"),
     _mistral("mistral-v1", "Mistral's first SentencePiece model: 32,000 tokens", "tokenizer.model.v1"),
-    _mistral(
-        "mistral-v3", "Mistral's SentencePiece model v3: 32,768 tokens", "mistral_instruct_tokenizer_240323.model.v3"
-    ),
+    _mistral("mistral-v3", "Mistral's SentencePiece model v3: 32,768 tokens", "mistral_instruct_tokenizer_240323.model.v3"),
 )
 _ALIASES: Final = {"mistral": "tekken", "qwen3.6": "qwen3.5"}
 _BY_NAME: Final = {entry.name: entry for entry in _TABLE}

@@ -49,8 +49,7 @@ def read_sentencepiece_model(content: bytes, place: str) -> Vocabulary:
         ) from error
     if pieces is None:
         raise TokenizerError(
-            f"{place}: the model rewrites its output (denormalizer_spec), so tokens do not stand for fixed bytes; "
-            "not supported"
+            f"{place}: the model rewrites its output (denormalizer_spec), so tokens do not stand for fixed bytes; not supported"
         )
     if len({piece for piece, _ in pieces}) != len(pieces):
         raise TokenizerError(f"{place}: a piece occurs twice; the file is damaged")

@@ -77,9 +77,7 @@ def _special_tokens(entries: object, reserved: int, place: str) -> dict[int, str
             raise TokenizerError(f"{place}: a special token has no 'token_str': {str(entry)[:60]}; the file is damaged")
         token_id = check_id(entry.get("rank"), f"{place}: special token {entry['token_str']!r}")
         if token_id >= reserved or token_id in seen:
-            raise TokenizerError(
-                f"{place}: special token {entry['token_str']!r} has id {token_id}, taken or not below {reserved}"
-            )
+            raise TokenizerError(f"{place}: special token {entry['token_str']!r} has id {token_id}, taken or not below {reserved}")
         seen.add(token_id)
         special[token_id] = entry["token_str"]
     return special

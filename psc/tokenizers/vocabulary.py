@@ -85,18 +85,14 @@ def place_tokens(ids: Sequence[int], texts: Sequence[bytes], place: str) -> list
     if len(by_id) != len(ids):
         twice = next(token_id for token_id, uses in Counter(ids).items() if uses > 1)
         found = [text for token_id, text in zip(ids, texts, strict=True) if token_id == twice]
-        raise TokenizerError(
-            f"{place}: id {twice} is given to both {found[0]!r} and {found[1]!r}; the file is damaged"
-        )
+        raise TokenizerError(f"{place}: id {twice} is given to both {found[0]!r} and {found[1]!r}; the file is damaged")
     return [by_id.get(token_id, b"") for token_id in range(highest + 1)]
 
 
 def check_id(token_id: object, place: str) -> int:
     """Return `token_id` if it is an integer that can be an id; raise `TokenizerError` otherwise."""
     if type(token_id) is not int or not 0 <= token_id < MAX_VOCAB_SIZE:
-        raise TokenizerError(
-            f"{place}: {token_id!r} cannot be a token id (an integer below {MAX_VOCAB_SIZE}); the file is damaged"
-        )
+        raise TokenizerError(f"{place}: {token_id!r} cannot be a token id (an integer below {MAX_VOCAB_SIZE}); the file is damaged")
     return token_id
 
 
@@ -125,24 +121,17 @@ def finish(
     configuration = configuration or ModelConfiguration()
     tokens, special = list(vocabulary.tokens), dict(vocabulary.special)
     _add_missing(tokens, special, configuration.added, place)
-    if stop_token_ids is None:
-        stop = _configured_stop(tokens, special, vocabulary.stop, configuration)
-    else:
-        stop = tuple(stop_token_ids)
+    stop = _configured_stop(tokens, special, vocabulary.stop, configuration) if stop_token_ids is None else tuple(stop_token_ids)
     size = configuration.vocab_size if vocab_size is None else vocab_size
     if size is not None and size < len(tokens):
         _drop_beyond(tokens, special, size, place)
         stop = tuple(token_id for token_id in stop if token_id < size) if stop_token_ids is None else stop
     for token_id in special:
         tokens[token_id] = special[token_id].encode("utf-8", "surrogatepass")
-    return TokenizerInfo.from_tokens(
-        tokens, special_token_ids=special, stop_token_ids=stop, vocab_size=size, name=name
-    )
+    return TokenizerInfo.from_tokens(tokens, special_token_ids=special, stop_token_ids=stop, vocab_size=size, name=name)
 
 
-def _add_missing(
-    tokens: list[bytes], special: dict[int, str], added: Mapping[int, tuple[str, bool]], place: str
-) -> None:
+def _add_missing(tokens: list[bytes], special: dict[int, str], added: Mapping[int, tuple[str, bool]], place: str) -> None:
     """Add what only tokenizer_config.json knows; where the tokenizer file has the id, the file is right."""
     for token_id, (content, is_special) in added.items():
         check_id(token_id, place)

@@ -412,9 +412,7 @@ def test_first_match_is_longest_match(parser: Lark, text: str) -> None:
             at = token.start_pos
             assert at is not None
             lengths = range(len(text) - at, 0, -1)
-            longest = max(
-                next((n for n in lengths if pattern.fullmatch(text, at, at + n)), 0) for pattern in patterns.values()
-            )
+            longest = max(next((n for n in lengths if pattern.fullmatch(text, at, at + n)), 0) for pattern in patterns.values())
             assert len(token) == longest
     except UnexpectedCharacters as error:
         rest = text[error.pos_in_stream :]

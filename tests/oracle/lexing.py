@@ -75,8 +75,7 @@ class LexerAutomaton:
         successors = [frozenset(here.values()) for here in self.next]
         silent = [frozenset(t for t in after if self.winner[t] is None) for after in successors]
         self.can_become = [
-            frozenset(w for t in _reachable(successors, {s}) if (w := self.winner[t]) is not None)
-            for s in range(len(successors))
+            frozenset(w for t in _reachable(successors, {s}) if (w := self.winner[t]) is not None) for s in range(len(successors))
         ]
         self.commits = [self.winner[s] is None and s in _reachable(silent, silent[s]) for s in range(len(successors))]
 

@@ -108,7 +108,9 @@ def test_a_strided_batch(compiled: psc.CompiledGrammar) -> None:
 
 
 def test_special_and_padding_tokens_are_never_text() -> None:
-    info = TokenizerInfo.from_tokens([b"a", b"a", b"<eos>", b"<pad>"], special_token_ids=[1, 2, 3], stop_token_ids=[2], vocab_size=70)
+    info = TokenizerInfo.from_tokens(
+        [b"a", b"a", b"<eos>", b"<pad>"], special_token_ids=[1, 2, 3], stop_token_ids=[2], vocab_size=70
+    )
     compiled = psc.GrammarCompiler(info).compile_lark("start: /.+/\n")
     matcher = psc.GrammarMatcher(compiled)
     assert compiled.vocab_size == 70

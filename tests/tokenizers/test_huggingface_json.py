@@ -37,9 +37,7 @@ def byte_level():
     tokenizer.decoder = decoders.ByteLevel()
     tokenizer.train_from_iterator(
         CORPUS,
-        trainers.BpeTrainer(
-            vocab_size=400, initial_alphabet=pre_tokenizers.ByteLevel.alphabet(), special_tokens=["<|endoftext|>"]
-        ),
+        trainers.BpeTrainer(vocab_size=400, initial_alphabet=pre_tokenizers.ByteLevel.alphabet(), special_tokens=["<|endoftext|>"]),
     )
     tokenizer.add_special_tokens(["<|im_end|>"])
     tokenizer.add_tokens(["<think>", "</think>", "two words", "\u00e9 \u4e16"])
@@ -48,9 +46,7 @@ def byte_level():
 
 def byte_level_in_sequences():
     tokenizer = byte_level()
-    tokenizer.pre_tokenizer = pre_tokenizers.Sequence(
-        [pre_tokenizers.Digits(), pre_tokenizers.ByteLevel(add_prefix_space=False)]
-    )
+    tokenizer.pre_tokenizer = pre_tokenizers.Sequence([pre_tokenizers.Digits(), pre_tokenizers.ByteLevel(add_prefix_space=False)])
     tokenizer.decoder = decoders.Sequence([decoders.ByteLevel(), decoders.Fuse()])
     return tokenizer
 
@@ -73,9 +69,7 @@ def sentencepiece_like(decoder):
 
 
 def gemma_like():
-    return sentencepiece_like(
-        decoders.Sequence([decoders.Replace("\u2581", " "), decoders.ByteFallback(), decoders.Fuse()])
-    )
+    return sentencepiece_like(decoders.Sequence([decoders.Replace("\u2581", " "), decoders.ByteFallback(), decoders.Fuse()]))
 
 
 def unigram_metaspace():
@@ -154,9 +148,7 @@ BYTE_COMPLETE = [
 def test_the_first_space_of_a_text_belongs_to_no_token():
     """Llama 2 and Mistral strip one space from the start of a text; the token keeps it."""
     tokenizer = sentencepiece_like(
-        decoders.Sequence(
-            [decoders.Replace("\u2581", " "), decoders.ByteFallback(), decoders.Fuse(), decoders.Strip(" ", 1, 0)]
-        )
+        decoders.Sequence([decoders.Replace("\u2581", " "), decoders.ByteFallback(), decoders.Fuse(), decoders.Strip(" ", 1, 0)])
     )
     vocabulary = read_huggingface_json(json.loads(tokenizer.to_str()), "tokenizer.json")
     token = next(i for i, text in enumerate(vocabulary.tokens) if text.startswith(b" t"))
