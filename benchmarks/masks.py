@@ -119,21 +119,24 @@ def _artifact(grammar: GrammarFile, info: psc.TokenizerInfo, keep: Path | None) 
     """A kept artifact of this very grammar, vocabulary and compiler, or a new one."""
     loaded = load_lark_file(grammar.path)
     path = keep and keep / f"{grammar.stem}-{info.name.split('.')[0] or info.fingerprint[:12]}.psc"
-    if path and path.exists():
-        artifact = read_file(path)
-        metadata = artifact.metadata
-        if (metadata["grammar"]["text"], metadata["tokenizer"]["fingerprint"], metadata["compiler_revision"]) == (
-            loaded.source,
-            info.fingerprint,
-            COMPILER_REVISION,
-        ):
-            return artifact
+    if path and path.exists() and (kept := _kept(path, loaded.source, info)):
+        return kept
     result = build(loaded, info)
     data = encode(result.arrays, result.metadata)
     if path:
         path.parent.mkdir(parents=True, exist_ok=True)
         write_file(path, data)
     return decode(data)
+
+
+def _kept(path: Path, source: str, info: psc.TokenizerInfo) -> Artifact | None:
+    try:
+        artifact = read_file(path)
+    except psc.ArtifactError:  # of another version
+        return None
+    found = artifact.metadata
+    key = (found["grammar"]["text"], found["tokenizer"]["fingerprint"], found["compiler_revision"])
+    return artifact if key == (source, info.fingerprint, COMPILER_REVISION) else None
 
 
 def _call(matcher: psc.GrammarMatcher, way: str, vocab_size: int) -> Callable[[], object]:

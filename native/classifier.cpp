@@ -156,41 +156,39 @@ Classifier::Outcome Classifier::above(Word bundle, Word top) {
     return out;
 }
 
-void Classifier::read(Word id, Word symbol, std::vector<Word>& emissions, std::vector<Word>& threads) {
-    const auto key = threads_[id];
-    const Word bundle = key[0], nonterminal = key[1], pops = key[2];
-    if (pops > 0) {
-        threads.push_back(thread(bundle, nonterminal, pops - 1));
-        return;
+// Lets the threads of a state read a symbol: what is emitted, and the threads that are left.
+void Classifier::read(Word state, Word symbol, std::vector<Word>& emissions, std::vector<Word>& threads) {
+    std::vector<Word> todo(states_[state].begin(), states_[state].end());
+    // A grammar that derives a nonterminal from itself sends a thread back to where it was; once is enough.
+    for (std::size_t i = 0; i < todo.size(); ++i) {
+        const auto key = threads_[todo[i]];
+        const Word bundle = key[0], nonterminal = key[1], pops = key[2];
+        if (pops > 0) {
+            threads.push_back(thread(bundle, nonterminal, pops - 1));
+            continue;
+        }
+        const Word top = nonterminal < 0 ? symbol : tables_.go_to(symbol, nonterminal);
+        if (top < 0) continue;
+        const Outcome out = above(bundle, top);
+        if (out.emission) emissions.push_back(out.emission);
+        const auto set = thread_sets_[out.threads];
+        const std::vector<Word> more(set.begin(), set.end());
+        for (Word id : more) {
+            const auto t = threads_[id];
+            if (nonterminal < 0)  // `symbol` itself was the known part
+                threads.push_back(id);
+            else if (t[2] > 0)  // `symbol` is still there, under `top`: popped
+                threads.push_back(thread(t[0], t[1], t[2] - 1));
+            else if (std::find(todo.begin(), todo.end(), id) == todo.end())  // or gone to
+                todo.push_back(id);
+        }
     }
-    const Word top = nonterminal < 0 ? symbol : tables_.go_to(symbol, nonterminal);
-    if (top < 0) return;
-    const Outcome out = above(bundle, top);
-    if (out.emission) emissions.push_back(out.emission);
-    const std::size_t first = threads.size();
-    const auto more = thread_sets_[out.threads];
-    threads.insert(threads.end(), more.begin(), more.end());
-    if (nonterminal < 0) return;  // `symbol` itself was the known part
-    // `symbol` is still there, under `top`: threads that wait for it can go on, the others pop it.
-    std::size_t kept = first;
-    std::vector<Word> go_on;
-    for (std::size_t i = first; i < threads.size(); ++i) {
-        const auto t = threads_[threads[i]];
-        if (t[2] == 0)
-            go_on.push_back(threads[i]);
-        else
-            threads[kept++] = thread(t[0], t[1], t[2] - 1);
-    }
-    threads.resize(kept);
-    for (Word waiting : go_on) read(waiting, symbol, emissions, threads);
 }
 
 Transition Classifier::step(Word state, Word symbol) {
     if (const Word known = transition_ids_.find(state, symbol); known >= 0) return transitions_[known].to;
     std::vector<Word> emissions, threads;
-    const auto span = states_[state];
-    const std::vector<Word> members(span.begin(), span.end());
-    for (Word id : members) read(id, symbol, emissions, threads);
+    read(state, symbol, emissions, threads);
     sort_unique(emissions);
     merge(threads);
     Word skip = threads.empty() ? 0 : threads_[threads[0]][2];

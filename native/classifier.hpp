@@ -72,7 +72,7 @@ private:
     Word thread(Word bundle, Word nonterminal, Word pops);
     void merge(std::vector<Word>& threads);
     Outcome above(Word bundle, Word top);
-    void read(Word thread, Word symbol, std::vector<Word>& emissions, std::vector<Word>& threads);
+    void read(Word state, Word symbol, std::vector<Word>& emissions, std::vector<Word>& threads);
     using Move = std::pair<Word, Word>;
     void split(Word bundle, Word top, std::vector<Move>& moves, std::size_t& n_shifts);
     void shift(Move move, std::vector<Word>& local, std::vector<Word>& emitted, std::vector<Word>& threads);

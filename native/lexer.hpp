@@ -58,7 +58,7 @@ public:
     const std::vector<std::vector<Word>>& futures(Word state) const { return futures_[state]; }
 
 private:
-    static constexpr std::size_t kMaxFallback = 12;
+    static constexpr std::size_t kMaxFallback = 8;
 
     struct State {
         Word dfa;

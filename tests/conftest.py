@@ -2,6 +2,9 @@
 
 import os
 
+# Subprocesses of tests import psc as this process does, not from the folder they happen to run in.
+os.environ["PYTHONSAFEPATH"] = "1"
+
 from hypothesis import HealthCheck, settings
 
 _common = {"deadline": None, "suppress_health_check": list(HealthCheck), "print_blob": True}

@@ -130,6 +130,20 @@ def test_cases(name: str) -> None:
                 check_here(compiled, oracle, encoded, history)
 
 
+def test_a_rule_that_derives_itself_terminates() -> None:
+    """Lark resolves this one into tables that reduce for ever after `a`; compiling and masking must end all the same."""
+    compiled = compile_text('start: z "b" | "c" "b"\nz: x\nx: "a" | y\ny.2: x\n', [b"a", b"b", b"c"])
+    matcher = psc.GrammarMatcher(compiled)
+    assert allowed(matcher, 4) == [True, False, True, False]
+    assert matcher.accept_token(2)
+    assert allowed(matcher, 4) == [False, True, False, False]
+
+
+def test_a_fall_back_with_exponentially_many_futures() -> None:
+    text = 'start: T1 | T2 | T3 | r1 | r2\nr1: T1\nr2: "é"\nT0: "a"\nT1: "a"\nT2: "d"\nT3: /(?:d|é){2}[ab]/\n%ignore T0\n'
+    walk(text, ["d".encode(), "é".encode(), b"a", b"b", b"\xc3", b"da", b"dd"], seed=1, walks=3, steps=6)
+
+
 def test_json() -> None:
     printable = [bytes([b]) for b in range(32, 127)]
     more = ['": "', '",', '{"', "[1", "true", " null", '"}', "}]", "\n", "\\u00", "1.5e", "-", "00", '\\"', '"a":[', "  ", "é"]
