@@ -95,7 +95,7 @@ def in_fresh_process(*arguments: str) -> Any:
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     if done.returncode:
         last = done.stderr.strip().splitlines()[-1:] or [f"exit status {done.returncode}"]
-        raise RuntimeError(last[0])
+        raise RuntimeError(last[0].partition("Error: ")[2] or last[0])
     return json.loads(done.stdout)
 
 

@@ -207,4 +207,7 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    try:
+        main()
+    except psc.PscError as error:
+        sys.exit(str(error))
