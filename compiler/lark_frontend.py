@@ -88,7 +88,7 @@ def _convert(
     terminals = tuple(
         Terminal(
             name=t.name,
-            pattern=t.pattern.to_regexp(),
+            pattern=_with_flags_sorted(t.pattern.to_regexp()),
             text=t.pattern.value if isinstance(t.pattern, PatternStr) else None,
             flags=frozenset(t.pattern.flags),
             priority=t.priority,
@@ -124,6 +124,14 @@ def _precedence(t: TerminalDef) -> tuple[int, bool, int, int, str]:
     """Which of several terminals that match a lexeme wins: priority, a string before a regex, and else as Lark orders them."""
     priority, *rest = _lark_order(t)
     return (priority, not isinstance(t.pattern, PatternStr), *rest)  # type: ignore[return-value]
+
+
+_FLAG_GROUPS = re.compile(r"(?<!\\)(?:\(\?[a-z]:){2,}")
+
+
+def _with_flags_sorted(pattern: str) -> str:
+    """Lark nests flag groups, `(?i:(?s:…))`, in the order of a set, which differs from process to process; the order means nothing."""
+    return _FLAG_GROUPS.sub(lambda m: "".join(sorted(re.findall(r"\(\?[a-z]:", m.group()))), pattern)
 
 
 _DEFINITION = re.compile(r"^\s*(?:%(?:override|extend)\s+)?(_?[A-Z][A-Z0-9_]*)\s*(?:\.\s*[-+]?\d+)?\s*:", re.M)
