@@ -130,7 +130,7 @@ _FLAG_GROUPS = re.compile(r"(?<!\\)(?:\(\?[a-z]:){2,}")
 
 
 def _with_flags_sorted(pattern: str) -> str:
-    """Lark nests flag groups, `(?i:(?s:…))`, in the order of a set, which differs from process to process; the order means nothing."""
+    """Lark nests flag groups, `(?i:(?s:…))`, in the order of a set, which differs from process to process."""
     return _FLAG_GROUPS.sub(lambda m: "".join(sorted(re.findall(r"\(\?[a-z]:", m.group()))), pattern)
 
 

@@ -1,4 +1,4 @@
-"""The stored machine is minimal: OpenFst, with labels encoded, finds no smaller one. And compiling does not depend on hash seeds."""
+"""The stored machine is minimal: OpenFst, with labels encoded, finds no smaller one. Artifacts do not depend on hash seeds."""
 
 import os
 import subprocess
@@ -40,7 +40,8 @@ def test_same_bytes_whatever_the_hash_seed(tmp_path: Path) -> None:
         "import hashlib; from vocabularies import byte_tokenizer; from psc.artifacts.format import encode;"
         "from psc.compiler.build import build; from psc.compiler.grammars import bundled_text;"
         "from psc.compiler.lark_frontend import load_lark;"
-        "r = build(load_lark(bundled_text('sql')), byte_tokenizer()); print(hashlib.sha256(encode(r.arrays, r.metadata)).hexdigest())"
+        "r = build(load_lark(bundled_text('sql')), byte_tokenizer());"
+        "print(hashlib.sha256(encode(r.arrays, r.metadata)).hexdigest())"
     )
     here = Path(__file__).parent.parent
     path = os.pathsep.join([str(here), *filter(None, [os.environ.get("PYTHONPATH")])])
