@@ -85,7 +85,7 @@ def encode(arrays: Mapping[str, IntArray], metadata: Mapping[str, Any]) -> bytes
         sections.append({"name": name, "n": len(array), "type": f"u{stored.dtype.itemsize}", "as": how})
         parts.append(stored.tobytes())
     payload = b"".join(parts)
-    parameters = zstandard.ZstdCompressionParameters.from_level(12, window_log=_WINDOW_LOG, enable_ldm=True)
+    parameters = zstandard.ZstdCompressionParameters.from_level(9, window_log=_WINDOW_LOG, enable_ldm=True)
     frame = zstandard.ZstdCompressor(compression_params=parameters).compress(payload)
     header = json.dumps(
         {

@@ -143,7 +143,7 @@ void Compilation::assemble() {
     const Word n_lexer_states = lexer_->tables().n_states;
     SequenceInterner sets;
     sets.intern({});
-    t.token_sets.assign(static_cast<std::size_t>(n_lexer_states) * t.n_labels, 0);
+    t.meaning_offsets.push_back(0);
     t.always.assign(n_lexer_states, 0);
     append(t.set_offsets, t.set_classes, {});
     auto number_of = [&](std::span<const Word> members) {
@@ -168,8 +168,11 @@ void Compilation::assemble() {
                 l.insert(l.end(), members.begin(), members.end());
             }
         }
-        for (const auto& [label, members] : by_label)
-            t.token_sets[static_cast<std::size_t>(q) * t.n_labels + label] = number_of(members);
+        for (const auto& [label, members] : by_label) {
+            t.meaning_labels.push_back(label);
+            t.meaning_sets.push_back(number_of(members));
+        }
+        t.meaning_offsets.push_back(static_cast<Word>(t.meaning_labels.size()));
     }
 }
 

@@ -88,7 +88,9 @@ NamedArrays classifier_arrays(const Compilation& c) {
     d["label_offsets"] = to_array(t.emission_offsets);
     d["labels"] = to_array(t.emission_labels);
     d["always"] = to_array(t.always);
-    d["token_sets"] = to_array(t.token_sets);
+    d["meaning_offsets"] = to_array(t.meaning_offsets);
+    d["meaning_labels"] = to_array(t.meaning_labels);
+    d["meaning_sets"] = to_array(t.meaning_sets);
     d["set_offsets"] = to_array(t.set_offsets);
     d["set_classes"] = to_array(t.set_classes);
     return d;

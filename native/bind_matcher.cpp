@@ -68,7 +68,9 @@ RuntimeArrays arrays_from(const nb::dict& d) {
     a.label_offsets = take<Word>(d, "label_offsets");
     a.labels = take<Word>(d, "labels");
     a.always = take<Word>(d, "always");
-    a.token_sets = take<Word>(d, "token_sets");
+    a.meaning_offsets = take<Word>(d, "meaning_offsets");
+    a.meaning_labels = take<Word>(d, "meaning_labels");
+    a.meaning_sets = take<Word>(d, "meaning_sets");
     a.set_offsets = take<Word>(d, "set_offsets");
     a.set_classes = take<Word>(d, "set_classes");
     a.vocab_size = number("vocab_size");

@@ -31,7 +31,7 @@ struct ClassifierTables {
     std::vector<Word> emission_offsets, emission_labels;  // emission -> labels
     Word n_labels = 0;
     std::vector<Word> always;  // per lexer state: the set that every stack allows
-    std::vector<Word> token_sets;  // lexer state * n_labels + label -> set of token classes, 0 is empty
+    std::vector<Word> meaning_offsets, meaning_labels, meaning_sets;  // lexer state -> its labels, sorted, and the set each stands for
     std::vector<Word> set_offsets, set_classes;
 };
 

@@ -120,7 +120,7 @@ Lexer::Step Lexer::step(Word state, std::uint8_t byte) {
             emitted = s.fallback_emission;
             again = step(s.fallback_state, byte);
         }
-        if (again.state == kFail) return {state_id({to, kFail, kFail}), 0};
+        if (again.state == kFail || !can_fall_back(to, again.state)) return {state_id({to, kFail, kFail}), 0};
         return {state_id({to, append(emitted, again.emission), again.state}), 0};
     }
     Word emitted, from;
@@ -138,6 +138,35 @@ Lexer::Step Lexer::step(Word state, std::uint8_t byte) {
     return {rest.state, append(emitted, rest.emission)};
 }
 
+// Whether the lexeme open in DFA state `open` can fail where the lexer in state `again`, which has read the same text, goes on. Where it
+// cannot (the rest of a character that both need), carrying the fall-back would only multiply states. `open` does not accept and
+// is not unbounded, so the search cannot run in circles.
+bool Lexer::can_fall_back(Word open, Word again) {
+    if (const Word known = fall_back_.find(open, again); known >= 0) return known;
+    bool found = emission_at_end(again) != kFail;
+    for (std::size_t c = 0; c < representative_.size() && !found; ++c) {
+        const Word to = dfa_.next[open * 256 + representative_[c]];
+        if (to != kFail && (dfa_.accept[to] != kFail || unbounded_[to])) continue;
+        const Step s = step(again, representative_[c]);
+        if (s.state != kFail) found = to == kFail || can_fall_back(to, s.state);
+    }
+    fall_back_.insert(open, again, found);
+    return found;
+}
+
+// What is emitted if the text ends in `state`; kFail where a lexeme is incomplete.
+Word Lexer::emission_at_end(Word state) {
+    Word emission = 0;
+    while (state != 0) {
+        const auto key = states_[state];
+        if (const Word accepted = dfa_.accept[key[0]]; accepted != kFail) return append(emission, emission_id({&accepted, 1}));
+        if (key[2] == kFail) return kFail;
+        emission = append(emission, key[1]);
+        state = key[2];
+    }
+    return emission;
+}
+
 void Lexer::build() {
     state_id({0, kFail, kFail});
     for (Word q = 0; q < states_.size(); ++q)
@@ -147,22 +176,7 @@ void Lexer::build() {
             tables_.emit.push_back(s.emission);
         }
     tables_.n_states = states_.size();
-    for (Word q = 0; q < states_.size(); ++q) {
-        Word emission = 0, at = q;
-        while (at != 0 && emission != kFail) {
-            const auto key = states_[at];
-            if (const Word accepted = dfa_.accept[key[0]]; accepted != kFail) {
-                emission = append(emission, emission_id({&accepted, 1}));
-                at = 0;
-            } else if (key[2] != kFail) {
-                emission = append(emission, key[1]);
-                at = key[2];
-            } else {
-                emission = kFail;
-            }
-        }
-        tables_.at_end.push_back(emission);
-    }
+    for (Word q = 0; q < states_.size(); ++q) tables_.at_end.push_back(emission_at_end(q));
 }
 
 // The set of sequences of which none is a prefix of another, sorted.

@@ -74,6 +74,8 @@ private:
     Word emission_id(std::span<const Word> terminals);
     Word append(Word emission, Word more);
     Step step(Word state, std::uint8_t byte);
+    bool can_fall_back(Word open, Word again);
+    Word emission_at_end(Word state);
     void find_unbounded();
     void find_byte_classes();
     void build();
@@ -83,6 +85,7 @@ private:
     const TerminalAutomaton& dfa_;
     std::vector<char> extensible_, unbounded_;
     SequenceInterner states_, emissions_;
+    PairMap fall_back_;  // can_fall_back, where it is known
     LexerTables tables_;
     std::vector<std::uint8_t> representative_;  // a byte of each class
     std::vector<std::vector<Word>> reachable_accepts_;  // per DFA state: terminals its lexeme can still become

@@ -17,6 +17,7 @@ void Matcher::reset() {
     nodes_.assign(1, {0, -1});
     compact_at_ = kSmall;
     top_ = 0;
+    read_top_ = -1;
     lexer_state_ = 0;
     row_ = -1;
     terminated_ = false;
@@ -26,6 +27,7 @@ Word Matcher::mask_row() {
     if (terminated_) throw std::runtime_error("the matcher has terminated: a stop token was accepted; reset() it first");
     if (row_ >= 0) return row_;
     RuntimeTables& t = *tables_;
+    if (read_top_ == top_) return row_ = t.row(lexer_state_, read_);
     Word emissions = 0, state = t.arrays().start, node = top_;
     RuntimeTables::Arc arc;
     while (state != 0 && node >= 0 && t.transition(state, nodes_[node].symbol, arc)) {
@@ -34,6 +36,8 @@ Word Matcher::mask_row() {
         node = nodes_[node].parent;
         for (Word skip = arc.skip; skip > 0 && node >= 0; --skip) node = nodes_[node].parent;
     }
+    read_top_ = top_;
+    read_ = emissions;
     return row_ = t.row(lexer_state_, emissions);
 }
 
@@ -159,6 +163,7 @@ void Matcher::compact() {
     std::reverse(kept.begin(), kept.end());
     for (std::size_t i = 0; i < kept.size(); ++i) kept[i].parent = static_cast<Word>(i) - 1;
     nodes_.swap(kept);
+    read_top_ = -1;
     top_ = static_cast<Word>(nodes_.size()) - 1;
     compact_at_ = std::max(kSmall, nodes_.size() * 4);
 }

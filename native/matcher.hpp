@@ -51,6 +51,8 @@ private:
     std::size_t compact_at_;
     Word top_ = 0;
     Word lexer_state_ = 0;
+    Word read_top_ = -1;  // the stack top that was last read down from, and the emissions met: most tokens leave the stack alone
+    Word read_ = 0;
     Word row_ = -1;  // of the current position, when known
     bool terminated_ = false;
 };

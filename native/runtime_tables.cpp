@@ -1,6 +1,7 @@
 #include "runtime_tables.hpp"
 
 #include <algorithm>
+#include <cstring>
 #include <stdexcept>
 
 namespace psc {
@@ -99,8 +100,10 @@ void RuntimeTables::check() const {
     check_range(a.set_classes, 0, a.n_classes + 1, "set_classes");
     check_size(a.always, a.n_lexer_states, "always");
     check_range(a.always, 0, n_sets, "always");
-    check_size(a.token_sets, product(a.n_lexer_states, a.n_labels), "token_sets");
-    check_range(a.token_sets, 0, n_sets, "token_sets");
+    check_offsets(a.meaning_offsets, a.n_lexer_states, a.meaning_labels.size(), "meaning_offsets");
+    check_range(a.meaning_labels, 0, a.n_labels, "meaning_labels");
+    check_size(a.meaning_sets, a.meaning_labels.size(), "meaning_sets");
+    check_range(a.meaning_sets, 0, n_sets, "meaning_sets");
 
     check_size(a.class_of_token, a.vocab_size, "class_of_token");
     check_range(a.class_of_token, -1, a.n_classes, "class_of_token");
@@ -124,6 +127,14 @@ RuntimeTables::RuntimeTables(RuntimeArrays arrays) : a_(std::move(arrays)), rows
     member_offsets_[a_.n_classes + 1] = static_cast<Word>(members_.size());
     stop_.assign(a_.vocab_size, 0);
     for (Word token : a_.stop_tokens) stop_[token] = 1;
+    for (std::size_t set = 0; set + 1 < a_.set_offsets.size(); ++set) {
+        std::int64_t tokens = 0;  // hostile tables may name a class many times
+        for (Word i = a_.set_offsets[set]; i < a_.set_offsets[set + 1]; ++i)
+            tokens += member_offsets_[a_.set_classes[i] + 1] - member_offsets_[a_.set_classes[i]];
+        set_tokens_.push_back(static_cast<Word>(std::min<std::int64_t>(tokens, a_.vocab_size)));
+    }
+    dense_sets_.resize(set_tokens_.size());
+    wanted_labels_.resize(a_.n_labels);
     emission_sets_.intern({});
 }
 
@@ -147,27 +158,59 @@ Word RuntimeTables::make_union(Word set, Word emission) {
     return id;
 }
 
-void RuntimeTables::add_set(std::uint32_t* words, Word set) const {
+void RuntimeTables::add_set(std::uint32_t* words, Word set) {
+    // Setting a bit costs a few times what merging a word does.
+    if (static_cast<std::size_t>(set_tokens_[set]) <= n_words_ / 4) return add_tokens(words, set);
+    auto& dense = dense_sets_[set];
+    if (!dense) {
+        dense = std::make_unique<std::uint32_t[]>(n_words_);
+        add_tokens(dense.get(), set);
+    }
+    for (std::size_t i = 0; i < n_words_; ++i) words[i] |= dense[i];
+}
+
+void RuntimeTables::add_tokens(std::uint32_t* words, Word set) const {
     for (Word i = a_.set_offsets[set]; i < a_.set_offsets[set + 1]; ++i) {
         const Word c = a_.set_classes[i];
         for (Word k = member_offsets_[c]; k < member_offsets_[c + 1]; ++k) words[members_[k] >> 5] |= 1u << (members_[k] & 31);
     }
 }
 
+namespace {
+
+// Four independent lanes, because a row is kilobytes and the multiplications would wait for each other.
+std::uint64_t hash_row(const std::uint32_t* words, std::size_t n) {
+    std::uint64_t lane[4] = {1, 2, 3, 4};
+    std::size_t i = 0;
+    for (; i + 8 <= n; i += 8)
+        for (int k = 0; k < 4; ++k) {
+            std::uint64_t x;
+            std::memcpy(&x, words + i + 2 * k, 8);
+            lane[k] = (lane[k] ^ x) * 0xd6e8feb86659fd93ULL;
+            lane[k] ^= lane[k] >> 32;
+        }
+    std::uint64_t h = 0;
+    for (std::uint64_t x : lane) h = mix(h ^ x) + 1;
+    for (; i < n; ++i) h = mix(h ^ words[i]);
+    return h;
+}
+
+}  // namespace
+
 Word RuntimeTables::make_row(Word lexer_state, Word emissions) {
     auto words = std::make_unique<std::uint32_t[]>(n_words_);
     add_set(words.get(), a_.always[lexer_state]);
-    const Word* sets = a_.token_sets.data() + static_cast<std::size_t>(lexer_state) * a_.n_labels;
-    std::vector<Word> wanted;
     for (Word e : emission_sets_[emissions])
-        for (Word i = a_.label_offsets[e]; i < a_.label_offsets[e + 1]; ++i)
-            if (const Word set = sets[a_.labels[i]]) wanted.push_back(set);
-    std::sort(wanted.begin(), wanted.end());
-    wanted.erase(std::unique(wanted.begin(), wanted.end()), wanted.end());
-    for (Word set : wanted) add_set(words.get(), set);
+        for (Word i = a_.label_offsets[e]; i < a_.label_offsets[e + 1]; ++i) wanted_labels_[a_.labels[i]] = 1;
+    std::vector<Word> sets;
+    for (Word i = a_.meaning_offsets[lexer_state]; i < a_.meaning_offsets[lexer_state + 1]; ++i)
+        if (wanted_labels_[a_.meaning_labels[i]]) sets.push_back(a_.meaning_sets[i]);
+    std::fill(wanted_labels_.begin(), wanted_labels_.end(), 0);
+    std::sort(sets.begin(), sets.end());
+    sets.erase(std::unique(sets.begin(), sets.end()), sets.end());
+    for (Word set : sets) add_set(words.get(), set);
     // Equal rows are one.
-    const auto* as_words = reinterpret_cast<const Word*>(words.get());
-    const std::uint64_t h = hash_words({as_words, n_words_});
+    const std::uint64_t h = hash_row(words.get(), n_words_);
     auto& bucket = rows_by_hash_[h & (rows_by_hash_.size() - 1)];
     Word id = -1;
     for (Word r : bucket)

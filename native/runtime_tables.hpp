@@ -35,7 +35,8 @@ struct RuntimeArrays {
     Word start = 0, n_classifier_states = 0, n_labels = 0;
     std::vector<Word> arc_offsets, arc_symbol, arc_next, arc_skip, arc_emission;
     std::vector<Word> label_offsets, labels;  // emission -> labels
-    std::vector<Word> always, token_sets;
+    std::vector<Word> always;  // per lexer state, a set of token classes
+    std::vector<Word> meaning_offsets, meaning_labels, meaning_sets;  // lexer state -> labels, sorted, and the set each stands for
     std::vector<Word> set_offsets, set_classes;
     // vocabulary
     Word vocab_size = 0, n_classes = 0;
@@ -80,12 +81,16 @@ private:
     void check() const;
     Word make_union(Word set, Word emission);
     Word make_row(Word lexer_state, Word emissions);
-    void add_set(std::uint32_t* words, Word set) const;
+    void add_set(std::uint32_t* words, Word set);
+    void add_tokens(std::uint32_t* words, Word set) const;
 
     RuntimeArrays a_;
     std::size_t n_words_;
     std::vector<Word> member_offsets_, members_;  // token class -> tokens
     std::vector<std::uint8_t> stop_;
+    std::vector<Word> set_tokens_;  // per set of classes, how many tokens
+    std::vector<std::unique_ptr<std::uint32_t[]>> dense_sets_;  // large sets as bits, made when first needed
+    std::vector<char> wanted_labels_;  // scratch of make_row
     SequenceInterner emission_sets_;
     PairMap unions_, row_ids_;
     std::deque<std::unique_ptr<std::uint32_t[]>> rows_;  // addresses stay: NumPy views point to them

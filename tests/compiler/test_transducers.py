@@ -216,10 +216,17 @@ def deterministic(fst: pynini.Fst) -> pynini.Fst:
     return pynini.determinize(fst.rmepsilon()).minimize()
 
 
+def meaning(arrays: dict[str, np.ndarray], lexer_state: int, label: int) -> int:
+    """The set of token classes that a label stands for in a lexer state; 0, the empty one, if it stands for nothing."""
+    first, end = arrays["meaning_offsets"][lexer_state : lexer_state + 2]
+    found = {int(k): int(v) for k, v in zip(arrays["meaning_labels"][first:end], arrays["meaning_sets"][first:end], strict=True)}
+    return found.get(int(label), 0)
+
+
 def emitted_classes(arrays: dict[str, np.ndarray], lexer_state: int, emission: int) -> set[int]:
     classes: set[int] = set()
     for label in arrays["labels"][arrays["label_offsets"][emission] : arrays["label_offsets"][emission + 1]]:
-        classes |= members(arrays, arrays["token_sets"][lexer_state * arrays["n_labels"] + label])
+        classes |= members(arrays, meaning(arrays, lexer_state, label))
     return classes
 
 
