@@ -18,7 +18,7 @@ from __future__ import annotations
 
 import re
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import numpy as np
 
@@ -47,12 +47,12 @@ def lark_differences(grammar: Grammar, automaton: TerminalAutomaton) -> tuple[st
                     shorter.add((t, longer))
         lark = order.pick(matches)
         ours = int(automaton.accept[state])
-        if lark is not None and lark != ours and lark not in beyond:
-            other.add((lark, ours))
+        if lark is not None and lark != (ours, grammar.terminals[ours].ignored) and lark[0] not in beyond:
+            other.add((lark[0], ours))
     if beyond:
-        for (lark, n), (ours, m) in _tried(grammar, automaton, order):
-            if beyond & {lark, ours} and (lark, n) != (ours, m):
-                (refused if lark < 0 else shorter if n < m else other).add((lark, ours))
+        for (theirs, n), (ours, m) in _tried(grammar, automaton, order):
+            if beyond & {theirs, ours} and (theirs, n) != (ours, m):
+                (refused if theirs < 0 else shorter if n < m else other).add((theirs, ours))
     return tuple(_messages(grammar, shorter, other, refused))
 
 
@@ -72,11 +72,9 @@ def _tried(grammar: Grammar, automaton: TerminalAutomaton, order: _LarkOrder) ->
             if match is None or match.lastgroup is None:
                 yield (-1, 0), ours
                 continue
-            regex = int(match.lastgroup[1:])
-            found = match.group().encode()
-            strings = order.through.get(regex, ())
-            lark = next((s for s in strings if re.fullmatch(grammar.terminals[s].pattern, match.group())), regex)
-            yield (lark, len(found)), ours
+            found = match.group()
+            lark, _ = order.becomes(int(match.lastgroup[1:]), lambda s: bool(re.fullmatch(grammar.terminals[s].pattern, found)))  # noqa: B023
+            yield (lark, len(found.encode())), ours
 
 
 def _shortest_texts(automaton: TerminalAutomaton) -> list[bytes]:
@@ -130,13 +128,18 @@ class _LarkOrder:
         """Terminals in the order in which Lark tries them."""
         return [t for t in self.position if t not in self.embedded]
 
-    def pick(self, matches: frozenset[int]) -> int | None:
-        """Of terminals that match the same text, the one that Lark reports."""
+    def pick(self, matches: frozenset[int]) -> tuple[int, bool] | None:
+        """Of terminals that match the same text, the one that Lark reports, and whether it is dropped."""
         tried = [t for t in matches if t not in self.embedded]
         if not tried:
             return None
-        first = min(tried, key=self.position.__getitem__)
-        return next((s for s in self.through.get(first, ()) if s in matches), first)
+        return self.becomes(min(tried, key=self.position.__getitem__), lambda s: s in matches)
+
+    def becomes(self, first: int, matches: Callable[[int], bool]) -> tuple[int, bool]:
+        """What Lark makes of a match of `first`: a string that also matches. `first` decides whether it is dropped, as ignored."""
+        if self.grammar.terminals[first].ignored:
+            return first, True
+        return next((s for s in self.through.get(first, ()) if matches(s)), first), False
 
 
 def _matched_on_the_way(automaton: TerminalAutomaton) -> list[frozenset[int]]:

@@ -2,11 +2,18 @@
 
 from pathlib import Path
 
+import lark
 import pytest
+import strategies
+from hypothesis import assume, given
+from hypothesis import strategies as st
+from oracle import LexError, Oracle
 from vocabularies import byte_tokenizer
 
 import psc
-from psc.compiler.lark_frontend import load_lark_file
+from psc.compiler.differences import lark_differences
+from psc.compiler.lark_frontend import load_lark, load_lark_file
+from psc.compiler.terminals import terminal_automaton
 
 CASES = {
     "syntax": ("start: (\n", ["<string>", "line 1"]),
@@ -47,6 +54,7 @@ WARNINGS = {
     'start: A B\nA.2: "a"\nB: /ab+/\n': "A before B",
     'start: A B\nA: /a|ab/\nB: "b"\n': "inside: A",
     'start: A B\nA: /[0-9]+(?!\\.)/\nB: "."\n': "no lexeme where this one does: A",
+    'start: ("a" | "\\n")+\nWS: /[ \\n]+/\n%ignore WS\n': "WS (here NEWLINE)",
     'start: (KW | NAME)+\nKW: "select"i\nNAME: /[a-z]+/\n%ignore " "\n': "NAME before KW",
 }
 
@@ -60,3 +68,18 @@ def test_lexing_that_differs_from_lark_is_named(text: str) -> None:
 def test_no_warning_where_lexing_agrees() -> None:
     text = 'start: (KW | NAME | STRING)+\nKW: "if"\nNAME: /[a-z]+/\n%import common.ESCAPED_STRING -> STRING\n%ignore " "\n'
     assert psc.GrammarCompiler(byte_tokenizer()).compile_lark(text).metadata["warnings"] == []
+
+
+@given(text=strategies.grammars(), texts=st.lists(strategies.texts(), min_size=5, max_size=10))
+def test_no_warning_means_that_lark_lexes_alike(text: str, texts: list[bytes]) -> None:
+    """Where our lexer reads a text, so does Lark's, with the same terminals; only texts that we refuse may differ (commitment)."""
+    grammar = load_lark(text)
+    assume(not lark_differences(grammar, terminal_automaton(grammar)))
+    oracle = Oracle(text)
+    parser = lark.Lark(text, parser="lalr", lexer="basic")
+    for sentence in texts:
+        try:
+            ours = oracle.terminals(sentence)
+        except LexError:
+            continue
+        assert [t.type for t in parser.lex(sentence.decode())] == ours
