@@ -1,5 +1,5 @@
-// The last stage of a compilation: sequences that are always emitted together become one label, the machine is minimized, and each
-// lexer state says which tokens a label stands for.
+// The last stage of a compilation: sequences that are always emitted together become one label, the machine is
+// minimized, and each lexer state says which tokens a label stands for.
 #include <algorithm>
 #include <map>
 

@@ -73,8 +73,8 @@ Classifier::Parts Classifier::parts(Word bundle, Word top) {
     return p;
 }
 
-// `local` is the part of the stack that is known, lowest first; it is as it was on return. Reductions that need more of the stack become
-// threads, counted from below `local`.
+// `local` is the part of the stack that is known, lowest first; it is as it was on return. Reductions that need more of
+// the stack become threads, counted from below `local`.
 void Classifier::simulate(Word bundle, std::vector<Word>& local, std::vector<Word>& emitted, std::vector<Word>& threads,
                           Word depth) {
     if (depth > kMaxDepth) throw std::runtime_error("the LR tables reduce without end");

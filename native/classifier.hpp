@@ -1,17 +1,19 @@
 // The stack classifier: reads the parser stack top down and says which terminal sequences are viable on it.
 //
-// A thread is one unfinished simulation: the nodes of the sequence trie that wait for it (a bundle: each is reached by its terminal, and
-// has children for what follows), a nonterminal to go to, and how many stack symbols are to be popped before that. All that a thread knows of the stack
-// has been popped, so it needs no stack of its own. A classifier state is a set of threads; what is decided is emitted on the transition,
-// not remembered (design §2: this is what keeps the machine small). A transition skips the symbols that every thread only pops.
+// A thread is one unfinished simulation: the nodes of the sequence trie that wait for it (a bundle: each is reached by
+// its terminal, and has children for what follows), a nonterminal to go to, and how many stack symbols are to be popped
+// before that. All that a thread knows of the stack has been popped, so it needs no stack of its own. A classifier state
+// is a set of threads; what is decided is emitted on the transition, not remembered: this is what keeps the machine
+// small, where "Parser Stack Classification" (section 3.5) keeps it in the state. A transition skips the symbols that
+// every thread only pops.
 //
-// `step` makes one transition and remembers it, so states can be built on first visit; `close` makes all that any stack can need:
-// it follows only symbols that can lie under the one just read.
+// `step` makes one transition and remembers it, so states can be built on first visit; `close` makes all that any stack
+// can need: it follows only symbols that can lie under the one just read.
 //
 // LR cells may hold several actions: they are more threads.
 //
-// Cost: a transition is a lookup per thread whose (bundle, nonterminal, symbol) has been seen; else a simulation of the LR tables over
-// the bundle.
+// Cost: a transition is a lookup per thread and goto when the bundle has been seen on top of that LR state; else a
+// simulation of the LR tables over the bundle.
 #pragma once
 
 #include <vector>
@@ -25,7 +27,7 @@ namespace psc {
 struct Transition {
     Word next;  // classifier state; `Classifier::kDone` when nothing is left to decide
     Word skip;  // stack symbols to pass over before the next read
-    Word emission;  // a set of sequences, see Classifier::emitted(); 0 is empty
+    Word emission;  // a set of sequences, see parts_of(); 0 is empty
 };
 
 class Classifier {

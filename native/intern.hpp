@@ -1,7 +1,8 @@
 // Interning: every distinct sequence of 32-bit words gets one small id.
 //
-// The compiler's sets (threads of a classifier state, edges of a bundle, rows of an emission) are compared and hashed all the time.
-// Stored once and named by an id, equality is one integer comparison and a set can be a member of another set.
+// The compiler's sets (threads of a classifier state, edges of a bundle, rows of an emission) are compared and hashed
+// all the time. Stored once and named by an id, equality is one integer comparison and a set can be a member of another
+// set.
 //
 // SequenceInterner: intern() is O(length) expected, operator[] is O(1); words live in one growing pool, so spans handed out are
 // invalidated by the next intern().

@@ -1,9 +1,11 @@
 // LALR(1) tables: the LR(0) automaton with lookaheads by DeRemer and Pennello's relations (TOPLAS 4(4), 1982).
 //
-// A cell may hold several actions. `ConflictPolicy::lark` resolves as Lark does (a shift wins over reductions; among reductions the one of
-// strictly highest rule priority wins) and reports what stays ambiguous; `keep_all` leaves every action in its cell.
+// A cell may hold several actions. `ConflictPolicy::lark` resolves as Lark does (a shift wins over reductions; among
+// reductions the one of strictly highest rule priority wins) and reports what stays ambiguous; `keep_all` leaves every
+// action in its cell.
 //
-// Cost: LR(0) construction is linear in the size of the automaton, lookaheads in the size of the relations times terminals / 64.
+// Cost: LR(0) construction is linear in the size of the automaton, lookaheads in the size of the relations times
+// terminals / 64.
 #pragma once
 
 #include <cstdint>

@@ -138,9 +138,9 @@ Lexer::Step Lexer::step(Word state, std::uint8_t byte) {
     return {rest.state, append(emitted, rest.emission)};
 }
 
-// Whether the lexeme open in DFA state `open` can fail where the lexer in state `again`, which has read the same text, goes on. Where it
-// cannot (the rest of a character that both need), carrying the fall-back would only multiply states. `open` does not accept and
-// is not unbounded, so the search cannot run in circles.
+// Whether the lexeme open in DFA state `open` can fail where the lexer in state `again`, which has read the same text,
+// goes on. Where it cannot (the rest of a character that both need), carrying the fall-back would only multiply states.
+// `open` does not accept and is not unbounded, so the search cannot run in circles.
 bool Lexer::can_fall_back(Word open, Word again) {
     if (const Word known = fall_back_.find(open, again); known >= 0) return known;
     bool found = emission_at_end(again) != kFail;

@@ -1,9 +1,10 @@
 // The lexer: maximal munch with fall-back, as a deterministic transducer over byte classes.
 //
-// A state is a state of the byte automaton of all terminals, and, while a longer lexeme is open past a complete one, what the lexer does if
-// that longer lexeme fails: the terminals it then emits, and the lexer state in which the rest of the text read has been lexed again
-// (design: "a lexer state may carry terminals not yet emitted"). Past a non-accepting state that lies on a cycle of non-accepting
-// states (an opened comment) that text is unbounded: the lexer commits and the fall-back is dropped.
+// A state is a state of the byte automaton of all terminals, and, while a longer lexeme is open past a complete one,
+// what the lexer does if that longer lexeme fails: the terminals it then emits, and the lexer state in which the rest of
+// the text read has been lexed again (so a lexer state may carry terminals not yet emitted, see docs/language.md). Past
+// a non-accepting state that lies on a cycle of non-accepting states (an opened comment) that text is unbounded: the
+// lexer commits and the fall-back is dropped.
 //
 // An accepting state that cannot be extended emits at once, so the lexer is back at its start.
 //
@@ -52,9 +53,9 @@ public:
 
     const LexerTables& tables() const { return tables_; }
 
-    // F(q): the terminal sequences, one of which must be viable for the text so far to have a continuation. Sorted, none a prefix of
-    // another; {()} where nothing is needed. A fall-back that re-enters itself has infinitely many; those of more than `kMaxFallback`
-    // fallen-back terminals are left out.
+    // F(q): the terminal sequences, one of which must be viable for the text so far to have a continuation. Sorted, none
+    // a prefix of another; {()} where nothing is needed. A fall-back that re-enters itself has infinitely many; those of
+    // more than `kMaxFallback` fallen-back terminals are left out.
     const std::vector<std::vector<Word>>& futures(Word state) const { return futures_[state]; }
 
 private:

@@ -41,7 +41,8 @@ Word Matcher::mask_row() {
     return row_ = t.row(lexer_state_, emissions);
 }
 
-// Reduces under the lookahead `terminal`, then shifts it, from the stack `top`. False: the parser rejects it, and `top` is unchanged.
+// Reduces under the lookahead `terminal`, then shifts it, from the stack `top`. False: the parser rejects it, and `top`
+// is unchanged.
 bool Matcher::shift(Word terminal, Word& top) {
     const RuntimeArrays& a = tables_->arrays();
     Word at = top;

@@ -1,10 +1,10 @@
 // A matcher: where one generated text is, as a lexer state and a parser stack.
 //
-// The stack is a path in a tree of parent-linked nodes that only grows, so a copy of a stack is one index; nodes that no stack uses are
-// dropped when they outnumber the live ones.
+// The stack is a path in a tree of parent-linked nodes that only grows, so a copy of a stack is one index; nodes that no
+// stack uses are dropped when they outnumber the live ones.
 //
-// Cost of a step: mask_row() reads the stack down to where the classifier is done (a few symbols), accept() lexes the token's bytes and
-// shifts the terminals they emit.
+// Cost of a step: mask_row() reads the stack down to where the classifier is done (a few symbols), accept() lexes the
+// token's bytes and shifts the terminals they emit.
 #pragma once
 
 #include <memory>

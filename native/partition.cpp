@@ -34,8 +34,8 @@ std::vector<Word> coarsest_partition(const LabelledGraph& g) {
         queued[b] = 0;
         std::vector<Word> look = std::move(dirty_of[b]);
         dirty_of[b].clear();
-        // States not looked at had equal signatures when their block was last split and none of their targets moved since: one of them
-        // speaks for all.
+        // States not looked at had equal signatures when their block was last split and none of their targets moved
+        // since: one of them speaks for all.
         const bool some_clean = look.size() < members[b].size();
         Word clean = -1;
         if (some_clean)

@@ -1,8 +1,8 @@
 // The coarsest partition of a labelled graph's states that its arcs respect: minimization of deterministic machines.
 //
-// Two states stay together when their outputs are equal and, label by label, their arcs have equal outputs and lead into the same block.
-// Blocks are split until nothing changes; after a split only the smaller parts count as changed (Hopcroft's idea), so a state is looked
-// at O(log n) times for each of its arcs.
+// Two states stay together when their outputs are equal and, label by label, their arcs have equal outputs and lead into
+// the same block. Blocks are split until nothing changes; after a split only the smaller parts count as changed
+// (Hopcroft's idea), so a state is looked at O(log n) times for each of its arcs.
 #pragma once
 
 #include <vector>

@@ -1,10 +1,10 @@
 // What a matcher reads: the tables of an artifact, checked once when they are loaded, and the mask rows made from them.
 //
-// The constructor takes untrusted arrays: every length, index and number is checked before anything uses it, and a violation is a
-// std::invalid_argument that names the array. After that, nothing needs a check.
+// The constructor takes untrusted arrays: every length, index and number is checked before anything uses it, and a
+// violation is a std::invalid_argument that names the array. After that, nothing needs a check.
 //
-// Mask rows are made on first use and kept: a row is named by (lexer state, set of emissions read), rows of equal content are one.
-// In the steady state a step costs a lookup per emission read, and one for the row.
+// Mask rows are made on first use and kept: a row is named by (lexer state, set of emissions read), rows of equal
+// content are one. In the steady state a step costs a lookup per emission read, and one for the row.
 //
 // Not safe for use from several threads at once; the Python side holds the interpreter lock.
 #pragma once

@@ -1,8 +1,8 @@
 // The trie of realizable terminal sequences, pruned by what the LR tables allow.
 //
-// A sequence is a node of one trie shared by all lexer states. Each node knows an upper bound of the LR states that can be on top of
-// the stack after it; a child whose bound is empty is never made, so that a token that would need it is dead at once (most long
-// sequences, `====`, die at their second terminal).
+// A sequence is a node of one trie shared by all lexer states. Each node knows an upper bound of the LR states that can
+// be on top of the stack after it; a child whose bound is empty is never made, so that a token that would need it is
+// dead at once (most long sequences, `====`, die at their second terminal).
 //
 // Cost: a child that exists is one lookup; a new one is a union over the states of its bound, remembered per (bound, terminal).
 #pragma once

@@ -1,10 +1,10 @@
 // Token classes: tokens that no lexer state tells apart, found by walking the vocabulary once for all lexer states together.
 //
-// A token acts on the lexer as a function: from each state, the terminal sequence it emits and the state it ends in (or failure). The
-// function of a longer token is that of its prefix, then one more byte; equal functions are one. So the vocabulary's byte trie is walked
-// once, with interned functions (the transition monoid of the lexer, as far as the vocabulary goes). A function is a tuple of blocks of
-// 32 interned (sequence, state) pairs, and the step of a block under a byte class is remembered too: most functions share
-// most of their blocks.
+// A token acts on the lexer as a function: from each state, the terminal sequence it emits and the state it ends in (or
+// failure). The function of a longer token is that of its prefix, then one more byte; equal functions are one. So the
+// vocabulary's byte trie is walked once, with interned functions (the transition monoid of the lexer, as far as the
+// vocabulary goes). A function is a tuple of blocks of 32 interned (sequence, state) pairs, and the step of a block
+// under a byte class is remembered too: most functions share most of their blocks.
 //
 // Cost: a lookup per trie node for known (function, byte class) pairs; states / 32 lookups for new ones.
 #pragma once

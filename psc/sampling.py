@@ -128,7 +128,7 @@ class Sampler:
 
         All are kept, unless they have led where the next terminal cannot be spelled: in Go a line comment may begin
         wherever blanks may, but its line end may not follow there. Masks take a viable terminal to have a spelling
-        (design: exactness), so such places are reached; then ever more tokens are taken back.
+        (docs/language.md), so such places are reached; then ever more tokens are taken back.
         """
         kept, back = len(tokens), 1
         while True:

@@ -11,7 +11,7 @@ time.
     masks.py      the mask: which tokens may follow a prefix
 
 Cost: building takes milliseconds for toy grammars, well under a second for JSON, a second or two for Java; then a few
-microseconds for each byte of each token. Source of the definitions: psc's design, section 4.
+microseconds for each byte of each token. Source of the definitions: docs/language.md.
 """
 
 from .automaton import Unsupported

@@ -13,7 +13,7 @@ An accepting state that leads nowhere could end its lexeme at once; it ends with
 language.
 
 Cost: |D| x byte classes to build, times the rounds of Moore's minimization; then a dictionary lookup a byte.
-Source: psc's design, section 4.
+Source: docs/language.md.
 """
 
 import dataclasses

@@ -5,7 +5,7 @@ pending can become something that the parser takes (`_continues`). A viable sequ
 spelling, but the bytes of a fall-back are real ones: a pending lexeme that fails on some next byte is lexed again with
 that byte, so every such byte is tried.
 Cost: a few microseconds for each byte of each token; `_continues` once for each pair of pending lexeme and stack.
-Source: psc's design, section 4.
+Source: docs/language.md.
 """
 
 from collections.abc import Sequence
