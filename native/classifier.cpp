@@ -226,10 +226,7 @@ void Classifier::close() {
         for (Word symbol : symbols)
             if (transition_ids_.find(state, symbol) < 0) todo.emplace_back(state, symbol);
     };
-    std::vector<Word> tops;
-    for (Word s = 0; s < tables_.n_states; ++s)
-        if (s != tables_.end_state && tables_.accessing[s] < tables_.n_terminals) tops.push_back(s);
-    visit(start_, tops);
+    visit(start_, resting_states(tables_));
     while (!todo.empty()) {
         const auto [state, symbol] = todo.back();
         todo.pop_back();

@@ -249,6 +249,13 @@ LrTables build_lalr(const GrammarTables& g, ConflictPolicy policy) {
     return t;
 }
 
+std::vector<Word> resting_states(const LrTables& t) {
+    std::vector<Word> states;
+    for (Word s = 0; s < t.n_states; ++s)
+        if (s != t.end_state && t.accessing[s] < t.n_terminals) states.push_back(s);
+    return states;
+}
+
 std::vector<std::vector<Word>> stack_predecessors(const LrTables& t) {
     std::vector<std::vector<Word>> below(t.n_states);
     for (Word s = 0; s < t.n_states; ++s) {

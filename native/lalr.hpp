@@ -67,6 +67,10 @@ struct LrTables {
 
 LrTables build_lalr(const GrammarTables& grammar, ConflictPolicy policy);
 
+// The states that can be on top of a stack between two terminals: the start, and those that a shift leads into; not the
+// accepting one.
+std::vector<Word> resting_states(const LrTables& tables);
+
 // For every state, the states that can lie directly under it on a stack (sorted).
 std::vector<std::vector<Word>> stack_predecessors(const LrTables& tables);
 

@@ -5,10 +5,7 @@
 namespace psc {
 
 TopStates::TopStates(const LrTables& tables) : tables_(tables), below_(stack_predecessors(tables)) {
-    std::vector<Word> tops;
-    for (Word s = 0; s < tables.n_states; ++s)
-        if (s != tables.end_state && tables.accessing[s] < tables.n_terminals) tops.push_back(s);
-    sets_.intern(tops);
+    sets_.intern(resting_states(tables));
     after_state_.resize(static_cast<std::size_t>(tables.n_states) * tables.n_terminals);
     known_.resize(after_state_.size());
 }

@@ -23,7 +23,6 @@ public:
 
     Word everywhere() const { return 0; }  // every state that can be on top when a step starts
     Word after(Word set, Word terminal);  // kNoNode when no state of the set can take the terminal
-    const std::vector<std::vector<Word>>& below() const { return below_; }
 
 private:
     const std::vector<Word>& after_state(Word state, Word terminal);
