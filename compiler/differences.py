@@ -53,7 +53,11 @@ def lark_differences(grammar: Grammar, automaton: TerminalAutomaton) -> tuple[st
         for (theirs, n), (ours, m) in _tried(grammar, automaton, order):
             if beyond & {theirs, ours} and (theirs, n) != (ours, m):
                 (refused if theirs < 0 else shorter if n < m else other).add((theirs, ours))
-    return tuple(_messages(grammar, shorter, other, refused))
+    # Terminals whose lookaround leaves the lexeme were tried against Lark's own match already.
+    first = [
+        t.name for i, t in enumerate(grammar.terminals) if t.text is None and i not in beyond and _first_match_differs(t.pattern)
+    ]
+    return tuple(_messages(grammar, shorter, other, refused, first))
 
 
 def _tried(grammar: Grammar, automaton: TerminalAutomaton, order: _LarkOrder) -> Iterator[tuple[tuple[int, int], tuple[int, int]]]:
@@ -163,7 +167,11 @@ def _matched_on_the_way(automaton: TerminalAutomaton) -> list[frozenset[int]]:
 
 
 def _messages(
-    grammar: Grammar, shorter: set[tuple[int, int]], other: set[tuple[int, int]], refused: set[tuple[int, int]]
+    grammar: Grammar,
+    shorter: set[tuple[int, int]],
+    other: set[tuple[int, int]],
+    refused: set[tuple[int, int]],
+    first: list[str],
 ) -> list[str]:
     name = [t.name for t in grammar.terminals]
 
@@ -180,7 +188,6 @@ def _messages(
         out.append(f"Lark's lexer picks another terminal for the same text: {pairs}")
     if refused:
         out.append(f"Lark's lexer finds no lexeme where this one does: {listed(sorted({name[b] for _, b in refused}))}")
-    first = [t.name for t in grammar.terminals if t.text is None and _first_match_differs(t.pattern)]
     if first:
         out.append(f"Lark takes the first alternative that matches, not the longest, inside: {listed(first)}")
     return out
