@@ -5,6 +5,7 @@
 
 #include "compilation.hpp"
 #include "partition.hpp"
+#include "sorted.hpp"
 
 namespace psc {
 namespace {
@@ -70,15 +71,13 @@ void Compilation::assemble() {
     const Labels labels(*classifier_, trie_->size());
     ClassifierTables& t = tables_;
     t.n_labels = labels.count();
-    t.n_symbols = lr_.n_states;
 
     // Emissions as sets of labels.
     std::vector<std::vector<Word>> part_labels(classifier_->n_parts());
     for (Word p = 0; p < classifier_->n_parts(); ++p) {
         auto& l = part_labels[p];
         for (Word node : classifier_->sequences_of(p)) l.push_back(labels[node]);
-        std::sort(l.begin(), l.end());
-        l.erase(std::unique(l.begin(), l.end()), l.end());
+        sort_unique(l);
     }
     SequenceInterner emissions;
     emissions.intern({});
@@ -149,8 +148,7 @@ void Compilation::assemble() {
     auto number_of = [&](std::span<const Word> members) {
         all.clear();
         for (Word s : members) all.insert(all.end(), sets_[s].begin(), sets_[s].end());
-        std::sort(all.begin(), all.end());
-        all.erase(std::unique(all.begin(), all.end()), all.end());
+        sort_unique(all);
         const auto [id, fresh] = sets.intern(all);
         if (fresh) append(t.set_offsets, t.set_classes, all);
         return id;

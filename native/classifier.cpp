@@ -5,14 +5,11 @@
 #include <map>
 #include <stdexcept>
 
+#include "sorted.hpp"
+
 namespace psc {
 
 namespace {
-
-void sort_unique(std::vector<Word>& v) {
-    std::sort(v.begin(), v.end());
-    v.erase(std::unique(v.begin(), v.end()), v.end());
-}
 
 // Reductions in a row without a shift; an LR table needs more only if it reduces for ever.
 constexpr Word kMaxDepth = 4000;

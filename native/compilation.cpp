@@ -4,6 +4,7 @@
 #include <map>
 
 #include "partition.hpp"
+#include "sorted.hpp"
 
 namespace psc {
 
@@ -86,24 +87,15 @@ void Compilation::find_sequences() {
         }
     }
     classes_->release_functions();
-}
-
-std::size_t Compilation::n_sequences() const {
-    std::vector<char> used(trie_->size());
-    for (const Realizable& r : realizable_)
-        for (Word node : r.node) used[node] = 1;
-    return std::count(used.begin(), used.end(), 1);
+    for (const Realizable& r : realizable_) sequences_.insert(sequences_.end(), r.node.begin(), r.node.end());
+    sort_unique(sequences_);
 }
 
 void Compilation::build_classifier() {
-    std::vector<Word> all;
-    for (const Realizable& r : realizable_)
-        for (Word node : r.node)
-            if (node != 0) all.push_back(node);
-    std::sort(all.begin(), all.end());
-    all.erase(std::unique(all.begin(), all.end()), all.end());
-    // One machine for all lexer states: a sequence that a lexer state cannot produce stands for no token there.
-    classifier_ = std::make_unique<Classifier>(lr_, *trie_, all);
+    // The empty sequence needs no stack. One machine for all lexer states: a sequence that a lexer state cannot produce
+    // stands for no token there.
+    const std::span<const Word> all(sequences_);
+    classifier_ = std::make_unique<Classifier>(lr_, *trie_, !all.empty() && all[0] == 0 ? all.subspan(1) : all);
     classifier_->close();
 }
 

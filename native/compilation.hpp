@@ -24,7 +24,6 @@ struct Vocabulary {
 // `n_classes` stands for the stop tokens.
 struct ClassifierTables {
     Word n_states = 0;
-    Word n_symbols = 0;
     Word start = 0;
     std::vector<Word> offsets;  // per state into the arcs, sorted by symbol
     std::vector<Word> symbol, next, skip, emission;
@@ -62,7 +61,7 @@ public:
     const SequenceTrie& trie() const { return *trie_; }
     const Classifier& classifier() const { return *classifier_; }
     const ClassifierTables& tables() const { return tables_; }
-    std::size_t n_sequences() const;
+    std::size_t n_sequences() const { return sequences_.size(); }
     // R_q(v) for one lexer state.
     const Realizable& sequences(Word lexer_state) const { return realizable_[lexer_state]; }
     std::span<const Word> token_set(Word set) const { return sets_[set]; }
@@ -78,6 +77,7 @@ private:
     std::unique_ptr<Classifier> classifier_;
     SequenceInterner sets_;  // sorted token classes; set 0 is empty
     std::vector<Realizable> realizable_;  // per lexer state
+    std::vector<Word> sequences_;  // of all of them, sorted
     ClassifierTables tables_;
 };
 

@@ -4,6 +4,8 @@
 #include <map>
 #include <set>
 
+#include "sorted.hpp"
+
 namespace psc {
 namespace {
 
@@ -266,8 +268,7 @@ std::vector<std::vector<Word>> stack_predecessors(const LrTables& t) {
             if (const Word to = t.go_to(s, n); to >= 0) below[to].push_back(s);
     }
     for (auto& b : below) {
-        std::sort(b.begin(), b.end());
-        b.erase(std::unique(b.begin(), b.end()), b.end());
+        sort_unique(b);
     }
     return below;
 }

@@ -4,6 +4,8 @@
 #include <cstring>
 #include <stdexcept>
 
+#include "sorted.hpp"
+
 namespace psc {
 namespace {
 
@@ -206,8 +208,7 @@ Word RuntimeTables::make_row(Word lexer_state, Word emissions) {
     for (Word i = a_.meaning_offsets[lexer_state]; i < a_.meaning_offsets[lexer_state + 1]; ++i)
         if (wanted_labels_[a_.meaning_labels[i]]) sets.push_back(a_.meaning_sets[i]);
     std::fill(wanted_labels_.begin(), wanted_labels_.end(), 0);
-    std::sort(sets.begin(), sets.end());
-    sets.erase(std::unique(sets.begin(), sets.end()), sets.end());
+    sort_unique(sets);
     for (Word set : sets) add_set(words.get(), set);
     // Equal rows are one.
     const std::uint64_t h = hash_row(words.get(), n_words_);

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "sorted.hpp"
+
 namespace psc {
 
 TopStates::TopStates(const LrTables& tables) : tables_(tables), below_(stack_predecessors(tables)) {
@@ -29,8 +31,7 @@ const std::vector<Word>& TopStates::after_state(Word state, Word terminal) {
             for (Word popped = 0; popped < tables_.length[action / 2]; ++popped) {
                 std::vector<Word> lower;
                 for (Word s : bases) lower.insert(lower.end(), below_[s].begin(), below_[s].end());
-                std::sort(lower.begin(), lower.end());
-                lower.erase(std::unique(lower.begin(), lower.end()), lower.end());
+                sort_unique(lower);
                 bases.swap(lower);
             }
             for (Word base : bases) {
@@ -39,8 +40,7 @@ const std::vector<Word>& TopStates::after_state(Word state, Word terminal) {
             }
         }
     }
-    std::sort(found.begin(), found.end());
-    found.erase(std::unique(found.begin(), found.end()), found.end());
+    sort_unique(found);
     known_[cell] = 1;
     return after_state_[cell] = std::move(found);
 }
@@ -55,8 +55,7 @@ Word TopStates::after(Word set, Word terminal) {
         const auto& more = after_state(s, terminal);
         all.insert(all.end(), more.begin(), more.end());
     }
-    std::sort(all.begin(), all.end());
-    all.erase(std::unique(all.begin(), all.end()), all.end());
+    sort_unique(all);
     const Word result = all.empty() ? kNoNode : sets_.intern(all).first;
     after_.insert(set, terminal, result);
     return result;

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -28,9 +29,27 @@ def load(path: str | Path, *, tokenizer_info: TokenizerInfo | None = None) -> Co
     Cost: about 20 ms for a programming language.
     """
     artifact = read_file(path)
-    return CompiledGrammar.from_artifact(
-        artifact, tokenizer_info=tokenizer_info or (lambda _: recorded_tokenizer(artifact.metadata, str(path))), place=str(path)
-    )
+    return CompiledGrammar.from_artifact(artifact, tokenizer_info=tokenizer_info or recorded_tokenizer, place=str(path))
+
+
+@dataclass(frozen=True)
+class TokenizerRecord:
+    """What an artifact says of the vocabulary that it was made for."""
+
+    name: str
+    fingerprint: str
+    vocab_size: int
+    stop_token_ids: tuple[int, ...]
+
+    @classmethod
+    def of(cls, metadata: Mapping[str, Any], place: str) -> TokenizerRecord:
+        """Reads it from an artifact's metadata. Raises ArtifactError when the metadata does not describe one."""
+        try:
+            recorded = metadata["tokenizer"]
+            stop = tuple(int(i) for i in recorded["stop_token_ids"])
+            return cls(str(recorded["name"]), str(recorded["fingerprint"]), int(recorded["vocab_size"]), stop)
+        except (KeyError, TypeError, ValueError) as e:
+            raise ArtifactError(f"{place}: the metadata is malformed: {e!r}") from e
 
 
 def recorded_tokenizer(metadata: Mapping[str, Any], place: str = "artifact") -> TokenizerInfo:
@@ -40,12 +59,8 @@ def recorded_tokenizer(metadata: Mapping[str, Any], place: str = "artifact") -> 
         TokenizerError: it cannot be found, or has another size.
         ArtifactError: the metadata does not describe one.
     """
-    try:
-        recorded = metadata["tokenizer"]
-        name, size, stop = str(recorded["name"]), int(recorded["vocab_size"]), [int(i) for i in recorded["stop_token_ids"]]
-    except (KeyError, TypeError, ValueError) as e:
-        raise ArtifactError(f"{place}: the metadata is malformed: {e!r}") from e
-    return load_tokenizer(name, vocab_size=size, stop_token_ids=stop)
+    recorded = TokenizerRecord.of(metadata, place)
+    return load_tokenizer(recorded.name, vocab_size=recorded.vocab_size, stop_token_ids=recorded.stop_token_ids)
 
 
 class GrammarCompiler:

@@ -32,11 +32,6 @@ class GrammarFile:
         return self.name if self.bundled else self.path.stem
 
 
-def list_bundled() -> list[str]:
-    """The names of the bundled grammars, sorted."""
-    return bundled_names()
-
-
 def find_grammar(spec: str | Path) -> GrammarFile:
     """Finds a grammar.
 
@@ -46,17 +41,17 @@ def find_grammar(spec: str | Path) -> GrammarFile:
     Raises:
         GrammarError: there is no such name or file, or the file is not in Lark's language.
     """
-    if isinstance(spec, str) and spec in list_bundled():
+    if isinstance(spec, str) and spec in bundled_names():
         return GrammarFile(spec, bundled_path(spec), bundled=True)
     path = Path(spec)
     if (kind := _LATER.get(path.suffix.lower())) is not None:
-        raise GrammarError(f"{spec}: {kind} are not supported yet; give a .lark grammar or one of {', '.join(list_bundled())}")
+        raise GrammarError(f"{spec}: {kind} are not supported yet; give a .lark grammar or one of {', '.join(bundled_names())}")
     if path.is_dir():
-        raise GrammarError(f"{spec}: is a folder; give a .lark file or one of {', '.join(list_bundled())}")
+        raise GrammarError(f"{spec}: is a folder; give a .lark file or one of {', '.join(bundled_names())}")
     if not path.exists():
-        close = difflib.get_close_matches(str(spec).lower(), list_bundled(), n=1)
+        close = difflib.get_close_matches(str(spec).lower(), bundled_names(), n=1)
         hint = f" Did you mean {close[0]!r}?" if close else ""
-        raise GrammarError(f"{spec}: no such file, nor a bundled grammar ({', '.join(list_bundled())}).{hint}")
+        raise GrammarError(f"{spec}: no such file, nor a bundled grammar ({', '.join(bundled_names())}).{hint}")
     if path.suffix.lower() != ".lark":
         raise GrammarError(f"{spec}: unknown kind of grammar {path.suffix!r}; psc reads .lark files, so rename it if it is one")
     return GrammarFile(str(spec), path, bundled=False)

@@ -12,6 +12,8 @@ from psc.artifacts.format import SCALARS, Artifact, IntArray
 from psc.artifacts.tokenizer_info import TokenizerInfo
 from psc.errors import ArtifactError
 
+FindTokenizer = Callable[[Mapping[str, Any], str], TokenizerInfo]
+
 
 class CompiledGrammar:
     """A grammar compiled for a vocabulary. Shared by any number of matchers; mask rows are made once and kept here.
@@ -19,7 +21,7 @@ class CompiledGrammar:
     Args:
         arrays: the tables; every length and index is checked before use.
         metadata: as the compiler wrote it.
-        tokenizer_info: the vocabulary, or a function that finds it by name when it is first asked for.
+        tokenizer_info: the vocabulary, or a function of (metadata, place) that finds it when it is first asked for.
         place: the file, for messages.
 
     Raises:
@@ -31,13 +33,13 @@ class CompiledGrammar:
         arrays: Mapping[str, IntArray],
         metadata: Mapping[str, Any],
         *,
-        tokenizer_info: TokenizerInfo | Callable[[str], TokenizerInfo],
+        tokenizer_info: TokenizerInfo | FindTokenizer,
         place: str = "artifact",
     ) -> None:
         self.metadata = metadata
         self.place = place
         self._tokenizer: TokenizerInfo | None = None
-        self._find_tokenizer: Callable[[str], TokenizerInfo] | None = None
+        self._find_tokenizer: FindTokenizer | None = None
         try:
             self.grammar_name = str(metadata["grammar"]["name"])
             self.tokenizer_name = str(metadata["tokenizer"]["name"])
@@ -64,7 +66,7 @@ class CompiledGrammar:
 
     @classmethod
     def from_artifact(
-        cls, artifact: Artifact, *, tokenizer_info: TokenizerInfo | Callable[[str], TokenizerInfo], place: str = "artifact"
+        cls, artifact: Artifact, *, tokenizer_info: TokenizerInfo | FindTokenizer, place: str = "artifact"
     ) -> CompiledGrammar:
         """The grammar in an artifact's arrays and metadata."""
         return cls(artifact.arrays, artifact.metadata, tokenizer_info=tokenizer_info, place=place)
@@ -89,7 +91,7 @@ class CompiledGrammar:
         """
         if self._tokenizer is None:
             assert self._find_tokenizer is not None
-            self._tokenizer = self._checked(self._find_tokenizer(self.tokenizer_name))
+            self._tokenizer = self._checked(self._find_tokenizer(self.metadata, self.place))
         return self._tokenizer
 
     @property

@@ -72,9 +72,7 @@ def open_checker(path: Path, tokenizer: str | None) -> tuple[Checker, str | None
     artifact = read_file(path)
     remark = segmenter = None
     info = tokenizer_for(artifact, tokenizer, str(path)) if tokenizer else None
-    compiled = CompiledGrammar.from_artifact(
-        artifact, tokenizer_info=info or (lambda _: recorded_tokenizer(artifact.metadata, str(path))), place=str(path)
-    )
+    compiled = CompiledGrammar.from_artifact(artifact, tokenizer_info=info or recorded_tokenizer, place=str(path))
     try:
         segmenter = Segmenter(compiled.tokenizer_info)
     except (PscError, OSError) as e:

@@ -7,14 +7,15 @@ from typing import Any
 
 import click
 
-from psc.bundled import find_grammar, list_bundled
+from psc.bundled import find_grammar
 from psc.cli.progress import Steps
 from psc.cli.report import duration, size, warning, write_json, write_pairs
 from psc.cli.tokenizers import SPEC_HELP, named_tokenizer, token_ids
 from psc.compile_file import CompileReport, build_record_path, compile_to_artifact
+from psc.compiler.grammars import bundled_names
 
 
-@click.command("compile", epilog=f"Bundled grammars: {', '.join(list_bundled())}.")
+@click.command("compile", epilog=f"Bundled grammars: {', '.join(bundled_names())}.")
 @click.argument("grammar")
 @click.option("-t", "--tokenizer", required=True, metavar="SPEC", help=f"The tokenizer: {SPEC_HELP}.")
 @click.option("-o", "--output", type=click.Path(path_type=Path), metavar="FILE", help="The artifact; GRAMMAR.psc here by default.")

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 import click
 
+from psc.api import TokenizerRecord
 from psc.artifacts.format import Artifact
 from psc.artifacts.tokenizer_info import TokenizerInfo
 from psc.errors import ArtifactError, TokenizerError
@@ -37,18 +38,18 @@ def tokenizer_for(artifact: Artifact, spec: str, place: str) -> TokenizerInfo:
         TokenizerError: it cannot be loaded.
         ArtifactError: the artifact was compiled for another one; the message has both fingerprints.
     """
-    recorded = artifact.metadata.get("tokenizer", {})
-    wanted = recorded.get("fingerprint")
+    recorded = TokenizerRecord.of(artifact.metadata, place)
     found = named_tokenizer(spec)
-    if found.fingerprint == wanted:
+    if found.fingerprint == recorded.fingerprint:
         return found
     try:
-        adapted = named_tokenizer(spec, vocab_size=recorded.get("vocab_size"), stop_token_ids=recorded.get("stop_token_ids"))
+        adapted = named_tokenizer(spec, vocab_size=recorded.vocab_size, stop_token_ids=recorded.stop_token_ids)
     except TokenizerError:  # of another size
         adapted = found
-    if adapted.fingerprint == wanted:
+    if adapted.fingerprint == recorded.fingerprint:
         return adapted
     raise ArtifactError(
-        f"{place}: compiled for tokenizer {recorded.get('name')} with fingerprint {wanted}, but {spec} has {found.fingerprint}. "
+        f"{place}: compiled for tokenizer {recorded.name} with fingerprint {recorded.fingerprint}, but {spec} has "
+        f"{found.fingerprint}. "
         f"Compile the grammar for {spec}, or name the tokenizer that it was compiled for."
     )
