@@ -140,9 +140,12 @@ Lexer::Step Lexer::step(Word state, std::uint8_t byte) {
 
 // Whether the lexeme open in DFA state `open` can fail where the lexer in state `again`, which has read the same text,
 // goes on. Where it cannot (the rest of a character that both need), carrying the fall-back would only multiply states.
-// `open` does not accept and is not unbounded, so the search cannot run in circles.
+// `open` does not accept and is not unbounded, so the search along it ends; should a step of `again` ask the same question
+// meanwhile, the answer is yes: keeping a fall-back is always right.
 bool Lexer::can_fall_back(Word open, Word again) {
     if (const Word known = fall_back_.find(open, again); known >= 0) return known;
+    if (asked_.find(open, again) >= 0) return true;
+    asked_.insert(open, again, 0);
     bool found = emission_at_end(again) != kFail;
     for (std::size_t c = 0; c < representative_.size() && !found; ++c) {
         const Word to = dfa_.next[open * 256 + representative_[c]];

@@ -87,6 +87,7 @@ private:
     std::vector<char> extensible_, unbounded_;
     SequenceInterner states_, emissions_;
     PairMap fall_back_;  // can_fall_back, where it is known
+    PairMap asked_;  // the questions put to it
     LexerTables tables_;
     std::vector<std::uint8_t> representative_;  // a byte of each class
     std::vector<std::vector<Word>> reachable_accepts_;  // per DFA state: terminals its lexeme can still become
