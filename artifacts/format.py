@@ -1,4 +1,4 @@
-"""Artifact format v1: named integer arrays and a JSON description, compressed, checksummed, the same bytes for the same input.
+"""Artifact format v2: named integer arrays and a JSON description, compressed, checksummed, the same bytes for the same input.
 
 ::
 
@@ -36,7 +36,7 @@ import zstandard
 from psc.errors import ArtifactError
 
 MAGIC = b"\x8apsc\r\n\x1a\n"
-VERSION = 1
+VERSION = 2
 _MAX_HEADER = 64 << 20
 _MAX_PAYLOAD = 4 << 30
 _WINDOW_LOG = 27

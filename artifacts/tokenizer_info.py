@@ -9,15 +9,20 @@ normalizers and chat templates do not enter. Each id is of one of three kinds:
 * padding: no token at all. Models round their output layer up (Qwen3: 151,669 tokens, 151,936 logits), and some
   vocabularies have holes. Never allowed.
 
-Special and padding ids have no bytes (`b""`), so that code which walks the bytes cannot take them for text.
+Special and padding ids have no bytes (`b""`), so that code which walks the bytes cannot take them for text; what a
+special token is called is kept beside, and shown by `decoded_vocab`.
 
 Storage is the bytes of all ids one after the other, plus offsets: two flat arrays, which are what the native code walks
 and what an artifact stores. Building from a list of bytes is linear in the total number of bytes (some 20 ms for
 128,000 tokens); `token_bytes` is O(1); equality and hashing compare the fingerprint, computed once.
 """
 
+from __future__ import annotations
+
 import hashlib
+import warnings
 from collections.abc import Iterable, Mapping, Sequence
+from enum import Enum
 from functools import cached_property
 from itertools import pairwise
 from operator import index
@@ -40,8 +45,38 @@ _Scalar = TypeVar("_Scalar", bound=np.generic)
 _FINGERPRINT_HEADER: Final = b"psc tokenizer fingerprint 1\n"
 
 
+class VocabType(Enum):
+    """How a vocabulary spells the bytes of its tokens."""
+
+    RAW = 0
+    """As they are (tiktoken)."""
+    BYTE_FALLBACK = 1
+    """SentencePiece's way: U+2581 is a space, `<0x0A>` is a byte (Llama 2, Gemma)."""
+    BYTE_LEVEL = 2
+    """GPT-2's way: a printable character for each byte (Llama 3, Qwen)."""
+
+
 class TokenizerInfo:
-    """The id -> bytes table of one tokenizer, immutable; made by `from_tokens` or `from_arrays`."""
+    """The id -> bytes table of one tokenizer, immutable.
+
+    The constructor takes a vocabulary as a tokenizer spells it, and has to guess which tokens are not text;
+    `from_huggingface` and `psc.load_tokenizer` know. `from_tokens` and `from_arrays` take what is decoded already.
+
+    Args:
+        encoded_vocab: token 0, 1, 2, ..., as the tokenizer spells it; `""` for an id without token.
+        vocab_type: the spelling.
+        vocab_size: number of logits of the model, at least `len(encoded_vocab)`, which is the default.
+        stop_token_ids: ids that end the output; by default the tokens that are called like one.
+        add_prefix_space: whether the tokenizer puts a space before a text; kept for callers, masks do not depend on it.
+        special_token_ids: ids that are never text; by default the tokens that are called like one, see
+            `psc.tokenizers.encoded_vocab`. Stop tokens need not be listed.
+        name: for messages.
+
+    Raises:
+        TokenizerError: an id is out of range, a token is neither `str` nor `bytes`, or `vocab_size` is too small.
+
+    Cost: linear in the total number of bytes, some 0.1 s for 128,000 tokens.
+    """
 
     _data: NDArray[np.uint8]
     _offsets: NDArray[np.int64]
@@ -49,6 +84,38 @@ class TokenizerInfo:
     _stop_token_ids: tuple[int, ...]
     _special_names: tuple[bytes, ...]
     _name: str
+    _vocab_type: VocabType
+    _add_prefix_space: bool
+
+    def __init__(
+        self,
+        encoded_vocab: Sequence[bytes | str],
+        vocab_type: VocabType = VocabType.RAW,
+        *,
+        vocab_size: int | None = None,
+        stop_token_ids: Iterable[int] | int | None = None,
+        add_prefix_space: bool = False,
+        special_token_ids: Iterable[int] | None = None,
+        name: str = "",
+    ) -> None:
+        from psc.tokenizers.encoded_vocab import decode_vocab, guess_special, guess_stop
+
+        vocab_type = VocabType(vocab_type)
+        tokens = decode_vocab(encoded_vocab, vocab_type, _called(name))
+        if stop_token_ids is None:
+            stop: Iterable[int] = guess_stop(encoded_vocab)
+        else:
+            stop = (stop_token_ids,) if isinstance(stop_token_ids, int) else stop_token_ids
+        decoded = self.from_tokens(
+            tokens,
+            special_token_ids=guess_special(encoded_vocab) if special_token_ids is None else special_token_ids,
+            stop_token_ids=stop,
+            vocab_size=vocab_size,
+            name=name,
+            vocab_type=vocab_type,
+            add_prefix_space=add_prefix_space,
+        )
+        self.__dict__.update(decoded.__dict__)
 
     @classmethod
     def from_tokens(
@@ -59,7 +126,9 @@ class TokenizerInfo:
         stop_token_ids: Iterable[int] = (),
         vocab_size: int | None = None,
         name: str = "",
-    ) -> "TokenizerInfo":
+        vocab_type: VocabType = VocabType.RAW,
+        add_prefix_space: bool = False,
+    ) -> TokenizerInfo:
         """Build from the bytes of each token.
 
         Args:
@@ -68,6 +137,7 @@ class TokenizerInfo:
             stop_token_ids: ids that end the output; they count as special too.
             vocab_size: number of logits of the model, at least `len(tokens)`, which is the default.
             name: for messages; not part of the fingerprint.
+            vocab_type, add_prefix_space: what the tokenizer's own form was; not part of the fingerprint either.
 
         Raises:
             TokenizerError: an id is out of range, a token is not bytes, or `vocab_size` is too small.
@@ -96,10 +166,17 @@ class TokenizerInfo:
         offsets = np.zeros(size + 1, dtype=np.int64)
         np.cumsum(np.fromiter(map(len, tokens), dtype=np.int64, count=len(tokens)), out=offsets[1 : len(tokens) + 1])
         offsets[len(tokens) + 1 :] = offsets[len(tokens)]
-        return cls._of(data, offsets, special, stop, tuple(names), name)
+        return cls._of(data, offsets, special, stop, tuple(names), name, vocab_type, add_prefix_space)
 
     @classmethod
-    def from_arrays(cls, arrays: Mapping[str, NDArray[np.generic]], *, name: str = "") -> "TokenizerInfo":
+    def from_arrays(
+        cls,
+        arrays: Mapping[str, NDArray[np.generic]],
+        *,
+        name: str = "",
+        vocab_type: VocabType = VocabType.RAW,
+        add_prefix_space: bool = False,
+    ) -> TokenizerInfo:
         """Rebuild from `to_arrays`, checking everything that other code relies on.
 
         Args:
@@ -107,6 +184,7 @@ class TokenizerInfo:
                 int32 (ascending), `special_data` uint8 and `special_offsets` int64 (the special tokens' names).
                 The arrays may be read-only views of a mapped file; they are not copied.
             name: for messages.
+            vocab_type, add_prefix_space: see `from_tokens`.
 
         Raises:
             TokenizerError: an array is missing, has the wrong dtype or shape, or contradicts another.
@@ -131,7 +209,66 @@ class TokenizerInfo:
                 f"{_called(name)}special_offsets has length {len(special_offsets)} for {len(special)} special tokens"
             )
         _check_offsets(special_offsets, len(special_data), "special_offsets", name)
-        return cls._of(data, offsets, special, stop, tuple(_split(special_data, special_offsets)), name)
+        names = tuple(_split(special_data, special_offsets))
+        return cls._of(data, offsets, special, stop, names, name, vocab_type, add_prefix_space)
+
+    @staticmethod
+    def from_huggingface(
+        tokenizer: object, *, vocab_size: int | None = None, stop_token_ids: Sequence[int] | int | None = None
+    ) -> TokenizerInfo:
+        """Build from a tokenizer that another library has loaded.
+
+        Args:
+            tokenizer: a transformers tokenizer, fast or slow; `tokenizers.Tokenizer` and `tiktoken.Encoding` will do too.
+            vocab_size: number of logits of the model (`model.config.vocab_size`); by default the tokenizer's size.
+            stop_token_ids: ids that end the output; by default the tokenizer's end-of-sequence token.
+
+        Raises:
+            TokenizerError: psc cannot read such a tokenizer, `stop_token_ids` is empty, or the sizes do not fit.
+        """
+        from psc.tokenizers.transformers_object import tokenizer_from_object
+
+        stop = (stop_token_ids,) if isinstance(stop_token_ids, int) else stop_token_ids
+        if stop is not None and len(stop) == 0:
+            raise TokenizerError("stop_token_ids cannot be empty; leave it out to take the tokenizer's end-of-sequence token")
+        return tokenizer_from_object(tokenizer, vocab_size=vocab_size, stop_token_ids=stop)
+
+    @staticmethod
+    def from_vocab_and_metadata(encoded_vocab: Sequence[bytes | str], metadata: str) -> TokenizerInfo:
+        """Build from a vocabulary as the tokenizer spells it, and what `dump_metadata` (or XGrammar's) said of it.
+
+        Raises:
+            InvalidJSONError: `metadata` is not JSON.
+            DeserializeFormatError: it lacks something, or does not fit the vocabulary.
+        """
+        from psc.artifacts.tokenizer_json import from_vocab_and_metadata
+
+        return from_vocab_and_metadata(encoded_vocab, metadata)
+
+    def dump_metadata(self) -> str:
+        """All but the tokens themselves, as JSON, for `from_vocab_and_metadata`."""
+        from psc.artifacts.tokenizer_json import metadata
+
+        return metadata(self)
+
+    def serialize_json(self) -> str:
+        """Everything, as JSON, for `deserialize_json`. Cost: linear; 3 MB and 0.1 s for 128,000 tokens."""
+        from psc.artifacts.tokenizer_json import serialize
+
+        return serialize(self)
+
+    @staticmethod
+    def deserialize_json(json_string: str) -> TokenizerInfo:
+        """Rebuild from `serialize_json`; the result is equal in everything, names included.
+
+        Raises:
+            InvalidJSONError: it is not JSON.
+            DeserializeVersionError: it was written in another version of the format, or by XGrammar.
+            DeserializeFormatError: it is damaged, or describes something else.
+        """
+        from psc.artifacts.tokenizer_json import deserialize
+
+        return deserialize(json_string)
 
     @classmethod
     def _of(
@@ -142,7 +279,9 @@ class TokenizerInfo:
         stop: tuple[int, ...],
         special_names: tuple[bytes, ...],
         name: str,
-    ) -> "TokenizerInfo":
+        vocab_type: VocabType,
+        add_prefix_space: bool,
+    ) -> TokenizerInfo:
         self = cls.__new__(cls)
         # Views, so that freezing them does not freeze an array that the caller goes on using.
         self._data, self._offsets = data[:], offsets[:]
@@ -152,6 +291,8 @@ class TokenizerInfo:
         self._stop_token_ids = stop
         self._special_names = special_names
         self._name = name
+        self._vocab_type = vocab_type
+        self._add_prefix_space = bool(add_prefix_space)
         return self
 
     def to_arrays(self) -> dict[str, NDArray[np.generic]]:
@@ -178,6 +319,22 @@ class TokenizerInfo:
         return len(self._offsets) - 1
 
     @property
+    def vocab_type(self) -> VocabType:
+        """How the tokenizer itself spells bytes. Everything here is decoded already."""
+        return self._vocab_type
+
+    @property
+    def add_prefix_space(self) -> bool:
+        """Whether the tokenizer puts a space before a text."""
+        return self._add_prefix_space
+
+    @property
+    def prepend_space_in_tokenization(self) -> bool:
+        """Deprecated: `add_prefix_space`."""
+        warnings.warn("prepend_space_in_tokenization is called add_prefix_space now", DeprecationWarning, stacklevel=2)
+        return self._add_prefix_space
+
+    @property
     def data(self) -> NDArray[np.uint8]:
         """The bytes of all text tokens in id order, uint8, read-only."""
         return self._data
@@ -188,14 +345,14 @@ class TokenizerInfo:
         return self._offsets
 
     @property
-    def special_token_ids(self) -> tuple[int, ...]:
-        """Ids that are never text, ascending; the stop tokens are among them."""
-        return self._special_token_ids
+    def special_token_ids(self) -> list[int]:
+        """Ids that are never text, ascending; the stop tokens are among them, padding is not. A new list each time."""
+        return list(self._special_token_ids)
 
     @property
-    def stop_token_ids(self) -> tuple[int, ...]:
-        """Ids that end the output, ascending."""
-        return self._stop_token_ids
+    def stop_token_ids(self) -> list[int]:
+        """Ids that end the output, ascending. A new list each time."""
+        return list(self._stop_token_ids)
 
     @cached_property
     def special_tokens(self) -> Mapping[bytes, int]:
@@ -204,9 +361,20 @@ class TokenizerInfo:
         return {content: token_id for content, token_id in reversed(list(pairs)) if content}
 
     @cached_property
-    def decoded_vocab(self) -> tuple[bytes, ...]:
-        """The bytes of every id; `b""` for special and padding ids. Built once, in linear time."""
+    def token_texts(self) -> tuple[bytes, ...]:
+        """The text of every id; `b""` for special and padding ids. Built once, in linear time."""
         return tuple(_split(self._data, self._offsets))
+
+    @property
+    def decoded_vocab(self) -> list[bytes]:
+        """What to print for every id: its text, or its name if it is special; `b""` for padding. A new list each time.
+
+        To walk the text of a vocabulary take `token_texts`, in which a special token has no text.
+        """
+        decoded = list(self.token_texts)
+        for token_id, content in zip(self._special_token_ids, self._special_names, strict=True):
+            decoded[token_id] = content
+        return decoded
 
     def token_bytes(self, token_id: int) -> bytes:
         """The bytes that a token stands for; `b""` if it is special or padding.
@@ -264,18 +432,18 @@ class TokenizerInfo:
         return hash(self.fingerprint)
 
     def __reduce__(self) -> tuple[object, tuple[object, ...]]:
-        return _unpickle, (self.to_arrays(), self._name)
+        return _unpickle, (self.to_arrays(), self._name, self._vocab_type, self._add_prefix_space)
 
     def __repr__(self) -> str:
         return (
             f"TokenizerInfo({self._name!r}, vocab_size={self.vocab_size}, text={len(self.text_token_ids)}, "
-            f"special={len(self._special_token_ids)}, stop_token_ids={self._stop_token_ids}, "
+            f"special={len(self._special_token_ids)}, stop_token_ids={list(self._stop_token_ids)}, "
             f"fingerprint={self.fingerprint[:12]})"
         )
 
 
-def _unpickle(arrays: Mapping[str, NDArray[np.generic]], name: str) -> TokenizerInfo:
-    return TokenizerInfo.from_arrays(arrays, name=name)
+def _unpickle(arrays: Mapping[str, NDArray[np.generic]], name: str, vocab_type: VocabType, add_prefix_space: bool) -> TokenizerInfo:
+    return TokenizerInfo.from_arrays(arrays, name=name, vocab_type=vocab_type, add_prefix_space=add_prefix_space)
 
 
 def _called(name: str) -> str:

@@ -10,7 +10,8 @@ import hashlib
 import resource
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -24,7 +25,7 @@ from psc.compiler.grammar import Grammar
 from psc.compiler.lr_tables import lr_tables
 from psc.compiler.revision import COMPILER_REVISION
 from psc.compiler.terminals import TerminalAutomaton, terminal_automaton
-from psc.errors import GrammarError
+from psc.errors import ResourceLimitError
 
 STAGES = (
     "terminals",
@@ -72,10 +73,11 @@ def build(grammar: Grammar, tokenizer: TokenizerInfo, *, progress: Progress | No
     clock = _Clock(progress)
     clock.stage(0)
     automaton = terminal_automaton(grammar)
-    warnings = lark_differences(grammar, automaton)
     clock.stage(1)
-    lr = lr_tables(grammar)
-    compilation = native_compilation(grammar, lr, automaton, tokenizer)
+    lr = lr_tables(grammar, keep_all=grammar.keep_all_actions)
+    warnings = lark_differences(grammar, automaton, lr) if grammar.language == "lark" else ()
+    with named_limits(grammar):
+        compilation = native_compilation(grammar, lr, automaton, tokenizer)
     for i, run in enumerate(
         (
             compilation.build_lexer,
@@ -87,10 +89,8 @@ def build(grammar: Grammar, tokenizer: TokenizerInfo, *, progress: Progress | No
         start=2,
     ):
         clock.stage(i)
-        try:
+        with named_limits(grammar):
             run()
-        except RuntimeError as e:
-            raise GrammarError(f"{grammar.source_name}: {e}") from e
     arrays = _arrays(compilation, lr, tokenizer)
     clock.stop()
     metadata = _metadata(grammar, tokenizer, compilation, lr, arrays, warnings)
@@ -99,17 +99,38 @@ def build(grammar: Grammar, tokenizer: TokenizerInfo, *, progress: Progress | No
     return Build(arrays, metadata, warnings, clock.seconds, peak)
 
 
+@contextmanager
+def named_limits(grammar: Grammar) -> Iterator[None]:
+    """Says of which grammar a limit was exceeded in the native core."""
+    try:
+        yield
+    except ResourceLimitError as e:
+        raise ResourceLimitError(
+            f"{grammar.source_name}: {e}, which is the limit; make the grammar smaller or less ambiguous"
+        ) from e
+
+
 def native_compilation(grammar: Grammar, lr: LrTables, automaton: TerminalAutomaton, tokenizer: TokenizerInfo) -> Compilation:
     """The native pipeline over these inputs, no stage of it run yet."""
     return Compilation(
         lr=lr,
-        next=automaton.next.reshape(-1),
-        accept=automaton.accept,
-        ignored=np.array([t.ignored for t in grammar.terminals], np.uint8),
+        **terminal_arrays(grammar, automaton),
+        lexer=grammar.lexer,
         token_bytes=tokenizer.data,
         token_offsets=tokenizer.offsets,
         text_tokens=tokenizer.text_token_ids,
     )
+
+
+def terminal_arrays(grammar: Grammar, automaton: TerminalAutomaton) -> dict[str, Any]:
+    """The automaton of all terminals, and what decides between them, as the native code takes it."""
+    return {
+        "next": automaton.next.reshape(-1),
+        "match_offsets": automaton.match_offsets,
+        "matches": automaton.match_terminals,
+        "rank": np.array([t.rank for t in grammar.terminals], np.int32),
+        "ignored": np.array([t.ignored for t in grammar.terminals], np.uint8),
+    }
 
 
 class _Clock:
@@ -157,24 +178,19 @@ def _arrays(compilation: Compilation, lr: LrTables, tokenizer: TokenizerInfo) ->
     return arrays
 
 
-def _metadata(
-    grammar: Grammar,
-    tokenizer: TokenizerInfo,
-    compilation: Compilation,
-    lr: LrTables,
-    arrays: dict[str, IntArray],
-    warnings: tuple[str, ...],
-) -> dict[str, Any]:
-    scalars = dict(zip(SCALARS, arrays["scalars"].tolist(), strict=True))
+def describe(grammar: Grammar, tokenizer: TokenizerInfo) -> dict[str, Any]:
+    """What was compiled for what: the metadata that every compiled grammar has."""
     return {
         "compiler_revision": COMPILER_REVISION,
         "grammar": {
             "name": grammar.source_name,
             "text": grammar.source,
+            "language": grammar.language,
             "sha256": hashlib.sha256(grammar.source.encode()).hexdigest(),
             "imports": [list(i) for i in grammar.imports],
-            "start": grammar.start,
-            "lexer": "basic",
+            "start": grammar.asked_for or grammar.start,
+            "lexer": grammar.lexer,
+            "keep_all_actions": grammar.keep_all_actions,
             "terminals": [
                 {"name": t.name, "pattern": t.pattern, "string": t.is_string, "ignored": t.ignored} for t in grammar.terminals
             ],
@@ -188,6 +204,20 @@ def _metadata(
             "stop_token_ids": list(tokenizer.stop_token_ids),
             "special_token_ids": list(tokenizer.special_token_ids),
         },
+    }
+
+
+def _metadata(
+    grammar: Grammar,
+    tokenizer: TokenizerInfo,
+    compilation: Compilation,
+    lr: LrTables,
+    arrays: dict[str, IntArray],
+    warnings: tuple[str, ...],
+) -> dict[str, Any]:
+    scalars = dict(zip(SCALARS, arrays["scalars"].tolist(), strict=True))
+    return {
+        **describe(grammar, tokenizer),
         "counts": {
             "terminals": len(grammar.terminals),
             "productions": len(grammar.productions),

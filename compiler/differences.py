@@ -1,7 +1,8 @@
 """Where Lark's own lexing of a grammar differs from ours, by terminal names.
 
-Lark's basic lexer tries terminals in an order and takes the first that matches, with the length that Python's ``re`` gives; ours
-takes the longest lexeme (docs/language.md). Found on the byte automaton of all terminals, so a warning is a fact about some text:
+Lark's lexers try terminals in an order and take the first that matches, with the length that Python's ``re`` gives; ours
+take the longest lexeme (docs/language.md). Where the lexer is contextual, only terminals that some LR state allows together are
+compared. Found on the byte automaton of all terminals, so a warning is a fact about some text:
 
 * a terminal that Lark tries earlier matches a shorter lexeme, and a later one would go on;
 * both match the same text, and Lark's order (or its rule that turns a regex's match into a string terminal) picks another one;
@@ -22,6 +23,7 @@ from collections.abc import Callable, Iterator
 
 import numpy as np
 
+from psc._core import LrTables
 from psc.compiler.grammar import Grammar
 from psc.compiler.regex import UnsupportedRegex, first_match_differs
 from psc.compiler.terminals import TerminalAutomaton
@@ -29,28 +31,47 @@ from psc.compiler.terminals import TerminalAutomaton
 _MOST_NAMES = 6
 
 
-def lark_differences(grammar: Grammar, automaton: TerminalAutomaton) -> tuple[str, ...]:
-    """One warning for each kind of difference, naming terminals; empty where Lark's basic lexer and ours agree."""
+def contexts(grammar: Grammar, lr: LrTables) -> list[frozenset[int]]:
+    """The sets of terminals that are lexed together: all of them, or those that an LR state can take, and the ignored ones."""
+    n = len(grammar.terminals)
+    if grammar.lexer != "contextual":
+        return [frozenset(range(n))]
+    ignored = frozenset(i for i, t in enumerate(grammar.terminals) if t.ignored)
+    filled = np.diff(lr.action_offsets).reshape(lr.n_states, n + 1)[:, :n] > 0
+    sets = {frozenset(np.flatnonzero(row).tolist()) | ignored for row in np.unique(filled, axis=0)}
+    return sorted(sets, key=sorted)
+
+
+def lark_differences(grammar: Grammar, automaton: TerminalAutomaton, lr: LrTables) -> tuple[str, ...]:
+    """One warning for each kind of difference, naming terminals; empty where Lark's lexer and ours agree."""
     order = _LarkOrder(grammar)
+    together = contexts(grammar, lr)
+    ranks = [t.rank for t in grammar.terminals]
     beyond = {i for i, language in enumerate(automaton.languages) if language.trailing_context}
     shorter: set[tuple[int, int]] = set()
     other: set[tuple[int, int]] = set()
     refused: set[tuple[int, int]] = set()
     before = _matched_on_the_way(automaton)
-    for state, matches in enumerate(automaton.matches):
-        if not matches:
-            continue
+    places = {
+        (matches & context, before[state] & context)
+        for state, matches in enumerate(automaton.matches)
+        for context in together
+        if matches & context
+    }
+    for matches, earlier in places:
         tried = [t for t in matches if t not in order.embedded]
         for longer in tried:
-            for t in before[state] - matches - order.embedded - beyond:
+            for t in earlier - matches - order.embedded - beyond:
                 if order.position[t] < order.position[longer]:
                     shorter.add((t, longer))
         lark = order.pick(matches)
-        ours = int(automaton.accept[state])
+        ours = min(matches, key=ranks.__getitem__)
         if lark is not None and lark != (ours, grammar.terminals[ours].ignored) and lark[0] not in beyond:
             other.add((lark[0], ours))
     if beyond:
         for (theirs, n), (ours, m) in _tried(grammar, automaton, order):
+            if theirs >= 0 and not any({theirs, ours} <= context for context in together):
+                continue
             if beyond & {theirs, ours} and (theirs, n) != (ours, m):
                 (refused if theirs < 0 else shorter if n < m else other).add((theirs, ours))
     # Terminals whose lookaround leaves the lexeme were tried against Lark's own match already.

@@ -7,8 +7,17 @@ Symbols ``0 .. len(terminals)-1`` are terminals in the order of ``Grammar.termin
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Literal as OneOf
+
+from psc.compiler.expressions import Expression
 
 END = "$END"
+
+LexerKind = OneOf["contextual", "basic", "any"]
+"""How text becomes terminals, see docs/language.md."""
+
+Language = OneOf["lark", "ebnf", "regex"]
+"""What a grammar's text is written in."""
 
 
 @dataclass(frozen=True)
@@ -30,6 +39,8 @@ class Terminal:
     ignored: bool
     line: int | None
     """Where the grammar text defines it, counted from 1, if it does."""
+    expression: Expression | None = None
+    """The same language as ``pattern``, without references; None where the pattern has lookaround or lazy quantifiers."""
 
     @property
     def is_string(self) -> bool:
@@ -59,6 +70,12 @@ class Grammar:
     terminals: tuple[Terminal, ...]
     nonterminals: tuple[str, ...]
     productions: tuple[Production, ...]
+    lexer: LexerKind = "basic"
+    keep_all_actions: bool = False
+    """Leave every action in its LR cell, so that any context-free grammar is taken as it is; else Lark's resolution."""
+    language: Language = "lark"
+    asked_for: str | None = None
+    """The rule that a whole text must match, where ``start`` is a symbol made for it."""
 
     @property
     def end_terminal(self) -> int:

@@ -9,7 +9,9 @@ Cost: dominated by Lark's grammar loader, about 0.1 s for a programming language
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from pathlib import Path
+from typing import Literal as OneOf
 
 from lark.exceptions import LarkError
 from lark.grammar import NonTerminal, Rule
@@ -18,11 +20,18 @@ from lark.lexer import PatternStr, TerminalDef
 from lark.load_grammar import Grammar as LarkGrammar
 from lark.load_grammar import load_grammar
 
+from psc.compiler.expressions import Expression
 from psc.compiler.grammar import Grammar, Production, Terminal
+from psc.compiler.normal_form import normal_form
+from psc.compiler.regex import literal_expression, pattern_expression
 from psc.errors import GrammarError
 
+LarkLexer = OneOf["contextual", "basic"]
 
-def load_lark_file(path: str | Path, *, start: str = "start") -> Grammar:
+
+def load_lark_file(
+    path: str | Path, *, start: str = "start", lexer: LarkLexer = "contextual", keep_all_actions: bool = False
+) -> Grammar:
     """Reads a ``.lark`` file. Raises :class:`GrammarError` with Lark's message, and the file, when it does not load."""
     path = Path(path)
     try:
@@ -31,16 +40,26 @@ def load_lark_file(path: str | Path, *, start: str = "start") -> Grammar:
         raise GrammarError(f"{path}: cannot read the grammar: {e.strerror or e}") from e
     except UnicodeDecodeError as e:
         raise GrammarError(f"{path}: the grammar is not UTF-8 text (byte {e.start})") from e
-    return load_lark(text, source_name=str(path), start=start)
+    return load_lark(text, source_name=str(path), start=start, lexer=lexer, keep_all_actions=keep_all_actions)
 
 
-def load_lark(text: str, *, source_name: str = "<string>", start: str = "start") -> Grammar:
+def load_lark(
+    text: str,
+    *,
+    source_name: str = "<string>",
+    start: str = "start",
+    lexer: LarkLexer = "contextual",
+    keep_all_actions: bool = False,
+) -> Grammar:
     """Reads grammar text in Lark's language.
 
     Args:
         text: the grammar.
         source_name: its file, so that relative imports are found, or a label for messages.
         start: the rule that a whole text must match.
+        lexer: "contextual", Lark's default with LALR, tries the terminals that the parser can take at a place; "basic" tries all.
+        keep_all_actions: keep every LR action, so that any context-free grammar is taken, instead of resolving conflicts as Lark
+            does. The productions are then brought into the form of :func:`~psc.compiler.normal_form.normal_form`.
 
     Raises:
         GrammarError: Lark refuses the grammar, or it uses ``%declare``.
@@ -54,7 +73,9 @@ def load_lark(text: str, *, source_name: str = "<string>", start: str = "start")
         terminals, rules, ignored = lark_grammar.compile([start], ())
     except (LarkError, OSError, ValueError, AssertionError, RecursionError) as e:
         raise GrammarError(f"{source_name}: Lark cannot load this grammar: {_one_message(e)}") from e
-    return _convert(text, source_name, start, used_files, terminals, rules, frozenset(ignored))
+    grammar = _convert(text, source_name, start, used_files, terminals, rules, frozenset(ignored))
+    grammar = replace(grammar, lexer=lexer, keep_all_actions=keep_all_actions)
+    return normal_form(grammar) if keep_all_actions else grammar
 
 
 def _one_message(error: BaseException) -> str:
@@ -85,10 +106,11 @@ def _convert(
     lines = _definition_lines(text)
     rank = {t.name: i for i, t in enumerate(sorted(terminal_defs, key=_precedence))}
     lark_order = {t.name: i for i, t in enumerate(sorted(terminal_defs, key=_lark_order))}
+    patterns = [_with_flags_sorted(t.pattern.to_regexp()) for t in terminal_defs]
     terminals = tuple(
         Terminal(
             name=t.name,
-            pattern=_with_flags_sorted(t.pattern.to_regexp()),
+            pattern=pattern,
             text=t.pattern.value if isinstance(t.pattern, PatternStr) else None,
             flags=frozenset(t.pattern.flags),
             priority=t.priority,
@@ -96,11 +118,12 @@ def _convert(
             rank=rank[t.name],
             ignored=t.name in ignored,
             line=lines.get(t.name) or _line_of_pattern(text, t),
+            expression=_expression(t, pattern),
         )
-        for t in terminal_defs
+        for t, pattern in zip(terminal_defs, patterns, strict=True)
     )
     number = {t.name: i for i, t in enumerate(terminals)}
-    nonterminals = tuple(dict.fromkeys(r.origin.name for r in rules))
+    nonterminals = tuple(dict.fromkeys(str(r.origin.name) for r in rules))
     first = len(terminals) + 1
     nonterminal_number = {name: first + i for i, name in enumerate(nonterminals)}
 
@@ -113,6 +136,12 @@ def _convert(
     productions = tuple(Production(symbol(r.origin), tuple(symbol(s) for s in r.expansion), r.options.priority or 0) for r in rules)
     imports = tuple(sorted((str(getattr(k, "path", k)), v) for k, v in used_files.items()))
     return Grammar(text, source_name, imports, start, terminals, nonterminals, productions)
+
+
+def _expression(t: TerminalDef, pattern: str) -> Expression | None:
+    if isinstance(t.pattern, PatternStr):
+        return literal_expression(t.pattern.value, ignoring_case="i" in t.pattern.flags)
+    return pattern_expression(pattern)
 
 
 def _lark_order(t: TerminalDef) -> tuple[int, int, int, str]:

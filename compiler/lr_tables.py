@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import numpy as np
+import numpy.typing as npt
 
 from psc._core import LrTables, build_lalr
 from psc.compiler.grammar import Grammar
-from psc.errors import GrammarError
+from psc.errors import GrammarError, ResourceLimitError
 
 
 def lr_tables(grammar: Grammar, *, keep_all: bool = False) -> LrTables:
@@ -18,11 +19,24 @@ def lr_tables(grammar: Grammar, *, keep_all: bool = False) -> LrTables:
 
     Raises:
         GrammarError: reductions clash where Lark would refuse; the message names the rules and the lookahead.
+        ResourceLimitError: the tables would be too large.
 
     Cost: native, a few milliseconds for a programming language.
     """
     offsets = np.cumsum([0, *(len(p.rhs) for p in grammar.productions)], dtype=np.int32)
-    tables = build_lalr(
+    try:
+        tables = _built(grammar, offsets, keep_all)
+    except ResourceLimitError as e:
+        raise ResourceLimitError(
+            f"{grammar.source_name}: {e}, which is the limit; use fewer rules, or fewer that can follow each other"
+        ) from e
+    if tables.conflicts:
+        raise GrammarError(_conflict_message(grammar, tables))
+    return tables
+
+
+def _built(grammar: Grammar, offsets: npt.NDArray[np.int32], keep_all: bool) -> LrTables:
+    return build_lalr(
         n_terminals=len(grammar.terminals) + 1,
         n_nonterminals=len(grammar.nonterminals),
         start=grammar.nonterminals.index(grammar.start),
@@ -32,9 +46,6 @@ def lr_tables(grammar: Grammar, *, keep_all: bool = False) -> LrTables:
         priority=np.array([p.priority for p in grammar.productions], np.int32),
         keep_all=keep_all,
     )
-    if tables.conflicts:
-        raise GrammarError(_conflict_message(grammar, tables))
-    return tables
 
 
 def _conflict_message(grammar: Grammar, tables: LrTables) -> str:

@@ -11,10 +11,13 @@ from __future__ import annotations
 
 import struct
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
-import pynini
+
+if TYPE_CHECKING:
+    import pynini
 
 Ints = npt.NDArray[np.int64]
 
@@ -40,6 +43,8 @@ class Automaton:
 
 def to_fst(automaton: Automaton) -> pynini.Fst:
     """The same automaton as an OpenFst acceptor, each state's arcs sorted by label. O(arcs log arcs)."""
+    import pynini
+
     states, arcs = len(automaton.final), len(automaton.source)
     order = np.lexsort((automaton.label, automaton.source))
     source, label, target = (a[order] for a in (automaton.source, automaton.label, automaton.target))

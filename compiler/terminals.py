@@ -1,26 +1,38 @@
-"""All terminals of a grammar as one minimal deterministic byte automaton.
+"""All terminals of a grammar as one minimal deterministic byte automaton, built by the native core.
 
-Each terminal's automaton gets an end marker of its own, the union of all is determinized and minimized by OpenFst, and a state's
-end markers are the terminals that match there; the one of smallest rank wins.
+A terminal with an expression is handed over as it is; one that begins with negative lookaheads, as an expression less others; any
+other pattern becomes an automaton over classes of characters first (`regex.determinize`).
 
-Cost: 0.2 to 0.8 s for a programming language, most of it in the conversion of Unicode classes.
+Cost: 1 to 15 ms for a programming language; a pattern with lazy quantifiers or other lookaround adds some ms in Python.
 """
 
 from __future__ import annotations
 
-from collections import deque
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from functools import cached_property
+from importlib.util import find_spec
+from itertools import pairwise
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
 import numpy.typing as npt
-import pynini
 
+from psc._core import ByteAutomaton, build_terminal_automaton
 from psc.compiler.grammar import Grammar, Terminal
-from psc.compiler.openfst import from_fst
-from psc.compiler.regex import TerminalLanguage, UnsupportedRegex, terminal_language
-from psc.errors import GrammarError
+from psc.compiler.regex import UnsupportedRegex, class_automaton, pattern_difference, terminal_language
+from psc.compiler.terminal_programs import TerminalPrograms
+from psc.errors import GrammarError, MissingExtraError, ResourceLimitError
 
-_FIRST_MARKER = 257  # labels 1..256 are bytes
+if TYPE_CHECKING:
+    from psc.compiler.regex import TerminalLanguage
+
+MAX_STATES: Final = 50_000
+MAX_POSITIONS: Final = 1_000_000
+"""Characters and branches of all terminals, with counted repetitions written out."""
+MAX_STEPS: Final = 1 << 26
+"""Work and memory of making the automaton deterministic; about a second."""
+
+_MOST_NAMES: Final = 6
 
 
 @dataclass(frozen=True)
@@ -31,23 +43,51 @@ class TerminalAutomaton:
     """(states, 256): the next state, or -1."""
     accept: npt.NDArray[np.int32]
     """(states,): the terminal that wins there, or -1."""
-    matches: tuple[frozenset[int], ...]
-    """Per state, every terminal that matches there."""
-    languages: tuple[TerminalLanguage, ...]
-    """Per terminal, its own language."""
+    match_offsets: npt.NDArray[np.int32]
+    """(states + 1,): where each state's entries in `match_terminals` begin."""
+    match_terminals: npt.NDArray[np.int32]
+    """Per state, every terminal that matches there, ascending."""
+    grammar: Grammar = field(repr=False)
+
+    @cached_property
+    def matches(self) -> tuple[frozenset[int], ...]:
+        """Per state, every terminal that matches there."""
+        offsets, terminals = self.match_offsets.tolist(), self.match_terminals.tolist()
+        return tuple(frozenset(terminals[a:b]) for a, b in pairwise(offsets))
+
+    @cached_property
+    def languages(self) -> tuple[TerminalLanguage, ...]:
+        """Per terminal, its own language as an OpenFst automaton; pynini and its time are needed for this only.
+
+        Raises :class:`MissingExtraError` without it.
+        """
+        if find_spec("pynini") is None:
+            raise MissingExtraError("this needs the package 'pynini', which is not installed: pip install 'psc[compiler]'")
+        return tuple(terminal_language(t.pattern) for t in self.grammar.terminals)
 
 
-def terminal_automaton(grammar: Grammar) -> TerminalAutomaton:
-    """Builds the automaton. Raises :class:`GrammarError` for a regex that is not regular, or matches the empty string."""
-    languages = tuple(_language(grammar, t) for t in grammar.terminals)
-    marked = []
-    for i, language in enumerate(languages):
-        marked.append(language.fst + pynini.accep(f"[{_FIRST_MARKER + i}]"))
-    union = pynini.union(*marked) if len(marked) > 1 else marked[0]
-    union.rmepsilon()
-    machine = pynini.determinize(union)
-    machine.minimize()
-    return _tabulate(machine, grammar, languages)
+def terminal_automaton(grammar: Grammar, *, max_states: int = MAX_STATES) -> TerminalAutomaton:
+    """Builds the automaton.
+
+    Raises:
+        GrammarError: a regex is not regular, matches the empty text or no text at all, or a limit is passed; it names the
+            terminal, or the ones that are too much together. The limit is a ResourceLimitError.
+    """
+    programs = TerminalPrograms()
+    for terminal in grammar.terminals:
+        _write(programs, grammar, terminal)
+        programs.finish()
+    found = build_terminal_automaton(*programs.arrays(), max_states=max_states, max_positions=MAX_POSITIONS, max_steps=MAX_STEPS)
+    _refuse(grammar, found, max_states)
+    offsets, terminals = found.match_offsets, found.matches
+    accept = np.full(len(offsets) - 1, -1, np.int32)
+    if len(terminals):
+        rank = np.array([t.rank for t in grammar.terminals], np.int32)
+        by_rank = np.empty_like(rank)
+        by_rank[rank] = np.arange(len(rank), dtype=np.int32)
+        some = offsets[:-1] < offsets[1:]
+        accept[some] = by_rank[np.minimum.reduceat(rank[terminals], offsets[:-1][some])]
+    return TerminalAutomaton(found.next.reshape(-1, 256), accept, offsets, terminals, grammar)
 
 
 def place(grammar: Grammar, terminal: Terminal) -> str:
@@ -56,48 +96,50 @@ def place(grammar: Grammar, terminal: Terminal) -> str:
     return f"{at}: terminal {terminal.name}"
 
 
-def _language(grammar: Grammar, terminal: Terminal) -> TerminalLanguage:
+def _write(programs: TerminalPrograms, grammar: Grammar, terminal: Terminal) -> None:
+    if terminal.expression is not None:
+        programs.write(terminal.expression)
+        return
+    difference = pattern_difference(terminal.pattern)
+    if difference is not None:
+        expression, excepted = difference
+        programs.write(expression)
+        for one in excepted:
+            programs.write_except()
+            programs.write(one)
+        return
     try:
-        language = terminal_language(terminal.pattern)
+        states = class_automaton(terminal.pattern)
     except UnsupportedRegex as e:
         raise GrammarError(f"{place(grammar, terminal)}: /{terminal.pattern}/ cannot be an automaton: {e}") from e
-    start = language.fst.start()
-    if start == pynini.NO_STATE_ID:
-        raise GrammarError(f"{place(grammar, terminal)}: /{terminal.pattern}/ matches no text at all")
-    if language.fst.final(start) != pynini.Weight.zero(language.fst.weight_type()):
-        raise GrammarError(
-            f"{place(grammar, terminal)}: /{terminal.pattern}/ matches the empty string; a terminal must match at least one "
-            "character (use an optional rule instead)"
+    sets = [programs.set_number(ranges) for ranges in states.classes]
+    programs.write_automaton(states.final, ((source, sets[label], target) for source, label, target in states.arcs))
+
+
+def _refuse(grammar: Grammar, found: ByteAutomaton, max_states: int) -> None:
+    if found.exceeded:
+        limit = {
+            "states": f"more than {max_states:,} states",
+            "positions": f"more than {MAX_POSITIONS:,} characters and branches, with counted repetitions written out",
+            "steps": f"more than {MAX_STEPS:,} steps",
+        }[found.exceeded]
+        involved = [grammar.terminals[t] for t in found.involved]
+        if len(involved) == 1:
+            where = f"{place(grammar, involved[0])} needs"
+        else:
+            more = f" and {len(involved) - _MOST_NAMES} more" if len(involved) > _MOST_NAMES else ""
+            where = f"{grammar.source_name}: the terminals {', '.join(t.name for t in involved[:_MOST_NAMES])}{more} together need"
+        raise ResourceLimitError(
+            f"{where} {limit} as one automaton, which is the limit; use smaller counts in repetitions, or fewer alternatives that "
+            "begin alike"
         )
-    return language
-
-
-def _tabulate(machine: pynini.Fst, grammar: Grammar, languages: tuple[TerminalLanguage, ...]) -> TerminalAutomaton:
-    arcs = from_fst(machine)
-    n = len(arcs.final)
-    is_byte = arcs.label < _FIRST_MARKER
-    full = np.full((n, 256), -1, np.int32)
-    full[arcs.source[is_byte], arcs.label[is_byte] - 1] = arcs.target[is_byte]
-    matches: list[set[int]] = [set() for _ in range(n)]
-    for state, label in zip(arcs.source[~is_byte].tolist(), arcs.label[~is_byte].tolist(), strict=True):
-        matches[state].add(label - _FIRST_MARKER)
-    # Number the states from the start in breadth-first order, by bytes; a copy of the start makes sure that nothing leads into it.
-    order: dict[int, int] = {}
-    queue = deque([0])
-    rows = [full[0]]
-    sources = [0]
-    while queue:
-        for target in np.unique(full[queue.popleft()]).tolist():
-            if target >= 0 and target not in order:
-                order[target] = len(rows)
-                rows.append(full[target])
-                sources.append(target)
-                queue.append(target)
-    renumber = np.full(n + 1, -1, np.int32)
-    for old, new in order.items():
-        renumber[old] = new
-    table = renumber[np.stack(rows)]  # -1 picks the last entry, which stays -1
-    ranks = [t.rank for t in grammar.terminals]
-    matched = tuple(frozenset(matches[s]) for s in sources)
-    accept = np.array([min(m, key=ranks.__getitem__) if m else -1 for m in matched], np.int32)
-    return TerminalAutomaton(np.ascontiguousarray(table), accept, matched, languages)
+    wrong = sorted(found.empty + found.unmatched)
+    if not wrong:
+        return
+    terminal = grammar.terminals[wrong[0]]
+    if wrong[0] in found.unmatched:
+        raise GrammarError(f"{place(grammar, terminal)}: /{terminal.pattern}/ matches no text at all")
+    raise GrammarError(
+        f"{place(grammar, terminal)}: /{terminal.pattern}/ matches the empty string; a terminal must match at least one "
+        "character (use an optional rule instead)"
+    )

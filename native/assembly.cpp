@@ -136,10 +136,10 @@ void Compilation::assemble() {
         t.offsets.push_back(static_cast<Word>(t.symbol.size()));
         ++t.n_states;
     }
-    t.start = block[classifier_->start()];
+    t.start = block[start_];
 
     // What the labels stand for, per lexer state.
-    const Word n_lexer_states = lexer_->tables().n_states;
+    const Word n_lexer_states = lexer_->n_states();
     SequenceInterner sets;
     sets.intern({});
     t.meaning_offsets.push_back(0);

@@ -1,4 +1,7 @@
 // LR tables and compilations.
+#include <map>
+
+#include "bind_machine.hpp"
 #include "bindings.hpp"
 #include "compilation.hpp"
 
@@ -43,34 +46,74 @@ namespace {
 
 using NamedArrays = nb::typed<nb::dict, nb::str, nb::any>;
 
+// Only the emissions, conditions and alternatives that a matcher can meet, numbered as they are met.
 NamedArrays lexer_arrays(const Compilation& c) {
-    const LexerTables& t = c.lexer().tables();
-    // Futures are stored as emissions; new sequences are appended to the list.
-    std::vector<Word> offsets = t.emission_offsets, pool = t.emission_terminals, future_offsets{0}, futures;
-    SequenceInterner known;
-    for (Word e = 0; e + 1 < static_cast<Word>(offsets.size()); ++e) known.intern(t.emission(e));
-    for (Word q = 0; q < t.n_states; ++q) {
-        for (const auto& f : c.lexer().futures(q)) {
-            const auto [id, fresh] = known.intern(f);
-            if (fresh) {
-                pool.insert(pool.end(), f.begin(), f.end());
-                offsets.push_back(static_cast<Word>(pool.size()));
+    Lexer& lexer = c.lexer();
+    std::vector<Word> next, emit, branch_offsets{0}, branch_emit, branch_next, emission_offsets{0, 0}, emission_symbols,
+        condition_offsets{0}, condition_states, end_offsets{0}, ends, future_offsets{0}, futures;
+    std::map<Word, Word> emissions{{0, 0}}, branches, conditions;
+    const auto emission = [&](Word id) {
+        const auto [it, fresh] = emissions.emplace(id, static_cast<Word>(emissions.size()));
+        if (fresh) {
+            for (Word symbol : lexer.emission(id)) {
+                if (lexer.is_condition(symbol)) {
+                    const auto [at, added] = conditions.emplace(symbol, c.lr().n_terminals + static_cast<Word>(conditions.size()));
+                    if (added) {
+                        const auto states = lexer.condition(symbol);
+                        condition_states.insert(condition_states.end(), states.begin(), states.end());
+                        condition_offsets.push_back(static_cast<Word>(condition_states.size()));
+                    }
+                    symbol = at->second;
+                }
+                emission_symbols.push_back(symbol);
             }
-            futures.push_back(id);
+            emission_offsets.push_back(static_cast<Word>(emission_symbols.size()));
         }
+        return it->second;
+    };
+    for (Word q = 0; q < lexer.n_states(); ++q) {
+        for (Word cls = 0; cls < lexer.n_classes(); ++cls) {
+            LexArc arc = lexer.arc(q, cls);
+            if (arc.state <= LexArc::kBranch) {
+                const Word list = LexArc::kBranch - arc.state;
+                const auto [it, fresh] = branches.emplace(list, static_cast<Word>(branches.size()));
+                if (fresh) {
+                    const auto pairs = lexer.list(list);
+                    for (std::size_t i = 0; i < pairs.size(); i += 2) {
+                        branch_emit.push_back(emission(pairs[i]));
+                        branch_next.push_back(pairs[i + 1]);
+                    }
+                    branch_offsets.push_back(static_cast<Word>(branch_next.size()));
+                }
+                arc.state = LexArc::kRestart - 1 - it->second;
+            }
+            // Numbers from -1 on, which are stored in less: after the states come the restart and the branches.
+            next.push_back(arc.state >= kFail ? arc.state : lexer.n_states() + (LexArc::kRestart - arc.state));
+            emit.push_back(emission(arc.emission));
+        }
+        for (Word e : lexer.at_end(q)) ends.push_back(emission(e));
+        end_offsets.push_back(static_cast<Word>(ends.size()));
+        for (Word e : lexer.futures(q)) futures.push_back(emission(e));
         future_offsets.push_back(static_cast<Word>(futures.size()));
     }
     NamedArrays d;
-    d["byte_class"] = to_array(std::vector<std::uint8_t>(t.byte_class.begin(), t.byte_class.end()));
-    d["lexer_next"] = to_array(t.next);
-    d["lexer_emit"] = to_array(t.emit);
-    d["emission_offsets"] = to_array(std::move(offsets));
-    d["emission_terminals"] = to_array(std::move(pool));
-    d["at_end"] = to_array(t.at_end);
+    d["byte_class"] = to_array(std::vector<std::uint8_t>(lexer.byte_class().begin(), lexer.byte_class().end()));
+    d["lexer_next"] = to_array(std::move(next));
+    d["lexer_emit"] = to_array(std::move(emit));
+    d["branch_offsets"] = to_array(std::move(branch_offsets));
+    d["branch_emit"] = to_array(std::move(branch_emit));
+    d["branch_next"] = to_array(std::move(branch_next));
+    d["emission_offsets"] = to_array(std::move(emission_offsets));
+    d["emission_symbols"] = to_array(std::move(emission_symbols));
+    d["condition_offsets"] = to_array(std::move(condition_offsets));
+    d["condition_states"] = to_array(std::move(condition_states));
+    d["start_of_top"] = to_array(lexer.starts_of_tops());
+    d["end_offsets"] = to_array(std::move(end_offsets));
+    d["ends"] = to_array(std::move(ends));
     d["future_offsets"] = to_array(std::move(future_offsets));
     d["futures"] = to_array(std::move(futures));
-    d["n_lexer_states"] = t.n_states;
-    d["n_byte_classes"] = t.n_classes;
+    d["n_lexer_states"] = lexer.n_states();
+    d["n_byte_classes"] = lexer.n_classes();
     return d;
 }
 
@@ -103,22 +146,19 @@ void bind_compilation(nb::module_& m) {
     nb::class_<Compilation>(m, "Compilation")
         .def(
             "__init__",
-            [](Compilation* self, const LrTables& lr, Ints next, Ints accept, Bytes ignored, Bytes token_bytes, Longs token_offsets,
-               Ints text_tokens) {
-                TerminalAutomaton a;
-                a.n_states = static_cast<Word>(accept.size());
-                a.next = to_vector(next);
-                a.accept = to_vector(accept);
-                a.ignored = to_vector(ignored);
-                new (self) Compilation(lr, std::move(a), {to_vector(token_bytes), to_vector(token_offsets), to_vector(text_tokens)});
+            [](Compilation* self, const LrTables& lr, Ints next, Ints match_offsets, Ints matches, Ints rank, Bytes ignored,
+               const std::string& lexer, Bytes token_bytes, Longs token_offsets, Ints text_tokens) {
+                new (self) Compilation(lr, all_terminals(next, match_offsets, matches, rank, ignored), lexer_kind(lexer),
+                                       {to_vector(token_bytes), to_vector(token_offsets), to_vector(text_tokens)});
             },
-            "lr"_a, "next"_a, "accept"_a, "ignored"_a, "token_bytes"_a, "token_offsets"_a, "text_tokens"_a)
+            "lr"_a, "next"_a, "match_offsets"_a, "matches"_a, "rank"_a, "ignored"_a, "lexer"_a, "token_bytes"_a, "token_offsets"_a,
+            "text_tokens"_a)
         .def("build_lexer", &Compilation::build_lexer, Release())
         .def("classify_tokens", &Compilation::classify_tokens, Release())
         .def("find_sequences", &Compilation::find_sequences, Release())
         .def("build_classifier", &Compilation::build_classifier, Release())
         .def("assemble", &Compilation::assemble, Release())
-        .def_prop_ro("n_lexer_states", [](const Compilation& c) { return c.lexer().tables().n_states; })
+        .def_prop_ro("n_lexer_states", [](const Compilation& c) { return c.lexer().n_states(); })
         .def_prop_ro("n_token_classes", [](const Compilation& c) { return c.classes().size(); })
         .def_prop_ro("n_sequences", &Compilation::n_sequences)
         .def_prop_ro("n_classifier_states", [](const Compilation& c) { return c.classifier().n_states(); })

@@ -4,5 +4,8 @@
 NB_MODULE(_core, m) {
     psc::bind_lr_tables(m);
     psc::bind_compilation(m);
+    psc::bind_machine(m);
+    psc::bind_terminals(m);
+    psc::bind_bitmask(m);
     psc::bind_matcher(m);
 }

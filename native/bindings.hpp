@@ -39,6 +39,9 @@ NewArray<T> to_array(std::vector<T> v) {
 
 void bind_lr_tables(nb::module_& m);
 void bind_compilation(nb::module_& m);
+void bind_machine(nb::module_& m);
+void bind_terminals(nb::module_& m);
+void bind_bitmask(nb::module_& m);
 void bind_matcher(nb::module_& m);
 
 }  // namespace psc

@@ -5,38 +5,112 @@
 #include <map>
 #include <stdexcept>
 
+#include "limits.hpp"
 #include "sorted.hpp"
 
 namespace psc {
 
 namespace {
 
-// Reductions in a row without a shift; an LR table needs more only if it reduces for ever.
+// Reductions and shifts of one token, one after the other, which is how deep the recursion goes; a hostile table reduces for ever.
 constexpr Word kMaxDepth = 4000;
+// Bundles simulated for one transition.
+constexpr std::size_t kMaxWork = 2'000'000;
+
+bool has_several_actions(const LrTables& t) {
+    for (std::size_t cell = 0; cell + 1 < t.action_offsets.size(); ++cell)
+        if (t.action_offsets[cell + 1] - t.action_offsets[cell] > 1) return true;
+    return false;
+}
 
 }  // namespace
 
-Classifier::Classifier(const LrTables& tables, const SequenceTrie& trie, std::span<const Word> sequences)
-    : tables_(tables), trie_(trie), below_(stack_predecessors(tables)), wanted_(trie.size()), children_(trie.size(), 0) {
+Classifier::Classifier(const LrTables& tables, const std::vector<std::vector<Word>>& below, const SequenceTrie& trie)
+    : tables_(tables), below_(below), trie_(trie), several_actions_(has_several_actions(tables)) {
     states_.intern({});
     leaf_emissions_.intern({});
     thread_sets_.intern({});
     emission_sets_.intern({});
     bundles_.intern({});
-    std::vector<std::vector<Word>> children(trie.size());
-    for (Word n : sequences) wanted_[n] = 1;
-    std::vector<char> present = wanted_;
-    for (Word n = trie.size() - 1; n > 0; --n) {  // a child has a larger number than its parent
-        if (!present[n]) continue;
-        present[trie.parent(n)] = 1;
-        children[trie.parent(n)].push_back(n);
+    has_conditions_.push_back(0);
+}
+
+Word Classifier::bundle(std::vector<Word>& items) {
+    sort_unique(items);
+    const auto [id, fresh] = bundles_.intern(items);
+    if (fresh)
+        has_conditions_.push_back(std::any_of(items.begin(), items.end(), [&](Word i) {
+            return trie_.terminal(node_of(i)) == SequenceTrie::kCondition;
+        }));
+    return id;
+}
+
+Word Classifier::item(Word node, bool wanted, Word children) {
+    const Word key[3] = {node, wanted, children};
+    return items_.intern(key).first;
+}
+
+Word Classifier::add_start(std::span<const Word> sequences) {
+    // Nodes on the way to a sequence, the last first: a child has a larger number than its parent.
+    std::vector<Word> nodes;
+    slot_.resize(trie_.size(), -1);
+    for (Word n : sequences)
+        for (; slot_[n] < 0; n = trie_.parent(n)) {
+            slot_[n] = 0;
+            nodes.push_back(n);
+            if (n == 0) break;
+        }
+    if (nodes.empty()) return kDone;
+    std::sort(nodes.begin(), nodes.end(), std::greater<>());
+    for (std::size_t i = 0; i < nodes.size(); ++i) slot_[nodes[i]] = static_cast<Word>(i);
+    std::vector<char> wanted(nodes.size());
+    for (Word n : sequences) wanted[slot_[n]] = 1;
+    // The items of each node's children, as ranges of one pool.
+    std::vector<Word> at(nodes.size() + 1), pool(nodes.size()), items;
+    for (Word n : nodes)
+        if (n != 0) ++at[slot_[trie_.parent(n)] + 1];
+    for (std::size_t i = 0; i < nodes.size(); ++i) at[i + 1] += at[i];
+    auto filled = at;
+    Word first = 0;
+    for (std::size_t i = 0; i < nodes.size(); ++i) {
+        items.assign(pool.begin() + at[i], pool.begin() + at[i + 1]);
+        const Word following = bundle(items);
+        if (nodes[i] == 0)
+            first = following;
+        else
+            pool[filled[slot_[trie_.parent(nodes[i])]]++] = item(nodes[i], wanted[i], following);
     }
-    for (Word n = 0; n < trie.size(); ++n) {
-        std::reverse(children[n].begin(), children[n].end());
-        children_[n] = bundles_.intern(children[n]).first;
+    for (Word n : nodes) slot_[n] = -1;
+    const Word t = thread(first, -1, 0);
+    return states_.intern({&t, 1}).first;
+}
+
+// What is left of a bundle when a step starts with `top` on top.
+Classifier::Resolved Classifier::resolve(Word whole, Word top) {
+    if (!has_conditions_[whole]) return {whole, 0};
+    if (const Word known = resolved_ids_.find(whole, top); known >= 0) return resolved_[known];
+    std::vector<Word> todo(bundles_[whole].begin(), bundles_[whole].end()), kept, emitted;
+    for (std::size_t i = 0; i < todo.size(); ++i) {
+        const Word node = node_of(todo[i]);
+        if (trie_.terminal(node) != SequenceTrie::kCondition) {
+            kept.push_back(todo[i]);
+        } else if (trie_.holds(node, top)) {
+            if (wanted(todo[i])) emitted.push_back(node);
+            const auto following = bundles_[children_of(todo[i])];
+            todo.insert(todo.end(), following.begin(), following.end());
+        }
     }
-    const Word first = thread(children_[0], -1, 0);
-    start_ = states_.intern({&first, 1}).first;
+    sort_unique(emitted);
+    const Resolved r{bundle(kept), leaf_emissions_.intern(emitted).first};
+    resolved_ids_.insert(whole, top, static_cast<Word>(resolved_.size()));
+    resolved_.push_back(r);
+    return r;
+}
+
+std::size_t Classifier::bytes() const {
+    return items_.bytes() + bundles_.bytes() + threads_.bytes() + leaf_emissions_.bytes() + thread_sets_.bytes() + states_.bytes() +
+           emission_sets_.bytes() + bundle_lists_.bytes() + part_pool_.size() * sizeof(Move) + parts_.size() * 40 +
+           outcomes_.size() * 40 + transitions_.size() * 48;
 }
 
 Word Classifier::thread(Word bundle, Word nonterminal, Word pops) {
@@ -44,19 +118,19 @@ Word Classifier::thread(Word bundle, Word nonterminal, Word pops) {
     return threads_.intern(key).first;
 }
 
-// What each node of a bundle does on top of an LR state: (node, LR state) for shifts, then (production, bundle) for reductions.
-void Classifier::split(Word bundle, Word top, std::vector<Move>& moves, std::size_t& n_shifts) {
+// What each item of a bundle does on top of an LR state: (item, LR state) for shifts, then (production, bundle) for reductions.
+void Classifier::split(Word whole, Word top, std::vector<Move>& moves, std::size_t& n_shifts) {
     std::map<Word, std::vector<Word>> reductions;
     const std::size_t first = moves.size();
-    for (Word node : bundles_[bundle])
-        for (Word action : tables_.cell(top, trie_.terminal(node))) {
+    for (Word i : bundles_[whole])
+        for (Word action : tables_.cell(top, trie_.terminal(node_of(i)))) {
             if (is_reduce(action))
-                reductions[action / 2].push_back(node);
+                reductions[action / 2].push_back(i);
             else
-                moves.emplace_back(node, action / 2);
+                moves.emplace_back(i, action / 2);
         }
     n_shifts = moves.size() - first;
-    for (const auto& [production, nodes] : reductions) moves.emplace_back(production, bundles_.intern(nodes).first);
+    for (auto& [production, items] : reductions) moves.emplace_back(production, bundle(items));
 }
 
 Classifier::Parts Classifier::parts(Word bundle, Word top) {
@@ -74,18 +148,24 @@ Classifier::Parts Classifier::parts(Word bundle, Word top) {
 // the stack become threads, counted from below `local`.
 void Classifier::simulate(Word bundle, std::vector<Word>& local, std::vector<Word>& emitted, std::vector<Word>& threads,
                           Word depth) {
-    if (depth > kMaxDepth) throw std::runtime_error("the LR tables reduce without end");
+    if (depth > kMaxDepth) throw LimitExceeded("reductions and shifts for one token", kMaxDepth);
+    work_ += 1 + local.size() / 16;
+    if (work_ > kMaxWork) throw LimitExceeded("steps to classify one stack symbol", kMaxWork);
     const Parts p = parts(bundle, local.back());
-    for (Word i = p.shifts; i < p.reductions; ++i) shift(part_pool_[i], local, emitted, threads);
+    for (Word i = p.shifts; i < p.reductions; ++i) shift(part_pool_[i], local, emitted, threads, depth);
     for (Word i = p.reductions; i < p.end; ++i) reduce(part_pool_[i], local, emitted, threads, depth);
 }
 
-void Classifier::shift(Move move, std::vector<Word>& local, std::vector<Word>& emitted, std::vector<Word>& threads) {
-    const auto [node, state] = move;
-    if (wanted_[node]) emitted.push_back(node);
-    if (children_[node] == 0) return;
+void Classifier::shift(Move move, std::vector<Word>& local, std::vector<Word>& emitted, std::vector<Word>& threads, Word depth) {
+    const auto [item, state] = move;
+    if (wanted(item)) emitted.push_back(node_of(item));
+    const Word following = children_of(item);
+    if (following == 0) return;
+    const Resolved rest = resolve(following, state);
+    if (rest.emission) emitted.insert(emitted.end(), leaf_emissions_[rest.emission].begin(), leaf_emissions_[rest.emission].end());
+    if (rest.bundle == 0) return;
     local.push_back(state);
-    simulate(children_[node], local, emitted, threads, 0);
+    simulate(rest.bundle, local, emitted, threads, depth + 1);
     local.pop_back();
 }
 
@@ -115,40 +195,46 @@ void Classifier::merge(std::vector<Word>& threads) {
     }
     std::sort(keys.begin(), keys.end());
     threads.clear();
-    std::vector<Word> same, nodes;
+    std::vector<Word> same, items;
     for (std::size_t i = 0, end; i < keys.size(); i = end) {
         same.clear();
         for (end = i; end < keys.size() && keys[end][0] == keys[i][0] && keys[end][1] == keys[i][1]; ++end)
             same.push_back(keys[end][2]);
-        Word bundle = same[0];
+        Word all = same[0];
         if (same.size() > 1) {
             const auto [id, fresh] = bundle_lists_.intern(same);
             if (fresh) {
-                nodes.clear();
-                for (Word b : same) nodes.insert(nodes.end(), bundles_[b].begin(), bundles_[b].end());
-                sort_unique(nodes);
-                merged_.push_back(bundles_.intern(nodes).first);
+                items.clear();
+                for (Word b : same) items.insert(items.end(), bundles_[b].begin(), bundles_[b].end());
+                merged_.push_back(bundle(items));
             }
-            bundle = merged_[id];
+            all = merged_[id];
         }
-        threads.push_back(thread(bundle, keys[i][1], keys[i][0]));
+        threads.push_back(thread(all, keys[i][1], keys[i][0]));
     }
     std::sort(threads.begin(), threads.end());
 }
 
-Classifier::Outcome Classifier::above(Word bundle, Word top) {
-    if (const Word known = outcome_ids_.find(bundle, top); known >= 0) return outcomes_[known];
+Classifier::Outcome Classifier::above(Word whole, Word top) {
+    if (const Word known = outcome_ids_.find(whole, top); known >= 0) return outcomes_[known];
     std::vector<Word> local{top}, emitted, threads;
-    // This pair is not met again, so unlike those deeper down its parts are not kept.
-    std::vector<Move> moves;
-    std::size_t n_shifts = 0;
-    split(bundle, top, moves, n_shifts);
-    for (std::size_t i = 0; i < n_shifts; ++i) shift(moves[i], local, emitted, threads);
-    for (std::size_t i = n_shifts; i < moves.size(); ++i) reduce(moves[i], local, emitted, threads, 0);
+    // Only a start has conditions here: those after a shift were looked at then.
+    const Resolved now = resolve(whole, top);
+    emitted.assign(leaf_emissions_[now.emission].begin(), leaf_emissions_[now.emission].end());
+    if (several_actions_) {
+        explore_from(now.bundle, top, emitted, threads);
+    } else {
+        // This pair is not met again, so unlike those deeper down its parts are not kept.
+        std::vector<Move> moves;
+        std::size_t n_shifts = 0;
+        split(now.bundle, top, moves, n_shifts);
+        for (std::size_t i = 0; i < n_shifts; ++i) shift(moves[i], local, emitted, threads, 0);
+        for (std::size_t i = n_shifts; i < moves.size(); ++i) reduce(moves[i], local, emitted, threads, 0);
+    }
     sort_unique(emitted);
     merge(threads);
     const Outcome out{leaf_emissions_.intern(emitted).first, thread_sets_.intern(threads).first};
-    outcome_ids_.insert(bundle, top, static_cast<Word>(outcomes_.size()));
+    outcome_ids_.insert(whole, top, static_cast<Word>(outcomes_.size()));
     outcomes_.push_back(out);
     return out;
 }
@@ -185,6 +271,7 @@ void Classifier::read(Word state, Word symbol, std::vector<Word>& emissions, std
 Transition Classifier::step(Word state, Word symbol) {
     if (const Word known = transition_ids_.find(state, symbol); known >= 0) return transitions_[known].to;
     std::vector<Word> emissions, threads;
+    work_ = 0;
     read(state, symbol, emissions, threads);
     sort_unique(emissions);
     merge(threads);
@@ -203,7 +290,7 @@ Transition Classifier::step(Word state, Word symbol) {
     return to;
 }
 
-void Classifier::close() {
+void Classifier::close(Word start) {
     // below[skip][symbol]: what can be read next after `symbol` and `skip` more.
     std::vector<std::vector<std::vector<Word>>> below{below_};
     auto reachable = [&](Word symbol, Word skip) -> const std::vector<Word>& {
@@ -223,7 +310,7 @@ void Classifier::close() {
         for (Word symbol : symbols)
             if (transition_ids_.find(state, symbol) < 0) todo.emplace_back(state, symbol);
     };
-    visit(start_, resting_states(tables_));
+    visit(start, resting_states(tables_));
     while (!todo.empty()) {
         const auto [state, symbol] = todo.back();
         todo.pop_back();

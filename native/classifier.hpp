@@ -1,7 +1,7 @@
 // The stack classifier: reads the parser stack top down and says which terminal sequences are viable on it.
 //
-// A thread is one unfinished simulation: the nodes of the sequence trie that wait for it (a bundle: each is reached by
-// its terminal, and has children for what follows), a nonterminal to go to, and how many stack symbols are to be popped
+// A thread is one unfinished simulation: the items that wait for it (a bundle: each is a node of the sequence trie, reached by
+// its terminal, with a bundle for what follows), a nonterminal to go to, and how many stack symbols are to be popped
 // before that. All that a thread knows of the stack has been popped, so it needs no stack of its own. A classifier state
 // is a set of threads; what is decided is emitted on the transition, not remembered: this is what keeps the machine
 // small, where "Parser Stack Classification" (section 3.5) keeps it in the state. A transition skips the symbols that
@@ -10,7 +10,11 @@
 // `step` makes one transition and remembers it, so states can be built on first visit; `close` makes all that any stack
 // can need: it follows only symbols that can lie under the one just read.
 //
-// LR cells may hold several actions: they are more threads.
+// LR cells may hold several actions: they are more threads. A condition of the lexer is an item that is looked at when a step
+// starts: with one of its LR states on top what follows it takes its place, else it is gone.
+//
+// Each start stands for some sequences, one for each lexer state when they are built on first visit, one for all of them ahead of
+// time. Items are interned, so starts share what is equal in them.
 //
 // Cost: a transition is a lookup per thread and goto when the bundle has been seen on top of that LR state; else a
 // simulation of the LR tables over the bundle.
@@ -34,18 +38,19 @@ class Classifier {
 public:
     static constexpr Word kDone = 0;
 
-    // `sequences`: the nodes of the trie to be classified, without the empty one.
-    Classifier(const LrTables& tables, const SequenceTrie& trie, std::span<const Word> sequences);
+    // `below`: the tables' stack predecessors. All must outlive this.
+    Classifier(const LrTables& tables, const std::vector<std::vector<Word>>& below, const SequenceTrie& trie);
 
-    // Reading begins here, at the top of the stack.
-    Word start() const { return start_; }
+    // The state in which reading begins, at the top of the stack, to classify these nodes of the trie (without the empty one).
+    Word add_start(std::span<const Word> sequences);
 
     Transition step(Word state, Word symbol);
 
-    // Builds every transition that a stack can ask for.
-    void close();
+    // Builds every transition that a stack can ask for when reading begins in `start`.
+    void close(Word start);
 
     Word n_states() const { return states_.size(); }
+    std::size_t bytes() const;
     std::size_t n_transitions() const { return transitions_.size(); }
     // Transitions built so far, as (state, symbol, transition), in the order of construction.
     struct Built {
@@ -65,31 +70,56 @@ private:
         Word emission;  // into leaf_emissions_
         Word threads;  // into thread_sets_; pops count from below the state
     };
+    struct Resolved {  // a bundle when a step starts on an LR state: without its conditions
+        Word bundle;
+        Word emission;  // sequences that end with a condition that holds, into leaf_emissions_
+    };
     struct Parts {  // a bundle on top of an LR state, as ranges of part_pool_
-        Word shifts;  // from here: (trie node, LR state)
+        Word shifts;  // from here: (item, LR state)
         Word reductions;  // from here: (production, bundle)
         Word end;
     };
 
+    Word bundle(std::vector<Word>& items);
+    Word item(Word node, bool wanted, Word children);
+    Word node_of(Word item) const { return items_[item][0]; }
+    bool wanted(Word item) const { return items_[item][1]; }
+    Word children_of(Word item) const { return items_[item][2]; }
+    Resolved resolve(Word bundle, Word top);
     Word thread(Word bundle, Word nonterminal, Word pops);
     void merge(std::vector<Word>& threads);
     Outcome above(Word bundle, Word top);
     void read(Word state, Word symbol, std::vector<Word>& emissions, std::vector<Word>& threads);
     using Move = std::pair<Word, Word>;
     void split(Word bundle, Word top, std::vector<Move>& moves, std::size_t& n_shifts);
-    void shift(Move move, std::vector<Word>& local, std::vector<Word>& emitted, std::vector<Word>& threads);
+    void shift(Move move, std::vector<Word>& local, std::vector<Word>& emitted, std::vector<Word>& threads, Word depth);
     void reduce(Move move, std::vector<Word>& local, std::vector<Word>& emitted, std::vector<Word>& threads, Word depth);
     void simulate(Word bundle, std::vector<Word>& local, std::vector<Word>& emitted, std::vector<Word>& threads, Word depth);
     Parts parts(Word bundle, Word top);
+    // With several actions in a cell: see classifier_graph.cpp.
+    void explore_from(Word bundle, Word top, std::vector<Word>& emitted, std::vector<Word>& threads);
+    void explore(const std::vector<Word>& tops, Word bundle, std::vector<Word>& emitted, std::vector<Word>& threads, Word depth);
+    Word add_node(Word state, std::vector<Word> parents);
+    static constexpr Word kMaxSequence = 4000;
 
     const LrTables& tables_;
+    const std::vector<std::vector<Word>>& below_;
     const SequenceTrie& trie_;
-    std::vector<std::vector<Word>> below_;
+    bool several_actions_;  // some LR cell holds more than one
 
-    std::vector<char> wanted_;  // per trie node
-    std::vector<Word> children_;  // per trie node, its children on the way to a wanted sequence: a bundle, 0 is empty
-    Word start_ = 0;
-    SequenceInterner bundles_;  // sorted trie nodes
+    SequenceInterner items_;  // (trie node, whether its sequence is to be classified, bundle of what follows)
+    SequenceInterner bundles_;  // sorted items; 0 is empty
+    std::vector<char> has_conditions_;  // per bundle
+    std::vector<Resolved> resolved_;
+    PairMap resolved_ids_;
+    std::vector<Word> slot_;  // scratch of add_start(): per trie node, -1 between calls
+    std::size_t work_ = 0;  // of the transition being built
+    struct GraphNode {
+        Word state;
+        std::vector<Word> parents;
+    };
+    std::vector<GraphNode> graph_;  // the known stacks of the outcome being built, where cells hold several actions
+    std::size_t edges_ = 0;
     SequenceInterner threads_;  // (bundle, nonterminal or -1, pops)
     SequenceInterner leaf_emissions_;  // sorted sequences, of one thread's read
     SequenceInterner thread_sets_;

@@ -4,11 +4,10 @@
 #pragma once
 
 #include <memory>
-#include <optional>
 
 #include "classifier.hpp"
 #include "lalr.hpp"
-#include "lexer.hpp"
+#include "lexer_kinds.hpp"
 #include "sequences.hpp"
 #include "token_classes.hpp"
 
@@ -47,7 +46,7 @@ struct Realizable {
 
 class Compilation {
 public:
-    Compilation(LrTables lr, TerminalAutomaton automaton, Vocabulary vocabulary);
+    Compilation(LrTables lr, AllTerminals terminals, LexerKind kind, Vocabulary vocabulary);
 
     void build_lexer();
     void classify_tokens();
@@ -56,7 +55,7 @@ public:
     void assemble();
 
     const LrTables& lr() const { return lr_; }
-    const Lexer& lexer() const { return *lexer_; }
+    Lexer& lexer() const { return *lexer_; }
     const TokenClasses& classes() const { return *classes_; }
     const SequenceTrie& trie() const { return *trie_; }
     const Classifier& classifier() const { return *classifier_; }
@@ -69,19 +68,20 @@ public:
 
 private:
     LrTables lr_;
-    TerminalAutomaton automaton_;
+    std::vector<std::vector<Word>> below_;  // stack predecessors
+    AllTerminals terminals_;
+    LexerKind kind_;
     Vocabulary vocabulary_;
-    std::optional<Lexer> lexer_;
+    std::unique_ptr<Lexer> lexer_;
     std::unique_ptr<SequenceTrie> trie_;
+    std::unique_ptr<TokenSteps> steps_;
     std::unique_ptr<TokenClasses> classes_;
     std::unique_ptr<Classifier> classifier_;
+    Word start_ = 0;  // of the classifier
     SequenceInterner sets_;  // sorted token classes; set 0 is empty
     std::vector<Realizable> realizable_;  // per lexer state
     std::vector<Word> sequences_;  // of all of them, sorted
     ClassifierTables tables_;
 };
-
-// The automaton with equivalent states merged; state 0 stays the start, with no arc into it.
-TerminalAutomaton minimized(const TerminalAutomaton& automaton);
 
 }  // namespace psc

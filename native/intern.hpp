@@ -61,6 +61,10 @@ public:
     }
 
     Word size() const { return static_cast<Word>(hashes_.size()); }
+    std::size_t bytes() const {
+        return pool_.capacity() * sizeof(Word) + offsets_.capacity() * sizeof(std::size_t) + hashes_.capacity() * 8 +
+               slots_.capacity() * sizeof(Word);
+    }
 
 private:
     bool equal(Word id, std::span<const Word> words) const {

@@ -4,10 +4,18 @@
 #include <map>
 #include <set>
 
+#include "limits.hpp"
 #include "sorted.hpp"
 
 namespace psc {
 namespace {
+
+// Each bounds some seconds and some hundred megabytes: items in the closures of all states; words of all sets of terminals that
+// lookaheads are made of; cells of the action and goto tables, and what is in them.
+constexpr std::size_t kMaxItems = 4'000'000;
+constexpr std::size_t kMaxLookaheadWords = 1 << 25;
+constexpr std::size_t kMaxCells = 1 << 25;
+constexpr std::size_t kMaxActions = 16'000'000;
 
 // A dense set of terminals.
 struct TerminalSet {
@@ -52,6 +60,7 @@ private:
         const Word start_item = root_ * stride_;
         kernels_.intern({&start_item, 1});
         std::vector<char> seen(g_.n_nonterminals);
+        std::size_t n_items = 0;
         for (Word state = 0; state < kernels_.size(); ++state) {
             const auto kernel = kernels_[state];
             std::vector<Word> items(kernel.begin(), kernel.end());
@@ -64,6 +73,8 @@ private:
                 if (std::exchange(seen[a], 1)) continue;
                 for (Word p : by_lhs_[a]) items.push_back(p * stride_);
             }
+            n_items += items.size();
+            if (n_items > kMaxItems) throw LimitExceeded("items of LR states", kMaxItems);
             std::map<Word, std::vector<Word>> moves;
             std::vector<Word> done;
             for (Word item : items) {
@@ -173,6 +184,10 @@ LrTables build_lalr(const GrammarTables& g, ConflictPolicy policy) {
                 moves.emplace_back(s, symbol - n_terminals);
             }
 
+    const auto n_states = static_cast<std::size_t>(lr0.n_states());
+    if (moves.size() * ((n_terminals + 63) / 64) > kMaxLookaheadWords) throw LimitExceeded("words of LR lookaheads", kMaxLookaheadWords);
+    if (n_states * (n_terminals + g.n_nonterminals) > kMaxCells) throw LimitExceeded("cells of LR tables", kMaxCells);
+
     std::vector<TerminalSet> follow(moves.size(), TerminalSet(n_terminals));
     std::vector<std::vector<Word>> reads(moves.size()), includes(moves.size());
     std::map<std::pair<Word, Word>, std::vector<Word>> lookback;  // (state, production) -> moves
@@ -244,6 +259,7 @@ LrTables build_lalr(const GrammarTables& g, ConflictPolicy policy) {
             }
             for (Word p : clash) row[a].push_back(reduce_action(p));
             t.actions.insert(t.actions.end(), row[a].begin(), row[a].end());
+            if (t.actions.size() > kMaxActions) throw LimitExceeded("actions in LR tables", kMaxActions);
             t.action_offsets.push_back(static_cast<Word>(t.actions.size()));
         }
     }

@@ -1,98 +1,157 @@
-// The lexer: maximal munch with fall-back, as a deterministic transducer over byte classes.
+// The lexer as a transducer over byte classes: from bytes to terminals, built state by state when asked.
 //
-// A state is a state of the byte automaton of all terminals, and, while a longer lexeme is open past a complete one,
-// what the lexer does if that longer lexeme fails: the terminals it then emits, and the lexer state in which the rest of
-// the text read has been lexed again (so a lexer state may carry terminals not yet emitted, see docs/language.md). Past
-// a non-accepting state that lies on a cycle of non-accepting states (an opened comment) that text is unbounded: the
-// lexer commits and the fall-back is dropped.
+// Two kinds share it. `longest` is maximal munch with fall-back: a state is a state of the terminals' byte automaton and, while
+// a longer lexeme is open past a complete one, what the lexer does if that longer lexeme fails: the symbols it then emits, and
+// the state in which the rest of the text read has been lexed again (so a state may carry terminals not yet emitted, see
+// docs/language.md). Past a non-accepting state that lies on a cycle of non-accepting states (an opened comment) that text is
+// unbounded: the lexer commits and the fall-back is dropped. `any` lets a lexeme end wherever it matches, as each terminal that
+// matches, and follows every possibility.
 //
-// An accepting state that cannot be extended emits at once, so the lexer is back at its start.
+// Contexts: with a contextual lexer the start of a lexeme depends on the LR state on top of the stack. State 0 is the start whose
+// context is not known: a *condition* (a set of LR states, one of which must be on top) says under which contexts a step from it
+// is taken. An emission is a sequence of terminals and conditions. With one context state 0 is the start, and there are none.
 //
-// Cost: construction visits every reachable (state, byte class) once; a step is one table lookup.
+// An accepting state that cannot be extended emits at once, so the lexer is back at state 0.
+//
+// One thread at a time may build; arcs, emissions, lists and conditions that an arc leads to can be read meanwhile without a lock.
+//
+// Cost: a step is one table lookup once it is known.
 #pragma once
 
 #include <array>
+#include <atomic>
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <vector>
 
+#include "concurrent.hpp"
 #include "intern.hpp"
+#include "terminal_contexts.hpp"
 
 namespace psc {
 
-constexpr Word kFail = -1;
+// What happens on a byte. `state` is a lexer state, or one of the following.
+struct LexArc {
+    Word state;
+    Word emission;
 
-// The byte automaton of all terminals: minimal, deterministic, state 0 the start with no arc into it.
-struct TerminalAutomaton {
-    Word n_states = 0;
-    std::vector<Word> next;  // state * 256 + byte, or kFail
-    std::vector<Word> accept;  // per state, the winning terminal, or kFail
-    std::vector<std::uint8_t> ignored;  // per terminal
+    // kFail: no lexeme goes on with this byte.
+    static constexpr Word kRestart = -2;  // after the emission the byte is read again, from the start that the stack top has
+    static constexpr Word kUnknown = -3;  // not built yet
+    static constexpr Word kBranch = -4;  // and below: list kBranch - state of alternatives
 };
 
-// What the runtime needs of the lexer; emissions hold no ignored terminals.
-struct LexerTables {
-    Word n_states = 0;
-    Word n_classes = 0;
-    std::array<std::uint8_t, 256> byte_class{};
-    std::vector<Word> next;  // state * n_classes + class, or kFail
-    std::vector<Word> emit;  // the same shape: an emission
-    std::vector<Word> emission_offsets;  // emission -> terminals; emission 0 is empty
-    std::vector<Word> emission_terminals;
-    std::vector<Word> at_end;  // per state: the emission at the end of the text, or kFail where a lexeme is incomplete
-
-    std::span<const Word> emission(Word id) const {
-        return {emission_terminals.data() + emission_offsets[id],
-                static_cast<std::size_t>(emission_offsets[id + 1] - emission_offsets[id])};
-    }
-};
+// An arc in one word, so that readers need no lock.
+using PackedArc = std::uint64_t;
+inline PackedArc pack(LexArc a) { return static_cast<std::uint64_t>(static_cast<std::uint32_t>(a.state)) << 32 | static_cast<std::uint32_t>(a.emission); }
+inline LexArc unpack(PackedArc a) { return {static_cast<Word>(a >> 32), static_cast<Word>(a & 0xffffffff)}; }
 
 class Lexer {
 public:
-    explicit Lexer(const TerminalAutomaton& automaton);
+    struct Contexts {
+        Word n_terminals = 0;  // those of the grammar, the end of text among them: conditions are numbered from here
+        std::vector<Word> of_top;  // per LR state its context; -1 where no lexeme begins. Empty: one context for all
+    };
+    enum class Munch { longest, any };
 
-    const LexerTables& tables() const { return tables_; }
+    Lexer(TerminalAutomaton automaton, Contexts contexts, Munch munch);
 
-    // F(q): the terminal sequences, one of which must be viable for the text so far to have a continuation. Sorted, none
-    // a prefix of another; {()} where nothing is needed. A fall-back that re-enters itself has infinitely many; those of
-    // more than `kMaxFallback` fallen-back terminals are left out.
-    const std::vector<std::vector<Word>>& futures(Word state) const { return futures_[state]; }
+    Word n_states() const { return static_cast<Word>(states_.size()); }
+    Word n_classes() const { return static_cast<Word>(representative_.size()); }
+    const std::array<std::uint8_t, 256>& byte_class() const { return byte_class_; }
+    // The start of a lexeme where this LR state is on top.
+    Word start_of(Word top) const { return start_of_top_.empty() ? 0 : start_of_top_[top]; }
+    const std::vector<Word>& starts_of_tops() const { return start_of_top_; }
+    Munch munch() const { return munch_; }
+    bool contextual() const { return !start_of_top_.empty(); }
+    // Of the start of a context: the LR states that have it. None for other states.
+    std::span<const Word> tops_of(Word state) const;
+
+    // What a matcher does; builds it when it is not known.
+    LexArc arc(Word state, Word cls);
+    // All that can happen, as a list of (emission, state); no state is kRestart.
+    std::span<const Word> steps(Word state, Word cls) { return lists_[steps_id(state, cls)]; }
+
+    // The same where nothing but this can happen: the lexeme goes on, or has ended and the byte begins the next.
+    struct Split {
+        bool plain;  // nothing but this
+        Word within;  // the state in which the lexeme goes on, or kFail
+        std::span<const Word> endings;  // emissions, after which the byte is read from state 0
+    };
+    Split split(Word state, Word cls);
+
+    // Per state an arc for each byte class, kUnknown where it is not built.
+    const std::atomic<PackedArc>* row(Word state) const { return rows_[state]; }
+    // (emission, state), one after the other.
+    std::span<const Word> list(Word id) const { return lists_[id]; }
+    std::span<const Word> emission(Word id) const { return emissions_[id]; }
+    bool is_condition(Word symbol) const { return symbol >= contexts_.n_terminals; }
+    std::span<const Word> condition(Word symbol) const { return conditions_[symbol - contexts_.n_terminals]; }  // sorted LR states
+
+    // The emissions of which one is made at the end of the text; none where a lexeme is incomplete. Builds them when not known.
+    const std::vector<Word>& at_end(Word state);
+    // F(q): emissions, one of which must be viable for the text so far to have a continuation; none is a prefix of another, and
+    // the empty one means that nothing is needed. A fall-back that re-enters itself has infinitely many; those of more than
+    // `kMaxFallback` fallen-back terminals are left out. Builds them when not known.
+    const std::vector<Word>& futures(Word state);
+    // The same without building: null where not known.
+    const std::vector<Word>* known_at_end(Word state) const { return states_[state].at_end.load(std::memory_order_acquire); }
+    const std::vector<Word>* known_futures(Word state) const { return states_[state].futures.load(std::memory_order_acquire); }
+
+    // Builds everything reachable.
+    void close();
+
+    std::size_t bytes() const { return states_.size() * (n_classes() * sizeof(PackedArc) + 96); }
 
 private:
     static constexpr std::size_t kMaxFallback = 8;
+    using List = std::vector<std::pair<Word, Word>>;  // (emission, state)
 
     struct State {
-        Word dfa;
-        Word fallback_emission;  // kFail: none
-        Word fallback_state;
-    };
-    struct Step {
-        Word state;
-        Word emission;
+        Word dfa;  // kFail for state 0 of a contextual lexer
+        Word fallback;  // a list; 0: none
+        std::unique_ptr<std::atomic<PackedArc>[]> row;
+        std::atomic<const std::vector<Word>*> at_end, futures;
+        std::vector<Word> endings;  // the emissions of the terminals that match here
+        bool endings_known;
+        std::unique_ptr<std::vector<Word>> at_end_owner, futures_owner;
     };
 
-    Word state_id(State s);
-    Word emission_id(std::span<const Word> terminals);
-    Word append(Word emission, Word more);
-    Step step(Word state, std::uint8_t byte);
+    Word state_id(Word dfa, Word fallback);
+    bool is_start(Word state) const;
+    Word emission_id(std::span<const Word> symbols);
+    Word emission_of(Word terminal);
+    Word append(Word emission, Word more);  // kFail where conditions exclude each other
+    Word list_id(List list);
+    Word steps_id(Word state, Word cls);
+    List find_steps(Word state, Word cls);
+    void follow(Word emission, Word state, Word cls, List& out);
     bool can_fall_back(Word open, Word again);
-    Word emission_at_end(Word state);
-    void find_unbounded();
     void find_byte_classes();
-    void build();
-    void find_futures();
+    void find_unbounded();
+    void find_reachable_terminals();
     std::vector<std::vector<Word>> future_of(Word state, std::size_t budget);
 
-    const TerminalAutomaton& dfa_;
+    TerminalAutomaton dfa_;
+    Contexts contexts_;
+    Munch munch_;
+    std::array<std::uint8_t, 256> byte_class_{};
+    std::vector<std::uint8_t> representative_;  // a byte of each class
     std::vector<char> extensible_, unbounded_;
-    SequenceInterner states_, emissions_;
+    std::vector<Word> start_of_top_;
+    std::vector<std::pair<Word, Word>> starts_;  // of a contextual lexer: (state, condition symbol of the LR states that have it)
+    PairMap state_ids_;
+    StableVector<State> states_;
+    PublishedArray<const std::atomic<PackedArc>*> rows_;  // of the states
+    StableSequences emissions_, lists_, conditions_;
+    PairMap steps_;  // (state, class) -> list
     PairMap fall_back_;  // can_fall_back, where it is known
     PairMap asked_;  // the questions put to it
-    LexerTables tables_;
-    std::vector<std::uint8_t> representative_;  // a byte of each class
-    std::vector<std::vector<Word>> reachable_accepts_;  // per DFA state: terminals its lexeme can still become
+    std::vector<std::vector<Word>> reachable_;  // per DFA state: terminals its lexeme can still become
+    std::size_t n_emitted_ = 0, n_futures_ = 0;  // words of all emissions; of those that futures were made of
+    int depth_ = 0;  // of fall-backs within fall-backs that are being looked at
     std::map<std::pair<Word, std::size_t>, std::vector<std::vector<Word>>> memo_;  // future_of, where it recurses
-    std::vector<std::vector<std::vector<Word>>> futures_;
 };
 
 }  // namespace psc

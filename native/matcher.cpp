@@ -1,172 +1,649 @@
 #include "matcher.hpp"
 
 #include <algorithm>
+#include <set>
 #include <stdexcept>
+
+#include "errors.hpp"
+#include "limits.hpp"
 
 namespace psc {
 
 namespace {
-constexpr std::size_t kSmall = 1 << 14;
 // More reductions than this without a shift: the tables reduce for ever (they may come from a hostile file).
 constexpr Word kMaxReductions = 1 << 20;
+constexpr std::size_t kMaxForced = 1 << 16;
 }  // namespace
 
-Matcher::Matcher(std::shared_ptr<RuntimeTables> tables) : tables_(std::move(tables)) { reset(); }
+Matcher::Matcher(std::shared_ptr<Machine> machine) : machine_(std::move(machine)), cache_(machine_->cache()) {
+    const Node* bottom = node(0, nullptr);
+    auto* p = arena_.make<Position>();
+    *p = Position{};
+    p->top = bottom;
+    p->state = machine_->start_of(0);
+    p->n_threads = 1;
+    p->before = nullptr;
+    p->jump = p;
+    p->depth = 0;
+    position_ = first_ = p;
+}
 
-void Matcher::reset() {
-    nodes_.assign(1, {0, -1});
-    compact_at_ = kSmall;
-    top_ = 0;
-    read_top_ = -1;
-    lexer_state_ = 0;
+Matcher::Matcher(const Matcher& other)
+    : machine_(other.machine_),
+      cache_(other.cache_),
+      position_(other.position_),
+      first_(other.first_),
+      read_top_(other.read_top_),
+      read_start_(other.read_start_),
+      read_(other.read_),
+      row_(other.row_),
+      terminates_when_complete_(other.terminates_when_complete_),
+      stops_(other.stops_),
+      stop_sets_{other.stop_sets_[0], other.stop_sets_[1]} {
+    arena_.fork_from(other.arena_);
+}
+
+void Matcher::set_stop_tokens(const std::vector<Word>& tokens) {
+    stops_ = std::make_shared<const std::vector<Word>>(tokens);
+    for (Word complete : {0, 1}) {
+        std::vector<Word> set{complete};
+        set.insert(set.end(), tokens.begin(), tokens.end());
+        stop_sets_[complete] = machine_->add_stop_set(set);
+    }
     row_ = -1;
-    terminated_ = false;
 }
 
-Word Matcher::mask_row() {
-    if (terminated_) throw std::runtime_error("the matcher has terminated: a stop token was accepted; reset() it first");
-    if (row_ >= 0) return row_;
-    RuntimeTables& t = *tables_;
-    if (read_top_ == top_) return row_ = t.row(lexer_state_, read_);
-    Word emissions = 0, state = t.arrays().start, node = top_;
-    RuntimeTables::Arc arc;
-    while (state != 0 && node >= 0 && t.transition(state, nodes_[node].symbol, arc)) {
-        if (arc.emission) emissions = t.with_emission(emissions, arc.emission);
-        state = arc.next;
-        node = nodes_[node].parent;
-        for (Word skip = arc.skip; skip > 0 && node >= 0; --skip) node = nodes_[node].parent;
-    }
-    read_top_ = top_;
-    read_ = emissions;
-    return row_ = t.row(lexer_state_, emissions);
-}
-
-// Reduces under the lookahead `terminal`, then shifts it, from the stack `top`. False: the parser rejects it, and `top`
-// is unchanged.
-bool Matcher::shift(Word terminal, Word& top) {
-    const RuntimeArrays& a = tables_->arrays();
-    Word at = top;
-    const std::size_t before = nodes_.size();
-    for (Word steps = 0; steps < kMaxReductions; ++steps) {
-        const std::size_t cell = static_cast<std::size_t>(nodes_[at].symbol) * a.n_terminals + terminal;
-        const Word first = a.action_offsets[cell];
-        if (first == a.action_offsets[cell + 1]) break;
-        const Word action = a.actions[first];
-        if (!(action & 1)) {
-            nodes_.push_back({action >> 1, at});
-            top = static_cast<Word>(nodes_.size()) - 1;
-            return true;
-        }
-        const Word production = action >> 1;
-        for (Word n = a.production_length[production]; n > 0 && at >= 0; --n) at = nodes_[at].parent;
-        if (at < 0) break;
-        const Word to = a.gotos[static_cast<std::size_t>(nodes_[at].symbol) * a.n_nonterminals + a.production_lhs[production]];
-        if (to < 0) break;
-        nodes_.push_back({to, at});
-        at = static_cast<Word>(nodes_.size()) - 1;
-    }
-    nodes_.resize(before);
-    return false;
-}
-
-bool Matcher::lex(std::span<const std::uint8_t> bytes, Word& state, Word& top) {
-    const RuntimeArrays& a = tables_->arrays();
-    for (std::uint8_t byte : bytes) {
-        const std::size_t cell = static_cast<std::size_t>(state) * a.n_byte_classes + a.byte_class[byte];
-        if (a.lexer_next[cell] < 0) return false;
-        if (const Word e = a.lexer_emit[cell])
-            for (Word terminal : emission(e))
-                if (!shift(terminal, top)) return false;
-        state = a.lexer_next[cell];
-    }
-    return true;
-}
-
-bool Matcher::accept(Word token) {
-    const RuntimeArrays& a = tables_->arrays();
-    if (terminated_ || token < 0 || token >= a.vocab_size) return false;
-    if (!tables_->allowed(mask_row(), token)) return false;
-    if (tables_->is_stop(token)) {
-        terminated_ = true;
-        return true;
-    }
-    const Word cls = a.class_of_token[token];
-    const std::span<const std::uint8_t> bytes{a.class_bytes.data() + a.class_offsets[cls],
-                                              static_cast<std::size_t>(a.class_offsets[cls + 1] - a.class_offsets[cls])};
-    Word state = lexer_state_, top = top_;
-    // Only damaged tables can disagree with their own mask.
-    if (!lex(bytes, state, top)) throw std::runtime_error("the artifact's mask and tables disagree: it is damaged");
-    lexer_state_ = state;
-    top_ = top;
+void Matcher::set_terminates_when_complete() {
+    terminates_when_complete_ = true;
+    const auto shown = stops_ ? stops_ : std::make_shared<const std::vector<Word>>(machine_->stop_tokens());
+    // Stop tokens of the matcher's own are still never text.
+    std::vector<Word> set{0};
+    set.insert(set.end(), shown->begin(), shown->end());
+    stop_sets_[0] = stop_sets_[1] = machine_->add_stop_set(set);
+    stops_ = shown;
     row_ = -1;
-    if (nodes_.size() > compact_at_) compact();
-    return true;
 }
 
-std::size_t Matcher::accept_bytes(std::span<const std::uint8_t> bytes) {
-    const RuntimeArrays& a = tables_->arrays();
-    if (terminated_) return 0;
-    std::size_t n = 0;
-    for (; n < bytes.size(); ++n) {
-        const Word old_state = lexer_state_, old_top = top_;
-        Word state = old_state, top = old_top;
-        if (!lex(bytes.subspan(n, 1), state, top)) break;
-        lexer_state_ = state;
-        top_ = top;
-        bool alive = false;
-        for (Word i = a.future_offsets[state]; i < a.future_offsets[state + 1] && !alive; ++i) alive = viable(emission(a.futures[i]));
-        if (!alive) {
-            lexer_state_ = old_state;
-            top_ = old_top;
-            break;
-        }
-        row_ = -1;
-        if (nodes_.size() > compact_at_) compact();
-    }
+const Matcher::Node* Matcher::node(Word symbol, const Node* parent) {
+    auto* n = arena_.make<Node>();
+    n->parent = parent;
+    n->symbol = symbol;
+    n->n_parents = 0;
     return n;
 }
 
-// Tries the terminals on top of the stack, and takes the nodes that this made away again.
-bool Matcher::viable(std::span<const Word> terminals) {
-    const std::size_t before = nodes_.size();
-    Word top = top_;
-    const bool all = std::all_of(terminals.begin(), terminals.end(), [&](Word t) { return shift(t, top); });
-    nodes_.resize(before);
-    return all;
+const Matcher::Node* Matcher::node(Word symbol, const Nodes& parents) {
+    if (parents.size() < 2) return node(symbol, parents.empty() ? nullptr : parents[0]);
+    auto** kept = arena_.make<const Node*>(parents.size());
+    std::copy(parents.begin(), parents.end(), kept);
+    auto* n = arena_.make<Node>();
+    n->parents = kept;
+    n->symbol = symbol;
+    n->n_parents = static_cast<Word>(parents.size());
+    return n;
 }
 
-bool Matcher::is_complete() {
-    const RuntimeArrays& a = tables_->arrays();
-    const Word e = a.at_end[lexer_state_];
-    if (terminated_ || e < 0) return false;
-    std::vector<Word> sequence(emission(e).begin(), emission(e).end());
-    sequence.push_back(a.n_terminals - 1);
-    return viable(sequence);
+void Matcher::push(const Node* top, Word state) {
+    const Position* b = position_;
+    auto* p = arena_.make<Position>();
+    p->top = top;
+    p->state = state;
+    p->n_threads = 1;
+    p->stopped = false;
+    p->before = b;
+    // A jump spans as far as the two before it together, if those are equally long.
+    const Position* j = b->jump;
+    p->jump = b->depth - j->depth == j->depth - j->jump->depth ? j->jump : b;
+    p->depth = b->depth + 1;
+    position_ = p;
+    row_ = -1;
+}
+
+void Matcher::push(const Threads& threads, bool stopped) {
+    const Thread* kept = nullptr;
+    if (threads.size() > 1) {
+        auto* copy = arena_.make<Thread>(threads.size());
+        std::copy(threads.begin(), threads.end(), copy);
+        kept = copy;
+    }
+    push(threads[0].top, threads[0].state);
+    auto* p = const_cast<Position*>(position_);
+    if (kept) p->threads = kept;
+    p->n_threads = static_cast<Word>(threads.size());
+    p->stopped = stopped;
+}
+
+Matcher::Threads Matcher::threads() const {
+    if (position_->n_threads == 1) return {{position_->top, position_->state}};
+    return {position_->threads, position_->threads + position_->n_threads};
+}
+
+void Matcher::reset() {
+    position_ = first_;
+    arena_.rewind_to_end_of(first_);
+    read_top_ = nullptr;
+    row_ = -1;
+}
+
+void Matcher::rollback(std::size_t n) {
+    if (n == 0) return;
+    if (n > position_->depth)
+        throw MatcherError("cannot take back " + std::to_string(n) + " steps: only " + std::to_string(position_->depth) +
+                                 " were made since the start");
+    const std::uint32_t depth = position_->depth - static_cast<std::uint32_t>(n);
+    const Position* p = position_;
+    while (p->depth > depth) p = p->jump->depth >= depth ? p->jump : p->before;
+    position_ = p;
+    arena_.rewind_to_end_of(p);
+    read_top_ = nullptr;  // its memory may be used again
+    row_ = -1;
+}
+
+// Changes over to the machine's cache when ours was given up.
+void Matcher::refresh() {
+    if (!cache_->retired.load(std::memory_order_relaxed)) return;
+    cache_ = machine_->cache();
+    read_top_ = nullptr;
+    row_ = -1;
+}
+
+Word Matcher::mask_row() {
+    if (position_->stopped)
+        throw MatcherError("the matcher has terminated: a stop token was accepted; rollback() or reset() it first");
+    refresh();
+    if (row_ >= 0) return row_;
+    Word row;
+    if (position_->n_threads == 1) {
+        row = row_of({position_->top, position_->state});
+    } else {
+        row = row_of(position_->threads[0]);
+        for (Word i = 1; i < position_->n_threads; ++i) row = machine_->row_union(*cache_, row, row_of(position_->threads[i]));
+    }
+    if (stop_sets_[0] >= 0) row = machine_->with_stops(*cache_, row, stop_sets_[is_complete()]);
+    return row_ = row;
+}
+
+Word Matcher::row_of(const Thread& thread) {
+    const Word start = machine_->start(*cache_, thread.state);
+    if (read_top_ != thread.top || read_start_ != start) {
+        read_ = read(thread.top, start);
+        read_top_ = thread.top;
+        read_start_ = start;
+    }
+    return machine_->row(*cache_, thread.state, read_);
+}
+
+Word Matcher::read(const Node* top, Word start) {
+    Machine& m = *machine_;
+    Word emissions = 0, state = start;
+    const Node* n = top;
+    Machine::Arc arc;
+    while (state != 0 && n && m.transition(*cache_, state, n->symbol, arc)) {
+        if (arc.emission) emissions = m.with_emission(*cache_, emissions, arc.emission);
+        state = arc.next;
+        if (state == 0) break;
+        if (n->n_parents) return read_graph(top, start);
+        n = n->parent;
+        for (Word skip = arc.skip; skip > 0 && n; --skip) {
+            if (n->n_parents) return read_graph(top, start);
+            n = n->parent;
+        }
+    }
+    return emissions;
+}
+
+// The same along every path of the graph.
+Word Matcher::read_graph(const Node* top, Word start) {
+    Machine& m = *machine_;
+    struct Place {
+        Word state, skip;
+        const Node* node;
+        auto operator<=>(const Place&) const = default;
+    };
+    Word emissions = 0;
+    std::set<Place> seen{{start, 0, top}};
+    std::vector<Place> todo{{start, 0, top}};
+    while (!todo.empty()) {
+        const Place at = todo.back();
+        todo.pop_back();
+        Place next{at.state, at.skip - 1, nullptr};
+        if (at.skip == 0) {
+            Machine::Arc arc;
+            if (!m.transition(*cache_, at.state, at.node->symbol, arc)) continue;
+            if (arc.emission) emissions = m.with_emission(*cache_, emissions, arc.emission);
+            if (arc.next == 0) continue;
+            next.state = arc.next;
+            next.skip = arc.skip;
+        }
+        for (const Node* parent : parents_of(*at.node)) {
+            next.node = parent;
+            if (seen.insert(next).second) todo.push_back(next);
+        }
+    }
+    return emissions;
+}
+
+// Reduces under the lookahead `terminal`, then shifts it. The goto that a reduction ends with is kept aside, as a
+// symbol on top of `base`, until it is known to stay: most are popped again.
+Matcher::Outcome Matcher::shift(Word terminal, const Node*& top) {
+    const LrView& lr = machine_->lr();
+    const Node* base = top;
+    Word symbol = top->symbol;
+    bool aside = false;  // whether `symbol` is above `base`, not on it
+    for (Word steps = 0; steps < kMaxReductions; ++steps) {
+        const auto cell = lr.cell(symbol, terminal);
+        if (cell.empty()) return Outcome::rejected;
+        if (cell.size() > 1) return Outcome::ambiguous;
+        const Word action = cell[0];
+        if (!(action & 1)) {
+            if (aside) base = node(symbol, base);
+            top = node(action >> 1, base);
+            return Outcome::ok;
+        }
+        Word pops = lr.length[action >> 1];
+        if (aside) {
+            if (pops > 0)
+                --pops;
+            else
+                base = node(symbol, base);
+        }
+        for (; pops > 0; --pops) {
+            if (base->n_parents) return Outcome::ambiguous;
+            base = base->parent;
+            if (!base) return Outcome::rejected;
+        }
+        symbol = lr.go_to(base->symbol, lr.lhs[action >> 1]);
+        if (symbol < 0) return Outcome::rejected;
+        aside = true;
+    }
+    return Outcome::rejected;
+}
+
+Matcher::Outcome Matcher::emit(Word emission, const Node*& top) {
+    for (Word symbol : machine_->emission(emission)) {
+        if (machine_->is_condition(symbol)) {
+            const auto states = machine_->condition(symbol);
+            if (!std::binary_search(states.begin(), states.end(), top->symbol)) return Outcome::rejected;
+        } else if (const Outcome o = shift(symbol, top); o != Outcome::ok) {
+            return o;
+        }
+    }
+    return Outcome::ok;
+}
+
+Matcher::Outcome Matcher::lex(std::span<const std::uint8_t> bytes, Word& state, const Node*& top) {
+    Machine& m = *machine_;
+    const bool contextual = m.contextual();
+    for (std::uint8_t byte : bytes) {
+        const Word cls = m.byte_class()[byte];
+        LexArc arc = m.lex(state, cls);
+        if (arc.state == LexArc::kRestart) {
+            if (arc.emission)
+                if (const Outcome o = emit(arc.emission, top); o != Outcome::ok) return o;
+            arc = m.lex(m.start_of(top->symbol), cls);
+        }
+        if (arc.state < 0) return arc.state == kFail ? Outcome::rejected : Outcome::ambiguous;
+        if (arc.emission)
+            if (const Outcome o = emit(arc.emission, top); o != Outcome::ok) return o;
+        state = arc.state == 0 && contextual ? m.start_of(top->symbol) : arc.state;
+    }
+    return Outcome::ok;
+}
+
+bool Matcher::lex_all(std::span<const std::uint8_t> bytes, Threads& threads) {
+    Threads next;
+    for (std::uint8_t byte : bytes) {
+        next.clear();
+        shifted_.clear();
+        for (const Thread& t : threads) step(t, machine_->byte_class()[byte], next);
+        merge(next);
+        threads.swap(next);
+        if (threads.empty()) return false;
+    }
+    return true;
+}
+
+void Matcher::step(Thread thread, Word byte_class, Threads& out) {
+    const LexArc arc = machine_->lex(thread.state, byte_class);
+    if (arc.state == kFail) return;
+    if (arc.state == LexArc::kRestart) {
+        const auto tops = emit_all(machine_->emission(arc.emission), thread.top);
+        for (const Node* top : tops) step({top, machine_->start_of(top->symbol)}, byte_class, out);
+    } else if (arc.state <= LexArc::kBranch) {
+        const auto list = machine_->alternatives(LexArc::kBranch - arc.state);
+        for (std::size_t i = 0; i < list.size(); i += 2) apply(list[i], list[i + 1], thread.top, out);
+    } else {
+        apply(arc.emission, arc.state, thread.top, out);
+    }
+}
+
+void Matcher::apply(Word emission, Word state, const Node* top, Threads& out) {
+    for (const Node* after : emit_all(machine_->emission(emission), top))
+        out.push_back({after, state == 0 ? machine_->start_of(after->symbol) : state});
+}
+
+Matcher::Nodes Matcher::emit_all(std::span<const Word> symbols, const Node* top) {
+    Nodes tops{top};
+    for (Word symbol : symbols) {
+        if (machine_->is_condition(symbol)) {
+            const auto states = machine_->condition(symbol);
+            std::erase_if(tops, [&](const Node* n) { return !std::binary_search(states.begin(), states.end(), n->symbol); });
+            continue;
+        }
+        Nodes after;
+        for (const Node* n : tops) {
+            auto known = std::find_if(shifted_.begin(), shifted_.end(), [&](const Shifted& s) { return s.top == n && s.terminal == symbol; });
+            if (known == shifted_.end()) {
+                auto result = shift_all(symbol, n);
+                shifted_.push_back({n, symbol, std::move(result)});
+                known = shifted_.end() - 1;
+            }
+            after.insert(after.end(), known->result.begin(), known->result.end());
+        }
+        tops.swap(after);
+    }
+    return tops;
+}
+
+// Every reduction under the lookahead, along every path, until nothing new comes: an edge is an LR state on top of a node. Then
+// every shift.
+Matcher::Nodes Matcher::shift_all(Word terminal, const Node* top) {
+    const LrView& lr = machine_->lr();
+    using Edge = std::pair<Word, const Node*>;
+    std::set<Edge> seen;
+    std::vector<Edge> todo;
+    std::set<std::pair<Word, Edge>> shifts;  // (LR state shifted to, edge)
+    const auto add = [&](Edge e) {
+        if (!seen.insert(e).second) return;
+        if (seen.size() > static_cast<std::size_t>(kMaxReductions)) throw LimitExceeded("stacks under one terminal", kMaxReductions);
+        todo.push_back(e);
+    };
+    // The top itself is an edge on each of its parents; the bottom is one on nothing.
+    for (const Node* parent : parents_of(*top)) add({top->symbol, parent});
+    if (parents_of(*top).empty()) add({top->symbol, nullptr});
+    while (!todo.empty()) {
+        const Edge e = todo.back();
+        todo.pop_back();
+        for (Word action : lr.cell(e.first, terminal)) {
+            if (!(action & 1)) {
+                shifts.insert({action >> 1, e});
+                continue;
+            }
+            const Word length = lr.length[action >> 1], lhs = lr.lhs[action >> 1];
+            Nodes bases;
+            if (length == 0) {
+                // An empty production: the edge becomes a node of its own.
+                bases.push_back(e.first == top->symbol && !top->n_parents && top->parent == e.second ? top : node(e.first, e.second));
+            } else if (e.second) {
+                bases.push_back(e.second);
+            }
+            for (Word pops = length; pops > 1 && !bases.empty(); --pops) {
+                Nodes lower;
+                for (const Node* b : bases) {
+                    const auto parents = parents_of(*b);
+                    lower.insert(lower.end(), parents.begin(), parents.end());
+                }
+                std::sort(lower.begin(), lower.end());
+                lower.erase(std::unique(lower.begin(), lower.end()), lower.end());
+                bases.swap(lower);
+            }
+            for (const Node* base : bases)
+                if (const Word to = lr.go_to(base->symbol, lhs); to >= 0) add({to, base});
+        }
+    }
+    // Per LR state shifted to, its parents: per symbol under it, one node.
+    Nodes result;
+    for (auto it = shifts.begin(); it != shifts.end();) {
+        const Word to = it->first;
+        Nodes parents;
+        while (it != shifts.end() && it->first == to) {
+            const Word symbol = it->second.first;
+            Nodes below;
+            for (; it != shifts.end() && it->first == to && it->second.first == symbol; ++it)
+                if (it->second.second) below.push_back(it->second.second);
+            const auto own = parents_of(*top);
+            const bool same = symbol == top->symbol && below.size() == own.size() &&
+                              std::is_permutation(below.begin(), below.end(), own.begin());
+            parents.push_back(same ? top : node(symbol, below));
+        }
+        result.push_back(node(to, parents));
+    }
+    return result;
+}
+
+// Pairs that agree in the lexer state and the top of the stack become one, with the parents of all.
+void Matcher::merge(Threads& threads) {
+    if (threads.size() < 2) return;
+    std::sort(threads.begin(), threads.end(), [](const Thread& a, const Thread& b) {
+        return a.state != b.state ? a.state < b.state : a.top->symbol != b.top->symbol ? a.top->symbol < b.top->symbol : a.top < b.top;
+    });
+    // Nodes made apart may be the same all the same.
+    const auto equal = [](const Node* a, const Node* b) {
+        if (a == b) return true;
+        const auto x = parents_of(*a), y = parents_of(*b);
+        return a->symbol == b->symbol && x.size() == y.size() && std::is_permutation(x.begin(), x.end(), y.begin());
+    };
+    Threads merged;
+    for (std::size_t i = 0, end; i < threads.size(); i = end) {
+        for (end = i + 1; end < threads.size() && threads[end].state == threads[i].state && threads[end].top->symbol == threads[i].top->symbol;)
+            ++end;
+        Nodes all;
+        bool differs = false;
+        for (std::size_t k = i; k < end; ++k) {
+            if (k > i && threads[k].top == threads[k - 1].top) continue;
+            differs |= threads[k].top != threads[i].top;
+            for (const Node* parent : parents_of(*threads[k].top))
+                if (std::none_of(all.begin(), all.end(), [&](const Node* have) { return equal(have, parent); })) all.push_back(parent);
+        }
+        const Node* top = threads[i].top;
+        if (differs && all.size() != parents_of(*top).size()) top = node(top->symbol, all);
+        merged.push_back({top, threads[i].state});
+    }
+    threads.swap(merged);
+}
+
+// Reads bytes and keeps the pairs that have a continuation. False, and nothing is allocated, when none has.
+bool Matcher::advance(std::span<const std::uint8_t> bytes, Threads& threads) {
+    const auto mark = arena_.mark();
+    bool ok = false;
+    if (threads.size() == 1) {
+        Word state = threads[0].state;
+        const Node* top = threads[0].top;
+        const Outcome o = lex(bytes, state, top);
+        if (o != Outcome::ambiguous) {
+            threads[0] = {top, state};
+            ok = o == Outcome::ok && alive(threads[0]);
+            if (!ok) arena_.rewind(mark);
+            return ok;
+        }
+        arena_.rewind(mark);
+    }
+    if (lex_all(bytes, threads)) {
+        std::erase_if(threads, [&](const Thread& t) { return !alive(t); });
+        ok = !threads.empty();
+    }
+    if (!ok) arena_.rewind(mark);
+    return ok;
+}
+
+bool Matcher::accept(Word token) {
+    if (position_->stopped || token < 0 || token >= machine_->vocabulary().size) return false;
+    const Word row = mask_row();  // before cache_ is looked at: it may change over to another cache
+    if (!cache_->rows.allowed(row, token)) return false;
+    const bool stops = stop_sets_[0] >= 0 ? std::find(stops_->begin(), stops_->end(), token) != stops_->end()
+                                          : machine_->vocabulary().is_stop[token];
+    if (stops) {
+        push(threads(), true);
+        return true;
+    }
+    const auto bytes = machine_->vocabulary().text(token);
+    if (position_->n_threads == 1) {
+        const auto mark = arena_.mark();
+        Word state = position_->state;
+        const Node* top = position_->top;
+        const Outcome o = lex(bytes, state, top);
+        if (o == Outcome::ok) {
+            push(top, state);
+            return true;
+        }
+        arena_.rewind(mark);
+        // Only damaged tables can disagree with their own mask.
+        if (o == Outcome::rejected) throw std::runtime_error("the artifact's mask and tables disagree: it is damaged");
+    }
+    Threads all = threads();
+    if (!advance(bytes, all)) throw std::runtime_error("the artifact's mask and tables disagree: it is damaged");
+    push(all, false);
+    return true;
+}
+
+bool Matcher::accept_text(std::span<const std::uint8_t> bytes) {
+    if (position_->stopped) return false;
+    Threads all = threads();
+    if (!bytes.empty() && !advance(bytes, all)) return false;
+    push(all, false);
+    return true;
+}
+
+std::size_t Matcher::accept_prefix(std::span<const std::uint8_t> bytes) {
+    if (position_->stopped) return 0;
+    Threads all = threads(), next;
+    std::size_t n = 0;
+    for (; n < bytes.size(); ++n) {
+        next = all;
+        if (!advance(bytes.subspan(n, 1), next)) break;
+        all.swap(next);
+    }
+    if (n > 0) push(all, false);
+    return n;
+}
+
+// Whether the symbols can be read on the stack. Takes back what it allocates.
+bool Matcher::viable(std::span<const Word> symbols, const Node* top) {
+    const auto mark = arena_.mark();
+    Outcome o = Outcome::ok;
+    const Node* at = top;
+    for (Word symbol : symbols) {
+        if (machine_->is_condition(symbol)) {
+            const auto states = machine_->condition(symbol);
+            if (!std::binary_search(states.begin(), states.end(), at->symbol)) o = Outcome::rejected;
+        } else {
+            o = shift(symbol, at);
+        }
+        if (o != Outcome::ok) break;
+    }
+    if (o == Outcome::ambiguous) {
+        shifted_.clear();
+        o = emit_all(symbols, top).empty() ? Outcome::rejected : Outcome::ok;
+        shifted_.clear();
+    }
+    arena_.rewind(mark);
+    return o == Outcome::ok;
+}
+
+bool Matcher::alive(const Thread& thread) {
+    for (Word future : machine_->futures(thread.state))
+        if (viable(machine_->emission(future), thread.top)) return true;
+    return false;
+}
+
+bool Matcher::complete(const Threads& threads) {
+    std::vector<Word> sequence;
+    for (const Thread& t : threads)
+        for (Word last : machine_->at_end(t.state)) {
+            const auto symbols = machine_->emission(last);
+            sequence.assign(symbols.begin(), symbols.end());
+            sequence.push_back(machine_->lr().n_terminals - 1);
+            if (viable(sequence, t.top)) return true;
+        }
+    return false;
+}
+
+bool Matcher::is_complete() { return position_->stopped || complete(threads()); }
+
+std::string Matcher::forced_text() {
+    if (position_->stopped) throw MatcherError("the matcher has terminated: a stop token was accepted; rollback() or reset() it first");
+    const auto mark = arena_.mark();
+    std::string out;
+    Threads here = threads();
+    std::array<int, 256> byte_of{};  // the byte of a class, or -1 where it has several
+    std::array<int, 256> n_bytes{};
+    for (int b = 0; b < 256; ++b) {
+        byte_of[machine_->byte_class()[b]] = b;
+        ++n_bytes[machine_->byte_class()[b]];
+    }
+    while (out.size() < kMaxForced && !complete(here)) {
+        Threads only;
+        int forced = -1;
+        bool choice = false;
+        for (int c = 0; c < 256 && !choice; ++c) {
+            if (n_bytes[c] == 0) continue;
+            Threads next = here;
+            const auto byte = static_cast<std::uint8_t>(byte_of[c]);
+            if (!advance({&byte, 1}, next)) continue;
+            choice = forced >= 0 || n_bytes[c] > 1;
+            forced = byte_of[c];
+            only.swap(next);
+        }
+        if (choice || forced < 0) break;
+        out.push_back(static_cast<char>(forced));
+        here.swap(only);
+    }
+    arena_.rewind(mark);
+    return out;
 }
 
 std::vector<Word> Matcher::expected_terminals() {
     std::vector<Word> out;
-    for (Word t = 0; t < tables_->arrays().n_terminals; ++t)
-        if (viable({&t, 1})) out.push_back(t);
+    const Threads all = threads();
+    for (Word t = 0; t < machine_->lr().n_terminals; ++t)
+        if (std::any_of(all.begin(), all.end(), [&](const Thread& thread) { return viable({&t, 1}, thread.top); })) out.push_back(t);
     return out;
 }
 
-std::vector<Word> Matcher::stack() const {
+std::vector<Word> Matcher::continuations() {
+    std::set<Word> out;
+    std::vector<Word> sequence;
+    bool finished = false;
+    for (const Thread& t : threads()) {
+        for (Word last : machine_->at_end(t.state)) {
+            const auto symbols = machine_->emission(last);
+            sequence.assign(symbols.begin(), symbols.end());
+            sequence.push_back(0);
+            for (Word next = 0; next < machine_->lr().n_terminals; ++next) {
+                sequence.back() = next;
+                if (viable(sequence, t.top)) out.insert(next), finished = true;
+            }
+        }
+    }
+    if (!finished)
+        for (const Thread& t : threads())
+            for (Word future : machine_->futures(t.state)) {
+                const auto symbols = machine_->emission(future);
+                if (!symbols.empty() && viable(symbols, t.top)) out.insert(symbols.back());
+            }
+    return {out.begin(), out.end()};
+}
+
+std::vector<Matcher::Pair> Matcher::pairs() const {
+    std::vector<Pair> out;
+    for (const Thread& t : threads()) out.push_back({t.state, first_stack(t.top)});
+    return out;
+}
+
+std::vector<Word> Matcher::first_stack(const Node* top) {
     std::vector<Word> out;
-    for (Word n = top_; n >= 0; n = nodes_[n].parent) out.push_back(nodes_[n].symbol);
+    for (const Node* n = top; n; n = parents_of(*n).empty() ? nullptr : parents_of(*n)[0]) out.push_back(n->symbol);
     return out;
 }
 
-// Keeps the nodes of the current stack only.
-void Matcher::compact() {
-    std::vector<Node> kept;
-    for (Word n = top_; n >= 0; n = nodes_[n].parent) kept.push_back(nodes_[n]);
-    std::reverse(kept.begin(), kept.end());
-    for (std::size_t i = 0; i < kept.size(); ++i) kept[i].parent = static_cast<Word>(i) - 1;
-    nodes_.swap(kept);
-    read_top_ = -1;
-    top_ = static_cast<Word>(nodes_.size()) - 1;
-    compact_at_ = std::max(kSmall, nodes_.size() * 4);
+std::vector<std::vector<Word>> Matcher::stacks_after(std::size_t pair, std::span<const Word> symbols) {
+    const auto mark = arena_.mark();
+    shifted_.clear();
+    std::vector<std::vector<Word>> out;
+    for (const Node* top : emit_all(symbols, threads().at(pair).top)) out.push_back(first_stack(top));
+    shifted_.clear();
+    arena_.rewind(mark);
+    return out;
 }
 
 }  // namespace psc

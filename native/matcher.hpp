@@ -1,60 +1,154 @@
-// A matcher: where one generated text is, as a lexer state and a parser stack.
+// A matcher: where one generated text is.
 //
-// The stack is a path in a tree of parent-linked nodes that only grows, so a copy of a stack is one index; nodes that no
-// stack uses are dropped when they outnumber the live ones.
+// A position is a lexer state and a parser stack; where the grammar or its lexing is ambiguous, several such pairs. Stacks are
+// paths in a graph of parent-linked nodes that only grows; a node with several parents stands for several stacks (a
+// graph-structured stack, Tomita 1985). Pairs with the same lexer state and the same LR state on top are one, so there are never
+// more than lexer states x LR states of them, however ambiguous the text.
 //
-// Cost of a step: mask_row() reads the stack down to where the classifier is done (a few symbols), accept() lexes the
-// token's bytes and shifts the terminals they emit.
+// Positions are a tree as well: each knows the one before it and, further up, a jump (Myers, "An applicative random-access stack",
+// 1983), so forking is O(1) and going back n tokens O(log n).
+//
+// Cost of a step with one pair: mask_row() reads the stack down to where the classifier is done (a few symbols), accept() lexes the
+// token's bytes and shifts the terminals they emit. With more, the same for each, and a union of rows.
 #pragma once
 
 #include <memory>
+#include <string>
 #include <vector>
 
-#include "runtime_tables.hpp"
+#include "arena.hpp"
+#include "machine.hpp"
 
 namespace psc {
 
 class Matcher {
 public:
-    explicit Matcher(std::shared_ptr<RuntimeTables> tables);
+    explicit Matcher(std::shared_ptr<Machine> machine);
+    Matcher(const Matcher& other);  // a fork: O(1)
+    Matcher& operator=(const Matcher&) = delete;
 
-    Word mask_row();  // throws std::runtime_error once terminated
+    // These tokens, and no others, end the text.
+    void set_stop_tokens(const std::vector<Word>& tokens);
+    // No token ends the text: it is over as soon as it is complete, and may go on all the same.
+    void set_terminates_when_complete();
+    const std::vector<Word>& stop_tokens() const { return stops_ ? *stops_ : machine_->stop_tokens(); }
+
+    // The id of the row of allowed tokens in cache().rows; throws MatcherError once a stop token was accepted.
+    Word mask_row();
     bool accept(Word token);
-    // Reads bytes as text, as far as there is a continuation: the number of bytes read. A token boundary may follow.
-    std::size_t accept_bytes(std::span<const std::uint8_t> bytes);
-    bool is_terminated() const { return terminated_; }
-    bool is_complete();  // a stop token would be accepted now
+    // Reads text, all of it or nothing. One step for rollback().
+    bool accept_text(std::span<const std::uint8_t> bytes);
+    // Reads text as far as it has a continuation: the number of bytes read. One step for rollback(), if any was.
+    std::size_t accept_prefix(std::span<const std::uint8_t> bytes);
+    // Takes back the last `n` steps; throws MatcherError when there are fewer.
+    void rollback(std::size_t n);
     void reset();
+
+    std::size_t n_steps() const { return position_->depth; }
+    bool stopped() const { return position_->stopped; }
+    bool is_terminated() { return stopped() || (terminates_when_complete_ && is_complete()); }
+    bool is_complete();  // the text may end here
+    // The bytes that any continuation begins with, up to where the text may end.
+    std::string forced_text();
     std::vector<Word> expected_terminals();  // terminals that the parser can take next, the end of text among them
-    Word lexer_state() const { return lexer_state_; }
-    std::vector<Word> stack() const;  // top first
-    const RuntimeTables& tables() const { return *tables_; }
-    const std::shared_ptr<RuntimeTables>& shared_tables() const { return tables_; }
+
+    // What may come next: terminals after the lexeme read last, where that is complete and fits, and those that it can become.
+    std::vector<Word> continuations();
+
+    struct Pair {
+        Word lexer_state;
+        std::vector<Word> stack;  // LR states, top first; of several stacks in one, the first
+    };
+    std::vector<Pair> pairs() const;
+    // What the stacks of the `pair`-th pair become when the symbols of an emission are read on them: none where they cannot be; LR
+    // states, top first; of several stacks with one top, the first.
+    std::vector<std::vector<Word>> stacks_after(std::size_t pair, std::span<const Word> symbols);
+
+    const std::shared_ptr<Machine>& machine() const { return machine_; }
+    Machine::Cache& cache() const { return *cache_; }
+    const std::shared_ptr<Machine::Cache>& shared_cache() const { return cache_; }
 
 private:
     struct Node {
-        Word symbol, parent;
+        union {
+            const Node* parent;  // null under the start state
+            const Node* const* parents;  // n_parents of them, where that is not 0
+        };
+        Word symbol;
+        Word n_parents;  // 0: one
     };
+    struct Thread {  // a pair
+        const Node* top;
+        Word state;
+    };
+    struct Position {
+        union {
+            const Node* top;
+            const Thread* threads;  // n_threads of them, where that is not 1
+        };
+        Word state;
+        Word n_threads : 31;
+        bool stopped : 1;
+        const Position *before, *jump;
+        std::uint32_t depth;
+    };
+    enum class Outcome { ok, rejected, ambiguous };
+    using Threads = std::vector<Thread>;
+    using Nodes = std::vector<const Node*>;
 
-    bool shift(Word terminal, Word& top);
-    bool viable(std::span<const Word> terminals);
-    bool lex(std::span<const std::uint8_t> bytes, Word& state, Word& top);
-    void compact();
-    std::span<const Word> emission(Word id) const {
-        const RuntimeArrays& a = tables_->arrays();
-        return {a.emission_terminals.data() + a.emission_offsets[id],
-                static_cast<std::size_t>(a.emission_offsets[id + 1] - a.emission_offsets[id])};
+    const Node* node(Word symbol, const Node* parent);
+    const Node* node(Word symbol, const Nodes& parents);
+    static std::vector<Word> first_stack(const Node* top);
+    static std::span<const Node* const> parents_of(const Node& n) {
+        if (n.n_parents) return {n.parents, static_cast<std::size_t>(n.n_parents)};
+        return {&n.parent, n.parent ? 1u : 0u};
     }
+    void push(const Threads& threads, bool stopped);
+    void push(const Node* top, Word state);
+    Threads threads() const;
+    void refresh();
 
-    std::shared_ptr<RuntimeTables> tables_;
-    std::vector<Node> nodes_;
-    std::size_t compact_at_;
-    Word top_ = 0;
-    Word lexer_state_ = 0;
-    Word read_top_ = -1;  // the stack top that was last read down from, and the emissions met: most tokens leave the stack alone
+    // The one-pair path. `ambiguous`: it needs the other one; nothing was decided.
+    Outcome lex(std::span<const std::uint8_t> bytes, Word& state, const Node*& top);
+    Outcome emit(Word emission, const Node*& top);
+    Outcome shift(Word terminal, const Node*& top);
+
+    // The path for any number of pairs.
+    bool lex_all(std::span<const std::uint8_t> bytes, Threads& threads);
+    void step(Thread thread, Word byte_class, Threads& out);
+    void apply(Word emission, Word state, const Node* top, Threads& out);
+    Nodes emit_all(std::span<const Word> symbols, const Node* top);
+    Nodes shift_all(Word terminal, const Node* top);
+    void merge(Threads& threads);
+
+    bool advance(std::span<const std::uint8_t> bytes, Threads& threads);
+    bool viable(std::span<const Word> symbols, const Node* top);
+    bool alive(const Thread& thread);
+    bool complete(const Threads& threads);
+
+    Word row_of(const Thread& thread);
+    Word read(const Node* top, Word start);
+    Word read_graph(const Node* top, Word start);
+
+    std::shared_ptr<Machine> machine_;
+    std::shared_ptr<Machine::Cache> cache_;
+    Arena arena_;
+    const Position* position_ = nullptr;
+    const Position* first_ = nullptr;
+    // What was last read down from, from which start of the classifier, and the emissions met: most tokens leave the stack alone.
+    const Node* read_top_ = nullptr;
+    Word read_start_ = -1;
     Word read_ = 0;
     Word row_ = -1;  // of the current position, when known
-    bool terminated_ = false;
+    bool terminates_when_complete_ = false;
+    std::shared_ptr<const std::vector<Word>> stops_;
+    Word stop_sets_[2] = {-1, -1};  // of the machine: where the text is not complete, where it is
+    struct Shifted {
+        const Node* top;
+        Word terminal;
+        Nodes result;
+    };
+    std::vector<Shifted> shifted_;  // on the byte being read
 };
 
 }  // namespace psc

@@ -2,19 +2,22 @@
 
 #include <algorithm>
 
+#include "limits.hpp"
 #include "sorted.hpp"
 
 namespace psc {
 
-TopStates::TopStates(const LrTables& tables) : tables_(tables), below_(stack_predecessors(tables)) {
+namespace {
+constexpr Word kUnknown = -2;
+constexpr std::size_t kMaxSequences = 1 << 22;
+}  // namespace
+
+TopStates::TopStates(const LrTables& tables, const std::vector<std::vector<Word>>& below) : tables_(tables), below_(below) {
     sets_.intern(resting_states(tables));
-    after_state_.resize(static_cast<std::size_t>(tables.n_states) * tables.n_terminals);
-    known_.resize(after_state_.size());
 }
 
 const std::vector<Word>& TopStates::after_state(Word state, Word terminal) {
-    const std::size_t cell = static_cast<std::size_t>(state) * tables_.n_terminals + terminal;
-    if (known_[cell]) return after_state_[cell];
+    if (const Word known = after_state_.find(state, terminal); known >= 0) return after_states_[known];
     // States on top while the reductions under `terminal` go on; what lies under a popped state is any of its predecessors.
     std::vector<Word> found, todo{state};
     std::vector<char> seen(tables_.n_states);
@@ -41,13 +44,13 @@ const std::vector<Word>& TopStates::after_state(Word state, Word terminal) {
         }
     }
     sort_unique(found);
-    known_[cell] = 1;
-    return after_state_[cell] = std::move(found);
+    after_state_.insert(state, terminal, static_cast<Word>(after_states_.size()));
+    after_states_.push_back(std::move(found));
+    return after_states_.back();
 }
 
 Word TopStates::after(Word set, Word terminal) {
-    constexpr Word unknown = -2;
-    if (const Word known = after_.find(set, terminal, unknown); known != unknown) return known;
+    if (const Word known = after_.find(set, terminal, kUnknown); known != kUnknown) return known;
     std::vector<Word> all;
     const auto span = sets_[set];
     const std::vector<Word> states(span.begin(), span.end());
@@ -61,27 +64,66 @@ Word TopStates::after(Word set, Word terminal) {
     return result;
 }
 
+Word TopStates::takers(Word set, Word terminal) {
+    if (const Word known = takers_.find(set, terminal); known >= 0) return known;
+    const auto span = sets_[set];
+    const std::vector<Word> states(span.begin(), span.end());
+    std::vector<Word> kept;
+    for (Word s : states)
+        if (!after_state(s, terminal).empty()) kept.push_back(s);
+    const Word result = sets_.intern(kept).first;
+    takers_.insert(set, terminal, result);
+    return result;
+}
+
+Word TopStates::narrowed(Word set, std::span<const Word> states) {
+    const auto span = sets_[set];
+    std::vector<Word> both;
+    std::set_intersection(span.begin(), span.end(), states.begin(), states.end(), std::back_inserter(both));
+    return both.empty() ? kNoNode : sets_.intern(both).first;
+}
+
+bool TopStates::contains(Word set, Word state) const {
+    const auto span = sets_[set];
+    return std::binary_search(span.begin(), span.end(), state);
+}
+
+bool TopStates::is_subset(Word set, Word of) const {
+    if (set == of) return true;
+    const auto a = sets_[set], b = sets_[of];
+    return std::includes(b.begin(), b.end(), a.begin(), a.end());
+}
+
+Word SequenceTrie::add(Word parent, Word terminal, Word top) {
+    if (parent_.size() >= kMaxSequences) throw LimitExceeded("terminal sequences", kMaxSequences);
+    top_.push_back(top);
+    parent_.push_back(parent);
+    terminal_.push_back(terminal);
+    return size() - 1;
+}
+
 Word SequenceTrie::child(Word node, Word terminal) {
-    constexpr Word unknown = -2;
-    if (const Word known = children_.find(node, terminal, unknown); known != unknown) return known;
-    const Word top = tops_.after(top_[node], terminal);
+    if (const Word known = children_.find(node, terminal, kUnknown); known != kUnknown) return known;
     Word made = kNoNode;
-    if (top != kNoNode) {
-        made = size();
-        top_.push_back(top);
-        parent_.push_back(node);
-        terminal_.push_back(terminal);
+    if (terminal_[node] == kCondition && tops_.is_subset(tops_.takers(top_[parent_[node]], terminal), top_[node])) {
+        made = child(parent_[node], terminal);  // the condition says no more than the terminal does
+    } else if (const Word top = tops_.after(top_[node], terminal); top != kNoNode) {
+        made = add(node, terminal, top);
     }
     children_.insert(node, terminal, made);
     return made;
 }
 
-Word SequenceTrie::extend(Word node, std::span<const Word> terminals) {
-    for (Word t : terminals) {
-        if (node == kNoNode) break;
-        node = child(node, t);
+Word SequenceTrie::where(Word node, std::span<const Word> states) {
+    const Word top = tops_.narrowed(top_[node], states);
+    if (top == kNoNode || top == top_[node]) return top == kNoNode ? kNoNode : node;
+    const Word base = terminal_[node] == kCondition ? parent_[node] : node;
+    Word made = conditions_.find(base, top);
+    if (made < 0) {
+        made = add(base, kCondition, top);
+        conditions_.insert(base, top, made);
     }
-    return node;
+    return made;
 }
 
 }  // namespace psc

@@ -4,6 +4,9 @@
 // be on top of the stack after it; a child whose bound is empty is never made, so that a token that would need it is
 // dead at once (most long sequences, `====`, die at their second terminal).
 //
+// A condition of the lexer (a set of LR states, one of which must be on top) is a node as well, which narrows the bound. One that
+// narrows nothing is the node itself, and one that the next terminal implies is left out, so that few remain.
+//
 // Cost: a child that exists is one lookup; a new one is a union over the states of its bound, remembered per (bound, terminal).
 #pragma once
 
@@ -19,38 +22,52 @@ constexpr Word kNoNode = -1;
 // Which LR states can be on top after shifting a terminal, from any of a set of states. Sets of states are interned.
 class TopStates {
 public:
-    explicit TopStates(const LrTables& tables);
+    // `below`: the tables' stack predecessors. Both must outlive this.
+    TopStates(const LrTables& tables, const std::vector<std::vector<Word>>& below);
 
     Word everywhere() const { return 0; }  // every state that can be on top when a step starts
     Word after(Word set, Word terminal);  // kNoNode when no state of the set can take the terminal
+    Word narrowed(Word set, std::span<const Word> states);  // the states of the set among `states`; kNoNode when there are none
+    Word takers(Word set, Word terminal);  // the states of the set that can take the terminal
+    std::span<const Word> states(Word set) const { return sets_[set]; }
+    bool contains(Word set, Word state) const;
+    bool is_subset(Word set, Word of) const;
 
 private:
     const std::vector<Word>& after_state(Word state, Word terminal);
 
     const LrTables& tables_;
-    std::vector<std::vector<Word>> below_;
+    const std::vector<std::vector<Word>>& below_;
     SequenceInterner sets_;
-    PairMap after_;
-    std::vector<std::vector<Word>> after_state_;
-    std::vector<char> known_;
+    PairMap after_, takers_, after_state_;
+    std::vector<std::vector<Word>> after_states_;
 };
 
 class SequenceTrie {
 public:
-    explicit SequenceTrie(const LrTables& tables)
-        : tops_(tables), top_{tops_.everywhere()}, parent_{kNoNode}, terminal_{kNoNode} {}
+    SequenceTrie(const LrTables& tables, const std::vector<std::vector<Word>>& below)
+        : tops_(tables, below), top_{tops_.everywhere()}, parent_{kNoNode}, terminal_{kNoNode} {}
 
     // The node of `node`'s sequence followed by `terminal`, or kNoNode where no stack allows it.
     Word child(Word node, Word terminal);
-    Word extend(Word node, std::span<const Word> terminals);
+    // The node of `node`'s sequence where one of these LR states is on top after it.
+    Word where(Word node, std::span<const Word> states);
 
     Word size() const { return static_cast<Word>(parent_.size()); }
     Word parent(Word node) const { return parent_[node]; }
+    // The last terminal; kCondition for a node that a condition made.
     Word terminal(Word node) const { return terminal_[node]; }
+    static constexpr Word kCondition = -2;
+    // Of a condition: whether it holds with this LR state on top.
+    bool holds(Word node, Word state) const { return tops_.contains(top_[node], state); }
+    std::span<const Word> condition(Word node) const { return tops_.states(top_[node]); }
+    std::size_t bytes() const { return parent_.size() * 32; }
 
 private:
+    Word add(Word parent, Word terminal, Word top);
+
     TopStates tops_;
-    PairMap children_;
+    PairMap children_, conditions_;
     std::vector<Word> top_, parent_, terminal_;
 };
 

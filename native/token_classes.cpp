@@ -10,17 +10,16 @@ namespace {
 constexpr Word kUnknown = -2;
 }
 
-TokenClasses::TokenClasses(const LexerTables& lexer, SequenceTrie& trie, std::vector<Word> states,
-                           std::span<const std::uint8_t> bytes, std::span<const std::int64_t> offsets,
-                           std::span<const Word> ids)
-    : lexer_(lexer), trie_(trie), states_(std::move(states)) {
+TokenClasses::TokenClasses(const Lexer& lexer, TokenSteps& steps, std::vector<Word> states, std::span<const std::uint8_t> bytes,
+                           std::span<const std::int64_t> offsets, std::span<const Word> ids)
+    : steps_(steps), states_(std::move(states)) {
     const std::size_t n_blocks = (states_.size() + kBlock - 1) / kBlock;
     std::vector<Word> identity(n_blocks);
     for (std::size_t b = 0; b < n_blocks; ++b) {
         std::array<Word, kBlock> block;
         block.fill(kFail);
         for (std::size_t i = 0; i < kBlock && b * kBlock + i < states_.size(); ++i)
-            block[i] = config_id({0, states_[b * kBlock + i]});
+            block[i] = steps_.config(0, states_[b * kBlock + i]);
         identity[b] = blocks_.intern(block).first;
     }
     const Word root = functions_.intern(identity).first;
@@ -38,7 +37,7 @@ TokenClasses::TokenClasses(const LexerTables& lexer, SequenceTrie& trie, std::ve
         const auto text = token(id);
         std::size_t depth = std::mismatch(before.begin(), before.end(), text.begin(), text.end()).second - text.begin();
         path.resize(depth + 1);
-        for (; depth < text.size(); ++depth) path.push_back(step_function(path.back(), lexer_.byte_class[text[depth]]));
+        for (; depth < text.size(); ++depth) path.push_back(step_function(path.back(), lexer.byte_class()[text[depth]]));
         function_of[id] = path.back();
         before = text;
     }
@@ -55,7 +54,6 @@ TokenClasses::TokenClasses(const LexerTables& lexer, SequenceTrie& trie, std::ve
         }
         class_of_[id] = class_of_function[f];
     }
-    config_steps_ = {};
     block_steps_ = {};
     function_steps_ = {};
 }
@@ -63,32 +61,7 @@ TokenClasses::TokenClasses(const LexerTables& lexer, SequenceTrie& trie, std::ve
 void TokenClasses::release_functions() {
     blocks_ = {};
     functions_ = {};
-    configs_ = {};
-    config_ids_ = {};
     function_of_class_ = {};
-}
-
-Word TokenClasses::config_id(Config c) {
-    Word id = config_ids_.find(c.node, c.state);
-    if (id < 0) {
-        id = static_cast<Word>(configs_.size());
-        configs_.push_back(c);
-        config_ids_.insert(c.node, c.state, id);
-    }
-    return id;
-}
-
-Word TokenClasses::step_config(Word config, Word byte_class) {
-    if (const Word known = config_steps_.find(config, byte_class, kUnknown); known != kUnknown) return known;
-    const Config from = configs_[config];
-    const std::size_t cell = static_cast<std::size_t>(from.state) * lexer_.n_classes + byte_class;
-    Word result = kFail;
-    if (const Word to = lexer_.next[cell]; to != kFail) {
-        const Word node = trie_.extend(from.node, lexer_.emission(lexer_.emit[cell]));
-        if (node != kNoNode) result = config_id({node, to});
-    }
-    config_steps_.insert(config, byte_class, result);
-    return result;
 }
 
 Word TokenClasses::step_block(Word block, Word byte_class) {
@@ -96,7 +69,7 @@ Word TokenClasses::step_block(Word block, Word byte_class) {
     std::array<Word, kBlock> next;
     for (std::size_t i = 0; i < kBlock; ++i) {
         const Word config = blocks_[block][i];
-        next[i] = config == kFail ? kFail : step_config(config, byte_class);
+        next[i] = config == kFail ? kFail : steps_.step(config, byte_class);
     }
     const Word result = blocks_.intern(next).first;
     block_steps_.insert(block, byte_class, result);

@@ -9,42 +9,91 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from psc._version import __version__
-from psc.errors import ArtifactError, GrammarError, MissingExtraError, PscError, TokenizerError
+from psc.errors import (
+    ArtifactError,
+    BitmaskError,
+    DeserializeFormatError,
+    DeserializeVersionError,
+    GrammarError,
+    InvalidJSONError,
+    InvalidStructuralTagError,
+    MatcherError,
+    MissingExtraError,
+    PscError,
+    ResourceLimitError,
+    TokenizerError,
+)
 
 if TYPE_CHECKING:
-    from psc.api import GrammarCompiler, load
-    from psc.artifacts.tokenizer_info import TokenizerInfo
+    from psc.api import load
+    from psc.artifacts.json_document import get_serialization_version
+    from psc.artifacts.tokenizer_info import TokenizerInfo, VocabType
+    from psc.bitmask import (
+        allocate_token_bitmask,
+        apply_token_bitmask_inplace,
+        bitmask_dtype,
+        get_bitmask_shape,
+        reset_token_bitmask,
+    )
     from psc.compile_file import CompileReport, compile_to_artifact
-    from psc.runtime.compiled import CompiledGrammar, GrammarMatcher
+    from psc.compiled_grammar import CompiledGrammar
+    from psc.grammar import Grammar
+    from psc.grammar_compiler import GrammarCompiler
+    from psc.runtime.compiled import BatchGrammarMatcher, GrammarMatcher
     from psc.tokenizers import load_tokenizer
 
 __all__ = [
     "ArtifactError",
+    "BatchGrammarMatcher",
+    "BitmaskError",
     "CompileReport",
     "CompiledGrammar",
+    "DeserializeFormatError",
+    "DeserializeVersionError",
+    "Grammar",
     "GrammarCompiler",
     "GrammarError",
     "GrammarMatcher",
+    "InvalidJSONError",
+    "InvalidStructuralTagError",
+    "MatcherError",
     "MissingExtraError",
     "PscError",
+    "ResourceLimitError",
     "TokenizerError",
     "TokenizerInfo",
+    "VocabType",
     "__version__",
+    "allocate_token_bitmask",
+    "apply_token_bitmask_inplace",
+    "bitmask_dtype",
     "compile_to_artifact",
+    "get_bitmask_shape",
+    "get_serialization_version",
     "load",
     "load_tokenizer",
+    "reset_token_bitmask",
 ]
 
 # Loaded when first used, so that an error class or the version costs no import of NumPy.
 _HOMES = {
     "CompileReport": "psc.compile_file",
-    "CompiledGrammar": "psc.runtime.compiled",
-    "GrammarCompiler": "psc.api",
+    "BatchGrammarMatcher": "psc.runtime.compiled",
+    "CompiledGrammar": "psc.compiled_grammar",
+    "Grammar": "psc.grammar",
+    "GrammarCompiler": "psc.grammar_compiler",
     "GrammarMatcher": "psc.runtime.compiled",
     "TokenizerInfo": "psc.artifacts.tokenizer_info",
+    "VocabType": "psc.artifacts.tokenizer_info",
+    "allocate_token_bitmask": "psc.bitmask",
+    "apply_token_bitmask_inplace": "psc.bitmask",
+    "bitmask_dtype": "psc.bitmask",
     "compile_to_artifact": "psc.compile_file",
+    "get_bitmask_shape": "psc.bitmask",
+    "get_serialization_version": "psc.artifacts.json_document",
     "load": "psc.api",
     "load_tokenizer": "psc.tokenizers",
+    "reset_token_bitmask": "psc.bitmask",
 }
 
 

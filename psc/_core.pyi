@@ -1,7 +1,10 @@
+from collections.abc import Sequence
 from typing import Annotated, Any
 
 import numpy
 from numpy.typing import NDArray
+
+import psc.errors
 
 
 class LrTables:
@@ -44,7 +47,7 @@ class LrTables:
 def build_lalr(n_terminals: int, n_nonterminals: int, start: int, lhs: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], rhs_offsets: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], rhs: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], priority: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], keep_all: bool) -> LrTables: ...
 
 class Compilation:
-    def __init__(self, lr: LrTables, next: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], accept: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], ignored: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)], token_bytes: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)], token_offsets: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], text_tokens: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> None: ...
+    def __init__(self, lr: LrTables, next: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], match_offsets: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], matches: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], rank: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], ignored: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)], lexer: str, token_bytes: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)], token_offsets: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], text_tokens: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> None: ...
 
     def build_lexer(self) -> None: ...
 
@@ -83,26 +86,132 @@ class Compilation:
 
     def sequences(self, lexer_state: int) -> list[tuple[tuple[int, ...], Annotated[NDArray[numpy.int32], dict(shape=(None,))]]]: ...
 
-class Tables:
-    def __init__(self, arrays: dict[str, Any]) -> None: ...
+class LimitExceeded(psc.errors.ResourceLimitError):
+    pass
+
+class VocabularyIndex:
+    """
+    A vocabulary as a trie, and what was learnt about it for every grammar.
+    """
+
+    def __init__(self, token_bytes: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)], token_offsets: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], text_tokens: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], stop_tokens: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> None: ...
+
+    @property
+    def n_fragments(self) -> int: ...
+
+    @property
+    def fragment_bytes(self) -> int: ...
+
+class Machine:
+    """What matchers read; see psc.CompiledGrammar."""
+
+    def __init__(self, arrays: dict[str, Any], cache_limit: int = 0) -> None: ...
+
+    def lr_arrays(self) -> dict[str, Any]:
+        """
+        The LR tables. Per LR state and terminal a range of `actions`: 2 x state shifts, 2 x production + 1 reduces. Per LR state and
+        nonterminal the goto, or -1. `lhs` and `length` of the productions that are reduced.
+        """
+
+    @property
+    def byte_class(self) -> Annotated[NDArray[numpy.uint8], dict(shape=(None,))]:
+        """Per byte its class: bytes of a class do the same everywhere."""
+
+    def lexer_start(self, lr_state: int) -> int:
+        """The lexer state in which a lexeme begins when this LR state is on top."""
+
+    def lexer_steps(self, lexer_state: int) -> list[tuple[int, list[int], int]]:
+        """
+        What a byte of each class does, as (byte class, symbols read, next state), several where there are several ways. Symbols are
+        terminals and, beyond them, conditions on the stack. State 0 is the start that the stack's top has then; at -2 the byte is read
+        again from that start.
+        """
+
+    def lexer_ends(self, lexer_state: int) -> list[list[int]]:
+        """
+        What is read, one of these, if the text ends here; none where the lexeme is incomplete.
+        """
+
+    def lexer_futures(self, lexer_state: int) -> list[list[int]]:
+        """
+        What the unfinished lexeme can still become; an empty sequence: nothing that the parser sees.
+        """
+
+    @staticmethod
+    def lazy(lr: LrTables, next: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], match_offsets: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], matches: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], rank: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], ignored: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)], lexer: str, vocabulary: VocabularyIndex, cache_limit: int) -> Machine: ...
 
     @property
     def n_rows(self) -> int: ...
 
     @property
-    def row_bytes(self) -> int: ...
+    def n_words(self) -> int: ...
 
     @property
-    def n_words(self) -> int: ...
+    def cache_bytes(self) -> int: ...
+
+    def clear(self) -> None: ...
+
+    def set_limit(self, bytes: int) -> None: ...
+
+    @property
+    def is_lazy(self) -> bool: ...
+
+    def counts(self) -> dict[str, int]: ...
 
     def row(self, row: int) -> NDArray[numpy.int32]: ...
 
-class Matcher:
-    """Follows one generated text. See psc.GrammarMatcher."""
+class ByteAutomaton:
+    @property
+    def next(self) -> Annotated[NDArray[numpy.int32], dict(shape=(None,))]: ...
 
-    def __init__(self, tables: Tables) -> None: ...
+    @property
+    def match_offsets(self) -> Annotated[NDArray[numpy.int32], dict(shape=(None,))]: ...
 
-    def accept_token(self, token_id: int) -> bool:
+    @property
+    def matches(self) -> Annotated[NDArray[numpy.int32], dict(shape=(None,))]: ...
+
+    @property
+    def empty(self) -> list[int]: ...
+
+    @property
+    def unmatched(self) -> list[int]: ...
+
+    @property
+    def involved(self) -> list[int]: ...
+
+    @property
+    def exceeded(self) -> str: ...
+
+def build_terminal_automaton(programs: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], offsets: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], ranges: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], range_offsets: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], max_states: int, max_positions: int, max_steps: int) -> ByteAutomaton: ...
+
+def apply_bitmask(logits: object, bitmask: object, width: int, rows: object | None = None) -> None:
+    """
+    Sets logits[i, :width] to minus infinity where bit j % 32 of bitmask[i, j // 32] is 0, and beyond the bitmask.
+
+    logits: (rows, columns), float16, bfloat16, float32 or float64, any strides, changed in place. bitmask: (rows, words)
+    int32. rows: the rows to change, int64; all of them if None. Raises ValueError if the shapes do not fit, TypeError for
+    another dtype.
+    """
+
+class GrammarMatcher:
+    """
+    Follows one generated text: which tokens may come next, and what was accepted so far.
+
+    Args:
+        compiled_grammar: shared by any number of matchers; it keeps the mask rows.
+        override_stop_tokens: an id or ids that end the text instead of the tokenizer's; they are never text.
+        terminate_without_stop_token: the text is over as soon as it is complete, though it may go on; no token ends it.
+        max_rollback_tokens: any number can be taken back; accepted for compatibility.
+        default_temperature: kept for the caller, see `temperature`.
+
+    Raises ValueError when the first argument is not a CompiledGrammar, RuntimeError for stop tokens out of range.
+    Cost: under a microsecond a call in the steady state; the first visit to a new mask composes its row. A matcher belongs to
+    one thread at a time; matchers of one grammar may be used by several at once.
+    """
+
+    def __init__(self, compiled_grammar: object, *, override_stop_tokens: int | Sequence[int] | None = None, terminate_without_stop_token: bool = False, max_rollback_tokens: int = -1, default_temperature: float | None = None) -> None: ...
+
+    def accept_token(self, token_id: int, *, debug_print: bool = False) -> bool:
         """
         Takes a token: True, or False when the mask does not allow it, and then nothing changes.
 
@@ -110,48 +219,165 @@ class Matcher:
         Cost: the token's bytes through the lexer and a shift per terminal, about 0.1 us.
         """
 
+    def accept_string(self, input_str: str | bytes, *, debug_print: bool = False) -> bool:
+        """
+        Takes text, all of it (True) or nothing (False); one step for rollback(). It is never a stop token.
+
+        Cost: linear in its length.
+        """
+
     def mask_row(self) -> int:
         """
         The id of the current mask row, see CompiledGrammar.row().
 
-        Raises RuntimeError after termination. Cost: a lookup for each stack symbol that has to be read, about 0.1 us.
+        Raises RuntimeError after a stop token. Cost: a lookup for each stack symbol that has to be read, about 0.1 us.
         """
 
     def mask(self) -> NDArray[numpy.int32]:
         """
         The current mask: int32 of shape (ceil(vocab_size / 32),), read-only, a view and no copy.
 
-        Token j is allowed when bit j % 32 of word j // 32 is set. Raises RuntimeError after termination.
+        Token j is allowed when bit j % 32 of word j // 32 is set. Raises RuntimeError after a stop token.
         """
 
-    def fill_next_token_bitmask(self, bitmask: object, index: int = 0) -> bool:
+    def fill_next_token_bitmask(self, bitmask: object, index: int = 0, *, debug_print: bool = False) -> bool:
         """
         Copies the current mask into row `index` of an int32 CPU array of shape (batch, ceil(vocab_size / 32)), or into one of
         shape (ceil(vocab_size / 32),).
 
-        NumPy, or any array that DLPack carries. Returns True: the mask is to be applied. Raises RuntimeError for a wrong dtype or
-        shape or after termination, IndexError for a row that is not there. Cost: a copy of vocab_size / 8 bytes.
+        NumPy, or any array that DLPack carries. Returns False when every token is allowed, so that applying the mask would change
+        nothing. Raises RuntimeError for a wrong dtype or shape, a row that is not there, or after a stop token. Cost: a copy of
+        vocab_size / 8 bytes.
         """
 
-    def is_terminated(self) -> bool:
-        """A stop token was accepted."""
+    def traverse_draft_tree(self, retrieve_next_token: object, retrieve_next_sibling: object, draft_tokens: object, token_bitmask: object, time_threshold: float = -1.0, temperatures: object | None = None) -> bool:
+        """
+        Masks along a tree of draft tokens (speculative decoding), in one walk; the matcher is as before afterwards.
 
-    def is_completed(self) -> bool:
-        """A stop token would be accepted now."""
+        Args:
+            retrieve_next_token, retrieve_next_sibling: int64 of shape (n,): the first child and the next sibling of each node, -1 for
+                none. Node 0 is where the matcher stands.
+            draft_tokens: int64 of shape (n,): the token that leads to each node; that of node 0 is not looked at.
+            token_bitmask: int32 of shape (n, ceil(vocab_size / 32)). Row i becomes the mask after the tokens down to node i; zeros
+                where the token is not allowed or ends the text, and the rows of that node's descendants are left alone.
+            time_threshold: seconds, if positive.
+            temperatures: float32 of shape (n,), filled with `temperature`, or -1 when there is none.
+
+        Returns False when the time ran out first. Raises RuntimeError when the links are no tree. Cost: about 0.7 us a node.
+        """
+
+    def find_jump_forward_string(self) -> str:
+        """
+        The text that every continuation begins with, in whole characters; empty where the text may end or there is a choice.
+
+        Raises RuntimeError after a stop token. Cost: some microseconds for each byte found.
+        """
+
+    def rollback(self, num_tokens: int = 1) -> None:
+        """
+        Takes back the last `num_tokens` accepted tokens or strings, a stop token among them.
+
+        Raises RuntimeError when fewer were accepted, and then nothing changes. Cost: logarithmic in the number of steps.
+        """
+
+    def fork(self) -> GrammarMatcher:
+        """
+        A second matcher at the same place, with the same past; what happens to one does not touch the other. Cost: O(1).
+        """
 
     def reset(self) -> None:
         """Back to the empty text."""
 
-    def _accept_bytes(self, text: bytes) -> int:
+    def is_terminated(self) -> bool:
         """
-        Reads text byte by byte while it has a continuation; the number of bytes read.
+        A stop token was accepted; or, with terminate_without_stop_token, the text is complete.
+        """
+
+    def is_completed(self) -> bool:
+        """The text so far is a whole sentence."""
+
+    def get_captures(self) -> list[object]:
+        """No grammar has captures: always empty."""
+
+    @property
+    def stop_token_ids(self) -> list[int]:
+        """Tokens that end the text."""
+
+    @property
+    def max_rollback_tokens(self) -> int:
+        """-1: any number of steps can be taken back."""
+
+    @property
+    def temperature(self) -> float | None:
+        """The default_temperature that was given."""
+
+    @property
+    def compiled(self) -> Any:
+        """The compiled grammar."""
+
+    @property
+    def n_steps(self) -> int:
+        """Accepted tokens and strings, as rollback() counts them."""
+
+    def _accept_prefix(self, text: str | bytes) -> int:
+        """Reads text while it has a continuation; the number of bytes read."""
+
+    def expected_terminals(self) -> list[str]:
+        """
+        Names of the terminals that the parser can take next, $END among them when the text may end.
         """
 
     def _expected_terminals(self) -> list[int]:
         """Numbers of the terminals that the parser can take next."""
 
-    @property
-    def _lexer_state(self) -> int: ...
+    def _continuations(self) -> list[int]:
+        """
+        Numbers of the terminals that may come next: after the lexeme read last where it is complete, else those it can become.
+        """
 
-    def _stack(self) -> list[int]:
-        """The parser stack, LR states, top first."""
+    def _pairs(self) -> list[tuple[int, list[int]]]:
+        """The (lexer state, parser stack) pairs; LR states, top first."""
+
+    def _stacks_after(self, pair: int, symbols: Sequence[int]) -> list[list[int]]:
+        """
+        The stacks that a pair's becomes when the symbols of an emission are read on it; none where they cannot be. LR states, top first.
+        """
+
+class BatchGrammarMatcher:
+    """
+    Does the same for many matchers at once, on native threads without the interpreter's lock.
+
+    Args:
+        max_threads: how many, or "auto" for one a processor.
+
+    Raises RuntimeError when max_threads is neither.
+    """
+
+    def __init__(self, max_threads: int | str = 'auto') -> None: ...
+
+    @property
+    def max_threads(self) -> int: ...
+
+    def batch_fill_next_token_bitmask(self, matchers: Sequence[GrammarMatcher], bitmask: object, indices: Sequence[int] | None = None, debug_print: bool = False) -> None:
+        """
+        Fills one row of `bitmask` for each matcher: row i for the i-th, or row indices[i].
+
+        Raises RuntimeError as GrammarMatcher.fill_next_token_bitmask does; a matcher that has terminated raises, and the other
+        rows are filled all the same. Cost: about that of a copy of each row, on all threads.
+        """
+
+    @staticmethod
+    def batch_accept_token(matchers: Sequence[GrammarMatcher], tokens: Sequence[int], debug_print: bool = False) -> list[bool]:
+        """
+        accept_token() of each matcher with its token. Raises RuntimeError when there are not as many of one as of the other.
+        """
+
+    @staticmethod
+    def batch_accept_string(matchers: Sequence[GrammarMatcher], strings: Sequence[str | bytes], debug_print: bool = False) -> list[bool]:
+        """accept_string() of each matcher with its string."""
+
+    @staticmethod
+    def batch_rollback(matchers: Sequence[GrammarMatcher], num_tokens: int | Sequence[int] = 1) -> None:
+        """
+        rollback() of each matcher. Raises RuntimeError, before any has changed, when one has accepted fewer.
+        """

@@ -1,4 +1,4 @@
-"""What programs call: load an artifact, compile a grammar in the process."""
+"""What programs call to load an artifact, and what finds the vocabulary that it was made for."""
 
 from __future__ import annotations
 
@@ -8,10 +8,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from psc.artifacts.format import read_file
 from psc.artifacts.tokenizer_info import TokenizerInfo
+from psc.compiled_grammar import CompiledGrammar, compiled_from_file
 from psc.errors import ArtifactError, MissingExtraError
-from psc.runtime.compiled import CompiledGrammar
 from psc.tokenizers import load_tokenizer
 
 
@@ -28,8 +27,12 @@ def load(path: str | Path, *, tokenizer_info: TokenizerInfo | None = None) -> Co
 
     Cost: about 20 ms for a programming language.
     """
-    artifact = read_file(path)
-    return CompiledGrammar.from_artifact(artifact, tokenizer_info=tokenizer_info or recorded_tokenizer, place=str(path))
+    path = Path(path)
+    try:
+        data = path.read_bytes()
+    except OSError as e:
+        raise ArtifactError(f"{path}: cannot read the artifact: {e.strerror or e}") from e
+    return compiled_from_file(data, tokenizer_info=tokenizer_info or recorded_tokenizer, place=str(path))
 
 
 @dataclass(frozen=True)
@@ -63,39 +66,11 @@ def recorded_tokenizer(metadata: Mapping[str, Any], place: str = "artifact") -> 
     return load_tokenizer(recorded.name, vocab_size=recorded.vocab_size, stop_token_ids=recorded.stop_token_ids)
 
 
-class GrammarCompiler:
-    """Compiles grammars for one vocabulary, in the process.
-
-    Args:
-        tokenizer_info: the vocabulary.
-    """
-
-    def __init__(self, tokenizer_info: TokenizerInfo) -> None:
-        self.tokenizer_info = tokenizer_info
-
-    def compile_lark(self, text: str, *, start: str = "start", source_name: str = "<string>") -> CompiledGrammar:
-        """Compiles grammar text in Lark's language.
-
-        Args:
-            text: the grammar.
-            start: the rule that a whole text must match.
-            source_name: the file it came from, for relative imports and messages.
-
-        Raises:
-            GrammarError: the grammar does not load, has conflicts that Lark refuses, or a terminal that is not regular.
-            MissingExtraError: the ``compiler`` extra is not installed.
-        """
-        with needs_extra("compiler"):
-            from psc.compiler.build import build
-            from psc.compiler.lark_frontend import load_lark
-        result = build(load_lark(text, start=start, source_name=source_name), self.tokenizer_info)
-        return CompiledGrammar(result.arrays, result.metadata, tokenizer_info=self.tokenizer_info, place=source_name)
-
-
 @contextmanager
 def needs_extra(extra: str) -> Iterator[None]:
     """Turns a failed import inside into :class:`MissingExtraError`, which names the extra to install."""
     try:
         yield
     except ImportError as e:
-        raise MissingExtraError(f"this needs the package {e.name!r}, which is not installed: pip install 'psc[{extra}]'") from e
+        package = (e.name or "").partition(".")[0]
+        raise MissingExtraError(f"this needs the package {package!r}, which is not installed: pip install 'psc[{extra}]'") from e

@@ -10,12 +10,11 @@ Cost: some microseconds a token, plus composing each mask row on its first visit
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from psc.errors import ArtifactError
-from psc.parse_tables import ParseTables
 from psc.runtime.compiled import CompiledGrammar, GrammarMatcher
 from psc.segment import Segmenter
 
@@ -70,12 +69,10 @@ class Checker:
 
     Args:
         compiled: the grammar.
-        tables: of the same artifact, to say what was expected.
         segmenter: how a text becomes tokens; without one it is read byte by byte, which checks the text but not the masks.
     """
 
     compiled: CompiledGrammar
-    tables: ParseTables
     segmenter: Segmenter | None = None
     _names: tuple[str, ...] = field(init=False)
 
@@ -86,41 +83,39 @@ class Checker:
         """Reads a whole text; it passes if every token is allowed, and the text may end after the last."""
         reader = GrammarMatcher(self.compiled)
         if self.segmenter is None:
-            n = reader._accept_bytes(data)
+            n = reader._accept_prefix(data)
             if n < len(data) or not reader.is_completed():
-                return Check(len(data), n, self._stop(data, n, reader))
+                return Check(len(data), n, self.stop(data, n, reader))
             return Check(len(data), n)
         return self._forced(data, reader, self.segmenter)
 
     def _forced(self, data: bytes, reader: GrammarMatcher, segmenter: Segmenter) -> Check:
         matcher = GrammarMatcher(self.compiled)
-        token_bytes = segmenter.tokenizer.decoded_vocab
+        token_bytes = segmenter.tokenizer.token_texts
         at = 0
         tokens = segmenter.segment(data)
         for i, token in enumerate(tokens):
             text = token_bytes[token]
             in_mask = bool(int(matcher.mask()[token >> 5]) >> (token & 31) & 1)
             accepted = matcher.accept_token(token)
-            n = reader._accept_bytes(text)
+            n = reader._accept_prefix(text)
             parsed = n == len(text)
             if not in_mask == accepted == parsed:
                 said = f"mask {in_mask}, accept_token {accepted}, parser {parsed}"
                 return Check(len(data), i, disagreement=f"token {token} {text!r} at byte {at}: {said}")
             if not accepted:
-                return Check(len(data), i, self._stop(data, at + n, reader))
+                return Check(len(data), i, self.stop(data, at + n, reader))
             at += len(text)
         complete = matcher.is_completed()
         stops = {bool(int(matcher.mask()[t >> 5]) >> (t & 31) & 1) for t in matcher.stop_token_ids}
         if not stops <= {complete} or reader.is_completed() != complete:
             return Check(len(data), len(tokens), disagreement=f"the end of the text: mask {stops}, parser {complete}")
-        return Check(len(data), len(tokens), None if complete else self._stop(data, at, reader))
+        return Check(len(data), len(tokens), None if complete else self.stop(data, at, reader))
 
-    def _stop(self, data: bytes, offset: int, reader: GrammarMatcher) -> Stop:
+    def stop(self, data: bytes, offset: int, reader: GrammarMatcher) -> Stop:
+        """What to say of a text that stops here, where a matcher has read the bytes before."""
         line, column = line_and_column(data, offset)
-        stack = self.tables.stack_of(reader._stack())
-        expected = self.tables.continuations(reader._lexer_state, stack)
-        names = tuple(sorted({self._names[t] for t in expected}, key=lambda n: (not n.startswith('"'), n)))
-        return Stop(offset, line, column, _found(data, offset), names)
+        return Stop(offset, line, column, _found(data, offset), sorted_names(self._names, reader._continuations()))
 
 
 def line_and_column(data: bytes, offset: int) -> tuple[int, int]:
@@ -142,6 +137,11 @@ def display_names(metadata: Mapping[str, Any]) -> tuple[str, ...]:
     except (KeyError, TypeError) as e:
         raise ArtifactError(f"the artifact's metadata do not describe its terminals: {e}") from e
     return (*names, END_OF_FILE)
+
+
+def sorted_names(names: Sequence[str], terminals: Iterable[int]) -> tuple[str, ...]:
+    """What to call these terminals, each once, the strings first."""
+    return tuple(sorted({names[t] for t in terminals}, key=lambda n: (not n.startswith('"'), n)))
 
 
 def _display_name(name: str, pattern: str, is_string: bool) -> str:

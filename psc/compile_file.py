@@ -18,11 +18,12 @@ from typing import TYPE_CHECKING, Any
 from psc.api import needs_extra
 from psc.artifacts.format import encode, write_file
 from psc.artifacts.tokenizer_info import TokenizerInfo
-from psc.bundled import find_grammar
+from psc.bundled import find_grammar, open_grammar
 from psc.errors import ArtifactError
 
 if TYPE_CHECKING:
     from psc.compiler.build import Progress
+    from psc.grammar import LarkLexer
 
 
 @dataclass(frozen=True)
@@ -45,16 +46,20 @@ def compile_to_artifact(
     tokenizer_info: TokenizerInfo,
     path: str | Path,
     *,
-    start: str = "start",
+    start: str | None = None,
+    lexer: LarkLexer | None = None,
+    keep_all_actions: bool = False,
     progress: Progress | None = None,
 ) -> CompileReport:
     """Compiles a grammar into an artifact file. It and its `build_record_path` are each written whole or not at all.
 
     Args:
-        grammar: a bundled name, or the path of a ``.lark`` file.
+        grammar: a bundled name, or the path of a ``.lark``, ``.ebnf`` or ``.gbnf`` file.
         tokenizer_info: the vocabulary; its name is recorded, for `psc.load` to look it up by.
         path: the artifact, replaced if it is there.
-        start: the rule that a whole text must match.
+        start: the rule that a whole text must match; by default ``start`` in Lark's language and ``root`` in EBNF.
+        lexer: of a Lark grammar, see ``Grammar.from_lark``; by default "contextual", and "basic" for a bundled grammar.
+        keep_all_actions: of a Lark grammar: take any context-free grammar.
         progress: told about each stage as it begins.
 
     Raises:
@@ -65,14 +70,11 @@ def compile_to_artifact(
     path = Path(path)
     found = find_grammar(grammar)
     _check_writable(path)  # found out now rather than after the compilation
+    loaded = open_grammar(found, start=start, lexer=lexer, keep_all_actions=keep_all_actions).to_compiler_grammar()
     with needs_extra("compiler"):
         from psc.compiler.build import build
-        from psc.compiler.lark_frontend import load_lark, load_lark_file
-    if found.bundled:
-        loaded = load_lark(found.path.read_text(encoding="utf-8"), source_name=found.name, start=start)
-    else:
-        loaded = load_lark_file(found.path, start=start)
-    result = build(loaded, tokenizer_info, progress=progress)
+
+        result = build(loaded, tokenizer_info, progress=progress)
     data = encode(result.arrays, result.metadata)
     digest = hashlib.sha256(data).hexdigest()
     machine = {

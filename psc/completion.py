@@ -1,13 +1,11 @@
 """How a text can end: a short run of bytes from any place of a text to a complete sentence.
 
-The LR automaton says how far the end is. A state's kernel items are read off its tables: an item (production, dot)
-stands in every state that lies that deep under a reduction by the production. To finish an item costs the shortest
-yield of what follows its dot; then the production is reduced, and the item of the state under it is next. The
-cheapest way down the stack, by Dijkstra's algorithm over (stack, item) steps, estimates how many bytes are missing.
-It is exact but for separators and for resolved conflicts.
+The LR automaton's items say how far the end is. To finish an item costs the shortest yield of what follows its dot; then the
+production is reduced, and the item of the state under it is next. The cheapest way down the stack, by Dijkstra's algorithm over
+(stack, item) steps, estimates how many bytes are missing. It is exact but for separators and for resolved conflicts.
 
-With that estimate, best-first search over bytes finds the way: lexer and parser decide each step, so what is found is
-a sentence.
+With that estimate, best-first search over bytes finds the way. Each place of it is a fork of the matcher, which decides every
+step, so what is found is a sentence, however the grammar is lexed and however ambiguous it is.
 
 Cost: the estimate's tables take some 0.1 s for a programming language; a search visits about as many places as it returns bytes.
 """
@@ -16,266 +14,234 @@ from __future__ import annotations
 
 import heapq
 from collections import deque
-from collections.abc import Iterator
 from functools import cached_property
 
 from psc.errors import GrammarError
-from psc.parse_tables import EMPTY, ParseTables
+from psc.lexemes import Lexemes
+from psc.lr_items import LrItems
+from psc.runtime.compiled import CompiledGrammar, GrammarMatcher
 
 _NEVER = float("inf")
 _MOST_VISITS = 50_000
 # Which byte stands for its class: what reads well first.
 _READABLE = b"abcdefghijklmnopqrstuvwxyz 0123456789\"'.;\n" + bytes(range(33, 127)) + b"\t\r"
 
+_Place = tuple[tuple[int, tuple[int, ...]], ...]
+"""Lexer states and parser stacks."""
+
+
+class Stacks:
+    """Parser stacks that share what is below: a stack is the number of (LR state, stack below); equal ones have equal numbers."""
+
+    EMPTY = -1
+
+    def __init__(self) -> None:
+        self._nodes: list[tuple[int, int]] = []
+        self._numbers: dict[tuple[int, int], int] = {}
+
+    def push(self, stack: int, state: int) -> int:
+        """The stack with one LR state more on top."""
+        key = (state, stack)
+        number = self._numbers.get(key)
+        if number is None:
+            number = self._numbers[key] = len(self._nodes)
+            self._nodes.append(key)
+        return number
+
+    def of(self, states: list[int]) -> int:
+        """The stack with these LR states, top first."""
+        stack = self.EMPTY
+        for state in reversed(states):
+            stack = self.push(stack, state)
+        return stack
+
+    def top(self, stack: int) -> int:
+        """The LR state on top."""
+        return self._nodes[stack][0]
+
+    def pop(self, stack: int, n: int) -> int:
+        """The stack without its top ``n`` states."""
+        while n > 0 and stack != self.EMPTY:
+            stack = self._nodes[stack][1]
+            n -= 1
+        return stack
+
 
 class Completer:
     """Finds ends for texts of one grammar. What it learns of a stack it keeps, so reuse it."""
 
-    def __init__(self, tables: ParseTables) -> None:
-        self.tables = tables
-        self._finishes: dict[int, list[tuple[tuple[int, ...], int]]] = {}
+    def __init__(self, compiled: CompiledGrammar) -> None:
+        self.items = LrItems(compiled)
+        self.lexemes = Lexemes(compiled)
+        self._stacks = Stacks()
         self._missing: dict[int, float] = {}
+        self._estimates: dict[tuple[int, tuple[int, ...]], float] = {}
         preference = {byte: i for i, byte in reversed(list(enumerate((*_READABLE, *range(256)))))}
         by_class: dict[int, int] = {}
         for byte in sorted(range(256), key=preference.__getitem__):
-            by_class.setdefault(tables.byte_class[byte], byte)
-        self._bytes = sorted(by_class.items(), key=lambda item: preference[item[1]])
+            by_class.setdefault(self.lexemes.byte_class[byte], byte)
+        self._bytes = [bytes([byte]) for byte in by_class.values()]
 
-    def complete(self, lexer_state: int, stack: int) -> bytes:
+    def complete(self, matcher: GrammarMatcher) -> bytes:
         """Bytes that make a text complete.
 
         Args:
-            lexer_state: where the lexer is.
-            stack: the parser's, of this object's tables.
+            matcher: where the text is; it stays there.
 
         Raises:
             GrammarError: none were found within a bounded search.
         """
-        tables = self.tables
-        # (estimate, length, place) of each place found; how it was reached, for reading the bytes off.
-        came_from: dict[tuple[int, int], tuple[tuple[int, int], int] | None] = {(lexer_state, stack): None}
-        queue = [(self.estimate(lexer_state, stack), 0, 0, (lexer_state, stack))]
-        order = 0
+        start = _place(matcher)
+        # How each place was reached, for reading the bytes off.
+        came_from: dict[_Place, tuple[_Place, bytes] | None] = {start: None}
+        # (estimate, length, order of discovery, matcher): the order decides between the equal ones.
+        queue = [(self.estimate(matcher), 0, 0, matcher.fork())]
         for _ in range(_MOST_VISITS):
             if not queue:
                 break
-            _, length, _, place = heapq.heappop(queue)
-            if tables.accepts_end(*place):
-                return self._read_off(came_from, place)
-            for byte_class, byte in self._bytes:
-                state, emitted = tables.lexer_next(place[0], byte_class)
-                after = tables.shift_all(place[1], emitted) if state >= 0 else None
-                if after is None or (state, after) in came_from:
+            _, length, _, here = heapq.heappop(queue)
+            place = _place(here)
+            if here.is_completed():
+                return _read_off(came_from, place)
+            for byte in self._bytes:
+                if not here.accept_string(byte):
                     continue
-                estimate = self.estimate(state, after)
-                if estimate == _NEVER:
-                    continue
-                came_from[state, after] = (place, byte)
-                order += 1
-                heapq.heappush(queue, (estimate, length + 1, order, (state, after)))
+                after = _place(here)
+                if after not in came_from and (estimate := self.estimate(here)) < _NEVER:
+                    came_from[after] = (place, byte)
+                    heapq.heappush(queue, (estimate, length + 1, len(came_from), here.fork()))
+                here.rollback(1)
         raise GrammarError("no end of this text was found: the grammar leaves no way, or it is too far")
 
-    @staticmethod
-    def _read_off(came_from: dict[tuple[int, int], tuple[tuple[int, int], int] | None], place: tuple[int, int]) -> bytes:
-        out = bytearray()
-        while (step := came_from[place]) is not None:
-            place, byte = step
-            out.append(byte)
-        return bytes(reversed(out))
-
-    def estimate(self, lexer_state: int, stack: int) -> float:
+    def estimate(self, matcher: GrammarMatcher) -> float:
         """About how many bytes are missing; infinity if there is no way on."""
         best = _NEVER
-        for terminals, length in self._finishes_of(lexer_state):
-            if length < best and (after := self.tables.shift_all(stack, terminals)) is not None:
-                best = min(best, length + self._missing_bytes(after))
+        for i, (lexer_state, stack) in enumerate(matcher._pairs()):
+            key = (lexer_state, tuple(stack))
+            known = self._estimates.get(key)
+            if known is None:
+                known = self._estimates[key] = self._estimate_pair(matcher, i, lexer_state)
+            best = min(best, known)
         return best
 
-    # --- from a lexer state to the end of the lexeme
-
-    def _finishes_of(self, lexer_state: int) -> list[tuple[tuple[int, ...], int]]:
-        """What the unfinished lexeme can become, and the fewest bytes to that; nearest first."""
-        known = self._finishes.get(lexer_state)
-        if known is None:
-            known = self._finishes[lexer_state] = sorted(self._find_finishes(lexer_state), key=lambda f: f[1])
-        return known
-
-    def _find_finishes(self, lexer_state: int) -> Iterator[tuple[tuple[int, ...], int]]:
-        tables = self.tables
-        found: set[tuple[int, ...]] = set()
-        distance = {lexer_state: 0}
-        queue = deque([lexer_state])
-        while queue:
-            state = queue.popleft()
-            n = distance[state]
-            last = tables.at_end(state)
-            if last is not None and last not in found:
-                found.add(last)
-                yield last, n
-                if n == 0 and not last:
-                    return  # nothing is unfinished
-            for byte_class in range(tables.n_byte_classes):
-                to, emitted = tables.lexer_next(state, byte_class)
-                if to < 0:
-                    continue
-                if not emitted and to not in distance:
-                    distance[to] = n + 1
-                    queue.append(to)
-                elif emitted and to == 0 and emitted not in found:  # a lexeme that nothing can extend is complete at once
-                    found.add(emitted)
-                    yield emitted, n + 1
-
-    # --- from a stack to the end of the text
+    def _estimate_pair(self, matcher: GrammarMatcher, pair: int, lexer_state: int) -> float:
+        best = _NEVER
+        for symbols, length in self.lexemes.finishes(lexer_state):
+            if length >= best:
+                break
+            for stack in matcher._stacks_after(pair, list(symbols)):
+                best = min(best, length + self._missing_bytes(self._stacks.of(stack)))
+        return best
 
     def _missing_bytes(self, stack: int) -> float:
         """The fewest bytes from a stack to the end of the text, separators not counted."""
         known = self._missing.get(stack)
         if known is not None:
             return known
-        tables, best, done = self.tables, {stack: 0.0}, set[int]()
+        stacks, best, before = self._stacks, {stack: 0.0}, {stack: stack}
         queue: list[tuple[float, int]] = [(0.0, stack)]
-        total = _NEVER
+        total, last = _NEVER, stack
         while queue:
             cost, node = heapq.heappop(queue)
             if cost >= total:
                 break
-            if node in done:
+            if cost > best[node]:
                 continue
-            done.add(node)
-            if node in self._missing:
-                total = min(total, cost + self._missing[node])
+            left = self._missing.get(node)
+            if left is None and stacks.top(node) in self.items.ends:
+                left = 0.0
+            elif left is None and stacks.pop(node, 1) == Stacks.EMPTY:  # nothing is read yet: no item is begun
+                left = self._shortest_text
+            if left is not None:
+                if cost + left < total:
+                    total, last = cost + left, node
                 continue
-            top = tables.top(node)
-            if self._ends(top):
-                total = min(total, cost)
-                continue
-            if tables.pop(node, 1) == EMPTY:  # nothing is read yet: no item is begun
-                total = min(total, cost + self._shortest_text)
-                continue
-            for production, dot, rest in self._items[top]:
-                below = tables.pop(node, dot)
-                if below == EMPTY:
-                    continue
-                state = tables.go_to(tables.top(below), tables.production_lhs[production])
-                if state < 0:
-                    continue
-                after = tables.push(below, state)
+            for after, rest, _ in self._finished(node):
                 if cost + rest < best.get(after, _NEVER):
                     best[after] = cost + rest
+                    before[after] = node
                     heapq.heappush(queue, (cost + rest, after))
         self._missing[stack] = total
+        # What was found holds for every stack on the way, so that nested texts are not searched to the bottom time and again.
+        while last != stack:
+            self._missing[last] = total - best[last]
+            last = before[last]
         return total
 
-    def _ends(self, state: int) -> bool:
-        """Whether the end of the text is shifted here."""
-        return state >= 0 and (action := self.tables.action(state, self.tables.end)) >= 0 and not action & 1
+    def _finished(self, stack: int) -> list[tuple[int, float, tuple[int, int]]]:
+        """Per kernel item of a stack's top: the stack once its rule is finished, the bytes that takes, and the item."""
+        out = []
+        for production, dot, rest in self._priced_items[self._stacks.top(stack)]:
+            below = self._stacks.pop(stack, dot)
+            if below == Stacks.EMPTY:
+                continue
+            state = self.items.go_to(self._stacks.top(below), self.items.production_lhs[production])
+            if state >= 0:
+                out.append((self._stacks.push(below, state), rest, (production, dot)))
+        return out
 
-    @cached_property
-    def _predecessors(self) -> list[list[int]]:
-        """Per LR state, the states that lead into it."""
-        t = self.tables
-        out: list[set[int]] = [set() for _ in range(t.n_lr_states)]
-        for state in range(t.n_lr_states):
-            for terminal in range(t.n_terminals):
-                action = t.action(state, terminal)
-                if action >= 0 and not action & 1:
-                    out[action >> 1].add(state)
-            for nonterminal in range(t.n_nonterminals):
-                if (to := t.go_to(state, nonterminal)) >= 0:
-                    out[to].add(state)
-        return [sorted(s) for s in out]
+    def open_rules(self, states: list[int]) -> list[tuple[int, int]]:
+        """The rules that a stack is in the middle of, innermost first, as items: those that lead to the end the shortest way.
 
-    @cached_property
-    def _accessing(self) -> list[int]:
-        """Per LR state, the symbol that leads into it; a nonterminal is counted from ``n_terminals``. -1 for the start."""
-        t = self.tables
-        out = [-1] * t.n_lr_states
-        for state in range(t.n_lr_states):
-            for terminal in range(t.n_terminals):
-                action = t.action(state, terminal)
-                if action >= 0 and not action & 1:
-                    out[action >> 1] = terminal
-            for nonterminal in range(t.n_nonterminals):
-                if (to := t.go_to(state, nonterminal)) >= 0:
-                    out[to] = t.n_terminals + nonterminal
+        Args:
+            states: the stack, as LR states, top first.
+        """
+        out: list[tuple[int, int]] = []
+        stack = self._stacks.of(states)
+        while self._stacks.top(stack) not in self.items.ends and self._stacks.pop(stack, 1) != Stacks.EMPTY:
+            ways = [(rest + self._missing_bytes(after), after, item) for after, rest, item in self._finished(stack)]
+            if not ways or min(ways)[0] == _NEVER or len(out) > len(states) * len(self.items.production_lhs):
+                break
+            _, stack, item = min(ways)
+            out.append(item)
         return out
 
     @cached_property
-    def _item_sets(self) -> list[set[tuple[int, int]]]:
-        """Per LR state its kernel items, as (production, dot), found backwards from the reductions."""
-        t = self.tables
-        items: list[set[tuple[int, int]]] = [set() for _ in range(t.n_lr_states)]
-        work: list[tuple[int, int, int]] = []
-        for state in range(t.n_lr_states):
-            for terminal in range(t.n_terminals):
-                action = t.action(state, terminal)
-                if action >= 0 and action & 1:
-                    work.append((state, action >> 1, t.production_length[action >> 1]))
-        while work:
-            state, production, dot = work.pop()
-            if dot == 0 or (production, dot) in items[state]:
-                continue
-            items[state].add((production, dot))
-            work.extend((p, production, dot - 1) for p in self._predecessors[state])
-        return items
-
-    @cached_property
-    def _right_sides(self) -> list[list[int]]:
-        """Per production its symbols; -1 where the symbol stands in no state's items, so the production is never reduced."""
-        symbol_at: dict[tuple[int, int], int] = {}
-        for state, items in enumerate(self._item_sets):
-            for item in items:
-                symbol_at[item] = self._accessing[state]
-        lengths = enumerate(self.tables.production_length)
-        return [[symbol_at.get((p, dot), -1) for dot in range(1, length + 1)] for p, length in lengths]
-
-    @cached_property
-    def _items(self) -> list[list[tuple[int, int, float]]]:
+    def _priced_items(self) -> list[list[tuple[int, int, float]]]:
         """Per LR state its kernel items: (production, dot, shortest yield of what follows the dot), the cheapest first."""
 
         def rest(production: int, dot: int) -> float:
-            return sum((self._shortest[s] for s in self._right_sides[production][dot:]), 0.0)
+            return sum((self._shortest[s] for s in self.items.right_sides[production][dot:]), 0.0)
 
-        priced = [[(p, dot, rest(p, dot)) for p, dot in items] for items in self._item_sets]
+        priced = [[(p, dot, rest(p, dot)) for p, dot in items] for items in self.items.items]
         return [sorted((i for i in items if i[2] < _NEVER), key=lambda i: (i[2], i)) for items in priced]
 
     @cached_property
     def _shortest_text(self) -> float:
         """The fewest bytes of a sentence."""
-        t = self.tables
-        starts = (n for n in range(t.n_nonterminals) if self._ends(t.go_to(0, n)))
-        return min((self._shortest[t.n_terminals + n] for n in starts), default=_NEVER)
+        starts = (n for n in range(self.items.n_nonterminals) if self.items.go_to(0, n) in self.items.ends)
+        shortest = min((self._shortest[self.items.n_terminals + n] for n in starts), default=_NEVER)
+        return 0.0 if 0 in self.items.ends else shortest
 
     @cached_property
     def _shortest(self) -> list[float]:
         """Per symbol the fewest bytes that it derives (Knuth 1977); a last entry, for symbol -1, is infinite."""
-        t = self.tables
-        shortest = [_NEVER] * (t.n_terminals + t.n_nonterminals + 1)
-        for terminals, length in self._spellings():
-            if len(terminals) == 1:
-                shortest[terminals[0]] = min(shortest[terminals[0]], length)
+        items = self.items
+        shortest = [_NEVER] * (items.n_terminals + items.n_nonterminals + 1)
+        for terminal, n in self.lexemes.shortest_spellings().items():
+            shortest[terminal] = n
         users: dict[int, list[int]] = {}
-        for production, symbols in enumerate(self._right_sides):
+        for production, symbols in enumerate(items.right_sides):
             for symbol in symbols:
                 users.setdefault(symbol, []).append(production)
-        work = deque(range(len(self._right_sides)))
+        work = deque(range(len(items.right_sides)))
         while work:
             production = work.popleft()
-            cost = sum((shortest[s] for s in self._right_sides[production]), 0.0)
-            lhs = t.n_terminals + t.production_lhs[production]
+            cost = sum((shortest[s] for s in items.right_sides[production]), 0.0)
+            lhs = items.n_terminals + items.production_lhs[production]
             if cost < shortest[lhs]:
                 shortest[lhs] = cost
                 work.extend(users.get(lhs, ()))
         return shortest
 
-    def _spellings(self) -> Iterator[tuple[tuple[int, ...], int]]:
-        """Every terminal that the lexer can make from its start, with the fewest bytes."""
-        t = self.tables
-        for byte_class in range(t.n_byte_classes):
-            state, emitted = t.lexer_next(0, byte_class)
-            if state < 0:
-                continue
-            if emitted:
-                yield emitted, 1
-            else:
-                yield from ((terminals, n + 1) for terminals, n in self._finishes_of(state) if terminals)
+
+def _place(matcher: GrammarMatcher) -> _Place:
+    return tuple((state, tuple(stack)) for state, stack in matcher._pairs())
+
+
+def _read_off(came_from: dict[_Place, tuple[_Place, bytes] | None], place: _Place) -> bytes:
+    out = []
+    while (step := came_from[place]) is not None:
+        place, byte = step
+        out.append(byte)
+    return b"".join(reversed(out))

@@ -1,4 +1,8 @@
-"""Every exception that psc raises on purpose. Messages say the place, the cause and the way out."""
+"""Every exception that psc raises on purpose. Messages say the place, the cause and the way out.
+
+XGrammar raises ``RuntimeError`` for most of what can go wrong, and four subclasses of it that callers catch by name. A program
+written for it catches ours too: the four names are here, and what XGrammar reports as ``RuntimeError`` is one.
+"""
 
 from __future__ import annotations
 
@@ -7,16 +11,44 @@ class PscError(Exception):
     """Base of all of psc's own errors."""
 
 
-class GrammarError(PscError, ValueError):
+class GrammarError(PscError, ValueError, RuntimeError):
     """A grammar that cannot be loaded or compiled."""
 
 
-class TokenizerError(PscError, ValueError):
+class ResourceLimitError(GrammarError):
+    """A limit was exceeded; the message names it."""
+
+
+class TokenizerError(PscError, ValueError, RuntimeError):
     """A tokenizer that cannot be read, or does not fit."""
+
+
+class BitmaskError(PscError, ValueError, RuntimeError):
+    """A bitmask, or logits, of the wrong shape, dtype or device."""
+
+
+class MatcherError(PscError, ValueError, RuntimeError):
+    """A matcher was asked for what its state, or an argument, does not allow; it is as it was before."""
 
 
 class ArtifactError(PscError, ValueError):
     """An artifact that is damaged, of another version, or made for another tokenizer."""
+
+
+class InvalidJSONError(PscError, ValueError, RuntimeError):
+    """Text that should be JSON and is not."""
+
+
+class DeserializeFormatError(PscError, ValueError, RuntimeError):
+    """JSON that does not describe what was asked for, or describes it for another tokenizer."""
+
+
+class DeserializeVersionError(PscError, ValueError, RuntimeError):
+    """A serialized object without a version, or of another one."""
+
+
+class InvalidStructuralTagError(PscError, ValueError, RuntimeError):
+    """A structural tag that is malformed."""
 
 
 class MissingExtraError(PscError, ImportError):

@@ -22,7 +22,7 @@ class Segmenter:
 
     def __init__(self, tokenizer: TokenizerInfo) -> None:
         self.tokenizer = tokenizer
-        vocabulary = tokenizer.decoded_vocab
+        vocabulary = tokenizer.token_texts
         ids: dict[bytes, int] = {}
         for token in tokenizer.text_token_ids.tolist():
             ids.setdefault(vocabulary[token], token)

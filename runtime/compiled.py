@@ -1,4 +1,4 @@
-"""A compiled grammar as the runtime holds it, and the matcher that follows one generated text."""
+"""A compiled grammar as the runtime holds it; the matcher that follows one generated text is native."""
 
 from __future__ import annotations
 
@@ -7,10 +7,12 @@ from typing import Any
 
 import numpy as np
 
-from psc._core import Matcher, Tables
+from psc._core import BatchGrammarMatcher, GrammarMatcher, Machine
 from psc.artifacts.format import SCALARS, Artifact, IntArray
 from psc.artifacts.tokenizer_info import TokenizerInfo
 from psc.errors import ArtifactError
+
+__all__ = ["BatchGrammarMatcher", "CompiledGrammar", "FindTokenizer", "GrammarMatcher"]
 
 FindTokenizer = Callable[[Mapping[str, Any], str], TokenizerInfo]
 
@@ -18,24 +20,30 @@ FindTokenizer = Callable[[Mapping[str, Any], str], TokenizerInfo]
 class CompiledGrammar:
     """A grammar compiled for a vocabulary. Shared by any number of matchers; mask rows are made once and kept here.
 
-    Args:
-        arrays: the tables; every length and index is checked before use.
-        metadata: as the compiler wrote it.
-        tokenizer_info: the vocabulary, or a function of (metadata, place) that finds it when it is first asked for.
-        place: the file, for messages.
-
-    Raises:
-        ArtifactError: a table is missing or malformed, or the vocabulary is not the one the grammar was compiled for.
+    Made by ``GrammarCompiler`` (built just in time: what matchers visit is added as they go) or by ``load`` (ahead of time:
+    everything is there). Both give the same masks.
     """
 
     def __init__(
         self,
-        arrays: Mapping[str, IntArray],
+        machine: Machine,
         metadata: Mapping[str, Any],
         *,
         tokenizer_info: TokenizerInfo | FindTokenizer,
-        place: str = "artifact",
+        place: str = "grammar",
     ) -> None:
+        """Not called by programs.
+
+        Args:
+            machine: the tables.
+            metadata: as the compiler wrote it.
+            tokenizer_info: the vocabulary, or a function of (metadata, place) that finds it when it is first asked for.
+            place: the file, for messages.
+
+        Raises:
+            ArtifactError: the metadata is malformed, or the vocabulary is not the one the grammar was compiled for.
+        """
+        self._machine = machine
         self.metadata = metadata
         self.place = place
         self._tokenizer: TokenizerInfo | None = None
@@ -44,32 +52,55 @@ class CompiledGrammar:
             self.grammar_name = str(metadata["grammar"]["name"])
             self.tokenizer_name = str(metadata["tokenizer"]["name"])
             self.fingerprint = str(metadata["tokenizer"]["fingerprint"])
-        except (KeyError, TypeError) as e:
+            self.vocab_size = int(metadata["tokenizer"]["vocab_size"])
+            self.stop_token_ids: tuple[int, ...] = tuple(int(i) for i in metadata["tokenizer"]["stop_token_ids"])
+            self.terminal_names = (*(str(t["name"]) for t in metadata["grammar"]["terminals"]), "$END")
+        except (KeyError, TypeError, ValueError) as e:
             raise ArtifactError(f"{place}: the metadata is malformed: {e!r}") from e
         if isinstance(tokenizer_info, TokenizerInfo):
             self._tokenizer = self._checked(tokenizer_info)
         else:
             self._find_tokenizer = tokenizer_info
+
+    @classmethod
+    def from_artifact(
+        cls,
+        artifact: Artifact,
+        *,
+        tokenizer_info: TokenizerInfo | FindTokenizer,
+        place: str = "artifact",
+        cache_limit_bytes: int = -1,
+    ) -> CompiledGrammar:
+        """The grammar in an artifact's arrays and metadata.
+
+        Args:
+            artifact: what was read from a file.
+            tokenizer_info: as in the constructor.
+            place: the file, for messages.
+            cache_limit_bytes: mask rows are dropped when they take more; -1 is no limit.
+
+        Raises:
+            ArtifactError: a table is missing or malformed, or the vocabulary is another one. Every length and index is checked
+                before use.
+        """
+        arrays: Mapping[str, IntArray] = artifact.arrays
         try:
             scalars = arrays["scalars"]
             if len(scalars) != len(SCALARS):
                 raise ValueError("table 'scalars' has the wrong length")
             numbers = dict(zip(SCALARS, scalars.tolist(), strict=True))
-            self._tables = Tables({**{k: v for k, v in arrays.items() if k != "scalars"}, **numbers})
-            self.terminal_names = (*(str(t["name"]) for t in metadata["grammar"]["terminals"]), "$END")
-            if len(self.terminal_names) != numbers["n_terminals"]:
+            tables = {**{k: v for k, v in arrays.items() if k != "scalars"}, **numbers}
+            machine = Machine(tables, cache_limit=max(cache_limit_bytes, 0))
+            compiled = cls(machine, artifact.metadata, tokenizer_info=tokenizer_info, place=place)
+            if len(compiled.terminal_names) != numbers["n_terminals"]:
                 raise ValueError("the terminals' names do not match the tables")
+            if compiled.vocab_size != numbers["vocab_size"] or compiled.stop_token_ids != tuple(arrays["stop_tokens"].tolist()):
+                raise ValueError("the vocabulary described does not match the tables")
+        except ArtifactError:
+            raise
         except (KeyError, TypeError, ValueError, RuntimeError) as e:
             raise ArtifactError(f"{place}: the tables are malformed: {e}") from e
-        self.vocab_size: int = numbers["vocab_size"]
-        self.stop_token_ids: tuple[int, ...] = tuple(arrays["stop_tokens"].tolist())
-
-    @classmethod
-    def from_artifact(
-        cls, artifact: Artifact, *, tokenizer_info: TokenizerInfo | FindTokenizer, place: str = "artifact"
-    ) -> CompiledGrammar:
-        """The grammar in an artifact's arrays and metadata."""
-        return cls(artifact.arrays, artifact.metadata, tokenizer_info=tokenizer_info, place=place)
+        return compiled
 
     def _checked(self, tokenizer: TokenizerInfo) -> TokenizerInfo:
         if tokenizer.fingerprint != self.fingerprint:
@@ -95,46 +126,26 @@ class CompiledGrammar:
         return self._tokenizer
 
     @property
+    def is_lazy(self) -> bool:
+        """Built just in time, as matchers visit it."""
+        return bool(self._machine.is_lazy)
+
+    @property
     def memory_size_bytes(self) -> int:
-        """Bytes of the mask rows made so far."""
-        return int(self._tables.row_bytes)
+        """Bytes of the mask rows made so far and, just in time, of what else was built; an estimate."""
+        return int(self._machine.cache_bytes)
 
     @property
     def n_rows(self) -> int:
         """Distinct mask rows made so far; row ids are below it."""
-        return int(self._tables.n_rows)
+        return int(self._machine.n_rows)
 
     def row(self, row_id: int) -> np.ndarray[Any, np.dtype[np.int32]]:
-        """The mask row with this id: int32 of shape (ceil(vocab_size / 32),), read-only, no copy."""
-        return self._tables.row(row_id)
+        """The mask row with this id: int32 of shape (ceil(vocab_size / 32),), read-only, no copy.
+
+        With a cache limit, ids hold until rows are dropped.
+        """
+        return self._machine.row(row_id)
 
     def __repr__(self) -> str:
         return f"CompiledGrammar({self.grammar_name!r}, tokenizer={self.tokenizer_name!r}, vocab_size={self.vocab_size})"
-
-
-class GrammarMatcher(Matcher):
-    """Follows one generated text: which tokens may come next, and what was accepted so far.
-
-    The methods are native: ``mask_row``, ``mask``, ``fill_next_token_bitmask``, ``accept_token``, ``is_completed``,
-    ``is_terminated`` and ``reset``; each has its own documentation.
-
-    Args:
-        compiled: shared by any number of matchers; it keeps the mask rows.
-
-    Cost: a fraction of a microsecond a call in the steady state; the first visit to a new mask composes its row. Not safe for use
-    from several threads at once, nor are several matchers of one compiled grammar without the interpreter's lock.
-    """
-
-    def __init__(self, compiled: CompiledGrammar) -> None:
-        super().__init__(compiled._tables)
-        self.compiled = compiled
-
-    @property
-    def stop_token_ids(self) -> tuple[int, ...]:
-        """Tokens that end the text."""
-        return self.compiled.stop_token_ids
-
-    def expected_terminals(self) -> list[str]:
-        """Names of the terminals that the parser can take next, ``$END`` among them when the text may end."""
-        names = self.compiled.terminal_names
-        return [names[t] for t in self._expected_terminals()]

@@ -1,7 +1,19 @@
 """Terminals' regexes to byte automata. See `language` for the definition, `determinize` for lookarounds and laziness."""
 
-from psc.compiler.regex.language import TerminalLanguage, first_match_differs, terminal_language
+from psc.compiler.regex.expression import literal_expression, pattern_difference, pattern_expression
+from psc.compiler.regex.language import ClassAutomaton, TerminalLanguage, class_automaton, first_match_differs, terminal_language
 from psc.compiler.regex.run import Acceptor
 from psc.compiler.regex.unsupported import UnsupportedRegex
 
-__all__ = ["Acceptor", "TerminalLanguage", "UnsupportedRegex", "first_match_differs", "terminal_language"]
+__all__ = [
+    "Acceptor",
+    "ClassAutomaton",
+    "TerminalLanguage",
+    "UnsupportedRegex",
+    "class_automaton",
+    "first_match_differs",
+    "literal_expression",
+    "pattern_difference",
+    "pattern_expression",
+    "terminal_language",
+]

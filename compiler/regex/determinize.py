@@ -17,6 +17,7 @@ Source: the subset construction; for the ordered kind, R. Cox, "Regular Expressi
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any, Final
 
 import numpy as np
@@ -31,8 +32,25 @@ from psc.compiler.regex.unsupported import UnsupportedRegex
 MAX_STATES: Final = 20_000
 
 
+@dataclass(frozen=True)
+class ThreadStates:
+    """A deterministic automaton over classes of characters, start state 0, as it was found."""
+
+    final: tuple[bool, ...]
+    arcs: tuple[tuple[int, int, int], ...]
+    """(source, class + 1, target)."""
+    trailing_context: bool
+    """Whether an assertion looked past the end of a lexeme."""
+
+
 def thread_automaton(program: Program, classes: Partition) -> tuple[Automaton, bool]:
-    """The minimal deterministic automaton of `program` over `classes`, and whether it looked past the end of a lexeme.
+    """The minimal automaton of :func:`thread_states`, and whether it looked past the end of a lexeme."""
+    found = thread_states(program, classes)
+    return minimal(np.array(found.final, dtype=bool), list(found.arcs)), found.trailing_context
+
+
+def thread_states(program: Program, classes: Partition) -> ThreadStates:
+    """The deterministic automaton of `program` over `classes`.
 
     With a lazy quantifier, the language is that of `match` ending at the end of the text; without, of `fullmatch`.
 
@@ -72,7 +90,7 @@ def thread_automaton(program: Program, classes: Partition) -> tuple[Automaton, b
         final.append(_accepts(run, threads, run.position(history, run.at_end), lazy) is True)
         if not trailing_context:
             trailing_context = _accepts(run, threads, run.position(history, run.at_unknown), lazy) is None
-    return minimal(np.array(final, dtype=bool), arcs), trailing_context
+    return ThreadStates(tuple(final), tuple(arcs), trailing_context)
 
 
 def _step_in_order(run: Simulation, closed: Threads, at: Position, c: int) -> list[Thread]:

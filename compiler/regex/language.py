@@ -15,14 +15,16 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import lru_cache
+from typing import TYPE_CHECKING
 
-import pynini
-
-from psc.compiler.regex.determinize import thread_automaton
+from psc.compiler.regex.determinize import thread_automaton, thread_states
 from psc.compiler.regex.partition import partition
 from psc.compiler.regex.program import Program
 from psc.compiler.regex.subsets import chain_automaton, subset_automaton
 from psc.compiler.regex.utf8 import byte_automaton
+
+if TYPE_CHECKING:
+    import pynini
 
 
 @dataclass(frozen=True)
@@ -40,6 +42,31 @@ class TerminalLanguage:
     fst: pynini.Fst
     trailing_context: bool
     lazy: bool
+
+
+@dataclass(frozen=True)
+class ClassAutomaton:
+    """The lexemes of a terminal, over classes of characters; deterministic, neither minimal nor trim.
+
+    Attributes:
+        final: per state; the start is state 0.
+        arcs: (source, class, target).
+        classes: per class its code points, as inclusive ranges without surrogates.
+    """
+
+    final: tuple[bool, ...]
+    arcs: tuple[tuple[int, int, int], ...]
+    classes: tuple[tuple[tuple[int, int], ...], ...]
+
+
+@lru_cache(maxsize=256)
+def class_automaton(pattern: str, flags: int = 0) -> ClassAutomaton:
+    """The same language as :func:`terminal_language`, by the simulation of threads; raises the same errors."""
+    program = Program(pattern, flags)
+    classes = partition(program.sets)
+    found = thread_states(program, classes)
+    ranges = tuple(tuple((a, b - 1) for a, b in zip(*[iter(c.tolist())] * 2, strict=True)) for c in classes.classes)
+    return ClassAutomaton(found.final, tuple((source, label - 1, target) for source, label, target in found.arcs), ranges)
 
 
 def terminal_language(pattern: str, flags: int = 0) -> TerminalLanguage:
@@ -67,6 +94,8 @@ def first_match_differs(pattern: str, flags: int = 0) -> bool:
 
     Cost: as `terminal_language` for a pattern with lookaround.
     """
+    import pynini
+
     program = Program(pattern, flags)
     if program.lazy or program.chain() is not None:
         return False

@@ -28,7 +28,7 @@ class Partition:
 
 def without_surrogates(bounds: Bounds) -> Bounds:
     """`bounds` less the code points that UTF-8 cannot spell."""
-    low, high = np.searchsorted(bounds, (FIRST_SURROGATE, LAST_SURROGATE + 1)).tolist()
+    low, high = np.searchsorted(bounds, (FIRST_SURROGATE, LAST_SURROGATE + 2)).tolist()  # no boundary may stay on either edge
     if low == high and not low & 1:
         return bounds
     middle = [FIRST_SURROGATE] * (low & 1) + [LAST_SURROGATE + 1] * (high & 1)

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import numpy as np
-import pynini
 
 from psc.compiler.openfst import from_fst
+
+if TYPE_CHECKING:
+    import pynini
 
 
 class Acceptor:

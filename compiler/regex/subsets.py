@@ -10,16 +10,18 @@ Source: M. O. Rabin, D. Scott, "Finite Automata and Their Decision Problems" (19
 
 from __future__ import annotations
 
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
 import numpy.typing as npt
-import pynini
 
 from psc.compiler.openfst import Automaton, from_fst, to_fst
 from psc.compiler.regex.partition import Partition
 from psc.compiler.regex.program import MATCH, Kind, Program
 from psc.compiler.regex.unsupported import UnsupportedRegex
+
+if TYPE_CHECKING:
+    import pynini
 
 MAX_STATES: Final = 100_000
 MAX_WORK: Final = 20_000_000

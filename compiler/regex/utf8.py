@@ -13,12 +13,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import lru_cache
+from typing import TYPE_CHECKING
 
 import numpy as np
-import pynini
 
 from psc.compiler.openfst import Automaton, Ints, from_fst, to_fst
 from psc.compiler.regex.codepoints import CODE_POINTS, Bounds
+
+if TYPE_CHECKING:
+    import pynini
 
 _ASCII = 0x80
 

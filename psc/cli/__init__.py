@@ -16,8 +16,9 @@ from psc.errors import PscError
 
 _COMMANDS = {
     "compile": "Compile a grammar for a tokenizer into an artifact.",
-    "check": "Check files against an artifact, token by token.",
-    "sample": "Draw random sentences from an artifact's masks.",
+    "check": "Check files against a grammar, token by token.",
+    "explain": "Explain what may come after a text, and why a token may not.",
+    "sample": "Draw random sentences from a grammar's masks.",
     "inspect": "Show what is in an artifact and where it came from.",
 }
 """Name, which is the module's too, and what the list of commands says."""

@@ -1,4 +1,4 @@
-"""``psc check``: files against an artifact."""
+"""``psc check``: files against an artifact or a grammar."""
 
 from __future__ import annotations
 
@@ -9,36 +9,46 @@ from typing import Any
 
 import click
 
-from psc.api import recorded_tokenizer
-from psc.artifacts.format import read_file
 from psc.checking import Check, Checker
+from psc.cli.grammars import GRAMMAR_HELP, grammar_options, open_compiled
 from psc.cli.progress import Steps
 from psc.cli.report import note, write_json
-from psc.cli.tokenizers import SPEC_HELP, tokenizer_for
+from psc.cli.tokenizers import SPEC_HELP
+from psc.compiled_grammar import CompiledGrammar
 from psc.errors import PscError
-from psc.parse_tables import ParseTables
-from psc.runtime.compiled import CompiledGrammar
+from psc.grammar import LarkLexer
 from psc.segment import Segmenter
 
 STDIN = "<stdin>"
 
 
 @click.command("check")
-@click.argument("artifact", type=click.Path(path_type=Path))
+@click.argument("grammar")
 @click.argument("files", nargs=-1, required=True)
-@click.option("-t", "--tokenizer", metavar="SPEC", help=f"The tokenizer, by default the one recorded: {SPEC_HELP}.")
+@click.option("-t", "--tokenizer", metavar="SPEC", help=f"The tokenizer, by default the one that an artifact records: {SPEC_HELP}.")
+@grammar_options
 @click.option("--json", "as_json", is_flag=True, help="Print the report as JSON.")
 @click.pass_context
-def command(ctx: click.Context, artifact: Path, files: tuple[str, ...], tokenizer: str | None, as_json: bool) -> None:
-    """Check FILES (- is standard input) against ARTIFACT, token by token.
+def command(
+    ctx: click.Context,
+    grammar: str,
+    files: tuple[str, ...],
+    tokenizer: str | None,
+    start: str | None,
+    lexer: LarkLexer | None,
+    keep_all_actions: bool,
+    as_json: bool,
+) -> None:
+    """Check FILES (- is standard input) against GRAMMAR, token by token.
 
     Each file is cut into tokens, longest first; every token must be allowed by the mask at its place, and the text
     may end after the last. A file that fails is reported as FILE:LINE:COLUMN, with what was found there and what was
     expected; the exit code is then 1.
     """
     with Steps("checking") as steps:
-        steps.step("reading the artifact", 0, len(files))
-        checker, remark = open_checker(artifact, tokenizer)
+        steps.step("reading the grammar", 0, len(files))
+        compiled = open_compiled(grammar, tokenizer, start=start, lexer=lexer, keep_all_actions=keep_all_actions)
+        checker, remark = checker_for(compiled)
         if remark:
             note(remark)
         results = []
@@ -49,35 +59,22 @@ def command(ctx: click.Context, artifact: Path, files: tuple[str, ...], tokenize
                 click.echo(results[-1].line())
     if as_json:
         notes = [remark] if remark else []
-        write_json({"artifact": str(artifact), "notes": notes, "files": [r.as_data() for r in results]})
+        write_json({"grammar": grammar, "notes": notes, "files": [r.as_data() for r in results]})
     elif len(files) > 1:
         click.echo(f"{sum(r.passed for r in results)} of {len(files)} files passed", err=True)
     ctx.exit(0 if all(r.passed for r in results) else 1)
 
 
-def open_checker(path: Path, tokenizer: str | None) -> tuple[Checker, str | None]:
-    """A checker for an artifact.
+command.help = f"{command.help}\n\nGRAMMAR is {GRAMMAR_HELP}."
 
-    Args:
-        path: the artifact.
-        tokenizer: what the user named; without it the recorded one is looked up.
 
-    Returns:
-        The checker, and a remark if the vocabulary was not found, in which case texts are read byte by byte.
-
-    Raises:
-        ArtifactError: the artifact cannot be read, or is for another tokenizer than the one named.
-        TokenizerError: the tokenizer named cannot be loaded.
-    """
-    artifact = read_file(path)
-    remark = segmenter = None
-    info = tokenizer_for(artifact, tokenizer, str(path)) if tokenizer else None
-    compiled = CompiledGrammar.from_artifact(artifact, tokenizer_info=info or recorded_tokenizer, place=str(path))
+def checker_for(compiled: CompiledGrammar) -> tuple[Checker, str | None]:
+    """A checker, and a remark if the vocabulary was not found, in which case texts are read byte by byte."""
     try:
-        segmenter = Segmenter(compiled.tokenizer_info)
+        return Checker(compiled, Segmenter(compiled.tokenizer_info)), None
     except (PscError, OSError) as e:
         remark = f"the tokenizer was not found, so files are read byte by byte and the masks are not checked: {e}"
-    return Checker(compiled, ParseTables(artifact.arrays), segmenter), remark
+        return Checker(compiled), remark
 
 
 @dataclass(frozen=True)

@@ -8,18 +8,20 @@ from typing import Any
 import click
 
 from psc.bundled import find_grammar
+from psc.cli.grammars import grammar_options
 from psc.cli.progress import Steps
 from psc.cli.report import duration, size, warning, write_json, write_pairs
 from psc.cli.tokenizers import SPEC_HELP, named_tokenizer, token_ids
 from psc.compile_file import CompileReport, build_record_path, compile_to_artifact
 from psc.compiler.grammars import bundled_names
+from psc.grammar import LarkLexer
 
 
 @click.command("compile", epilog=f"Bundled grammars: {', '.join(bundled_names())}.")
 @click.argument("grammar")
 @click.option("-t", "--tokenizer", required=True, metavar="SPEC", help=f"The tokenizer: {SPEC_HELP}.")
 @click.option("-o", "--output", type=click.Path(path_type=Path), metavar="FILE", help="The artifact; GRAMMAR.psc here by default.")
-@click.option("--start", default="start", show_default=True, metavar="RULE", help="The rule that a whole text must match.")
+@grammar_options
 @click.option(
     "--stop-token-ids",
     callback=token_ids,
@@ -35,13 +37,15 @@ def command(
     grammar: str,
     tokenizer: str,
     output: Path | None,
-    start: str,
+    start: str | None,
+    lexer: LarkLexer | None,
+    keep_all_actions: bool,
     stop_token_ids: tuple[int, ...] | None,
     vocab_size: int | None,
     as_json: bool,
     quiet: bool,
 ) -> None:
-    """Compile GRAMMAR, a bundled name or the path of a .lark file, for a tokenizer.
+    """Compile GRAMMAR, a bundled name or the path of a .lark, .ebnf or .gbnf file, for a tokenizer.
 
     The artifact is written whole or not at all, and is the same bytes every time. Times and peak memory are written
     beside it, to FILE.build.json.
@@ -51,7 +55,9 @@ def command(
     with Steps(f"compiling {found.name}", quiet=quiet, every_step=True) as steps:
         steps.step("tokenizer", 0, 1)
         info = named_tokenizer(tokenizer, vocab_size=vocab_size, stop_token_ids=stop_token_ids)
-        report = compile_to_artifact(grammar, info, path, start=start, progress=steps.step)
+        report = compile_to_artifact(
+            grammar, info, path, start=start, lexer=lexer, keep_all_actions=keep_all_actions, progress=steps.step
+        )
     for text in report.warnings:
         warning(f"{found.name}: {text}")
     if not info.stop_token_ids:
@@ -70,7 +76,7 @@ def as_data(report: CompileReport) -> dict[str, Any]:
         "sha256": report.digest,
         "size_bytes": report.size,
         "build_record": str(build_record_path(report.path)),
-        "grammar": {key: metadata["grammar"][key] for key in ("name", "sha256", "start")},
+        "grammar": {key: metadata["grammar"][key] for key in ("name", "sha256", "start", "language", "lexer", "keep_all_actions")},
         "tokenizer": metadata["tokenizer"],
         "compiler_revision": metadata["compiler_revision"],
         "counts": metadata["counts"],

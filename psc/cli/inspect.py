@@ -15,6 +15,13 @@ from psc.cli.tokenizers import SPEC_HELP
 from psc.compile_file import read_build_record
 from psc.errors import ArtifactError
 
+_LANGUAGES = {"lark": "Lark", "ebnf": "EBNF", "regex": "regular expression"}
+_LEXERS = {
+    "basic": "basic: the longest lexeme of any terminal",
+    "contextual": "contextual: the longest lexeme of a terminal that the parser can take",
+    "any": "any: a lexeme may end wherever it matches",
+}
+
 
 @click.command("inspect")
 @click.argument("artifact", type=click.Path(path_type=Path))
@@ -69,7 +76,7 @@ def describe(path: Path, artifact: Artifact) -> dict[str, Any]:
         "size_bytes": artifact.size,
         "memory_bytes": sum(a.nbytes for a in artifact.arrays.values()),
         "compiler_revision": metadata["compiler_revision"],
-        "grammar": {key: grammar[key] for key in ("name", "sha256", "imports", "start", "lexer")},
+        "grammar": {key: grammar[key] for key in ("name", "sha256", "imports", "start", "language", "lexer", "keep_all_actions")},
         "tokenizer": metadata["tokenizer"],
         "counts": metadata["counts"],
         "build": record,
@@ -87,7 +94,10 @@ def _pairs(report: Mapping[str, Any]) -> list[tuple[str, object]]:
         ("sha256", report["sha256"]),
         ("size", f"{size(report['size_bytes'])}, {size(report['memory_bytes'])} in memory"),
         ("compiler revision", report["compiler_revision"]),
-        ("grammar", f"{grammar['name']}, start {grammar['start']}, {grammar['lexer']} lexer"),
+        ("grammar", f"{grammar['name']}, start {grammar['start']}"),
+        ("  language", _LANGUAGES.get(grammar["language"], grammar["language"])),
+        ("  lexer", _LEXERS.get(grammar["lexer"], grammar["lexer"])),
+        ("  conflicts", "every way is followed" if grammar["keep_all_actions"] else "resolved as Lark does"),
         ("  sha256", grammar["sha256"]),
         *(("  imports", f"{name} {digest}") for name, digest in grammar["imports"]),
         ("tokenizer", f"{tokenizer['name']}, {tokenizer['vocab_size']:,} ids, {special:,} of them special"),

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from psc.api import needs_extra, recorded_tokenizer
 from psc.artifacts.format import Artifact
 from psc.cli.tokenizers import tokenizer_for
-from psc.errors import ArtifactError
+from psc.errors import ArtifactError, GrammarError
 
 if TYPE_CHECKING:
     from psc.compiler.build import Progress
@@ -27,18 +27,24 @@ def export_transducers(path: Path, artifact: Artifact, directory: Path, tokenize
     Raises:
         MissingExtraError: the ``compiler`` extra is not installed.
         TokenizerError: the vocabulary is not found.
-        GrammarError: the grammar is too large for this.
+        GrammarError: the grammar is too large for this, or not lexed by maximal munch over all terminals.
         ArtifactError: the directory cannot be written to.
     """
+    recorded = artifact.metadata["grammar"]
+    if recorded["lexer"] != "basic" or recorded["keep_all_actions"]:
+        raise GrammarError(
+            f"{path}: the paper's transducers are of a grammar with the basic lexer and one action in each LR cell; this one has "
+            f"the {recorded['lexer']} lexer{' and keeps all actions' if recorded['keep_all_actions'] else ''}. A Lark grammar can "
+            "be compiled with --lexer basic"
+        )
     with needs_extra("compiler"):
         from psc.compiler.build import native_compilation
         from psc.compiler.lark_frontend import load_lark
         from psc.compiler.lr_tables import lr_tables
         from psc.compiler.terminals import terminal_automaton
         from psc.compiler.transducers import export
-    recorded = artifact.metadata["grammar"]
     info = tokenizer_for(artifact, tokenizer, str(path)) if tokenizer else recorded_tokenizer(artifact.metadata, str(path))
-    grammar = load_lark(recorded["text"], source_name=recorded["name"], start=recorded["start"])
+    grammar = load_lark(recorded["text"], source_name=recorded["name"], start=recorded["start"], lexer="basic")
     if [list(i) for i in grammar.imports] != recorded["imports"]:
         raise ArtifactError(f"{path}: the grammar imports files that have changed since it was compiled; compile it again")
     lr = lr_tables(grammar)

@@ -1,11 +1,8 @@
 """Reads `tokenizer.json`, the format of the Hugging Face `tokenizers` library.
 
 The bytes of a token are what the file's `decoder` makes of it, worked out for the token as a byte string and not by
-decoding it, which would turn every token that is not valid UTF-8 alone into U+FFFD. Two families are read:
-
-* byte-level (GPT-2, Llama 3, Qwen): each byte is written as one printable character; a token with a character outside
-  that alphabet (an added token with a space, say) stands for its own UTF-8;
-* SentencePiece-like (Llama 2, Gemma, Mistral): U+2581 stands for a space, `<0xHH>` for a byte.
+decoding it, which would turn every token that is not valid UTF-8 alone into U+FFFD. Two families are read, byte-level
+(GPT-2, Llama 3, Qwen) and SentencePiece-like (Llama 2, Gemma, Mistral); `spelling` says what they are.
 
 The library runs added tokens through the same decoder, and so do we: what counts is the text that an engine gets.
 What decoders do only at the edge of a text (dropping the first space) is not part of any token and is left out.
@@ -16,33 +13,16 @@ Source: the `tokenizers` library's decoders (`ByteLevel`, `ByteFallback`, `Repla
 `AddedVocabulary::add_tokens`, which gives ids to added tokens.
 """
 
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
 from typing import Any, Final
 
-import numpy as np
-
+from psc.artifacts.tokenizer_info import VocabType
 from psc.errors import TokenizerError
+from psc.tokenizers.spelling import METASPACE, byte_level_bytes, replaced_bytes
 from psc.tokenizers.vocabulary import Vocabulary, check_id, place_tokens
 
-_BYTE_TOKEN: Final = re.compile(r"<0x([0-9A-Fa-f]{2})>")
-_METASPACE: Final = "\u2581"
 _MODELS: Final = ("BPE", "Unigram")
-
-
-def byte_level_alphabet() -> dict[str, int]:
-    """GPT-2's character for each byte, inverted: printable Latin-1 stands for itself, the rest for U+0100 onwards."""
-    printable = [*range(0x21, 0x7F), *range(0xA1, 0xAD), *range(0xAE, 0x100)]
-    others = [byte for byte in range(256) if byte not in set(printable)]
-    return {chr(byte): byte for byte in printable} | {chr(0x100 + i): byte for i, byte in enumerate(others)}
-
-
-_NOT_A_BYTE: Final = 256
-_BYTE_OF: Final = np.full(0x180, _NOT_A_BYTE, dtype=np.uint16)
-for _character, _byte in byte_level_alphabet().items():
-    _BYTE_OF[ord(_character)] = _byte
 
 
 @dataclass(frozen=True)
@@ -75,13 +55,17 @@ def read_huggingface_json(document: Mapping[str, Any], place: str) -> Vocabulary
             if content not in vocab:
                 ids.append(token_id)
                 contents.append(content)
-        texts = _byte_level(contents) if decoding.byte_level else _sentencepiece_like(contents, decoding)
+        if decoding.byte_level:
+            texts = byte_level_bytes(contents)
+        else:
+            texts = replaced_bytes(contents, decoding.replacements, byte_fallback=decoding.byte_fallback)
     except UnicodeEncodeError as error:
         raise TokenizerError(f"{place}: a token is not valid Unicode ({error.reason}); the file is damaged") from error
     tokens = place_tokens(ids, texts, place)
     for token_id in special:
         tokens[token_id] = b""
-    return Vocabulary(tokens, special)
+    vocab_type = VocabType.BYTE_LEVEL if decoding.byte_level else VocabType.BYTE_FALLBACK
+    return Vocabulary(tokens, special, vocab_type=vocab_type, add_prefix_space=_adds_prefix_space(document, place))
 
 
 def _mapping(value: object, key: str, place: str) -> Mapping[str, Any]:
@@ -202,7 +186,7 @@ def _decoding(document: Mapping[str, Any], place: str) -> Decoding:
         elif kind == "Strip" and (fused or byte_level):
             pass  # at the edges of the whole text only
         elif kind == "Metaspace" and not joined:
-            replacements.append((_text(step.get("replacement", _METASPACE), "replacement", place), " "))
+            replacements.append((_text(step.get("replacement", METASPACE), "replacement", place), " "))
         elif kind == "Replace" and not joined:
             pattern = _mapping(step.get("pattern"), "pattern", place)
             if "String" not in pattern:
@@ -227,40 +211,27 @@ def _decoding_without_decoder(document: Mapping[str, Any], place: str) -> Decodi
         return Decoding(byte_level=True)
     for step in before:
         if step.get("type") == "Metaspace":
-            return Decoding(replacements=((_text(step.get("replacement", _METASPACE), "replacement", place), " "),))
+            return Decoding(replacements=((_text(step.get("replacement", METASPACE), "replacement", place), " "),))
     raise TokenizerError(
         f"{place}: there is no decoder, and neither ByteLevel nor Metaspace among the steps before the model "
         f"({', '.join(map(str, kinds)) or 'none'}), so nothing says how tokens spell bytes and spaces"
     )
 
 
+def _adds_prefix_space(document: Mapping[str, Any], place: str) -> bool:
+    """Whether a space comes before the text: by a normalizer, or by the step that splits words."""
+    for step in _steps(document.get("normalizer"), "normalizer", place):
+        if step.get("type") == "Prepend" and step.get("prepend") in (METASPACE, " "):
+            return True
+    for step in _steps(document.get("pre_tokenizer"), "pre_tokenizer", place):
+        if step.get("type") == "ByteLevel" and step.get("add_prefix_space", True):
+            return True
+        if step.get("type") == "Metaspace" and step.get("add_prefix_space", True):  # the older name of `prepend_scheme`
+            return bool(step.get("prepend_scheme", "always") != "never")
+    return False
+
+
 def _text(value: object, key: str, place: str) -> str:
     if not isinstance(value, str) or (not value and key != "content"):
         raise TokenizerError(f"{place}: {key!r} of a decoder cannot be {value!r}; the file is damaged")
     return value
-
-
-def _byte_level(contents: Sequence[str]) -> list[bytes]:
-    """Translate all tokens at once: one character is one byte, so lengths and offsets carry over."""
-    characters = np.frombuffer("".join(contents).encode("utf-32-le"), dtype=np.uint32)
-    translated = _BYTE_OF[np.minimum(characters, len(_BYTE_OF) - 1)]
-    whole = translated.astype(np.uint8).tobytes()
-    ends = np.cumsum(np.fromiter(map(len, contents), dtype=np.int64, count=len(contents)))
-    bounds = [0, *ends.tolist()]
-    texts = [whole[begin:end] for begin, end in pairwise(bounds)]
-    outside = np.flatnonzero(translated == _NOT_A_BYTE)
-    for token in np.unique(np.searchsorted(ends, outside, side="right")).tolist():
-        texts[token] = contents[token].encode()
-    return texts
-
-
-def _sentencepiece_like(contents: Sequence[str], decoding: Decoding) -> list[bytes]:
-    replaced = contents
-    for pattern, content in decoding.replacements:
-        replaced = [token.replace(pattern, content) for token in replaced]
-    texts = [token.encode() for token in replaced]
-    if decoding.byte_fallback:
-        for token, text in enumerate(texts):
-            if len(text) == 6 and (match := _BYTE_TOKEN.fullmatch(replaced[token])):
-                texts[token] = bytes((int(match[1], 16),))
-    return texts

@@ -1,7 +1,8 @@
 """Reads SentencePiece's `.model` files with a small protobuf reader of its own, so that nothing need be installed.
 
 The message `ModelProto` has the pieces as field 1, each `{1: piece, 2: score, 3: type}`; the trainer's options as field
-2, of which field 47 names the end-of-sentence piece; a denormalizer as field 5. Types: 1 normal, 2 unknown, 3 control,
+2, of which field 47 names the end-of-sentence piece; the normalizer as field 3, of which field 3 says whether a space goes
+before the text; a denormalizer as field 5. Types: 1 normal, 2 unknown, 3 control,
 4 user-defined, 5 unused, 6 byte. The bytes of a piece are those that SentencePiece's decoder appends for it: U+2581
 becomes a space, a byte piece `<0xHH>` its byte; unknown and control pieces are special.
 
@@ -18,6 +19,7 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
+from psc.artifacts.tokenizer_info import VocabType
 from psc.errors import TokenizerError
 from psc.tokenizers.vocabulary import Vocabulary, place_tokens
 
@@ -42,7 +44,7 @@ def read_sentencepiece_model(content: bytes, place: str) -> Vocabulary:
         TokenizerError: the bytes are not such a message, or its pieces contradict each other.
     """
     try:
-        pieces, eos_piece = _read_model(content)
+        pieces, eos_piece, dummy_prefix = _read_model(content)
     except _Malformed as error:
         raise TokenizerError(
             f"{place}: not a SentencePiece model, or a truncated one ({error}); download the file again"
@@ -69,14 +71,16 @@ def read_sentencepiece_model(content: bytes, place: str) -> Vocabulary:
             texts.append(bytes((int(match[1], 16),)))
         else:
             texts.append(piece.replace(_SPACE, b" "))
-    return Vocabulary(place_tokens(range(len(texts)), texts, place), special, tuple(stop))
+    tokens = place_tokens(range(len(texts)), texts, place)
+    return Vocabulary(tokens, special, tuple(stop), VocabType.BYTE_FALLBACK, dummy_prefix)
 
 
-def _read_model(content: bytes) -> tuple[list[tuple[bytes, int]] | None, bytes]:
-    """The pieces with their types (None if there is a denormalizer), and the name of the end-of-sentence piece."""
+def _read_model(content: bytes) -> tuple[list[tuple[bytes, int]] | None, bytes, bool]:
+    """The pieces with their types (None if there is a denormalizer), the end-of-sentence piece, whether a space is put before."""
     pieces: list[tuple[bytes, int]] = []
     eos_piece = b"</s>"
     denormalizes = False
+    dummy_prefix = True
     seen: set[int] = set()
     for field, value in _fields(content):
         seen.add(field)
@@ -86,11 +90,15 @@ def _read_model(content: bytes) -> tuple[list[tuple[bytes, int]] | None, bytes]:
             for option, setting in _fields(_bytes(value)):
                 if option == 47:
                     eos_piece = _bytes(setting)
+        elif field == 3:
+            for option, setting in _fields(_bytes(value)):
+                if option == 3:
+                    dummy_prefix = bool(setting)
         elif field == 5:  # its field 2 is the table of rewritings; an empty one does nothing
             denormalizes = any(option == 2 and setting for option, setting in _fields(_bytes(value)))
     if not {1, 2, 3} <= seen:  # cut between two fields, the rest is still a message
         raise _Malformed("pieces, trainer_spec or normalizer_spec missing")
-    return None if denormalizes else pieces, eos_piece
+    return None if denormalizes else pieces, eos_piece, dummy_prefix
 
 
 def _read_piece(message: bytes) -> tuple[bytes, int]:

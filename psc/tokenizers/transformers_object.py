@@ -9,10 +9,11 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from psc.artifacts.tokenizer_info import TokenizerInfo
+from psc.artifacts.tokenizer_info import TokenizerInfo, VocabType
 from psc.errors import TokenizerError
 from psc.tokenizers.file_format import parse, read_bytes
-from psc.tokenizers.huggingface_json import byte_level_alphabet, read_huggingface_json
+from psc.tokenizers.huggingface_json import read_huggingface_json
+from psc.tokenizers.spelling import byte_level_alphabet
 from psc.tokenizers.tiktoken_ranks import from_ranks
 from psc.tokenizers.vocabulary import ModelConfiguration, Vocabulary, finish, place_tokens
 
@@ -94,7 +95,11 @@ def _byte_level(tokenizer: Any, place: str) -> Vocabulary:
             raise TokenizerError(f"{place}: token {token!r} is not in byte-level spelling; give the tokenizer's file")
         ids.append(token_id)
         texts.append(bytes(alphabet[character] for character in token))
-    return Vocabulary(place_tokens(ids, texts, place))
+    return Vocabulary(
+        place_tokens(ids, texts, place),
+        vocab_type=VocabType.BYTE_LEVEL,
+        add_prefix_space=bool(getattr(tokenizer, "add_prefix_space", False)),
+    )
 
 
 def _added(tokenizer: Any) -> dict[int, tuple[str, bool]]:

@@ -14,7 +14,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
-from psc.artifacts.tokenizer_info import MAX_VOCAB_SIZE, TokenizerInfo
+from psc.artifacts.tokenizer_info import MAX_VOCAB_SIZE, TokenizerInfo, VocabType
 from psc.errors import TokenizerError
 
 # Names under which published models end a text or a turn; looked up among special tokens only.
@@ -44,12 +44,15 @@ class Vocabulary:
     """The tokens of one file.
 
     `tokens[i]` is the text of id i, `b""` where it has none; `special` maps id -> name of the tokens that are never
-    text; `stop` holds the ids that the file itself names as end of text.
+    text; `stop` holds the ids that the file itself names as end of text. `vocab_type` is how the file spells bytes, and
+    `add_prefix_space` whether the tokenizer puts a space before a text; neither matters to a mask.
     """
 
     tokens: list[bytes]
     special: Mapping[int, str] = field(default_factory=dict)
     stop: tuple[int, ...] = ()
+    vocab_type: VocabType = VocabType.RAW
+    add_prefix_space: bool = False
 
 
 @dataclass(frozen=True)
@@ -128,7 +131,15 @@ def finish(
         stop = tuple(token_id for token_id in stop if token_id < size) if stop_token_ids is None else stop
     for token_id in special:
         tokens[token_id] = special[token_id].encode("utf-8", "surrogatepass")
-    return TokenizerInfo.from_tokens(tokens, special_token_ids=special, stop_token_ids=stop, vocab_size=size, name=name)
+    return TokenizerInfo.from_tokens(
+        tokens,
+        special_token_ids=special,
+        stop_token_ids=stop,
+        vocab_size=size,
+        name=name,
+        vocab_type=vocabulary.vocab_type,
+        add_prefix_space=vocabulary.add_prefix_space,
+    )
 
 
 def _add_missing(tokens: list[bytes], special: dict[int, str], added: Mapping[int, tuple[str, bool]], place: str) -> None:

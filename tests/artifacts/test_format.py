@@ -25,7 +25,7 @@ GRAMMAR = 'start: pair ("," pair)*\npair: NAME "=" (NAME | "(" start ")")\nNAME:
 
 @pytest.fixture(scope="module")
 def data() -> bytes:
-    result = build(load_lark(GRAMMAR), byte_tokenizer())
+    result = build(load_lark(GRAMMAR, lexer="basic"), byte_tokenizer())
     return encode(result.arrays, result.metadata)
 
 
@@ -56,15 +56,15 @@ def test_round_trip(arrays: dict[str, np.ndarray], metadata: dict[str, object]) 
 
 
 def test_same_input_gives_the_same_bytes(data: bytes) -> None:
-    result = build(load_lark(GRAMMAR), byte_tokenizer())
+    result = build(load_lark(GRAMMAR, lexer="basic"), byte_tokenizer())
     assert encode(result.arrays, result.metadata) == data
 
 
 def test_loaded_masks_are_those_of_the_process(tmp_path: Path) -> None:
     vocabulary = byte_tokenizer()
-    result = build(load_lark(bundled_text("json")), vocabulary)
+    result = build(load_lark(bundled_text("json"), lexer="basic"), vocabulary)
     write_file(tmp_path / "json.psc", encode(result.arrays, result.metadata))
-    here = psc.GrammarCompiler(vocabulary).compile_lark(bundled_text("json"))
+    here = psc.GrammarCompiler(vocabulary).compile_lark(bundled_text("json"), lexer="basic")
     loaded = psc.load(tmp_path / "json.psc", tokenizer_info=vocabulary)
     a, b = psc.GrammarMatcher(here), psc.GrammarMatcher(loaded)
     rng = random.Random(3)
@@ -100,10 +100,10 @@ def test_not_ours_and_other_versions() -> None:
     for content in (b"", b"PK\x03\x04", b"{}", MAGIC, MAGIC + b"\0" * 7):
         with pytest.raises(ArtifactError):
             decode(content)
-    with pytest.raises(ArtifactError, match=r"format 2; this psc reads format 1.*[Cc]ompile"):
-        decode(MAGIC + struct.pack("<II", 2, 0) + b"\0" * 64)
+    with pytest.raises(ArtifactError, match=r"format 1; this psc reads format 2.*[Cc]ompile"):
+        decode(MAGIC + struct.pack("<II", 1, 0) + b"\0" * 64)
     with pytest.raises(ArtifactError, match="cut short"):
-        decode(MAGIC + struct.pack("<II", 1, 2**31) + b"\0" * 64)
+        decode(MAGIC + struct.pack("<II", 2, 2**31) + b"\0" * 64)
 
 
 def forge(data: bytes, change) -> bytes:  # type: ignore[no-untyped-def]
@@ -152,9 +152,6 @@ def test_a_decompression_bomb_is_refused(data: bytes) -> None:
 @pytest.mark.parametrize("value", [None, [], {}, "x", {"name": "x"}, {"name": "x", "terminals": [1], "fingerprint": "x"}])
 def test_hostile_metadata_is_refused(data: bytes, where: str, value: object, tmp_path: Path) -> None:
     (tmp_path / "x.psc").write_bytes(forge(data, lambda h: h["metadata"].update({where: value})))
-    if where == "tokenizer" and isinstance(value, dict) and "fingerprint" in value:
-        psc.load(tmp_path / "x.psc")
-        return
     with pytest.raises(ArtifactError, match=r"x\.psc"):
         psc.load(tmp_path / "x.psc")
 
@@ -179,7 +176,7 @@ def use(path: Path) -> None:
 @given(seed=st.integers(0, 2**32))
 def test_hostile_tables_never_crash(seed: int, tmp_path_factory: pytest.TempPathFactory) -> None:
     """Tables with wrong numbers and right checksums: refused, or at worst useless; never a crash or a hang."""
-    result = build(load_lark(GRAMMAR), tokenizer(["a", "b", "=", ",", "(", ")", " ", "ab", "=(", "),", "a="]))
+    result = build(load_lark(GRAMMAR, lexer="basic"), tokenizer(["a", "b", "=", ",", "(", ")", " ", "ab", "=(", "),", "a="]))
     arrays = {k: v.copy() for k, v in result.arrays.items()}
     rng = random.Random(seed)
     for _ in range(rng.choice([1, 1, 2, 5])):

@@ -10,7 +10,8 @@ from click.testing import Result
 import psc
 from psc import checking
 from psc.checking import Checker, line_and_column
-from psc.cli.check import open_checker
+from psc.cli.check import checker_for
+from psc.cli.grammars import open_compiled
 
 Run = Callable[..., Result]
 
@@ -21,7 +22,6 @@ STOPS = [
     ("a = 1;\n\nbé = é é;", 17, 3, 8, "'é'", ['";"']),  # columns count characters
     ("a = ((1;", 7, 1, 8, "';'", ['")"']),
     ("", 0, 1, 1, "end of file", ["NAME"]),
-    ("none = 1;", 4, 1, 5, "' '", ["NAME"]),  # the lexeme is a string terminal; more letters would make it a name
     ("a = 1; # c", 7, 1, 8, "'#'", ["NAME", "end of file"]),
     ("a = (b\n", 7, 2, 1, "end of file", ['")"']),
     ("a = bB;", 5, 1, 6, "'B' in 'bB'", ['";"']),
@@ -32,7 +32,7 @@ STOPS = [
 
 @pytest.fixture(scope="module")
 def checker(assignments: Path) -> Checker:
-    checker, remark = open_checker(assignments, None)
+    checker, remark = checker_for(open_compiled(str(assignments), None))
     assert remark is None
     return checker
 
@@ -49,7 +49,7 @@ def test_stops(
     expected: list[str],
     by_tokens: bool,
 ) -> None:
-    used = Checker(checker.compiled, checker.tables, checker.segmenter if by_tokens else None)
+    used = Checker(checker.compiled, checker.segmenter if by_tokens else None)
     result = used.check(text if isinstance(text, bytes) else text.encode())
     assert result.disagreement is None
     stop = result.stop
@@ -59,7 +59,7 @@ def test_stops(
     assert list(stop.expected) == expected
 
 
-@pytest.mark.parametrize("text", ["a=1;", " a = none;\nb = ((nonen));\n", "é = a;"])
+@pytest.mark.parametrize("text", ["a=1;", " a = none;\nb = ((nonen));\n", "é = a;", "none = none;"])
 def test_passes(checker: Checker, text: str) -> None:
     result = checker.check(text.encode())
     assert result.passed
@@ -88,6 +88,43 @@ def test_files(run: Run, assignments: Path, tmp_path: Path) -> None:
     ]
     assert "1 of 4 files passed" in result.stderr
     assert run("check", assignments, tmp_path / "good").exit_code == 0
+
+
+@pytest.fixture
+def words(tmp_path: Path) -> Path:
+    """A language that no lexer cuts: "the" may be a word, or the beginning of one. Nested, so that it is not one terminal."""
+    (tmp_path / "words.ebnf").write_text('root ::= word (", " word)*\nword ::= [a-z]+ | "the " [a-z]+ | "(" root ")"\n')
+    return tmp_path / "words.ebnf"
+
+
+def test_a_grammar_instead_of_an_artifact(run: Run, assignments: Path, words: Path, tokenizer: Path, tmp_path: Path) -> None:
+    """Built just in time, for any kind of grammar; what an artifact has decided can be decided here."""
+    (tmp_path / "text").write_text("none = 1;")
+    lark = assignments.with_suffix(".lark")
+    assert run("check", lark, "-t", tokenizer, tmp_path / "text").stdout == f"{tmp_path / 'text'}: ok\n"
+    # With all terminals the lexeme is the string; more letters would make it a name.
+    result = run("check", lark, "-t", tokenizer, "--lexer", "basic", tmp_path / "text")
+    assert result.stdout == f"{tmp_path / 'text'}:1:5: found ' ', expected NAME\n"
+    assert run("check", lark, "-t", tokenizer, "--start", "value", "-", stdin=b"((1))").exit_code == 0
+    assert run("check", "json", "-t", tokenizer, "-", stdin=b"[1, {}]").exit_code == 0
+    assert run("check", words, "-t", tokenizer, "-", stdin=b"a, (the b, the)").exit_code == 0
+    result = run("check", words, "-t", tokenizer, "-", stdin=b"a, the b,c")
+    assert result.stdout == "<stdin>:1:10: found 'c', expected \", \"\n"
+
+
+def test_usage(run: Run, assignments: Path, words: Path, tokenizer: Path) -> None:
+    result = run("check", "json", "-", stdin=b"1")
+    assert result.exit_code == 2
+    assert "--tokenizer" in result.stderr
+    result = run("check", assignments, "-", "--lexer", "basic", stdin=b"1")
+    assert result.exit_code == 2
+    assert "when it was compiled" in result.stderr
+    result = run("check", words, "-", "-t", tokenizer, "--lexer", "basic", stdin=b"1")
+    assert result.exit_code == 1
+    assert "no lexer to choose" in result.stderr
+    result = run("check", "jsn", "-", "-t", tokenizer, stdin=b"1")
+    assert result.exit_code == 1
+    assert "Did you mean 'json'?" in result.stderr
 
 
 def test_standard_input_and_json(run: Run, assignments: Path) -> None:

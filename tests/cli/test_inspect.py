@@ -2,9 +2,11 @@
 
 import hashlib
 import json
+import re
 from collections.abc import Callable
 from pathlib import Path
 
+import pytest
 from click.testing import Result
 
 import psc
@@ -61,7 +63,7 @@ def test_malformed_metadata(run: Run, assignments: Path, tmp_path: Path) -> None
 
 def test_transducers(run: Run, tokenizer: Path, tmp_path: Path) -> None:
     (tmp_path / "g.lark").write_text('start: "a" start? "b"\n')
-    assert run("compile", tmp_path / "g.lark", "-t", tokenizer, "-o", tmp_path / "g.psc").exit_code == 0
+    assert run("compile", tmp_path / "g.lark", "-t", tokenizer, "--lexer", "basic", "-o", tmp_path / "g.psc").exit_code == 0
     result = run("inspect", tmp_path / "g.psc", "--fst", tmp_path / "fst", "--json")
     assert result.exit_code == 0, result.output
     files = {Path(p).name for p in json.loads(result.stdout)["transducers"]}
@@ -74,3 +76,37 @@ def test_transducers_of_a_grammar_too_large(run: Run, tokenizer: Path, tmp_path:
     result = run("inspect", tmp_path / "sql.psc", "--fst", tmp_path / "fst")
     assert result.exit_code == 1
     assert result.stderr.splitlines()[-1].startswith("psc: error: ")
+
+
+@pytest.mark.parametrize(
+    ("options", "said"), [((), "contextual lexer"), (("--lexer", "basic", "--keep-all-actions"), "keeps all actions")]
+)
+def test_transducers_are_of_the_paper_s_grammars_only(
+    run: Run, tokenizer: Path, tmp_path: Path, options: tuple[str, ...], said: str
+) -> None:
+    (tmp_path / "g.lark").write_text('start: "a" start? "b"\n')
+    assert run("compile", tmp_path / "g.lark", "-t", tokenizer, *options, "-o", tmp_path / "g.psc").exit_code == 0
+    result = run("inspect", tmp_path / "g.psc", "--fst", tmp_path / "fst")
+    assert result.exit_code == 1
+    assert said in result.stderr
+    assert "--lexer basic" in result.stderr
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "options", "lines"),
+    [
+        ("g.lark", 'start: "a"\n', (), ["language Lark", "lexer contextual: ", "conflicts resolved as Lark does"]),
+        ("g.lark", 'start: "a"\n', ("--lexer", "basic"), ["lexer basic: "]),
+        ("g.lark", 'start: "a"\n', ("--keep-all-actions",), ["conflicts every way is followed"]),
+        ("g.ebnf", 'root ::= "a"\n', (), ["language EBNF", "lexer any: ", "conflicts every way is followed"]),
+    ],
+)
+def test_kinds_of_grammar(
+    run: Run, tokenizer: Path, tmp_path: Path, name: str, text: str, options: tuple[str, ...], lines: list[str]
+) -> None:
+    (tmp_path / name).write_text(text)
+    assert run("compile", tmp_path / name, "-t", tokenizer, *options, "-o", tmp_path / "g.psc").exit_code == 0
+    shown = run("inspect", tmp_path / "g.psc").stdout
+    for line in lines:
+        field, value = line.split(maxsplit=1)
+        assert re.search(rf"^  {field} +{re.escape(value)}", shown, re.M), shown

@@ -8,11 +8,13 @@ from pathlib import Path
 from subprocess import CompletedProcess
 
 import pytest
+from click.testing import Result
 
 from psc._version import __version__
 from psc.cli import progress
 
 Python = Callable[..., "CompletedProcess[str]"]
+Run = Callable[..., Result]
 
 # What a base install lacks. None in sys.modules makes an import fail as if there were no such package.
 WITHOUT_EXTRAS = """
@@ -27,7 +29,7 @@ main(sys.argv[1:], prog_name="psc")
 def test_python_m_psc(python: Python, tokenizer: Path, tmp_path: Path) -> None:
     assert python("-m", "psc", "--version").stdout == f"psc, version {__version__}\n"
     listed = python("-m", "psc", "--help").stdout
-    assert all(f"\n  {name} " in listed for name in ("compile", "check", "sample", "inspect"))
+    assert all(f"\n  {name} " in listed for name in ("compile", "check", "explain", "sample", "inspect"))
     done = python("-m", "psc", "compile", "json", "-t", tokenizer, cwd=tmp_path)
     assert (done.returncode, done.stderr) == (0, "")
     (tmp_path / "bad.json").write_text("[1,\n 2,, 3]")
@@ -39,12 +41,25 @@ def test_python_m_psc(python: Python, tokenizer: Path, tmp_path: Path) -> None:
     assert done.stderr == "psc: error: nothing.psc: cannot read the artifact: No such file or directory\n"
 
 
-def test_base_install(python: Python, assignments: Path, tmp_path: Path, tokenizer: Path) -> None:
+def test_base_install(python: Python, run: Run, assignments: Path, tmp_path: Path, tokenizer: Path) -> None:
+    basic = tmp_path / "basic.psc"
+    assert run("compile", assignments.with_suffix(".lark"), "-t", tokenizer, "--lexer", "basic", "-o", basic).exit_code == 0
     (tmp_path / "good").write_text("a = 1;")
-    for arguments in (("check", assignments, tmp_path / "good"), ("sample", assignments), ("inspect", assignments)):
+    (tmp_path / "g.ebnf").write_text('root ::= "a = " [0-9]+ ";"\n')
+    for arguments in (
+        ("check", assignments, tmp_path / "good"),
+        ("check", tmp_path / "g.ebnf", "-t", tokenizer, tmp_path / "good"),
+        ("explain", assignments, "--text", "a ="),
+        ("sample", assignments),
+        ("inspect", assignments),
+    ):
         done = python("-c", WITHOUT_EXTRAS, *arguments)
         assert done.returncode == 0, done.stderr
-    for arguments in (("compile", "json", "-t", tokenizer), ("inspect", assignments, "--fst", tmp_path / "fst")):
+    for arguments in (
+        ("compile", "json", "-t", tokenizer),
+        ("check", "json", "-t", tokenizer, tmp_path / "good"),
+        ("inspect", basic, "--fst", "fst"),
+    ):
         done = python("-c", WITHOUT_EXTRAS, *arguments, cwd=tmp_path)
         assert done.returncode == 1
         assert done.stderr.startswith("psc: error: ")

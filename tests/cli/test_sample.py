@@ -8,9 +8,11 @@ from pathlib import Path
 import pytest
 from click.testing import Result
 from lark import Lark
+from oracle import CfgOracle
 
-from psc.cli.sample import open_sampler
+from psc.cli.grammars import open_compiled
 from psc.compiler.grammars import bundled_text
+from psc.sampling import Sampler
 
 Run = Callable[..., Result]
 
@@ -33,7 +35,7 @@ def test_sentences_parse(run: Run, assignments: Path, tokenizer: Path, tmp_path:
         artifact, grammar = tmp_path / "json.psc", bundled_text("json")
     else:
         artifact, grammar = assignments, assignments.with_suffix(".lark").read_text()
-    lark = Lark(grammar, parser="lalr", lexer="basic")
+    lark = Lark(grammar, parser="lalr", lexer="basic" if name == "json" else "contextual")
     result = run("sample", artifact, "-n", 30, "--seed", 1, "--max-tokens", max_tokens, "--json")
     assert result.exit_code == 0, result.output
     report = json.loads(result.stdout)
@@ -55,19 +57,58 @@ def test_text_and_seed(run: Run, assignments: Path) -> None:
 def test_dead_ends_are_left(run: Run, tokenizer: Path, tmp_path: Path) -> None:
     (tmp_path / "lines.lark").write_text(LINES)
     assert run("compile", tmp_path / "lines.lark", "-t", tokenizer, "-o", tmp_path / "lines.psc").exit_code == 0
-    sampler = open_sampler(tmp_path / "lines.psc", None)
-    lark = Lark(LINES, parser="lalr", lexer="basic")
+    sampler = Sampler(open_compiled(str(tmp_path / "lines.psc"), None))
+    lark = Lark(LINES, parser="lalr", lexer="contextual")
     rng = random.Random(2)
     for _ in range(60):
         lark.parse(sampler.sample(rng, max_tokens=25).text.decode())
 
 
 def test_every_allowed_token_can_be_drawn(assignments: Path) -> None:
-    sampler = open_sampler(assignments, None)
+    sampler = Sampler(open_compiled(str(assignments), None))
     rng = random.Random(3)
     vocabulary = sampler.compiled.tokenizer_info.decoded_vocab
     first = {vocabulary[sampler.sample(rng, max_tokens=1).tokens[0]][:1] for _ in range(1500)}
     assert first == {*(bytes([b]) for b in b"abcdefghijklmnopqrstuvwxyz \n"), b"\xc3"}
+
+
+# Ambiguous, so that the matcher follows several stacks; and lexemes may end wherever they match.
+SUMS = """\
+root ::= sum
+sum ::= sum "+" sum | "-" sum | "(" sum ")" | name | [0-9]+
+name ::= [a-z]+ | "id " [a-z] "."
+"""
+
+
+@pytest.mark.parametrize("options", [(), ("--keep-all-actions",), ("--lexer", "basic")])
+def test_lark_grammars_just_in_time(run: Run, assignments: Path, tokenizer: Path, options: tuple[str, ...]) -> None:
+    grammar = assignments.with_suffix(".lark")
+    lark = Lark(grammar.read_text(), parser="lalr", lexer="basic" if "basic" in options else "contextual")
+    result = run("sample", grammar, "-t", tokenizer, "-n", 30, "--seed", 4, "--max-tokens", 20, "--json", *options)
+    assert result.exit_code == 0, result.output
+    texts = [s["text"] for s in json.loads(result.stdout)["sentences"]]
+    for text in texts:
+        lark.parse(text)
+    assert all(any(character in text for text in texts) for character in "(1z")
+
+
+@pytest.mark.parametrize("compiled", [True, False])
+@pytest.mark.parametrize("max_tokens", [0, 2, 30])
+def test_ebnf(run: Run, tokenizer: Path, tmp_path: Path, compiled: bool, max_tokens: int) -> None:
+    grammar = tmp_path / "sums.ebnf"
+    grammar.write_text(SUMS)
+    arguments: tuple[object, ...] = (grammar, "-t", tokenizer)
+    if compiled:
+        assert run("compile", *arguments, "-o", tmp_path / "sums.psc").exit_code == 0
+        arguments = (tmp_path / "sums.psc",)
+    result = run("sample", *arguments, "-n", 40, "--seed", 1, "--max-tokens", max_tokens, "--json")
+    assert result.exit_code == 0, result.output
+    oracle = CfgOracle.of_ebnf(SUMS)
+    texts = [s["text"] for s in json.loads(result.stdout)["sentences"]]
+    for text in texts:
+        assert oracle.accepts(text.encode())
+    if max_tokens == 30:
+        assert all(any(character in text for text in texts) for character in "+-(1z")
 
 
 def test_tokenizer_is_needed(run: Run, assignments: Path, other_tokenizer: Path) -> None:

@@ -11,8 +11,10 @@ from oracle import LexError, Oracle
 from vocabularies import byte_tokenizer
 
 import psc
+from psc.compiler.build import build
 from psc.compiler.differences import lark_differences
 from psc.compiler.lark_frontend import load_lark, load_lark_file
+from psc.compiler.lr_tables import lr_tables
 from psc.compiler.terminals import terminal_automaton
 
 CASES = {
@@ -61,20 +63,27 @@ WARNINGS = {
 
 @pytest.mark.parametrize("text", WARNINGS)
 def test_lexing_that_differs_from_lark_is_named(text: str) -> None:
-    compiled = psc.GrammarCompiler(byte_tokenizer()).compile_lark(text)
-    assert any(WARNINGS[text] in w for w in compiled.metadata["warnings"])
+    assert any(WARNINGS[text] in w for w in build(load_lark(text, lexer="basic"), byte_tokenizer()).warnings)
 
 
 def test_no_warning_where_lexing_agrees() -> None:
     text = 'start: (KW | NAME | STRING)+\nKW: "if"\nNAME: /[a-z]+/\n%import common.ESCAPED_STRING -> STRING\n%ignore " "\n'
-    assert psc.GrammarCompiler(byte_tokenizer()).compile_lark(text).metadata["warnings"] == []
+    assert build(load_lark(text, lexer="basic"), byte_tokenizer()).warnings == ()
+
+
+def test_terminals_that_are_never_allowed_together_do_not_clash() -> None:
+    text = 'start: A "x" | B "y"\nA.2: "a"\nB: /ab+/\n'
+    apart = 'start: "1" A | "2" B\nA.2: "a"\nB: /ab+/\n'
+    assert build(load_lark(text), byte_tokenizer()).warnings != ()
+    assert build(load_lark(apart), byte_tokenizer()).warnings == ()
+    assert build(load_lark(apart, lexer="basic"), byte_tokenizer()).warnings != ()
 
 
 @given(text=strategies.grammars(), texts=st.lists(strategies.texts(), min_size=5, max_size=10))
 def test_no_warning_means_that_lark_lexes_alike(text: str, texts: list[bytes]) -> None:
     """Where our lexer reads a text, so does Lark's, with the same terminals; only texts that we refuse may differ (commitment)."""
-    grammar = load_lark(text)
-    assume(not lark_differences(grammar, terminal_automaton(grammar)))
+    grammar = load_lark(text, lexer="basic")
+    assume(not lark_differences(grammar, terminal_automaton(grammar), lr_tables(grammar)))
     oracle = Oracle(text)
     parser = lark.Lark(text, parser="lalr", lexer="basic")
     for sentence in texts:

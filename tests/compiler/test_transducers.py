@@ -109,7 +109,7 @@ class Case:
 
 
 def compiled(text: str, tokens: Sequence[bytes], *, keep_all: bool = False) -> Case:
-    grammar = load_lark(text)
+    grammar = load_lark(text, lexer="basic")
     lr = lr_tables(grammar, keep_all=keep_all)
     tokenizer = TokenizerInfo.from_tokens([*tokens, b"</s>"], stop_token_ids=[len(tokens)])
     compilation = native_compilation(grammar, lr, terminal_automaton(grammar), tokenizer)
@@ -315,7 +315,7 @@ def pruned_sequences(case: Case, lexer_state: int) -> dict[tuple[int, ...], set[
 def realizable_sequences(case: Case, lexer_state: int) -> dict[tuple[int, ...], set[int]]:
     """By lexing every class of tokens; all sequences, whatever the parser says of them."""
     lexer = case.compilation.lexer_arrays()
-    offsets, pool = lexer["emission_offsets"], lexer["emission_terminals"]
+    offsets, pool = lexer["emission_offsets"], lexer["emission_symbols"]
     sequences: dict[tuple[int, ...], set[int]] = {}
 
     def emission(number: int) -> tuple[int, ...]:
@@ -332,8 +332,8 @@ def realizable_sequences(case: Case, lexer_state: int) -> dict[tuple[int, ...], 
         else:
             for future in lexer["futures"][lexer["future_offsets"][state] : lexer["future_offsets"][state + 1]]:
                 sequences.setdefault(emitted + emission(future), set()).add(c)
-    if lexer["at_end"][lexer_state] >= 0:
-        ending = (*emission(lexer["at_end"][lexer_state]), case.lr.n_terminals - 1)
+    for end in lexer["ends"][lexer["end_offsets"][lexer_state] : lexer["end_offsets"][lexer_state + 1]]:
+        ending = (*emission(end), case.lr.n_terminals - 1)
         sequences.setdefault(ending, set()).add(len(case.representatives))
     return sequences
 
@@ -483,7 +483,7 @@ def test_random_grammars(text: str, tokens: list[bytes]) -> None:
 @given(strategies.grammar_texts(), strategies.vocabularies(max_size=15))
 def test_random_grammars_with_cells_of_several_actions(text: str, tokens: list[bytes]) -> None:
     try:
-        grammar = load_lark(text)
+        grammar = load_lark(text, lexer="basic")
         assume(not derives_itself(grammar))
         lr = lr_tables(grammar, keep_all=True)
         for terminal in range(lr.n_terminals):
@@ -510,14 +510,14 @@ def derives_itself(grammar: Grammar) -> bool:
 
 def test_reductions_without_end_are_refused() -> None:
     """Hidden left recursion: the empty rule can be reduced again and again before `b`."""
-    lr = lr_tables(load_lark('start: e start "a" | "b"\ne:\n'), keep_all=True)
+    lr = lr_tables(load_lark('start: e start "a" | "b"\ne:\n', lexer="basic"), keep_all=True)
     with pytest.raises(GrammarError, match="without end"):
         transducers.step_transducer(lr, 1)
 
 
 def test_large_grammars_are_refused(tmp_path: Path) -> None:
     words = " ".join(f'"w{i}"' for i in range(220))
-    grammar = load_lark(f"start: {words}\n")
+    grammar = load_lark(f"start: {words}\n", lexer="basic")
     lr = lr_tables(grammar)
     for build in (
         lambda: transducers.step_transducer(lr, 0),
@@ -530,7 +530,7 @@ def test_large_grammars_are_refused(tmp_path: Path) -> None:
 
 
 def test_many_sequences_are_refused(tmp_path: Path) -> None:
-    grammar = load_lark(RIGHT_RECURSION)
+    grammar = load_lark(RIGHT_RECURSION, lexer="basic")
     lr = lr_tables(grammar)
     sequences = {w: [0] for w in itertools.islice(itertools.product(range(3), repeat=8), 5001)}
     with pytest.raises(ValueError, match="at most 5000 terminal sequences, and there are 5001"):
@@ -595,7 +595,7 @@ def test_pictures_are_an_extra(dot: str, tmp_path: Path, monkeypatch: pytest.Mon
 
 
 def test_names_that_no_file_or_symbol_table_can_hold(tmp_path: Path) -> None:
-    grammar = load_lark('start: A END x\nx: "b c"\nA: "a"\nEND: "e"\n')
+    grammar = load_lark('start: A END x\nx: "b c"\nA: "a"\nEND: "e"\n', lexer="basic")
     case = compiled(grammar.source, [b"a", b"e", b"b", b" ", b"c", b"\t"])
     assert case.lr.n_terminals == len(grammar.terminals) + 1
     names = {file.name for file in exported(case, tmp_path)}

@@ -1,21 +1,29 @@
-"""The oracle: masks computed slowly and obviously, for everything in psc to be tested against.
+"""The oracles: masks computed slowly and obviously, for everything in psc to be tested against.
 
-It shares no code with psc. It reads a Lark grammar, lexes byte by byte (the design's reference language, "longest"
-lexing with all terminals allowed), parses with Lark's own LALR tables, and answers for one prefix and one token at a
-time.
+They share no code with psc. Each reads grammar text and answers for one prefix and one token at a time, byte by byte.
 
-    formulas.py   Boolean formulas, the states of the regex automata
-    automaton.py  one terminal's regex as a deterministic byte automaton
-    lexing.py     all terminals together: maximal munch, priorities, fall-back, commitment
-    parsing.py    Lark's LALR(1) tables and a plain driver over immutable stacks
-    masks.py      the mask: which tokens may follow a prefix
+    formulas.py      Boolean formulas, the states of the regex automata
+    automaton.py     one terminal's regex as a deterministic byte automaton
+    lexing.py        all terminals together: maximal munch, priorities, fall-back, commitment
+    parsing.py       Lark's LALR(1) tables and a plain driver over immutable stacks
+    earley.py        Earley's recognizer, for any context-free grammar
+    ebnf.py          EBNF text as expressions and as productions
+    enumeration.py   all sentences up to a length, to test the oracles themselves
+
+    masks.py         Oracle: a Lark grammar, LALR(1), all terminals allowed everywhere (`basic`)
+    contextual.py    ContextualOracle: the same, each lexeme lexed with what the parser can take there (`contextual`)
+    keep_all.py      KeepAllOracle: `basic`, but every derivation counts, not only the one that Lark's tables prefer
+    context_free.py  CfgOracle: EBNF, or any productions over regexes; the plain context-free language (`any`)
 
 Cost: building takes milliseconds for toy grammars, well under a second for JSON, a second or two for Java; then a few
 microseconds for each byte of each token. Source of the definitions: docs/language.md.
 """
 
 from .automaton import Unsupported
+from .context_free import CfgOracle
+from .contextual import ContextualOracle
+from .keep_all import KeepAllOracle
 from .lexing import LexError
 from .masks import Oracle, Undecided
 
-__all__ = ["LexError", "Oracle", "Undecided", "Unsupported"]
+__all__ = ["CfgOracle", "ContextualOracle", "KeepAllOracle", "LexError", "Oracle", "Undecided", "Unsupported"]

@@ -29,10 +29,13 @@ class Oracle:
     """
 
     def __init__(self, grammar_text: str, start: str = "start") -> None:
-        self.lark = lark.Lark(grammar_text, parser="lalr", lexer="basic", start=start)
+        self.lark, self.parser = self._load(grammar_text, start)
         self.lexer = Lexer(LexerAutomaton(self.lark.terminals))
-        self.parser = Parser(self.lark, start)
         self._continuations: dict[tuple[Pending, Stack], bool] = {}
+
+    def _load(self, grammar_text: str, start: str) -> tuple[lark.Lark, Parser]:
+        loaded = lark.Lark(grammar_text, parser="lalr", lexer="basic", start=start)
+        return loaded, Parser(loaded, start)
 
     def allowed(self, prefix: bytes, tokens: Sequence[bytes]) -> list[bool]:
         """For each token, whether prefix + token begins some sentence. Raises Undecided."""

@@ -22,6 +22,7 @@ class Parser:
         self._actions: dict[int, dict[str, tuple[Any, Any]]] = table.states
         self._end_state: int = table.end_states[start]
         self.ignored = frozenset(lark_object.ignore_tokens)
+        self._terminals = frozenset(t.name for t in lark_object.terminals)
         self.start: Stack = (table.start_states[start],)
         self._shifts: dict[tuple[Stack, str], Stack | None] = {}
 
@@ -42,6 +43,10 @@ class Parser:
                 return None
             stack = after
         return stack
+
+    def context(self, stack: Stack) -> frozenset[str]:
+        """The terminals of Lark's contextual lexer: those that the state on top has an action for, and the ignored ones."""
+        return self.ignored | (self._actions[stack[-1]].keys() & self._terminals)
 
     def accepts(self, stack: Stack) -> bool:
         """Whether the text may end here."""

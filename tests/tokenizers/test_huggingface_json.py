@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 
 from psc.errors import TokenizerError
 from psc.tokenizers import load_tokenizer
-from psc.tokenizers.huggingface_json import byte_level_alphabet, read_huggingface_json
+from psc.tokenizers.huggingface_json import read_huggingface_json
+from psc.tokenizers.spelling import byte_level_alphabet
 
 tokenizers = pytest.importorskip("tokenizers")
 from tokenizers import AddedToken, Tokenizer, decoders, models, normalizers, pre_tokenizers, trainers  # noqa: E402

@@ -145,7 +145,7 @@ def test_qwen3_is_what_its_model_has():
     assert info.vocab_size == 151936
     assert len(info.text_token_ids) + len(info.special_token_ids) == 151669
     assert [info.special_tokens[name] for name in (b"<|endoftext|>", b"<|im_end|>")] == list(info.stop_token_ids)
-    assert info.stop_token_ids == (151643, 151645)
+    assert info.stop_token_ids == [151643, 151645]
     assert info.token_bytes(151667) == b"<think>"
     assert info.token_bytes(151644) == b""
 
@@ -155,7 +155,7 @@ def test_qwen35_is_what_its_model_has():
     info = load_tokenizer("qwen3.5")
     assert info.vocab_size == 248320
     assert len(info.text_token_ids) + len(info.special_token_ids) == 248077
-    assert info.stop_token_ids == (248044, 248046)
+    assert info.stop_token_ids == [248044, 248046]
     assert load_tokenizer("qwen3.6") == info
 
 
@@ -180,7 +180,7 @@ def test_packages_are_not_imported(tmp_path, monkeypatch):
     ranks = b"".join(base64.b64encode(b"%06d" % i) + b" %d\n" % i for i in range(128000))
     package(tmp_path, monkeypatch, "llama_models", "llama3/tokenizer.model", ranks)
     info = load_tokenizer("llama3")
-    assert (info.vocab_size, info.stop_token_ids) == (128256, (128001, 128008, 128009))
+    assert (info.vocab_size, info.stop_token_ids) == (128256, [128001, 128008, 128009])
     assert info.special_tokens[b"<|reserved_special_token_245|>"] == 128255
     assert info.token_bytes(127999) == b"127999"
 
@@ -246,7 +246,7 @@ def test_stop_tokens_and_size(folder, files, arguments, stop, size):
     for name, document in files.items():
         write(folder / name, document)
     info = load_tokenizer(folder, **arguments)
-    assert (info.stop_token_ids, info.vocab_size) == (stop, size)
+    assert (tuple(info.stop_token_ids), info.vocab_size) == (stop, size)
     assert all(info.token_bytes(i) == b"" for i in stop)
     assert info.token_bytes(1) == b" b"
 
@@ -257,13 +257,13 @@ def test_tiktoken_folder_with_added_tokens(tmp_path):
     added = {"3": {"content": "<|im_end|>", "special": True}, "4": {"content": "<x>", "special": False}}
     write(tmp_path / "tokenizer_config.json", {"added_tokens_decoder": added})
     info = load_tokenizer(tmp_path)
-    assert info.decoded_vocab == (b"a", b"b", b"", b"", b"<x>")
-    assert (info.special_token_ids, info.stop_token_ids) == ((3,), (3,))
+    assert info.token_texts == (b"a", b"b", b"", b"", b"<x>")
+    assert (info.special_token_ids, info.stop_token_ids) == ([3], [3])
 
 
 def test_special_tokens_argument(tmp_path):
     (tmp_path / "x").write_bytes(RANKS)
-    assert load_tokenizer(tmp_path / "x", special_tokens={"<|endoftext|>": 2}).stop_token_ids == (2,)
+    assert load_tokenizer(tmp_path / "x", special_tokens={"<|endoftext|>": 2}).stop_token_ids == [2]
     (tmp_path / "x").write_bytes(SENTENCEPIECE)
     with pytest.raises(TokenizerError, match="special_tokens= is for tiktoken rank files"):
         load_tokenizer(tmp_path / "x", special_tokens={"<|endoftext|>": 2})

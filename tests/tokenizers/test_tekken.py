@@ -74,4 +74,4 @@ def test_against_mistral_common():
     library = tekken.Tekkenizer.from_file(entry.path)
     ignore = base.SpecialTokenPolicy.IGNORE
     assert library.n_words == info.vocab_size
-    assert [library.id_to_byte_piece(i, ignore) for i in range(info.vocab_size)] == list(info.decoded_vocab)
+    assert [library.id_to_byte_piece(i, ignore) for i in range(info.vocab_size)] == list(info.token_texts)

@@ -24,13 +24,14 @@ def test_kinds(info):
     assert info.vocab_size == len(info) == 8
     assert info.token_kinds.tolist() == [TEXT, TEXT, SPECIAL, PADDING, TEXT, SPECIAL, PADDING, PADDING]
     assert info.text_token_ids.tolist() == [0, 1, 4]
-    assert info.special_token_ids == (2, 5)  # a stop token is special without being listed
-    assert info.stop_token_ids == (5,)
+    assert info.special_token_ids == [2, 5]  # a stop token is special without being listed
+    assert info.stop_token_ids == [5]
 
 
 def test_special_and_padding_ids_have_no_bytes(info):
-    assert info.decoded_vocab == (b"a", b"\xff", b"", b"", b"bc", b"", b"", b"")
-    assert [info.token_bytes(i) for i in range(8)] == list(info.decoded_vocab)
+    assert info.token_texts == (b"a", b"\xff", b"", b"", b"bc", b"", b"", b"")
+    assert [info.token_bytes(i) for i in range(8)] == list(info.token_texts)
+    assert info.decoded_vocab == [b"a", b"\xff", b"<s>", b"", b"bc", b"</s>", b"", b""]
     assert info.special_tokens == {b"<s>": 2, b"</s>": 5}
     for token_id in (-1, 8):
         with pytest.raises(IndexError, match="ids are below 8"):
@@ -123,10 +124,10 @@ def test_round_trip(data, tokens, padding):
     )
     for other in (TokenizerInfo.from_arrays(info.to_arrays(), name="x"), pickle.loads(pickle.dumps(info))):
         assert other == info
-        for attribute in ("decoded_vocab", "special_token_ids", "stop_token_ids", "special_tokens", "name"):
+        for attribute in ("token_texts", "decoded_vocab", "special_token_ids", "stop_token_ids", "special_tokens", "name"):
             assert getattr(other, attribute) == getattr(info, attribute)
     expected = [b"" if i in info.special_token_ids else token for i, token in enumerate(tokens)] + [b""] * padding
-    assert list(info.decoded_vocab) == expected
+    assert list(info.token_texts) == expected
 
 
 def i32(*values):

@@ -8,7 +8,7 @@ import pytest
 
 from psc.errors import TokenizerError
 from psc.tokenizers import load_tokenizer, tokenizer_from_object
-from psc.tokenizers.huggingface_json import byte_level_alphabet
+from psc.tokenizers.spelling import byte_level_alphabet
 
 SPELLING = {byte: character for character, byte in byte_level_alphabet().items()}
 
@@ -28,17 +28,17 @@ def test_tokenizers_object(tmp_path):
     tokenizer.save(str(tmp_path / "tokenizer.json"))
     info = tokenizer_from_object(tokenizer)
     assert info == load_tokenizer(tmp_path)
-    assert (info.stop_token_ids, info.token_bytes(258)) == ((256,), b"<think>")
+    assert (info.stop_token_ids, info.token_bytes(258)) == ([256], b"<think>")
 
 
 def test_fast_tokenizer(tmp_path):
     transformers = pytest.importorskip("transformers")
     fast = transformers.PreTrainedTokenizerFast(tokenizer_object=library_tokenizer(), eos_token="<|x|>")
     info = tokenizer_from_object(fast, vocab_size=300)
-    assert (info.vocab_size, info.stop_token_ids, info.special_token_ids) == (300, (257,), (256, 257))
+    assert (info.vocab_size, info.stop_token_ids, info.special_token_ids) == (300, [257], [256, 257])
     fast.save_pretrained(tmp_path)
     assert load_tokenizer(tmp_path, vocab_size=300) == info
-    assert tokenizer_from_object(fast, stop_token_ids=[256]).stop_token_ids == (256,)
+    assert tokenizer_from_object(fast, stop_token_ids=[256]).stop_token_ids == [256]
 
 
 def test_tiktoken_encoding():
@@ -48,7 +48,7 @@ def test_tiktoken_encoding():
     wrapped = SimpleNamespace(tokenizer=encoding, eos_token_id=260, name_or_path="org/model")
     for tokenizer in (encoding, wrapped):
         info = tokenizer_from_object(tokenizer)
-        assert (info.vocab_size, info.stop_token_ids, info.token_bytes(200)) == (261, (260,), b"\xc8")
+        assert (info.vocab_size, info.stop_token_ids, info.token_bytes(200)) == (261, [260], b"\xc8")
     assert info.name == "org/model"
 
 
@@ -82,7 +82,7 @@ def test_byte_level_python_tokenizer():
         added_tokens_decoder={2: "</s>"},
         eos_token_id=2,
     )
-    assert tokenizer_from_object(tokenizer).decoded_vocab == (b" a", b"\xff", b"")
+    assert tokenizer_from_object(tokenizer).token_texts == (b" a", b"\xff", b"")
     vocab["\u2581x"] = 3
     with pytest.raises(TokenizerError, match="is not in byte-level spelling"):
         tokenizer_from_object(tokenizer)

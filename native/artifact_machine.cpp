@@ -1,4 +1,4 @@
-#include "runtime_tables.hpp"
+#include "artifact_machine.hpp"
 
 #include <algorithm>
 #include <cstring>
@@ -39,7 +39,7 @@ void check_count(Word n, Word low, const char* what) {
 }  // namespace
 
 // In this order: counts, then lengths (products in 64 bits), then offsets, then indices.
-void RuntimeTables::check() const {
+void ArtifactMachine::check() const {
     const RuntimeArrays& a = a_;
     check_count(a.n_lexer_states, 1, "n_lexer_states");
     check_count(a.n_byte_classes, 1, "n_byte_classes");
@@ -57,15 +57,33 @@ void RuntimeTables::check() const {
         if (c >= a.n_byte_classes) bad("byte_class", "holds an index out of range");
     const Word n_emissions = static_cast<Word>(a.emission_offsets.size()) - 1;
     if (n_emissions < 1) bad("emission_offsets", "is empty");
-    check_offsets(a.emission_offsets, n_emissions, a.emission_terminals.size(), "emission_offsets");
+    check_offsets(a.emission_offsets, n_emissions, a.emission_symbols.size(), "emission_offsets");
     if (a.emission_offsets[1] != 0) bad("emission_offsets", "does not begin with the empty emission");
-    check_range(a.emission_terminals, 0, a.n_terminals, "emission_terminals");
+    const Word n_conditions = static_cast<Word>(a.condition_offsets.size()) - 1;
+    if (n_conditions < 0) bad("condition_offsets", "is empty");
+    check_offsets(a.condition_offsets, n_conditions, a.condition_states.size(), "condition_offsets");
+    check_range(a.condition_states, 0, a.n_lr_states, "condition_states");
+    check_range(a.emission_symbols, 0, a.n_terminals + n_conditions, "emission_symbols");
+    if (!a.start_of_top.empty()) check_size(a.start_of_top, a.n_lr_states, "start_of_top");
+    check_range(a.start_of_top, 0, a.n_lexer_states, "start_of_top");
+    const Word n_branches = static_cast<Word>(a.branch_offsets.size()) - 1;
+    if (n_branches < 0) bad("branch_offsets", "is empty");
+    check_offsets(a.branch_offsets, n_branches, a.branch_next.size(), "branch_offsets");
+    check_size(a.branch_emit, a.branch_next.size(), "branch_emit");
+    check_range(a.branch_emit, 0, n_emissions, "branch_emit");
+    check_range(a.branch_next, 0, a.n_lexer_states, "branch_next");
     check_size(a.lexer_next, product(a.n_lexer_states, a.n_byte_classes), "lexer_next");
     check_size(a.lexer_emit, a.lexer_next.size(), "lexer_emit");
-    check_range(a.lexer_next, -1, a.n_lexer_states, "lexer_next");
+    check_range(a.lexer_next, -1, a.n_lexer_states + 1 + n_branches, "lexer_next");
+    // A restart reads the byte again from a start. A start that did so would never end.
+    if (a.start_of_top.empty() && std::find(a.lexer_next.begin(), a.lexer_next.end(), a.n_lexer_states) != a.lexer_next.end())
+        bad("lexer_next", "restarts without contexts");
+    for (Word start : a.start_of_top)
+        for (Word c = 0; c < a.n_byte_classes; ++c)
+            if (a.lexer_next[product(start, a.n_byte_classes) + c] == a.n_lexer_states) bad("lexer_next", "restarts at a start");
     check_range(a.lexer_emit, 0, n_emissions, "lexer_emit");
-    check_size(a.at_end, a.n_lexer_states, "at_end");
-    check_range(a.at_end, -1, n_emissions, "at_end");
+    check_offsets(a.end_offsets, a.n_lexer_states, a.ends.size(), "end_offsets");
+    check_range(a.ends, 0, n_emissions, "ends");
     check_offsets(a.future_offsets, a.n_lexer_states, a.futures.size(), "future_offsets");
     check_range(a.futures, 0, n_emissions, "futures");
 
@@ -113,9 +131,28 @@ void RuntimeTables::check() const {
     check_range(a.stop_tokens, 0, a.vocab_size, "stop_tokens");
 }
 
-RuntimeTables::RuntimeTables(RuntimeArrays arrays) : a_(std::move(arrays)), rows_by_hash_(1024) {
+ArtifactMachine::ArtifactMachine(RuntimeArrays arrays, std::size_t cache_limit) : a_(std::move(arrays)) {
     check();
-    n_words_ = (static_cast<std::size_t>(a_.vocab_size) + 31) / 32;
+    lr_ = {a_.n_terminals, a_.n_nonterminals, a_.n_lr_states, a_.action_offsets.data(), a_.actions.data(), a_.gotos.data(),
+           a_.production_lhs.data(), a_.production_length.data()};
+    arcs_ = std::make_unique<std::atomic<PackedArc>[]>(a_.lexer_next.size());
+    for (std::size_t i = 0; i < a_.lexer_next.size(); ++i) {
+        Word next = a_.lexer_next[i];
+        if (next >= a_.n_lexer_states) next = next == a_.n_lexer_states ? LexArc::kRestart : LexArc::kBranch - (next - a_.n_lexer_states - 1);
+        arcs_[i].store(pack({next, a_.lexer_emit[i]}), std::memory_order_relaxed);
+    }
+    for (std::size_t i = 0; i < a_.branch_next.size(); ++i) branches_.insert(branches_.end(), {a_.branch_emit[i], a_.branch_next[i]});
+    stored_rows_ = arcs_.get();
+    n_byte_classes_ = a_.n_byte_classes;
+    std::copy(a_.byte_class.begin(), a_.byte_class.end(), byte_class_.begin());
+    if (!a_.start_of_top.empty()) starts_of_tops_ = a_.start_of_top.data();
+    start_ = a_.start;
+    arc_offsets_ = a_.arc_offsets.data();
+    arc_symbol_ = a_.arc_symbol.data();
+    arc_next_ = a_.arc_next.data();
+    arc_skip_ = a_.arc_skip.data();
+    arc_emission_ = a_.arc_emission.data();
+    cache_limit_ = cache_limit;
     // Tokens of each class, and the stop tokens as one more class.
     member_offsets_.assign(a_.n_classes + 2, 0);
     for (Word c : a_.class_of_token)
@@ -129,6 +166,8 @@ RuntimeTables::RuntimeTables(RuntimeArrays arrays) : a_(std::move(arrays)), rows
     member_offsets_[a_.n_classes + 1] = static_cast<Word>(members_.size());
     stop_.assign(a_.vocab_size, 0);
     for (Word token : a_.stop_tokens) stop_[token] = 1;
+    stop_tokens_ = a_.stop_tokens;
+    vocabulary_ = {a_.vocab_size, a_.class_of_token.data(), a_.class_offsets.data(), a_.class_bytes.data(), stop_.data()};
     for (std::size_t set = 0; set + 1 < a_.set_offsets.size(); ++set) {
         std::int64_t tokens = 0;  // hostile tables may name a class many times
         for (Word i = a_.set_offsets[set]; i < a_.set_offsets[set + 1]; ++i)
@@ -137,92 +176,46 @@ RuntimeTables::RuntimeTables(RuntimeArrays arrays) : a_(std::move(arrays)), rows
     }
     dense_sets_.resize(set_tokens_.size());
     wanted_labels_.resize(a_.n_labels);
-    emission_sets_.intern({});
+    begin();
 }
 
-bool RuntimeTables::transition(Word state, Word symbol, Arc& out) const {
-    const Word* begin = a_.arc_symbol.data() + a_.arc_offsets[state];
-    const Word* end = a_.arc_symbol.data() + a_.arc_offsets[state + 1];
-    const Word* at = std::lower_bound(begin, end, symbol);
-    if (at == end || *at != symbol) return false;
-    const std::size_t i = at - a_.arc_symbol.data();
-    out = {a_.arc_next[i], a_.arc_skip[i], a_.arc_emission[i]};
-    return true;
-}
+// An artifact is complete: nothing of this is asked for.
+LexArc ArtifactMachine::build_lex_arc(Word, Word) { throw std::logic_error("an artifact has every lexer arc"); }
+Word ArtifactMachine::build_start(Cache&, Word) { throw std::logic_error("an artifact has a start"); }
+Machine::Arc ArtifactMachine::build_transition(Cache&, Word, Word) { throw std::logic_error("an artifact has every transition"); }
 
-Word RuntimeTables::make_union(Word set, Word emission) {
-    const auto span = emission_sets_[set];
-    std::vector<Word> all(span.begin(), span.end());
-    if (const auto it = std::lower_bound(all.begin(), all.end(), emission); it == all.end() || *it != emission)
-        all.insert(it, emission);
-    const Word id = emission_sets_.intern(all).first;
-    unions_.insert(set, emission, id);
-    return id;
-}
-
-void RuntimeTables::add_set(std::uint32_t* words, Word set) {
+void ArtifactMachine::add_set(std::uint32_t* words, Word set) {
     // Setting a bit costs a few times what merging a word does.
-    if (static_cast<std::size_t>(set_tokens_[set]) <= n_words_ / 4) return add_tokens(words, set);
+    if (static_cast<std::size_t>(set_tokens_[set]) <= n_words() / 4) return add_tokens(words, set);
     auto& dense = dense_sets_[set];
     if (!dense) {
-        dense = std::make_unique<std::uint32_t[]>(n_words_);
+        dense = std::make_unique<std::uint32_t[]>(n_words());
         add_tokens(dense.get(), set);
     }
-    for (std::size_t i = 0; i < n_words_; ++i) words[i] |= dense[i];
+    for (std::size_t i = 0; i < n_words(); ++i) words[i] |= dense[i];
 }
 
-void RuntimeTables::add_tokens(std::uint32_t* words, Word set) const {
+void ArtifactMachine::add_tokens(std::uint32_t* words, Word set) const {
     for (Word i = a_.set_offsets[set]; i < a_.set_offsets[set + 1]; ++i) {
         const Word c = a_.set_classes[i];
         for (Word k = member_offsets_[c]; k < member_offsets_[c + 1]; ++k) words[members_[k] >> 5] |= 1u << (members_[k] & 31);
     }
 }
 
-namespace {
-
-// Four independent lanes, because a row is kilobytes and the multiplications would wait for each other.
-std::uint64_t hash_row(const std::uint32_t* words, std::size_t n) {
-    std::uint64_t lane[4] = {1, 2, 3, 4};
-    std::size_t i = 0;
-    for (; i + 8 <= n; i += 8)
-        for (int k = 0; k < 4; ++k) {
-            std::uint64_t x;
-            std::memcpy(&x, words + i + 2 * k, 8);
-            lane[k] = (lane[k] ^ x) * 0xd6e8feb86659fd93ULL;
-            lane[k] ^= lane[k] >> 32;
-        }
-    std::uint64_t h = 0;
-    for (std::uint64_t x : lane) h = mix(h ^ x) + 1;
-    for (; i < n; ++i) h = mix(h ^ words[i]);
-    return h;
+void ArtifactMachine::add_parts(Cache&, Word emission, std::vector<Word>& out) {
+    const auto labels = list(a_.label_offsets, a_.labels, emission);
+    out.insert(out.end(), labels.begin(), labels.end());
 }
 
-}  // namespace
-
-Word RuntimeTables::make_row(Word lexer_state, Word emissions) {
-    auto words = std::make_unique<std::uint32_t[]>(n_words_);
-    add_set(words.get(), a_.always[lexer_state]);
-    for (Word e : emission_sets_[emissions])
-        for (Word i = a_.label_offsets[e]; i < a_.label_offsets[e + 1]; ++i) wanted_labels_[a_.labels[i]] = 1;
+void ArtifactMachine::compose(Cache&, Word lexer_state, std::span<const Word> parts, std::uint32_t* words) {
+    add_set(words, a_.always[lexer_state]);
+    for (Word label : parts) wanted_labels_[label] = 1;
     std::vector<Word> sets;
     for (Word i = a_.meaning_offsets[lexer_state]; i < a_.meaning_offsets[lexer_state + 1]; ++i)
         if (wanted_labels_[a_.meaning_labels[i]]) sets.push_back(a_.meaning_sets[i]);
     std::fill(wanted_labels_.begin(), wanted_labels_.end(), 0);
     sort_unique(sets);
-    for (Word set : sets) add_set(words.get(), set);
-    // Equal rows are one.
-    const std::uint64_t h = hash_row(words.get(), n_words_);
-    auto& bucket = rows_by_hash_[h & (rows_by_hash_.size() - 1)];
-    Word id = -1;
-    for (Word r : bucket)
-        if (std::equal(words.get(), words.get() + n_words_, rows_[r].get())) id = r;
-    if (id < 0) {
-        id = n_rows();
-        rows_.push_back(std::move(words));
-        bucket.push_back(id);
-    }
-    row_ids_.insert(lexer_state, emissions, id);
-    return id;
+    for (Word set : sets) add_set(words, set);
 }
 
 }  // namespace psc

@@ -1,0 +1,81 @@
+"""Expressions over text: what EBNF rules, regular expressions and terminals are made of, before they become a grammar.
+
+Characters are Unicode code points; UTF-8 comes with the byte automata. Every front end but Lark's yields a :class:`RuleSet`, and
+Lark's terminals are expressions where they have no lookaround and no lazy quantifier.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Literal as OneOf
+
+MAX_CODE_POINT = 0x10FFFF
+
+
+@dataclass(frozen=True, slots=True)
+class Literal:
+    """This text; the empty text is ``Literal("")``."""
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Chars:
+    """One character out of these ranges."""
+
+    ranges: tuple[tuple[int, int], ...]
+    """Inclusive ranges of code points, ascending, disjoint, not adjacent; surrogates are never in one. None: no character."""
+
+
+@dataclass(frozen=True, slots=True)
+class Sequence:
+    """The parts, one after the other."""
+
+    parts: tuple[Expression, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """Any one of the options; with none, nothing matches."""
+
+    options: tuple[Expression, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Repeat:
+    """The body, at least ``least`` times and at most ``most``; ``None`` is without limit."""
+
+    body: Expression
+    least: int
+    most: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class Reference:
+    """The rule of this name."""
+
+    name: str
+
+
+Expression = Literal | Chars | Sequence | Choice | Repeat | Reference
+
+
+@dataclass(frozen=True)
+class RuleSet:
+    """Named rules and the one that a whole text must match."""
+
+    rules: Mapping[str, Expression]
+    root: str
+    source: str
+    """The text that it was read from."""
+    source_name: str
+    """A file name or a label, for messages."""
+    lines: Mapping[str, int]
+    """Where each rule is defined, counted from 1."""
+    language: OneOf["ebnf", "regex"] = "ebnf"
+    """What ``source`` is written in."""
+
+
+EMPTY = Literal("")
+NOTHING = Choice(())

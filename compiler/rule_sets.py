@@ -1,0 +1,229 @@
+"""Rule sets made of rule sets: union, concatenation, substitution; and rule sets as EBNF text.
+
+Rules of equal names are kept apart by renaming those that come later. The text of a combination is what :func:`to_ebnf` prints, so
+that every rule set can be shown, stored and read again. Cost: linear.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Sequence as Many
+from dataclasses import replace
+
+from psc.compiler.expression_fold import fold
+from psc.compiler.expressions import EMPTY, MAX_CODE_POINT, Chars, Choice, Expression, Literal, Reference, Repeat, RuleSet, Sequence
+from psc.errors import GrammarError
+
+_NAME = re.compile(r"[A-Za-z0-9_-]+(?:\.[A-Za-z0-9_-]+)*")
+_DEEPEST = 100  # groups within groups, before a group becomes a rule: the parser has a limit
+
+
+def union(rule_sets: Many[RuleSet]) -> RuleSet:
+    """The texts of any of the rule sets. Raises :class:`GrammarError` if there are none."""
+    return _combined(rule_sets, "union", lambda roots: Choice(roots))
+
+
+def concat(rule_sets: Many[RuleSet]) -> RuleSet:
+    """A text of each of the rule sets, one after the other. Raises :class:`GrammarError` if there are none."""
+    return _combined(rule_sets, "concat", lambda roots: Sequence(roots))
+
+
+def substitute(rule_set: RuleSet, replacements: Mapping[str, RuleSet]) -> RuleSet:
+    """The rule set with other rule sets in the place of some of its rules, whether it defines these rules or only refers to them.
+
+    Raises:
+        GrammarError: the rule set does not know one of the names.
+    """
+    known = set(rule_set.rules).union(*[referred_to(e) for e in rule_set.rules.values()])
+    for name in replacements:
+        if name not in known:
+            raise GrammarError(f"{rule_set.source_name}: there is no rule {name!r} to put another grammar in the place of")
+    rules = {name: e for name, e in rule_set.rules.items() if name not in replacements}
+    taken = known | {rule_set.root}
+    for name, other in replacements.items():
+        renamed = with_names_apart(other, taken)
+        taken |= renamed.rules.keys()
+        rules[name] = Reference(renamed.root)
+        rules |= renamed.rules
+    return _printed(RuleSet(rules, rule_set.root, "", rule_set.source_name, {}))
+
+
+def with_names_apart(rule_set: RuleSet, taken: Iterable[str]) -> RuleSet:
+    """The rule set with its rules renamed where their names are taken, to name_1, name_2, …; its text stays as it was."""
+    used = set(taken)
+    names = {}
+    for name in rule_set.rules:
+        names[name] = _free(name, used | (rule_set.rules.keys() - {name} if name in used else set()))
+        used.add(names[name])
+    rules = {names[name]: _renamed(e, names) for name, e in rule_set.rules.items()}
+    lines = {names[name]: line for name, line in rule_set.lines.items() if name in names}
+    return replace(rule_set, rules=rules, root=names.get(rule_set.root, rule_set.root), lines=lines)
+
+
+def referred_to(expression: Expression) -> set[str]:
+    """The names of the rules that an expression refers to."""
+    found = set()
+
+    def combine(e: Expression, _: list[None]) -> None:
+        if isinstance(e, Reference):
+            found.add(e.name)
+
+    fold(expression, combine)
+    return found
+
+
+def _combined(rule_sets: Many[RuleSet], what: str, combine: Callable[[tuple[Expression, ...]], Expression]) -> RuleSet:
+    if not rule_sets:
+        raise GrammarError(f"{what} needs at least one grammar")
+    rules: dict[str, Expression] = {"root": EMPTY}
+    roots = []
+    for rule_set in rule_sets:
+        apart = with_names_apart(rule_set, rules)
+        rules |= apart.rules
+        roots.append(Reference(apart.root))
+    rules["root"] = combine(tuple(roots))
+    return _printed(RuleSet(rules, "root", "", f"<{what}>", {}))
+
+
+def _printed(rule_set: RuleSet) -> RuleSet:
+    """The rule set with its own EBNF text as its source, where each rule has a line."""
+    text = to_ebnf(rule_set)
+    lines = {line.partition(" ::= ")[0]: number for number, line in enumerate(text.splitlines(), 1)}
+    return replace(rule_set, source=text, lines={name: lines[name] for name in rule_set.rules if name in lines})
+
+
+def _free(name: str, taken: set[str]) -> str:
+    number = 0
+    free = name
+    while free in taken:
+        number += 1
+        free = f"{name}_{number}"
+    return free
+
+
+def _renamed(expression: Expression, names: Mapping[str, str]) -> Expression:
+    def combine(e: Expression, parts: list[Expression]) -> Expression:
+        if isinstance(e, Reference):
+            return Reference(names.get(e.name, e.name))
+        if isinstance(e, Sequence):
+            return Sequence(tuple(parts))
+        if isinstance(e, Choice):
+            return Choice(tuple(parts))
+        return Repeat(parts[0], e.least, e.most) if isinstance(e, Repeat) else e
+
+    return fold(expression, combine)
+
+
+def to_ebnf(rule_set: RuleSet) -> str:
+    """EBNF text that :func:`psc.compiler.ebnf.load_ebnf` reads as the same language, a rule to a line, the root first.
+
+    Rules whose names the language cannot write are renamed. What matches nothing becomes a rule that never ends.
+    """
+    return _Printer(rule_set).text()
+
+
+_WHOLE, _CHOICE, _SEQUENCE, _REPEAT = range(4)
+_Written = tuple[str, int, int]
+"""Text, how loosely it binds, and how deep its groups are nested."""
+
+
+class _Printer:
+    def __init__(self, rule_set: RuleSet) -> None:
+        self._rule_set = rule_set
+        self._taken = {name for name in rule_set.rules if _NAME.fullmatch(name)}
+        self._names = {}
+        for name in rule_set.rules:
+            self._names[name] = name if name in self._taken else self._new_name(re.sub(r"[^A-Za-z0-9_-]+", "_", name) or "rule")
+        self._lines: list[str] = []
+        self._more: list[str] = []
+        self._nothing: str | None = None
+
+    def text(self) -> str:
+        root = self._rule_set.root
+        for name in sorted(self._rule_set.rules, key=lambda n: n != root):  # stable: the root comes first
+            self._rule = self._names[name]
+            written = fold(self._rule_set.rules[name], self._combine)[0]
+            self._lines.append(f"{self._names[name]} ::= {written}")
+        return "".join(f"{line}\n" for line in [*self._lines, *self._more])
+
+    def _new_name(self, name: str) -> str:
+        free = _free(name, self._taken)
+        self._taken.add(free)
+        return free
+
+    def _combine(self, e: Expression, parts: list[_Written]) -> _Written:
+        if isinstance(e, Literal):
+            return f'"{"".join([_character(c, _IN_LITERAL) for c in e.text])}"', _WHOLE, 0
+        if isinstance(e, Reference):
+            return self._names.get(e.name, e.name), _WHOLE, 0
+        if isinstance(e, Chars):
+            return (_class(e.ranges), _WHOLE, 0) if e.ranges else self._never()
+        if isinstance(e, Sequence):
+            if len(parts) < 2:
+                return parts[0] if parts else ('""', _WHOLE, 0)
+            return self._joined(" ", parts, _SEQUENCE)
+        if isinstance(e, Choice):
+            if len(parts) < 2:
+                return parts[0] if parts else self._never()
+            return self._joined(" | ", parts, _CHOICE)
+        body, depth = self._operand(parts[0], _WHOLE)
+        short = {(0, None): "*", (1, None): "+", (0, 1): "?"}.get((e.least, e.most))
+        bounds = f"{e.least},{'' if e.most is None else e.most}" if e.least != e.most else f"{e.least}"
+        return body + (short or f"{{{bounds}}}"), _REPEAT, depth
+
+    def _joined(self, between: str, parts: list[_Written], binding: int) -> _Written:
+        operands = [self._operand(p, _REPEAT if binding == _SEQUENCE else _SEQUENCE) for p in parts]
+        return between.join([text for text, _ in operands]), binding, max([depth for _, depth in operands])
+
+    def _operand(self, part: _Written, loosest: int) -> tuple[str, int]:
+        """The part in a group unless it binds closely enough: as a repetition's body, a part of a sequence, an option."""
+        text, binding, depth = part
+        closely = {_WHOLE: (_WHOLE,), _REPEAT: (_WHOLE, _REPEAT), _SEQUENCE: (_WHOLE, _REPEAT, _SEQUENCE)}[loosest]
+        if binding in closely:
+            return text, depth
+        if depth >= _DEEPEST:
+            name = self._new_name(f"{self._rule}_1")
+            self._more.append(f"{name} ::= {text}")
+            return name, 0
+        return f"({text})", depth + 1
+
+    def _never(self) -> _Written:
+        if self._nothing is None:
+            self._nothing = self._new_name("nothing")
+            self._more.append(f"{self._nothing} ::= {self._nothing}")
+        return self._nothing, _WHOLE, 0
+
+
+_CONTROL = {"\n": "\\n", "\r": "\\r", "\t": "\\t"}
+_IN_LITERAL = _CONTROL | {'"': '\\"', "\\": "\\\\"}
+_IN_CLASS = _CONTROL | {c: "\\" + c for c in "\\]-^"} | {"[": "\\["}
+
+
+def _character(c: str, escapes: Mapping[str, str]) -> str:
+    if (escaped := escapes.get(c)) is not None:
+        return escaped
+    if c.isprintable():
+        return c
+    code = ord(c)
+    return f"\\x{code:02x}" if code < 0x100 else f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"
+
+
+def _class(ranges: tuple[tuple[int, int], ...]) -> str:
+    if ranges[-1][1] != MAX_CODE_POINT:
+        return f"[{_ranges(ranges)}]"
+    gaps = []
+    at = 0
+    for low, high in ranges:
+        if at < low and (at, low - 1) != (0xD800, 0xDFFF):
+            gaps.append((at, low - 1))
+        at = high + 1
+    return f"[^{_ranges(gaps)}]"
+
+
+def _ranges(ranges: Iterable[tuple[int, int]]) -> str:
+    written = []
+    for low, high in ranges:
+        first, last = (_character(chr(c), _IN_CLASS) for c in (max(low, 0), high))
+        written.append(first if low == high else f"{first}-{last}")
+    return "".join(written)

@@ -1,0 +1,285 @@
+// Machines: an artifact's, and those built on first visit; and the vocabularies of the latter.
+#include "artifact_machine.hpp"
+#include "bind_machine.hpp"
+#include "bindings.hpp"
+#include "errors.hpp"
+#include "lazy_machine.hpp"
+#include "limits.hpp"
+
+namespace psc {
+namespace {
+
+template <class T>
+std::vector<T> take(const nb::dict& d, const char* name) {
+    return to_vector(nb::cast<Array<T>>(d[name]));
+}
+
+RuntimeArrays arrays_from(const nb::dict& d) {
+    RuntimeArrays a;
+    const auto number = [&](const char* name) { return nb::cast<Word>(d[name]); };
+    a.n_lexer_states = number("n_lexer_states");
+    a.n_byte_classes = number("n_byte_classes");
+    a.byte_class = take<std::uint8_t>(d, "byte_class");
+    a.lexer_next = take<Word>(d, "lexer_next");
+    a.lexer_emit = take<Word>(d, "lexer_emit");
+    a.branch_offsets = take<Word>(d, "branch_offsets");
+    a.branch_emit = take<Word>(d, "branch_emit");
+    a.branch_next = take<Word>(d, "branch_next");
+    a.emission_offsets = take<Word>(d, "emission_offsets");
+    a.emission_symbols = take<Word>(d, "emission_symbols");
+    a.condition_offsets = take<Word>(d, "condition_offsets");
+    a.condition_states = take<Word>(d, "condition_states");
+    a.start_of_top = take<Word>(d, "start_of_top");
+    a.end_offsets = take<Word>(d, "end_offsets");
+    a.ends = take<Word>(d, "ends");
+    a.future_offsets = take<Word>(d, "future_offsets");
+    a.futures = take<Word>(d, "futures");
+    a.n_terminals = number("n_terminals");
+    a.n_nonterminals = number("n_nonterminals");
+    a.n_lr_states = number("n_lr_states");
+    a.end_state = number("end_state");
+    a.action_offsets = take<Word>(d, "action_offsets");
+    a.actions = take<Word>(d, "actions");
+    a.gotos = take<Word>(d, "gotos");
+    a.production_lhs = take<Word>(d, "production_lhs");
+    a.production_length = take<Word>(d, "production_length");
+    a.start = number("start");
+    a.n_classifier_states = number("n_classifier_states");
+    a.n_labels = number("n_labels");
+    a.arc_offsets = take<Word>(d, "arc_offsets");
+    a.arc_symbol = take<Word>(d, "arc_symbol");
+    a.arc_next = take<Word>(d, "arc_next");
+    a.arc_skip = take<Word>(d, "arc_skip");
+    a.arc_emission = take<Word>(d, "arc_emission");
+    a.label_offsets = take<Word>(d, "label_offsets");
+    a.labels = take<Word>(d, "labels");
+    a.always = take<Word>(d, "always");
+    a.meaning_offsets = take<Word>(d, "meaning_offsets");
+    a.meaning_labels = take<Word>(d, "meaning_labels");
+    a.meaning_sets = take<Word>(d, "meaning_sets");
+    a.set_offsets = take<Word>(d, "set_offsets");
+    a.set_classes = take<Word>(d, "set_classes");
+    a.vocab_size = number("vocab_size");
+    a.n_classes = number("n_classes");
+    a.class_of_token = take<Word>(d, "class_of_token");
+    a.class_offsets = take<Word>(d, "class_offsets");
+    a.class_bytes = take<std::uint8_t>(d, "class_bytes");
+    a.stop_tokens = take<Word>(d, "stop_tokens");
+    return a;
+}
+
+using Symbols = std::vector<Word>;
+
+Symbols symbols_of(const Machine& m, Word emission) {
+    const auto s = m.emission(emission);
+    return {s.begin(), s.end()};
+}
+
+void check_lexer_state(Machine& m, Word state) {
+    if (state < 0 || state >= m.n_lexer_states()) throw nb::index_error("no such lexer state");
+}
+
+std::vector<Symbols> symbols_of_all(Machine& m, Word state, std::span<const Word> (Machine::*emissions)(Word)) {
+    check_lexer_state(m, state);
+    std::vector<Symbols> out;
+    for (Word e : (m.*emissions)(state)) out.push_back(symbols_of(m, e));
+    return out;
+}
+
+// The tables as Python's tools read them, to say why a text stopped and to look for how it can go on.
+void bind_tables(nb::class_<PyMachine>& c) {
+    c.def("lr_arrays",
+          [](const PyMachine& t) {
+              const LrView& lr = t.machine->lr();
+              const auto copy = [](const Word* begin, std::size_t n) { return to_array(std::vector<Word>(begin, begin + n)); };
+              const std::size_t cells = static_cast<std::size_t>(lr.n_states) * lr.n_terminals;
+              Word n_productions = 0;
+              for (Word i = 0; i < lr.action_offsets[cells]; ++i)
+                  if (lr.actions[i] & 1) n_productions = std::max(n_productions, (lr.actions[i] >> 1) + 1);
+              nb::typed<nb::dict, nb::str, nb::any> d;
+              d["action_offsets"] = copy(lr.action_offsets, cells + 1);
+              d["actions"] = copy(lr.actions, lr.action_offsets[cells]);
+              d["gotos"] = copy(lr.gotos, static_cast<std::size_t>(lr.n_states) * lr.n_nonterminals);
+              d["lhs"] = copy(lr.lhs, n_productions);
+              d["length"] = copy(lr.length, n_productions);
+              d["n_terminals"] = lr.n_terminals;
+              d["n_nonterminals"] = lr.n_nonterminals;
+              return d;
+          },
+          "The LR tables. Per LR state and terminal a range of `actions`: 2 x state shifts, 2 x production + 1 reduces. Per LR state and\n"
+          "nonterminal the goto, or -1. `lhs` and `length` of the productions that are reduced.");
+    c.def_prop_ro("byte_class",
+                  [](const PyMachine& t) {
+                      const auto& classes = t.machine->byte_class();
+                      return to_array(std::vector<std::uint8_t>(classes.begin(), classes.end()));
+                  },
+                  nb::rv_policy::reference, "Per byte its class: bytes of a class do the same everywhere.");
+    c.def("lexer_start",
+          [](const PyMachine& t, Word top) {
+              if (top < 0 || top >= t.machine->lr().n_states) throw nb::index_error("no such LR state");
+              return t.machine->start_of(top);
+          },
+          "lr_state"_a, "The lexer state in which a lexeme begins when this LR state is on top.");
+    c.def("lexer_steps",
+          [](const PyMachine& t, Word state) {
+              Machine& m = *t.machine;
+              check_lexer_state(m, state);
+              nb::typed<nb::list, nb::typed<nb::tuple, Word, Symbols, Word>> out;
+              const auto add = [&](Word cls, Word emission, Word next) { out.append(nb::make_tuple(cls, symbols_of(m, emission), next)); };
+              for (Word cls = 0; cls < m.n_byte_classes(); ++cls) {
+                  const LexArc arc = m.lex(state, cls);
+                  if (arc.state == kFail) continue;
+                  if (arc.state > LexArc::kBranch) {
+                      add(cls, arc.emission, arc.state);
+                      continue;
+                  }
+                  const auto list = m.alternatives(LexArc::kBranch - arc.state);
+                  for (std::size_t i = 0; i < list.size(); i += 2) add(cls, list[i], list[i + 1]);
+              }
+              return out;
+          },
+          "lexer_state"_a,
+          "What a byte of each class does, as (byte class, symbols read, next state), several where there are several ways. Symbols are\n"
+          "terminals and, beyond them, conditions on the stack. State 0 is the start that the stack's top has then; at -2 the byte is read\n"
+          "again from that start.");
+    c.def("lexer_ends", [](const PyMachine& t, Word state) { return symbols_of_all(*t.machine, state, &Machine::at_end); }, "lexer_state"_a,
+          "What is read, one of these, if the text ends here; none where the lexeme is incomplete.");
+    c.def("lexer_futures", [](const PyMachine& t, Word state) { return symbols_of_all(*t.machine, state, &Machine::futures); },
+          "lexer_state"_a, "What the unfinished lexeme can still become; an empty sequence: nothing that the parser sees.");
+}
+
+}  // namespace
+
+LexerKind lexer_kind(const std::string& name) {
+    if (name == "basic") return LexerKind::basic;
+    if (name == "contextual") return LexerKind::contextual;
+    if (name == "any") return LexerKind::any;
+    throw std::invalid_argument("no lexer is called '" + name + "'; there are basic, contextual and any");
+}
+
+AllTerminals all_terminals(Ints next, Ints match_offsets, Ints matches, Ints rank, Bytes ignored) {
+    AllTerminals a;
+    a.n_states = static_cast<Word>(match_offsets.size()) - 1;
+    a.next = to_vector(next);
+    a.match_offsets = to_vector(match_offsets);
+    a.matches = to_vector(matches);
+    a.rank = to_vector(rank);
+    a.ignored = to_vector(ignored);
+    return a;
+}
+
+static void bind_errors(nb::module_& m) {
+    const nb::object errors = nb::module_::import_("psc.errors");
+    const nb::object limit = nb::exception<LimitExceeded>(m, "LimitExceeded", errors.attr("ResourceLimitError"));
+    const auto as = [](auto example, nb::object type) {
+        using Error = decltype(example);
+        nb::register_exception_translator(
+            [](const std::exception_ptr& p, void* payload) {
+                try {
+                    std::rethrow_exception(p);
+                } catch (const Error& e) {
+                    PyErr_SetString(static_cast<PyObject*>(payload), e.what());
+                }
+            },
+            type.release().ptr());  // lives as long as the module
+    };
+    as(MatcherError(""), errors.attr("MatcherError"));
+    as(BitmaskError(""), errors.attr("BitmaskError"));
+    nb::register_exception_translator(
+        [](const std::exception_ptr& p, void* payload) {
+            try {
+                std::rethrow_exception(p);
+            } catch (const std::bad_alloc&) {
+                PyErr_SetString(static_cast<PyObject*>(payload), "memory: more than this process can get");
+            }
+        },
+        nb::object(limit).release().ptr());
+}
+
+void bind_machine(nb::module_& m) {
+    using Release = nb::call_guard<nb::gil_scoped_release>;
+    bind_errors(m);
+    struct Vocabulary {
+        std::shared_ptr<VocabularyIndex> index;
+    };
+    nb::class_<Vocabulary>(m, "VocabularyIndex", nb::is_weak_referenceable(), "A vocabulary as a trie, and what was learnt about it for every grammar.")
+        .def(
+            "__init__",
+            [](Vocabulary* self, Bytes bytes, Longs offsets, Ints text, Ints stop_tokens) {
+                if (offsets.size() && offsets.data()[offsets.size() - 1] > 0x7fffffff) throw LimitExceeded("bytes of all tokens", 0x7fffffff);
+                std::vector<Word> narrow(offsets.data(), offsets.data() + offsets.size());
+                const auto ids = to_vector(text);
+                auto all = to_vector(bytes);
+                auto stops = to_vector(stop_tokens);
+                nb::gil_scoped_release release;
+                new (self) Vocabulary{std::make_shared<VocabularyIndex>(std::move(all), std::move(narrow), ids, std::move(stops))};
+            },
+            "token_bytes"_a, "token_offsets"_a, "text_tokens"_a, "stop_tokens"_a)
+        .def_prop_ro("n_fragments", [](const Vocabulary& v) { return v.index->n_fragments(); })
+        .def_prop_ro("fragment_bytes", [](const Vocabulary& v) { return v.index->fragment_bytes(); });
+    nb::class_<PyMachine> machine(m, "Machine", "What matchers read; see psc.CompiledGrammar.");
+    bind_tables(machine);
+    machine
+        .def(
+            "__init__",
+            [](PyMachine* self, const nb::typed<nb::dict, nb::str, nb::any>& arrays, std::size_t cache_limit) {
+                new (self) PyMachine(std::make_shared<ArtifactMachine>(arrays_from(arrays), cache_limit));
+            },
+            "arrays"_a, "cache_limit"_a = 0)
+        .def_static(
+            "lazy",
+            [](const LrTables& lr, Ints next, Ints match_offsets, Ints matches, Ints rank, Bytes ignored, const std::string& lexer,
+               const Vocabulary& vocabulary, std::size_t cache_limit) {
+                const auto terminals = all_terminals(next, match_offsets, matches, rank, ignored);
+                const auto kind = lexer_kind(lexer);
+                nb::gil_scoped_release release;
+                return new PyMachine(std::make_shared<LazyMachine>(lr, terminals, kind, vocabulary.index, cache_limit));
+            },
+            "lr"_a, "next"_a, "match_offsets"_a, "matches"_a, "rank"_a, "ignored"_a, "lexer"_a, "vocabulary"_a, "cache_limit"_a,
+            nb::rv_policy::take_ownership)
+        .def_prop_ro("n_rows", [](const PyMachine& t) { return t.machine->cache()->rows.size(); })
+        .def_prop_ro("n_words", [](const PyMachine& t) { return t.machine->n_words(); })
+        .def_prop_ro("cache_bytes", [](const PyMachine& t) { return t.machine->bytes(); })
+        .def("clear", [](PyMachine& t) { t.machine->clear(); }, Release())
+        .def("set_limit", [](PyMachine& t, std::size_t bytes) { t.machine->set_limit(bytes); }, "bytes"_a)
+        .def_prop_ro("is_lazy", [](const PyMachine& t) { return dynamic_cast<LazyMachine*>(t.machine.get()) != nullptr; })
+        .def("counts",
+             [](const PyMachine& t) {
+                 nb::typed<nb::dict, nb::str, Word> d;
+                 if (auto* lazy = dynamic_cast<LazyMachine*>(t.machine.get())) {
+                     const auto c = lazy->counts();
+                     d["lexer_states"] = c.lexer_states;
+                     d["visited_lexer_states"] = c.visited_lexer_states;
+                     d["terminal_sequences"] = c.sequences;
+                     d["classifier_states"] = c.classifier_states;
+                     d["classifier_transitions"] = c.transitions;
+                 }
+                 d["rows"] = t.machine->cache()->rows.size();
+                 return d;
+             })
+        .def(
+            "row",
+            [](PyMachine& t, Word row) {
+                const auto cache = t.machine->cache();
+                if (row < 0 || row >= cache->rows.size()) throw nb::index_error("no such mask row");
+                return t.view(cache, row);
+            },
+            "row"_a, nb::sig("def row(self, row: int) -> NDArray[numpy.int32]"));
+}
+
+nb::object PyMachine::view(const std::shared_ptr<Machine::Cache>& cache, Word row) {
+    if (viewed != cache) {
+        views.clear();
+        viewed = cache;
+    }
+    if (static_cast<std::size_t>(row) >= views.size()) views.resize(row + 1);
+    if (!views[row].is_valid()) {
+        auto* keep = new std::shared_ptr<Machine::Cache>(cache);
+        nb::capsule owner(keep, [](void* p) noexcept { delete static_cast<std::shared_ptr<Machine::Cache>*>(p); });
+        const auto* words = reinterpret_cast<const Word*>(cache->rows.words(row));
+        views[row] = nb::cast(nb::ndarray<nb::numpy, const Word, nb::ndim<1>>(words, {machine->n_words()}, owner));
+    }
+    return views[row];
+}
+
+}  // namespace psc

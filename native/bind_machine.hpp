@@ -1,0 +1,27 @@
+// A machine as Python holds it.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "bindings.hpp"
+#include "lexer_kinds.hpp"
+#include "machine.hpp"
+
+namespace psc {
+
+struct PyMachine {
+    explicit PyMachine(std::shared_ptr<Machine> m) : machine(std::move(m)) {}
+
+    // A mask row as a NumPy array that shares its memory; made once each.
+    nb::object view(const std::shared_ptr<Machine::Cache>& cache, Word row);
+
+    std::shared_ptr<Machine> machine;
+    std::shared_ptr<Machine::Cache> viewed;
+    std::vector<nb::object> views;
+};
+
+LexerKind lexer_kind(const std::string& name);
+AllTerminals all_terminals(Ints next, Ints match_offsets, Ints matches, Ints rank, Bytes ignored);
+
+}  // namespace psc

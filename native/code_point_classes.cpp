@@ -1,0 +1,143 @@
+#include "code_point_classes.hpp"
+
+#include <algorithm>
+#include <limits>
+
+#include "sorted.hpp"
+
+namespace psc {
+
+namespace {
+
+constexpr Word kEnd = 0x110000, kFirstSurrogate = 0xD800, kAfterSurrogates = 0xE000;
+constexpr Word kAbsent = std::numeric_limits<Word>::min();  // neither a node nor a class
+
+constexpr Word width(int depth) { return Word{1} << (6 * depth); }
+
+}  // namespace
+
+CodePointClasses::CodePointClasses(std::span<const Word> ranges, std::span<const Word> offsets) {
+    partition(ranges, offsets);
+    spell();
+}
+
+std::size_t CodePointClasses::interval_at(Word code_point) const {
+    return std::upper_bound(starts_.begin(), starts_.end(), code_point) - starts_.begin() - 1;
+}
+
+void CodePointClasses::partition(std::span<const Word> ranges, std::span<const Word> offsets) {
+    starts_ = {0, 0x80, kFirstSurrogate, kAfterSurrogates, kEnd};
+    for (std::size_t i = 0; i < ranges.size(); i += 2) {
+        starts_.push_back(ranges[i]);
+        starts_.push_back(ranges[i + 1] + 1);
+    }
+    sort_unique(starts_);
+    const std::size_t n = starts_.size() - 1;  // the last interval starts where Unicode ends
+    // Refine one class by each set in turn: a class that the set cuts in two leaves its part inside to a new one.
+    std::vector<Word> of(n, 0), count{static_cast<Word>(n)};
+    std::vector<char> covered(n, 0);
+    const std::size_t n_sets = offsets.size() - 1;
+    std::vector<std::vector<std::pair<std::size_t, std::size_t>>> spans(n_sets);  // per set, of intervals
+    std::vector<Word> inside, renamed, touched;
+    for (std::size_t s = 0; s < n_sets; ++s) {
+        for (Word i = offsets[s]; i < offsets[s + 1]; i += 2) {
+            const std::size_t from = interval_at(ranges[i]);
+            std::size_t to = from;
+            while (starts_[to] <= ranges[i + 1]) ++to;
+            spans[s].emplace_back(from, to);
+        }
+        inside.assign(count.size(), 0);
+        touched.clear();
+        for (const auto& [from, to] : spans[s])
+            for (std::size_t i = from; i < to; ++i) {
+                covered[i] = 1;
+                if (inside[of[i]]++ == 0) touched.push_back(of[i]);
+            }
+        renamed.assign(count.size(), -1);
+        for (Word c : touched)
+            if (inside[c] < count[c]) {
+                renamed[c] = static_cast<Word>(count.size());
+                count[c] -= inside[c];
+                count.push_back(inside[c]);
+            }
+        for (const auto& [from, to] : spans[s])
+            for (std::size_t i = from; i < to; ++i)
+                if (renamed[of[i]] >= 0) of[i] = renamed[of[i]];
+    }
+    // Number the classes by their first code point; what no set has, and surrogates, have none.
+    std::vector<Word> number(count.size(), -1);
+    class_.assign(n + 1, -1);
+    std::size_t ascii_intervals = interval_at(0x80);
+    for (std::size_t i = 0; i < n; ++i) {
+        if (!covered[i] || (starts_[i] >= kFirstSurrogate && starts_[i] < kAfterSurrogates)) continue;
+        Word& c = number[of[i]];
+        if (c < 0) {
+            c = size_++;
+            wide_.push_back(0);
+        }
+        class_[i] = c;
+        if (i >= ascii_intervals) wide_[c] = 1;
+    }
+    for (int b = 0; b < 128; ++b) ascii_[b] = class_[interval_at(b)];
+    std::vector<char> seen(size_, 0);
+    for (const auto& set : spans) {
+        const std::size_t begin = members_.size();
+        for (const auto& [from, to] : set)
+            for (std::size_t i = from; i < to; ++i)
+                if (class_[i] >= 0 && !seen[class_[i]]) {
+                    seen[class_[i]] = 1;
+                    members_.push_back(class_[i]);
+                }
+        for (std::size_t i = begin; i < members_.size(); ++i) seen[members_[i]] = 0;
+        std::sort(members_.begin() + begin, members_.end());
+        member_offsets_.push_back(members_.size());
+    }
+}
+
+// The bytes that may follow once all of width(depth) code points are of class c.
+Word CodePointClasses::whole(int depth, Word c) {
+    if (c < 0) return kAbsent;
+    if (depth == 0) return -1 - c;
+    Word& known = whole_[depth][c];
+    if (known < 0) {
+        const Word below = whole(depth - 1, c);
+        const std::array<Word, 3> run{0x80, 0xBF, below};
+        known = nodes_.intern(run).first;
+    }
+    return known;
+}
+
+// Runs for `count` blocks of width(depth) code points from `base` on; block i is read after byte + i. Nothing below `floor` counts.
+void CodePointClasses::append_block(std::vector<Word>& runs, Word byte, Word count, Word base, int depth, Word floor) {
+    const Word w = width(depth);
+    std::size_t at = interval_at(base);
+    for (Word i = 0; i < count;) {
+        const Word low = base + i * w;
+        if (low >= kEnd) break;
+        if (low + w <= floor) {  // shorter spellings have these
+            ++i;
+            continue;
+        }
+        while (starts_[at + 1] <= low) ++at;
+        const Word uniform = low < floor ? 0 : std::min((starts_[at + 1] - low) / w, count - i);
+        const Word to = uniform > 0 ? whole(depth, class_[at]) : block(low, depth, floor);
+        const Word last = i + std::max(uniform, Word{1}) - 1;
+        if (to != kAbsent) append_run(runs, byte + i, byte + last, to);
+        i = last + 1;
+    }
+}
+
+Word CodePointClasses::block(Word base, int depth, Word floor) {
+    std::vector<Word> runs;
+    append_block(runs, 0x80, 64, base, depth - 1, floor);
+    return runs.empty() ? kAbsent : nodes_.intern(runs).first;
+}
+
+void CodePointClasses::spell() {
+    for (auto& nodes : whole_) nodes.assign(size_, -1);
+    append_block(root_, 0xC2, 30, 0x80, 1, 0);
+    append_block(root_, 0xE0, 16, 0, 2, 0x800);
+    append_block(root_, 0xF0, 5, 0, 3, 0x10000);
+}
+
+}  // namespace psc

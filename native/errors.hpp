@@ -1,0 +1,16 @@
+// What callers do wrong, by the name of the exception in psc.errors that it becomes. What a grammar costs too much is in limits.hpp.
+#pragma once
+
+#include <stdexcept>
+
+namespace psc {
+
+struct MatcherError : std::runtime_error {
+    using runtime_error::runtime_error;
+};
+
+struct BitmaskError : std::runtime_error {
+    using runtime_error::runtime_error;
+};
+
+}  // namespace psc

@@ -1,0 +1,145 @@
+#include "lazy_machine.hpp"
+
+#include <algorithm>
+
+namespace psc {
+
+LazyMachine::LazyMachine(LrTables lr, const AllTerminals& terminals, LexerKind kind, std::shared_ptr<VocabularyIndex> vocabulary,
+                         std::size_t cache_limit)
+    : lr_tables_(std::move(lr)), below_(stack_predecessors(lr_tables_)), index_(std::move(vocabulary)) {
+    lexer_owner_ = make_lexer(lr_tables_, terminals, kind);
+    const LrTables& t = lr_tables_;
+    lr_ = {t.n_terminals, t.n_nonterminals, t.n_states, t.action_offsets.data(), t.actions.data(), t.gotos.data(), t.lhs.data(), t.length.data()};
+    vocabulary_ = {index_->n_tokens(), nullptr, index_->offsets().data(), index_->bytes().data(), index_->is_stop().data()};
+    stop_tokens_ = index_->stop_tokens();
+    byte_class_ = lexer_owner_->byte_class();
+    n_byte_classes_ = lexer_owner_->n_classes();
+    lexer_ = lexer_owner_.get();
+    if (lexer_owner_->contextual()) starts_of_tops_ = lexer_owner_->starts_of_tops().data();
+    cache_limit_ = cache_limit;
+    begin();
+}
+
+LazyMachine::Built::Built(const LazyMachine& m)
+    : Cache(m.vocabulary_.size),
+      trie(m.lr_tables_, m.below_),
+      walk(*m.lexer_owner_, trie, *m.index_),
+      classifier(m.lr_tables_, m.below_, trie) {}
+
+std::size_t LazyMachine::Built::bytes() const { return Cache::bytes() + trie.bytes() + walk.bytes() + classifier.bytes() + state_bytes; }
+
+LazyMachine::Counts LazyMachine::counts() {
+    const std::lock_guard lock(lock_);
+    const auto kept = cache();
+    const auto& c = static_cast<const Built&>(*kept);
+    const auto visited = std::count_if(c.states.begin(), c.states.end(), [](const auto& s) { return s != nullptr; });
+    return {lexer_owner_->n_states(), static_cast<Word>(visited), c.trie.size(), c.classifier.n_states(), static_cast<Word>(c.classifier.n_transitions())};
+}
+
+Word LazyMachine::n_lexer_states() {
+    const std::lock_guard lock(lock_);
+    return lexer_owner_->n_states();
+}
+
+std::span<const Word> LazyMachine::at_end(Word state) {
+    if (const auto* known = lexer_owner_->known_at_end(state)) return *known;
+    const std::lock_guard lock(lock_);
+    return lexer_owner_->at_end(state);
+}
+
+std::span<const Word> LazyMachine::futures(Word state) {
+    if (const auto* known = lexer_owner_->known_futures(state)) return *known;
+    const std::lock_guard lock(lock_);
+    return lexer_owner_->futures(state);
+}
+
+LexArc LazyMachine::build_lex_arc(Word state, Word byte_class) {
+    const std::lock_guard lock(lock_);
+    return lexer_owner_->arc(state, byte_class);
+}
+
+Word LazyMachine::build_start(Cache& cache, Word lexer_state) {
+    const std::lock_guard lock(lock_);
+    if (const Word known = cache.starts.find(lexer_state, 0); known >= 0) return known;
+    const Word start = visit(static_cast<Built&>(cache), lexer_state).start;
+    cache.starts.insert(lexer_state, 0, start);
+    limit(cache);
+    return start;
+}
+
+Machine::Arc LazyMachine::build_transition(Cache& cache, Word state, Word symbol) {
+    const std::lock_guard lock(lock_);
+    if (const Word known = cache.arc_ids.find(state, symbol); known >= 0) return cache.arcs[known];
+    const Transition t = static_cast<Built&>(cache).classifier.step(state, symbol);
+    const Arc arc{t.next, t.skip, t.emission};
+    cache.arcs.push_back(arc);
+    cache.arc_ids.insert(state, symbol, static_cast<Word>(cache.arcs.size()) - 1);
+    limit(cache);
+    return arc;
+}
+
+LazyMachine::LexerState& LazyMachine::visit(Built& cache, Word lexer_state) {
+    if (static_cast<std::size_t>(lexer_state) >= cache.states.size()) cache.states.resize(lexer_owner_->n_states() + 1);
+    if (cache.states[lexer_state]) return *cache.states[lexer_state];
+    auto made = std::make_unique<LexerState>();
+    auto entries = cache.walk.from(lexer_state);
+    const Word end_terminal = lr_.n_terminals - 1;
+    for (Word emission : lexer_owner_->at_end(lexer_state)) {
+        const Word node = cache.walk.extend(cache.walk.extend(0, lexer_owner_->emission(emission)), {&end_terminal, 1});
+        if (node != kNoNode) entries.push_back({node, nullptr});
+    }
+    std::sort(entries.begin(), entries.end(), [](const auto& a, const auto& b) { return a.sequence < b.sequence; });
+    for (auto& e : entries) {
+        if (e.sequence == 0) {
+            made->always.push_back(std::move(e.tokens));
+            continue;
+        }
+        if (made->nodes.empty() || made->nodes.back() != e.sequence) {
+            made->nodes.push_back(e.sequence);
+            made->offsets.push_back(static_cast<Word>(made->sets.size()));
+        }
+        made->sets.push_back(std::move(e.tokens));
+    }
+    made->offsets.push_back(static_cast<Word>(made->sets.size()));
+    cache.state_bytes += made->nodes.size() * 8 + made->sets.size() * 16 + sizeof(LexerState);
+    made->start = cache.classifier.add_start(made->nodes);
+    if (static_cast<std::size_t>(lexer_state) >= cache.states.size()) cache.states.resize(lexer_owner_->n_states() + 1);
+    cache.states[lexer_state] = std::move(made);
+    return *cache.states[lexer_state];
+}
+
+void LazyMachine::add_parts(Cache& base, Word emission, std::vector<Word>& out) {
+    const Classifier& classifier = static_cast<Built&>(base).classifier;
+    for (Word part : classifier.parts_of(emission)) {
+        const auto sequences = classifier.sequences_of(part);
+        out.insert(out.end(), sequences.begin(), sequences.end());
+    }
+}
+
+void LazyMachine::compose(Cache& base, Word lexer_state, std::span<const Word> parts, std::uint32_t* words) {
+    auto& cache = static_cast<Built&>(base);
+    const LexerState& q = visit(cache, lexer_state);
+    cache.wanted.resize(cache.trie.size());
+    std::vector<TokenSet*> sets;
+    sets.reserve(q.always.size() + q.sets.size());  // nothing may fail while `wanted` is set
+    for (Word node : parts) cache.wanted[node] = 1;
+    bool stops = false;
+    for (const auto& set : q.always) sets.push_back(set.get());
+    for (std::size_t i = 0; i < q.nodes.size(); ++i) {
+        if (!cache.wanted[q.nodes[i]]) continue;
+        for (Word k = q.offsets[i]; k < q.offsets[i + 1]; ++k) {
+            if (q.sets[k])
+                sets.push_back(q.sets[k].get());
+            else
+                stops = true;
+        }
+    }
+    for (Word node : parts) cache.wanted[node] = 0;
+    std::sort(sets.begin(), sets.end());
+    sets.erase(std::unique(sets.begin(), sets.end()), sets.end());
+    for (TokenSet* set : sets) index_->add_bits(words, *set);
+    if (stops)
+        for (Word t : stop_tokens_) words[t >> 5] |= 1u << (t & 31);
+}
+
+}  // namespace psc

@@ -1,0 +1,72 @@
+// A machine that is built on first visit: the just-in-time half.
+//
+// For a lexer state it walks the vocabulary's trie once, which gives the terminal sequences that tokens realize from there and the
+// tokens of each; those sequences are a start of the classifier, whose transitions are built as stacks are read. All of
+// it is the code that builds artifacts (lexer, sequences, classifier), asked for less.
+//
+// Cost: a lexer state's first visit is a walk over the part of the vocabulary that was not walked before (TokenWalk); a new stack
+// top is a few classifier transitions.
+#pragma once
+
+#include <memory>
+
+#include "classifier.hpp"
+#include "lexer_kinds.hpp"
+#include "machine.hpp"
+#include "token_walk.hpp"
+#include "vocabulary_index.hpp"
+
+namespace psc {
+
+class LazyMachine final : public Machine {
+public:
+    // `cache_limit`: bytes, 0 for none.
+    LazyMachine(LrTables lr, const AllTerminals& terminals, LexerKind kind, std::shared_ptr<VocabularyIndex> vocabulary,
+                std::size_t cache_limit);
+
+    Word n_lexer_states() override;
+    std::span<const Word> emission(Word id) const override { return lexer_owner_->emission(id); }
+    std::span<const Word> alternatives(Word list) const override { return lexer_owner_->list(list); }
+    std::span<const Word> condition(Word symbol) const override { return lexer_owner_->condition(symbol); }
+    std::span<const Word> at_end(Word state) override;
+    std::span<const Word> futures(Word state) override;
+
+    struct Counts {
+        Word lexer_states, visited_lexer_states, sequences, classifier_states, transitions;
+    };
+    Counts counts();
+
+private:
+    struct LexerState {  // what tokens do from there
+        Word start;  // of the classifier
+        std::vector<std::shared_ptr<TokenSet>> always;  // the tokens that every stack allows
+        std::vector<Word> nodes, offsets;  // sequences, sorted, and per sequence a range of sets
+        std::vector<std::shared_ptr<TokenSet>> sets;  // null stands for the stop tokens
+    };
+    struct Built : Cache {
+        Built(const LazyMachine& m);
+        std::size_t bytes() const override;
+        SequenceTrie trie;
+        TokenWalk walk;
+        Classifier classifier;
+        std::vector<std::unique_ptr<LexerState>> states;  // per lexer state
+        std::size_t state_bytes = 0;
+        std::vector<char> wanted;  // scratch of compose(): per sequence
+    };
+
+    std::shared_ptr<Cache> new_cache() const override { return std::make_shared<Built>(*this); }
+    LexArc build_lex_arc(Word state, Word byte_class) override;
+    Word build_start(Cache& cache, Word lexer_state) override;
+    Arc build_transition(Cache& cache, Word state, Word symbol) override;
+    void add_parts(Cache& cache, Word emission, std::vector<Word>& out) override;
+    void compose(Cache& cache, Word lexer_state, std::span<const Word> parts, std::uint32_t* words) override;
+
+    LexerState& visit(Built& cache, Word lexer_state);
+
+    LrTables lr_tables_;
+    std::vector<std::vector<Word>> below_;
+    std::unique_ptr<Lexer> lexer_owner_;
+    std::shared_ptr<VocabularyIndex> index_;
+};
+
+}  // namespace psc

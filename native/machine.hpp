@@ -1,0 +1,188 @@
+// What matchers read: a grammar's lexer, LR tables and stack classifier over one vocabulary, and the mask rows made from them.
+//
+// A machine is either an artifact's tables (artifact_machine.hpp) or built on first visit (lazy_machine.hpp). Both are read
+// through the same few functions, by the same matcher. What is not there yet is built under the machine's lock; what is there is
+// read without one, by any number of threads.
+//
+// What a limit bounds is in a Cache: rows, and what a lazy machine has built. When it grows past the limit the machine
+// begins an empty one; a matcher changes over at its next step, and the old cache goes when nobody uses it any more.
+//
+// Cost in the steady state: a lookup per byte lexed, per LR action, per stack symbol read, and two per mask.
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <memory>
+#include <mutex>
+#include <type_traits>
+#include <vector>
+
+#include "concurrent.hpp"
+#include "lexer.hpp"
+#include "mask_rows.hpp"
+
+namespace psc {
+
+struct LrView {
+    Word n_terminals = 0, n_nonterminals = 0, n_states = 0;
+    const Word *action_offsets = nullptr, *actions = nullptr, *gotos = nullptr, *lhs = nullptr, *length = nullptr;
+
+    std::span<const Word> cell(Word state, Word terminal) const {
+        const Word* at = action_offsets + static_cast<std::size_t>(state) * n_terminals + terminal;
+        return {actions + at[0], static_cast<std::size_t>(at[1] - at[0])};
+    }
+    Word go_to(Word state, Word nonterminal) const { return gotos[static_cast<std::size_t>(state) * n_nonterminals + nonterminal]; }
+};
+
+struct VocabularyView {
+    Word size = 0;
+    const Word* class_of = nullptr;  // per token, the entry of `offsets` that has its bytes; null: the token itself
+    const Word* offsets = nullptr;
+    const std::uint8_t* bytes = nullptr;
+    const std::uint8_t* is_stop = nullptr;  // per token
+
+    std::span<const std::uint8_t> text(Word token) const {
+        const Word i = class_of ? class_of[token] : token;
+        return {bytes + offsets[i], static_cast<std::size_t>(offsets[i + 1] - offsets[i])};
+    }
+};
+
+class Machine {
+public:
+    struct Arc {  // of the classifier
+        Word next, skip, emission;
+    };
+
+    class Cache {
+    public:
+        explicit Cache(Word vocab_size) : rows(vocab_size) { emission_sets.intern({}); }
+        virtual ~Cache() = default;
+        virtual std::size_t bytes() const;
+
+        MaskRows rows;
+        SharedPairMap unions;  // (set of emissions, emission) -> set
+        SharedPairMap row_ids;  // (lexer state, set of emissions) -> row
+        SharedPairMap row_unions;  // (row, row) -> row
+        SharedPairMap other_stops;  // (row, set of stop tokens) -> row
+        SharedPairMap starts;  // (lexer state, 0) -> classifier state, of a lazy machine
+        SharedPairMap arc_ids;  // (classifier state, LR state) -> arc, of a lazy machine
+        StableVector<Arc> arcs;
+        SequenceInterner emission_sets;  // by what they hold: sorted sequences or labels; under the lock
+        std::atomic<bool> retired{false};
+    };
+
+    virtual ~Machine() = default;
+    Machine(const Machine&) = delete;
+    Machine& operator=(const Machine&) = delete;
+
+    const LrView& lr() const { return lr_; }
+    const VocabularyView& vocabulary() const { return vocabulary_; }
+    const std::array<std::uint8_t, 256>& byte_class() const { return byte_class_; }
+    const std::vector<Word>& stop_tokens() const { return stop_tokens_; }
+    std::size_t n_words() const { return (static_cast<std::size_t>(vocabulary_.size) + 31) / 32; }
+
+    std::shared_ptr<Cache> cache() const;
+    std::size_t bytes();  // of the current cache
+    void clear();  // begins an empty cache
+    void set_limit(std::size_t bytes) { cache_limit_.store(bytes, std::memory_order_relaxed); }  // 0: none
+
+    // The lexer.
+    Word start_of(Word top) const { return starts_of_tops_ ? starts_of_tops_[top] : 0; }
+    bool contextual() const { return starts_of_tops_ != nullptr; }
+    Word n_byte_classes() const { return n_byte_classes_; }
+    virtual Word n_lexer_states() = 0;  // those known so far
+    LexArc lex(Word state, Word byte_class) {
+        const LexArc known = unpack(lexer_row(state)[byte_class].load(std::memory_order_acquire));
+        return known.state != LexArc::kUnknown ? known : build_lex_arc(state, byte_class);
+    }
+    bool is_condition(Word symbol) const { return symbol >= lr_.n_terminals; }
+    virtual std::span<const Word> emission(Word id) const = 0;
+    virtual std::span<const Word> alternatives(Word list) const = 0;  // (emission, state), one after the other
+    virtual std::span<const Word> condition(Word symbol) const = 0;  // sorted LR states
+    virtual std::span<const Word> at_end(Word state) = 0;  // emissions
+    virtual std::span<const Word> futures(Word state) = 0;  // emissions
+
+    // The classifier.
+    Word start(Cache& cache, Word lexer_state) {
+        if (start_ >= 0) return start_;
+        const Word known = cache.starts.find(lexer_state, 0);
+        return known >= 0 ? known : whole(cache, [&] { return build_start(cache, lexer_state); });
+    }
+    // False where no stack of the grammar leads.
+    bool transition(Cache& cache, Word state, Word symbol, Arc& out) {
+        if (start_ >= 0) return stored_transition(state, symbol, out);
+        const Word known = cache.arc_ids.find(state, symbol);
+        out = known >= 0 ? cache.arcs[known] : whole(cache, [&] { return build_transition(cache, state, symbol); });
+        return true;
+    }
+    // What the emissions `set` hold, with one more; 0 is empty. Different emissions may hold the same.
+    Word with_emission(Cache& cache, Word set, Word emission) {
+        const Word known = cache.unions.find(set, emission);
+        return known >= 0 ? known : whole(cache, [&] { return make_union(cache, set, emission); });
+    }
+    Word row(Cache& cache, Word lexer_state, Word emissions) {
+        const Word known = cache.row_ids.find(lexer_state, emissions);
+        return known >= 0 ? known : whole(cache, [&] { return make_row(cache, lexer_state, emissions); });
+    }
+    // The union of two rows.
+    Word row_union(Cache& cache, Word a, Word b);
+    // The row in which other tokens stop the text. `set` names them, see add_stop_set().
+    Word with_stops(Cache& cache, Word row, Word set);
+    Word add_stop_set(const std::vector<Word>& tokens);
+    const std::vector<Word>& stop_set(Word set) const { return *stop_sets_[set]; }
+
+protected:
+    Machine() = default;
+    void begin();  // once the members below are set
+
+    virtual std::shared_ptr<Cache> new_cache() const { return std::make_shared<Cache>(vocabulary_.size); }
+    virtual LexArc build_lex_arc(Word state, Word byte_class) = 0;
+    virtual Word build_start(Cache& cache, Word lexer_state) = 0;
+    virtual Arc build_transition(Cache& cache, Word state, Word symbol) = 0;
+    // Adds what an emission holds: sequences (a lazy machine's) or labels (an artifact's).
+    virtual void add_parts(Cache& cache, Word emission, std::vector<Word>& out) = 0;
+    // Sets the bits of a row in `words`, which are zero. `parts`: of all the emissions met.
+    virtual void compose(Cache& cache, Word lexer_state, std::span<const Word> parts, std::uint32_t* words) = 0;
+    // Begins an empty cache when `cache`, to which something was just added, is too large. Under the lock.
+    void limit(Cache& cache);
+
+    LrView lr_;
+    VocabularyView vocabulary_;
+    std::array<std::uint8_t, 256> byte_class_{};
+    std::vector<Word> stop_tokens_;
+    const Word* starts_of_tops_ = nullptr;
+    // Lexer rows: of an artifact, one after the other; else those of a lexer.
+    const std::atomic<PackedArc>* stored_rows_ = nullptr;
+    const Lexer* lexer_ = nullptr;
+    Word n_byte_classes_ = 0;
+    // The classifier of an artifact; start_ is -1 without one.
+    Word start_ = -1;
+    const Word *arc_offsets_ = nullptr, *arc_symbol_ = nullptr, *arc_next_ = nullptr, *arc_skip_ = nullptr, *arc_emission_ = nullptr;
+    std::atomic<std::size_t> cache_limit_{0};  // bytes; 0 is none
+    std::mutex lock_;  // of everything that is built
+
+private:
+    const std::atomic<PackedArc>* lexer_row(Word state) const {
+        return stored_rows_ ? stored_rows_ + static_cast<std::size_t>(state) * n_byte_classes_ : lexer_->row(state);
+    }
+    bool stored_transition(Word state, Word symbol, Arc& out) const;
+    // Where building fails (a limit, no memory) what it left half done is given up.
+    template <class F>
+    [[gnu::noinline, gnu::cold]] std::invoke_result_t<F> whole(Cache& cache, F build) {
+        try {
+            return build();
+        } catch (...) {
+            give_up(cache);
+            throw;
+        }
+    }
+    void give_up(Cache& cache);  // begins an empty one, unless that has happened
+    Word make_union(Cache& cache, Word set, Word emission);
+    Word make_row(Cache& cache, Word lexer_state, Word emissions);
+
+    mutable std::mutex cache_lock_;  // of the pointer
+    std::shared_ptr<Cache> cache_;
+    std::vector<std::unique_ptr<std::vector<Word>>> stop_sets_;
+};
+
+}  // namespace psc

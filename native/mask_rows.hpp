@@ -1,0 +1,58 @@
+// Mask rows: sets of token ids, stored once each, in the form that is smallest: the ids allowed, the ids refused, or all bits.
+//
+// Rows are added under a lock and read without one. A row's bits are made once more, and kept, when somebody wants to look at
+// them in place (`words`).
+//
+// Cost: add() is a pass over vocab_size / 32 words; copy() writes as many, and sets the exceptions; allowed() is O(log n) at most.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <span>
+#include <unordered_map>
+#include <vector>
+
+#include "concurrent.hpp"
+
+namespace psc {
+
+class MaskRows {
+public:
+    explicit MaskRows(Word vocab_size) : vocab_size_(vocab_size), n_words_((static_cast<std::size_t>(vocab_size) + 31) / 32) {}
+    MaskRows(const MaskRows&) = delete;
+    MaskRows& operator=(const MaskRows&) = delete;
+    ~MaskRows();
+
+    // The id of the row with these bits. Writers only.
+    Word add(const std::uint32_t* words);
+
+    Word size() const { return static_cast<Word>(rows_.size()); }
+    std::size_t n_words() const { return n_words_; }
+    std::size_t bytes() const { return bytes_; }
+    bool allowed(Word row, Word token) const;
+    void copy(Word row, std::uint32_t* out) const;
+    bool all(Word row) const { return rows_[row].form == Form::refused && rows_[row].count == 0; }
+    bool none(Word row) const { return rows_[row].form == Form::allowed && rows_[row].count == 0; }
+    // The row's bits, at an address that stays.
+    const std::uint32_t* words(Word row);
+
+private:
+    enum class Form : std::uint8_t { allowed, refused, bits };
+    struct Row {
+        Form form;
+        std::uint32_t count;  // of ids, ascending
+        std::unique_ptr<std::uint32_t[]> data;
+        std::atomic<std::uint32_t*> bits;  // where somebody looked
+    };
+
+    Word vocab_size_;
+    std::size_t n_words_;
+    StableVector<Row> rows_;
+    std::unordered_multimap<std::uint64_t, Word> by_hash_;
+    std::atomic<std::size_t> bytes_{0};  // rows are added and looked at under different locks
+    std::mutex looking_;
+};
+
+}  // namespace psc

@@ -1,0 +1,68 @@
+// What the tokens of a vocabulary do from one lexer state: the terminal sequences that they realize, and the tokens of each.
+//
+// A token is read in three parts, each of which is shared as far as it can be. Inside the lexeme that is open, what happens depends
+// on the automaton of the lexeme alone: that part is taken from the vocabulary's fragments, which all grammars share. Once the
+// lexeme has ended, the rest of the token is read from the lexer's start, whatever was open before: what a subtree of the
+// vocabulary does from the start is found once for each subtree that is large enough, and put after the terminal that ended the
+// lexeme. What is left (small subtrees, fall-backs, and all of it where a lexeme may end before any byte) is walked as it is.
+//
+// Cost: for a new lexer state about as many steps as there are different sequences; the first ones visit most of the vocabulary.
+#pragma once
+
+#include <memory>
+#include <unordered_map>
+#include <vector>
+
+#include "intern.hpp"
+#include "lexer.hpp"
+#include "sequences.hpp"
+#include "token_steps.hpp"
+#include "vocabulary_index.hpp"
+
+namespace psc {
+
+class TokenWalk {
+public:
+    TokenWalk(Lexer& lexer, SequenceTrie& trie, VocabularyIndex& vocabulary)
+        : lexer_(lexer), trie_(trie), vocabulary_(vocabulary), steps_(lexer, trie) {}
+
+    struct Entry {
+        Word sequence;  // a node of the trie, with what the token's last lexeme can still become
+        std::shared_ptr<TokenSet> tokens;
+    };
+    using Entries = std::vector<Entry>;  // a sequence may be there several times
+
+    Entries from(Word lexer_state);
+
+    // The node after the symbols (terminals and conditions) of `node`'s sequence and these, or kNoNode.
+    Word extend(Word node, std::span<const Word> symbols) { return steps_.extend(node, symbols); }
+    std::size_t bytes() const { return bytes_ + steps_.bytes() + concatenated_.size() * 32; }
+
+private:
+    // Subtrees with fewer nodes are not worth remembering.
+    static constexpr Word kLarge = 24;
+
+    using Sets = std::unordered_map<Word, std::shared_ptr<TokenSet>>;  // by config
+    const Entries& from_start(Word node);
+    bool inside(Word lexer_state, Sets& sets, Entries& out);
+    void subtree(Word node, Word config, Sets& sets, Entries& out);
+    void enter(Word node, Word before, Sets& sets, Entries& out);
+    void put_after(Word prefix, const Entries& entries, Entries& out);
+    void finish(const Sets& sets, Entries& out);
+    Word concatenation(Word node, Word sequence);
+
+    // With `any` lexing a start comes before nearly every byte, and most of what it leads to the parser forbids.
+    bool shares(Word node) const {
+        return lexer_.munch() == Lexer::Munch::longest && vocabulary_.nodes()[node].end - node >= kLarge;
+    }
+
+    Lexer& lexer_;
+    SequenceTrie& trie_;
+    VocabularyIndex& vocabulary_;
+    TokenSteps steps_;
+    PairMap concatenated_;
+    std::unordered_map<Word, std::unique_ptr<Entries>> from_start_;  // per trie node of the vocabulary, its byte included
+    std::size_t bytes_ = 0;
+};
+
+}  // namespace psc

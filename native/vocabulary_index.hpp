@@ -1,0 +1,105 @@
+// A vocabulary as a trie of bytes in preorder, and what was found out about it for every grammar.
+//
+// Tokens are sorted by their bytes, so the tokens under a trie node are a range, and a set of tokens is a list of ranges.
+//
+// Inside a lexeme (a string, a number, a name) what a token does depends on the automaton of the lexeme alone, not on the grammar
+// around it. Such a *fragment* of a lexer is walked over the vocabulary once and kept under its shape: for each state the tokens that
+// end in it, and the trie nodes at which it is left. Another grammar that has the same string takes it from here and walks
+// only what follows the lexeme's end.
+//
+// Most tokens are words, and most walks are soon in a state where words go on without changing it (an identifier, a string). So each
+// node knows which kinds of bytes are below it, and a walk passes over a subtree of bytes that all lead back to where it is.
+//
+// Cost: sorting when it is made; a walk visits each trie node that it reaches and cannot pass over, at some nanoseconds each.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <span>
+#include <vector>
+
+#include "intern.hpp"
+
+namespace psc {
+
+// A set of tokens as ranges of sorted positions.
+struct TokenSet {
+    std::vector<std::pair<Word, Word>> ranges;  // [first, last), ascending
+    Word count = 0;
+    std::unique_ptr<std::uint32_t[]> bits;  // by token id; made when first needed, for large sets
+
+    void add(Word first, Word last) {
+        count += last - first;
+        if (!ranges.empty() && ranges.back().second == first)
+            ranges.back().second = last;
+        else
+            ranges.emplace_back(first, last);
+    }
+    std::size_t bytes() const { return ranges.capacity() * 8 + sizeof(TokenSet); }
+};
+
+class VocabularyIndex {
+public:
+    // Token i has the bytes bytes[offsets[i] .. offsets[i + 1]); `text`: ids of the tokens that are text.
+    VocabularyIndex(std::vector<std::uint8_t> bytes, std::vector<Word> offsets, std::span<const Word> text, std::vector<Word> stop_tokens);
+
+    Word n_tokens() const { return static_cast<Word>(offsets_.size()) - 1; }
+    const std::vector<std::uint8_t>& bytes() const { return bytes_; }
+    const std::vector<Word>& offsets() const { return offsets_; }
+    const std::vector<Word>& stop_tokens() const { return stop_tokens_; }
+    const std::vector<std::uint8_t>& is_stop() const { return is_stop_; }
+
+    // Kinds of bytes, as bits.
+    using Kinds = std::uint32_t;
+    static Kinds kind(std::uint8_t byte);
+    static constexpr int kKinds = 32;
+
+    // Trie nodes in preorder, the root left out.
+    struct Node {
+        std::uint8_t byte;
+        std::uint16_t depth;  // from 1
+        Word end;  // past the node's subtree
+        Word first_token;  // sorted position; those of the node itself come first
+        Kinds below;  // of the bytes of its descendants
+    };
+    std::span<const Node> nodes() const { return {nodes_.data(), nodes_.size() - 1}; }
+    Word tokens_begin(Word node) const { return nodes_[node].first_token; }
+    Word own_tokens_end(Word node) const { return nodes_[node + 1].first_token; }
+    std::size_t max_depth() const { return max_depth_; }
+    Word token_at(Word position) const { return sorted_[position]; }
+
+    // Sets the bits of a set's tokens.
+    void add_bits(std::uint32_t* words, TokenSet& set) const;
+
+    // A part of a lexer that stays inside one lexeme, its states numbered from 0 where reading begins.
+    struct Fragment {
+        std::vector<std::shared_ptr<TokenSet>> inside;  // per state, the tokens that end in it
+        struct Exit {
+            Word node, state;  // the trie node whose byte leaves the fragment, and the state before
+        };
+        std::vector<Exit> exits;
+    };
+    static constexpr Word kDead = -1, kExit = -2;
+    static constexpr Word kMaxFragmentStates = 48;
+    // `next`: state * 256 + byte -> state, kDead or kExit. Walks the vocabulary when the shape is new.
+    std::shared_ptr<const Fragment> fragment(std::span<const Word> next);
+    std::size_t n_fragments();
+    std::size_t fragment_bytes();
+
+private:
+    std::shared_ptr<const Fragment> walk(std::span<const Word> next) const;
+
+    std::vector<std::uint8_t> bytes_;
+    std::vector<Word> offsets_, stop_tokens_;
+    std::vector<std::uint8_t> is_stop_;
+    std::vector<Word> sorted_;
+    std::vector<Node> nodes_;  // and one past the end
+    std::size_t max_depth_ = 0, n_words_;
+    std::mutex lock_;  // of the fragments
+    SequenceInterner shapes_;
+    std::vector<std::shared_ptr<const Fragment>> fragments_;
+    std::size_t fragment_bytes_ = 0;
+};
+
+}  // namespace psc

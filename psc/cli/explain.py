@@ -1,0 +1,183 @@
+"""``psc explain``: what may come after a text, and why a token may not."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict
+from pathlib import Path
+
+import click
+
+from psc.cli.grammars import GRAMMAR_HELP, grammar_options, open_compiled
+from psc.cli.progress import Steps
+from psc.cli.report import note, write_json
+from psc.cli.tokenizers import SPEC_HELP
+from psc.errors import PscError
+from psc.explaining import Explainer, Explanation, Place, TokenGroup, Verdict, shown
+from psc.grammar import LarkLexer
+
+_MOST_TERMINALS = 12
+_MOST_RULES = 8
+_MOST_SYMBOLS = 16
+_MOST_GROUPS = 10
+_MOST_PLACES = 4
+_WIDTH = 100
+
+
+@click.command("explain")
+@click.argument("grammar")
+@click.option("-t", "--tokenizer", metavar="SPEC", help=f"The tokenizer, by default the one that an artifact records: {SPEC_HELP}.")
+@click.option("--text", help="The text so far; empty by default.")
+@click.option("--text-file", metavar="FILE", help="A file with the text so far; - is standard input.")
+@click.option(
+    "--token", "tokens", type=int, multiple=True, metavar="ID", help="A token to judge after the text; may be given again."
+)
+@grammar_options
+@click.option("--json", "as_json", is_flag=True, help="Print everything as JSON.")
+@click.pass_context
+def command(
+    ctx: click.Context,
+    grammar: str,
+    tokenizer: str | None,
+    text: str | None,
+    text_file: str | None,
+    tokens: tuple[int, ...],
+    start: str | None,
+    lexer: LarkLexer | None,
+    keep_all_actions: bool,
+    as_json: bool,
+) -> None:
+    """Explain what may come after a text, by GRAMMAR: where lexer and parser are, which tokens are allowed, and why one is not.
+
+    The exit code is 1 if the text itself does not pass, or a --token is not allowed.
+    """
+    data = _text(text, text_file)
+    with Steps("explaining") as steps:
+        steps.step("reading the grammar", 0, 2)
+        explainer = Explainer(open_compiled(grammar, tokenizer, start=start, lexer=lexer, keep_all_actions=keep_all_actions))
+        steps.step("reading the text", 1, 2)
+        explanation = explainer.explain(data, tokens)
+    for remark in explanation.notes:
+        note(remark)
+    if as_json:
+        write_json(asdict(explanation))
+    else:
+        for line in report(explanation):
+            click.echo(line)
+    ctx.exit(0 if explanation.stop is None and all(v.allowed for v in explanation.tokens) else 1)
+
+
+command.help = f"{command.help}\n\nGRAMMAR is {GRAMMAR_HELP}."
+
+
+def _text(text: str | None, text_file: str | None) -> bytes:
+    if text is not None and text_file is not None:
+        raise click.UsageError("give --text or --text-file, not both")
+    if text_file is None:
+        return (text or "").encode("utf-8", "surrogateescape")
+    try:
+        return sys.stdin.buffer.read() if text_file == "-" else Path(text_file).read_bytes()
+    except OSError as e:
+        raise PscError(f"{text_file}: cannot read the file: {e.strerror or e}") from e
+
+
+def report(e: Explanation) -> Iterator[str]:
+    """The lines for people."""
+    if e.stop is not None:
+        yield f"the text does not pass: it stops at {e.stop.line}:{e.stop.column}, byte {e.stop.offset}: {e.stop.message()}"
+        yield from _reasons(e.reasons)
+        yield ""
+        yield "What may come there instead:"
+    yield f"text    {e.read}▮" + (f"   ({e.line}:{e.column}, {e.bytes:,} bytes)" if e.bytes else "   (nothing is read yet)")
+    for i, place in enumerate(e.places[:_MOST_PLACES]):
+        if e.n_places > 1:
+            yield f"reading {i + 1} of {e.n_places}"
+        yield from _place(place)
+    yield _row("next", _some(e.expected, _MOST_TERMINALS) or "the end of the ignored text")
+    yield _row("bytes", e.characters or "none")
+    yield _row("end", f"the text may end here; or after {e.shortest_end}" if e.may_end and e.shortest_end != "''" else _end(e))
+    if e.forced:
+        yield _row("forced", f"{shown(e.forced.encode())} is all that can come next")
+    yield _row("tokens", f"{e.allowed:,} of {e.vocab_size:,} are allowed")
+    yield from _groups(e.groups)
+    for verdict in e.tokens:
+        yield ""
+        yield from _verdict(verdict)
+
+
+def _place(place: Place) -> Iterator[str]:
+    yield _row("lexeme", _lexeme(place))
+    for i, rule in enumerate(place.rules[:_MOST_RULES]):
+        yield _row("" if i else "rules", rule)
+    if len(place.rules) > _MOST_RULES:
+        yield _row("", f"and {len(place.rules) - _MOST_RULES} more around it")
+    more = "… " if len(place.symbols) > _MOST_SYMBOLS else ""
+    yield _row("stack", more + " ".join(place.symbols[-_MOST_SYMBOLS:]) if place.symbols else "empty")
+
+
+def _lexeme(place: Place) -> str:
+    if not place.lexeme_begun:
+        return "none is begun"
+    ending = "may end here" if place.complete else "cannot end here"
+    if not place.can_become:
+        return f"ignored text, which {ending} (lexer state {place.lexer_state})"
+    options = [*place.can_become[:_MOST_TERMINALS]]
+    if len(place.can_become) > _MOST_TERMINALS:
+        options.append(f"{len(place.can_become) - _MOST_TERMINALS} more")
+    if place.can_be_ignored:
+        options.append("ignored text")
+    return f"unfinished: {_or(options)}; it {ending} (lexer state {place.lexer_state})"
+
+
+def _end(e: Explanation) -> str:
+    if e.may_end:
+        return "the text may end here"
+    return "the text cannot end here" + (f"; it can after {e.shortest_end}" if e.shortest_end else "; no short end was found")
+
+
+def _groups(groups: Sequence[TokenGroup]) -> Iterator[str]:
+    for group in groups[:_MOST_GROUPS]:
+        line = f"  {group.tokens:>7,}  {_some(group.terminals, 5) if group.terminals else '(ignored text)'}:"
+        for example in group.examples:
+            if len(line) + len(example) > _WIDTH:
+                break
+            line += f" {example}"
+        yield line
+    if len(groups) > _MOST_GROUPS:
+        yield f"  {sum(g.tokens for g in groups[_MOST_GROUPS:]):>7,}  in {len(groups) - _MOST_GROUPS} more groups"
+
+
+def _verdict(v: Verdict) -> Iterator[str]:
+    name = f"token {v.token}" + (f" {v.text}" if v.text else "")
+    if v.allowed:
+        yield f"{name}: allowed"
+        return
+    where = "" if not v.fails_at else f" from its byte {v.fails_at} on (counted from 0)"
+    yield f"{name}: not allowed{where}"
+    yield from _reasons(v.reasons)
+    if v.expected:
+        yield _row("next", _some(v.expected, _MOST_TERMINALS) + (" (before that byte)" if v.fails_at else ""))
+    if v.fails_at:  # elsewhere the places are those of the text
+        for place in v.places[:_MOST_PLACES]:
+            yield from _place(place)
+
+
+def _reasons(reasons: Sequence[str]) -> Iterator[str]:
+    for reason in reasons[:_MOST_RULES]:
+        yield f"  because {reason}"
+    if len(reasons) > _MOST_RULES:
+        yield f"  and for {len(reasons) - _MOST_RULES} more reasons, one for each way of reading the text"
+
+
+def _row(name: str, value: str) -> str:
+    return f"{name:<7} {value}"
+
+
+def _some(names: Sequence[str], most: int) -> str:
+    more = f" and {len(names) - most} more" if len(names) > most else ""
+    return ", ".join(names[:most]) + more
+
+
+def _or(options: Sequence[str]) -> str:
+    return " or ".join([", ".join(options[:-1]), options[-1]] if len(options) > 1 else options)

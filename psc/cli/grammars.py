@@ -1,0 +1,82 @@
+"""The options with which a command reads a grammar, and how a command that takes an artifact takes a grammar too."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, TypeVar
+
+import click
+
+from psc.api import recorded_tokenizer
+from psc.artifacts.format import read_file
+from psc.bundled import find_grammar, is_grammar, open_grammar
+from psc.cli.tokenizers import named_tokenizer, tokenizer_for
+from psc.compiled_grammar import CompiledGrammar
+from psc.grammar import LarkLexer
+from psc.grammar_compiler import compile_just_in_time
+
+_Command = TypeVar("_Command", bound=Callable[..., Any])
+
+GRAMMAR_HELP = "an artifact, or a bundled name or the path of a .lark, .ebnf or .gbnf file, which needs --tokenizer"
+
+
+def grammar_options(command: _Command) -> _Command:
+    """Adds ``start``, ``lexer`` and ``keep_all_actions``."""
+    for option in (
+        click.option(
+            "--keep-all-actions",
+            is_flag=True,
+            help="Take any context-free grammar: where Lark would refuse one or let a shift win, follow every way.",
+        ),
+        click.option(
+            "--lexer",
+            type=click.Choice(["contextual", "basic"]),
+            help="How a Lark grammar's text is cut into terminals: by those that the parser can take at a place (the default, as "
+            "in Lark), or by all of them (the default of the bundled grammars).",
+        ),
+        click.option(
+            "--start", metavar="RULE", help="The rule that a whole text must match: by default start, and root in an EBNF grammar."
+        ),
+    ):
+        command = option(command)
+    return command
+
+
+def open_compiled(
+    spec: str,
+    tokenizer: str | None,
+    *,
+    start: str | None = None,
+    lexer: LarkLexer | None = None,
+    keep_all_actions: bool = False,
+) -> CompiledGrammar:
+    """What a user names, ready for matchers: an artifact is read, a grammar is built just in time.
+
+    Args:
+        spec: a bundled name, the path of a grammar, or that of an artifact.
+        tokenizer: what the user named; without it, an artifact's is looked up when it is first needed.
+        start: of a grammar, with the next two, see ``open_grammar``.
+        lexer: of a Lark grammar.
+        keep_all_actions: of a Lark grammar.
+
+    Raises:
+        GrammarError: the grammar is not found or cannot be compiled.
+        ArtifactError: the artifact cannot be read, or is for another tokenizer than the one named.
+        TokenizerError: the tokenizer named cannot be loaded.
+        MissingExtraError: the grammar is in Lark's language, and Lark is not installed.
+        click.UsageError: a grammar without a tokenizer, or an artifact with options of a grammar.
+    """
+    if is_grammar(spec):
+        if tokenizer is None:
+            raise click.UsageError(f"{spec} is a grammar: say for which --tokenizer, or give an artifact, which names its own")
+        found = find_grammar(spec)
+        grammar = open_grammar(found, start=start, lexer=lexer, keep_all_actions=keep_all_actions)
+        return compile_just_in_time(grammar, named_tokenizer(tokenizer))
+    if start is not None or lexer is not None or keep_all_actions:
+        raise click.UsageError(f"{spec} is an artifact: --start, --lexer and --keep-all-actions were decided when it was compiled")
+    artifact = read_file(Path(spec))
+    info = tokenizer_for(artifact, tokenizer, spec) if tokenizer else None
+    compiled = CompiledGrammar.from_artifact(artifact, tokenizer_info=info or recorded_tokenizer, place=spec)
+    assert isinstance(compiled, CompiledGrammar)
+    return compiled

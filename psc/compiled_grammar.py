@@ -1,0 +1,114 @@
+"""A compiled grammar with what it was compiled from: what programs hold, hand to matchers, and send to other processes."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from psc._core import Machine
+from psc.artifacts.format import Artifact, decode
+from psc.artifacts.json_document import field, read_document, write_document
+from psc.artifacts.tokenizer_info import TokenizerInfo
+from psc.errors import ArtifactError, DeserializeFormatError, GrammarError
+from psc.runtime import compiled as runtime
+from psc.runtime.compiled import FindTokenizer
+
+if TYPE_CHECKING:
+    from psc.grammar import Grammar
+
+_KIND = "compiled grammar"
+_WHAT = "serialized compiled grammar"
+
+
+class CompiledGrammar(runtime.CompiledGrammar):
+    __doc__ = runtime.CompiledGrammar.__doc__
+
+    def __init__(
+        self,
+        machine: Machine,
+        metadata: Mapping[str, Any],
+        *,
+        tokenizer_info: TokenizerInfo | FindTokenizer,
+        place: str = "grammar",
+        grammar: Grammar | None = None,
+    ) -> None:
+        super().__init__(machine, metadata, tokenizer_info=tokenizer_info, place=place)
+        self._grammar = grammar
+        self._file: bytes | None = None
+
+    @property
+    def grammar(self) -> Grammar:
+        """The grammar that was compiled; an artifact's is read again from the text that it keeps.
+
+        Raises:
+            GrammarError: the text cannot be read here: it is a Lark grammar that imports files which are not there.
+            MissingExtraError: it is in Lark's language, and Lark is not installed.
+        """
+        if self._grammar is None:
+            from psc.grammar import Grammar
+
+            self._grammar = Grammar.from_metadata(self.metadata["grammar"])
+        return self._grammar
+
+    def serialize_json(self) -> str:
+        """As JSON, for ``deserialize_json`` in another process with the same vocabulary.
+
+        A grammar that was built just in time travels as its text, and is built again as it is visited; one that came from an
+        artifact travels as the artifact. Vocabularies do not travel: their fingerprint does.
+        """
+        content: dict[str, Any] = {"fingerprint": self.fingerprint}
+        if self._file is not None:
+            content["artifact"] = base64.b64encode(self._file).decode()
+        else:
+            content["grammar"] = self.grammar.serialize_json()
+        return write_document(_KIND, content)
+
+    @staticmethod
+    def deserialize_json(json_string: str, tokenizer_info: TokenizerInfo) -> CompiledGrammar:
+        """Rebuilds what ``serialize_json`` wrote.
+
+        Args:
+            json_string: the JSON.
+            tokenizer_info: the vocabulary that it was compiled for.
+
+        Raises:
+            InvalidJSONError: it is not JSON.
+            DeserializeVersionError: it was written in another version of the format, or by XGrammar.
+            DeserializeFormatError: it is damaged, or was compiled for another vocabulary.
+        """
+        document = read_document(json_string, _KIND)
+        fingerprint = field(document, "fingerprint", str, _WHAT)
+        if fingerprint != tokenizer_info.fingerprint:
+            raise DeserializeFormatError(
+                f"{_WHAT}: compiled for a vocabulary with fingerprint {fingerprint[:12]}…, but the one given "
+                f"({tokenizer_info.name or 'unnamed'}) has {tokenizer_info.fingerprint[:12]}…"
+            )
+        if "artifact" in document:
+            try:
+                data = base64.b64decode(field(document, "artifact", str, _WHAT), validate=True)
+                return compiled_from_file(data, tokenizer_info=tokenizer_info, place=_WHAT)
+            except (binascii.Error, ArtifactError) as e:
+                raise DeserializeFormatError(f"{_WHAT}: {e}") from e
+        from psc.grammar import Grammar
+        from psc.grammar_compiler import compile_just_in_time
+
+        grammar = Grammar.deserialize_json(field(document, "grammar", str, _WHAT))
+        try:
+            return compile_just_in_time(grammar, tokenizer_info)
+        except GrammarError as e:
+            raise DeserializeFormatError(f"{_WHAT}: {e}") from e
+
+
+def compiled_from_file(
+    data: bytes, *, tokenizer_info: TokenizerInfo | FindTokenizer, place: str, cache_limit_bytes: int = -1
+) -> CompiledGrammar:
+    """The grammar in an artifact's bytes. Raises ArtifactError with the first thing that is wrong."""
+    artifact: Artifact = decode(data, place=place)
+    compiled = CompiledGrammar.from_artifact(
+        artifact, tokenizer_info=tokenizer_info, place=place, cache_limit_bytes=cache_limit_bytes
+    )
+    assert isinstance(compiled, CompiledGrammar)
+    compiled._file = data
+    return compiled

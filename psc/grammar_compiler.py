@@ -1,0 +1,312 @@
+"""Grammars to compiled grammars, in the process: from an artifact where there is one, else just in time; kept, within a limit.
+
+A compiler belongs to one vocabulary. What its grammars learn of the vocabulary (how a JSON string goes on from each token) is
+shared by all of them, and with other compilers of the same vocabulary.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import threading
+from collections import OrderedDict
+from collections.abc import Callable, Mapping
+from concurrent.futures import Future
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+from weakref import WeakValueDictionary
+
+from psc._core import VocabularyIndex
+from psc.artifacts.format import VERSION, encode, write_file
+from psc.artifacts.tokenizer_info import TokenizerInfo
+from psc.compiled_grammar import CompiledGrammar, compiled_from_file
+from psc.errors import ArtifactError
+from psc.grammar import Grammar, LarkLexer
+
+if TYPE_CHECKING:
+    from psc.compiler.grammar import Grammar as CompilerGrammar
+
+_vocabularies: WeakValueDictionary[str, VocabularyIndex] = WeakValueDictionary()
+_vocabularies_lock = threading.Lock()
+
+
+def shared_vocabulary(tokenizer_info: TokenizerInfo) -> VocabularyIndex:
+    """The index of a vocabulary, one for all who use it at the time."""
+    from psc.compiler.just_in_time import vocabulary_index
+
+    key = tokenizer_info.fingerprint
+    with _vocabularies_lock:
+        index = _vocabularies.get(key)
+        if index is None:
+            index = _vocabularies[key] = vocabulary_index(tokenizer_info)
+        return index
+
+
+def compile_just_in_time(grammar: Grammar, tokenizer_info: TokenizerInfo, *, cache_limit_bytes: int = -1) -> CompiledGrammar:
+    """A grammar that is built as matchers visit it.
+
+    Args:
+        grammar: the grammar.
+        tokenizer_info: the vocabulary.
+        cache_limit_bytes: what was built is dropped when it takes more; -1 is no limit.
+
+    Raises:
+        GrammarError: it cannot be compiled; ResourceLimitError, one of them, names a limit that it exceeds.
+
+    Cost: some milliseconds for a small grammar, 0.1 to 0.3 s for a programming language; then each visit to something new.
+    """
+    from psc.compiler.build import describe
+    from psc.compiler.just_in_time import lazy_machine
+
+    lowered = grammar.to_compiler_grammar()
+    machine = lazy_machine(lowered, shared_vocabulary(tokenizer_info), cache_limit_bytes=cache_limit_bytes)
+    return CompiledGrammar(
+        machine, describe(lowered, tokenizer_info), tokenizer_info=tokenizer_info, place=lowered.source_name, grammar=grammar
+    )
+
+
+def artifact_bytes(grammar: Grammar | CompilerGrammar, tokenizer_info: TokenizerInfo) -> bytes:
+    """A grammar as the bytes of an artifact, everything built. Raises GrammarError, as :func:`compile_just_in_time`."""
+    from psc.compiler.build import build
+
+    result = build(grammar.to_compiler_grammar() if isinstance(grammar, Grammar) else grammar, tokenizer_info)
+    return encode(result.arrays, result.metadata)
+
+
+def compile_ahead_of_time(grammar: Grammar | CompilerGrammar, tokenizer_info: TokenizerInfo) -> CompiledGrammar:
+    """A grammar with everything built, as ``load`` gives it. Raises GrammarError, as :func:`compile_just_in_time`."""
+    return compiled_from_file(artifact_bytes(grammar, tokenizer_info), tokenizer_info=tokenizer_info, place="artifact")
+
+
+def input_key(grammar: Grammar, tokenizer_info: TokenizerInfo) -> str:
+    """The name of what a compilation is made from: sha256, in hex, of everything that its result depends on."""
+    from psc.compiler.revision import COMPILER_REVISION
+
+    lowered = grammar.to_compiler_grammar()
+    parts = {
+        "format": VERSION,
+        "compiler": COMPILER_REVISION,
+        "language": grammar.language,
+        "text": grammar.source,
+        "imports": [list(i) for i in lowered.imports],
+        "root": grammar.root,
+        "lexer": grammar.lexer,
+        "keep_all_actions": grammar.keep_all_actions,
+        "tokenizer": tokenizer_info.fingerprint,
+    }
+    return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()
+
+
+class GrammarCompiler:
+    """Compiles grammars for one vocabulary.
+
+    Args:
+        tokenizer_info: the vocabulary.
+        max_threads: accepted for compatibility: nothing that a compilation waits for would be faster with more.
+        cache_enabled: keep compiled grammars, so that compiling the same again costs nothing.
+        cache_limit_bytes: what the kept grammars, and what they have built, may take; the ones not used for longest are let go of,
+            those that stay share it equally, and one that exceeds its share begins anew. -1 is no limit.
+        artifacts: a folder. A grammar whose artifact is there is loaded from it; see ``finish`` for how it gets there.
+
+    Raises:
+        ValueError: the first argument is not a ``TokenizerInfo``, or the limit is below -1.
+
+    May be used from several threads.
+    """
+
+    def __init__(
+        self,
+        tokenizer_info: TokenizerInfo,
+        *,
+        max_threads: int = 8,
+        cache_enabled: bool = True,
+        cache_limit_bytes: int = -1,
+        artifacts: str | Path | None = None,
+    ) -> None:
+        if not isinstance(tokenizer_info, TokenizerInfo):
+            raise ValueError(
+                f"the vocabulary must be a TokenizerInfo, not {type(tokenizer_info).__name__}; see TokenizerInfo.from_huggingface"
+            )
+        if cache_limit_bytes < -1:
+            raise ValueError(f"cache_limit_bytes={cache_limit_bytes}; it must be -1 (no limit) or a number of bytes")
+        self.tokenizer_info = tokenizer_info
+        self.max_threads = max_threads
+        self.cache_enabled = cache_enabled
+        self.cache_limit_bytes = cache_limit_bytes
+        self.artifacts = None if artifacts is None else Path(artifacts)
+        self._lock = threading.Lock()
+        self._kept: OrderedDict[Any, Future[CompiledGrammar]] = OrderedDict()
+        # Held so that what is known of the vocabulary outlives the grammars that learnt it.
+        self._vocabulary: VocabularyIndex | None = None
+
+    def compile_grammar(self, grammar: str | Grammar, *, root_rule_name: str = "root") -> CompiledGrammar:
+        """Compiles a grammar.
+
+        Args:
+            grammar: EBNF text, or a ``Grammar``.
+            root_rule_name: the rule of EBNF text that a whole text must match.
+
+        Raises:
+            GrammarError: the text is malformed, or the grammar cannot be compiled.
+            ValueError: neither text nor a ``Grammar``.
+
+        Cost: a dictionary lookup for a grammar that is kept; else see ``compile_just_in_time``.
+        """
+        if isinstance(grammar, Grammar):
+            return self._compile(grammar, lambda: grammar)
+        if not isinstance(grammar, str):
+            raise ValueError(f"the grammar must be EBNF text or a Grammar, not {type(grammar).__name__}")
+        return self._compile(("ebnf", grammar, root_rule_name), lambda: Grammar.from_ebnf(grammar, root_rule_name=root_rule_name))
+
+    def compile_regex(self, regex: str) -> CompiledGrammar:
+        """Compiles a regular expression that the whole text must match. Raises GrammarError."""
+        return self._compile(("regex", regex), lambda: Grammar.from_regex(regex))
+
+    def compile_builtin_json_grammar(self) -> CompiledGrammar:
+        """Compiles the grammar of JSON; see ``Grammar.builtin_json_grammar``."""
+        return self._compile("json", Grammar.builtin_json_grammar)
+
+    def compile_lark(
+        self,
+        lark_string: str,
+        *,
+        named_grammars: Mapping[str, Grammar | str] | None = None,
+        start: str = "start",
+        lexer: LarkLexer = "contextual",
+        keep_all_actions: bool = False,
+        source_name: str = "<string>",
+    ) -> CompiledGrammar:
+        """Compiles grammar text in Lark's language.
+
+        Args:
+            lark_string: the grammar.
+            named_grammars: must be empty, see ``Grammar.from_lark``.
+            start: the rule that a whole text must match.
+            lexer: "contextual", as Lark's default is, or "basic".
+            keep_all_actions: take any context-free grammar, where Lark would refuse it or resolve a conflict.
+            source_name: the file it came from, for relative imports and messages.
+
+        Raises:
+            GrammarError: the grammar does not load, has conflicts that Lark refuses, or a terminal that is not regular.
+            MissingExtraError: the ``compiler`` extra is not installed.
+        """
+        key = ("lark", lark_string, start, lexer, keep_all_actions, source_name) if not named_grammars else object()
+        return self._compile(
+            key,
+            lambda: Grammar.from_lark(
+                lark_string,
+                named_grammars=named_grammars,
+                start=start,
+                lexer=lexer,
+                keep_all_actions=keep_all_actions,
+                source_name=source_name,
+            ),
+        )
+
+    def clear_cache(self) -> None:
+        """Lets go of every kept grammar, and of what is known of the vocabulary; grammars in use stay usable."""
+        with self._lock:
+            self._kept.clear()
+            self._vocabulary = None
+
+    def get_cache_size_bytes(self) -> int:
+        """An estimate of what the kept grammars, and what they share, take."""
+        with self._lock:
+            return self._size()
+
+    def finish(self, compiled: CompiledGrammar) -> Future[Path]:
+        """Builds the rest of a grammar in the background and writes it as an artifact into ``artifacts``.
+
+        What is compiled after that is loaded from it. ``compiled`` itself stays as it is; its masks are the same.
+
+        Returns:
+            A future of the artifact's path; it raises GrammarError or ArtifactError when that fails.
+
+        Raises:
+            ValueError: the compiler has no ``artifacts`` folder.
+        """
+        if self.artifacts is None:
+            raise ValueError("there is nowhere to write to: give GrammarCompiler the folder, artifacts=…")
+        path = self._path(compiled.grammar)
+        done: Future[Path] = Future()
+
+        def work() -> None:
+            try:
+                path.parent.mkdir(parents=True, exist_ok=True)
+                write_file(path, artifact_bytes(compiled.grammar, self.tokenizer_info))
+            except BaseException as e:
+                done.set_exception(e)
+                return
+            with self._lock:
+                for key, kept in list(self._kept.items()):
+                    if kept.done() and kept.exception() is None and kept.result() is compiled:
+                        del self._kept[key]
+            done.set_result(path)
+
+        threading.Thread(target=work, name=f"psc finish {compiled.grammar_name}", daemon=True).start()
+        return done
+
+    def _path(self, grammar: Grammar) -> Path:
+        assert self.artifacts is not None
+        return self.artifacts / f"{input_key(grammar, self.tokenizer_info)}.psc"
+
+    def _compile(self, key: Any, make: Callable[[], Grammar]) -> CompiledGrammar:
+        if not self.cache_enabled:
+            return self._build(make())
+        with self._lock:
+            kept = self._kept.get(key)
+            if kept is not None:
+                self._kept.move_to_end(key)
+            else:
+                mine = self._kept[key] = Future()
+        if kept is not None:
+            return kept.result()
+        try:
+            compiled = self._build(make())
+        except BaseException as e:
+            with self._lock:
+                if self._kept.get(key) is mine:
+                    del self._kept[key]
+            mine.set_exception(e)
+            raise
+        mine.set_result(compiled)
+        with self._lock:
+            self._let_go(key)
+        return compiled
+
+    def _build(self, grammar: Grammar) -> CompiledGrammar:
+        if self._vocabulary is None:
+            self._vocabulary = shared_vocabulary(self.tokenizer_info)
+        if self.artifacts is not None:
+            path = self._path(grammar)
+            try:
+                data = path.read_bytes()
+            except FileNotFoundError:
+                pass
+            except OSError as e:
+                raise ArtifactError(f"{path}: cannot read the artifact: {e.strerror or e}") from e
+            else:
+                return compiled_from_file(
+                    data, tokenizer_info=self.tokenizer_info, place=str(path), cache_limit_bytes=self.cache_limit_bytes
+                )
+        return compile_just_in_time(grammar, self.tokenizer_info, cache_limit_bytes=self.cache_limit_bytes)
+
+    def _let_go(self, newest: Any) -> None:
+        """Keeps within the limit, the grammar that was just asked for last of all to go; those that stay share it equally."""
+        if self.cache_limit_bytes < 0:
+            return
+        while len(self._kept) > 1 and self._size() > self.cache_limit_bytes:
+            oldest = next((k for k, f in self._kept.items() if f.done() and k != newest), None)
+            if oldest is None:
+                break
+            del self._kept[oldest]
+        shared = self._vocabulary.fragment_bytes if self._vocabulary is not None else 0
+        kept = [f.result() for f in self._kept.values() if f.done() and f.exception() is None]
+        for compiled in kept:
+            compiled._machine.set_limit(max(1, (self.cache_limit_bytes - shared) // len(kept)))
+        if self.cache_limit_bytes == 0:
+            self._kept.pop(newest, None)
+
+    def _size(self) -> int:
+        total = sum(f.result().memory_size_bytes for f in self._kept.values() if f.done() and f.exception() is None)
+        return total + (self._vocabulary.fragment_bytes if self._vocabulary is not None and self._kept else 0)

@@ -1,0 +1,93 @@
+"""How a lexeme can go on: what it can still become, and the fewest bytes to its end.
+
+The lexer is a transducer that the matcher's machine holds, or builds when it is asked. Here it is searched, breadth first, from
+one state to where the lexeme is complete, whatever the parser says.
+
+Cost: a search is linear in the lexer states of the lexeme; each is made once.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterator
+
+from psc.runtime.compiled import CompiledGrammar
+
+RESTART = -2
+"""Instead of a state: the byte is read again, from the start that the parser's stack has then."""
+Symbols = tuple[int, ...]
+"""What the lexer reads for the parser: terminals and, numbered after them, conditions on the top of the stack."""
+_MOST_STATES = 20_000
+
+
+class Lexemes:
+    """The lexemes of one compiled grammar."""
+
+    def __init__(self, compiled: CompiledGrammar) -> None:
+        self._machine = compiled._machine
+        arrays = self._machine.lr_arrays()
+        self.n_terminals = int(arrays["n_terminals"])
+        self._n_lr_states = len(arrays["gotos"]) // max(1, int(arrays["n_nonterminals"]))
+        self.byte_class: list[int] = self._machine.byte_class.tolist()
+        self._steps: dict[int, list[tuple[int, Symbols, int]]] = {}
+        self._finishes: dict[int, list[tuple[Symbols, int]]] = {}
+
+    def start(self, lr_state: int) -> int:
+        """The lexer state in which a lexeme begins where this LR state is on top of the stack."""
+        return self._machine.lexer_start(lr_state)
+
+    def steps(self, state: int) -> list[tuple[int, Symbols, int]]:
+        """What can happen on a byte: (byte class, what is read, lexer state after it, or ``RESTART``)."""
+        known = self._steps.get(state)
+        if known is None:
+            known = self._steps[state] = [(c, tuple(s), to) for c, s, to in self._machine.lexer_steps(state)]
+        return known
+
+    def ends(self, state: int) -> list[Symbols]:
+        """What is read if the text ends here, one of these; none if the lexeme is incomplete."""
+        return [tuple(s) for s in self._machine.lexer_ends(state)]
+
+    def futures(self, state: int) -> list[Symbols]:
+        """What the unfinished lexeme can become, the last terminal of each; an empty one where it may be ignored."""
+        return [tuple(s) for s in self._machine.lexer_futures(state)]
+
+    def finishes(self, state: int) -> list[tuple[Symbols, int]]:
+        """What the unfinished lexeme can become, and the fewest bytes to that; nearest first."""
+        known = self._finishes.get(state)
+        if known is None:
+            known = self._finishes[state] = sorted(self._find_finishes(state), key=lambda f: f[1])
+        return known
+
+    def _find_finishes(self, start: int) -> Iterator[tuple[Symbols, int]]:
+        found: set[Symbols] = set()
+        distance = {start: 0}
+        queue = deque([start])
+        while queue and len(distance) < _MOST_STATES:
+            state = queue.popleft()
+            n = distance[state]
+            for last in self.ends(state):
+                if last not in found:
+                    found.add(last)
+                    yield last, n
+            if () in found:
+                return  # nothing is unfinished: what comes after that is another lexeme
+            for _, symbols, to in self.steps(state):
+                if to == 0 and not any(symbols[:k] in found for k in range(1, len(symbols) + 1)):
+                    # A lexeme that nothing can extend is complete at once. (After another that is complete here, it is the next.)
+                    found.add(symbols)
+                    yield symbols, n + 1
+                elif to > 0 and not symbols and to not in distance:
+                    distance[to] = n + 1
+                    queue.append(to)
+
+    def shortest_spellings(self) -> dict[int, int]:
+        """Per terminal the fewest bytes of a lexeme; without those that have none."""
+        shortest: dict[int, int] = {}
+        for start in sorted({self.start(s) for s in range(self._n_lr_states)}):
+            for _, symbols, to in self.steps(start):
+                ways = [((), 0)] if to == 0 else self.finishes(to) if to > 0 else []
+                for more, n in ways:
+                    terminals = [s for s in (*symbols, *more) if s < self.n_terminals]
+                    if len(terminals) == 1:
+                        shortest[terminals[0]] = min(shortest.get(terminals[0], n + 1), n + 1)
+        return shortest

@@ -1,0 +1,185 @@
+"""`psc.Grammar`: its constructors, its text, what combines with what, and JSON and back."""
+
+import json
+import pickle
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import psc
+from psc import Grammar, GrammarError
+
+EBNF = 'root ::= "a" | b\nb ::= [x-z]{2,3}  # two or three\n'
+LARK = 'start: "a" B*\nB: /b+/\n%ignore " "\n'
+
+
+def test_ebnf():
+    grammar = Grammar.from_ebnf(EBNF)
+    assert str(grammar) == 'root ::= "a" | b\nb ::= [x-z]{2,3}\n'
+    compiled = grammar.to_compiler_grammar()
+    assert (compiled.lexer, compiled.keep_all_actions, compiled.source) == ("any", True, EBNF)
+
+
+def test_ebnf_with_another_root():
+    grammar = Grammar.from_ebnf('x ::= "a" y\ny ::= "b"', root_rule_name="x")
+    assert grammar.root == grammar.to_compiler_grammar().start == "x"
+    assert str(grammar) == 'root ::= x\nx ::= "a" y\ny ::= "b"\n'  # from_ebnf's default root again
+
+
+def test_regex(capsys):
+    assert str(Grammar.from_regex("ab|c+")) == 'root ::= "ab" | "c"+\n'
+    assert capsys.readouterr().out == ""
+    Grammar.from_regex("ab|c+", print_converted_ebnf=True)
+    assert 'root ::= "ab" | "c"+' in capsys.readouterr().out
+
+
+def test_lark():
+    grammar = Grammar.from_lark(LARK)
+    assert str(grammar) == LARK
+    compiled = grammar.to_compiler_grammar()
+    assert (compiled.lexer, compiled.keep_all_actions, compiled.start) == ("contextual", False, "start")
+    options = Grammar.from_lark('s: "a"', start="s", lexer="basic", keep_all_actions=True).to_compiler_grammar()
+    assert (options.lexer, options.keep_all_actions, options.start) == ("basic", True, "s")
+
+
+def test_builtin_json():
+    text = str(Grammar.builtin_json_grammar())
+    assert text.startswith("root ::= object | array\n")
+    assert str(Grammar.from_ebnf(text)) == text
+
+
+def test_union_and_concat_keep_equal_names_apart():
+    one, other = Grammar.from_ebnf('root ::= b\nb ::= "x"'), Grammar.from_ebnf('root ::= b\nb ::= "y"')
+    for combine, between in ((Grammar.union, " | "), (Grammar.concat, " ")):
+        lines = str(combine(one, other)).splitlines()
+        assert lines[0].startswith("root ::= ")
+        roots = lines[0].removeprefix("root ::= ").split(between)
+        assert len(set(roots)) == 2
+        rules = dict(line.split(" ::= ") for line in lines)
+        assert [rules[rules[root]] for root in roots] == ['"x"', '"y"']
+
+
+def test_combinations_of_combinations():
+    a, b = Grammar.from_regex("a"), Grammar.from_regex("b")
+    nested = Grammar.concat(Grammar.union(a, b), Grammar.union(b), a)
+    assert str(Grammar.from_ebnf(str(nested))) == str(nested)
+    assert nested.to_compiler_grammar().productions
+
+
+def test_lark_does_not_combine():
+    lark, regex = Grammar.from_lark(LARK), Grammar.from_regex("a")
+    for combine in (Grammar.union, Grammar.concat):
+        for grammars in ((lark, regex), (regex, lark), (lark,)):
+            with pytest.raises(GrammarError, match=r"a Lark grammar cannot be combined with others.*maximal munch"):
+                combine(*grammars)
+
+
+def test_combining_nothing_or_something_else():
+    for combine in (Grammar.union, Grammar.concat):
+        with pytest.raises(GrammarError, match="at least one grammar"):
+            combine()
+        with pytest.raises(TypeError, match="takes grammars, not list"):
+            combine([Grammar.from_regex("a")])
+
+
+EQUAL = [
+    lambda: Grammar.from_ebnf(EBNF),
+    lambda: Grammar.from_ebnf(EBNF + "\n"),
+    lambda: Grammar.from_ebnf(EBNF, root_rule_name="b"),
+    lambda: Grammar.from_regex("a"),
+    lambda: Grammar.from_regex('root ::= "a"'),
+    lambda: Grammar.from_ebnf('root ::= "a"'),
+    lambda: Grammar.from_lark(LARK),
+    lambda: Grammar.from_lark(LARK, lexer="basic"),
+    lambda: Grammar.from_lark(LARK, keep_all_actions=True),
+    lambda: Grammar.from_lark(LARK + "x: B\n", start="x"),
+    lambda: Grammar.union(Grammar.from_regex("a"), Grammar.from_regex("b")),
+    lambda: Grammar.concat(Grammar.from_regex("a"), Grammar.from_regex("b")),
+    lambda: Grammar.builtin_json_grammar(),
+]
+
+
+@pytest.mark.parametrize("number", range(len(EQUAL)))
+def test_equal_if_text_and_options_are(number):
+    grammar = EQUAL[number]()
+    assert [grammar == make() for make in EQUAL] == [i == number for i in range(len(EQUAL))]
+    assert hash(grammar) == hash(EQUAL[number]())
+
+
+@pytest.mark.parametrize("make", EQUAL)
+def test_round_trips(make):
+    grammar = make()
+    for again in (Grammar.deserialize_json(grammar.serialize_json()), pickle.loads(pickle.dumps(grammar))):
+        assert again == grammar
+        assert str(again) == str(grammar)
+        assert again.to_compiler_grammar().productions == grammar.to_compiler_grammar().productions
+
+
+@given(st.lists(st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=4), min_size=1, max_size=4))
+def test_text_is_read_as_what_it_says(words):
+    """Printed and read again, a grammar prints the same, whatever characters are in it."""
+    escaped = ["".join(f"\\U{ord(c):08x}" for c in word) for word in words]
+    grammar = Grammar.from_ebnf("root ::= " + " | ".join(f'"{word}"' for word in escaped))
+    again = Grammar.from_ebnf(str(grammar))
+    assert str(again) == str(grammar)
+    literals = {t.text for t in again.to_compiler_grammar().terminals if t.text is not None}
+    assert literals <= set(words)
+
+
+def test_immutable():
+    with pytest.raises(AttributeError):
+        Grammar.from_regex("a").source = "b"
+
+
+BAD = {
+    "EBNF": (lambda: Grammar.from_ebnf('root ::= "a'), GrammarError),
+    "undefined rule": (lambda: Grammar.from_ebnf("root ::= b"), GrammarError),
+    "no root": (lambda: Grammar.from_ebnf('x ::= "a"'), GrammarError),
+    "regex": (lambda: Grammar.from_regex("(a"), GrammarError),
+    "backreference": (lambda: Grammar.from_regex(r"(a)\1"), GrammarError),
+    "Lark": (lambda: Grammar.from_lark("start: b"), GrammarError),
+    "no start": (lambda: Grammar.from_lark('s: "a"'), GrammarError),
+    "lexer": (lambda: Grammar.from_lark(LARK, lexer="any"), GrammarError),
+    "named grammars": (lambda: Grammar.from_lark(LARK, named_grammars={"x": LARK}), GrammarError),
+    "named grammars of the wrong type": (lambda: Grammar.from_lark(LARK, named_grammars=[LARK]), TypeError),
+    "EBNF as bytes": (lambda: Grammar.from_ebnf(b"root ::="), TypeError),
+    "regex None": (lambda: Grammar.from_regex(None), TypeError),
+    "Lark number": (lambda: Grammar.from_lark(3), TypeError),
+}
+
+
+@pytest.mark.parametrize(("make", "error"), BAD.values(), ids=BAD)
+def test_bad_grammars(make, error):
+    with pytest.raises(error) as caught:
+        make()
+    assert str(caught.value)
+    assert error is TypeError or isinstance(caught.value, RuntimeError)  # what callers of XGrammar catch
+
+
+def test_named_grammars_may_be_empty():
+    assert Grammar.from_lark(LARK, named_grammars={}, tokenizer_info=None) == Grammar.from_lark(LARK)
+
+
+DOCUMENT = json.loads(Grammar.from_ebnf(EBNF).serialize_json())
+GONE = object()
+BAD_DOCUMENTS = {
+    "not JSON": ("{", psc.InvalidJSONError, "not JSON"),
+    "a list": ("[]", psc.DeserializeFormatError, "expected a JSON object, not list"),
+    "nothing": ("{}", psc.DeserializeVersionError, "no __VERSION__"),
+    "XGrammar's": ({"__VERSION__": "v16"}, psc.DeserializeVersionError, "version 'v16'"),
+    "another kind": ({"kind": "tokenizer"}, psc.DeserializeFormatError, "this is a serialized tokenizer"),
+    "no text": ({"source": GONE}, psc.DeserializeFormatError, "'source' is missing"),
+    "text is a number": ({"source": 3}, psc.DeserializeFormatError, "'source' is int"),
+    "unknown language": ({"language": "abnf"}, psc.DeserializeFormatError, "there is no language 'abnf'"),
+    "bad text": ({"source": "root ::= x"}, psc.DeserializeFormatError, "serialized grammar: "),
+    "unknown lexer": ({"language": "lark", "source": LARK, "root": "start", "lexer": "x"}, psc.DeserializeFormatError, "lexer='x'"),
+}
+
+
+@pytest.mark.parametrize(("changes", "error", "message"), BAD_DOCUMENTS.values(), ids=BAD_DOCUMENTS)
+def test_bad_documents(changes, error, message):
+    if isinstance(changes, dict):
+        changes = json.dumps({key: value for key, value in (DOCUMENT | changes).items() if value is not GONE})
+    with pytest.raises(error, match=message):
+        Grammar.deserialize_json(changes)

@@ -1,0 +1,183 @@
+"""GrammarCompiler: one grammar is compiled once, what is kept is bounded, artifacts come first; and compiled grammars as JSON."""
+
+import json
+import threading
+from pathlib import Path
+
+import numpy as np
+import pytest
+from vocabularies import byte_tokenizer, tokenizer
+
+import psc
+from psc.artifacts.tokenizer_info import TokenizerInfo
+
+INFO = byte_tokenizer()
+EBNF = 'root ::= "[" (item ("," item)*)? "]"\nitem ::= [a-z]+ | "\\"" [^"]* "\\"" | root\n'
+LARK = 'start: "if" NAME | NAME "=" NAME\nNAME: /[a-z]+/\n%ignore " "\n'
+REGEX = r"(\d{1,3}\.){3}\d{1,3}"
+AMBIGUOUS = 'start: e\ne: e "+" e | "x"\n'
+
+
+def compiled(compiler: psc.GrammarCompiler, language: str) -> psc.CompiledGrammar:
+    if language == "ebnf":
+        return compiler.compile_grammar(EBNF)
+    if language == "regex":
+        return compiler.compile_regex(REGEX)
+    if language == "json":
+        return compiler.compile_builtin_json_grammar()
+    if language == "keep all":
+        return compiler.compile_lark(AMBIGUOUS, keep_all_actions=True)
+    return compiler.compile_lark(LARK, lexer="basic" if language == "lark basic" else "contextual")
+
+
+LANGUAGES = ["ebnf", "regex", "json", "lark", "lark basic", "keep all"]
+TEXTS = {
+    "ebnf": '[a,"b",[]]',
+    "regex": "10.0.255.1",
+    "json": '{"a": [1, null]}',
+    "lark": "a = b",
+    "lark basic": "if x",
+    "keep all": "x+x+x",
+}
+
+
+def assert_same_masks(a: psc.CompiledGrammar, b: psc.CompiledGrammar, text: str) -> None:
+    x, y = psc.GrammarMatcher(a), psc.GrammarMatcher(b)
+    for byte in text.encode():
+        assert np.array_equal(x.mask(), y.mask())
+        assert x.accept_token(byte)
+        assert y.accept_token(byte)
+    assert np.array_equal(x.mask(), y.mask())
+    assert x.is_completed()
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_a_grammar_is_compiled_once(language: str) -> None:
+    compiler = psc.GrammarCompiler(INFO)
+    first = compiled(compiler, language)
+    assert compiled(compiler, language) is first
+    assert first.is_lazy
+    assert first.tokenizer_info == INFO
+    assert psc.GrammarMatcher(first).accept_string(TEXTS[language])
+    compiler.clear_cache()
+    assert compiler.get_cache_size_bytes() == 0
+    assert compiled(compiler, language) is not first
+    assert psc.GrammarMatcher(first).accept_string(TEXTS[language])
+    assert compiled(psc.GrammarCompiler(INFO, cache_enabled=False), language) is not first
+
+
+def test_options_and_roots_are_part_of_what_is_asked_for() -> None:
+    compiler = psc.GrammarCompiler(INFO)
+    assert compiler.compile_lark(LARK) is not compiler.compile_lark(LARK, lexer="basic")
+    both = 'root ::= "a"\nother ::= "b"\n'
+    assert psc.GrammarMatcher(compiler.compile_grammar(both)).accept_string("a")
+    assert psc.GrammarMatcher(compiler.compile_grammar(both, root_rule_name="other")).accept_string("b")
+
+
+def test_lexers_differ_where_they_should() -> None:
+    compiler = psc.GrammarCompiler(INFO)
+    assert psc.GrammarMatcher(compiler.compile_lark(LARK)).accept_string("if = x") is False  # "if" can be taken there, and wins
+    names = 'start: "if" NAME\nNAME: /[a-z]+/\n%ignore " "\n'
+    for lexer, a_name in (("contextual", True), ("basic", False)):
+        matcher = psc.GrammarMatcher(compiler.compile_lark(names, lexer=lexer))
+        assert matcher.accept_string("if if")  # it may still become a longer name
+        assert matcher.is_completed() is a_name
+
+
+def test_several_threads_compile_one_grammar_once() -> None:
+    compiler = psc.GrammarCompiler(INFO)
+    results: list[psc.CompiledGrammar] = []
+    threads = [threading.Thread(target=lambda: results.append(compiler.compile_grammar(EBNF))) for _ in range(8)]
+    for t in threads:
+        t.start()
+    for t in threads:
+        t.join()
+    assert len(results) == 8
+    assert len(set(map(id, results))) == 1
+
+
+def test_an_error_is_not_kept() -> None:
+    compiler = psc.GrammarCompiler(INFO)
+    for _ in range(2):
+        with pytest.raises(psc.GrammarError, match="nowhere"):
+            compiler.compile_grammar("root ::= nowhere\n")
+    assert compiler.get_cache_size_bytes() == 0
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [((None,), "TokenizerInfo"), ((INFO, -2), "cache_limit_bytes=-2")],
+)
+def test_bad_arguments(arguments: tuple, message: str) -> None:
+    info, *limit = arguments
+    with pytest.raises(ValueError, match=message):
+        psc.GrammarCompiler(info, **({"cache_limit_bytes": limit[0]} if limit else {}))
+    with pytest.raises(ValueError, match="EBNF text or a Grammar"):
+        psc.GrammarCompiler(INFO).compile_grammar(5)  # type: ignore[arg-type]
+
+
+def test_the_cache_stays_within_its_limit() -> None:
+    limit = 400_000
+    compiler = psc.GrammarCompiler(INFO, cache_limit_bytes=limit)
+    free = psc.GrammarCompiler(INFO)
+    largest = 0
+    for i in range(30):
+        text = EBNF.replace("[a-z]", f"[a-z{i % 10}]").replace("item", f"item{i}")
+        bounded, whole = compiler.compile_grammar(text), free.compile_grammar(text)
+        assert_same_masks(bounded, whole, TEXTS["ebnf"])
+        largest = max(largest, compiler.get_cache_size_bytes())
+    assert free.get_cache_size_bytes() > limit
+    assert largest < 1.5 * limit  # what is being built comes on top
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_artifacts_come_first(language: str, tmp_path: Path) -> None:
+    compiler = psc.GrammarCompiler(INFO, artifacts=tmp_path)
+    lazy = compiled(compiler, language)
+    assert lazy.is_lazy
+    path = compiler.finish(lazy).result(timeout=60)
+    assert path.parent == tmp_path
+    stored = compiled(compiler, language)
+    assert not stored.is_lazy
+    assert not compiled(psc.GrammarCompiler(INFO, artifacts=tmp_path), language).is_lazy
+    assert_same_masks(stored, lazy, TEXTS[language])
+    assert stored.grammar == lazy.grammar
+    # Another vocabulary has artifacts of its own.
+    assert compiled(psc.GrammarCompiler(tokenizer(["a", "x"]), artifacts=tmp_path), language).is_lazy
+    path.write_bytes(b"damaged")
+    with pytest.raises(psc.ArtifactError, match=path.name):
+        compiled(psc.GrammarCompiler(INFO, artifacts=tmp_path), language)
+
+
+def test_finishing_needs_a_folder() -> None:
+    compiler = psc.GrammarCompiler(INFO)
+    with pytest.raises(ValueError, match="artifacts="):
+        compiler.finish(compiler.compile_grammar(EBNF))
+
+
+@pytest.mark.parametrize("stored", [False, True])
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_json_round_trip(language: str, stored: bool, tmp_path: Path) -> None:
+    compiler = psc.GrammarCompiler(INFO, artifacts=tmp_path)
+    original = compiled(compiler, language)
+    if stored:
+        compiler.finish(original).result(timeout=60)
+        original = compiled(compiler, language)
+    text = original.serialize_json()
+    back = psc.CompiledGrammar.deserialize_json(text, INFO)
+    assert back.is_lazy is not stored
+    assert back.serialize_json() == text
+    assert_same_masks(original, back, TEXTS[language])
+
+
+def test_bad_json() -> None:
+    text = psc.GrammarCompiler(INFO).compile_grammar(EBNF).serialize_json()
+    with pytest.raises(psc.InvalidJSONError):
+        psc.CompiledGrammar.deserialize_json(text[:-1], INFO)
+    with pytest.raises(psc.DeserializeFormatError, match="fingerprint"):
+        psc.CompiledGrammar.deserialize_json(text, TokenizerInfo.from_tokens([b"a"]))
+    document = json.loads(text)
+    with pytest.raises(psc.DeserializeVersionError):
+        psc.CompiledGrammar.deserialize_json(json.dumps({**document, "__VERSION__": "v16"}), INFO)
+    with pytest.raises(psc.DeserializeFormatError):
+        psc.CompiledGrammar.deserialize_json(json.dumps({k: v for k, v in document.items() if k != "grammar"}), INFO)

@@ -1,0 +1,102 @@
+"""A grammar built just in time against the same ahead of time, over vocabularies large enough for every shortcut of the token walk.
+
+The two find what tokens do in different ways: one lexer state at a time with shared parts (native/token_walk.hpp), or for all lexer
+states together (native/token_classes.hpp). The oracle tests have small vocabularies, in which nothing is shared.
+"""
+
+import itertools
+import random
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+import strategies
+from hypothesis import assume, given
+from hypothesis import strategies as st
+from vocabularies import byte_tokenizer, tokenizer
+
+import psc
+from psc.artifacts.tokenizer_info import TokenizerInfo
+from psc.compiler.grammars import bundled_text
+from psc.grammar_compiler import compile_ahead_of_time
+
+WORDS = [
+    *("".join(t) for n in range(1, 5) for t in itertools.product("abcd", repeat=n)),
+    *("".join(t) for n in range(1, 4) for t in itertools.product("ab .", repeat=n)),
+    *(f" {w}{end}" for w in ("a", "ab", "abc", "b", "bb", "cab", "dd") for end in ("", " ", ".", " a", ".b", "é")),
+    "é",
+    "aé",
+    "éa",
+]
+
+
+@pytest.fixture(scope="module")
+def vocabulary() -> TokenizerInfo:
+    return tokenizer([*dict.fromkeys(WORDS), b"\xc3", b"\xa9", b"a\xc3", b"\xa9a"])
+
+
+def bits(row: Any) -> list[int]:
+    return np.flatnonzero(np.unpackbits(row.view(np.uint8), bitorder="little")).tolist()
+
+
+def agree(grammar: psc.Grammar, info: TokenizerInfo, seed: int, *, walks: int, steps: int) -> None:
+    # A compiler of its own for each, so that nothing is shared with another example.
+    try:
+        lazy = psc.GrammarCompiler(info).compile_grammar(grammar)
+        whole = compile_ahead_of_time(grammar, info)
+    except psc.ResourceLimitError:
+        assume(False)
+    rng = random.Random(seed)
+    for _ in range(walks):
+        a, b = psc.GrammarMatcher(lazy), psc.GrammarMatcher(whole)
+        text = b""
+        for _ in range(steps):
+            got, want = a.mask(), b.mask()
+            if not np.array_equal(got, want):
+                wrong = [info.token_bytes(t) for t in bits(got ^ want)]
+                raise AssertionError((text, wrong))
+            choices = [t for t in bits(want) if t not in a.stop_token_ids]
+            if not choices:
+                break
+            token = rng.choice(choices)
+            assert a.accept_token(token)
+            assert b.accept_token(token)
+            text += info.token_bytes(token)
+        assert a.is_completed() == b.is_completed()
+
+
+def lark(**options: Any) -> Callable[[str], psc.Grammar]:
+    return lambda text: psc.Grammar.from_lark(text, **options)
+
+
+KINDS: dict[str, tuple[st.SearchStrategy[str], Callable[[str], psc.Grammar]]] = {
+    "any": (strategies.cfg_texts(), psc.Grammar.from_ebnf),
+    "basic": (strategies.grammars(), lark(lexer="basic")),
+    "contextual": (strategies.contextual_grammars(), lark(lexer="contextual")),
+    "keep all": (strategies.ambiguous_grammars(), lark(lexer="basic", keep_all_actions=True)),
+    "contextual, keep all": (strategies.ambiguous_grammars(), lark(lexer="contextual", keep_all_actions=True)),
+}
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@given(data=st.data(), seed=st.integers(0, 2**16))
+def test_random_grammars(kind: str, vocabulary: TokenizerInfo, data: st.DataObject, seed: int) -> None:
+    texts, read = KINDS[kind]
+    text = data.draw(texts, label="grammar")
+    try:
+        grammar = read(text)
+    except psc.GrammarError as e:
+        assert "ignored terminal" in str(e)
+        return
+    agree(grammar, vocabulary, seed, walks=3, steps=5)
+
+
+@pytest.mark.parametrize("lexer", ["basic", "contextual"])
+@pytest.mark.parametrize("name", ["json", "java", "go", "sql"])
+def test_bundled_grammars(name: str, lexer: Any) -> None:
+    agree(psc.Grammar.from_lark(bundled_text(name), lexer=lexer), byte_tokenizer(), 1, walks=12, steps=40)
+
+
+def test_json_in_ebnf() -> None:
+    agree(psc.Grammar.builtin_json_grammar(), byte_tokenizer(), 2, walks=12, steps=40)
