@@ -1,9 +1,10 @@
-"""The engines that `peers.py` sets side by side, behind one small interface, and the process that each runs in.
+"""The engines that are set side by side, behind one small interface, and the process that each runs in.
 
-The idea: every engine gets the grammar in its own dialect and the vocabulary as bytes, from psc's table, so that none
-depends on how another library reads the tokenizer. Each lives in a process of its own (`Worker`), because a benchmark
-must survive an engine that crashes or does not come back; only one process works at a time. Of the ways an engine has
-to fill a mask, the fastest from Python is taken: llguidance writes to a raw pointer, the others into an int32 array.
+The idea: every engine gets the grammar in its own dialect and the vocabulary as bytes, from psc's table, so that none depends
+on how another library reads the tokenizer. Each lives in a process of its own (`Worker`), because a benchmark must survive an
+engine that crashes or does not come back; only one process works at a time. Of the ways an engine has to fill a mask, the
+fastest from Python is taken: llguidance writes to a raw pointer, the others into an int32 array. psc runs four times: with
+everything built ahead of time and built just in time, each giving the number of a row or a copy of it.
 
 The cost: a process and a loaded tokenizer an engine.
 """
@@ -15,6 +16,7 @@ from dataclasses import dataclass
 from functools import partial
 from importlib import import_module
 from importlib.metadata import PackageNotFoundError, version
+from importlib.resources import files
 from multiprocessing.connection import Connection
 from typing import Any
 
@@ -23,11 +25,19 @@ from corpus import Encode, encoder
 from lark_dialects import for_llguidance, for_xgrammar
 from measure import timer_overhead
 from numpy.typing import NDArray
+from subjects import Subject
 
 import psc
-from psc.bundled import find_grammar
+from psc.grammar_compiler import compile_ahead_of_time
 
-ENGINES = {"psc row": "psc", "psc fill": "psc", "llguidance": "llguidance", "xgrammar": "xgrammar"}
+ENGINES = {
+    "psc row": "psc",
+    "psc fill": "psc",
+    "psc jit row": "psc",
+    "psc jit fill": "psc",
+    "llguidance": "llguidance",
+    "xgrammar": "xgrammar",
+}
 """Engine -> the distribution that it needs."""
 
 # llguidance gives up on a step beyond this many Earley items; its default is too low for Go.
@@ -49,18 +59,26 @@ class Engine:
     """Back to the start of a text. May replace `mask` and `accept`."""
 
 
-def psc_engine(text: str, info: psc.TokenizerInfo, fill: bool) -> Engine:
+def psc_engine(subject: Subject, info: psc.TokenizerInfo, *, ahead: bool, fill: bool) -> Engine:
     """psc; the mask is the number of a row, or the row copied into an array."""
-    compiler = psc.GrammarCompiler(info)
-    compiler.compile_lark('start: "a"')  # imports
+    compiler = psc.GrammarCompiler(info, cache_enabled=False)
+    warm_up(compiler)
     began = time.perf_counter()
-    compiled = compiler.compile_lark(text)
+    grammar = subject.open()
+    compiled = compile_ahead_of_time(grammar, info) if ahead else compiler.compile_grammar(grammar)
     seconds = time.perf_counter() - began
     matcher = psc.GrammarMatcher(compiled)
     mask: Callable[[], object] = matcher.mask_row
     if fill:
         mask = partial(matcher.fill_next_token_bitmask, _bitmask(info))
     return Engine("as it is", seconds, mask, matcher.accept_token, matcher.reset)
+
+
+def warm_up(compiler: psc.GrammarCompiler) -> None:
+    """Imports every front end and indexes the vocabulary, with grammars that share nothing with any other."""
+    files("psc.compiler.grammars").joinpath("__init__.py").read_bytes()
+    for trivial in (compiler.compile_grammar('root ::= "a"'), compiler.compile_regex("a"), compiler.compile_lark('start: "a"')):
+        psc.GrammarMatcher(trivial).mask_row()
 
 
 class _Vocabulary:
@@ -79,24 +97,40 @@ class _Vocabulary:
         return self._encode(text if isinstance(text, bytes) else text.encode())
 
 
-def llguidance_engine(text: str, info: psc.TokenizerInfo, encode: Encode) -> Engine:
-    """llguidance; the mask is written through a raw pointer. Raises RuntimeError when it refuses the grammar."""
+def llguidance_tokenizer(info: psc.TokenizerInfo, encode: Encode) -> Any:
+    """The vocabulary as llguidance takes it."""
     llguidance: Any = import_module("llguidance")
-    tokenizer = llguidance.LLTokenizer(
+    return llguidance.LLTokenizer(
         llguidance.TokenizerWrapper(_Vocabulary(info, encode)),
         n_vocab=info.vocab_size,
         eos_token=list(info.stop_token_ids),
     )
+
+
+def llguidance_matcher(subject: Subject, tokenizer: Any) -> Any:
+    """A matcher of llguidance. Raises RuntimeError when it refuses the grammar."""
+    llguidance: Any = import_module("llguidance")
+    if subject.language == "lark":
+        source = llguidance.LLMatcher.grammar_from_lark(for_llguidance(subject.text))
+    elif subject.language == "regex":
+        source = llguidance.LLMatcher.grammar_from_regex(subject.text)
+    else:
+        any_to_lark = import_module("llguidance.gbnf_to_lark").any_to_lark
+        source = llguidance.LLMatcher.grammar_from_lark(any_to_lark(subject.text))
+    limits = llguidance.LLParserLimits(step_max_items=_STEP_MAX_ITEMS)
+    made = llguidance.LLMatcher(tokenizer, source, log_level=0, limits=limits)
+    if made.is_error():
+        raise RuntimeError(made.get_error())
+    return made
+
+
+def llguidance_engine(subject: Subject, info: psc.TokenizerInfo, encode: Encode) -> Engine:
+    """llguidance; the mask is written through a raw pointer. Raises RuntimeError when it refuses the grammar."""
+    tokenizer = llguidance_tokenizer(info, encode)
     bitmask = _bitmask(info)
-    rewritten = for_llguidance(text)
 
     def new() -> Any:
-        source = llguidance.LLMatcher.grammar_from_lark(rewritten)
-        limits = llguidance.LLParserLimits(step_max_items=_STEP_MAX_ITEMS)
-        made = llguidance.LLMatcher(tokenizer, source, log_level=0, limits=limits)
-        if made.is_error():
-            raise RuntimeError(made.get_error())
-        return made
+        return llguidance_matcher(subject, tokenizer)
 
     began = time.perf_counter()
     matcher = new()
@@ -112,13 +146,16 @@ def llguidance_engine(text: str, info: psc.TokenizerInfo, encode: Encode) -> Eng
             matcher = new()
             bind()
 
-    engine = Engine("as it is" if rewritten == text else "rewritten", seconds, lambda: None, bool, reset)
+    unchanged = (
+        for_llguidance(subject.text) if subject.language == "lark" else subject.text if subject.language == "regex" else None
+    )
+    engine = Engine("as it is" if unchanged == subject.text else "rewritten", seconds, lambda: None, bool, reset)
     bind()
     return engine
 
 
-def xgrammar_engine(name: str, text: str, info: psc.TokenizerInfo) -> Engine:
-    """XGrammar; for JSON its own grammar, else its Lark front end. Raises RuntimeError when it refuses the grammar."""
+def xgrammar_compiler(info: psc.TokenizerInfo) -> Any:
+    """A compiler of XGrammar for the vocabulary, on one thread."""
     xgrammar: Any = import_module("xgrammar")
     tokenizer = xgrammar.TokenizerInfo(
         [info.token_bytes(i) for i in range(info.vocab_size)],
@@ -126,13 +163,28 @@ def xgrammar_engine(name: str, text: str, info: psc.TokenizerInfo) -> Engine:
         vocab_size=info.vocab_size,
         stop_token_ids=list(info.stop_token_ids),
     )
-    compiler = xgrammar.GrammarCompiler(tokenizer, max_threads=1, cache_enabled=False)
-    rewritten = for_xgrammar(text)
-    kind = "its own JSON" if name == "json" else "as it is" if rewritten == text else "rewritten"
+    return xgrammar.GrammarCompiler(tokenizer, max_threads=1, cache_enabled=False)
+
+
+def xgrammar_compiled(subject: Subject, compiler: Any) -> tuple[Any, str]:
+    """The grammar, compiled, and which it is in words. Raises RuntimeError when XGrammar refuses it."""
+    if subject.name in ("json", "builtin-json"):
+        return compiler.compile_builtin_json_grammar(), "its own JSON"
+    if subject.language == "ebnf":
+        return compiler.compile_grammar(subject.text), "as it is"
+    if subject.language == "regex":
+        return compiler.compile_regex(subject.text), "as it is"
+    rewritten = for_xgrammar(subject.text)
+    return compiler.compile_lark(rewritten), "as it is" if rewritten == subject.text else "rewritten"
+
+
+def xgrammar_engine(subject: Subject, info: psc.TokenizerInfo) -> Engine:
+    """XGrammar; for JSON its own grammar, for Lark its own front end. Raises RuntimeError when it refuses the grammar."""
+    compiler = xgrammar_compiler(info)
     began = time.perf_counter()
-    compiled = compiler.compile_builtin_json_grammar() if name == "json" else compiler.compile_lark(rewritten)
+    compiled, kind = xgrammar_compiled(subject, compiler)
     seconds = time.perf_counter() - began
-    matcher = xgrammar.GrammarMatcher(compiled)
+    matcher = import_module("xgrammar").GrammarMatcher(compiled)
     mask = partial(matcher.fill_next_token_bitmask, _bitmask(info).reshape(1, -1))
     return Engine(kind, seconds, mask, matcher.accept_token, matcher.reset)
 
@@ -141,16 +193,14 @@ def _bitmask(info: psc.TokenizerInfo) -> NDArray[np.int32]:
     return np.full((info.vocab_size + 31) // 32, -1, np.int32)
 
 
-def start(engine: str, grammar: str, spec: str) -> Engine:
+def start(engine: str, subject: Subject, spec: str) -> Engine:
     """An engine ready to run. Raises what the engine raises when it refuses the grammar."""
     info = psc.load_tokenizer(spec)
-    path = find_grammar(grammar).path
-    text = path.read_text(encoding="utf-8")
     if engine == "llguidance":
-        return llguidance_engine(text, info, encoder(spec, info)[1])
+        return llguidance_engine(subject, info, encoder(spec, info)[1])
     if engine == "xgrammar":
-        return xgrammar_engine(path.stem, text, info)
-    return psc_engine(text, info, fill=engine == "psc fill")
+        return xgrammar_engine(subject, info)
+    return psc_engine(subject, info, ahead="jit" not in engine, fill="fill" in engine)
 
 
 @dataclass(frozen=True)
@@ -189,14 +239,26 @@ def visit(engine: Engine, ids: Sequence[int], positions: frozenset[int]) -> Visi
     return Visit(masks, accepts, len(ids))
 
 
-class Worker:
-    """An engine in a process of its own."""
+@dataclass(frozen=True)
+class Ready:
+    """What a worker says when it can begin."""
 
-    def __init__(self, engine: str, grammar: str, spec: str) -> None:
+    compile_seconds: float
+    first_mask_seconds: float
+    grammar: str
+    """Which grammar the engine got, in words."""
+    overhead: float
+    """Nanoseconds, see `timer_overhead`."""
+
+
+class Worker:
+    """An engine in a process of its own; the first message to receive is a `Ready`."""
+
+    def __init__(self, engine: str, subject: Subject, spec: str) -> None:
         self.engine = engine
         context = multiprocessing.get_context("spawn")
         self._connection, theirs = context.Pipe()
-        self._process = context.Process(target=_serve, args=(theirs, engine, grammar, spec), daemon=True)
+        self._process = context.Process(target=_serve, args=(theirs, engine, subject, spec), daemon=True)
         self._process.start()
         theirs.close()
 
@@ -227,14 +289,17 @@ class Worker:
         self._process.join()
 
 
-def _serve(connection: Connection, name: str, grammar: str, spec: str) -> None:
+def _serve(connection: Connection, name: str, subject: Subject, spec: str) -> None:
     import gc
 
     try:
-        engine = start(name, grammar, spec)
+        engine = start(name, subject, spec)
+        began = time.perf_counter()
+        engine.mask()
+        first_mask = time.perf_counter() - began
         gc.collect()
         gc.disable()
-        connection.send(("ready", (engine.compile_seconds, engine.grammar, timer_overhead())))
+        connection.send(("ready", Ready(engine.compile_seconds, first_mask, engine.grammar, timer_overhead())))
         while True:
             ids, positions = connection.recv()
             connection.send(("visit", visit(engine, ids, positions)))

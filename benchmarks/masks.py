@@ -92,7 +92,9 @@ class Subject:
 
     def compiled(self) -> psc.CompiledGrammar:
         """The grammar with no mask row made yet."""
-        return psc.CompiledGrammar.from_artifact(self.artifact, tokenizer_info=self.info)
+        made = psc.CompiledGrammar.from_artifact(self.artifact, tokenizer_info=self.info)
+        assert isinstance(made, psc.CompiledGrammar)
+        return made
 
 
 def prepare(grammar: GrammarFile, spec: str, corpus: list[Document], keep: Path | None) -> Subject:
@@ -139,7 +141,8 @@ def _kept(path: Path, source: str, info: psc.TokenizerInfo) -> Artifact | None:
     return artifact if key == (source, info.fingerprint, COMPILER_REVISION) else None
 
 
-def _call(matcher: psc.GrammarMatcher, way: str, vocab_size: int) -> Callable[[], object]:
+def ask(matcher: psc.GrammarMatcher, way: str, vocab_size: int) -> Callable[[], object]:
+    """What gets the matcher's mask in one of the three ways."""
     if way == "row":
         return cast(Callable[[], object], matcher.mask_row)
     if way == "mask":
@@ -193,11 +196,11 @@ def call_by_call(matcher: psc.GrammarMatcher, mask: Callable[[], object], ids: l
 def measure_cold(subject: Subject, way: str, overhead: float) -> None:
     """First passes: one as a loop and one call by call, each over fresh tables."""
     matcher = psc.GrammarMatcher(subject.compiled())
-    mask = _call(matcher, way, subject.info.vocab_size)
+    mask = ask(matcher, way, subject.info.vocab_size)
     clocks = Clocks.total([c for ids in subject.documents for c in loop(matcher, mask, ids)])
     compiled = subject.compiled()
     matcher = psc.GrammarMatcher(compiled)
-    mask = _call(matcher, way, subject.info.vocab_size)
+    mask = ask(matcher, way, subject.info.vocab_size)
     readings = Readings([], [])
     for ids in subject.documents:
         readings.add(call_by_call(matcher, mask, ids))
@@ -208,7 +211,7 @@ def measure_cold(subject: Subject, way: str, overhead: float) -> None:
 def measure_evicted(subject: Subject, way: str, steps: int, megabytes: int, overhead: float) -> None:
     """A later pass in which `steps` steps, spread over the documents, find the CPU's caches full of other data."""
     matcher = psc.GrammarMatcher(subject.compiled())
-    mask, now = _call(matcher, way, subject.info.vocab_size), time.perf_counter_ns
+    mask, now = ask(matcher, way, subject.info.vocab_size), time.perf_counter_ns
     other = np.zeros(megabytes << 17, np.int64)
     every = max(1, subject.tokens // steps)
     readings = Readings([], [])
@@ -242,7 +245,7 @@ def measure_steady(subjects: list[Subject], ways: list[str], rounds: int, overhe
     for _ in range(rounds):
         for i, (subject, matcher) in enumerate(zip(subjects, matchers, strict=True)):
             for way in ways:
-                mask = _call(matcher, way, subject.info.vocab_size)
+                mask = ask(matcher, way, subject.info.vocab_size)
                 loops = [c for ids in subject.documents for c in loop(matcher, mask, ids, drop=True)]
                 clocks.setdefault((i, way), []).append(Clocks.total(loops))
                 kept = readings.setdefault((i, way), Readings([], []))

@@ -2,11 +2,12 @@
 
     python benchmarks/peers.py GRAMMAR FILES_OR_DIRS... --tokenizer SPEC [--sample N] [--peer-steps N] [--json FILE]
 
-The idea: figures of different runs on a shared machine cannot be compared, so the engines take turns file by file. In
-each file the same tokens are followed by all (teacher forcing), and the mask is computed and timed at the same places,
-spread evenly over the file, together with the accept that follows. The first pass over the files finds caches empty;
-the later ones (`--rounds`) do not. Every engine is asked in the way that is fastest from Python, on one thread.
-`psc row` is the number of a mask row, `psc fill` the row copied into an array as the others do it.
+The idea: figures of different runs on a shared machine cannot be compared, so the engines take turns file by file. In each file
+the same tokens are followed by all (teacher forcing), and the mask is computed and timed at the same places, spread evenly over
+the file, together with the accept that follows. The first pass over the files finds caches empty; the later ones (`--rounds`)
+do not. Every engine is asked in the way that is fastest from Python, on one thread. `psc row` is the number of a mask row, `psc
+fill` the row copied into an array as the others do it; both run over a grammar that was compiled ahead of time, `psc jit row`
+and `psc jit fill` over one that is built as it is visited.
 
 An engine that is so slow that its masks of a file would take more than `--file-seconds` gets fewer of them. Absent
 engines are named, and so is what an engine refuses. Accepted: tokens accepted before the first refusal in each file, of
@@ -21,11 +22,11 @@ from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from corpus import add_corpus_options, encoder, read_corpus, tokenize
-from engines import ENGINES, Visit, Worker, installed
+from engines import ENGINES, Ready, Visit, Worker, installed
 from measure import Summary, in_words, machine, number, report, table
+from subjects import Subject, find_subject
 
 import psc
-from psc.bundled import find_grammar
 
 COMPILE_TIMEOUT = 600.0
 
@@ -51,6 +52,7 @@ class Contestant:
     version: str
     worker: Worker
     compile_seconds: float = 0.0
+    first_mask_seconds: float = 0.0
     grammar: str = ""
     overhead: float = 0.0
     problem: str = ""
@@ -73,7 +75,7 @@ def evenly(length: int, n: int) -> frozenset[int]:
     return frozenset(i * length // n for i in range(n))
 
 
-def assemble(grammar: str, spec: str, names: list[str]) -> tuple[list[Contestant], dict[str, str]]:
+def assemble(subject: Subject, spec: str, names: list[str]) -> tuple[list[Contestant], dict[str, str]]:
     """Start the engines one after the other; those that cannot take part, with the reason."""
     running, out = [], {}
     for name in names:
@@ -82,14 +84,15 @@ def assemble(grammar: str, spec: str, names: list[str]) -> tuple[list[Contestant
             out[name] = "not installed"
             continue
         print(f"starting {name} {found}", file=sys.stderr, flush=True)
-        contestant = Contestant(name, found, Worker(name, grammar, spec))
+        contestant = Contestant(name, found, Worker(name, subject, spec))
         try:
-            seconds, kind, overhead = contestant.worker.receive(COMPILE_TIMEOUT)
+            ready: Ready = contestant.worker.receive(COMPILE_TIMEOUT)
         except RuntimeError as error:
             out[name] = f"refused: {error}"
             contestant.worker.stop()
             continue
-        contestant.compile_seconds, contestant.grammar, contestant.overhead = seconds, kind, overhead
+        contestant.compile_seconds, contestant.first_mask_seconds = ready.compile_seconds, ready.first_mask_seconds
+        contestant.grammar, contestant.overhead = ready.grammar, ready.overhead
         running.append(contestant)
     return running, out
 
@@ -132,20 +135,21 @@ def run(contestants: list[Contestant], texts: list[list[int]], args: argparse.Na
 
 def print_tables(contestants: list[Contestant], out: dict[str, str]) -> None:
     """The engines, and the figures of each pass."""
-    head = ["engine", "version", "grammar", "compile s", "files accepted", "tokens accepted %", "remark"]
+    head = ["engine", "version", "grammar", "compile s", "first mask ms", "files accepted", "tokens accepted %", "remark"]
     rows = [
         [
             c.name,
             c.version,
             c.grammar,
             number(c.compile_seconds),
+            number(c.first_mask_seconds * 1e3),
             f"{c.files_accepted}/{c.files}",
             f"{100 * c.accepted / max(c.offered, 1):.2f}",
             c.problem,
         ]
         for c in contestants
     ]
-    rows += [[name, installed(name) or "-", "-", "-", "-", "-", why] for name, why in out.items()]
+    rows += [[name, installed(name) or "-", "-", "-", "-", "-", "-", why] for name, why in out.items()]
     print(table(head, rows))
     print("\nMicroseconds:\n")
     head = ["engine", "pass", "masks", "mask mean", "p50", "p99", "max", "accept mean", "p50", "p99"]
@@ -167,14 +171,14 @@ def as_document(c: Contestant) -> dict[str, Any]:
         }
         for name, part in (("first", c.first), ("later", c.later))
     }
-    plain = ("name", "version", "grammar", "compile_seconds", "problem", "accepted", "offered")
+    plain = ("name", "version", "grammar", "compile_seconds", "first_mask_seconds", "problem", "accepted", "offered")
     return {**{key: getattr(c, key) for key in (*plain, "files", "files_accepted")}, **passes}
 
 
 def main() -> None:
     """Parse the command line, run all engines, print."""
     options = argparse.ArgumentParser(description="Run psc side by side with llguidance and XGrammar.")
-    options.add_argument("grammar", help="java, go, sql, json, or a .lark file")
+    options.add_argument("grammar", help="a bundled name (json: the Lark grammar), builtin-json, a name from grammars/, or a path")
     add_corpus_options(options)
     options.add_argument("--tokenizer", required=True, metavar="SPEC", help="as psc.load_tokenizer takes it")
     options.add_argument("--engines", nargs="+", choices=list(ENGINES), default=list(ENGINES), help="default: all")
@@ -184,13 +188,13 @@ def main() -> None:
     options.add_argument("--json", metavar="FILE", help="write everything as JSON too (- for standard output)")
     args = options.parse_args()
 
-    grammar = find_grammar(args.grammar)
-    corpus = read_corpus(args, "." + grammar.stem)
+    subject = find_subject(args.grammar)
+    corpus = read_corpus(args, "." + subject.name)
     info = psc.load_tokenizer(args.tokenizer)
     how, encode = encoder(args.tokenizer, info)
     tokenized, left_out = tokenize(corpus, info, encode)
     texts = list(tokenized.values())
-    contestants, out = assemble(args.grammar, args.tokenizer, args.engines)
+    contestants, out = assemble(subject, args.tokenizer, args.engines)
     try:
         run(contestants, texts, args)
     finally:
@@ -199,10 +203,10 @@ def main() -> None:
     about = machine()
     tokens = sum(map(len, texts))
     if args.json != "-":
-        print(f"{grammar.stem}, {info.name} ({info.vocab_size:,}), tokenized by {how}: {len(texts)} files, ", end="")
+        print(f"{subject.name}, {info.name} ({info.vocab_size:,}), tokenized by {how}: {len(texts)} files, ", end="")
         print(f"{tokens:,} tokens, {left_out} left out, seed {args.seed}; {in_words(about)}\n")
         print_tables(contestants, out)
-    document = {"benchmark": "peers", **about, "grammar": grammar.stem, "tokenizer": info.name, "tokens": tokens}
+    document = {"benchmark": "peers", **about, "grammar": subject.name, "tokenizer": info.name, "tokens": tokens}
     report({**document, "engines": [as_document(c) for c in contestants], "out": out}, args.json)
 
 
