@@ -14,7 +14,7 @@ constexpr std::size_t kMaxAlternatives = 4096;
 // Lexemes that are open past a complete one, each begun within the one before; also bounds recursion.
 constexpr int kMaxOpen = 400;
 constexpr std::size_t kMaxEmitted = 1 << 24;
-constexpr std::size_t kMaxFutures = 1 << 19;
+constexpr std::size_t kMaxFutures = 1 << 24;
 
 class Nested {
 public:

@@ -1,6 +1,7 @@
 #include "matcher.hpp"
 
 #include <algorithm>
+#include <map>
 #include <set>
 #include <stdexcept>
 
@@ -293,9 +294,28 @@ Matcher::Outcome Matcher::lex(std::span<const std::uint8_t> bytes, Word& state, 
 bool Matcher::lex_all(std::span<const std::uint8_t> bytes, Threads& threads) {
     Threads next;
     for (std::uint8_t byte : bytes) {
+        const Word cls = machine_->byte_class()[byte];
         next.clear();
-        shifted_.clear();
-        for (const Thread& t : threads) step(t, machine_->byte_class()[byte], next);
+        Requests requests;
+        for (const Thread& t : threads) step(t, cls, next, requests);
+        // What emits the same and goes on in the same state has its stacks shifted together, so that they stay one graph. Those
+        // that read the byte again come first: they may ask for more.
+        std::map<std::pair<Word, Nodes>, Nodes> known;
+        while (!requests.empty()) {
+            auto [key, tops] = *requests.begin();
+            requests.erase(requests.begin());
+            const auto [state, emission] = key;
+            std::sort(tops.begin(), tops.end());
+            tops.erase(std::unique(tops.begin(), tops.end()), tops.end());
+            auto found = known.find({emission, tops});
+            if (found == known.end()) found = known.emplace(std::pair(emission, tops), emit_all(machine_->emission(emission), tops)).first;
+            for (const Node* top : found->second) {
+                if (state == LexArc::kRestart)
+                    step({top, machine_->start_of(top->symbol)}, cls, next, requests);
+                else
+                    next.push_back({top, state == 0 ? machine_->start_of(top->symbol) : state});
+            }
+        }
         merge(next);
         threads.swap(next);
         if (threads.empty()) return false;
@@ -303,51 +323,38 @@ bool Matcher::lex_all(std::span<const std::uint8_t> bytes, Threads& threads) {
     return true;
 }
 
-void Matcher::step(Thread thread, Word byte_class, Threads& out) {
+void Matcher::step(Thread thread, Word byte_class, Threads& out, Requests& requests) {
+    const auto go = [&](Word emission, Word state) {
+        if (emission)
+            requests[{state, emission}].push_back(thread.top);
+        else if (state == LexArc::kRestart)
+            step({thread.top, machine_->start_of(thread.top->symbol)}, byte_class, out, requests);
+        else
+            out.push_back({thread.top, state == 0 ? machine_->start_of(thread.top->symbol) : state});
+    };
     const LexArc arc = machine_->lex(thread.state, byte_class);
     if (arc.state == kFail) return;
-    if (arc.state == LexArc::kRestart) {
-        const auto tops = emit_all(machine_->emission(arc.emission), thread.top);
-        for (const Node* top : tops) step({top, machine_->start_of(top->symbol)}, byte_class, out);
-    } else if (arc.state <= LexArc::kBranch) {
-        const auto list = machine_->alternatives(LexArc::kBranch - arc.state);
-        for (std::size_t i = 0; i < list.size(); i += 2) apply(list[i], list[i + 1], thread.top, out);
-    } else {
-        apply(arc.emission, arc.state, thread.top, out);
-    }
+    if (arc.state > LexArc::kBranch) return go(arc.emission, arc.state);
+    const auto list = machine_->alternatives(LexArc::kBranch - arc.state);
+    for (std::size_t i = 0; i < list.size(); i += 2) go(list[i], list[i + 1]);
 }
 
-void Matcher::apply(Word emission, Word state, const Node* top, Threads& out) {
-    for (const Node* after : emit_all(machine_->emission(emission), top))
-        out.push_back({after, state == 0 ? machine_->start_of(after->symbol) : state});
-}
-
-Matcher::Nodes Matcher::emit_all(std::span<const Word> symbols, const Node* top) {
-    Nodes tops{top};
+Matcher::Nodes Matcher::emit_all(std::span<const Word> symbols, Nodes tops) {
     for (Word symbol : symbols) {
         if (machine_->is_condition(symbol)) {
             const auto states = machine_->condition(symbol);
             std::erase_if(tops, [&](const Node* n) { return !std::binary_search(states.begin(), states.end(), n->symbol); });
-            continue;
+        } else {
+            tops = shift_all(symbol, tops);
         }
-        Nodes after;
-        for (const Node* n : tops) {
-            auto known = std::find_if(shifted_.begin(), shifted_.end(), [&](const Shifted& s) { return s.top == n && s.terminal == symbol; });
-            if (known == shifted_.end()) {
-                auto result = shift_all(symbol, n);
-                shifted_.push_back({n, symbol, std::move(result)});
-                known = shifted_.end() - 1;
-            }
-            after.insert(after.end(), known->result.begin(), known->result.end());
-        }
-        tops.swap(after);
+        if (tops.empty()) break;
     }
     return tops;
 }
 
 // Every reduction under the lookahead, along every path, until nothing new comes: an edge is an LR state on top of a node. Then
-// every shift.
-Matcher::Nodes Matcher::shift_all(Word terminal, const Node* top) {
+// every shift: one node for each LR state, over one for each LR state under it.
+Matcher::Nodes Matcher::shift_all(Word terminal, const Nodes& tops) {
     const LrView& lr = machine_->lr();
     using Edge = std::pair<Word, const Node*>;
     std::set<Edge> seen;
@@ -358,9 +365,11 @@ Matcher::Nodes Matcher::shift_all(Word terminal, const Node* top) {
         if (seen.size() > static_cast<std::size_t>(kMaxReductions)) throw LimitExceeded("stacks under one terminal", kMaxReductions);
         todo.push_back(e);
     };
-    // The top itself is an edge on each of its parents; the bottom is one on nothing.
-    for (const Node* parent : parents_of(*top)) add({top->symbol, parent});
-    if (parents_of(*top).empty()) add({top->symbol, nullptr});
+    // A top is an edge on each of its parents; the bottom is one on nothing.
+    for (const Node* top : tops) {
+        for (const Node* parent : parents_of(*top)) add({top->symbol, parent});
+        if (parents_of(*top).empty()) add({top->symbol, nullptr});
+    }
     while (!todo.empty()) {
         const Edge e = todo.back();
         todo.pop_back();
@@ -371,12 +380,10 @@ Matcher::Nodes Matcher::shift_all(Word terminal, const Node* top) {
             }
             const Word length = lr.length[action >> 1], lhs = lr.lhs[action >> 1];
             Nodes bases;
-            if (length == 0) {
-                // An empty production: the edge becomes a node of its own.
-                bases.push_back(e.first == top->symbol && !top->n_parents && top->parent == e.second ? top : node(e.first, e.second));
-            } else if (e.second) {
+            if (length == 0)
+                bases.push_back(node(e.first, e.second));  // an empty production: the edge becomes a node of its own
+            else if (e.second)
                 bases.push_back(e.second);
-            }
             for (Word pops = length; pops > 1 && !bases.empty(); --pops) {
                 Nodes lower;
                 for (const Node* b : bases) {
@@ -391,7 +398,6 @@ Matcher::Nodes Matcher::shift_all(Word terminal, const Node* top) {
                 if (const Word to = lr.go_to(base->symbol, lhs); to >= 0) add({to, base});
         }
     }
-    // Per LR state shifted to, its parents: per symbol under it, one node.
     Nodes result;
     for (auto it = shifts.begin(); it != shifts.end();) {
         const Word to = it->first;
@@ -401,10 +407,11 @@ Matcher::Nodes Matcher::shift_all(Word terminal, const Node* top) {
             Nodes below;
             for (; it != shifts.end() && it->first == to && it->second.first == symbol; ++it)
                 if (it->second.second) below.push_back(it->second.second);
-            const auto own = parents_of(*top);
-            const bool same = symbol == top->symbol && below.size() == own.size() &&
-                              std::is_permutation(below.begin(), below.end(), own.begin());
-            parents.push_back(same ? top : node(symbol, below));
+            const auto same = std::find_if(tops.begin(), tops.end(), [&](const Node* top) {
+                const auto own = parents_of(*top);
+                return symbol == top->symbol && below.size() == own.size() && std::is_permutation(below.begin(), below.end(), own.begin());
+            });
+            parents.push_back(same != tops.end() ? *same : node(symbol, below));
         }
         result.push_back(node(to, parents));
     }
@@ -532,9 +539,7 @@ bool Matcher::viable(std::span<const Word> symbols, const Node* top) {
         if (o != Outcome::ok) break;
     }
     if (o == Outcome::ambiguous) {
-        shifted_.clear();
-        o = emit_all(symbols, top).empty() ? Outcome::rejected : Outcome::ok;
-        shifted_.clear();
+        o = emit_all(symbols, {top}).empty() ? Outcome::rejected : Outcome::ok;
     }
     arena_.rewind(mark);
     return o == Outcome::ok;
@@ -638,10 +643,8 @@ std::vector<Word> Matcher::first_stack(const Node* top) {
 
 std::vector<std::vector<Word>> Matcher::stacks_after(std::size_t pair, std::span<const Word> symbols) {
     const auto mark = arena_.mark();
-    shifted_.clear();
     std::vector<std::vector<Word>> out;
-    for (const Node* top : emit_all(symbols, threads().at(pair).top)) out.push_back(first_stack(top));
-    shifted_.clear();
+    for (const Node* top : emit_all(symbols, {threads().at(pair).top})) out.push_back(first_stack(top));
     arena_.rewind(mark);
     return out;
 }

@@ -12,6 +12,7 @@
 // token's bytes and shifts the terminals they emit. With more, the same for each, and a union of rows.
 #pragma once
 
+#include <map>
 #include <memory>
 #include <string>
 #include <vector>
@@ -115,10 +116,10 @@ private:
 
     // The path for any number of pairs.
     bool lex_all(std::span<const std::uint8_t> bytes, Threads& threads);
-    void step(Thread thread, Word byte_class, Threads& out);
-    void apply(Word emission, Word state, const Node* top, Threads& out);
-    Nodes emit_all(std::span<const Word> symbols, const Node* top);
-    Nodes shift_all(Word terminal, const Node* top);
+    using Requests = std::map<std::pair<Word, Word>, Nodes>;  // (state to go on in, emission before) -> tops
+    void step(Thread thread, Word byte_class, Threads& out, Requests& requests);
+    Nodes emit_all(std::span<const Word> symbols, Nodes tops);
+    Nodes shift_all(Word terminal, const Nodes& tops);
     void merge(Threads& threads);
 
     bool advance(std::span<const std::uint8_t> bytes, Threads& threads);
@@ -143,12 +144,6 @@ private:
     bool terminates_when_complete_ = false;
     std::shared_ptr<const std::vector<Word>> stops_;
     Word stop_sets_[2] = {-1, -1};  // of the machine: where the text is not complete, where it is
-    struct Shifted {
-        const Node* top;
-        Word terminal;
-        Nodes result;
-    };
-    std::vector<Shifted> shifted_;  // on the byte being read
 };
 
 }  // namespace psc
