@@ -24,6 +24,7 @@ from psc.artifacts.tokenizer_info import TokenizerInfo
 from psc.grammar_compiler import compile_ahead_of_time
 
 MOST_HISTORIES = 40  # of one length
+LONGEST_WALK = 12  # bytes, then a walk takes no more tokens; what ambiguity costs is a power of the length
 
 
 class Masks(Protocol):
@@ -120,6 +121,11 @@ def oracle_mask(oracle: Masks, tokens: Sequence[bytes], history: Sequence[int]) 
         raise
 
 
+def length(tokens: Sequence[bytes], history: Sequence[int]) -> int:
+    """Of the text, in bytes."""
+    return sum(len(tokens[i]) for i in history)
+
+
 def check_mask(matcher: psc.GrammarMatcher, want: list[bool], tokens: Sequence[bytes], *place: object) -> None:
     got = allowed(matcher, len(want))
     names = [*tokens, b"<stop>"]
@@ -175,7 +181,7 @@ def test_random_walks(language: str, data: st.DataObject, tokens: list[bytes], s
             want = oracle_mask(oracle, tokens, history)
             for build, matcher in matchers.items():
                 check_mask(matcher, want, tokens, build, [tokens[i] for i in history])
-            if not any(want[:-1]):
+            if not any(want[:-1]) or length(tokens, history) >= LONGEST_WALK:
                 break
             history.append(rng.choice([i for i in range(len(tokens)) if want[i]]))
             assert all(matcher.accept_token(history[-1]) for matcher in matchers.values())
@@ -201,15 +207,17 @@ def test_lowering_keeps_the_language(text: str) -> None:
 # What does not need the oracle
 
 
-def walk(matcher: psc.GrammarMatcher, n_tokens: int, rng: random.Random, steps: int) -> Iterator[tuple[list[bool], int]]:
-    """Up to so many random tokens: the mask before each, and the token, which has been accepted."""
+def walk(
+    matcher: psc.GrammarMatcher, tokens: Sequence[bytes], history: list[int], rng: random.Random, steps: int
+) -> Iterator[list[bool]]:
+    """Up to so many random tokens: the mask before each, which is then accepted and is the last of `history`."""
     for _ in range(steps):
-        mask = allowed(matcher, n_tokens + 1)
-        if not any(mask[:-1]):
+        mask = allowed(matcher, len(tokens) + 1)
+        if not any(mask[:-1]) or length(tokens, history) >= LONGEST_WALK:
             return
-        token = rng.choice([i for i in range(n_tokens) if mask[i]])
-        assert matcher.accept_token(token)
-        yield mask, token
+        history.append(rng.choice([i for i in range(len(tokens)) if mask[i]]))
+        assert matcher.accept_token(history[-1])
+        yield mask
 
 
 @pytest.mark.parametrize("language", LANGUAGES)
@@ -218,12 +226,15 @@ def test_builds_agree_on_longer_walks(language: str, data: st.DataObject, tokens
     """Also with a grammar built anew, which has met other states before or none at all."""
     text = data.draw(LANGUAGES[language].texts, "grammar")
     builds, rng = LANGUAGES[language].builds(text, tokens), random.Random(seed)
-    walks = [list(walk(psc.GrammarMatcher(builds["just in time"]), len(tokens), rng, steps=20)) for _ in range(3)]
+    walks: list[tuple[list[list[bool]], list[int]]] = []
+    for _ in range(3):
+        history: list[int] = []
+        walks.append((list(walk(psc.GrammarMatcher(builds["just in time"]), tokens, history, rng, steps=12)), history))
     anew = LANGUAGES[language].builds(text, tokens)
     for compiled in (builds["ahead of time"], anew["just in time"]):
-        for steps in reversed(walks):
+        for masks, history in reversed(walks):
             matcher = psc.GrammarMatcher(compiled)
-            for mask, token in steps:
+            for mask, token in zip(masks, history, strict=True):
                 assert allowed(matcher, len(mask)) == mask
                 assert matcher.accept_token(token)
 
@@ -235,20 +246,22 @@ def test_rolling_back_restores_the_mask(language: str, data: st.DataObject, toke
     stop = len(tokens)
     for compiled in builds.values():
         matcher = psc.GrammarMatcher(compiled)
-        masks: list[list[bool]] = []  # before each token accepted so far
+        history: list[int] = []
+        masks: list[list[bool]] = []  # before each token of the history
         for _ in range(6):
-            masks += [mask for mask, _ in walk(matcher, len(tokens), rng, steps=rng.randrange(5))]
-            masks.append(allowed(matcher, stop + 1))
-            if masks[-1][stop]:
+            masks += walk(matcher, tokens, history, rng, steps=rng.randrange(5))
+            here = allowed(matcher, stop + 1)
+            if here[stop]:
                 assert matcher.accept_token(stop)
                 assert matcher.is_terminated()
                 matcher.rollback(1)
                 assert not matcher.is_terminated()
-                assert allowed(matcher, stop + 1) == masks[-1]
-            back = rng.randrange(len(masks))
+                assert allowed(matcher, stop + 1) == here
+            back = rng.randrange(len(history) + 1)
             matcher.rollback(back)
-            del masks[len(masks) - back :]
-            assert allowed(matcher, stop + 1) == masks.pop()
+            kept = len(history) - back
+            assert allowed(matcher, stop + 1) == [*masks, here][kept]
+            del history[kept:], masks[kept:]
 
 
 @pytest.mark.parametrize("language", LANGUAGES)
@@ -256,17 +269,18 @@ def test_rolling_back_restores_the_mask(language: str, data: st.DataObject, toke
 def test_a_fork_is_independent(language: str, data: st.DataObject, tokens: list[bytes], seed: int) -> None:
     builds, rng = LANGUAGES[language].builds(data.draw(LANGUAGES[language].texts, "grammar"), tokens), random.Random(seed)
     for compiled in builds.values():
-        matchers = [(psc.GrammarMatcher(compiled), [0][:0])]
+        matchers: list[tuple[psc.GrammarMatcher, list[int]]] = [(psc.GrammarMatcher(compiled), [])]
         for _ in range(12):
             matcher, history = rng.choice(matchers)
             if rng.random() < 0.4:
                 matchers.append((matcher.fork(), history[:]))
             elif rng.random() < 0.4 and history:
-                back = rng.randrange(len(history))
-                matcher.rollback(back)
-                del history[len(history) - back :]
+                kept = rng.randrange(len(history))
+                matcher.rollback(len(history) - kept)
+                del history[kept:]
             else:
-                history += [token for _, token in walk(matcher, len(tokens), rng, steps=2)]
+                for _ in walk(matcher, tokens, history, rng, steps=2):
+                    pass
             for other, read in matchers:
                 assert allowed(other, len(tokens) + 1) == allowed(replay(compiled, read), len(tokens) + 1)
 
