@@ -70,6 +70,7 @@ class Artifact:
     """sha256 of the whole file, in hex."""
     size: int
     """Bytes of the whole file."""
+    version: int = VERSION
 
 
 def encode(arrays: Mapping[str, IntArray], metadata: Mapping[str, Any]) -> bytes:

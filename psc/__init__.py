@@ -20,6 +20,7 @@ from psc.errors import (
     MatcherError,
     MissingExtraError,
     PscError,
+    RegistryError,
     ResourceLimitError,
     TokenizerError,
 )
@@ -59,6 +60,7 @@ __all__ = [
     "MatcherError",
     "MissingExtraError",
     "PscError",
+    "RegistryError",
     "ResourceLimitError",
     "TokenizerError",
     "TokenizerInfo",

@@ -35,6 +35,10 @@ class ArtifactError(PscError, ValueError):
     """An artifact that is damaged, of another version, or made for another tokenizer."""
 
 
+class RegistryError(PscError):
+    """A registry, or the local store, that cannot be reached, is malformed, or does not hold what it says."""
+
+
 class InvalidJSONError(PscError, ValueError, RuntimeError):
     """Text that should be JSON and is not."""
 

@@ -1,0 +1,96 @@
+"""Files in a folder, each there whole or not at all, whoever else writes or deletes there at the same time.
+
+A file is written under a temporary name beside its place, flushed to disk and renamed, so a reader sees the old one or the new one.
+No lock is taken: on network file systems locks may be granted to everyone.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import os
+import time
+import uuid
+from collections.abc import Iterator
+from pathlib import Path
+
+from psc.errors import RegistryError
+
+_TEMPORARY = ".tmp-"
+
+
+def write_whole(path: Path, data: bytes) -> None:
+    """Writes a file, over one that may be there. Raises RegistryError when that fails; nothing is left behind."""
+    temporary = path.with_name(f"{_TEMPORARY}{uuid.uuid4().hex}")
+    try:
+        for attempt in (1, 2):
+            try:
+                path.parent.mkdir(parents=True, exist_ok=True)
+                with temporary.open("xb") as f:
+                    f.write(data)
+                    f.flush()
+                    os.fsync(f.fileno())
+                temporary.replace(path)
+                break
+            except FileNotFoundError:  # somebody removed the empty folder between the two
+                if attempt == 2:
+                    raise
+        flush_folder(path.parent)
+    except OSError as e:
+        with contextlib.suppress(OSError):
+            temporary.unlink(missing_ok=True)
+        raise RegistryError(f"{path}: cannot write the file: {e.strerror or e}{_way_out(e)}") from e
+    except BaseException:
+        temporary.unlink(missing_ok=True)
+        raise
+
+
+def flush_folder(folder: Path) -> None:
+    """Flushes a folder's entries to disk, where the system can: else a renamed file may be gone after a power cut."""
+    with contextlib.suppress(OSError):
+        fd = os.open(folder, os.O_RDONLY)
+        try:
+            os.fsync(fd)
+        finally:
+            os.close(fd)
+
+
+def read_whole(path: Path, limit: int) -> bytes | None:
+    """A file's bytes, or None when there is none. Raises RegistryError when it cannot be read or is longer than ``limit``."""
+    try:
+        with path.open("rb") as f:
+            data = f.read(limit + 1)
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+    except OSError as e:
+        raise RegistryError(f"{path}: cannot read the file: {e.strerror or e}") from e
+    if len(data) > limit:
+        raise RegistryError(f"{path}: longer than {limit:,} bytes")
+    return data
+
+
+def files_in(folder: Path, pattern: str) -> Iterator[Path]:
+    """The files there, in order of their names, without those that are being written."""
+    try:
+        found = sorted(folder.glob(pattern))
+    except OSError:
+        return
+    yield from (path for path in found if not path.name.startswith(_TEMPORARY) and path.is_file())
+
+
+def remove_leftovers(folder: Path, older_than_s: float) -> int:
+    """Removes temporary files that no writer can still be at work on. Returns how many bytes they had."""
+    freed = 0
+    for path in folder.rglob(f"{_TEMPORARY}*"):
+        with contextlib.suppress(OSError):
+            status = path.stat()
+            if time.time() - status.st_mtime > older_than_s:
+                path.unlink()
+                freed += status.st_size
+    return freed
+
+
+def _way_out(error: OSError) -> str:
+    if error.errno in (errno.ENOSPC, errno.EDQUOT):
+        return "; make room, or shrink the store with psc registry gc"
+    return ""

@@ -1,0 +1,291 @@
+"""The local store: a registry's folder on this machine, into which artifacts are compiled and downloaded.
+
+Several processes may read, write and collect garbage at once; nothing is locked. What makes that right: blobs and the references of
+input keys never change their meaning, so writing one twice is harmless; every file appears whole; and whatever is read is checked
+against its name, set aside if it is damaged, and then simply missing.
+
+Cost: finding an artifact is one small file read; loading see `psc.artifacts.mapped`.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import json
+import os
+import time
+import uuid
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from psc.artifacts.folder import files_in, read_whole, remove_leftovers, write_whole
+from psc.artifacts.format import decode
+from psc.artifacts.references import MAX_BLOB_BYTES, MAX_REFERENCE_BYTES, Reference, blob_path, key_path, name_path, verified
+from psc.errors import ArtifactError, RegistryError
+
+ENVIRONMENT = "PSC_STORE"
+INDEX_SCHEMA = "psc.index.v1"
+_USED_ANEW_S = 3600.0
+_WRITER_MAY_TAKE_S = 3600.0
+
+
+def default_store() -> Store:
+    """The store of this user: the folder named by ``PSC_STORE``, else one in the platform's cache folder."""
+    named = os.environ.get(ENVIRONMENT)
+    if named:
+        return Store(named)
+    from platformdirs import user_cache_path
+
+    return Store(user_cache_path("psc", appauthor=False) / "store")
+
+
+@dataclass(frozen=True)
+class Problem:
+    """Something that `Store.verify` found."""
+
+    path: Path
+    what: str
+
+
+@dataclass
+class Collected:
+    """What `Store.collect` removed."""
+
+    references: list[Reference] = field(default_factory=list)
+    blobs: int = 0
+    freed_bytes: int = 0
+    kept_bytes: int = 0
+
+
+class Store:
+    """A folder of artifacts.
+
+    Args:
+        root: the folder; made when the first artifact is added.
+    """
+
+    def __init__(self, root: str | Path) -> None:
+        self.root = Path(root).expanduser()
+
+    def add(self, data: bytes, *, grammar: str | None = None, tokenizer: str | None = None) -> Reference:
+        """Takes in an artifact: the blob, then the references to it.
+
+        Args:
+            data: the artifact's bytes.
+            grammar: the name that it goes by, by default after the recorded one.
+            tokenizer: likewise.
+
+        Raises:
+            ArtifactError: the bytes are no artifact.
+            RegistryError: a name cannot be one, or a file cannot be written; then no reference points to what is not there.
+        """
+        reference = Reference.of(decode(data), grammar=grammar, tokenizer=tokenizer)
+        self.add_verified(data, reference)
+        return reference
+
+    def add_verified(self, data: bytes, reference: Reference) -> None:
+        """Takes in an artifact that `verified` has accepted under this reference. Raises RegistryError as `add`."""
+        for attempt in (1, 2):
+            self._add_blob(data, reference)
+            write_whole(self.root / reference.key_path, reference.encode())
+            write_whole(self.root / reference.name_path, reference.encode())
+            if (self.root / reference.blob_path).exists() or attempt == 2:
+                return
+            # A garbage collection found the blob unreachable just before the reference was there.
+
+    def _add_blob(self, data: bytes, reference: Reference) -> None:
+        path = self.root / reference.blob_path
+        try:
+            same = path.stat().st_size == len(data) and hashlib.sha256(path.read_bytes()).hexdigest() == reference.digest
+        except OSError:
+            same = False
+        if same:
+            with contextlib.suppress(OSError):
+                os.utime(path)  # a garbage collection lets young blobs be
+            return
+        write_whole(path, data)
+
+    def find(self, key: str) -> Reference | None:
+        """The reference of an input key, if the artifact is here.
+
+        A damaged reference is set aside, and counts as none.
+
+        Raises:
+            RegistryError: the folder cannot be read.
+        """
+        reference = self._reference(self.root / key_path(key))
+        if reference is None or reference.input_key != key:
+            return None
+        return reference
+
+    def find_named(self, grammar: str, tokenizer: str) -> Reference | None:
+        """The reference of two names; see `find`."""
+        return self._reference(self.root / name_path(grammar, tokenizer))
+
+    def read(self, reference: Reference) -> bytes | None:
+        """The bytes of an artifact, verified; None when it is not here.
+
+        A damaged one is set aside, and counts as none.
+
+        Raises:
+            RegistryError: the folder cannot be read.
+        """
+        path = self.root / reference.blob_path
+        data = read_whole(path, MAX_BLOB_BYTES)
+        if data is None:
+            return None
+        try:
+            verified(data, reference, place=str(path))
+        except (RegistryError, ArtifactError):
+            self.set_aside(path)
+            return None
+        self.used(reference)
+        return data
+
+    def used(self, reference: Reference) -> None:
+        """Notes that an artifact is in use, for garbage collection by age. Cost: a file status; a write once an hour."""
+        path = self.root / reference.key_path
+        with contextlib.suppress(OSError):
+            if time.time() - path.stat().st_mtime > _USED_ANEW_S:
+                os.utime(path)
+
+    def references(self) -> list[Reference]:
+        """All references, by input key and by name, each once, sorted."""
+        return sorted({r for path in self._reference_files() if (r := self._reference(path)) is not None})
+
+    def verify(self) -> list[Problem]:
+        """Reads everything, and says what is damaged, missing or lies; nothing is changed. Cost: reads every artifact."""
+        problems: list[Problem] = []
+        good: dict[str, str] = {}
+        for path in files_in(self.root / "blobs" / "sha256", "*"):
+            try:
+                data = read_whole(path, MAX_BLOB_BYTES)
+                if data is None:
+                    continue
+                if hashlib.sha256(data).hexdigest() != path.name:
+                    raise RegistryError(f"{path}: the content does not have the sha256 that its name says")
+                good[path.name] = Reference.of(decode(data, place=str(path)), grammar="any", tokenizer="any").input_key
+            except (RegistryError, ArtifactError) as e:
+                problems.append(Problem(path, str(e)))
+        damaged = {p.path.name for p in problems}
+        for path in self._reference_files():
+            try:
+                data = read_whole(path, MAX_REFERENCE_BYTES)
+                if data is None:
+                    continue
+                reference = Reference.decode(data, place=str(path))
+                if path not in (self.root / reference.key_path, self.root / reference.name_path):
+                    raise RegistryError(f"{path}: the reference belongs to another place, {reference.key_path}")
+                if reference.digest in damaged:
+                    raise RegistryError(f"{path}: the artifact that it refers to is damaged")
+                if reference.digest not in good:
+                    raise RegistryError(f"{path}: the artifact that it refers to is missing: {reference.blob_path}")
+                if good[reference.digest] != reference.input_key:
+                    raise RegistryError(f"{path}: the artifact that it refers to was made from something else")
+            except RegistryError as e:
+                problems.append(Problem(path, str(e)))
+        return problems
+
+    def collect(
+        self, *, max_age_s: float | None = None, max_bytes: int | None = None, grace_s: float = _WRITER_MAY_TAKE_S
+    ) -> Collected:
+        """Removes what is not needed: artifacts unused for long, the least recently used until the rest fits, unreachable blobs.
+
+        Args:
+            max_age_s: artifacts not used for longer go.
+            max_bytes: what the artifacts that stay may take together.
+            grace_s: unreachable blobs, and files half written, younger than this stay: somebody may be about to refer to them.
+
+        Raises:
+            RegistryError: a file cannot be removed.
+        """
+        result = Collected()
+        now = time.time()
+        by_digest: dict[str, list[tuple[Path, Reference]]] = {}
+        last_used: dict[str, float] = {}
+        for path in self._reference_files():
+            reference = self._reference(path)
+            if reference is None:
+                continue
+            by_digest.setdefault(reference.digest, []).append((path, reference))
+            with contextlib.suppress(OSError):
+                last_used[reference.digest] = max(last_used.get(reference.digest, 0.0), path.stat().st_mtime)
+        newest_first = sorted(by_digest, key=lambda digest: -last_used.get(digest, 0.0))
+        total = 0
+        for digest in newest_first:
+            size = by_digest[digest][0][1].size
+            too_old = max_age_s is not None and now - last_used.get(digest, 0.0) > max_age_s
+            if too_old or (max_bytes is not None and total + size > max_bytes):
+                for path, _ in by_digest[digest]:
+                    _remove(path)
+                result.references += sorted({r for _, r in by_digest.pop(digest)})
+                result.freed_bytes += _remove(self.root / blob_path(digest))
+                result.blobs += 1
+            else:
+                total += size
+        for path in files_in(self.root / "blobs" / "sha256", "*"):
+            with contextlib.suppress(FileNotFoundError):
+                if path.name not in by_digest and now - path.stat().st_mtime > grace_s:
+                    result.freed_bytes += _remove(path)
+                    result.blobs += 1
+        for folder, pattern in ((self.root / "mapped", "*"), (self.root / "damaged", "*"), (self.root / "incoming", "*")):
+            for path in files_in(folder, pattern):
+                with contextlib.suppress(FileNotFoundError):
+                    if path.name.partition(".")[0] not in by_digest and now - path.stat().st_mtime > grace_s:
+                        result.freed_bytes += _remove(path)
+        result.freed_bytes += remove_leftovers(self.root, grace_s)
+        result.kept_bytes = total
+        return result
+
+    def set_aside(self, path: Path) -> None:
+        """Moves a damaged file out of the way, into ``damaged/``, for whoever wants to know what happened to it."""
+        place = self.root / "damaged" / f"{path.name}.{uuid.uuid4().hex[:8]}"
+        with contextlib.suppress(OSError):
+            place.parent.mkdir(parents=True, exist_ok=True)
+            path.replace(place)
+
+    def write_index(self) -> bytes:
+        """Writes ``index.json``, the list of all references, and returns it.
+
+        Two writers at once: whoever writes last has listed the folder after both had added to it, or lists it again.
+        """
+        while True:
+            listed = self.references()
+            data = encode_index(listed)
+            path = self.root / "index.json"
+            if read_whole(path, 1 << 30) != data:
+                write_whole(path, data)
+            if self.references() == listed:
+                return data
+
+    def _reference_files(self) -> Iterable[Path]:
+        yield from files_in(self.root / "keys", "*.json")
+        yield from files_in(self.root / "names", "*/*.json")
+
+    def _reference(self, path: Path) -> Reference | None:
+        data = read_whole(path, MAX_REFERENCE_BYTES)
+        if data is None:
+            return None
+        try:
+            return Reference.decode(data, place=str(path))
+        except RegistryError:
+            self.set_aside(path)
+            return None
+
+
+def encode_index(references: Iterable[Reference]) -> bytes:
+    """The index file's bytes: the same for the same references."""
+    content = {"schema": INDEX_SCHEMA, "references": [r.to_json() for r in sorted(set(references))]}
+    return json.dumps(content, sort_keys=True, indent=1).encode() + b"\n"
+
+
+def _remove(path: Path) -> int:
+    try:
+        size = path.stat().st_size
+        path.unlink()
+    except FileNotFoundError:
+        return 0
+    except OSError as e:
+        raise RegistryError(f"{path}: cannot remove the file: {e.strerror or e}") from e
+    return size
