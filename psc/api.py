@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from psc.artifacts.tokenizer_info import TokenizerInfo
 from psc.compiled_grammar import CompiledGrammar, compiled_from_file
-from psc.errors import ArtifactError, MissingExtraError
+from psc.errors import ArtifactError
 from psc.tokenizers import load_tokenizer
 
 
@@ -64,13 +63,3 @@ def recorded_tokenizer(metadata: Mapping[str, Any], place: str = "artifact") -> 
     """
     recorded = TokenizerRecord.of(metadata, place)
     return load_tokenizer(recorded.name, vocab_size=recorded.vocab_size, stop_token_ids=recorded.stop_token_ids)
-
-
-@contextmanager
-def needs_extra(extra: str) -> Iterator[None]:
-    """Turns a failed import inside into :class:`MissingExtraError`, which names the extra to install."""
-    try:
-        yield
-    except ImportError as e:
-        package = (e.name or "").partition(".")[0]
-        raise MissingExtraError(f"this needs the package {package!r}, which is not installed: pip install 'psc[{extra}]'") from e

@@ -15,11 +15,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from psc.api import needs_extra
 from psc.artifacts.format import encode, write_file
 from psc.artifacts.tokenizer_info import TokenizerInfo
 from psc.bundled import find_grammar, open_grammar
-from psc.errors import ArtifactError
+from psc.errors import ArtifactError, needs_extra
 
 if TYPE_CHECKING:
     from psc.compiler.build import Progress

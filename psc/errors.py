@@ -6,6 +6,9 @@ written for it catches ours too: the four names are here, and what XGrammar repo
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+
 
 class PscError(Exception):
     """Base of all of psc's own errors."""
@@ -57,3 +60,13 @@ class InvalidStructuralTagError(PscError, ValueError, RuntimeError):
 
 class MissingExtraError(PscError, ImportError):
     """Something was asked for whose package is not installed; the message names the extra."""
+
+
+@contextmanager
+def needs_extra(extra: str) -> Iterator[None]:
+    """Turns a failed import inside into :class:`MissingExtraError`, which names the extra to install."""
+    try:
+        yield
+    except ImportError as e:
+        package = (e.name or "").partition(".")[0]
+        raise MissingExtraError(f"this needs the package {package!r}, which is not installed: pip install 'psc[{extra}]'") from e

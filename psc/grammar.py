@@ -108,7 +108,7 @@ class Grammar:
             GrammarError: Lark refuses the grammar, or it has named grammars.
             MissingExtraError: Lark is not installed.
         """
-        from psc.api import needs_extra
+        from psc.errors import needs_extra
 
         with needs_extra("compiler"):
             from psc.compiler.lark_frontend import load_lark

@@ -5,10 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from psc.api import needs_extra, recorded_tokenizer
+from psc.api import recorded_tokenizer
 from psc.artifacts.format import Artifact
 from psc.cli.tokenizers import tokenizer_for
-from psc.errors import ArtifactError, GrammarError
+from psc.errors import ArtifactError, GrammarError, needs_extra
 
 if TYPE_CHECKING:
     from psc.compiler.build import Progress
