@@ -20,7 +20,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from psc.artifacts.folder import files_in, read_whole, remove_leftovers, write_whole
-from psc.artifacts.format import decode
+from psc.artifacts.format import Artifact, decode
+from psc.artifacts.mapped import mapped_path, open_mapped, write_mapped
 from psc.artifacts.references import MAX_BLOB_BYTES, MAX_REFERENCE_BYTES, Reference, blob_path, key_path, name_path, verified
 from psc.errors import ArtifactError, RegistryError
 
@@ -131,17 +132,43 @@ class Store:
         Raises:
             RegistryError: the folder cannot be read.
         """
+        found = self._read(reference)
+        return None if found is None else found[0]
+
+    def load(self, reference: Reference) -> Artifact | None:
+        """An artifact, verified; None when it is not here.
+
+        Its arrays are mapped from an uncompressed copy, which is made when there is none; see `psc.artifacts.mapped`.
+
+        Raises:
+            RegistryError: the folder cannot be read.
+
+        Cost: 3 ms for a programming language; 30 ms when the copy has to be made.
+        """
+        copy = mapped_path(self.root, reference.digest)
+        artifact = open_mapped(copy, reference.digest)
+        if artifact is None:
+            found = self._read(reference)
+            if found is None:
+                return None
+            artifact = found[1]
+            if write_mapped(copy, artifact):
+                artifact = open_mapped(copy, reference.digest) or artifact
+        self.used(reference)
+        return artifact
+
+    def _read(self, reference: Reference) -> tuple[bytes, Artifact] | None:
         path = self.root / reference.blob_path
         data = read_whole(path, MAX_BLOB_BYTES)
         if data is None:
             return None
         try:
-            verified(data, reference, place=str(path))
+            artifact = verified(data, reference, place=str(path))
         except (RegistryError, ArtifactError):
             self.set_aside(path)
             return None
         self.used(reference)
-        return data
+        return data, artifact
 
     def used(self, reference: Reference) -> None:
         """Notes that an artifact is in use, for garbage collection by age. Cost: a file status; a write once an hour."""
@@ -194,7 +221,7 @@ class Store:
 
         Args:
             max_age_s: artifacts not used for longer go.
-            max_bytes: what the artifacts that stay may take together.
+            max_bytes: what the artifacts that stay, and their uncompressed copies, may take together.
             grace_s: unreachable blobs, and files half written, younger than this stay: somebody may be about to refer to them.
 
         Raises:
@@ -214,13 +241,13 @@ class Store:
         newest_first = sorted(by_digest, key=lambda digest: -last_used.get(digest, 0.0))
         total = 0
         for digest in newest_first:
-            size = by_digest[digest][0][1].size
+            size = by_digest[digest][0][1].size + _size(mapped_path(self.root, digest))
             too_old = max_age_s is not None and now - last_used.get(digest, 0.0) > max_age_s
             if too_old or (max_bytes is not None and total + size > max_bytes):
                 for path, _ in by_digest[digest]:
                     _remove(path)
                 result.references += sorted({r for _, r in by_digest.pop(digest)})
-                result.freed_bytes += _remove(self.root / blob_path(digest))
+                result.freed_bytes += _remove(self.root / blob_path(digest)) + _remove(mapped_path(self.root, digest))
                 result.blobs += 1
             else:
                 total += size
@@ -278,6 +305,13 @@ def encode_index(references: Iterable[Reference]) -> bytes:
     """The index file's bytes: the same for the same references."""
     content = {"schema": INDEX_SCHEMA, "references": [r.to_json() for r in sorted(set(references))]}
     return json.dumps(content, sort_keys=True, indent=1).encode() + b"\n"
+
+
+def _size(path: Path) -> int:
+    try:
+        return path.stat().st_size
+    except OSError:
+        return 0
 
 
 def _remove(path: Path) -> int:

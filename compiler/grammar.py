@@ -65,7 +65,7 @@ class Grammar:
     source_name: str
     """A file name or a label, for messages."""
     imports: tuple[tuple[str, str], ...]
-    """(name, sha256 of the text) of every grammar file imported."""
+    """(name relative to the grammar's folder, sha256 of the text) of every grammar file imported."""
     start: str
     terminals: tuple[Terminal, ...]
     nonterminals: tuple[str, ...]

@@ -22,6 +22,7 @@ from lark.load_grammar import load_grammar
 
 from psc.compiler.expressions import Expression
 from psc.compiler.grammar import Grammar, Production, Terminal
+from psc.compiler.lark_imports import import_name
 from psc.compiler.normal_form import normal_form
 from psc.compiler.regex import literal_expression, pattern_expression
 from psc.errors import GrammarError
@@ -134,7 +135,7 @@ def _convert(
         return nonterminal_number[s.name]
 
     productions = tuple(Production(symbol(r.origin), tuple(symbol(s) for s in r.expansion), r.options.priority or 0) for r in rules)
-    imports = tuple(sorted((str(getattr(k, "path", k)), v) for k, v in used_files.items()))
+    imports = tuple(sorted((import_name(k, source_name), v) for k, v in used_files.items()))
     return Grammar(text, source_name, imports, start, terminals, nonterminals, productions)
 
 

@@ -14,18 +14,18 @@ namespace {
 }
 
 template <class T>
-void check_size(const std::vector<T>& v, std::size_t size, const char* what) {
+void check_size(std::span<const T> v, std::size_t size, const char* what) {
     if (v.size() != size) bad(what, "has the wrong length");
 }
 
 // Every element in [low, high).
-void check_range(const std::vector<Word>& v, Word low, Word high, const char* what) {
+void check_range(std::span<const Word> v, Word low, Word high, const char* what) {
     for (Word x : v)
         if (x < low || x >= high) bad(what, "holds an index out of range");
 }
 
 // Offsets of `n` lists into a pool: from 0, never falling, to the pool's size.
-void check_offsets(const std::vector<Word>& offsets, std::size_t n, std::size_t pool, const char* what) {
+void check_offsets(std::span<const Word> offsets, std::size_t n, std::size_t pool, const char* what) {
     check_size(offsets, n + 1, what);
     if (offsets.front() != 0 || static_cast<std::size_t>(offsets.back()) != pool) bad(what, "does not span its pool");
     for (std::size_t i = 0; i < n; ++i)
@@ -166,7 +166,7 @@ ArtifactMachine::ArtifactMachine(RuntimeArrays arrays, std::size_t cache_limit) 
     member_offsets_[a_.n_classes + 1] = static_cast<Word>(members_.size());
     stop_.assign(a_.vocab_size, 0);
     for (Word token : a_.stop_tokens) stop_[token] = 1;
-    stop_tokens_ = a_.stop_tokens;
+    stop_tokens_.assign(a_.stop_tokens.begin(), a_.stop_tokens.end());
     vocabulary_ = {a_.vocab_size, a_.class_of_token.data(), a_.class_offsets.data(), a_.class_bytes.data(), stop_.data()};
     for (std::size_t set = 0; set + 1 < a_.set_offsets.size(); ++set) {
         std::int64_t tokens = 0;  // hostile tables may name a class many times

@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -13,33 +14,35 @@
 
 namespace psc {
 
+// Views: who made the arrays keeps them, perhaps in a file mapped into memory that other processes share, for as long as `owner` lives.
 struct RuntimeArrays {
+    std::shared_ptr<void> owner;
     // lexer
     Word n_lexer_states = 0, n_byte_classes = 0;
-    std::vector<std::uint8_t> byte_class;  // 256
-    std::vector<Word> lexer_next, lexer_emit;  // lexer states x byte classes; next: -1, a state, then the restart, then branches
-    std::vector<Word> branch_offsets, branch_emit, branch_next;  // alternatives of each branch
-    std::vector<Word> emission_offsets, emission_symbols;
-    std::vector<Word> condition_offsets, condition_states;  // sorted LR states
-    std::vector<Word> start_of_top;  // per LR state; empty: state 0 for all
-    std::vector<Word> end_offsets, ends;  // per lexer state: the emissions at the end of the text
-    std::vector<Word> future_offsets, futures;  // per lexer state: emissions, one of which must be viable
+    std::span<const std::uint8_t> byte_class;  // 256
+    std::span<const Word> lexer_next, lexer_emit;  // lexer states x byte classes; next: -1, a state, then the restart, then branches
+    std::span<const Word> branch_offsets, branch_emit, branch_next;  // alternatives of each branch
+    std::span<const Word> emission_offsets, emission_symbols;
+    std::span<const Word> condition_offsets, condition_states;  // sorted LR states
+    std::span<const Word> start_of_top;  // per LR state; empty: state 0 for all
+    std::span<const Word> end_offsets, ends;  // per lexer state: the emissions at the end of the text
+    std::span<const Word> future_offsets, futures;  // per lexer state: emissions, one of which must be viable
     // LR
     Word n_terminals = 0, n_nonterminals = 0, n_lr_states = 0, end_state = 0;
-    std::vector<Word> action_offsets, actions, gotos, production_lhs, production_length;
+    std::span<const Word> action_offsets, actions, gotos, production_lhs, production_length;
     // classifier
     Word start = 0, n_classifier_states = 0, n_labels = 0;
-    std::vector<Word> arc_offsets, arc_symbol, arc_next, arc_skip, arc_emission;
-    std::vector<Word> label_offsets, labels;  // emission -> labels
-    std::vector<Word> always;  // per lexer state, a set of token classes
-    std::vector<Word> meaning_offsets, meaning_labels, meaning_sets;  // lexer state -> labels, sorted, and the set each stands for
-    std::vector<Word> set_offsets, set_classes;
+    std::span<const Word> arc_offsets, arc_symbol, arc_next, arc_skip, arc_emission;
+    std::span<const Word> label_offsets, labels;  // emission -> labels
+    std::span<const Word> always;  // per lexer state, a set of token classes
+    std::span<const Word> meaning_offsets, meaning_labels, meaning_sets;  // lexer state -> labels, sorted, and the set each stands for
+    std::span<const Word> set_offsets, set_classes;
     // vocabulary
     Word vocab_size = 0, n_classes = 0;
-    std::vector<Word> class_of_token;  // -1: not text
-    std::vector<Word> class_offsets;  // representative bytes of each class
-    std::vector<std::uint8_t> class_bytes;
-    std::vector<Word> stop_tokens;
+    std::span<const Word> class_of_token;  // -1: not text
+    std::span<const Word> class_offsets;  // representative bytes of each class
+    std::span<const std::uint8_t> class_bytes;
+    std::span<const Word> stop_tokens;
 };
 
 class ArtifactMachine final : public Machine {
@@ -60,7 +63,7 @@ public:
     std::span<const Word> futures(Word state) override { return list(a_.future_offsets, a_.futures, state); }
 
 private:
-    static std::span<const Word> list(const std::vector<Word>& offsets, const std::vector<Word>& pool, Word i) {
+    static std::span<const Word> list(std::span<const Word> offsets, std::span<const Word> pool, Word i) {
         return {pool.data() + offsets[i], static_cast<std::size_t>(offsets[i + 1] - offsets[i])};
     }
 

@@ -9,62 +9,75 @@
 namespace psc {
 namespace {
 
-template <class T>
-std::vector<T> take(const nb::dict& d, const char* name) {
-    return to_vector(nb::cast<Array<T>>(d[name]));
-}
+// The arrays that a machine reads; they are let go of with it.
+struct KeptArrays {
+    std::vector<Ints> words;
+    std::vector<Bytes> bytes;
+
+    std::span<const Word> keep(Ints a) { return view(words, std::move(a)); }
+    std::span<const std::uint8_t> keep(Bytes a) { return view(bytes, std::move(a)); }
+
+private:
+    template <class T>
+    static std::span<const T> view(std::vector<Array<T>>& kept, Array<T> a) {
+        kept.push_back(std::move(a));
+        return {kept.back().data(), kept.back().size()};
+    }
+};
 
 RuntimeArrays arrays_from(const nb::dict& d) {
     RuntimeArrays a;
+    const auto kept = std::make_shared<KeptArrays>();
+    a.owner = kept;
     const auto number = [&](const char* name) { return nb::cast<Word>(d[name]); };
     a.n_lexer_states = number("n_lexer_states");
     a.n_byte_classes = number("n_byte_classes");
-    a.byte_class = take<std::uint8_t>(d, "byte_class");
-    a.lexer_next = take<Word>(d, "lexer_next");
-    a.lexer_emit = take<Word>(d, "lexer_emit");
-    a.branch_offsets = take<Word>(d, "branch_offsets");
-    a.branch_emit = take<Word>(d, "branch_emit");
-    a.branch_next = take<Word>(d, "branch_next");
-    a.emission_offsets = take<Word>(d, "emission_offsets");
-    a.emission_symbols = take<Word>(d, "emission_symbols");
-    a.condition_offsets = take<Word>(d, "condition_offsets");
-    a.condition_states = take<Word>(d, "condition_states");
-    a.start_of_top = take<Word>(d, "start_of_top");
-    a.end_offsets = take<Word>(d, "end_offsets");
-    a.ends = take<Word>(d, "ends");
-    a.future_offsets = take<Word>(d, "future_offsets");
-    a.futures = take<Word>(d, "futures");
+    a.byte_class = kept->keep(nb::cast<Bytes>(d["byte_class"]));
+    a.lexer_next = kept->keep(nb::cast<Ints>(d["lexer_next"]));
+    a.lexer_emit = kept->keep(nb::cast<Ints>(d["lexer_emit"]));
+    a.branch_offsets = kept->keep(nb::cast<Ints>(d["branch_offsets"]));
+    a.branch_emit = kept->keep(nb::cast<Ints>(d["branch_emit"]));
+    a.branch_next = kept->keep(nb::cast<Ints>(d["branch_next"]));
+    a.emission_offsets = kept->keep(nb::cast<Ints>(d["emission_offsets"]));
+    a.emission_symbols = kept->keep(nb::cast<Ints>(d["emission_symbols"]));
+    a.condition_offsets = kept->keep(nb::cast<Ints>(d["condition_offsets"]));
+    a.condition_states = kept->keep(nb::cast<Ints>(d["condition_states"]));
+    a.start_of_top = kept->keep(nb::cast<Ints>(d["start_of_top"]));
+    a.end_offsets = kept->keep(nb::cast<Ints>(d["end_offsets"]));
+    a.ends = kept->keep(nb::cast<Ints>(d["ends"]));
+    a.future_offsets = kept->keep(nb::cast<Ints>(d["future_offsets"]));
+    a.futures = kept->keep(nb::cast<Ints>(d["futures"]));
     a.n_terminals = number("n_terminals");
     a.n_nonterminals = number("n_nonterminals");
     a.n_lr_states = number("n_lr_states");
     a.end_state = number("end_state");
-    a.action_offsets = take<Word>(d, "action_offsets");
-    a.actions = take<Word>(d, "actions");
-    a.gotos = take<Word>(d, "gotos");
-    a.production_lhs = take<Word>(d, "production_lhs");
-    a.production_length = take<Word>(d, "production_length");
+    a.action_offsets = kept->keep(nb::cast<Ints>(d["action_offsets"]));
+    a.actions = kept->keep(nb::cast<Ints>(d["actions"]));
+    a.gotos = kept->keep(nb::cast<Ints>(d["gotos"]));
+    a.production_lhs = kept->keep(nb::cast<Ints>(d["production_lhs"]));
+    a.production_length = kept->keep(nb::cast<Ints>(d["production_length"]));
     a.start = number("start");
     a.n_classifier_states = number("n_classifier_states");
     a.n_labels = number("n_labels");
-    a.arc_offsets = take<Word>(d, "arc_offsets");
-    a.arc_symbol = take<Word>(d, "arc_symbol");
-    a.arc_next = take<Word>(d, "arc_next");
-    a.arc_skip = take<Word>(d, "arc_skip");
-    a.arc_emission = take<Word>(d, "arc_emission");
-    a.label_offsets = take<Word>(d, "label_offsets");
-    a.labels = take<Word>(d, "labels");
-    a.always = take<Word>(d, "always");
-    a.meaning_offsets = take<Word>(d, "meaning_offsets");
-    a.meaning_labels = take<Word>(d, "meaning_labels");
-    a.meaning_sets = take<Word>(d, "meaning_sets");
-    a.set_offsets = take<Word>(d, "set_offsets");
-    a.set_classes = take<Word>(d, "set_classes");
+    a.arc_offsets = kept->keep(nb::cast<Ints>(d["arc_offsets"]));
+    a.arc_symbol = kept->keep(nb::cast<Ints>(d["arc_symbol"]));
+    a.arc_next = kept->keep(nb::cast<Ints>(d["arc_next"]));
+    a.arc_skip = kept->keep(nb::cast<Ints>(d["arc_skip"]));
+    a.arc_emission = kept->keep(nb::cast<Ints>(d["arc_emission"]));
+    a.label_offsets = kept->keep(nb::cast<Ints>(d["label_offsets"]));
+    a.labels = kept->keep(nb::cast<Ints>(d["labels"]));
+    a.always = kept->keep(nb::cast<Ints>(d["always"]));
+    a.meaning_offsets = kept->keep(nb::cast<Ints>(d["meaning_offsets"]));
+    a.meaning_labels = kept->keep(nb::cast<Ints>(d["meaning_labels"]));
+    a.meaning_sets = kept->keep(nb::cast<Ints>(d["meaning_sets"]));
+    a.set_offsets = kept->keep(nb::cast<Ints>(d["set_offsets"]));
+    a.set_classes = kept->keep(nb::cast<Ints>(d["set_classes"]));
     a.vocab_size = number("vocab_size");
     a.n_classes = number("n_classes");
-    a.class_of_token = take<Word>(d, "class_of_token");
-    a.class_offsets = take<Word>(d, "class_offsets");
-    a.class_bytes = take<std::uint8_t>(d, "class_bytes");
-    a.stop_tokens = take<Word>(d, "stop_tokens");
+    a.class_of_token = kept->keep(nb::cast<Ints>(d["class_of_token"]));
+    a.class_offsets = kept->keep(nb::cast<Ints>(d["class_offsets"]));
+    a.class_bytes = kept->keep(nb::cast<Bytes>(d["class_bytes"]));
+    a.stop_tokens = kept->keep(nb::cast<Ints>(d["stop_tokens"]));
     return a;
 }
 

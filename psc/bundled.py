@@ -14,6 +14,7 @@ from pathlib import Path
 from psc.compiler.grammars import bundled_names, bundled_path
 from psc.errors import GrammarError
 from psc.grammar import Grammar, Language, LarkLexer
+from psc.grammar_source import GrammarSource
 
 _LANGUAGES: dict[str, Language] = {".lark": "lark", ".ebnf": "ebnf", ".gbnf": "ebnf"}
 _KINDS = ", ".join(_LANGUAGES)
@@ -75,10 +76,10 @@ def is_grammar(spec: str) -> bool:
     return spec in bundled_names() or suffix in _LANGUAGES or suffix == ".json" or (suffix != ".psc" and not path.exists())
 
 
-def open_grammar(
+def read_source(
     found: GrammarFile, *, start: str | None = None, lexer: LarkLexer | None = None, keep_all_actions: bool = False
-) -> Grammar:
-    """Reads a grammar that was found.
+) -> GrammarSource:
+    """Reads the text of a grammar that was found, and parses nothing.
 
     Args:
         found: the file.
@@ -87,8 +88,7 @@ def open_grammar(
         keep_all_actions: of a Lark grammar, see ``Grammar.from_lark``.
 
     Raises:
-        GrammarError: the file cannot be read, the text is malformed, or an option does not fit its language.
-        MissingExtraError: it is in Lark's language, and Lark is not installed.
+        GrammarError: the file cannot be read, or an option does not fit its language.
     """
     try:
         text = found.path.read_text(encoding="utf-8")
@@ -96,16 +96,29 @@ def open_grammar(
         raise GrammarError(f"{found.path}: cannot read the grammar: {e.strerror or e}") from e
     except UnicodeDecodeError as e:
         raise GrammarError(f"{found.path}: the grammar is not UTF-8 text (byte {e.start})") from e
+    # A bundled grammar is called by its name; it imports nothing by a relative path.
     if found.language == "ebnf":
         if lexer is not None or keep_all_actions:
             raise GrammarError(
                 f"{found.name}: an EBNF grammar is a language of characters: it has no lexer to choose, and keeps all actions"
             )
-        return Grammar.from_ebnf(text, root_rule_name=start or "root", source_name=found.name)
-    return Grammar.from_lark(
+        return GrammarSource("ebnf", text, start or "root", source_name=found.name)
+    return GrammarSource.lark(
         text,
         start=start or "start",
         lexer=lexer or (_BUNDLED_LEXER if found.bundled else "contextual"),
         keep_all_actions=keep_all_actions,
         source_name=found.name,
     )
+
+
+def open_grammar(
+    found: GrammarFile, *, start: str | None = None, lexer: LarkLexer | None = None, keep_all_actions: bool = False
+) -> Grammar:
+    """Reads and parses a grammar that was found; the arguments are those of `read_source`.
+
+    Raises:
+        GrammarError: the file cannot be read, the text is malformed, or an option does not fit its language.
+        MissingExtraError: it is in Lark's language, and Lark is not installed.
+    """
+    return read_source(found, start=start, lexer=lexer, keep_all_actions=keep_all_actions).parse()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import base64
 import binascii
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from psc._core import Machine
@@ -36,7 +36,7 @@ class CompiledGrammar(runtime.CompiledGrammar):
     ) -> None:
         super().__init__(machine, metadata, tokenizer_info=tokenizer_info, place=place)
         self._grammar = grammar
-        self._file: bytes | None = None
+        self._read_file: Callable[[], bytes | None] = lambda: None
 
     @property
     def grammar(self) -> Grammar:
@@ -59,8 +59,9 @@ class CompiledGrammar(runtime.CompiledGrammar):
         artifact travels as the artifact. Vocabularies do not travel: their fingerprint does.
         """
         content: dict[str, Any] = {"fingerprint": self.fingerprint}
-        if self._file is not None:
-            content["artifact"] = base64.b64encode(self._file).decode()
+        file = self._read_file()
+        if file is not None:
+            content["artifact"] = base64.b64encode(file).decode()
         else:
             content["grammar"] = self.grammar.serialize_json()
         return write_document(_KIND, content)
@@ -105,10 +106,38 @@ def compiled_from_file(
     data: bytes, *, tokenizer_info: TokenizerInfo | FindTokenizer, place: str, cache_limit_bytes: int = -1
 ) -> CompiledGrammar:
     """The grammar in an artifact's bytes. Raises ArtifactError with the first thing that is wrong."""
-    artifact: Artifact = decode(data, place=place)
+    return compiled_from_artifact(
+        decode(data, place=place),
+        lambda: data,
+        tokenizer_info=tokenizer_info,
+        place=place,
+        cache_limit_bytes=cache_limit_bytes,
+    )
+
+
+def compiled_from_artifact(
+    artifact: Artifact,
+    read_file: Callable[[], bytes | None],
+    *,
+    tokenizer_info: TokenizerInfo | FindTokenizer,
+    place: str,
+    cache_limit_bytes: int = -1,
+) -> CompiledGrammar:
+    """The grammar in an artifact.
+
+    Args:
+        artifact: decoded.
+        read_file: gives the artifact's bytes, for ``serialize_json``, or None when they are gone.
+        tokenizer_info: the vocabulary, or a function that finds it.
+        place: the file, for messages.
+        cache_limit_bytes: mask rows are dropped when they take more; -1 is no limit.
+
+    Raises:
+        ArtifactError: a table is malformed, or the vocabulary is another one.
+    """
     compiled = CompiledGrammar.from_artifact(
         artifact, tokenizer_info=tokenizer_info, place=place, cache_limit_bytes=cache_limit_bytes
     )
     assert isinstance(compiled, CompiledGrammar)
-    compiled._file = data
+    compiled._read_file = read_file
     return compiled

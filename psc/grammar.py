@@ -114,7 +114,7 @@ class Grammar:
             from psc.compiler.lark_frontend import load_lark
 
         _check_text(lark_string, "lark_string")
-        _refuse_named_grammars(named_grammars)
+        refuse_named_grammars(named_grammars)
         if lexer not in ("contextual", "basic"):
             raise GrammarError(f"lexer={lexer!r}: a Lark grammar is lexed by 'contextual' or 'basic'")
         loaded = load_lark(lark_string, start=start, lexer=lexer, keep_all_actions=keep_all_actions, source_name=source_name)
@@ -146,6 +146,13 @@ class Grammar:
         from psc.compiler import rule_sets
 
         return _combined("union", rule_sets.union, grammars)
+
+    @property
+    def imports(self) -> tuple[tuple[str, str], ...]:
+        """(name relative to the grammar's folder, sha256 of the text) of every file that a Lark grammar imports."""
+        from psc.compiler.expressions import RuleSet
+
+        return () if isinstance(self._parsed, RuleSet) else self._parsed.imports
 
     def __str__(self) -> str:
         """EBNF text that ``from_ebnf`` reads as the same language; for a Lark grammar, its own text."""
@@ -249,7 +256,7 @@ def _check_text(text: object, what: str) -> None:
         raise TypeError(f"{what} must be a str, not {type(text).__name__}")
 
 
-def _refuse_named_grammars(named_grammars: object) -> None:
+def refuse_named_grammars(named_grammars: object) -> None:
     if named_grammars is not None and not isinstance(named_grammars, Mapping):
         raise TypeError(f"named_grammars must be a dictionary, not {type(named_grammars).__name__}")
     if named_grammars:

@@ -6,24 +6,29 @@ shared by all of them, and with other compilers of the same vocabulary.
 
 from __future__ import annotations
 
-import hashlib
-import json
 import threading
 from collections import OrderedDict
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping, Sequence
 from concurrent.futures import Future
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+from typing import Literal as OneOf
 from weakref import WeakValueDictionary
 
 from psc._core import VocabularyIndex
-from psc.artifacts.format import VERSION, encode, write_file
+from psc.artifact_lookup import ArtifactLookup, Registries
+from psc.artifacts.format import encode
+from psc.artifacts.store import Store, default_store
 from psc.artifacts.tokenizer_info import TokenizerInfo
-from psc.compiled_grammar import CompiledGrammar, compiled_from_file
-from psc.errors import ArtifactError
-from psc.grammar import Grammar, LarkLexer
+from psc.compiled_grammar import CompiledGrammar, compiled_from_artifact, compiled_from_file
+from psc.errors import MissingExtraError
+from psc.grammar import Grammar, LarkLexer, refuse_named_grammars
+from psc.grammar_source import GrammarSource, grammar_key
 
 if TYPE_CHECKING:
+    from psc.artifacts.format import Artifact
+    from psc.artifacts.references import Reference
     from psc.compiler.grammar import Grammar as CompilerGrammar
 
 _vocabularies: WeakValueDictionary[str, VocabularyIndex] = WeakValueDictionary()
@@ -78,25 +83,6 @@ def compile_ahead_of_time(grammar: Grammar | CompilerGrammar, tokenizer_info: To
     return compiled_from_file(artifact_bytes(grammar, tokenizer_info), tokenizer_info=tokenizer_info, place="artifact")
 
 
-def input_key(grammar: Grammar, tokenizer_info: TokenizerInfo) -> str:
-    """The name of what a compilation is made from: sha256, in hex, of everything that its result depends on."""
-    from psc.compiler.revision import COMPILER_REVISION
-
-    lowered = grammar.to_compiler_grammar()
-    parts = {
-        "format": VERSION,
-        "compiler": COMPILER_REVISION,
-        "language": grammar.language,
-        "text": grammar.source,
-        "imports": [list(i) for i in lowered.imports],
-        "root": grammar.root,
-        "lexer": grammar.lexer,
-        "keep_all_actions": grammar.keep_all_actions,
-        "tokenizer": tokenizer_info.fingerprint,
-    }
-    return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()
-
-
 class GrammarCompiler:
     """Compiles grammars for one vocabulary.
 
@@ -106,10 +92,15 @@ class GrammarCompiler:
         cache_enabled: keep compiled grammars, so that compiling the same again costs nothing.
         cache_limit_bytes: what the kept grammars, and what they have built, may take; the ones not used for longest are let go of,
             those that stay share it equally, and one that exceeds its share begins anew. -1 is no limit.
-        artifacts: a folder. A grammar whose artifact is there is loaded from it; see ``finish`` for how it gets there.
+        store: the folder of artifacts in which a grammar is looked for before it is built, and into which ``finish`` and downloads
+            put theirs. None is the user's store, see ``psc.artifacts.store.default_store``; False is none at all.
+        registry: the URL of a registry, or several, asked in turn when the store has nothing; see docs/registry-protocol.md. None
+            is what the environment variable ``PSC_REGISTRY`` says; False is none at all.
+        registry_patience_s: how long a compilation waits for them. What arrives later is used from then on.
 
     Raises:
         ValueError: the first argument is not a ``TokenizerInfo``, or the limit is below -1.
+        RegistryError: a URL is malformed.
 
     May be used from several threads.
     """
@@ -121,7 +112,9 @@ class GrammarCompiler:
         max_threads: int = 8,
         cache_enabled: bool = True,
         cache_limit_bytes: int = -1,
-        artifacts: str | Path | None = None,
+        store: Store | str | Path | OneOf[False] | None = None,
+        registry: str | Sequence[str] | Registries | OneOf[False] | None = None,
+        registry_patience_s: float = 2.0,
     ) -> None:
         if not isinstance(tokenizer_info, TokenizerInfo):
             raise ValueError(
@@ -133,9 +126,10 @@ class GrammarCompiler:
         self.max_threads = max_threads
         self.cache_enabled = cache_enabled
         self.cache_limit_bytes = cache_limit_bytes
-        self.artifacts = None if artifacts is None else Path(artifacts)
+        self._lookup = ArtifactLookup(_store(store), _registries(registry), patience_s=registry_patience_s)
         self._lock = threading.Lock()
         self._kept: OrderedDict[Any, Future[CompiledGrammar]] = OrderedDict()
+        self._arrived: set[Any] = set()  # artifacts of what is being built
         # Held so that what is known of the vocabulary outlives the grammars that learnt it.
         self._vocabulary: VocabularyIndex | None = None
 
@@ -153,18 +147,18 @@ class GrammarCompiler:
         Cost: a dictionary lookup for a grammar that is kept; else see ``compile_just_in_time``.
         """
         if isinstance(grammar, Grammar):
-            return self._compile(grammar, lambda: grammar)
+            return self._compile(grammar)
         if not isinstance(grammar, str):
             raise ValueError(f"the grammar must be EBNF text or a Grammar, not {type(grammar).__name__}")
-        return self._compile(("ebnf", grammar, root_rule_name), lambda: Grammar.from_ebnf(grammar, root_rule_name=root_rule_name))
+        return self._compile(GrammarSource("ebnf", grammar, root_rule_name))
 
     def compile_regex(self, regex: str) -> CompiledGrammar:
         """Compiles a regular expression that the whole text must match. Raises GrammarError."""
-        return self._compile(("regex", regex), lambda: Grammar.from_regex(regex))
+        return self._compile(GrammarSource("regex", regex))
 
     def compile_builtin_json_grammar(self) -> CompiledGrammar:
         """Compiles the grammar of JSON; see ``Grammar.builtin_json_grammar``."""
-        return self._compile("json", Grammar.builtin_json_grammar)
+        return self._compile("json")
 
     def compile_lark(
         self,
@@ -188,20 +182,36 @@ class GrammarCompiler:
 
         Raises:
             GrammarError: the grammar does not load, has conflicts that Lark refuses, or a terminal that is not regular.
-            MissingExtraError: the ``compiler`` extra is not installed.
+            MissingExtraError: there is no artifact, and the ``compiler`` extra is not installed.
         """
-        key = ("lark", lark_string, start, lexer, keep_all_actions, source_name) if not named_grammars else object()
+        refuse_named_grammars(named_grammars)
         return self._compile(
-            key,
-            lambda: Grammar.from_lark(
-                lark_string,
-                named_grammars=named_grammars,
-                start=start,
-                lexer=lexer,
-                keep_all_actions=keep_all_actions,
-                source_name=source_name,
-            ),
+            GrammarSource.lark(lark_string, start=start, lexer=lexer, keep_all_actions=keep_all_actions, source_name=source_name)
         )
+
+    def compile_file(
+        self,
+        grammar: str | Path,
+        *,
+        start: str | None = None,
+        lexer: LarkLexer | None = None,
+        keep_all_actions: bool = False,
+    ) -> CompiledGrammar:
+        """Compiles a grammar by its name or its file, as ``psc compile`` takes it.
+
+        Args:
+            grammar: a bundled name (``java``), or the path of a ``.lark``, ``.ebnf`` or ``.gbnf`` file.
+            start: the rule that a whole text must match; by default ``start`` in Lark's language and ``root`` in EBNF.
+            lexer: of a Lark grammar; by default "contextual", and "basic" for a bundled grammar.
+            keep_all_actions: of a Lark grammar, see ``compile_lark``.
+
+        Raises:
+            GrammarError: the grammar is not found or cannot be compiled.
+            MissingExtraError: there is no artifact, and the ``compiler`` extra is not installed.
+        """
+        from psc.bundled import find_grammar, read_source
+
+        return self._compile(read_source(find_grammar(grammar), start=start, lexer=lexer, keep_all_actions=keep_all_actions))
 
     def clear_cache(self) -> None:
         """Lets go of every kept grammar, and of what is known of the vocabulary; grammars in use stay usable."""
@@ -215,81 +225,118 @@ class GrammarCompiler:
             return self._size()
 
     def finish(self, compiled: CompiledGrammar) -> Future[Path]:
-        """Builds the rest of a grammar in the background and writes it as an artifact into ``artifacts``.
+        """Builds the rest of a grammar in the background and writes it as an artifact into the store.
 
         What is compiled after that is loaded from it. ``compiled`` itself stays as it is; its masks are the same.
 
         Returns:
-            A future of the artifact's path; it raises GrammarError or ArtifactError when that fails.
+            A future of the artifact's path; it raises GrammarError, ArtifactError or RegistryError when that fails.
 
         Raises:
-            ValueError: the compiler has no ``artifacts`` folder.
+            ValueError: the compiler has no store.
         """
-        if self.artifacts is None:
-            raise ValueError("there is nowhere to write to: give GrammarCompiler the folder, artifacts=…")
-        path = self._path(compiled.grammar)
+        store = self._lookup.store
+        if store is None:
+            raise ValueError("there is nowhere to write to: this GrammarCompiler was made with store=False")
         done: Future[Path] = Future()
 
         def work() -> None:
             try:
-                path.parent.mkdir(parents=True, exist_ok=True)
-                write_file(path, artifact_bytes(compiled.grammar, self.tokenizer_info))
+                reference = store.add(artifact_bytes(compiled.grammar, self.tokenizer_info))
             except BaseException as e:
                 done.set_exception(e)
                 return
-            with self._lock:
-                for key, kept in list(self._kept.items()):
-                    if kept.done() and kept.exception() is None and kept.result() is compiled:
-                        del self._kept[key]
-            done.set_result(path)
+            self._forget(compiled)
+            done.set_result(store.root / reference.blob_path)
 
         threading.Thread(target=work, name=f"psc finish {compiled.grammar_name}", daemon=True).start()
         return done
 
-    def _path(self, grammar: Grammar) -> Path:
-        assert self.artifacts is not None
-        return self.artifacts / f"{input_key(grammar, self.tokenizer_info)}.psc"
-
-    def _compile(self, key: Any, make: Callable[[], Grammar]) -> CompiledGrammar:
+    def _compile(self, what: GrammarSource | Grammar | OneOf["json"]) -> CompiledGrammar:
         if not self.cache_enabled:
-            return self._build(make())
+            return self._build(what)
         with self._lock:
-            kept = self._kept.get(key)
+            kept = self._kept.get(what)
             if kept is not None:
-                self._kept.move_to_end(key)
+                self._kept.move_to_end(what)
             else:
-                mine = self._kept[key] = Future()
+                mine = self._kept[what] = Future()
         if kept is not None:
             return kept.result()
         try:
-            compiled = self._build(make())
+            compiled = self._build(what)
         except BaseException as e:
             with self._lock:
-                if self._kept.get(key) is mine:
-                    del self._kept[key]
+                if self._kept.get(what) is mine:
+                    del self._kept[what]
             mine.set_exception(e)
             raise
         mine.set_result(compiled)
         with self._lock:
-            self._let_go(key)
+            if what in self._arrived:
+                self._arrived.discard(what)
+                self._kept.pop(what, None)
+            self._let_go(what)
         return compiled
 
-    def _build(self, grammar: Grammar) -> CompiledGrammar:
+    def _artifact_arrived(self, what: GrammarSource | Grammar | OneOf["json"]) -> None:
+        """Lets go of what was built while an artifact was on its way, or notes that it is not to be kept."""
+        with self._lock:
+            kept = self._kept.get(what)
+            if kept is not None and kept.done():
+                del self._kept[what]
+            elif kept is not None:
+                self._arrived.add(what)
+
+    def _forget(self, compiled: CompiledGrammar) -> None:
+        """Lets go of a grammar, so that the next who asks for it gets the artifact that is there now."""
+        with self._lock:
+            for key, kept in list(self._kept.items()):
+                if kept.done() and kept.exception() is None and kept.result() is compiled:
+                    del self._kept[key]
+
+    def _build(self, what: GrammarSource | Grammar | OneOf["json"]) -> CompiledGrammar:
+        asked_for = what
+        if what == "json":
+            what = Grammar.builtin_json_grammar()
+        key = None
+        if self._lookup.store is not None:
+            key = self._key(what)
+            if key is None:
+                assert isinstance(what, GrammarSource)
+                what = what.parse()
+                key = self._key(what)
+            assert key is not None
+            found = self._lookup.find(key, on_arrival=lambda: self._artifact_arrived(asked_for))
+            if found is not None:
+                return self._open(*found)
+        try:
+            grammar = what.parse() if isinstance(what, GrammarSource) else what
+        except MissingExtraError:  # a host that only serves waits for the artifact as long as it takes
+            if key is not None and (found := self._lookup.wait(key)) is not None:
+                return self._open(*found)
+            raise
         if self._vocabulary is None:
             self._vocabulary = shared_vocabulary(self.tokenizer_info)
-        if self.artifacts is not None:
-            path = self._path(grammar)
-            try:
-                data = path.read_bytes()
-            except FileNotFoundError:
-                pass
-            except OSError as e:
-                raise ArtifactError(f"{path}: cannot read the artifact: {e.strerror or e}") from e
-            else:
-                return compiled_from_file(
-                    data, tokenizer_info=self.tokenizer_info, place=str(path), cache_limit_bytes=self.cache_limit_bytes
-                )
         return compile_just_in_time(grammar, self.tokenizer_info, cache_limit_bytes=self.cache_limit_bytes)
+
+    def _key(self, what: GrammarSource | Grammar) -> str | None:
+        if isinstance(what, GrammarSource):
+            return what.input_key(self._fingerprint)
+        return grammar_key(what, self._fingerprint)
+
+    @cached_property
+    def _fingerprint(self) -> str:
+        return self.tokenizer_info.fingerprint
+
+    def _open(self, artifact: Artifact, store: Store, reference: Reference) -> CompiledGrammar:
+        return compiled_from_artifact(
+            artifact,
+            lambda: store.read(reference),
+            tokenizer_info=self.tokenizer_info,
+            place=str(store.root / reference.blob_path),
+            cache_limit_bytes=self.cache_limit_bytes,
+        )
 
     def _let_go(self, newest: Any) -> None:
         """Keeps within the limit, the grammar that was just asked for last of all to go; those that stay share it equally."""
@@ -310,3 +357,19 @@ class GrammarCompiler:
     def _size(self) -> int:
         total = sum(f.result().memory_size_bytes for f in self._kept.values() if f.done() and f.exception() is None)
         return total + (self._vocabulary.fragment_bytes if self._vocabulary is not None and self._kept else 0)
+
+
+def _store(store: Store | str | Path | OneOf[False] | None) -> Store | None:
+    if store is False:
+        return None
+    if store is None:
+        return default_store()
+    return store if isinstance(store, Store) else Store(store)
+
+
+def _registries(registry: str | Sequence[str] | Registries | OneOf[False] | None) -> Registries | None:
+    if registry is False or registry is None:
+        return None
+    if isinstance(registry, (str, Sequence)):
+        raise NotImplementedError
+    return registry

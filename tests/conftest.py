@@ -4,6 +4,8 @@ import os
 
 # Subprocesses of tests import psc as this process does, not from the folder they happen to run in.
 os.environ["PYTHONSAFEPATH"] = "1"
+# Compilers look for artifacts in a store that is not there, and not in the developer's.
+os.environ["PSC_STORE"] = os.devnull
 
 from hypothesis import HealthCheck, settings
 

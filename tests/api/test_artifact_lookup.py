@@ -1,0 +1,211 @@
+"""Where compilers find artifacts: keys that need no parsing, the store, registries that are slow, silent or have nothing."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import threading
+from pathlib import Path
+
+import pytest
+from vocabularies import byte_tokenizer
+
+import psc
+from psc.artifacts.input_key import input_key_of
+from psc.artifacts.references import Reference
+from psc.artifacts.store import Store
+from psc.bundled import find_grammar, open_grammar, read_source
+from psc.compiler.build import describe
+from psc.compiler.grammars import bundled_names
+from psc.compiler.lark_imports import LIBRARY, find_imports
+from psc.errors import RegistryError
+from psc.grammar_compiler import artifact_bytes
+from psc.grammar_source import GrammarSource, grammar_key
+
+INFO = byte_tokenizer()
+LARK = 'start: "a" WORD\n%import common.WORD\n%import common.WS\n%ignore WS\n'
+
+
+def lark(text: str, **options: object) -> GrammarSource:
+    return GrammarSource.lark(
+        text, **{"start": "start", "lexer": "contextual", "keep_all_actions": False, "source_name": "<string>", **options}
+    )  # type: ignore[arg-type]
+
+
+SOURCES = {
+    "ebnf": GrammarSource("ebnf", 'root ::= "a" rest\nrest ::= [0-9]*\n'),
+    "another root": GrammarSource("ebnf", 'top ::= "a"?\n', "top"),
+    "regex": GrammarSource("regex", r"\d{2,4}(ab|c)?"),
+    "lark": lark(LARK),
+    "basic": lark(LARK, lexer="basic"),
+    "all actions": lark('begin: x x\nx: "a" | x "b" x | \n', start="begin", keep_all_actions=True),
+    **{name: read_source(find_grammar(name)) for name in bundled_names()},
+}
+
+
+@pytest.mark.parametrize("source", SOURCES.values(), ids=SOURCES)
+def test_a_key_is_the_same_of_text_of_a_grammar_and_of_an_artifact(source: GrammarSource) -> None:
+    key = source.input_key(INFO.fingerprint)
+    grammar = source.parse()
+    assert key == grammar_key(grammar, INFO.fingerprint)
+    assert key == input_key_of(describe(grammar.to_compiler_grammar(), INFO))
+
+
+def test_everything_that_matters_is_in_the_key() -> None:
+    sources = [
+        *SOURCES.values(),
+        lark(LARK + "\n"),
+        lark(LARK, start="other"),
+        GrammarSource("ebnf", r"\d{2,4}(ab|c)?"),
+    ]
+    keys = {s.input_key(fingerprint) for s in sources for fingerprint in ("0" * 64, "1" * 64)}
+    assert len(keys) == 2 * len(sources) and None not in keys
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    (tmp_path / "lib").mkdir()
+    (tmp_path / "a.lark").write_text(
+        "%import common.LETTER\n  %import .lib.c (y, Z)\n// %import .missing.x\n%import . b . x -> w\nstart: w y Z LETTER\n"
+    )
+    (tmp_path / "b.lark").write_text('%import python.NAME\nx: "x" NAME\n')
+    (tmp_path / "lib" / "c.lark").write_text('%import .d.Z\ny: "y" Z\n')
+    (tmp_path / "lib" / "d.lark").write_text('Z: "z"\n')
+    return tmp_path
+
+
+def test_imports_are_those_that_lark_reads(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    source = read_source(find_grammar(folder / "a.lark"))
+    found = find_imports(source.text, source.source_name)
+    assert found is not None
+    assert [name for name, _ in found] == ["<lark>/common.lark", "<lark>/python.lark", "b.lark", "lib/c.lark", "lib/d.lark"]
+    assert found == source.parse().imports
+    # The key does not depend on where the grammar lies or from where it is named.
+    monkeypatch.chdir(folder)
+    assert read_source(find_grammar("a.lark")).input_key("0" * 64) == source.input_key("0" * 64)
+    assert find_imports(source.text, "a.lark") == found == open_grammar(find_grammar("./a.lark")).imports
+    (folder / "lib" / "d.lark").write_text('Z: "zz"\n')
+    assert source.input_key("0" * 64) != read_source(find_grammar("b.lark")).input_key("0" * 64)
+    assert find_imports(source.text, "a.lark") != found
+    (folder / "lib" / "d.lark").unlink()
+    assert find_imports(source.text, "a.lark") is None
+
+
+def test_the_library_is_known_without_lark(monkeypatch: pytest.MonkeyPatch) -> None:
+    text = "".join(f"%import {name.removesuffix('.lark')}.X\n" for name in LIBRARY)
+    installed = find_imports(text, "<string>")
+    monkeypatch.setattr("psc.compiler.lark_imports.find_spec", lambda name: None)
+    assert find_imports(text, "<string>") == installed
+    for name, (_, imported) in LIBRARY.items():
+        assert find_imports(f"%import {name.removesuffix('.lark')}.X\n", "<string>") == tuple(
+            sorted((f"<lark>/{n}", LIBRARY[n][0]) for n in (name, *imported))
+        )
+    assert find_imports("%import nosuch.X\n", "<string>") is None
+
+
+class Shelf:
+    """A registry of one artifact, which answers when it is let."""
+
+    def __init__(self, data: bytes | None, error: Exception | None = None) -> None:
+        self.data, self.error = data, error
+        self.open = threading.Event()
+        self.open.set()
+        self.asked: list[str] = []
+
+    def pull(self, *, key: str, store: Store) -> Reference | None:
+        self.asked.append(key)
+        assert self.open.wait(60)
+        if self.error is not None:
+            raise self.error
+        return None if self.data is None else store.add(self.data)
+
+
+def test_a_registry_is_asked_when_the_store_has_nothing(tmp_path: Path) -> None:
+    source = SOURCES["ebnf"]
+    shelf = Shelf(artifact_bytes(source.parse(), INFO))
+    compiler = psc.GrammarCompiler(INFO, store=tmp_path, registry=shelf, registry_patience_s=60)
+    compiled = compiler.compile_grammar(source.text)
+    assert not compiled.is_lazy
+    assert shelf.asked == [source.input_key(INFO.fingerprint)]
+    again = psc.GrammarCompiler(INFO, store=tmp_path, registry=shelf).compile_grammar(source.text)
+    assert not again.is_lazy and len(shelf.asked) == 1
+    assert psc.CompiledGrammar.deserialize_json(compiled.serialize_json(), INFO).grammar == again.grammar
+
+
+def test_nobody_waits_for_a_slow_registry_and_what_arrives_is_used(tmp_path: Path) -> None:
+    source = SOURCES["ebnf"]
+    shelf = Shelf(artifact_bytes(source.parse(), INFO))
+    shelf.open.clear()
+    compiler = psc.GrammarCompiler(INFO, store=tmp_path, registry=shelf, registry_patience_s=0.01)
+    assert compiler.compile_grammar(source.text).is_lazy
+    assert compiler.compile_grammar('root ::= "other"').is_lazy
+    assert len(shelf.asked) == 1  # silent: not asked for the second
+    shelf.open.set()
+    for thread in threading.enumerate():
+        if thread.name == "psc download":
+            thread.join(60)
+    assert not compiler.compile_grammar(source.text).is_lazy
+
+
+def test_a_registry_that_has_nothing_is_not_asked_again_at_once(tmp_path: Path) -> None:
+    shelf = Shelf(None)
+    compiler = psc.GrammarCompiler(INFO, store=tmp_path, registry=shelf, registry_patience_s=60, cache_enabled=False)
+    for _ in range(3):
+        assert compiler.compile_regex("a+").is_lazy
+    assert len(shelf.asked) == 1
+    assert compiler.compile_regex("b+").is_lazy
+    assert len(shelf.asked) == 2
+
+
+def test_a_registry_that_cannot_be_reached_is_a_warning(tmp_path: Path) -> None:
+    shelf = Shelf(None, RegistryError("connection refused"))
+    compiler = psc.GrammarCompiler(INFO, store=tmp_path, registry=shelf, registry_patience_s=60)
+    with pytest.warns(RuntimeWarning, match="connection refused"):
+        assert compiler.compile_regex("a+").is_lazy
+        for thread in threading.enumerate():
+            if thread.name == "psc download":
+                thread.join(60)
+    assert compiler.compile_regex("b+").is_lazy
+    assert len(shelf.asked) == 1
+
+
+def test_a_store_that_cannot_be_read_is_a_warning(tmp_path: Path) -> None:
+    key = SOURCES["ebnf"].input_key(INFO.fingerprint)
+    (tmp_path / "keys" / f"{key}.json").mkdir(parents=True)
+    with pytest.warns(RuntimeWarning, match="cannot be read"):
+        assert psc.GrammarCompiler(INFO, store=tmp_path).compile_grammar(SOURCES["ebnf"].text).is_lazy
+
+
+def test_an_artifact_needs_no_lark(folder: Path, tmp_path: Path) -> None:
+    """A serving host has no Lark: bundled grammars and those with imports are found by their text."""
+    store = Store(tmp_path / "store")
+    for spec in ("json", str(folder / "a.lark")):
+        store.add(artifact_bytes(open_grammar(find_grammar(spec)), INFO))
+    program = f"""
+import sys
+sys.modules["lark"] = None
+sys.path[:0] = {[p for p in sys.path if p]!r}
+import psc
+from vocabularies import byte_tokenizer
+compiler = psc.GrammarCompiler(byte_tokenizer(), store={str(store.root)!r})
+for spec in ("json", {str(folder / "a.lark")!r}):
+    compiled = compiler.compile_file(spec)
+    assert not compiled.is_lazy
+    assert psc.GrammarMatcher(compiled).mask() is not None
+try:
+    compiler.compile_file("java")
+except psc.MissingExtraError as e:
+    assert "psc[compiler]" in str(e)
+else:
+    raise AssertionError
+"""
+    subprocess.run([sys.executable, "-c", program], check=True, timeout=120)
+
+
+def test_compile_file_finds_what_the_command_line_does(tmp_path: Path) -> None:
+    compiler = psc.GrammarCompiler(INFO, store=tmp_path)
+    assert compiler.compile_file("json").grammar.lexer == "basic"
+    (tmp_path / "g.ebnf").write_text('top ::= "x"')
+    assert compiler.compile_file(tmp_path / "g.ebnf", start="top").grammar.root == "top"
+    with pytest.raises(psc.GrammarError, match=r"jsom.*Did you mean 'json'"):
+        compiler.compile_file("jsom")
