@@ -10,7 +10,7 @@ import hashlib
 import resource
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
@@ -59,25 +59,52 @@ class Build:
         }
 
 
-def build(grammar: Grammar, tokenizer: TokenizerInfo, *, progress: Progress | None = None) -> Build:
-    """Compiles a grammar for a vocabulary.
+@dataclass(frozen=True)
+class GrammarTables:
+    """What a compilation knows of a grammar before it meets a vocabulary; for any number of them. Can be pickled."""
+
+    grammar: Grammar
+    automaton: TerminalAutomaton
+    lr: LrTables
+    warnings: tuple[str, ...]
+    seconds: Mapping[str, float] = field(default_factory=dict, compare=False)
+
+
+def grammar_tables(grammar: Grammar, *, progress: Progress | None = None) -> GrammarTables:
+    """The first two stages.
 
     Args:
         grammar: from a front end.
+        progress: told about each stage as it begins.
+
+    Raises:
+        GrammarError: a terminal is not regular or matches the empty string, or reductions clash.
+    """
+    clock = StageClock(progress)
+    clock.stage(0)
+    automaton = terminal_automaton(grammar)
+    clock.stage(1)
+    lr = lr_tables(grammar, keep_all=grammar.keep_all_actions)
+    warnings = lark_differences(grammar, automaton, lr) if grammar.language == "lark" else ()
+    clock.stop()
+    return GrammarTables(grammar, automaton, lr, tuple(warnings), clock.seconds)
+
+
+def build(grammar: Grammar | GrammarTables, tokenizer: TokenizerInfo, *, progress: Progress | None = None) -> Build:
+    """Compiles a grammar for a vocabulary.
+
+    Args:
+        grammar: from a front end, or its tables, made once for several vocabularies.
         tokenizer: the vocabulary.
         progress: told about each stage as it begins.
 
     Raises:
         GrammarError: a terminal is not regular or matches the empty string, or reductions clash.
     """
-    clock = _Clock(progress)
-    clock.stage(0)
-    automaton = terminal_automaton(grammar)
-    clock.stage(1)
-    lr = lr_tables(grammar, keep_all=grammar.keep_all_actions)
-    warnings = lark_differences(grammar, automaton, lr) if grammar.language == "lark" else ()
-    with named_limits(grammar):
-        compilation = native_compilation(grammar, lr, automaton, tokenizer)
+    tables = grammar if isinstance(grammar, GrammarTables) else grammar_tables(grammar, progress=progress)
+    clock = StageClock(progress)
+    with named_limits(tables.grammar):
+        compilation = native_compilation(tables.grammar, tables.lr, tables.automaton, tokenizer)
     for i, run in enumerate(
         (
             compilation.build_lexer,
@@ -89,14 +116,74 @@ def build(grammar: Grammar, tokenizer: TokenizerInfo, *, progress: Progress | No
         start=2,
     ):
         clock.stage(i)
-        with named_limits(grammar):
+        with named_limits(tables.grammar):
             run()
-    arrays = _arrays(compilation, lr, tokenizer)
+    found = vocabulary_tables(compilation, tables, tokenizer)
+    before = (compilation.n_classifier_states, compilation.n_transitions)
+    result = put_together(tables, tokenizer, found, compilation.classifier_arrays(), before)
     clock.stop()
-    metadata = _metadata(grammar, tokenizer, compilation, lr, arrays, warnings)
+    result.seconds.update({**tables.seconds, **clock.seconds})
+    return result
+
+
+@dataclass(frozen=True)
+class VocabularyTables:
+    """What a compilation knows before it has a classifier, as an artifact needs it. Can be pickled."""
+
+    arrays: Mapping[str, Any]
+    """The arrays of an artifact but for the classifier's; numbers are among them."""
+    n_lexer_states: int
+    n_token_classes: int
+    n_sequences: int
+
+
+def vocabulary_tables(compilation: Compilation, tables: GrammarTables, tokenizer: TokenizerInfo) -> VocabularyTables:
+    """What the stages up to the terminal sequences have found."""
+    lr = tables.lr
+    representatives = [tokenizer.token_bytes(int(t)) for t in compilation.class_representatives]
+    arrays: dict[str, Any] = dict(
+        compilation.lexer_arrays(),
+        n_terminals=lr.n_terminals,
+        n_nonterminals=lr.n_nonterminals,
+        n_lr_states=lr.n_states,
+        end_state=lr.end_state,
+        action_offsets=lr.action_offsets,
+        actions=lr.actions,
+        gotos=lr.gotos,
+        production_lhs=lr.lhs,
+        production_length=lr.length,
+        vocab_size=tokenizer.vocab_size,
+        class_of_token=compilation.class_of_token,
+        stop_tokens=np.array(tokenizer.stop_token_ids, np.int32),
+        n_classes=len(representatives),
+        class_offsets=np.cumsum([0, *map(len, representatives)], dtype=np.int32),
+        class_bytes=np.frombuffer(b"".join(representatives), np.uint8),
+    )
+    return VocabularyTables(arrays, compilation.n_lexer_states, compilation.n_token_classes, compilation.n_sequences)
+
+
+def put_together(
+    tables: GrammarTables,
+    tokenizer: TokenizerInfo,
+    found: VocabularyTables,
+    classifier: Mapping[str, Any],
+    before_minimization: tuple[int, int],
+) -> Build:
+    """The arrays and metadata of an artifact, with no times yet.
+
+    Args:
+        tables: of the grammar.
+        tokenizer: the vocabulary.
+        found: for it.
+        classifier: the arrays of the assembled classifier.
+        before_minimization: its states and transitions.
+    """
+    arrays: dict[str, Any] = {**found.arrays, **classifier}
+    arrays["scalars"] = np.array([arrays.pop(name) for name in SCALARS], np.int32)
+    metadata = _metadata(tables, tokenizer, found, arrays, before_minimization)
     scale = 1 if sys.platform == "darwin" else 1024
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * scale
-    return Build(arrays, metadata, warnings, clock.seconds, peak)
+    return Build(arrays, metadata, tables.warnings, peak_memory_bytes=peak)
 
 
 @contextmanager
@@ -133,7 +220,9 @@ def terminal_arrays(grammar: Grammar, automaton: TerminalAutomaton) -> dict[str,
     }
 
 
-class _Clock:
+class StageClock:
+    """Seconds per stage, and progress as each begins."""
+
     def __init__(self, progress: Progress | None) -> None:
         self.seconds: dict[str, float] = {}
         self._progress = progress
@@ -152,30 +241,6 @@ class _Clock:
             self.seconds[self._current] = now - self._since
             self._current = None
         self._since = now
-
-
-def _arrays(compilation: Compilation, lr: LrTables, tokenizer: TokenizerInfo) -> dict[str, IntArray]:
-    arrays: dict[str, Any] = {**compilation.lexer_arrays(), **compilation.classifier_arrays()}
-    arrays.update(
-        n_terminals=lr.n_terminals,
-        n_nonterminals=lr.n_nonterminals,
-        n_lr_states=lr.n_states,
-        end_state=lr.end_state,
-        action_offsets=lr.action_offsets,
-        actions=lr.actions,
-        gotos=lr.gotos,
-        production_lhs=lr.lhs,
-        production_length=lr.length,
-        vocab_size=tokenizer.vocab_size,
-        class_of_token=compilation.class_of_token,
-        stop_tokens=np.array(tokenizer.stop_token_ids, np.int32),
-    )
-    representatives = [tokenizer.token_bytes(int(t)) for t in compilation.class_representatives]
-    arrays["n_classes"] = len(representatives)
-    arrays["class_offsets"] = np.cumsum([0, *map(len, representatives)], dtype=np.int32)
-    arrays["class_bytes"] = np.frombuffer(b"".join(representatives), np.uint8)
-    arrays["scalars"] = np.array([arrays.pop(name) for name in SCALARS], np.int32)
-    return arrays
 
 
 def describe(grammar: Grammar, tokenizer: TokenizerInfo) -> dict[str, Any]:
@@ -208,31 +273,31 @@ def describe(grammar: Grammar, tokenizer: TokenizerInfo) -> dict[str, Any]:
 
 
 def _metadata(
-    grammar: Grammar,
+    tables: GrammarTables,
     tokenizer: TokenizerInfo,
-    compilation: Compilation,
-    lr: LrTables,
+    found: VocabularyTables,
     arrays: dict[str, IntArray],
-    warnings: tuple[str, ...],
+    before_minimization: tuple[int, int],
 ) -> dict[str, Any]:
+    grammar = tables.grammar
     scalars = dict(zip(SCALARS, arrays["scalars"].tolist(), strict=True))
     return {
         **describe(grammar, tokenizer),
         "counts": {
             "terminals": len(grammar.terminals),
             "productions": len(grammar.productions),
-            "lr_states": lr.n_states,
-            "shift_reduce_conflicts_resolved": lr.shift_reduce_resolved,
-            "lexer_states": compilation.n_lexer_states,
-            "token_classes": compilation.n_token_classes,
-            "terminal_sequences": compilation.n_sequences,
-            "classifier_states_before_minimization": compilation.n_classifier_states,
-            "classifier_transitions_before_minimization": compilation.n_transitions,
+            "lr_states": tables.lr.n_states,
+            "shift_reduce_conflicts_resolved": tables.lr.shift_reduce_resolved,
+            "lexer_states": found.n_lexer_states,
+            "token_classes": found.n_token_classes,
+            "terminal_sequences": found.n_sequences,
+            "classifier_states_before_minimization": before_minimization[0],
+            "classifier_transitions_before_minimization": before_minimization[1],
             "classifier_states": scalars["n_classifier_states"],
             "classifier_transitions": len(arrays["arc_symbol"]),
             "emissions": len(arrays["label_offsets"]) - 1,
             "labels": scalars["n_labels"],
             "token_sets": len(arrays["set_offsets"]) - 1,
         },
-        "warnings": list(warnings),
+        "warnings": list(tables.warnings),
     }

@@ -1,62 +1,65 @@
 // The last stage of a compilation: sequences that are always emitted together become one label, the machine is
 // minimized, and each lexer state says which tokens a label stands for.
+#include "assembly.hpp"
+
 #include <algorithm>
 #include <map>
 
-#include "compilation.hpp"
 #include "partition.hpp"
 #include "sorted.hpp"
+#include "wire.hpp"
 
 namespace psc {
 namespace {
 
-// Which sequences no emission tells apart. kFail for those that are never emitted.
-class Labels {
+constexpr Word kNone = -1;
+
+// A partition of some of the numbers below `n` that is refined by sets of them: two stay together if every set has both or neither.
+class Refinement {
 public:
-    Labels(const Classifier& classifier, Word n_nodes) : label_(n_nodes, kFail) {
-        std::vector<char> emitted(n_nodes);
-        for (Word p = 0; p < classifier.n_parts(); ++p)
-            for (Word node : classifier.sequences_of(p)) emitted[node] = 1;
-        Word members = 0;
-        for (Word node = 0; node < n_nodes; ++node)
-            if (emitted[node]) label_[node] = 0, ++members;
-        if (members == 0) return;
-        size_.push_back(members);
-        for (Word p = 0; p < classifier.n_parts(); ++p) split_by(classifier.sequences_of(p));
-        // Numbered by their first sequence, so that the result does not depend on the order of the splits.
-        std::vector<Word> number(size_.size(), kFail);
-        for (Word& label : label_)
-            if (label != kFail) {
-                if (number[label] == kFail) number[label] = count_++;
-                label = number[label];
-            }
+    explicit Refinement(Word n) : block_(n, kNone) {}
+
+    void add(Word member) {
+        if (std::exchange(block_[member], 0) == kNone) ++members_;
     }
 
-    Word count() const { return count_; }
-    Word operator[](Word node) const { return label_[node]; }
-
-private:
-    void split_by(std::span<const Word> list) {
+    // After all members were added. `set`: of members, each once.
+    void split_by(std::span<const Word> set) {
+        if (size_.empty()) size_.push_back(members_);
         touched_.clear();
         hits_.resize(size_.size());
-        fresh_.resize(size_.size(), kFail);
-        for (Word node : list)
-            if (hits_[label_[node]]++ == 0) touched_.push_back(label_[node]);
-        for (Word l : touched_)
-            if (hits_[l] < size_[l]) {
-                fresh_[l] = static_cast<Word>(size_.size());
-                size_[l] -= hits_[l];
-                size_.push_back(hits_[l]);
+        fresh_.resize(size_.size(), kNone);
+        for (Word x : set)
+            if (hits_[block_[x]]++ == 0) touched_.push_back(block_[x]);
+        for (Word b : touched_)
+            if (hits_[b] < size_[b]) {
+                fresh_[b] = static_cast<Word>(size_.size());
+                size_[b] -= hits_[b];
+                size_.push_back(hits_[b]);
             }
-        for (Word node : list)
-            if (const Word to = fresh_[label_[node]]; to != kFail) label_[node] = to;
-        for (Word l : touched_) hits_[l] = 0, fresh_[l] = kFail;
-        hits_.resize(size_.size());
-        fresh_.resize(size_.size(), kFail);
+        for (Word x : set)
+            if (const Word to = fresh_[block_[x]]; to != kNone) block_[x] = to;
+        for (Word b : touched_) hits_[b] = 0, fresh_[b] = kNone;
     }
 
-    std::vector<Word> label_, size_, hits_, fresh_, touched_;
-    Word count_ = 0;
+    // Numbers the blocks by their first member, so that the result does not depend on the order of the splits.
+    Word number() {
+        Word count = 0;
+        std::vector<Word> number(std::max<std::size_t>(size_.size(), 1), kNone);
+        for (Word& b : block_)
+            if (b != kNone) {
+                if (number[b] == kNone) number[b] = count++;
+                b = number[b];
+            }
+        return count;
+    }
+
+    // Of a number, once they are numbered; kNone if it is no member.
+    Word operator[](Word x) const { return block_[x]; }
+
+private:
+    std::vector<Word> block_, size_, hits_, fresh_, touched_;
+    Word members_ = 0;
 };
 
 void append(std::vector<Word>& offsets, std::vector<Word>& pool, std::span<const Word> words) {
@@ -65,47 +68,111 @@ void append(std::vector<Word>& offsets, std::vector<Word>& pool, std::span<const
     offsets.push_back(static_cast<Word>(pool.size()));
 }
 
+// Which sequences no emission tells apart, and what each emission is in these terms.
+struct Labels {
+    Word count = 0;
+    std::vector<Word> of_node;  // kNone for a sequence that is never emitted
+    SequenceInterner sets;  // set 0 is empty
+    std::vector<Word> set_of_emission;
+
+    Labels(const ClosedClassifier& c, Word n_nodes) : of_node(n_nodes, kNone), set_of_emission(c.n_emissions()) {
+        // First by parts, which are few: finer than need be, as two parts may always be emitted together.
+        std::vector<Word> parts(c.emission_parts);
+        sort_unique(parts);
+        Refinement by_part(n_nodes);
+        for (Word p : parts)
+            for (Word node : c.sequences_of(p)) by_part.add(node);
+        for (Word p : parts) by_part.split_by(c.sequences_of(p));
+        const Word n_fine = by_part.number();
+        std::vector<std::vector<Word>> part_labels(c.n_parts());
+        for (Word p : parts) {
+            auto& l = part_labels[p];
+            for (Word node : c.sequences_of(p)) l.push_back(by_part[node]);
+            sort_unique(l);
+        }
+        SequenceInterner fine;
+        std::vector<Word> fine_of(c.n_emissions()), all;
+        std::vector<char> in_set(n_fine);
+        for (Word e = 0; e < c.n_emissions(); ++e) {
+            all.clear();
+            for (Word part : c.parts_of(e))
+                for (Word l : part_labels[part])
+                    if (!std::exchange(in_set[l], 1)) all.push_back(l);
+            for (Word l : all) in_set[l] = 0;
+            std::sort(all.begin(), all.end());
+            fine_of[e] = fine.intern(all).first;
+        }
+        part_labels.clear();
+        // Then by whole emissions. This does not depend on how they were cut into parts.
+        Refinement whole(n_fine);
+        for (Word l = 0; l < n_fine; ++l) whole.add(l);
+        for (Word s = 0; s < fine.size(); ++s) whole.split_by(fine[s]);
+        count = whole.number();
+        for (Word node = 0; node < n_nodes; ++node)
+            if (by_part[node] != kNone) of_node[node] = whole[by_part[node]];
+        sets.intern({});
+        std::vector<Word> coarse(fine.size());
+        for (Word s = 0; s < fine.size(); ++s) {
+            all.clear();
+            for (Word l : fine[s]) all.push_back(whole[l]);
+            sort_unique(all);
+            coarse[s] = sets.intern(all).first;
+        }
+        for (Word e = 0; e < c.n_emissions(); ++e) set_of_emission[e] = coarse[fine_of[e]];
+    }
+};
+
+void put(WordWriter& w, const Realizable& r) {
+    w.put(r.node);
+    w.put(r.offsets);
+    w.put(r.sets);
+}
+
 }  // namespace
 
-void Compilation::assemble() {
-    const Labels labels(*classifier_, trie_->size());
-    ClassifierTables& t = tables_;
-    t.n_labels = labels.count();
+std::vector<Word> RealizedSequences::to_words() const {
+    WordWriter w;
+    w.put(n_nodes);
+    w.put(set_offsets);
+    w.put(set_classes);
+    w.put(static_cast<Word>(of_state.size()));
+    for (const Realizable& r : of_state) put(w, r);
+    return w.take();
+}
 
-    // Emissions as sets of labels.
-    std::vector<std::vector<Word>> part_labels(classifier_->n_parts());
-    for (Word p = 0; p < classifier_->n_parts(); ++p) {
-        auto& l = part_labels[p];
-        for (Word node : classifier_->sequences_of(p)) l.push_back(labels[node]);
-        sort_unique(l);
+RealizedSequences RealizedSequences::from_words(std::span<const Word> words) {
+    WordReader r(words);
+    RealizedSequences s;
+    s.n_nodes = r.word();
+    s.set_offsets = r.vector();
+    s.set_classes = r.vector();
+    const Word n = r.word();
+    for (Word q = 0; q < n; ++q) {
+        Realizable& one = s.of_state.emplace_back();
+        one.node = r.vector();
+        one.offsets = r.vector();
+        one.sets = r.vector();
     }
-    SequenceInterner emissions;
-    emissions.intern({});
-    std::vector<Word> emission_of(classifier_->n_emissions());
-    std::vector<char> in_set(labels.count());
-    std::vector<Word> all;
-    for (Word e = 0; e < classifier_->n_emissions(); ++e) {
-        all.clear();
-        for (Word part : classifier_->parts_of(e))
-            for (Word l : part_labels[part])
-                if (!std::exchange(in_set[l], 1)) all.push_back(l);
-        for (Word l : all) in_set[l] = 0;
-        std::sort(all.begin(), all.end());
-        emission_of[e] = emissions.intern(all).first;
-    }
-    part_labels.clear();
+    r.end();
+    return s;
+}
+
+ClassifierTables assemble(const ClosedClassifier& classifier, const RealizedSequences& realized) {
+    const Labels labels(classifier, realized.n_nodes);
+    ClassifierTables t;
+    t.n_labels = labels.count;
 
     // The minimal machine.
     LabelledGraph g;
-    auto built = classifier_->transitions();
+    auto built = classifier.transitions;
     std::sort(built.begin(), built.end(), [](const auto& x, const auto& y) {
         return x.state != y.state ? x.state < y.state : x.symbol < y.symbol;
     });
     SequenceInterner outputs;
     std::size_t at = 0;
-    for (Word s = 0; s < classifier_->n_states(); ++s) {
+    for (Word s = 0; s < classifier.n_states; ++s) {
         for (; at < built.size() && built[at].state == s; ++at) {
-            const Word out[2] = {emission_of[built[at].to.emission], built[at].to.skip};
+            const Word out[2] = {labels.set_of_emission[built[at].to.emission], built[at].to.skip};
             g.arcs.push_back({built[at].symbol, outputs.intern(out).first, built[at].to.next});
         }
         g.offsets.push_back(g.arcs.size());
@@ -117,16 +184,16 @@ void Compilation::assemble() {
     std::vector<char> done(g.state_output.size());
     t.offsets.push_back(0);
     // Blocks are numbered by their first state, so writing each block at its first state keeps them in order.
-    std::vector<Word> emission_number(emissions.size(), kFail);
+    std::vector<Word> emission_number(labels.sets.size(), kNone);
     append(t.emission_offsets, t.emission_labels, {});
     emission_number[0] = 0;
     for (std::size_t s = 0; s < g.state_output.size(); ++s) {
         if (std::exchange(done[block[s]], 1)) continue;
         for (std::size_t i = g.offsets[s]; i < g.offsets[s + 1]; ++i) {
             const auto out = outputs[g.arcs[i].output];
-            if (emission_number[out[0]] == kFail) {
+            if (emission_number[out[0]] == kNone) {
                 emission_number[out[0]] = static_cast<Word>(t.emission_offsets.size()) - 1;
-                append(t.emission_offsets, t.emission_labels, emissions[out[0]]);
+                append(t.emission_offsets, t.emission_labels, labels.sets[out[0]]);
             }
             t.symbol.push_back(g.arcs[i].label);
             t.next.push_back(block[g.arcs[i].target]);
@@ -136,18 +203,19 @@ void Compilation::assemble() {
         t.offsets.push_back(static_cast<Word>(t.symbol.size()));
         ++t.n_states;
     }
-    t.start = block[start_];
+    t.start = block[classifier.start];
 
     // What the labels stand for, per lexer state.
-    const Word n_lexer_states = lexer_->n_states();
+    const Word n_lexer_states = static_cast<Word>(realized.of_state.size());
     SequenceInterner sets;
     sets.intern({});
     t.meaning_offsets.push_back(0);
     t.always.assign(n_lexer_states, 0);
     append(t.set_offsets, t.set_classes, {});
+    std::vector<Word> all;
     auto number_of = [&](std::span<const Word> members) {
         all.clear();
-        for (Word s : members) all.insert(all.end(), sets_[s].begin(), sets_[s].end());
+        for (Word s : members) all.insert(all.end(), realized.token_set(s).begin(), realized.token_set(s).end());
         sort_unique(all);
         const auto [id, fresh] = sets.intern(all);
         if (fresh) append(t.set_offsets, t.set_classes, all);
@@ -155,14 +223,14 @@ void Compilation::assemble() {
     };
     for (Word q = 0; q < n_lexer_states; ++q) {
         std::map<Word, std::vector<Word>> by_label;
-        const Realizable& r = realizable_[q];
+        const Realizable& r = realized.of_state[q];
         for (std::size_t i = 0; i < r.node.size(); ++i) {
             const Word node = r.node[i];
             const auto members = r.sets_of(i);
             if (node == 0)
                 t.always[q] = number_of(members);
-            else if (labels[node] != kFail) {
-                auto& l = by_label[labels[node]];
+            else if (const Word label = labels.of_node[node]; label != kNone) {
+                auto& l = by_label[label];
                 l.insert(l.end(), members.begin(), members.end());
             }
         }
@@ -172,6 +240,7 @@ void Compilation::assemble() {
         }
         t.meaning_offsets.push_back(static_cast<Word>(t.meaning_labels.size()));
     }
+    return t;
 }
 
 }  // namespace psc

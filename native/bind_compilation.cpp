@@ -3,12 +3,15 @@
 
 #include "bind_machine.hpp"
 #include "bindings.hpp"
+#include "classifier.hpp"
 #include "compilation.hpp"
 
 namespace psc {
 
 void bind_lr_tables(nb::module_& m) {
     nb::class_<LrTables>(m, "LrTables")
+        .def("__getstate__", [](const LrTables& t) { return to_array(t.to_words()); })
+        .def("__setstate__", [](LrTables& t, Ints words) { new (&t) LrTables(LrTables::from_words({words.data(), words.size()})); })
         .def_ro("n_states", &LrTables::n_states)
         .def_ro("n_terminals", &LrTables::n_terminals)
         .def_ro("n_nonterminals", &LrTables::n_nonterminals)
@@ -43,6 +46,8 @@ void bind_lr_tables(nb::module_& m) {
 }
 
 namespace {
+
+std::span<const Word> view(const Ints& a) { return {a.data(), a.size()}; }
 
 using NamedArrays = nb::typed<nb::dict, nb::str, nb::any>;
 
@@ -117,8 +122,7 @@ NamedArrays lexer_arrays(const Compilation& c) {
     return d;
 }
 
-NamedArrays classifier_arrays(const Compilation& c) {
-    const ClassifierTables& t = c.tables();
+NamedArrays classifier_arrays(const ClassifierTables& t) {
     NamedArrays d;
     d["start"] = t.start;
     d["n_classifier_states"] = t.n_states;
@@ -161,10 +165,22 @@ void bind_compilation(nb::module_& m) {
         .def_prop_ro("n_lexer_states", [](const Compilation& c) { return c.lexer().n_states(); })
         .def_prop_ro("n_token_classes", [](const Compilation& c) { return c.classes().size(); })
         .def_prop_ro("n_sequences", &Compilation::n_sequences)
-        .def_prop_ro("n_classifier_states", [](const Compilation& c) { return c.classifier().n_states(); })
-        .def_prop_ro("n_transitions", [](const Compilation& c) { return c.classifier().n_transitions(); })
+        .def_prop_ro("n_classifier_states", [](const Compilation& c) { return c.classifier().n_states; })
+        .def_prop_ro("n_transitions", [](const Compilation& c) { return c.classifier().transitions.size(); })
         .def("lexer_arrays", &lexer_arrays)
-        .def("classifier_arrays", &classifier_arrays)
+        .def("classifier_arrays", [](const Compilation& c) { return classifier_arrays(c.tables()); })
+        .def("trie_words", [](const Compilation& c) { return to_array(c.trie().to_words()); },
+             "The trie of all sequences, for `classify_sequences`.")
+        .def("realized_words", [](const Compilation& c) { return to_array(c.realized().to_words()); },
+             "What tokens the sequences stand for, for `assemble`.")
+        .def(
+            "sequence_groups",
+            [](const Compilation& c, std::size_t n) {
+                nb::typed<nb::list, NewArray<Word>> out;
+                for (auto& group : c.sequence_groups(n)) out.append(to_array(std::move(group)));
+                return out;
+            },
+            "n"_a, "At most `n` groups of sequences, nodes of the trie, that may be classified apart.")
         .def_prop_ro("class_of_token",
                      [](const Compilation& c) {
                          std::vector<Word> out(c.n_tokens());
@@ -189,7 +205,7 @@ void bind_compilation(nb::module_& m) {
                     for (Word n = r.node[i]; n != 0; n = c.trie().parent(n)) terminals.insert(terminals.begin(), c.trie().terminal(n));
                     std::vector<Word> classes;
                     for (Word s : r.sets_of(i)) {
-                        const auto more = c.token_set(s);
+                        const auto more = c.realized().token_set(s);
                         classes.insert(classes.end(), more.begin(), more.end());
                     }
                     out.append(nb::make_tuple(nb::tuple(nb::cast(terminals)), to_array(std::move(classes))));
@@ -197,6 +213,50 @@ void bind_compilation(nb::module_& m) {
                 return out;
             },
             "lexer_state"_a);
+
+    // A classifier built in pieces, in several processes, and what is made of them. All words are of this version of psc.
+    m.def(
+        "classify_sequences",
+        [](const LrTables& lr, Ints trie_words, Ints sequences) {
+            std::vector<Word> words;
+            {
+                nb::gil_scoped_release release;
+                const auto below = stack_predecessors(lr);
+                const SequenceTrie trie(lr, below, view(trie_words));
+                words = classify_sequences(lr, below, trie, view(sequences)).to_words();
+            }
+            return to_array(std::move(words));
+        },
+        "lr"_a, "trie_words"_a, "sequences"_a);
+    m.def(
+        "merge_classifiers",
+        [](const LrTables& lr, const std::vector<Ints>& classifiers) {
+            std::vector<Word> words;
+            {
+                nb::gil_scoped_release release;
+                std::vector<ClosedClassifier> parts;
+                for (const Ints& c : classifiers) parts.push_back(ClosedClassifier::from_words(view(c)));
+                words = merge_classifiers(lr, stack_predecessors(lr), std::move(parts)).to_words();
+            }
+            return to_array(std::move(words));
+        },
+        "lr"_a, "classifiers"_a);
+    m.def(
+        "assemble",
+        [](Ints classifier, Ints realized) -> nb::typed<nb::tuple, NamedArrays, Word, Word> {
+            ClassifierTables tables;
+            Word n_states = 0, n_transitions = 0;
+            {
+                nb::gil_scoped_release release;
+                const auto c = ClosedClassifier::from_words(view(classifier));
+                n_states = c.n_states;
+                n_transitions = static_cast<Word>(c.transitions.size());
+                tables = assemble(c, RealizedSequences::from_words(view(realized)));
+            }
+            return nb::typed<nb::tuple, NamedArrays, Word, Word>(nb::make_tuple(classifier_arrays(tables), n_states, n_transitions));
+        },
+        "classifier"_a, "realized"_a,
+        "The arrays that a classifier adds to an artifact, and how many states and transitions it had before it was minimized.");
 }
 
 }  // namespace psc

@@ -16,6 +16,8 @@ namespace {
 constexpr Word kMaxDepth = 4000;
 // Bundles simulated for one transition.
 constexpr std::size_t kMaxWork = 2'000'000;
+// So that their offsets are words.
+constexpr std::size_t kMaxEmitted = 1'000'000'000;
 
 bool has_several_actions(const LrTables& t) {
     for (std::size_t cell = 0; cell + 1 < t.action_offsets.size(); ++cell)
@@ -291,33 +293,43 @@ Transition Classifier::step(Word state, Word symbol) {
 }
 
 void Classifier::close(Word start) {
-    // below[skip][symbol]: what can be read next after `symbol` and `skip` more.
-    std::vector<std::vector<std::vector<Word>>> below{below_};
-    auto reachable = [&](Word symbol, Word skip) -> const std::vector<Word>& {
-        while (static_cast<Word>(below.size()) <= skip) {
-            std::vector<std::vector<Word>> deeper(tables_.n_states);
-            for (Word s = 0; s < tables_.n_states; ++s) {
-                for (Word lower : below.back()[s]) deeper[s].insert(deeper[s].end(), below_[lower].begin(), below_[lower].end());
-                sort_unique(deeper[s]);
-            }
-            below.push_back(std::move(deeper));
+    explore_stacks(
+        tables_, below_, start, [&](Word state, Word symbol) { return transition_ids_.find(state, symbol) >= 0; },
+        [&](Word state, Word symbol) { return step(state, symbol); });
+}
+
+ClosedClassifier Classifier::take(Word start) {
+    // Most of the memory goes first.
+    for (SequenceInterner* i : {&items_, &bundles_, &threads_, &thread_sets_, &bundle_lists_}) *i = SequenceInterner();
+    for (PairMap* m : {&parts_ids_, &outcome_ids_, &transition_ids_}) *m = PairMap();
+    parts_ = {};
+    part_pool_ = {};
+    outcomes_ = {};
+    merged_ = {};
+    ClosedClassifier c;
+    c.n_states = states_.size();
+    c.start = start;
+    c.transitions = std::move(transitions_);
+    const auto flatten = [](const SequenceInterner& lists, std::vector<Word>& offsets, std::vector<Word>& pool) {
+        for (Word i = 0; i < lists.size(); ++i) {
+            if (pool.size() + lists[i].size() > kMaxEmitted) throw LimitExceeded("sequences in all emissions", kMaxEmitted);
+            pool.insert(pool.end(), lists[i].begin(), lists[i].end());
+            offsets.push_back(static_cast<Word>(pool.size()));
         }
-        return below[skip][symbol];
     };
-    std::vector<std::pair<Word, Word>> todo;  // (state, symbol) to be read
-    auto visit = [&](Word state, const std::vector<Word>& symbols) {
-        if (state == kDone) return;
-        for (Word symbol : symbols)
-            if (transition_ids_.find(state, symbol) < 0) todo.emplace_back(state, symbol);
-    };
-    visit(start, resting_states(tables_));
-    while (!todo.empty()) {
-        const auto [state, symbol] = todo.back();
-        todo.pop_back();
-        if (transition_ids_.find(state, symbol) >= 0) continue;
-        const Transition t = step(state, symbol);
-        visit(t.next, reachable(symbol, t.skip));
-    }
+    flatten(emission_sets_, c.emission_offsets, c.emission_parts);
+    emission_sets_ = SequenceInterner();
+    flatten(leaf_emissions_, c.part_offsets, c.part_sequences);
+    leaf_emissions_ = SequenceInterner();
+    return c;
+}
+
+ClosedClassifier classify_sequences(const LrTables& tables, const std::vector<std::vector<Word>>& below, const SequenceTrie& trie,
+                                    std::span<const Word> sequences) {
+    Classifier classifier(tables, below, trie);
+    const Word start = classifier.add_start(sequences);
+    classifier.close(start);
+    return classifier.take(start);
 }
 
 }  // namespace psc

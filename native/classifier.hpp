@@ -22,17 +22,12 @@
 
 #include <vector>
 
+#include "closed_classifier.hpp"
 #include "intern.hpp"
 #include "lalr.hpp"
 #include "sequences.hpp"
 
 namespace psc {
-
-struct Transition {
-    Word next;  // classifier state; `Classifier::kDone` when nothing is left to decide
-    Word skip;  // stack symbols to pass over before the next read
-    Word emission;  // a set of sequences, see parts_of(); 0 is empty
-};
 
 class Classifier {
 public:
@@ -52,12 +47,8 @@ public:
     Word n_states() const { return states_.size(); }
     std::size_t bytes() const;
     std::size_t n_transitions() const { return transitions_.size(); }
-    // Transitions built so far, as (state, symbol, transition), in the order of construction.
-    struct Built {
-        Word state, symbol;
-        Transition to;
-    };
-    const std::vector<Built>& transitions() const { return transitions_; }
+    // What was built, where reading begins in `start`. Nothing else can be asked of this afterwards.
+    ClosedClassifier take(Word start);
 
     Word n_emissions() const { return emission_sets_.size(); }
     // An emission is the union of its parts; a part is a sorted list of sequences (trie nodes).
@@ -131,7 +122,11 @@ private:
     std::vector<Parts> parts_;
     std::vector<Move> part_pool_;
     std::vector<Outcome> outcomes_;
-    std::vector<Built> transitions_;
+    std::vector<BuiltTransition> transitions_;
 };
+
+// The closed classifier of these nodes of the trie (without the empty one).
+ClosedClassifier classify_sequences(const LrTables& tables, const std::vector<std::vector<Word>>& below, const SequenceTrie& trie,
+                                    std::span<const Word> sequences);
 
 }  // namespace psc

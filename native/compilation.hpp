@@ -5,7 +5,8 @@
 
 #include <memory>
 
-#include "classifier.hpp"
+#include "assembly.hpp"
+#include "closed_classifier.hpp"
 #include "lalr.hpp"
 #include "lexer_kinds.hpp"
 #include "sequences.hpp"
@@ -19,31 +20,6 @@ struct Vocabulary {
     std::vector<Word> text_tokens;  // ids of the tokens that are text
 };
 
-// Everything the matcher reads, besides the LR and lexer tables. Sets of tokens are sets of token classes; the class numbered
-// `n_classes` stands for the stop tokens.
-struct ClassifierTables {
-    Word n_states = 0;
-    Word start = 0;
-    std::vector<Word> offsets;  // per state into the arcs, sorted by symbol
-    std::vector<Word> symbol, next, skip, emission;
-    std::vector<Word> emission_offsets, emission_labels;  // emission -> labels
-    Word n_labels = 0;
-    std::vector<Word> always;  // per lexer state: the set that every stack allows
-    std::vector<Word> meaning_offsets, meaning_labels, meaning_sets;  // lexer state -> its labels, sorted, and the set each stands for
-    std::vector<Word> set_offsets, set_classes;
-};
-
-// The sequences that some token realizes from a lexer state, each with the sets of token classes that do.
-struct Realizable {
-    std::vector<Word> node;  // of the trie, sorted
-    std::vector<Word> offsets{0};  // per node into `sets`
-    std::vector<Word> sets;
-
-    std::span<const Word> sets_of(std::size_t i) const {
-        return {sets.data() + offsets[i], static_cast<std::size_t>(offsets[i + 1] - offsets[i])};
-    }
-};
-
 class Compilation {
 public:
     Compilation(LrTables lr, AllTerminals terminals, LexerKind kind, Vocabulary vocabulary);
@@ -51,6 +27,7 @@ public:
     void build_lexer();
     void classify_tokens();
     void find_sequences();
+    // In this process, or elsewhere in groups, see classify_sequences() and merge_classifiers().
     void build_classifier();
     void assemble();
 
@@ -58,12 +35,15 @@ public:
     Lexer& lexer() const { return *lexer_; }
     const TokenClasses& classes() const { return *classes_; }
     const SequenceTrie& trie() const { return *trie_; }
-    const Classifier& classifier() const { return *classifier_; }
+    const ClosedClassifier& classifier() const { return classifier_; }
+    const RealizedSequences& realized() const { return realized_; }
     const ClassifierTables& tables() const { return tables_; }
     std::size_t n_sequences() const { return sequences_.size(); }
     // R_q(v) for one lexer state.
-    const Realizable& sequences(Word lexer_state) const { return realizable_[lexer_state]; }
-    std::span<const Word> token_set(Word set) const { return sets_[set]; }
+    const Realizable& sequences(Word lexer_state) const { return realized_.of_state[lexer_state]; }
+    // All of them but the empty one, which needs no stack, in groups to classify apart: those with the same first node are together.
+    // Groups have about as many each, and there are fewer where there are fewer first nodes.
+    std::vector<std::vector<Word>> sequence_groups(std::size_t n) const;
     std::size_t n_tokens() const { return vocabulary_.offsets.size() - 1; }
 
 private:
@@ -76,11 +56,9 @@ private:
     std::unique_ptr<SequenceTrie> trie_;
     std::unique_ptr<TokenSteps> steps_;
     std::unique_ptr<TokenClasses> classes_;
-    std::unique_ptr<Classifier> classifier_;
-    Word start_ = 0;  // of the classifier
-    SequenceInterner sets_;  // sorted token classes; set 0 is empty
-    std::vector<Realizable> realizable_;  // per lexer state
-    std::vector<Word> sequences_;  // of all of them, sorted
+    ClosedClassifier classifier_;
+    RealizedSequences realized_;
+    std::vector<Word> sequences_;  // of all lexer states, sorted
     ClassifierTables tables_;
 };
 

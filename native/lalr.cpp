@@ -6,6 +6,7 @@
 
 #include "limits.hpp"
 #include "sorted.hpp"
+#include "wire.hpp"
 
 namespace psc {
 namespace {
@@ -287,6 +288,35 @@ std::vector<std::vector<Word>> stack_predecessors(const LrTables& t) {
         sort_unique(b);
     }
     return below;
+}
+
+std::vector<Word> LrTables::to_words() const {
+    WordWriter w;
+    for (Word n : {n_states, n_terminals, n_nonterminals, start_state, end_state, shift_reduce_resolved}) w.put(n);
+    for (const auto* v : {&action_offsets, &actions, &gotos, &lhs, &length, &accessing}) w.put(*v);
+    w.put(static_cast<Word>(conflicts.size()));
+    for (const Conflict& c : conflicts) {
+        w.put(c.state);
+        w.put(c.terminal);
+        w.put(c.productions);
+    }
+    return w.take();
+}
+
+LrTables LrTables::from_words(std::span<const Word> words) {
+    WordReader r(words);
+    LrTables t;
+    for (Word* n : {&t.n_states, &t.n_terminals, &t.n_nonterminals, &t.start_state, &t.end_state, &t.shift_reduce_resolved}) *n = r.word();
+    for (auto* v : {&t.action_offsets, &t.actions, &t.gotos, &t.lhs, &t.length, &t.accessing}) *v = r.vector();
+    const Word n = r.word();
+    for (Word i = 0; i < n; ++i) {
+        Conflict& c = t.conflicts.emplace_back();
+        c.state = r.word();
+        c.terminal = r.word();
+        c.productions = r.vector();
+    }
+    r.end();
+    return t;
 }
 
 }  // namespace psc

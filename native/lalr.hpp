@@ -63,6 +63,8 @@ struct LrTables {
     Word go_to(Word state, Word nonterminal) const {
         return gotos[static_cast<std::size_t>(state) * n_nonterminals + nonterminal];
     }
+    std::vector<Word> to_words() const;
+    static LrTables from_words(std::span<const Word> words);
 };
 
 LrTables build_lalr(const GrammarTables& grammar, ConflictPolicy policy);

@@ -4,6 +4,7 @@
 
 #include "limits.hpp"
 #include "sorted.hpp"
+#include "wire.hpp"
 
 namespace psc {
 
@@ -124,6 +125,26 @@ Word SequenceTrie::where(Word node, std::span<const Word> states) {
         conditions_.insert(base, top, made);
     }
     return made;
+}
+
+std::vector<Word> SequenceTrie::to_words() const {
+    WordWriter w;
+    w.put(parent_);
+    w.put(terminal_);
+    for (Word node = 0; node < size(); ++node)
+        if (terminal_[node] == kCondition) w.put(condition(node));
+    return w.take();
+}
+
+SequenceTrie::SequenceTrie(const LrTables& tables, const std::vector<std::vector<Word>>& below, std::span<const Word> words)
+    : tops_(tables, below) {
+    WordReader r(words);
+    parent_ = r.vector();
+    terminal_ = r.vector();
+    top_.assign(parent_.size(), kNoNode);
+    for (Word node = 0; node < size(); ++node)
+        if (terminal_[node] == kCondition) top_[node] = tops_.intern(r.vector());
+    r.end();
 }
 
 }  // namespace psc

@@ -30,6 +30,7 @@ public:
     Word narrowed(Word set, std::span<const Word> states);  // the states of the set among `states`; kNoNode when there are none
     Word takers(Word set, Word terminal);  // the states of the set that can take the terminal
     std::span<const Word> states(Word set) const { return sets_[set]; }
+    Word intern(std::span<const Word> sorted_states) { return sets_.intern(sorted_states).first; }
     bool contains(Word set, Word state) const;
     bool is_subset(Word set, Word of) const;
 
@@ -47,6 +48,10 @@ class SequenceTrie {
 public:
     SequenceTrie(const LrTables& tables, const std::vector<std::vector<Word>>& below)
         : tops_(tables, below), top_{tops_.everywhere()}, parent_{kNoNode}, terminal_{kNoNode} {}
+
+    // To be classified in another process; what it makes of them has all nodes, but child() and where() may not be called.
+    std::vector<Word> to_words() const;
+    SequenceTrie(const LrTables& tables, const std::vector<std::vector<Word>>& below, std::span<const Word> words);
 
     // The node of `node`'s sequence followed by `terminal`, or kNoNode where no stack allows it.
     Word child(Word node, Word terminal);

@@ -8,6 +8,10 @@ import psc.errors
 
 
 class LrTables:
+    def __getstate__(self) -> Annotated[NDArray[numpy.int32], dict(shape=(None,))]: ...
+
+    def __setstate__(self, arg: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], /) -> None: ...
+
     @property
     def n_states(self) -> int: ...
 
@@ -78,6 +82,17 @@ class Compilation:
 
     def classifier_arrays(self) -> dict[str, Any]: ...
 
+    def trie_words(self) -> Annotated[NDArray[numpy.int32], dict(shape=(None,))]:
+        """The trie of all sequences, for `classify_sequences`."""
+
+    def realized_words(self) -> Annotated[NDArray[numpy.int32], dict(shape=(None,))]:
+        """What tokens the sequences stand for, for `assemble`."""
+
+    def sequence_groups(self, n: int) -> list[Annotated[NDArray[numpy.int32], dict(shape=(None,))]]:
+        """
+        At most `n` groups of sequences, nodes of the trie, that may be classified apart.
+        """
+
     @property
     def class_of_token(self) -> Annotated[NDArray[numpy.int32], dict(shape=(None,))]: ...
 
@@ -85,6 +100,15 @@ class Compilation:
     def class_representatives(self) -> Annotated[NDArray[numpy.int32], dict(shape=(None,))]: ...
 
     def sequences(self, lexer_state: int) -> list[tuple[tuple[int, ...], Annotated[NDArray[numpy.int32], dict(shape=(None,))]]]: ...
+
+def classify_sequences(lr: LrTables, trie_words: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], sequences: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> Annotated[NDArray[numpy.int32], dict(shape=(None,))]: ...
+
+def merge_classifiers(lr: LrTables, classifiers: Sequence[Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)]]) -> Annotated[NDArray[numpy.int32], dict(shape=(None,))]: ...
+
+def assemble(classifier: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], realized: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> tuple[dict[str, Any], int, int]:
+    """
+    The arrays that a classifier adds to an artifact, and how many states and transitions it had before it was minimized.
+    """
 
 class LimitExceeded(psc.errors.ResourceLimitError):
     pass

@@ -1,0 +1,80 @@
+"""A compilation in pieces gives the bytes that a whole one gives, whatever the pieces went through."""
+
+from __future__ import annotations
+
+import pickle
+from typing import Any
+
+import pytest
+import strategies
+from hypothesis import assume, given
+from hypothesis import strategies as st
+from test_builds_agree import KINDS
+from vocabularies import byte_tokenizer
+
+import psc
+from psc.artifacts.format import encode
+from psc.artifacts.tokenizer_info import TokenizerInfo
+from psc.bundled import find_grammar, open_grammar
+from psc.compiler.build import build, grammar_tables
+from psc.compiler.pieces import assemble, classify, find_sequences
+
+
+def sent(value: Any) -> Any:
+    """As another process gets it."""
+    return pickle.loads(pickle.dumps(value))
+
+
+def same(grammar: psc.Grammar, info: TokenizerInfo, n_groups: int) -> int:
+    """Builds whole and in pieces, and says of how many groups the pieces were."""
+    lowered = grammar.to_compiler_grammar()
+    try:
+        whole = build(lowered, info)
+    except psc.ResourceLimitError:
+        assume(False)
+    tables = sent(grammar_tables(lowered))
+    found = sent(find_sequences(tables, info, n_groups))
+    assert len(found.groups) <= n_groups
+    classifiers = [sent(classify(sent(tables), found.trie, group)) for group in found.groups]
+    pieces = assemble(tables, info, found, classifiers)
+    assert encode(pieces.arrays, pieces.metadata) == encode(whole.arrays, whole.metadata)
+    assert sent(tables.lr).conflicts == tables.lr.conflicts
+    return len(found.groups)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@given(data=st.data())
+def test_any_grammar(kind: str, data: st.DataObject) -> None:
+    texts, load = KINDS[kind]
+    try:
+        grammar = load(data.draw(texts))
+    except psc.GrammarError:  # one that matches no text
+        assume(False)
+    info = byte_tokenizer(*data.draw(st.lists(strategies.tokens(), max_size=30)))
+    same(grammar, info, data.draw(st.integers(1, 5)))
+
+
+@pytest.mark.parametrize("lexer", ["basic", "contextual"])
+@pytest.mark.parametrize("name", ["json", "go"])
+def test_bundled(name: str, lexer: Any) -> None:
+    extra = [b"  ", b'":', b'", "', b"){", b"});", b"func (", b":= ", b" == ", b"...)"]
+    assert same(open_grammar(find_grammar(name), lexer=lexer), byte_tokenizer(*extra), 4) == 4
+
+
+def test_tables_serve_several_vocabularies() -> None:
+    lowered = open_grammar(find_grammar("json")).to_compiler_grammar()
+    tables = grammar_tables(lowered)
+    for info in (byte_tokenizer(), byte_tokenizer(b'{"', b"}}")):
+        shared, own = build(tables, info), build(lowered, info)
+        assert encode(shared.arrays, shared.metadata) == encode(own.arrays, own.metadata)
+
+
+def test_words_of_another_version_are_refused() -> None:
+    tables = grammar_tables(open_grammar(find_grammar("json")).to_compiler_grammar())
+    found = find_sequences(tables, byte_tokenizer(), 2)
+    classifiers = [classify(tables, found.trie, group) for group in found.groups]
+    for damaged in (classifiers[0][:-1], classifiers[0][:0]):
+        with pytest.raises(ValueError, match="cut short"):
+            assemble(tables, byte_tokenizer(), found, [damaged, classifiers[1]])
+    with pytest.raises(ValueError, match="cut short"):
+        classify(tables, found.trie[:-1], found.groups[0])
