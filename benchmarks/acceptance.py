@@ -36,7 +36,7 @@ def main() -> None:
         info = psc.load_tokenizer(spec)
         _library, encode = encoder(spec, info)
         tokenized, left_out = tokenize(documents, info, encode)
-        compiled = psc.GrammarCompiler(info).compile_lark(text, source_name=str(found.path))
+        compiled = psc.GrammarCompiler(info, store=False).compile_lark(text, source_name=str(found.path))
         matcher, accepted = psc.GrammarMatcher(compiled), 0
         for name, ids in tokenized.items():
             matcher.reset()

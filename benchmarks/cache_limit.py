@@ -49,7 +49,7 @@ class Run:
 
 def run(limit: int, subjects: list[Subject], texts: list[list[list[int]]], info: psc.TokenizerInfo) -> Run:
     """All texts of all grammars, in turn."""
-    compiler = psc.GrammarCompiler(info, cache_limit_bytes=limit)
+    compiler = psc.GrammarCompiler(info, store=False, cache_limit_bytes=limit)
     grammars = [subject.open() for subject in subjects]
     now = time.perf_counter_ns
     took: list[int] = []

@@ -61,7 +61,7 @@ class Engine:
 
 def psc_engine(subject: Subject, info: psc.TokenizerInfo, *, ahead: bool, fill: bool) -> Engine:
     """psc; the mask is the number of a row, or the row copied into an array."""
-    compiler = psc.GrammarCompiler(info, cache_enabled=False)
+    compiler = psc.GrammarCompiler(info, cache_enabled=False, store=False)
     warm_up(compiler)
     began = time.perf_counter()
     grammar = subject.open()

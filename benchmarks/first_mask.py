@@ -52,7 +52,7 @@ class FirstMask:
 def first_mask(subject: Subject, spec: str, warm: bool) -> FirstMask:
     """The first mask of this process, or, warm, the first after those of grammars of one letter."""
     info = psc.load_tokenizer(spec)
-    compiler = psc.GrammarCompiler(info, cache_enabled=False)
+    compiler = psc.GrammarCompiler(info, cache_enabled=False, store=False)
     if warm:
         warm_up(compiler)
     seconds = dict.fromkeys(STAGES, 0.0)

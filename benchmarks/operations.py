@@ -37,7 +37,7 @@ class Operations:
     def __init__(self, info: psc.TokenizerInfo) -> None:
         self.n_words = (info.vocab_size + 31) // 32
         self._pools: dict[int, Any] = {}
-        self._compiler: Any = psc.GrammarCompiler(info, cache_enabled=False)
+        self._compiler: Any = psc.GrammarCompiler(info, cache_enabled=False, store=False)
         warm_up(self._compiler)
 
     def compile(self, subject: Subject) -> None:

@@ -59,7 +59,7 @@ def grammar(n: int) -> tuple[str, str]:
 def visit(text: str, prefix: str, info: psc.TokenizerInfo) -> Visit:
     """Compiles a grammar and goes into its first string."""
     began = time.perf_counter()
-    compiled = psc.GrammarCompiler(info, cache_enabled=False).compile_grammar(text)
+    compiled = psc.GrammarCompiler(info, cache_enabled=False, store=False).compile_grammar(text)
     made = time.perf_counter()
     matcher = psc.GrammarMatcher(compiled)
     matcher.mask_row()
@@ -110,7 +110,7 @@ def main() -> None:
     args = options.parse_args()
 
     info = psc.load_tokenizer(args.tokenizer)
-    psc.GrammarMatcher(psc.GrammarCompiler(info).compile_grammar('root ::= "a"')).mask_row()  # imports
+    psc.GrammarMatcher(psc.GrammarCompiler(info, store=False).compile_grammar('root ::= "a"')).mask_row()  # imports
     results = {
         "shared": measure(args.grammars, info, shared=True),
         "forgotten each time": measure(args.grammars, info, shared=False),
