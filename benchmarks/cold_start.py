@@ -2,10 +2,10 @@
 
     python benchmarks/cold_start.py [GRAMMAR...] --tokenizer SPEC [--repeat R] [--json FILE]
 
-The idea: the artifact is in a store, as `psc batch` or a download leaves it. Each reading is a new process that has imported psc
-and loaded the tokenizer; from `GrammarCompiler(...)` to the mask at the beginning of the text. *First* is the process that finds the
-artifact compressed, and leaves the uncompressed copy; *later* are those that map it. *Built* is a process with no store, which
-builds the grammar just in time.
+The idea: the artifact is in a store, as `psc batch` or a download leaves it. Each reading is a new process that has imported
+psc and loaded the tokenizer; from `GrammarCompiler(...)` to the mask at the beginning of the text. *First* is the process that
+finds the artifact compressed, and leaves the uncompressed copy; *later* are those that map it. *Built* is a process with no
+store, which builds the grammar just in time.
 
 *Shared* is what a later process maps and shares with the others on the host.
 
