@@ -255,6 +255,9 @@ void bind_machine(nb::module_& m) {
         .def_prop_ro("cache_bytes", [](const PyMachine& t) { return t.machine->bytes(); })
         .def("clear", [](PyMachine& t) { t.machine->clear(); }, Release())
         .def("set_limit", [](PyMachine& t, std::size_t bytes) { t.machine->set_limit(bytes); }, "bytes"_a)
+        .def_prop_rw(
+            "vocabulary_tag", [](const PyMachine& t) { return t.machine->vocabulary_tag; },
+            [](PyMachine& t, std::uint64_t tag) { t.machine->vocabulary_tag = tag; }, "Equal for grammars of one vocabulary.")
         .def_prop_ro("is_lazy", [](const PyMachine& t) { return dynamic_cast<LazyMachine*>(t.machine.get()) != nullptr; })
         .def("counts",
              [](const PyMachine& t) {

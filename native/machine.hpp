@@ -79,6 +79,8 @@ public:
     const VocabularyView& vocabulary() const { return vocabulary_; }
     const std::array<std::uint8_t, 256>& byte_class() const { return byte_class_; }
     const std::vector<Word>& stop_tokens() const { return stop_tokens_; }
+    // Equal for grammars of one vocabulary, and for no others; 0: not known.
+    std::uint64_t vocabulary_tag = 0;
     std::size_t n_words() const { return (static_cast<std::size_t>(vocabulary_.size) + 31) / 32; }
 
     std::shared_ptr<Cache> cache() const;

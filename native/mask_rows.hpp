@@ -38,8 +38,17 @@ public:
     // The row's bits, at an address that stays.
     const std::uint32_t* words(Word row);
 
-private:
     enum class Form : std::uint8_t { allowed, refused, bits };
+    struct Stored {
+        Form form;
+        std::span<const std::uint32_t> words;  // the ids, ascending, or all bits
+    };
+    Stored stored(Word row) const {
+        const Row& r = rows_[row];
+        return {r.form, {r.data.get(), r.form == Form::bits ? n_words_ : r.count}};
+    }
+
+private:
     struct Row {
         Form form;
         std::uint32_t count;  // of ids, ascending

@@ -2,6 +2,7 @@ from collections.abc import Sequence
 from typing import Annotated, Any
 
 import numpy
+import numpy.typing
 from numpy.typing import NDArray
 
 import psc.errors
@@ -176,6 +177,13 @@ class Machine:
     def clear(self) -> None: ...
 
     def set_limit(self, bytes: int) -> None: ...
+
+    @property
+    def vocabulary_tag(self) -> int:
+        """Equal for grammars of one vocabulary."""
+
+    @vocabulary_tag.setter
+    def vocabulary_tag(self, arg: int, /) -> None: ...
 
     @property
     def is_lazy(self) -> bool: ...
@@ -405,3 +413,38 @@ class BatchGrammarMatcher:
         """
         rollback() of each matcher. Raises RuntimeError, before any has changed, when one has accepted fewer.
         """
+
+class MaskSlots:
+    """
+    Which mask rows are in a table with room for `n_slots`, for all grammars of a vocabulary. Not for several threads at once.
+    """
+
+    def __init__(self, n_slots: int, vocab_size: int, vocabulary_tag: int) -> None: ...
+
+    @property
+    def n_slots(self) -> int: ...
+
+    @property
+    def n_used(self) -> int: ...
+
+    def step(self, matchers: Sequence[GrammarMatcher | None], tokens: Sequence[int] | None, out: numpy.typing.NDArray[numpy.int32]) -> list[int]:
+        """
+        Accepts a token for each matcher (-1: none; None: for no matcher) and writes the slots of their masks to `out`: -1 for None and
+        for a matcher that has terminated. Returns the matchers, by index, that refused their token; they are as they were.
+
+        What is then in `writes` must be written before the slots are used. Raises BitmaskError, before anything is accepted, for a
+        matcher of another vocabulary, and, when the others are done, the first error of a matcher, whose slot is -1.
+        """
+
+    @property
+    def writes(self) -> Annotated[NDArray[numpy.int32], dict(shape=(None,))]:
+        """
+        What the last step has to write, four numbers each: slot, form (0: only these tokens are allowed, 1: only these are not,
+        2: all bits), and the first and the number of its words in `pool`.
+        """
+
+    @property
+    def n_writes(self) -> int: ...
+
+    @property
+    def pool(self) -> Annotated[NDArray[numpy.uint32], dict(shape=(None,))]: ...

@@ -17,6 +17,14 @@ __all__ = ["BatchGrammarMatcher", "CompiledGrammar", "FindTokenizer", "GrammarMa
 FindTokenizer = Callable[[Mapping[str, Any], str], TokenizerInfo]
 
 
+def vocabulary_tag(fingerprint: str) -> int:
+    """A vocabulary's fingerprint in the 64 bits by which native code tells vocabularies apart; never 0."""
+    try:
+        return int(fingerprint[:16], 16) | 1
+    except ValueError:
+        return 1
+
+
 class CompiledGrammar:
     """A grammar compiled for a vocabulary. Shared by any number of matchers; mask rows are made once and kept here.
 
@@ -57,6 +65,8 @@ class CompiledGrammar:
             self.terminal_names = (*(str(t["name"]) for t in metadata["grammar"]["terminals"]), "$END")
         except (KeyError, TypeError, ValueError) as e:
             raise ArtifactError(f"{place}: the metadata is malformed: {e!r}") from e
+        # So that native code can tell vocabularies apart.
+        machine.vocabulary_tag = vocabulary_tag(self.fingerprint)
         if isinstance(tokenizer_info, TokenizerInfo):
             self._tokenizer = self._checked(tokenizer_info)
         else:
