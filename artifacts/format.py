@@ -119,8 +119,14 @@ def _narrow(array: npt.NDArray[np.int64]) -> tuple[npt.NDArray[np.unsignedintege
     return best.astype(_WIDTHS[f"u{width(best)}"]), how
 
 
-def decode(data: bytes, *, place: str = "artifact") -> Artifact:
-    """Reads the bytes of a file. Raises :class:`ArtifactError` with the place and the first thing that is wrong."""
+def decode(data: bytes, *, place: str = "artifact", max_payload: int = _MAX_PAYLOAD) -> Artifact:
+    """Reads the bytes of a file. Raises :class:`ArtifactError` with the place and the first thing that is wrong.
+
+    Args:
+        data: the file's bytes.
+        place: where they are from, for messages.
+        max_payload: a file that declares to hold more bytes than this is refused before anything is decompressed.
+    """
     if len(data) < 16 or data[:8] != MAGIC:
         raise ArtifactError(f"{place}: not a psc artifact" + (" (the file is empty)" if not data else ""))
     version, header_length = struct.unpack_from("<II", data, 8)
@@ -143,14 +149,14 @@ def decode(data: bytes, *, place: str = "artifact") -> Artifact:
     frame = memoryview(data)[begin + 32 :]
     if hashlib.sha256(frame).hexdigest() != digest:
         raise ArtifactError(f"{place}: the payload's checksum does not match: the file is damaged or cut short")
-    payload = _decompress(frame, size, place)
+    payload = _decompress(frame, size, place, max_payload)
     arrays = _split(payload, sections, place)
     return Artifact(arrays, metadata, hashlib.sha256(data).hexdigest(), len(data))
 
 
-def _decompress(frame: memoryview, size: int, place: str) -> bytes:
-    if not 0 <= size <= _MAX_PAYLOAD:
-        raise ArtifactError(f"{place}: the header declares a payload of {size} bytes")
+def _decompress(frame: memoryview, size: int, place: str, limit: int) -> bytes:
+    if not 0 <= size <= limit:
+        raise ArtifactError(f"{place}: the header declares a payload of {size:,} bytes; at most {limit:,} are read here")
     try:
         declared = zstandard.frame_content_size(frame)
         if declared != size:

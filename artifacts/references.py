@@ -16,7 +16,7 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import PurePosixPath
 from typing import Any
@@ -29,9 +29,16 @@ SCHEMA = "psc.reference.v1"
 MAX_REFERENCE_BYTES = 64 << 10
 MAX_BLOB_BYTES = 1 << 30
 """Larger ones are refused unread: no artifact comes near it."""
+MAX_PAYLOAD_BYTES = 256 << 20
+"""What an artifact from a registry may decompress to: a bound on the memory that a hostile one can take."""
+INDEX_PATH = PurePosixPath("index.json")
+SIGNED_INDEX_PATH = PurePosixPath("index.signed.json")
+INDEX_SCHEMA = "psc.index.v1"
+MAX_INDEX_BYTES = 64 << 20
 
 _HEX = re.compile(r"[0-9a-f]{64}")
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._+@=-]{0,99}")
+_REFERENCE_PATH = re.compile(rf"keys/{_HEX.pattern}\.json|names/{_NAME.pattern}/{_NAME.pattern}\.json")
 
 
 @dataclass(frozen=True, order=True)
@@ -133,8 +140,8 @@ class Reference:
         metadata: Mapping[str, Any] = artifact.metadata
         key = input_key_of(metadata)
         return cls(
-            grammar=grammar if grammar is not None else short_name(str(metadata["grammar"]["name"])),
-            tokenizer=tokenizer if tokenizer is not None else short_name(str(metadata["tokenizer"]["name"])),
+            grammar=grammar if grammar is not None else short_name(str(metadata["grammar"].get("name", ""))),
+            tokenizer=tokenizer if tokenizer is not None else short_name(str(metadata["tokenizer"].get("name", ""))),
             input_key=key,
             digest=artifact.digest,
             size=artifact.size,
@@ -159,6 +166,11 @@ def name_path(grammar: str, tokenizer: str) -> PurePosixPath:
     return PurePosixPath("names", check_name(grammar, "grammar"), check_name(tokenizer, "tokenizer") + ".json")
 
 
+def is_reference_path(path: str) -> bool:
+    """Whether this is the path of a reference in a registry, by input key or by names."""
+    return _REFERENCE_PATH.fullmatch(path) is not None
+
+
 def check_name(name: str, what: str) -> str:
     """The name. Raises RegistryError unless it can be part of a path and a URL."""
     if not isinstance(name, str) or not _NAME.fullmatch(name):
@@ -171,7 +183,7 @@ def check_name(name: str, what: str) -> str:
 def check_digest(digest: str, what: str) -> str:
     """The digest. Raises RegistryError unless it is 64 hexadecimal digits, in lower case."""
     if not isinstance(digest, str) or not _HEX.fullmatch(digest):
-        raise RegistryError(f"{digest!r} is not a {what}: that is 64 hexadecimal digits")
+        raise RegistryError(f"{digest!r} is no {what}: that is 64 hexadecimal digits")
     return digest
 
 
@@ -199,18 +211,42 @@ def verified(data: bytes, reference: Reference, *, place: str) -> Artifact:
     """The artifact in a blob's bytes, as a reference promises it.
 
     Raises:
-        RegistryError: size, digest or input key are not those of the reference.
-        ArtifactError: the bytes are no artifact of this format.
+        RegistryError: size, digest, input key or another thing that the reference says are not the artifact's.
+        ArtifactError: the bytes are no artifact of this format, or it is larger than `MAX_PAYLOAD_BYTES`.
     """
     if len(data) != reference.size:
         raise RegistryError(f"{place}: {len(data):,} bytes, but the reference says {reference.size:,}")
     digest = hashlib.sha256(data).hexdigest()
     if digest != reference.digest:
         raise RegistryError(f"{place}: the content's sha256 is {digest}, but the reference says {reference.digest}")
-    artifact = decode(data, place=place)
-    if input_key_of(artifact.metadata, place=place) != reference.input_key:
-        raise RegistryError(f"{place}: the artifact was made from something else than input key {reference.input_key}")
+    artifact = decode(data, place=place, max_payload=MAX_PAYLOAD_BYTES)
+    check_agrees(artifact, reference, place=place)
     return artifact
+
+
+def check_agrees(artifact: Artifact, reference: Reference, *, place: str) -> None:
+    """Raises RegistryError unless the artifact is what the reference says; the names that it goes by are free."""
+    found = Reference.of(artifact, grammar=reference.grammar, tokenizer=reference.tokenizer)
+    if found.input_key != reference.input_key:
+        raise RegistryError(f"{place}: the artifact was made from something else than input key {reference.input_key}")
+    if found != reference:
+        raise RegistryError(
+            f"{place}: the reference does not describe the artifact: size, digest, fingerprint, compiler revision or format differ"
+        )
+
+
+def encode_index(references: Iterable[Reference]) -> bytes:
+    """The index file's bytes: the same for the same references."""
+    content = {"schema": INDEX_SCHEMA, "references": [r.to_json() for r in sorted(set(references))]}
+    return json.dumps(content, sort_keys=True, indent=1).encode() + b"\n"
+
+
+def decode_index(data: bytes, *, place: str) -> list[Reference]:
+    """Reads an index file's bytes. Raises RegistryError with the place and what is wrong."""
+    found = parse_json(data, place, MAX_INDEX_BYTES)
+    if not isinstance(found, dict) or found.get("schema") != INDEX_SCHEMA or not isinstance(found.get("references"), list):
+        raise RegistryError(f"{place}: not an index of schema {INDEX_SCHEMA}")
+    return [Reference.from_json(r, place=f"{place}: reference {i}") for i, r in enumerate(found["references"])]
 
 
 def _of_type(kind: type, value: Any) -> Any:

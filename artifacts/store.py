@@ -11,22 +11,32 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
-import json
 import os
 import time
 import uuid
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from psc.artifacts.folder import files_in, read_whole, remove_leftovers, write_whole
 from psc.artifacts.format import Artifact, decode
 from psc.artifacts.mapped import mapped_path, open_mapped, write_mapped
-from psc.artifacts.references import MAX_BLOB_BYTES, MAX_REFERENCE_BYTES, Reference, blob_path, key_path, name_path, verified
+from psc.artifacts.references import (
+    INDEX_PATH,
+    MAX_BLOB_BYTES,
+    MAX_INDEX_BYTES,
+    MAX_PAYLOAD_BYTES,
+    MAX_REFERENCE_BYTES,
+    Reference,
+    blob_path,
+    encode_index,
+    key_path,
+    name_path,
+    verified,
+)
 from psc.errors import ArtifactError, RegistryError
 
 ENVIRONMENT = "PSC_STORE"
-INDEX_SCHEMA = "psc.index.v1"
 _USED_ANEW_S = 3600.0
 _WRITER_MAY_TAKE_S = 3600.0
 
@@ -81,21 +91,22 @@ class Store:
             ArtifactError: the bytes are no artifact.
             RegistryError: a name cannot be one, or a file cannot be written; then no reference points to what is not there.
         """
-        reference = Reference.of(decode(data), grammar=grammar, tokenizer=tokenizer)
+        reference = Reference.of(decode(data, max_payload=MAX_PAYLOAD_BYTES), grammar=grammar, tokenizer=tokenizer)
         self.add_verified(data, reference)
         return reference
 
     def add_verified(self, data: bytes, reference: Reference) -> None:
         """Takes in an artifact that `verified` has accepted under this reference. Raises RegistryError as `add`."""
         for attempt in (1, 2):
-            self._add_blob(data, reference)
+            self.add_blob(data, reference)
             write_whole(self.root / reference.key_path, reference.encode())
             write_whole(self.root / reference.name_path, reference.encode())
             if (self.root / reference.blob_path).exists() or attempt == 2:
                 return
             # A garbage collection found the blob unreachable just before the reference was there.
 
-    def _add_blob(self, data: bytes, reference: Reference) -> None:
+    def add_blob(self, data: bytes, reference: Reference) -> bool:
+        """Takes in a verified artifact's bytes only. Returns whether they were written: false when they are there, undamaged."""
         path = self.root / reference.blob_path
         try:
             same = path.stat().st_size == len(data) and hashlib.sha256(path.read_bytes()).hexdigest() == reference.digest
@@ -104,8 +115,9 @@ class Store:
         if same:
             with contextlib.suppress(OSError):
                 os.utime(path)  # a garbage collection lets young blobs be
-            return
+            return False
         write_whole(path, data)
+        return True
 
     def find(self, key: str) -> Reference | None:
         """The reference of an input key, if the artifact is here.
@@ -181,10 +193,14 @@ class Store:
         """All references, by input key and by name, each once, sorted."""
         return sorted({r for path in self._reference_files() if (r := self._reference(path)) is not None})
 
+    def n_reference_files(self) -> int:
+        """How many references there are, whatever is in them."""
+        return sum(1 for _ in self._reference_files())
+
     def verify(self) -> list[Problem]:
         """Reads everything, and says what is damaged, missing or lies; nothing is changed. Cost: reads every artifact."""
         problems: list[Problem] = []
-        good: dict[str, str] = {}
+        good: dict[str, Reference] = {}
         for path in files_in(self.root / "blobs" / "sha256", "*"):
             try:
                 data = read_whole(path, MAX_BLOB_BYTES)
@@ -192,7 +208,8 @@ class Store:
                     continue
                 if hashlib.sha256(data).hexdigest() != path.name:
                     raise RegistryError(f"{path}: the content does not have the sha256 that its name says")
-                good[path.name] = Reference.of(decode(data, place=str(path)), grammar="any", tokenizer="any").input_key
+                artifact = decode(data, place=str(path), max_payload=MAX_PAYLOAD_BYTES)
+                good[path.name] = Reference.of(artifact, grammar="any", tokenizer="any")
             except (RegistryError, ArtifactError) as e:
                 problems.append(Problem(path, str(e)))
         damaged = {p.path.name for p in problems}
@@ -208,14 +225,19 @@ class Store:
                     raise RegistryError(f"{path}: the artifact that it refers to is damaged")
                 if reference.digest not in good:
                     raise RegistryError(f"{path}: the artifact that it refers to is missing: {reference.blob_path}")
-                if good[reference.digest] != reference.input_key:
-                    raise RegistryError(f"{path}: the artifact that it refers to was made from something else")
+                if replace(good[reference.digest], grammar=reference.grammar, tokenizer=reference.tokenizer) != reference:
+                    raise RegistryError(f"{path}: it does not describe the artifact that it refers to")
             except RegistryError as e:
                 problems.append(Problem(path, str(e)))
         return problems
 
     def collect(
-        self, *, max_age_s: float | None = None, max_bytes: int | None = None, grace_s: float = _WRITER_MAY_TAKE_S
+        self,
+        *,
+        max_age_s: float | None = None,
+        max_bytes: int | None = None,
+        grace_s: float = _WRITER_MAY_TAKE_S,
+        dry_run: bool = False,
     ) -> Collected:
         """Removes what is not needed: artifacts unused for long, the least recently used until the rest fits, unreachable blobs.
 
@@ -223,12 +245,14 @@ class Store:
             max_age_s: artifacts not used for longer go.
             max_bytes: what the artifacts that stay, and their uncompressed copies, may take together.
             grace_s: unreachable blobs, and files half written, younger than this stay: somebody may be about to refer to them.
+            dry_run: only say what would go.
 
         Raises:
             RegistryError: a file cannot be removed.
         """
         result = Collected()
         now = time.time()
+        remove = _size if dry_run else _remove
         by_digest: dict[str, list[tuple[Path, Reference]]] = {}
         last_used: dict[str, float] = {}
         for path in self._reference_files():
@@ -236,32 +260,41 @@ class Store:
             if reference is None:
                 continue
             by_digest.setdefault(reference.digest, []).append((path, reference))
-            with contextlib.suppress(OSError):
-                last_used[reference.digest] = max(last_used.get(reference.digest, 0.0), path.stat().st_mtime)
+            for touched in (path, self.root / reference.blob_path):
+                with contextlib.suppress(OSError):
+                    last_used[reference.digest] = max(last_used.get(reference.digest, 0.0), touched.stat().st_mtime)
         newest_first = sorted(by_digest, key=lambda digest: -last_used.get(digest, 0.0))
         total = 0
+        gone: set[str] = set()
         for digest in newest_first:
             size = by_digest[digest][0][1].size + _size(mapped_path(self.root, digest))
             too_old = max_age_s is not None and now - last_used.get(digest, 0.0) > max_age_s
             if too_old or (max_bytes is not None and total + size > max_bytes):
                 for path, _ in by_digest[digest]:
-                    _remove(path)
+                    remove(path)
                 result.references += sorted({r for _, r in by_digest.pop(digest)})
-                result.freed_bytes += _remove(self.root / blob_path(digest)) + _remove(mapped_path(self.root, digest))
+                gone.add(digest)
+                result.freed_bytes += remove(self.root / blob_path(digest)) + remove(mapped_path(self.root, digest))
                 result.blobs += 1
             else:
                 total += size
         for path in files_in(self.root / "blobs" / "sha256", "*"):
             with contextlib.suppress(FileNotFoundError):
-                if path.name not in by_digest and now - path.stat().st_mtime > grace_s:
-                    result.freed_bytes += _remove(path)
+                if path.name not in by_digest and path.name not in gone and now - path.stat().st_mtime > grace_s:
+                    result.freed_bytes += remove(path)
                     result.blobs += 1
-        for folder, pattern in ((self.root / "mapped", "*"), (self.root / "damaged", "*"), (self.root / "incoming", "*")):
-            for path in files_in(folder, pattern):
+        for folder in ("mapped", "damaged", "incoming"):
+            for path in files_in(self.root / folder, "*"):
+                digest = path.name.partition(".")[0]
+                if folder == "mapped" and digest in by_digest:
+                    continue
                 with contextlib.suppress(FileNotFoundError):
-                    if path.name.partition(".")[0] not in by_digest and now - path.stat().st_mtime > grace_s:
-                        result.freed_bytes += _remove(path)
-        result.freed_bytes += remove_leftovers(self.root, grace_s)
+                    if (folder == "mapped" and digest in gone) or now - path.stat().st_mtime > grace_s:
+                        result.freed_bytes += remove(path)
+        if not dry_run:
+            result.freed_bytes += remove_leftovers(self.root, grace_s)
+            if result.references and (self.root / INDEX_PATH).exists():
+                self.write_index()
         result.kept_bytes = total
         return result
 
@@ -280,8 +313,8 @@ class Store:
         while True:
             listed = self.references()
             data = encode_index(listed)
-            path = self.root / "index.json"
-            if read_whole(path, 1 << 30) != data:
+            path = self.root / INDEX_PATH
+            if read_whole(path, MAX_INDEX_BYTES) != data:
                 write_whole(path, data)
             if self.references() == listed:
                 return data
@@ -299,12 +332,6 @@ class Store:
         except RegistryError:
             self.set_aside(path)
             return None
-
-
-def encode_index(references: Iterable[Reference]) -> bytes:
-    """The index file's bytes: the same for the same references."""
-    content = {"schema": INDEX_SCHEMA, "references": [r.to_json() for r in sorted(set(references))]}
-    return json.dumps(content, sort_keys=True, indent=1).encode() + b"\n"
 
 
 def _size(path: Path) -> int:

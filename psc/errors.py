@@ -42,6 +42,14 @@ class RegistryError(PscError):
     """A registry, or the local store, that cannot be reached, is malformed, or does not hold what it says."""
 
 
+class RegistryUnreachableError(RegistryError):
+    """A registry that does not answer, or only with failures of its own: later, or another one, may do."""
+
+
+class RegistryNotFoundError(RegistryError):
+    """What was asked for is in none of the registries, and all of them said so."""
+
+
 class InvalidJSONError(PscError, ValueError, RuntimeError):
     """Text that should be JSON and is not."""
 

@@ -19,6 +19,7 @@ _COMMANDS = {
     "check": "Check files against a grammar, token by token.",
     "explain": "Explain what may come after a text, and why a token may not.",
     "sample": "Draw random sentences from a grammar's masks.",
+    "registry": "Share artifacts: serve, push, pull, list, verify, gc, keygen.",
     "inspect": "Show what is in an artifact and where it came from.",
 }
 """Name, which is the module's too, and what the list of commands says."""

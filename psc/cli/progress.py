@@ -9,36 +9,39 @@ import sys
 import threading
 import time
 from types import TracebackType
+from typing import Self
 
 from rich.console import Console
-from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
+from rich.progress import (
+    BarColumn,
+    DownloadColumn,
+    Progress,
+    ProgressColumn,
+    TextColumn,
+    TimeElapsedColumn,
+    TransferSpeedColumn,
+)
 
 _PATIENCE_S = 1.0
 _BETWEEN_LINES_S = 1.0
 
 
-class Steps:
-    """A context in which ``step`` is called as each step of the work begins.
+class _Patient:
+    """A context that shows nothing for a second, then whatever was noted last, and each note from then on."""
 
-    Args:
-        title: what the work is.
-        quiet: show nothing.
-        every_step: elsewhere than on a terminal, print a line for each step, not at most one a second.
-    """
-
-    def __init__(self, title: str, *, quiet: bool = False, every_step: bool = False) -> None:
+    def __init__(self, title: str, *, quiet: bool, every_line: bool) -> None:
         self._title = title
         self._quiet = quiet
-        self._every_step = every_step
+        self._every_line = every_line
         self._lock = threading.Lock()
         self._timer = threading.Timer(_PATIENCE_S, self._begin)
         self._timer.daemon = True
-        self._now = ("", 0, 1)
         self._visible = False
         self._printed_at = 0.0
         self._bar: Progress | None = None
+        self._description, self._completed, self._total, self._line = title, 0, 1, title
 
-    def __enter__(self) -> Steps:
+    def __enter__(self) -> Self:
         if not self._quiet:
             self._timer.start()
         return self
@@ -51,10 +54,12 @@ class Steps:
                 self._bar.stop()
                 self._bar = None
 
-    def step(self, name: str, number: int, n_steps: int) -> None:
-        """A step begins; numbers count from 0."""
+    def _columns(self) -> tuple[ProgressColumn, ...]:
+        return (TextColumn("{task.description}", markup=False), BarColumn(), TimeElapsedColumn())
+
+    def _note(self, description: str, completed: int, total: int, line: str) -> None:
         with self._lock:
-            self._now = (name, number, n_steps)
+            self._description, self._completed, self._total, self._line = description, completed, total, line
             if self._visible:
                 self._show()
 
@@ -64,16 +69,52 @@ class Steps:
                 return
             self._visible = True
             if sys.stderr.isatty():
-                columns = (TextColumn("{task.description}", markup=False), BarColumn(), TimeElapsedColumn())
-                self._bar = Progress(*columns, console=Console(stderr=True), transient=True)
-                self._bar.add_task(self._title, total=self._now[2])
+                self._bar = Progress(*self._columns(), console=Console(stderr=True), transient=True)
+                self._bar.add_task(self._title, total=self._total)
                 self._bar.start()
             self._show()
 
     def _show(self) -> None:
-        name, number, n_steps = self._now
         if self._bar is not None:
-            self._bar.update(self._bar.task_ids[0], description=f"{self._title}: {name}", completed=number, total=n_steps)
-        elif self._every_step or time.monotonic() - self._printed_at >= _BETWEEN_LINES_S:
+            task = self._bar.task_ids[0]
+            self._bar.update(task, description=self._description, completed=self._completed, total=self._total)
+        elif self._every_line or time.monotonic() - self._printed_at >= _BETWEEN_LINES_S:
             self._printed_at = time.monotonic()
-            print(f"{self._title}: {name} ({number + 1} of {n_steps})", file=sys.stderr, flush=True)
+            print(self._line, file=sys.stderr, flush=True)
+
+
+class Steps(_Patient):
+    """A context in which ``step`` is called as each step of the work begins.
+
+    Args:
+        title: what the work is.
+        quiet: show nothing.
+        every_step: elsewhere than on a terminal, print a line for each step, not at most one a second.
+    """
+
+    def __init__(self, title: str, *, quiet: bool = False, every_step: bool = False) -> None:
+        super().__init__(title, quiet=quiet, every_line=every_step)
+
+    def step(self, name: str, number: int, n_steps: int) -> None:
+        """A step begins; numbers count from 0."""
+        self._note(f"{self._title}: {name}", number, n_steps, f"{self._title}: {name} ({number + 1} of {n_steps})")
+
+
+class Transfers(_Patient):
+    """A context in which ``moved`` is called as bytes come or go.
+
+    Args:
+        title: what the work is.
+        quiet: show nothing.
+    """
+
+    def __init__(self, title: str, *, quiet: bool = False) -> None:
+        super().__init__(title, quiet=quiet, every_line=False)
+
+    def moved(self, name: str, done: int, total: int) -> None:
+        """So many bytes of an artifact, of so many, have been moved."""
+        line = f"{self._title}: {name}: {done / 1e6:,.1f} of {total / 1e6:,.1f} MB"
+        self._note(f"{self._title}: {name}", done, total, line)
+
+    def _columns(self) -> tuple[ProgressColumn, ...]:
+        return (TextColumn("{task.description}", markup=False), BarColumn(), DownloadColumn(), TransferSpeedColumn())

@@ -1,0 +1,156 @@
+"""Bearer tokens: which one a client sends where, and which ones a server accepts until when.
+
+A client's token is a secret of the registry that gave it: it never goes to another host, and never in the clear over a network. A
+server compares in constant time, and tells an expired token from a wrong one, because whoever holds an expired one should be
+told.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import os
+import re
+import time
+from collections.abc import Iterable
+from dataclasses import dataclass
+from datetime import UTC, date, datetime
+from pathlib import Path
+
+from psc.errors import RegistryError
+
+TOKEN_ENVIRONMENT = "PSC_REGISTRY_TOKEN"
+READ_TOKEN_ENVIRONMENT = "PSC_REGISTRY_READ_TOKEN"
+_TOKEN = re.compile(r"[A-Za-z0-9._~+/-]+=*")
+_FOR_HOST = re.compile(r"(?P<host>[^=\s]+)=(?P<token>[A-Za-z0-9._~+/-]+=*)")
+_SHORTEST = 16
+_READ_ANEW_S = 2.0
+
+
+def token_for(host: str, port: int | None, given: str | None) -> str | None:
+    """The token to send to a host.
+
+    Args:
+        host: of the registry.
+        port: of the registry.
+        given: by the caller, for this registry; by default what ``PSC_REGISTRY_TOKEN`` holds: a token for all registries, or
+            ``HOST=TOKEN`` or ``HOST:PORT=TOKEN``, several of them separated by spaces or commas.
+
+    Raises:
+        RegistryError: what was given cannot be a token; it is not repeated.
+    """
+    if given is not None:
+        return _checked(given.strip(), "the token given")
+    default = None
+    for item in re.split(r"[\s,]+", os.environ.get(TOKEN_ENVIRONMENT, "").strip()):
+        if named := _FOR_HOST.fullmatch(item):
+            if named["host"].lower() in (host.lower(), f"{host.lower()}:{port}"):
+                return named["token"]
+        elif item:
+            default = _checked(item, f"the token in {TOKEN_ENVIRONMENT}")
+    return default
+
+
+@dataclass(frozen=True)
+class AccessToken:
+    """What a server accepts. Only the secret's hash is kept."""
+
+    digest: bytes
+    expires: date | None = None
+    """The last day on which it is accepted, in UTC."""
+
+    @classmethod
+    def of(cls, secret: str, expires: date | None = None) -> AccessToken:
+        return cls(hashlib.sha256(secret.encode()).digest(), expires)
+
+
+class AcceptedTokens:
+    """The tokens that a server accepts for one purpose.
+
+    Args:
+        tokens: given directly.
+        file: a file of more, one a line: the token, then perhaps the last day on which it is accepted (``2027-01-31``); ``#``
+            begins a comment. It is read again when it has changed, so tokens come and go without a restart.
+
+    Raises:
+        RegistryError: the file cannot be read, or a line is malformed; the message names the line and not the token.
+    """
+
+    def __init__(self, tokens: Iterable[str] = (), file: Path | None = None) -> None:
+        self._given = tuple(AccessToken.of(_checked(t, "the token given")) for t in tokens)
+        self._file = file
+        self._from_file: tuple[AccessToken, ...] = ()
+        self._stamp: tuple[int, int] | None = None
+        self._looked_at = 0.0
+        if file is not None:
+            self._from_file = _read(file)
+            self._stamp = _stamp(file)
+
+    def __bool__(self) -> bool:
+        return bool(self._given or self._file)
+
+    def judge(self, secret: str) -> str | None:
+        """None when the token is accepted, else why not, in words for its owner."""
+        self._read_anew()
+        digest = hashlib.sha256(secret.encode("utf-8", "surrogateescape")).digest()
+        found = None
+        for token in (*self._given, *self._from_file):
+            if hmac.compare_digest(token.digest, digest):
+                found = token
+        if found is None:
+            return "the token is not known here"
+        if found.expires is not None and datetime.now(UTC).date() > found.expires:
+            return f"the token expired on {found.expires.isoformat()}"
+        return None
+
+    def _read_anew(self) -> None:
+        if self._file is None or time.monotonic() - self._looked_at < _READ_ANEW_S:
+            return
+        self._looked_at = time.monotonic()
+        try:
+            stamp = _stamp(self._file)
+            if stamp != self._stamp:
+                self._from_file, self._stamp = _read(self._file), stamp
+        except RegistryError:
+            pass  # being written, or malformed: the tokens known so far hold until it can be read
+
+
+def _stamp(file: Path) -> tuple[int, int]:
+    try:
+        status = file.stat()
+    except OSError as e:
+        raise RegistryError(f"{file}: cannot read the tokens: {e.strerror or e}") from e
+    return status.st_mtime_ns, status.st_size
+
+
+def _read(file: Path) -> tuple[AccessToken, ...]:
+    try:
+        lines = file.read_text().splitlines()
+    except (OSError, UnicodeDecodeError) as e:
+        raise RegistryError(f"{file}: cannot read the tokens: {e}") from e
+    found = []
+    for number, line in enumerate(lines, 1):
+        words = line.partition("#")[0].split()
+        if not words:
+            continue
+        place = f"{file}:{number}"
+        if len(words) > 2:
+            raise RegistryError(f"{place}: expected a token, and perhaps the last day on which it is accepted")
+        if len(words[0]) < _SHORTEST:
+            raise RegistryError(
+                f"{place}: a token of fewer than {_SHORTEST} characters can be guessed; openssl rand -hex 32 makes one"
+            )
+        try:
+            expires = date.fromisoformat(words[1]) if len(words) == 2 else None
+        except ValueError as e:
+            raise RegistryError(f"{place}: {words[1]!r} is not a day such as 2027-01-31") from e
+        found.append(AccessToken.of(_checked(words[0], place), expires))
+    if not found:
+        raise RegistryError(f"{file}: there is no token in it")
+    return tuple(found)
+
+
+def _checked(token: str, what: str) -> str:
+    if not _TOKEN.fullmatch(token):
+        raise RegistryError(f"{what}: not a bearer token: letters, digits and . _ ~ + / -, then perhaps =")
+    return token

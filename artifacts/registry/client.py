@@ -1,0 +1,337 @@
+"""One registry: what it has, and moving artifacts to and from it. Nothing that it says is believed before it is checked.
+
+A reference must be the one that was asked for, a blob must be what the reference says (size, sha256, structure, input key), and
+with required signatures references are taken from the signed index only. A push goes blob, key, names, index, signed index, so
+whoever follows a reference always finds what it refers to, and a push that breaks off has published nothing by halves.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import threading
+import time
+from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path, PurePosixPath
+from types import TracebackType
+from urllib.parse import unquote, urlsplit
+
+from psc.artifacts.folder import read_whole, write_whole
+from psc.artifacts.references import (
+    INDEX_PATH,
+    MAX_INDEX_BYTES,
+    MAX_REFERENCE_BYTES,
+    SIGNED_INDEX_PATH,
+    Reference,
+    decode_index,
+    key_path,
+    name_path,
+    parse_json,
+    verified,
+)
+from psc.artifacts.registry.bucket_transport import BucketTransport
+from psc.artifacts.registry.download import download
+from psc.artifacts.registry.folder_transport import FolderTransport
+from psc.artifacts.registry.http_transport import HttpTransport
+from psc.artifacts.registry.signing import SignedIndex, Signer, TrustedKeys
+from psc.artifacts.registry.transport import ABSENT, ChangedError, Patience, Progress, Transport, no_progress
+from psc.artifacts.store import Store, default_store
+from psc.errors import ArtifactError, RegistryError
+
+_SIGNED_INDEX_HOLDS_S = 30.0
+_SIGNING_ATTEMPTS = 20
+
+
+def open_registry(
+    url: str,
+    *,
+    token: str | None = None,
+    ca_file: str | Path | None = None,
+    patience: Patience | None = None,
+    token_in_clear: bool = False,
+    require_signature: TrustedKeys | None = None,
+    memory: Path | None = None,
+) -> Registry:
+    """A registry; nothing is asked of it yet.
+
+    Args:
+        url: ``https://…``, ``http://…``, a folder (a path or ``file://…``), or what fsspec knows: ``s3://…``, ``gs://…``.
+        token: for an HTTP registry; by default from the environment.
+        ca_file: certificates to trust instead of the system's.
+        patience: how long to wait.
+        token_in_clear: send the token to another machine without TLS.
+        require_signature: believe only what one of these keys has signed.
+        memory: the folder that remembers the newest signed index seen; by default in the local store.
+
+    Raises:
+        RegistryError: the address cannot be one.
+        MissingExtraError: the address is a bucket's, and fsspec is not installed.
+    """
+    patience = patience if patience is not None else Patience()
+    scheme = url.partition("://")[0].lower() if "://" in url else ""
+    transport: Transport
+    if scheme in ("http", "https"):
+        transport = HttpTransport(url, token=token, ca_file=ca_file, patience=patience, token_in_clear=token_in_clear)
+    elif scheme == "file":
+        parts = urlsplit(url)
+        if parts.netloc not in ("", "localhost") or not parts.path:
+            raise RegistryError(f"{url}: a folder's address has three slashes: file:///srv/psc")
+        transport = FolderTransport(Path(unquote(parts.path)))
+    elif scheme:
+        transport = BucketTransport(url, patience)
+    elif url.strip():
+        transport = FolderTransport(Path(url))
+    else:
+        raise RegistryError("the address of a registry is empty")
+    return Registry(transport, patience=patience, require_signature=require_signature, memory=memory)
+
+
+class Registry:
+    """What `open_registry` returns. May be used from several threads.
+
+    Args:
+        transport: to it.
+        patience: how long to wait.
+        require_signature: believe only what one of these keys has signed.
+        memory: where the newest signed index seen is remembered.
+    """
+
+    def __init__(
+        self,
+        transport: Transport,
+        *,
+        patience: Patience | None = None,
+        require_signature: TrustedKeys | None = None,
+        memory: Path | None = None,
+    ) -> None:
+        self._transport = transport
+        self._patience = patience if patience is not None else Patience()
+        self._required = require_signature
+        self._memory = memory
+        self._signed: tuple[float, SignedIndex] | None = None
+        self._lock = threading.Lock()
+
+    @property
+    def url(self) -> str:
+        """For messages."""
+        return self._transport.url
+
+    @property
+    def is_local(self) -> bool:
+        """Whether it is a folder, so never waits on a network."""
+        return self._transport.is_local
+
+    def __enter__(self) -> Registry:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Gives back connections."""
+        self._transport.close()
+
+    def find(self, key: str) -> Reference | None:
+        """The reference of an input key; None when the registry does not have it.
+
+        Raises:
+            RegistryError: what it sends is malformed, or belongs to another key.
+            RegistryUnreachableError: it does not answer.
+        """
+        if self._required is not None:
+            return self._signed_index().keys.get(key)
+        reference = self._reference(key_path(key))
+        if reference is not None and reference.input_key != key:
+            raise RegistryError(f"{self.url}/{key_path(key)}: the reference is that of another input key, {reference.input_key}")
+        return reference
+
+    def find_named(self, grammar: str, tokenizer: str) -> Reference | None:
+        """The reference of two names; see `find`."""
+        path = name_path(grammar, tokenizer)
+        if self._required is not None:
+            return self._signed_index().names.get((grammar, tokenizer))
+        reference = self._reference(path)
+        if reference is not None and (reference.grammar, reference.tokenizer) != (grammar, tokenizer):
+            raise RegistryError(f"{self.url}/{path}: the reference is that of {reference.grammar} and {reference.tokenizer}")
+        return reference
+
+    def references(self) -> list[Reference]:
+        """All that its index lists. Raises as `find`, and RegistryError when there is no index."""
+        if self._required is not None:
+            return self._signed_index().references()
+        return self._listed()
+
+    def _listed(self) -> list[Reference]:
+        place = f"{self.url}/{INDEX_PATH}"
+        found = self._transport.read(INDEX_PATH, MAX_INDEX_BYTES)
+        if found is None:
+            raise RegistryError(f"{place}: there is no index: this is no registry, or nothing has been pushed to it")
+        return decode_index(found.data, place=place)
+
+    def pull(self, reference: Reference, store: Store, *, progress: Progress = no_progress) -> Reference:
+        """An artifact into the local store, unless it is there; then its references.
+
+        Args:
+            reference: as this registry has it.
+            store: where to.
+            progress: told about each piece that is downloaded.
+
+        Raises:
+            RegistryError: the registry does not have it, or something else under its name; or the store cannot be written.
+            RegistryUnreachableError: the registry stopped answering; what came is kept for the next pull.
+            ArtifactError: what it has is no artifact.
+        """
+        data = store.read(reference)
+        if data is None:
+            data = download(self._transport, reference, store, progress, self._patience)
+        store.add_verified(data, reference)
+        return reference
+
+    def push(self, data: bytes, reference: Reference, *, sign: Signer | None = None, progress: Progress = no_progress) -> bool:
+        """Publishes an artifact; see `push_all`. Returns whether its blob was sent: false when it was there."""
+        return self.push_all([(data, reference)], sign=sign, progress=lambda _, done, total: progress(done, total)) == 1
+
+    def push_all(
+        self,
+        artifacts: Iterable[tuple[bytes, Reference]],
+        *,
+        sign: Signer | None = None,
+        progress: Callable[[Reference, int, int], None] = lambda _reference, _done, _total: None,
+    ) -> int:
+        """Publishes artifacts: each one's blob, then its references; then the index; then the signed index.
+
+        Args:
+            artifacts: bytes and references.
+            sign: adds them to the signed index with this key.
+            progress: told about each piece that is sent.
+
+        Returns:
+            How many blobs were sent: the others were there.
+
+        Raises:
+            RegistryError: an artifact is not what its reference says, or the registry refuses it; those before it are published.
+            RegistryUnreachableError: the registry does not answer.
+        """
+        sent = 0
+        pushed: list[Reference] = []
+        try:
+            for data, reference in artifacts:
+                verified(data, reference, place=f"{reference.grammar}/{reference.tokenizer}")
+
+                def told(done: int, total: int, reference: Reference = reference) -> None:
+                    progress(reference, done, total)
+
+                sent += self._transport.write_blob(reference, data, told)
+                self._transport.write(reference.key_path, reference.encode())
+                self._transport.write(reference.name_path, reference.encode())
+                pushed.append(reference)
+        finally:
+            if pushed:
+                self._transport.publish(pushed)
+        if sign is not None and pushed:
+            self._sign(sign, pushed)
+        return sent
+
+    def verify(self, progress: Callable[[str, int, int], None] = lambda _what, _number, _total: None) -> list[str]:
+        """Reads everything that the index lists, and says what is damaged, missing or lies. Cost: downloads every artifact.
+
+        Raises:
+            RegistryUnreachableError: the registry does not answer.
+            RegistryError: there is no index, or it is malformed.
+        """
+        problems: list[str] = []
+        listed = self.references()
+        checked: dict[str, str | None] = {}
+        for number, reference in enumerate(listed):
+            progress(f"{reference.grammar}/{reference.tokenizer}", number, len(listed))
+            if reference.digest not in checked:
+                checked[reference.digest] = self._wrong_with(lambda r=reference: self._read_verified(r))  # type: ignore[misc]
+                if (wrong := checked[reference.digest]) is not None:
+                    problems.append(wrong)
+            for path in (reference.key_path, reference.name_path):
+                wrong = self._wrong_with(lambda p=path, r=reference: self._check_refers(p, r))  # type: ignore[misc]
+                if wrong is not None and wrong not in problems:
+                    problems.append(wrong)
+        return problems
+
+    def _wrong_with(self, check: Callable[[], object]) -> str | None:
+        try:
+            check()
+        except (RegistryError, ArtifactError) as e:
+            return str(e)
+        return None
+
+    def _read_verified(self, reference: Reference) -> None:
+        place = f"{self.url}/{reference.blob_path}"
+        data = bytearray()
+        with self._transport.read_blob(reference, 0, None) as answer:
+            if answer is None:
+                raise RegistryError(f"{place}: the index refers to it, but it is missing")
+            for piece in answer.pieces:
+                data += piece
+        verified(bytes(data), reference, place=place)
+
+    def _check_refers(self, path: PurePosixPath, reference: Reference) -> None:
+        found = self._reference(path)
+        if found is None:
+            raise RegistryError(f"{self.url}/{path}: the index lists it, but it is missing")
+        if path not in (found.key_path, found.name_path):
+            raise RegistryError(f"{self.url}/{path}: the reference belongs to another place, {found.key_path}")
+
+    def _reference(self, path: PurePosixPath) -> Reference | None:
+        found = self._transport.read(path, MAX_REFERENCE_BYTES)
+        return None if found is None else Reference.decode(found.data, place=f"{self.url}/{path}")
+
+    def _signed_index(self) -> SignedIndex:
+        """The newest signed index, verified; not older than any seen here before."""
+        assert self._required is not None
+        with self._lock:
+            if self._signed is not None and time.monotonic() - self._signed[0] < _SIGNED_INDEX_HOLDS_S:
+                return self._signed[1]
+            place = f"{self.url}/{SIGNED_INDEX_PATH}"
+            found = self._transport.read(SIGNED_INDEX_PATH, 2 * MAX_INDEX_BYTES)
+            if found is None:
+                raise RegistryError(f"{place}: there is no signed index, and a signature is required; push with --sign")
+            index = self._required.open(found.data, place=place)
+            self._remember(index, place)
+            self._signed = (time.monotonic(), index)
+            return index
+
+    def _remember(self, index: SignedIndex, place: str) -> None:
+        assert self._required is not None
+        folder = self._memory if self._memory is not None else default_store().root / "seen"
+        signers = ",".join(sorted(self._required.key_ids))
+        file = folder / f"{hashlib.sha256(f'{self.url} {signers}'.encode()).hexdigest()}.json"
+        seen = read_whole(file, MAX_REFERENCE_BYTES)
+        newest = -1
+        if seen is not None:
+            said = parse_json(seen, str(file), MAX_REFERENCE_BYTES)
+            newest = said.get("version", -1) if isinstance(said, dict) else -1
+            if type(newest) is not int:
+                raise RegistryError(f"{file}: malformed; remove it to trust {self.url} anew")
+        if index.version < newest:
+            raise RegistryError(
+                f"{place}: version {index.version}, but version {newest} was seen here before: an old index is played back, or "
+                f"the registry was begun anew; in the latter case remove {file}"
+            )
+        if index.version > newest:
+            write_whole(file, json.dumps({"registry": self.url, "version": index.version}).encode() + b"\n")
+
+    def _sign(self, signer: Signer, pushed: Sequence[Reference]) -> None:
+        """Adds to the signed index, again and again until they are in it: others may be adding at the same time."""
+        place = f"{self.url}/{SIGNED_INDEX_PATH}"
+        trusted = signer.trusted.and_those_of(self._required)
+        for attempt in range(_SIGNING_ATTEMPTS):
+            found = self._transport.read(SIGNED_INDEX_PATH, 2 * MAX_INDEX_BYTES)
+            before = SignedIndex() if found is None else trusted.open(found.data, place=place)
+            there = {r.digest for r in self._listed()}  # what a garbage collection took is not signed again
+            after = before.without({r.digest for r in before.references()} - there).with_references(pushed)
+            if found is not None and after == before:
+                return
+            try:
+                if_match = ABSENT if found is None else found.etag
+                after = SignedIndex(before.version + 1, after.keys, after.names)
+                self._transport.write(SIGNED_INDEX_PATH, signer.sign(after), if_match=if_match)
+            except ChangedError:
+                time.sleep(0.01 * 2 ** min(attempt, 6))
+        raise RegistryError(f"{place}: others kept changing the signed index; push again")

@@ -1,0 +1,212 @@
+"""The registry server's application and its process: sockets, TLS, the access log, and an orderly end.
+
+An end (SIGTERM, SIGINT) stops accepting, lets what is being sent or received finish within a grace period, and writes the index.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import json
+import logging
+import signal
+import ssl
+import sys
+import time
+from collections.abc import AsyncIterator, Callable
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+
+from psc.artifacts.folder import remove_leftovers
+from psc.artifacts.registry.pushing import Pushes
+from psc.artifacts.registry.serving import Sent, Served, read, refusal
+from psc.errors import RegistryError, needs_extra
+
+with needs_extra("server"):
+    from aiohttp import web
+
+_SERVED = web.AppKey("served", Served)
+_INDEX_SOON_S = 0.5
+_LEFTOVER_S = 3600.0
+Log = Callable[[dict[str, object]], None]
+
+
+@dataclass(frozen=True)
+class Listening:
+    """Where a server listens, and how it ends."""
+
+    host: str = "127.0.0.1"
+    port: int = 8750
+    certificate: Path | None = None
+    """PEM; with the private key, TLS is spoken."""
+    private_key: Path | None = None
+    grace_s: float = 30.0
+    """What transfers under way may take to finish after a signal."""
+
+
+def application(served: Served, log: Log | None = None) -> web.Application:
+    """The server as an aiohttp application.
+
+    Args:
+        served: the folder.
+        log: told about each request when it is answered.
+    """
+    pushes = Pushes(served)
+
+    async def answer(request: web.Request) -> web.StreamResponse:
+        began = time.monotonic()
+        metrics = served.metrics
+        metrics.in_flight += 1
+        status, sent = 499, Sent()  # as others log a client that went away
+        try:
+            response = await handled(request, sent)
+            status = response.status
+            if not sent.began and isinstance(response, web.Response) and request.method != "HEAD":
+                sent.n_bytes = len(response.body) if isinstance(response.body, bytes) else 0
+            return response
+        except BaseException:
+            if sent.began and request.transport is not None:
+                request.transport.abort()  # what has gone out is the beginning of another answer
+            raise
+        finally:
+            metrics.in_flight -= 1
+            metrics.requests[request.method if request.method in ("GET", "HEAD", "PUT") else "other", status] += 1
+            metrics.sent_bytes += sent.n_bytes
+            if log is not None:
+                log(
+                    {
+                        "time": datetime.now(UTC).isoformat(timespec="milliseconds"),
+                        "remote": request.remote,
+                        "method": request.method,
+                        "path": request.raw_path.partition("?")[0],
+                        "status": status,
+                        "sent_bytes": sent.n_bytes,
+                        "seconds": round(time.monotonic() - began, 4),
+                    }
+                )
+
+    async def handled(request: web.Request, sent: Sent) -> web.StreamResponse:
+        try:
+            if request.method in ("GET", "HEAD"):
+                return await read(served, request, sent)
+            if request.method == "PUT":
+                return await pushes.write(request)
+            return refusal(405, "a registry takes GET, HEAD and PUT", Allow="GET, HEAD, PUT")
+        except (ConnectionError, TimeoutError, web.HTTPException):
+            raise
+        except Exception as e:
+            print(f"psc: error: {request.method} {request.raw_path}: {type(e).__name__}: {e}", file=sys.stderr, flush=True)
+            if sent.began:
+                raise ConnectionResetError("failed while sending") from e
+            return refusal(500, "the registry failed; its log says why")
+
+    app = web.Application()
+    app[_SERVED] = served
+    app.router.add_route("*", "/{path:.*}", answer)
+    app.cleanup_ctx.append(_index_kept)
+    return app
+
+
+async def _index_kept(app: web.Application) -> AsyncIterator[None]:
+    """Writes the index at the start, soon after changes, and at the end; whoever asks for it has it written at once."""
+    listing = app[_SERVED].listing
+
+    async def keep() -> None:
+        while True:
+            await asyncio.sleep(_INDEX_SOON_S)
+            if not listing.is_current:
+                try:
+                    await asyncio.to_thread(listing.write_index)
+                except RegistryError as e:
+                    print(f"psc: warning: {e}", file=sys.stderr, flush=True)
+
+    await asyncio.to_thread(remove_leftovers, app[_SERVED].root, _LEFTOVER_S)
+    try:
+        await asyncio.to_thread(listing.write_index)
+    except RegistryError as e:
+        if not (app[_SERVED].root / "index.json").is_file():
+            raise
+        print(f"psc: warning: {e}; the index may be out of date", file=sys.stderr, flush=True)
+    task = asyncio.create_task(keep())
+    yield
+    task.cancel()
+    with contextlib.suppress(asyncio.CancelledError):
+        await task
+    if not listing.is_current:
+        with contextlib.suppress(RegistryError):
+            await asyncio.to_thread(listing.write_index)
+
+
+@contextlib.asynccontextmanager
+async def running(served: Served, listening: Listening, log: Log | None = None) -> AsyncIterator[str]:
+    """The server, listening; gives its URL. Raises RegistryError when it cannot listen."""
+    context = _tls(listening)
+    logging.getLogger("aiohttp.server").setLevel(logging.CRITICAL)  # the access log says it, in one line
+    runner = web.AppRunner(
+        application(served, log), access_log=None, shutdown_timeout=listening.grace_s, keepalive_timeout=75.0, auto_decompress=False
+    )
+    await runner.setup()
+    try:
+        site = web.TCPSite(runner, listening.host, listening.port, ssl_context=context, backlog=1024)
+        try:
+            await site.start()
+        except OSError as e:
+            raise RegistryError(f"cannot listen on {listening.host}:{listening.port}: {e.strerror or e}") from e
+        port = runner.addresses[0][1]
+        host = f"[{listening.host}]" if ":" in listening.host else listening.host
+        yield f"{'http' if context is None else 'https'}://{host}:{port}"
+    finally:
+        await runner.cleanup()
+
+
+def serve(served: Served, listening: Listening, *, ready: Callable[[str], None], log: Log | None = None) -> None:
+    """Serves until SIGTERM or SIGINT; a second signal ends it at once.
+
+    Args:
+        served: the folder.
+        listening: where.
+        ready: told the URL once it accepts connections.
+        log: told about each request.
+
+    Raises:
+        RegistryError: it cannot listen, or the folder cannot be written.
+    """
+
+    async def main() -> None:
+        end = asyncio.Event()
+        loop = asyncio.get_running_loop()
+        task = asyncio.current_task()
+        assert task is not None
+
+        def asked() -> None:
+            if end.is_set():
+                task.cancel()
+            end.set()
+
+        for number in (signal.SIGTERM, signal.SIGINT):
+            loop.add_signal_handler(number, asked)
+        async with running(served, listening, log) as url:
+            ready(url)
+            await end.wait()
+
+    with contextlib.suppress(asyncio.CancelledError):
+        asyncio.run(main())
+
+
+def log_to_stderr(entry: dict[str, object]) -> None:
+    """One line of JSON a request."""
+    sys.stderr.write(json.dumps(entry, separators=(",", ":")) + "\n")
+    sys.stderr.flush()
+
+
+def _tls(listening: Listening) -> ssl.SSLContext | None:
+    if listening.certificate is None:
+        return None
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.minimum_version = ssl.TLSVersion.TLSv1_2
+    try:
+        context.load_cert_chain(listening.certificate, listening.private_key)
+    except (OSError, ssl.SSLError) as e:
+        raise RegistryError(f"{listening.certificate}: cannot use the certificate and its key: {e}") from e
+    return context

@@ -1,0 +1,199 @@
+"""A list of registries, asked in order: what one does not have, or cannot be trusted with, the next one may have.
+
+A registry that does not answer is left alone for a while, so that a host without a network does not wait at every grammar.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import threading
+import time
+from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
+from types import TracebackType
+from typing import TypeVar
+
+from psc.artifacts.references import Reference, check_digest, check_name
+from psc.artifacts.registry.client import Registry, open_registry
+from psc.artifacts.registry.signing import TrustedKeys
+from psc.artifacts.registry.transport import Patience, Progress, no_progress
+from psc.artifacts.store import Store
+from psc.errors import ArtifactError, RegistryError, RegistryNotFoundError, RegistryUnreachableError
+
+REGISTRIES_ENVIRONMENT = "PSC_REGISTRY"
+OFFLINE_ENVIRONMENT = "PSC_OFFLINE"
+CA_ENVIRONMENT = "PSC_REGISTRY_CA_FILE"
+IN_CLEAR_ENVIRONMENT = "PSC_REGISTRY_TOKEN_IN_CLEAR"
+SIGNATURE_ENVIRONMENT = "PSC_REGISTRY_REQUIRE_SIGNATURE"
+_LEFT_ALONE_S = 30.0
+_T = TypeVar("_T")
+
+
+def addresses_in(text: str) -> list[str]:
+    """The addresses in ``PSC_REGISTRY``: separated by commas or white space."""
+    return [a for a in re.split(r"[\s,]+", text) if a]
+
+
+def is_offline() -> bool:
+    """Whether ``PSC_OFFLINE`` forbids the network."""
+    return _is_set(OFFLINE_ENVIRONMENT)
+
+
+class Registries:
+    """Registries, in the order in which they are asked.
+
+    Args:
+        addresses: see `open_registry`.
+        token: for all of them; by default from the environment.
+        ca_file: certificates to trust instead of the system's; by default from ``PSC_REGISTRY_CA_FILE``.
+        patience: how long to wait for one.
+        require_signature: files of public keys: only what one of them has signed is believed; by default from
+            ``PSC_REGISTRY_REQUIRE_SIGNATURE``.
+        memory: the folder that remembers the newest signed index seen; by default in the local store.
+        offline: leave out all but folders; by default as ``PSC_OFFLINE`` says.
+
+    Raises:
+        RegistryError: an address cannot be one, or a key cannot be read.
+    """
+
+    def __init__(
+        self,
+        addresses: Iterable[str],
+        *,
+        token: str | None = None,
+        ca_file: str | Path | None = None,
+        patience: Patience | None = None,
+        require_signature: Sequence[str | Path] | None = None,
+        memory: Path | None = None,
+        offline: bool | None = None,
+    ) -> None:
+        if require_signature is None:
+            require_signature = [p for p in os.environ.get(SIGNATURE_ENVIRONMENT, "").split(os.pathsep) if p]
+        trusted = TrustedKeys.from_files(require_signature) if require_signature else None
+        opened = [
+            open_registry(
+                address,
+                token=token,
+                ca_file=ca_file or os.environ.get(CA_ENVIRONMENT) or None,
+                patience=patience,
+                token_in_clear=_is_set(IN_CLEAR_ENVIRONMENT),
+                require_signature=trusted,
+                memory=memory,
+            )
+            for address in addresses
+        ]
+        offline = is_offline() if offline is None else offline
+        self.registries = [r for r in opened if r.is_local or not offline]
+        self._problems: dict[str, str] = {}
+        self._left_alone: dict[str, tuple[float, RegistryUnreachableError]] = {}
+        self._lock = threading.Lock()
+
+    @classmethod
+    def from_environment(cls) -> Registries:
+        """Those that ``PSC_REGISTRY`` names; none when it is not set, and only folders when ``PSC_OFFLINE`` is."""
+        return cls(addresses_in(os.environ.get(REGISTRIES_ENVIRONMENT, "")))
+
+    def __bool__(self) -> bool:
+        return bool(self.registries)
+
+    def __enter__(self) -> Registries:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Gives back connections."""
+        for registry in self.registries:
+            registry.close()
+
+    def problems(self) -> list[str]:
+        """What was wrong with registries since this was last asked, although another one may have helped; each once."""
+        with self._lock:
+            found, self._problems = list(self._problems.values()), {}
+        return found
+
+    def lookup(self, key: str) -> Reference | None:
+        """The reference of an input key, from the first registry that has it; None when all say that they do not.
+
+        Raises:
+            RegistryError: none has it, and at least one could not be asked or sent nonsense; the message says why for each.
+        """
+        check_digest(key, "input key")
+        return self._first(f"input key {key}", lambda registry: registry.find(key))
+
+    def lookup_named(self, grammar: str, tokenizer: str) -> Reference | None:
+        """The reference of two names; see `lookup`."""
+        check_name(grammar, "grammar")
+        check_name(tokenizer, "tokenizer")
+        return self._first(f"{grammar} for {tokenizer}", lambda registry: registry.find_named(grammar, tokenizer))
+
+    def pull(self, store: Store, *, key: str, progress: Progress = no_progress) -> Reference:
+        """The artifact of an input key into the local store, from the first registry that has it whole.
+
+        Args:
+            store: where to.
+            key: the input key.
+            progress: told about each piece that is downloaded.
+
+        Raises:
+            RegistryNotFoundError: no registry has it, and all said so.
+            RegistryError: no registry has it whole, and at least one could not be asked, or lied; the message says why for each.
+        """
+        check_digest(key, "input key")
+        return self._pulled(f"input key {key}", lambda r: r.find(key), store, progress)
+
+    def pull_named(self, store: Store, grammar: str, tokenizer: str, *, progress: Progress = no_progress) -> Reference:
+        """The artifact of two names; see `pull`."""
+        check_name(grammar, "grammar")
+        check_name(tokenizer, "tokenizer")
+        return self._pulled(f"{grammar} for {tokenizer}", lambda r: r.find_named(grammar, tokenizer), store, progress)
+
+    def _pulled(self, what: str, find: Callable[[Registry], Reference | None], store: Store, progress: Progress) -> Reference:
+        def pull(registry: Registry) -> Reference | None:
+            reference = find(registry)
+            return None if reference is None else registry.pull(reference, store, progress=progress)
+
+        found = self._first(what, pull)
+        if found is None:
+            asked = ", ".join(r.url for r in self.registries) or "no registry is named: give --registry or set PSC_REGISTRY"
+            raise RegistryNotFoundError(f"{what}: not in any registry ({asked})")
+        return found
+
+    def _first(self, what: str, ask: Callable[[Registry], _T | None]) -> _T | None:
+        failed: list[str] = []
+        for registry in self.registries:
+            try:
+                found = self._ask(registry, ask)
+            except (RegistryError, ArtifactError) as e:
+                failed.append(str(e))
+                with self._lock:
+                    self._problems[registry.url] = str(e)
+                continue
+            if found is not None:
+                return found
+        if failed:
+            others = len(self.registries) - len(failed)
+            also = f" ({others} other{'s do' if others > 1 else ' does'} not have it)" if others else ""
+            raise RegistryError(f"{what}: cannot be had{also}:" + "".join(f"\n  {f}" for f in failed))
+        return None
+
+    def _ask(self, registry: Registry, ask: Callable[[Registry], _T | None]) -> _T | None:
+        with self._lock:
+            until, why = self._left_alone.get(registry.url, (0.0, None))
+        if why is not None and time.monotonic() < until:
+            raise RegistryUnreachableError(str(why))
+        try:
+            found = ask(registry)
+        except RegistryUnreachableError as e:
+            with self._lock:
+                self._left_alone[registry.url] = (time.monotonic() + _LEFT_ALONE_S, e)
+            raise
+        with self._lock:
+            self._left_alone.pop(registry.url, None)
+        return found
+
+
+def _is_set(variable: str) -> bool:
+    return os.environ.get(variable, "").strip().lower() not in ("", "0", "false", "no")

@@ -1,0 +1,476 @@
+"""What ``psc registry serve`` answers, request by request."""
+
+import hashlib
+import json
+import os
+import socket
+import threading
+import time
+from collections.abc import Iterator
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from urllib.parse import urlsplit
+
+import numpy as np
+import pytest
+from registries import READ_TOKEN, TOKEN, Answer, artifact, ask, large_artifact, put, reference, server
+
+from psc.artifacts.format import decode, encode
+from psc.artifacts.references import Reference, decode_index
+from psc.artifacts.registry.access_tokens import AcceptedTokens
+from psc.artifacts.registry.client import open_registry
+from psc.artifacts.store import Store
+from psc.errors import RegistryError
+
+
+@pytest.fixture
+def root(tmp_path: Path) -> Path:
+    return tmp_path / "registry"
+
+
+@pytest.fixture
+def url(root: Path) -> Iterator[str]:
+    with server(root) as found:
+        yield found
+
+
+def pushed(url: str, data: bytes, grammar: str | None = None) -> Reference:
+    found = reference(data, grammar=grammar)
+    with open_registry(url, token=TOKEN) as registry:
+        registry.push(data, found)
+    return found
+
+
+def files(root: Path) -> set[str]:
+    return {p.relative_to(root).as_posix() for p in root.rglob("*") if p.is_file()}
+
+
+def test_a_push_by_hand(url: str, root: Path) -> None:
+    data = artifact()
+    found = reference(data)
+    first = put(url, found.blob_path, data)
+    assert (first.status, first.headers["etag"]) == (201, f'"{found.digest}"')
+    assert put(url, found.blob_path, data).status == 200
+    assert put(url, found.key_path, found.encode()).status == 201
+    assert put(url, found.name_path, found.encode()).status == 201
+    assert put(url, found.name_path, found.encode()).status == 200
+    assert decode_index(ask(url, "GET", "/index.json").body, place="index") == [found]
+    assert files(root) == {"index.json", str(found.blob_path), str(found.key_path), str(found.name_path)}
+    assert Store(root).verify() == []
+
+
+def test_a_blob_has_its_digest_as_entity_tag_and_may_be_kept(url: str) -> None:
+    found = pushed(url, artifact())
+    whole = ask(url, "GET", f"/{found.blob_path}")
+    assert (whole.status, whole.body) == (200, artifact())
+    assert whole.headers["etag"] == f'"{found.digest}"'
+    assert "immutable" in whole.headers["cache-control"] and whole.headers["accept-ranges"] == "bytes"
+    head = ask(url, "HEAD", f"/{found.blob_path}")
+    assert (head.status, head.body, head.headers["content-length"]) == (200, b"", str(found.size))
+    for tags in (f'"{found.digest}"', f'W/"{found.digest}"', f'"x", "{found.digest}"', "*"):
+        same = ask(url, "GET", f"/{found.blob_path}", If_None_Match=tags)
+        assert (same.status, same.body, same.headers["etag"]) == (304, b"", f'"{found.digest}"')
+    assert ask(url, "GET", f"/{found.blob_path}", If_None_Match='"other"').status == 200
+
+
+@pytest.mark.parametrize(
+    ("asked", "begin", "end"),
+    [("bytes=0-", 0, None), ("bytes=5-", 5, None), ("bytes=5-9", 5, 10), ("bytes=-7", -7, None), ("bytes=0-99999999", 0, None)],
+)
+def test_ranges(url: str, asked: str, begin: int, end: int | None) -> None:
+    found = pushed(url, artifact())
+    part = ask(url, "GET", f"/{found.blob_path}", Range=asked)
+    expected = artifact()[begin:end]
+    at = begin % found.size
+    assert (part.status, part.body) == (206, expected)
+    assert part.headers["content-range"] == f"bytes {at}-{at + len(expected) - 1}/{found.size}"
+    assert ask(url, "HEAD", f"/{found.blob_path}", Range=asked).headers["content-length"] == str(len(expected))
+    unchanged = ask(url, "GET", f"/{found.blob_path}", Range=asked, If_Range=f'"{found.digest}"')
+    assert (unchanged.status, unchanged.body) == (206, expected)
+    changed = ask(url, "GET", f"/{found.blob_path}", Range=asked, If_Range='"other"')
+    assert (changed.status, changed.body) == (200, artifact())
+
+
+@pytest.mark.parametrize(
+    ("asked", "status"),
+    [("bytes=99999999-", 416), ("bytes=-0", 416), ("bytes=9-5", 200), ("lines=1-2", 200), ("bytes=0-1,4-5", 200)],
+)
+def test_ranges_that_cannot_be_had(url: str, asked: str, status: int) -> None:
+    found = pushed(url, artifact())
+    answer = ask(url, "GET", f"/{found.blob_path}", Range=asked)
+    assert answer.status == status
+    if status == 416:
+        assert answer.headers["content-range"] == f"bytes */{found.size}"
+    else:
+        assert answer.body == artifact()
+
+
+def test_references_are_conditional_too(url: str) -> None:
+    found = pushed(url, artifact())
+    first = ask(url, "GET", f"/{found.key_path}")
+    assert (first.status, first.body, first.headers["content-type"]) == (200, found.encode(), "application/json")
+    assert first.headers["cache-control"] == "no-cache"
+    assert first.headers["etag"] == f'"{hashlib.sha256(found.encode()).hexdigest()}"'
+    assert ask(url, "GET", f"/{found.key_path}", If_None_Match=first.headers["etag"]).status == 304
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "/",
+        "/../secret",
+        "/names/../../secret",
+        "/names/a/..%2f..%2fsecret.json",
+        "/names/%2e%2e/secret.json",
+        "/names/a%2Fb.json",
+        "/keys/../index.json",
+        "//index.json",
+        "/index.json/",
+        "/blobs/sha256/../../index.json",
+        "/blobs/sha256/" + "0" * 63,
+        "/blobs/sha256/" + "A" * 64,
+        "/blobs/sha512/" + "0" * 64,
+        "/keys/" + "0" * 64,
+        "/names/.hidden/x.json",
+        "/names/a/b",
+        "/names/a%00b/c.json",
+        "/names/a\\b/c.json",
+        "/incoming/x",
+        "/.tmp-x",
+    ],
+)
+def test_only_the_layout_is_served_and_taken(url: str, root: Path, path: str) -> None:
+    (root.parent / "secret").write_text("secret")
+    (root.parent / "secret.json").write_text("secret")
+    found = ask(url, "GET", path)
+    assert found.status == 404 and b"secret" not in found.body
+    assert put(url, path.removeprefix("/"), artifact()).status == 404
+    assert sorted(p.name for p in root.parent.iterdir()) == ["registry", "secret", "secret.json"]
+
+
+def test_names_may_come_escaped(url: str) -> None:
+    found = pushed(url, artifact(), grammar="c++=@v1")
+    assert ask(url, "GET", "/names/c++=@v1/bytes.json").body == found.encode()
+    assert ask(url, "GET", "/names/c%2B%2b%3D%40v1/bytes.json").body == found.encode()
+
+
+def test_symbolic_links_out_of_the_folder_are_not_followed(url: str, root: Path) -> None:
+    outside = root.parent / "outside"
+    outside.mkdir()
+    (outside / "x.json").write_text("secret")
+    (root / "names").mkdir(parents=True)
+    (root / "keys").mkdir()
+    (root / "names" / "linked").symlink_to(outside)
+    (root / "keys" / ("0" * 64 + ".json")).symlink_to(outside / "x.json")
+    (root / "keys" / ("1" * 64 + ".json")).mkdir()
+    for path in ("/names/linked/x.json", f"/keys/{'0' * 64}.json", f"/keys/{'1' * 64}.json"):
+        found = ask(url, "GET", path)
+        assert found.status == 404 and b"secret" not in found.body
+
+
+@pytest.mark.parametrize("method", ["POST", "DELETE", "PATCH", "OPTIONS", "TRACE"])
+def test_other_methods(url: str, method: str) -> None:
+    answer = ask(url, method, "/index.json", token=TOKEN)
+    assert (answer.status, answer.headers["allow"]) == (405, "GET, HEAD, PUT")
+
+
+def test_health_and_metrics(url: str) -> None:
+    assert ask(url, "GET", "/healthz").text == "ok\n"
+    found = pushed(url, artifact())
+    put(url, found.blob_path, b"other", token=None)
+    put(url, f"blobs/sha256/{'0' * 64}", b"other")
+    ask(url, "GET", f"/{found.blob_path}")
+    ask(url, "GET", "/index.json")
+    page = ask(url, "GET", "/metrics")
+    assert page.headers["content-type"].startswith("text/plain; version=0.0.4")
+    values = dict(line.rsplit(" ", 1) for line in page.text.splitlines() if not line.startswith("#"))
+    assert values['psc_registry_requests_total{method="PUT",status="201"}'] == "3"
+    assert values['psc_registry_pushes_refused_total{cause="token"}'] == "1"
+    assert values['psc_registry_pushes_refused_total{cause="digest"}'] == "1"
+    assert float(values["psc_registry_sent_bytes_total"]) >= found.size
+    assert float(values["psc_registry_received_bytes_total"]) >= found.size
+    assert (values["psc_registry_references"], values["psc_registry_blobs"]) == ("2", "1")
+    assert values["psc_registry_blob_bytes"] == str(found.size)
+    assert float(values["psc_registry_uptime_seconds"]) > 0
+
+
+def refused_blob(url: str, root: Path, data: bytes, digest: str | None = None, **headers: str) -> Answer:
+    digest = digest if digest is not None else hashlib.sha256(data).hexdigest()
+    answer = put(url, f"blobs/sha256/{digest}", data, **headers)
+    assert {p for p in files(root) if p != "index.json"} == set(), "nothing is left of a push that was refused"
+    return answer
+
+
+def test_content_of_another_digest_is_refused(url: str, root: Path) -> None:
+    answer = refused_blob(url, root, artifact(), digest="0" * 64)
+    assert answer.status == 422 and "sha256" in answer.text
+
+
+def test_what_is_no_artifact_is_refused(url: str, root: Path) -> None:
+    assert refused_blob(url, root, b"<html>not an artifact</html>").status == 422
+    assert refused_blob(url, root, b"").status == 400
+    damaged = bytearray(artifact())
+    damaged[-1] ^= 1
+    assert "checksum" in refused_blob(url, root, bytes(damaged)).text
+
+
+def test_malformed_tables_are_refused(url: str, root: Path) -> None:
+    found = decode(artifact())
+    arrays = {**found.arrays, "gotos": found.arrays["gotos"] + 1_000_000}
+    answer = refused_blob(url, root, encode(arrays, found.metadata))
+    assert answer.status == 422 and "malformed" in answer.text
+    del arrays["gotos"]
+    assert refused_blob(url, root, encode(arrays, found.metadata)).status == 422
+
+
+def test_metadata_that_do_not_say_what_it_was_made_from_are_refused(url: str, root: Path) -> None:
+    found = decode(artifact())
+    changed = json.loads(json.dumps(found.metadata))
+    changed["grammar"]["text"] += " "
+    assert refused_blob(url, root, encode(found.arrays, changed)).status == 422
+
+
+def test_a_decompression_bomb_is_refused_unread(url: str, root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("psc.artifacts.registry.pushing.MAX_PAYLOAD_BYTES", 8 << 20)
+    found = decode(artifact())
+    bomb = encode({**found.arrays, "zz": np.zeros(9 << 20, np.uint8)}, found.metadata)
+    assert len(bomb) < 1 << 20
+    answer = refused_blob(url, root, bomb)
+    assert answer.status == 422 and "declares a payload of" in answer.text
+
+
+def test_what_is_too_large_is_refused_before_it_is_sent(root: Path) -> None:
+    with server(root, max_blob_bytes=1000) as url:
+        answer = put(url, f"blobs/sha256/{'0' * 64}", b"x" * 1001)
+        assert answer.status == 413 and "1,000" in answer.text
+        declared = ask(url, "PUT", f"/blobs/sha256/{'0' * 64}", token=TOKEN, Content_Length=str(1 << 60))
+        assert declared.status == 413
+        assert put(url, f"keys/{'0' * 64}.json", b" " * 70_000).status == 413
+
+
+def test_a_push_needs_a_length(url: str) -> None:
+    answer = ask(url, "PUT", f"/blobs/sha256/{'0' * 64}", token=TOKEN, Transfer_Encoding="chunked")
+    assert answer.status in (400, 411)
+
+
+def test_a_push_that_is_cut_short_leaves_nothing(root: Path) -> None:
+    data = artifact()
+    logged: list[dict[str, object]] = []
+    lines = [
+        f"PUT /{reference(data).blob_path} HTTP/1.1",
+        "Host: x",
+        f"Authorization: Bearer {TOKEN}",
+        f"Content-Length: {len(data)}",
+    ]
+    with server(root, log=logged.append) as url:
+        with socket.create_connection((urlsplit(url).hostname, urlsplit(url).port)) as connection:
+            connection.sendall("\r\n".join(lines).encode() + b"\r\n\r\n" + data[:100])
+        deadline = time.monotonic() + 20
+        while not logged and time.monotonic() < deadline:
+            time.sleep(0.01)
+        assert [entry["status"] in (400, 499) for entry in logged] == [True]
+    assert files(root) == {"index.json"}
+
+
+def test_references_must_agree_with_the_artifact(url: str, root: Path) -> None:
+    data, other = artifact("a"), reference(artifact("b"))
+    found = reference(data)
+    assert put(url, found.key_path, found.encode()).status == 409  # the blob first
+    put(url, found.blob_path, data)
+    assert put(url, other.key_path, replace(found, input_key=other.input_key).encode()).status == 422
+    for lie in (replace(found, size=found.size + 1), replace(found, fingerprint="0" * 64), replace(found, compiler_revision=77)):
+        assert put(url, found.key_path, lie.encode()).status == 422
+    assert put(url, other.key_path, found.encode()).status == 422  # another one's place
+    assert put(url, "names/x/y.json", found.encode()).status == 422
+    for garbage in (b"{}", b"[1]", b"<html>", b"\xff", b"[" * 5000, b"1" * 5000):
+        assert put(url, found.key_path, garbage).status == 422
+    assert put(url, "index.json", b"{}").status == 405
+    assert files(root) == {"index.json", str(found.blob_path)}
+    restarted = reference(data)
+    assert put(url, restarted.key_path, restarted.encode()).status == 201
+
+
+def test_references_are_checked_against_blobs_of_before_the_start(root: Path) -> None:
+    found = reference(artifact())
+    Store(root).add_blob(artifact(), found)
+    with server(root) as url:
+        assert put(url, found.key_path, replace(found, fingerprint="0" * 64).encode()).status == 422
+        assert put(url, found.key_path, found.encode()).status == 201
+
+
+def test_names_can_be_replaced_on_condition(url: str) -> None:
+    first, second = pushed(url, artifact("a"), grammar="g"), reference(artifact("b"), grammar="g")
+    put(url, second.blob_path, artifact("b"))
+    etag = ask(url, "GET", f"/{first.name_path}").headers["etag"]
+    assert put(url, second.name_path, second.encode(), If_None_Match="*").status == 412
+    assert put(url, second.name_path, second.encode(), If_Match='"other"').status == 412
+    changed = put(url, second.name_path, second.encode(), If_Match=etag)
+    assert changed.status == 200
+    assert changed.headers["etag"] == ask(url, "GET", f"/{first.name_path}").headers["etag"] != etag
+    assert put(url, "names/new/bytes.json", replace(second, grammar="new").encode(), If_Match="*").status == 412
+    assert put(url, "names/new/bytes.json", replace(second, grammar="new").encode(), If_None_Match="*").status == 201
+
+
+def test_tokens(root: Path, tmp_path: Path) -> None:
+    today = datetime.now(UTC).date()
+    tokens = tmp_path / "tokens"
+    expired, good, last_day = "expired-token-0123456789", "good-token-0123456789ab", "last-day-token-0123456"
+    tokens.write_text(
+        f"# pushers\n{expired} {today - timedelta(days=1)}\n\n{good} {today + timedelta(days=1)} # ours\n{last_day} {today}\n"
+    )
+    found = reference(artifact())
+    with server(root, push=AcceptedTokens(file=tokens)) as url:
+        assert put(url, found.blob_path, artifact(), token=None).status == 401
+        wrong = put(url, found.blob_path, artifact(), token="wrong-token-0123456789")
+        assert wrong.status == 401 and "invalid_token" in wrong.headers["www-authenticate"]
+        late = put(url, found.blob_path, artifact(), token=expired)
+        assert late.status == 401 and "expired" in late.text and "expired" in late.headers["www-authenticate"]
+        assert expired not in late.text
+        assert put(url, found.blob_path, artifact(), token=good).status == 201
+        assert put(url, found.key_path, found.encode(), token=last_day).status == 201
+        assert ask(url, "GET", f"/{found.key_path}").status == 200  # reading is open
+        assert put(url, found.key_path, found.encode(), Authorization="Basic abc", token=None).status == 401
+
+
+def test_tokens_change_without_a_restart(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("psc.artifacts.registry.access_tokens._READ_ANEW_S", 0.0)
+    file = tmp_path / "tokens"
+    file.write_text("first-token-0123456789\n")
+    tokens = AcceptedTokens(file=file)
+    assert tokens.judge("first-token-0123456789") is None
+    file.write_text("second-token-0123456789ab\n")
+    assert tokens.judge("first-token-0123456789") is not None and tokens.judge("second-token-0123456789ab") is None
+    file.unlink()
+    assert tokens.judge("second-token-0123456789ab") is None  # what was known holds
+
+
+@pytest.mark.parametrize(
+    ("content", "what"),
+    [
+        ("", "there is no token"),
+        ("short\n", ":1: a token of fewer than 16"),
+        ("\nlong-enough-token-1234 2027-13-01\n", ":2: '2027-13-01' is not a day"),
+        ("long-enough-token-1234 2027-01-01 more\n", ":1: expected a token"),
+        ("long,enough,token,12345\n", ":1: not a bearer token"),
+    ],
+)
+def test_malformed_token_files(tmp_path: Path, content: str, what: str) -> None:
+    (tmp_path / "tokens").write_text(content)
+    with pytest.raises(RegistryError, match=what) as e:
+        AcceptedTokens(file=tmp_path / "tokens")
+    assert "enough" not in str(e.value)
+
+
+def test_reading_may_need_a_token(root: Path) -> None:
+    with server(root, read=AcceptedTokens([READ_TOKEN])) as url:
+        found = reference(artifact())
+        with open_registry(url, token=TOKEN) as registry:
+            registry.push(artifact(), found)  # who may push may read
+            assert registry.references() == [found]
+        for path in (found.blob_path, found.key_path, "index.json", "metrics", "nothing"):
+            assert ask(url, "GET", f"/{path}").status == 401
+            assert ask(url, "GET", f"/{path}", token="wrong-token-0123456789").status == 401
+        assert ask(url, "GET", f"/{found.blob_path}", token=READ_TOKEN).headers["cache-control"].startswith("private")
+        assert ask(url, "GET", "/healthz").status == 200
+        assert put(url, found.blob_path, artifact(), token=READ_TOKEN).status == 401
+
+
+def test_without_tokens_nothing_can_be_pushed(root: Path) -> None:
+    with server(root, push=AcceptedTokens()) as url:
+        answer = put(url, reference(artifact()).blob_path, artifact())
+        assert answer.status == 403 and "read-only" in answer.text
+
+
+@pytest.mark.parametrize("where", ["blob", "reference"])
+def test_a_full_disk_keeps_nothing_half(url: str, root: Path, monkeypatch: pytest.MonkeyPatch, where: str) -> None:
+    found = reference(artifact())
+    if where == "reference":
+        put(url, found.blob_path, artifact())
+    before = files(root)
+
+    def full(_descriptor: int) -> None:
+        raise OSError(28, "No space left on device")
+
+    with monkeypatch.context() as patched:
+        patched.setattr("os.fsync", full)
+        answer = put(url, found.blob_path if where == "blob" else found.key_path, artifact() if where == "blob" else found.encode())
+    assert answer.status == 507 and "no room" in answer.text
+    assert files(root) == before
+    with open_registry(url, token=TOKEN) as registry:
+        registry.push(artifact(), found)
+    assert Store(root).verify() == []
+
+
+def test_the_index_is_right_after_a_crash_and_after_others_wrote(root: Path) -> None:
+    a, b = Store(root).add(artifact("a")), Store(root).add(artifact("b"))
+    (root / "index.json").write_text("half")
+    with server(root) as url:
+        assert decode_index(ask(url, "GET", "/index.json").body, place="index") == [a, b]
+        c = pushed(url, artifact("c"))
+        assert decode_index(ask(url, "GET", "/index.json").body, place="index") == [a, b, c]
+        (root / a.key_path).unlink()
+        (root / a.name_path).unlink()
+        d = pushed(url, artifact("d"))
+        assert decode_index(ask(url, "GET", "/index.json").body, place="index") == [b, c, d]
+    assert decode_index((root / "index.json").read_bytes(), place="index") == [b, c, d]
+
+
+def test_leftovers_of_a_crash_go_at_the_start(root: Path) -> None:
+    (root / "incoming").mkdir(parents=True)
+    old, young = root / "incoming" / ".tmp-old", root / "incoming" / ".tmp-young"
+    for path in (old, young):
+        path.write_bytes(b"half")
+    os.utime(old, (1, 1))
+    with server(root):
+        assert not old.exists() and young.exists()
+
+
+def test_the_access_log_has_a_line_a_request_and_no_secret(root: Path) -> None:
+    entries: list[dict[str, object]] = []
+    with server(root, log=entries.append) as url:
+        found = pushed(url, artifact())
+        ask(url, "GET", f"/{found.blob_path}?token=secret", token=READ_TOKEN)
+        ask(url, "GET", "/nothing")
+    by_path = {(e["method"], e["path"]): e for e in entries}
+    got = by_path["GET", f"/{found.blob_path}"]
+    assert (got["status"], got["sent_bytes"], got["remote"]) == (200, found.size, "127.0.0.1")
+    assert by_path["GET", "/nothing"]["status"] == 404
+    assert "secret" not in json.dumps(entries) and TOKEN not in json.dumps(entries) and READ_TOKEN not in json.dumps(entries)
+
+
+def test_transfers_under_way_finish_at_the_end(root: Path) -> None:
+    data = large_artifact(n_bytes=16 << 20)
+    found = Store(root).add(data)
+    with server(root, grace_s=20.0) as url:
+        connection = socket.create_connection((urlsplit(url).hostname, urlsplit(url).port), timeout=20)
+        connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 65536)
+        connection.sendall(f"GET /{found.blob_path} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n".encode())
+        got = bytearray(connection.recv(1000))
+
+        # The server is told to end while most is still to be sent, and this thread reads on meanwhile.
+        def read_on() -> None:
+            time.sleep(0.3)
+            while piece := connection.recv(1 << 20):
+                got.extend(piece)
+
+        reader = threading.Thread(target=read_on)
+        reader.start()
+    reader.join()
+    connection.close()
+    assert bytes(got).partition(b"\r\n\r\n")[2] == data
+
+
+def test_a_port_that_is_taken(root: Path) -> None:
+    import asyncio
+
+    from psc.artifacts.registry.listening import Listening, running
+    from psc.artifacts.registry.serving import Served
+
+    async def listen(port: int) -> None:
+        async with running(Served(root, lambda _artifact: None), Listening(port=port)):
+            raise AssertionError("listens")
+
+    root.mkdir()
+    with socket.create_server(("127.0.0.1", 0)) as taken, pytest.raises(RegistryError, match=r"cannot listen on .*in use"):
+        asyncio.run(listen(taken.getsockname()[1]))
