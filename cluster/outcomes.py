@@ -83,6 +83,8 @@ class RunReport:
     psc_version: str
     setup_seconds: float = 0.0
     """What connecting to, or starting, Ray took; not part of ``wall_seconds``."""
+    interrupted: bool = False
+    """Whether it was stopped before all jobs were done."""
 
     @property
     def ok(self) -> bool:

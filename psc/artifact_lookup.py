@@ -6,6 +6,7 @@ in the store when it has arrived. While the registries cannot be reached nobody 
 
 from __future__ import annotations
 
+import contextlib
 import threading
 import time
 import warnings
@@ -16,7 +17,7 @@ from typing import Protocol
 from psc.artifacts.format import Artifact
 from psc.artifacts.references import Reference
 from psc.artifacts.store import Store
-from psc.errors import PscError, RegistryError
+from psc.errors import PscError, RegistryError, RegistryNotFoundError
 
 _ASK_AGAIN_AFTER_S = 60.0
 
@@ -24,8 +25,16 @@ _ASK_AGAIN_AFTER_S = 60.0
 class Registries(Protocol):
     """What has artifacts; see ``psc.artifacts.registry``."""
 
-    def pull(self, *, key: str, store: Store) -> Reference | None:
-        """Downloads an artifact into a store; None when nobody has it. Raises RegistryError when nobody answers."""
+    def pull(self, store: Store, *, key: str) -> Reference:
+        """Downloads an artifact into a store.
+
+        Raises:
+            RegistryNotFoundError: nobody has it.
+            RegistryError: nobody has it whole, and not all could be asked.
+        """
+
+    def problems(self) -> list[str]:
+        """What was wrong with some of them since this was last asked."""
 
 
 class ArtifactLookup:
@@ -65,7 +74,7 @@ class ArtifactLookup:
         try:
             found = self._in_store(key)
         except RegistryError as e:
-            warnings.warn(f"psc: the store of artifacts cannot be read: {e}", RuntimeWarning, stacklevel=2)
+            _warn(f"the store of artifacts cannot be read: {e}")
             return None
         if found is not None or self._registries is None:
             return found
@@ -116,19 +125,25 @@ class ArtifactLookup:
     def _download(self, key: str, asked: Future[Reference | None]) -> None:
         assert self._registries is not None and self.store is not None
         try:
-            reference = self._registries.pull(key=key, store=self.store)
+            reference = self._registries.pull(self.store, key=key)
+        except RegistryNotFoundError:
+            self._not_before[key] = time.monotonic() + _ASK_AGAIN_AFTER_S
+            asked.set_result(None)
+            return
         except BaseException as e:
             self._silent_until = time.monotonic() + _ASK_AGAIN_AFTER_S
-            warnings.warn(
-                f"psc: no registry could be asked for an artifact; grammars are built here, and nobody is asked again for "
-                f"{_ASK_AGAIN_AFTER_S:.0f} s: {e}",
-                RuntimeWarning,
-                stacklevel=2,
+            _warn(
+                f"no registry could be asked for an artifact; grammars are built here, and nobody is asked again for "
+                f"{_ASK_AGAIN_AFTER_S:.0f} s: {e}"
             )
             asked.set_exception(e)
             return
-        if reference is None:
-            self._not_before[key] = time.monotonic() + _ASK_AGAIN_AFTER_S
-        else:
-            self._silent_until = 0.0
+        self._silent_until = 0.0
+        for problem in self._registries.problems():
+            _warn(f"another registry helped out: {problem}")
         asked.set_result(reference)
+
+
+def _warn(text: str) -> None:
+    with contextlib.suppress(RuntimeWarning):  # where warnings are errors: a download must end all the same
+        warnings.warn(f"psc: {text}", RuntimeWarning, stacklevel=3)

@@ -50,6 +50,18 @@ class RegistryNotFoundError(RegistryError):
     """What was asked for is in none of the registries, and all of them said so."""
 
 
+class JobsFileError(PscError, ValueError):
+    """A batch's jobs file that is malformed, or names what there is not; the message has every problem with its line."""
+
+
+class ClusterError(PscError):
+    """A Ray cluster that cannot be reached or started, or that lacks what a task needs."""
+
+
+class SimulationError(PscError, ValueError):
+    """A cluster, or the costs of jobs on it, that cannot be simulated."""
+
+
 class InvalidJSONError(PscError, ValueError, RuntimeError):
     """Text that should be JSON and is not."""
 

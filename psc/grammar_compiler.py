@@ -6,6 +6,7 @@ shared by all of them, and with other compilers of the same vocabulary.
 
 from __future__ import annotations
 
+import os
 import threading
 from collections import OrderedDict
 from collections.abc import Mapping, Sequence
@@ -368,8 +369,14 @@ def _store(store: Store | str | Path | OneOf[False] | None) -> Store | None:
 
 
 def _registries(registry: str | Sequence[str] | Registries | OneOf[False] | None) -> Registries | None:
-    if registry is False or registry is None:
-        return None
-    if isinstance(registry, (str, Sequence)):
-        raise NotImplementedError
+    if registry is False or (registry is None and not os.environ.get("PSC_REGISTRY")):
+        return None  # so that nobody pays for the client's imports who has no registry
+    if registry is None or isinstance(registry, (str, Sequence)):
+        from psc.artifacts.registry import registries
+
+        if registry is None:
+            named = registries.Registries.from_environment()
+        else:
+            named = registries.Registries([registry] if isinstance(registry, str) else registry)
+        return named if named else None
     return registry

@@ -16,6 +16,7 @@ from psc.errors import PscError
 
 _COMMANDS = {
     "compile": "Compile a grammar for a tokenizer into an artifact.",
+    "batch": "Compile many grammars for many tokenizers, on one machine or a Ray cluster.",
     "check": "Check files against a grammar, token by token.",
     "explain": "Explain what may come after a text, and why a token may not.",
     "sample": "Draw random sentences from a grammar's masks.",

@@ -8,6 +8,7 @@ import threading
 from pathlib import Path
 
 import pytest
+from registries import server
 from vocabularies import byte_tokenizer
 
 import psc
@@ -18,7 +19,7 @@ from psc.bundled import find_grammar, open_grammar, read_source
 from psc.compiler.build import describe
 from psc.compiler.grammars import bundled_names
 from psc.compiler.lark_imports import LIBRARY, find_imports
-from psc.errors import RegistryError
+from psc.errors import RegistryError, RegistryNotFoundError
 from psc.grammar_compiler import artifact_bytes
 from psc.grammar_source import GrammarSource, grammar_key
 
@@ -112,12 +113,17 @@ class Shelf:
         self.open.set()
         self.asked: list[str] = []
 
-    def pull(self, *, key: str, store: Store) -> Reference | None:
+    def pull(self, store: Store, *, key: str) -> Reference:
         self.asked.append(key)
         assert self.open.wait(60)
         if self.error is not None:
             raise self.error
-        return None if self.data is None else store.add(self.data)
+        if self.data is None:
+            raise RegistryNotFoundError(key)
+        return store.add(self.data)
+
+    def problems(self) -> list[str]:
+        return []
 
 
 def test_a_registry_is_asked_when_the_store_has_nothing(tmp_path: Path) -> None:
@@ -209,3 +215,31 @@ def test_compile_file_finds_what_the_command_line_does(tmp_path: Path) -> None:
     assert compiler.compile_file(tmp_path / "g.ebnf", start="top").grammar.root == "top"
     with pytest.raises(psc.GrammarError, match=r"jsom.*Did you mean 'json'"):
         compiler.compile_file("jsom")
+
+
+def test_registries_are_asked_in_turn(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    source = SOURCES["regex"]
+    Store(tmp_path / "registry").add(artifact_bytes(source.parse(), INFO))
+    (tmp_path / "empty" / "keys").mkdir(parents=True)
+    (tmp_path / "bad" / "keys").mkdir(parents=True)
+    (tmp_path / "bad" / "keys" / f"{source.input_key(INFO.fingerprint)}.json").write_text("<html>")
+    folders = [str(tmp_path / name) for name in ("empty", "bad", "registry")]
+    with pytest.warns(RuntimeWarning, match=r"bad/keys.*HTML"):
+        assert not psc.GrammarCompiler(INFO, store=tmp_path / "a", registry=folders).compile_regex(source.text).is_lazy
+    monkeypatch.setenv("PSC_REGISTRY", f"{folders[0]},{folders[2]}")
+    assert not psc.GrammarCompiler(INFO, store=tmp_path / "b").compile_regex(source.text).is_lazy
+    assert psc.GrammarCompiler(INFO, store=tmp_path / "c", registry=False).compile_regex(source.text).is_lazy
+    assert psc.GrammarCompiler(INFO, store=tmp_path / "d", registry=folders[0]).compile_regex(source.text).is_lazy
+
+
+def test_a_registry_over_http(tmp_path: Path) -> None:
+    source = SOURCES["lark"]
+    with server(tmp_path / "registry") as url:
+        Store(tmp_path / "registry").add(artifact_bytes(source.parse(), INFO))
+        compiler = psc.GrammarCompiler(INFO, store=tmp_path / "store", registry=url, registry_patience_s=60)
+        assert not compiler.compile_lark(source.text).is_lazy
+    # Gone; what was downloaded stays, and nobody waits for the rest.
+    again = psc.GrammarCompiler(INFO, store=tmp_path / "store", registry=url, registry_patience_s=60)
+    assert not again.compile_lark(source.text).is_lazy
+    with pytest.warns(RuntimeWarning, match="nobody is asked again"):
+        assert again.compile_regex("a").is_lazy

@@ -1,0 +1,227 @@
+"""``psc batch``: every grammar of a jobs file for every tokenizer, into the store and into registries."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import sys
+import threading
+import time
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from psc.artifacts.format import write_file
+from psc.artifacts.store import Store, default_store
+from psc.bundled import GrammarFile, find_grammar, open_grammar
+from psc.cli.batch_progress import run_display
+from psc.cli.progress import Steps
+from psc.cli.report import duration, size, write_json
+from psc.errors import needs_extra
+from psc.tokenizers import load_tokenizer
+
+if TYPE_CHECKING:
+    from psc.cluster.batch import Publish
+    from psc.cluster.outcomes import RunReport
+    from psc.cluster.plan import Plan
+    from psc.cluster.sources import FoundGrammar, Sources
+    from psc.compiler.grammar import Grammar
+
+INTERRUPTED = 130
+
+
+@click.command("batch")
+@click.argument("jobs", type=click.Path(path_type=Path), metavar="JOBS.toml")
+@click.option(
+    "--ray",
+    metavar="local|auto|HOST:PORT",
+    help="Run on Ray: started here on all cores, the cluster that this machine is part of, or the one at an address.",
+)
+@click.option(
+    "--store",
+    "store_folder",
+    type=click.Path(path_type=Path, file_okay=False),
+    metavar="DIR",
+    help="Where artifacts are kept, instead of what the jobs file says or the user's store.",
+)
+@click.option(
+    "--registry",
+    "registries",
+    multiple=True,
+    metavar="URL",
+    help="Push every artifact there, instead of to what the jobs file says. May be given several times.",
+)
+@click.option(
+    "--simulate",
+    "spec",
+    type=click.Path(path_type=Path, dir_okay=False),
+    metavar="SPEC.toml",
+    help="Only say what it would take on the cluster that a file describes, in time, money and memory; see docs/cluster.md.",
+)
+@click.option("--force", is_flag=True, help="Compile what the store has, too.")
+@click.option("--dry-run", is_flag=True, help="Only say what would be done.")
+@click.option("--report", type=click.Path(path_type=Path, dir_okay=False), metavar="FILE.json", help="Write the report as JSON.")
+@click.option("--html", type=click.Path(path_type=Path, dir_okay=False), metavar="FILE.html", help="Write the report as a page.")
+@click.option("--json", "as_json", is_flag=True, help="Print the report as JSON.")
+@click.option("--quiet", is_flag=True, help="Print errors only.")
+@click.pass_context
+def command(
+    ctx: click.Context,
+    jobs: Path,
+    ray: str | None,
+    store_folder: Path | None,
+    registries: tuple[str, ...],
+    spec: Path | None,
+    force: bool,
+    dry_run: bool,
+    report: Path | None,
+    html: Path | None,
+    as_json: bool,
+    quiet: bool,
+) -> None:
+    """Compile every grammar of JOBS.toml for every tokenizer that it names there, and keep the artifacts.
+
+    What the store has already is not compiled again, so an interrupted run goes on where it stopped. A job that fails does not
+    stop the others. The exit code is 0 if every job has its artifact, 1 if one has not, and 130 after Ctrl-C.
+    """
+    with needs_extra("compiler"):
+        from psc.cluster.jobs import find_jobs
+        from psc.cluster.jobs_file import read_jobs_file
+        from psc.cluster.plan import plan
+        from psc.cluster.task import TASK_THREAD
+
+    if spec is not None and (ray is not None or dry_run or report is not None or html is not None):
+        raise click.UsageError("--simulate runs nothing: leave out --ray, --dry-run, --report and --html")
+    sources = batch_sources()
+    file = read_jobs_file(jobs)
+    folder = store_folder or file.store
+    store = default_store() if folder is None else Store(folder)
+    for path in (report, html):
+        if path is not None and not path.absolute().parent.is_dir():
+            raise click.UsageError(f"{path}: there is no folder {path.parent}")
+    with Steps(f"reading {jobs}", quiet=quiet) as steps:
+        found = find_jobs(file, sources, on_tokenizer=lambda name: steps.step(f"tokenizer {name}", 0, 1))
+        publishers = _publishers(ctx, registries, Path()) if registries else _publishers(ctx, file.registries, file.folder)
+        planned = plan(found, sources, store, force=force, on_grammar=lambda name: steps.step(f"grammar {name}", 0, 1))
+    if spec is not None:
+        from psc.cli.simulate_option import run_simulation
+
+        run_simulation(planned, spec, as_json=as_json)
+        ctx.exit(0)
+    if dry_run:
+        _show_plan(planned, as_json=as_json)
+        ctx.exit(0 if all(o.status != "failed" for o in planned.outcomes) else 1)
+    result = _run(planned, store, ray, publishers, quiet=quiet)
+    _write_reports(result, report, html)
+    if as_json:
+        write_json(result.to_json())
+    elif not quiet:
+        _show(result)
+    else:
+        for job in result.jobs:
+            if job.error:
+                click.echo(f"psc: error: {job.name}: {job.error}", err=True)
+    if result.interrupted:
+        if any(thread.name == TASK_THREAD for thread in threading.enumerate()):
+            # Stopped at once: a native stage is under way, which the interpreter must not be taken away from under.
+            sys.stdout.flush()
+            sys.stderr.flush()
+            os._exit(INTERRUPTED)
+        ctx.exit(INTERRUPTED)
+    ctx.exit(0 if result.ok else 1)
+
+
+def _run(planned: Plan, store: Store, ray: str | None, publishers: Mapping[str, Publish], *, quiet: bool) -> RunReport:
+    """Runs what is to be done where it is to be done; nothing is started for a run that has nothing to do."""
+    from psc.cluster.batch import run_batch
+    from psc.cluster.executor import Executor
+    from psc.cluster.in_process import InProcess
+
+    # Ray prints what befalls its nodes to stdout, which is for the report.
+    with contextlib.redirect_stdout(sys.stderr), run_display(quiet=quiet) as display:
+        executor: Executor
+        began = time.perf_counter()
+        if ray is None or not planned.todo:
+            executor = InProcess()
+        else:
+            from psc.cluster.ray_executor import connect
+
+            display.connecting(f"connecting to Ray ({ray})")
+            executor = connect(ray)
+        try:
+            setup = time.perf_counter() - began
+            return run_batch(planned, store, executor, publishers=publishers, observer=display, setup_seconds=setup)
+        finally:
+            executor.close()
+
+
+def _publishers(ctx: click.Context, urls: Sequence[str], folder: Path) -> dict[str, Publish]:
+    """What pushes to each registry until the command is over; a folder's path in a jobs file is relative to that file."""
+    if not urls:
+        return {}
+    from psc.artifacts.registry.client import Registry, open_registry
+
+    def publisher(registry: Registry) -> Publish:
+        return lambda data, reference: (registry.push(data, reference), None)[1]
+
+    addresses = {url: url if "://" in url else str(folder / url) for url in urls}
+    return {url: publisher(ctx.with_resource(open_registry(address))) for url, address in addresses.items()}
+
+
+def _show_plan(planned: Plan, *, as_json: bool) -> None:
+    """What would be done, in which order."""
+    todo = [
+        {
+            "job": p.outcome.name,
+            "input_key": p.input_key,
+            "seconds_expected": round(p.estimate.seconds, 3),
+            "memory_reserved_bytes": p.outcome.memory_estimate_bytes,
+            "estimate_from": p.estimate.basis,
+            "also_for": [follower.name for follower in p.followers],
+        }
+        for p in planned.todo
+    ]
+    done = [{"job": o.name, "status": o.status, "error": o.error} for o in planned.outcomes if o.status != "not run"]
+    if as_json:
+        write_json({"schema": "psc.batch-plan.v1", "todo": todo, "done": done})
+        return
+    for item in done:
+        click.echo(f"{item['job']}: {item['status']}" + (f": {item['error']}" if item["error"] else ""))
+    for p in planned.todo:
+        reserved = size(p.outcome.memory_estimate_bytes)
+        click.echo(f"{p.outcome.name}: to compile, about {duration(p.estimate.seconds)}, {reserved} reserved ({p.estimate.basis})")
+    seconds = sum(p.estimate.seconds for p in planned.todo)
+    click.echo(f"{len(planned.todo)} to compile, about {duration(seconds)} on one core; {len(done)} done")
+
+
+def _write_reports(report: RunReport, as_json: Path | None, as_html: Path | None) -> None:
+    if as_json is not None:
+        write_file(as_json, json.dumps(report.to_json(), indent=1, ensure_ascii=False).encode() + b"\n")
+    if as_html is not None:
+        from psc.cluster.report_page import html_page
+
+        write_file(as_html, html_page(report).encode())
+
+
+def _show(report: RunReport) -> None:
+    from rich.console import Console
+
+    from psc.cluster.report import terminal_table
+
+    terminal_table(report, Console(width=None if sys.stdout.isatty() else 140))
+
+
+def batch_sources() -> Sources:
+    """How the command finds grammars and tokenizers: as the others do."""
+    from psc.cluster.sources import Sources
+
+    return Sources(find_grammar, _open, load_tokenizer)
+
+
+def _open(found: FoundGrammar, *, start: str | None, lexer: str | None, keep_all_actions: bool) -> Grammar:
+    assert isinstance(found, GrammarFile)
+    options = {"start": start, "keep_all_actions": keep_all_actions}
+    return open_grammar(found, lexer=lexer, **options).to_compiler_grammar()  # type: ignore[arg-type]

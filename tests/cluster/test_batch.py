@@ -1,0 +1,437 @@
+"""Whole batches in this process: what is compiled, what is not compiled again, and what happens when something goes wrong."""
+
+import errno
+import json
+import os
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from batches import CLASHING, JOBS, blobs, job, plan_of, run, statuses, write_folder
+
+import psc.cluster.batch as batch
+from psc.artifacts.format import decode
+from psc.artifacts.references import Reference
+from psc.artifacts.store import Store
+from psc.cluster.batch import MAX_LOST, run_batch
+from psc.cluster.compilation import Compiled
+from psc.cluster.estimates import Estimate
+from psc.cluster.executor import Event
+from psc.cluster.in_process import InProcess
+from psc.cluster.observer import Observer
+from psc.cluster.outcomes import JobOutcome, RunReport
+from psc.cluster.plan import Plan, Task
+from psc.cluster.task import Began, Call, Ended, Progress
+from psc.errors import RegistryError
+
+ALL = {f"{g}/{t}" for g in ("assignments", "sums", "list") for t in ("bytes", "pieces")}
+
+
+@pytest.fixture
+def jobs(tmp_path: Path) -> Path:
+    return write_folder(tmp_path)
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Store:
+    return Store(tmp_path / "store")
+
+
+class Remembered(Observer):
+    """What was told."""
+
+    def __init__(self) -> None:
+        self.notes: list[str] = []
+        self.ended: list[str] = []
+        self.stages: list[str] = []
+
+    def stage_began(self, job: str, what: str, stage: str, number: int, of: int) -> None:
+        self.stages.append(stage)
+
+    def job_ended(self, outcome: JobOutcome) -> None:
+        self.ended.append(outcome.name)
+
+    def note(self, text: str) -> None:
+        self.notes.append(text)
+
+
+def test_all_are_compiled_and_verified(jobs: Path, store: Store) -> None:
+    observer = Remembered()
+    report = run_batch(plan_of(jobs, store), store, InProcess(), observer=observer)
+    assert statuses(report) == dict.fromkeys(ALL, "compiled")
+    assert report.ok and not report.interrupted
+    assert set(blobs(store)) == ALL == set(observer.ended)
+    assert store.verify() == []
+    one = job(report, "assignments/bytes")
+    assert one.attempts == 1 and one.own_seconds > 0 and one.size > 0 and one.counts["terminals"] == 5
+    assert list(one.stages)[-1] == "encoding" and observer.stages.count("encoding") == len(ALL)
+    assert {t.job for t in report.tasks} == ALL
+    assert all(t.worker == "in process" and 0 <= t.begin <= t.end <= report.wall_seconds for t in report.tasks)
+    assert RunReport.from_json(json.loads(json.dumps(report.to_json()))) == replace(
+        report, jobs=[replace(j, counts=dict(j.counts)) for j in report.jobs]
+    )
+
+
+def test_a_rerun_compiles_what_is_missing(jobs: Path, store: Store) -> None:
+    run(jobs, store)
+    calm = blobs(store)
+    gone, damaged = store.find_named("sums", "bytes"), store.find_named("list", "bytes")
+    assert gone is not None and damaged is not None
+    (store.root / gone.blob_path).unlink()
+    path = store.root / damaged.blob_path
+    path.write_bytes(path.read_bytes()[:-1] + b"x")
+    report = run(jobs, store)
+    assert {name for name, status in statuses(report).items() if status == "compiled"} == {"sums/bytes", "list/bytes"}
+    assert report.ok and blobs(store) == calm
+    assert job(report, "sums/pieces").counts and job(report, "sums/pieces").size
+    assert store.verify() == []
+
+
+def test_force_compiles_all(jobs: Path, store: Store) -> None:
+    run(jobs, store)
+    report = run_batch(plan_of(jobs, store, force=True), store, InProcess())
+    assert set(statuses(report).values()) == {"compiled"}
+
+
+def test_the_same_bytes_wherever_the_batch_is_run_from(
+    jobs: Path, store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run(jobs, store)
+    monkeypatch.chdir(tmp_path)
+    other = Store(tmp_path / "other")
+    run(Path("jobs.toml"), other)
+    assert blobs(other) == blobs(store)
+    reference = store.find_named("assignments", "bytes")
+    assert reference is not None
+    metadata = decode(store.read(reference) or b"").metadata
+    assert (metadata["grammar"]["name"], metadata["tokenizer"]["name"]) == ("grammars/assignments.lark", "bytes")
+
+
+def test_broken_ones_fail_alone(tmp_path: Path, store: Store) -> None:
+    more = {"grammars/clash.lark": CLASHING, "grammars/nonsense.ebnf": "root ::= (", "models/torn.json": '{"model": '}
+    report = run(write_folder(tmp_path, JOBS, more), store)
+    found = statuses(report)
+    assert not report.ok
+    assert {name for name, status in found.items() if status == "compiled"} == ALL
+    assert found["clash/bytes"] == found["nonsense/pieces"] == found["sums/torn"] == "failed"
+    assert "grammars/clash.lark" in (job(report, "clash/bytes").error or "")
+    assert "nonsense.ebnf" in (job(report, "nonsense/bytes").error or "")
+    assert "torn.json" in (job(report, "sums/torn").error or "")
+
+
+def test_two_names_of_one_artifact(tmp_path: Path, store: Store) -> None:
+    """The same grammar under two names is compiled once, and found under both."""
+    table = '[[jobs]]\ngrammars = ["grammars/sums.ebnf"]\ntokenizers = ["models/bytes.json"]\n'
+    path = write_folder(tmp_path, f'{table}{table}name = "plus"\n')
+    report = run(path, store)
+    assert statuses(report) == {"sums/bytes": "compiled", "plus/bytes": "present"}
+    assert len(report.tasks) == 1
+    one, other = store.find_named("sums", "bytes"), store.find_named("plus", "bytes")
+    assert one is not None and other is not None and one.digest == other.digest
+    path.write_text(f'{table}name = "third"\n')
+    assert statuses(run(path, store)) == {"third/bytes": "present"}
+    assert store.find_named("third", "bytes") is not None
+
+
+def test_urgent_and_long_ones_first(tmp_path: Path, store: Store) -> None:
+    text = """
+[[jobs]]
+grammars = ["grammars/sums.ebnf", "json", "sql"]
+tokenizers = ["models/bytes.json"]
+[[jobs]]
+grammars = ["grammars/list.ebnf"]
+tokenizers = ["models/bytes.json"]
+priority = 1
+"""
+    planned = plan_of(write_folder(tmp_path, text), store)
+    assert [p.outcome.name for p in planned.todo] == ["list/bytes", "sql/bytes", "json/bytes", "sums/bytes"]
+
+
+def test_costs_are_remembered(jobs: Path, store: Store) -> None:
+    before = plan_of(jobs, store).todo
+    assert {p.estimate.basis for p in before} == {"formula"}
+    report = run(jobs, store)
+    after = {p.outcome.name: p for p in plan_of(jobs, store, force=True).todo}
+    assert {p.estimate.basis for p in after.values()} == {"measured"}
+    one = after["sums/bytes"]
+    assert one.estimate.seconds == pytest.approx(job(report, "sums/bytes").own_seconds, abs=1e-4)
+    assert one.estimate.memory_bytes == job(report, "sums/bytes").peak_memory_bytes
+    (store.root / "costs.json").write_text('{"schema": "psc.costs.v1", "grammars": {"a": {"b": 1}}}')
+    assert {p.estimate.basis for p in plan_of(jobs, store, force=True).todo} == {"formula"}
+
+
+def test_a_grammar_measured_for_another_tokenizer(jobs: Path, store: Store) -> None:
+    planned = plan_of(jobs, store)
+    first = next(p for p in planned.todo if p.outcome.name == "sums/bytes")
+    planned.costs.add(first.costs_key, first.fingerprint, 5.0, 1 << 20)
+    planned.costs.save()
+    found = {p.outcome.name: p.estimate for p in plan_of(jobs, store).todo}
+    assert found["sums/pieces"] == Estimate(5.0, 1 << 20, "grammar measured")
+    assert found["list/pieces"].basis == "formula"
+
+
+def full_disk(times: int, only: str = "") -> Callable[..., None]:
+    """A store's ``add_verified`` that fails a few times, as on a full disk."""
+    original = Store.add_verified
+    left = [times]
+
+    def add_verified(self: Store, data: bytes, reference: Reference) -> None:
+        if only in reference.grammar and left[0] > 0:
+            left[0] -= 1
+            e = OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+            raise RegistryError(f"{self.root}: cannot write the file: {e.strerror}") from e
+        original(self, data, reference)
+
+    return add_verified
+
+
+def test_a_disk_that_is_full_for_a_while(jobs: Path, store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(batch, "WRITE_PAUSES_S", (0.01, 0.02, 0.03))
+    monkeypatch.setattr(Store, "add_verified", full_disk(3))
+    observer = Remembered()
+    report = run_batch(plan_of(jobs, store), store, InProcess(), observer=observer)
+    assert report.ok and len(report.tasks) == len(ALL)
+    assert "No space left on device; again in 0.01 s" in observer.notes[0]
+    assert store.verify() == []
+
+
+def test_a_disk_that_stays_full_for_one(jobs: Path, store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(batch, "WRITE_PAUSES_S", (0.01, 0.01))
+    monkeypatch.setattr(Store, "add_verified", full_disk(99, only="list"))
+    report = run(jobs, store)
+    assert {name for name, status in statuses(report).items() if status == "failed"} == {"list/bytes", "list/pieces"}
+    assert "compiled, but it could not be stored in 3 attempts: " in (job(report, "list/bytes").error or "")
+    monkeypatch.undo()
+    assert run(jobs, store).ok
+
+
+@pytest.mark.skipif("PSC_SANITIZED" in os.environ, reason="the sanitizer ends the process where an allocation fails")
+def test_a_limit_on_memory(tmp_path: Path, store: Store) -> None:
+    text = """
+[[jobs]]
+grammars = ["java"]
+tokenizers = ["models/bytes.json"]
+memory = "3MiB"
+[[jobs]]
+grammars = ["grammars/sums.ebnf"]
+tokenizers = ["models/bytes.json"]
+"""
+    report = run(write_folder(tmp_path, text), store)
+    assert statuses(report) == {"java/bytes": "failed", "sums/bytes": "compiled"}
+    assert job(report, "java/bytes").error == (
+        "needed more memory than 3 MiB, which is what it was given; its limit is 3 MiB: raise memory = in the jobs file, or make "
+        "the grammar smaller"
+    )
+    assert job(report, "java/bytes").attempts == 1
+
+
+def test_a_limit_on_time(tmp_path: Path, store: Store) -> None:
+    text = '[[jobs]]\ngrammars = ["sql"]\ntokenizers = ["models/bytes.json"]\ntime = 0.001\n'
+    report = run(write_folder(tmp_path, text), store)
+    assert "took longer than its limit of 0.0 s" in (job(report, "sql/bytes").error or "")
+
+
+def test_publishing(jobs: Path, store: Store) -> None:
+    pushed: dict[str, list[tuple[str, bytes]]] = {"good": [], "picky": []}
+
+    def push(data: bytes, reference: Reference) -> None:
+        pushed["good"].append((f"{reference.grammar}/{reference.tokenizer}", data))
+
+    def picky(data: bytes, reference: Reference) -> None:
+        if reference.grammar == "list":
+            raise RegistryError("https://picky: 403, the token has expired")
+        pushed["picky"].append((reference.grammar, data))
+
+    report = run_batch(plan_of(jobs, store), store, InProcess(), publishers={"good": push})
+    assert report.ok and dict(pushed["good"]) == blobs(store)
+    assert all(j.published == ("good",) for j in report.jobs)
+    # What is there is published too: the run before may have been cut off before it was.
+    report = run_batch(plan_of(jobs, store), store, InProcess(), publishers={"good": push, "picky": picky})
+    assert len(pushed["good"]) == 2 * len(ALL) and len(pushed["picky"]) == 4
+    assert not report.ok
+    assert job(report, "list/bytes").error == "in the store, but not published: picky: https://picky: 403, the token has expired"
+    assert statuses(report)["sums/bytes"] == "present" and job(report, "sums/bytes").published == ("good", "picky")
+
+
+class Interrupting(Observer):
+    def job_ended(self, outcome: JobOutcome) -> None:
+        raise KeyboardInterrupt
+
+
+def test_interrupted(jobs: Path, store: Store) -> None:
+    """What is done stays, and the next run goes on."""
+    report = run_batch(plan_of(jobs, store), store, InProcess(), observer=Interrupting())
+    assert report.interrupted and not report.ok
+    assert sorted(statuses(report).values()) == ["compiled", *["not run"] * 5]
+    assert sorted(statuses(run(jobs, store)).values()) == [*["compiled"] * 5, "present"]
+
+
+class Rigged(InProcess):
+    """Fails tasks as a cluster may: per task name a list of what happens in its attempts; then it works."""
+
+    def __init__(self, fates: Mapping[str, Sequence[Ended]], largest: int = 1 << 40) -> None:
+        super().__init__()
+        self._fates = {name: list(fate) for name, fate in fates.items()}
+        self._largest = largest
+        self._ended: list[Event] = []
+        self.given: list[tuple[str, int]] = []
+
+    def largest_memory(self) -> int:
+        return self._largest
+
+    def start(self, task: int, call: Call, shared: Sequence[str], parts: Sequence[Any], memory_bytes: int) -> None:
+        name = str(call.options.get("grammar_name"))
+        self.given.append((name, memory_bytes))
+        if fate := self._fates.get(name):
+            self._ended += [Event(task, Began("10.0.0.1:7", 0.0)), Event(task, fate.pop(0))]
+        else:
+            super().start(task, call, shared, parts, memory_bytes)
+
+    def wait(self, seconds: float) -> list[Event]:
+        ended, self._ended = self._ended, []
+        return ended or super().wait(seconds)
+
+
+LOST = Ended(0.0, "lost", "its worker on 10.0.0.1 was lost")
+MEMORY = Ended(0.0, "memory", "needed more memory than it was given")
+
+
+def one(tmp_path: Path, more: str = "") -> Path:
+    return write_folder(tmp_path, f'[[jobs]]\ngrammars = ["grammars/sums.ebnf"]\ntokenizers = ["models/bytes.json"]\n{more}')
+
+
+def test_a_lost_worker_costs_an_attempt(tmp_path: Path, store: Store) -> None:
+    report = run(one(tmp_path), store, Rigged({"sums": [LOST] * (MAX_LOST - 1)}))
+    assert report.ok and job(report, "sums/bytes").attempts == MAX_LOST
+    assert [t.error is None for t in report.tasks] == [False, False, True]
+    assert [t.attempt for t in report.tasks] == [1, 2, 3]
+
+
+def test_a_task_that_kills_its_workers(tmp_path: Path, store: Store) -> None:
+    report = run(one(tmp_path), store, Rigged({"sums": [LOST] * 99}))
+    assert statuses(report) == {"sums/bytes": "failed"} and len(report.tasks) == MAX_LOST
+    assert "was lost, 3 times in a row; the job may be what kills it" in (job(report, "sums/bytes").error or "")
+
+
+def test_out_of_memory_once_more_with_twice_as_much(tmp_path: Path, store: Store) -> None:
+    executor = Rigged({"sums": [MEMORY]})
+    assert run(one(tmp_path), store, executor).ok
+    (_, first), (_, second) = executor.given
+    assert second == 2 * first
+    executor = Rigged({"sums": [MEMORY, MEMORY]})
+    report = run(one(tmp_path), Store(tmp_path / "other"), executor)
+    assert len(executor.given) == 2
+    assert "set memory = for it in the jobs file" in (job(report, "sums/bytes").error or "")
+
+
+def test_out_of_memory_once_more_with_the_limit(tmp_path: Path, store: Store) -> None:
+    executor = Rigged({"sums": [MEMORY]})
+    assert run(one(tmp_path, 'memory = "3GiB"'), store, executor).ok
+    assert executor.given[1] == ("sums", 3 << 30)
+    executor = Rigged({"sums": [MEMORY]}, largest=executor.given[0][1])
+    report = run(one(tmp_path, 'memory = "3GiB"'), Store(tmp_path / "other"), executor)
+    assert len(executor.given) == 1 and not report.ok, "no node has more"
+
+
+def test_too_much_memory_is_refused(tmp_path: Path, store: Store) -> None:
+    path = one(tmp_path)
+    planned = plan_of(path, store)
+    planned.costs.add(planned.todo[0].costs_key, planned.todo[0].fingerprint, 1.0, 1 << 40)
+    planned.costs.save()
+    executor = Rigged({}, largest=4 << 30)
+    report = run(path, store, executor)
+    assert executor.given == []
+    assert job(report, "sums/bytes").error == (
+        "1.3 TiB of memory are to be reserved for it (from what it took before), but the largest node has 4 GiB; add a larger "
+        "node, or set memory = for it in the jobs file, to try it with less"
+    )
+    assert run(one(tmp_path, 'memory = "1GiB"'), store, executor).ok
+
+
+def test_the_headroom_of_a_guess_is_no_reason_to_refuse(tmp_path: Path, store: Store) -> None:
+    executor = Rigged({}, largest=64 << 20)
+    assert run(one(tmp_path), store, executor).ok
+    assert executor.given == [("sums", 64 << 20)]
+
+
+def test_a_cluster_without_nodes(tmp_path: Path, store: Store) -> None:
+    report = run(one(tmp_path), store, Rigged({}, largest=0))
+    assert job(report, "sums/bytes").error == "no node of the cluster has a CPU and memory for tasks"
+
+
+# A job of several tasks, as one is that is split.
+
+
+def half(text: str, *, which: int, progress: Progress, grammar_name: str) -> str:
+    progress("halving", 0, 1)
+    return text[: len(text) // 2] if which == 0 else text[len(text) // 2 :]
+
+
+def joined(compiled: Compiled, first: str, second: str, *, progress: Progress, grammar_name: str) -> Compiled:
+    progress("joining", 0, 1)
+    assert first + second == "0123456789"
+    return compiled
+
+
+def split(tmp_path: Path, store: Store) -> Plan:
+    """A plan whose job is cut in two and put together: its result was compiled before."""
+    path, elsewhere = one(tmp_path), Store(tmp_path / "elsewhere")
+    run(path, elsewhere)
+    reference = elsewhere.find_named("sums", "bytes")
+    assert reference is not None
+    compiled = Compiled(elsewhere.read(reference) or b"", reference, {"labels": 1}, ())
+    planned = plan_of(path, store)
+    tasks = (
+        Task("half 1 of 2", half, {"which": 0, "grammar_name": "first"}, ("text",), memory_bytes=1 << 30),
+        Task("half 2 of 2", half, {"which": 1, "grammar_name": "second"}, ("text",), memory_bytes=1 << 30),
+        Task("join", joined, {"grammar_name": "join"}, ("compiled",), needs=(0, 1), memory_bytes=1 << 30),
+    )
+    planned.shared = {"text": "0123456789", "compiled": compiled}
+    planned.todo = [replace(planned.todo[0], tasks=tasks)]
+    return planned
+
+
+def test_a_job_of_several_tasks(tmp_path: Path, store: Store) -> None:
+    report = run_batch(split(tmp_path, store), store, InProcess())
+    assert report.ok and [t.what for t in report.tasks] == ["half 1 of 2", "half 2 of 2", "join"]
+    assert set(job(report, "sums/bytes").stages) == {"halving", "joining"}
+    assert store.verify() == [] and set(blobs(store)) == {"sums/bytes"}
+
+
+def test_a_part_that_is_lost_is_made_again(tmp_path: Path, store: Store) -> None:
+    class LosesAPart(Rigged):
+        def start(self, task: int, call: Call, shared: Sequence[str], parts: Sequence[Any], memory_bytes: int) -> None:
+            super().start(task, call, shared, parts, memory_bytes)
+            if self._ended and call.options["grammar_name"] == "join":
+                self._ended[-1] = replace(self._ended[-1], lost_parts=frozenset({1}))
+
+    executor = LosesAPart({"join": [Ended(0.0, "inputs lost", "a part was lost")]})
+    report = run_batch(split(tmp_path, store), store, executor)
+    assert report.ok
+    assert [name for name, _ in executor.given] == ["first", "second", "join", "second", "join"]
+
+
+def test_a_part_that_fails_fails_its_job(tmp_path: Path, store: Store) -> None:
+    executor = Rigged({"first": [Ended(0.0, "error", "no good")]})
+    report = run_batch(split(tmp_path, store), store, executor)
+    assert job(report, "sums/bytes").error == "no good"
+    assert [name for name, _ in executor.given] == ["first"]
+
+
+def test_another_compiler_there(tmp_path: Path, store: Store) -> None:
+    planned = split(tmp_path, store)
+    compiled = planned.shared["compiled"]
+    planned.shared["compiled"] = replace(compiled, reference=replace(compiled.reference, input_key="0" * 64))
+    report = run_batch(planned, store, InProcess())
+    assert "another psc is installed there" in (job(report, "sums/bytes").error or "")
+    assert blobs(store) == {}
+
+
+def test_damaged_on_its_way(tmp_path: Path, store: Store) -> None:
+    planned = split(tmp_path, store)
+    planned.shared["compiled"] = replace(planned.shared["compiled"], data=b"x" * 10)
+    report = run_batch(planned, store, InProcess())
+    assert "the artifact was damaged on its way" in (job(report, "sums/bytes").error or "")
+    assert blobs(store) == {}

@@ -1,0 +1,167 @@
+"""A task by itself: what it says, and that every way to fail becomes a message."""
+
+import os
+import resource
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from vocabularies import byte_tokenizer
+
+from psc.bundled import find_grammar, open_grammar
+from psc.cluster.compilation import Vocabulary, compile_artifact
+from psc.cluster.memory import machine_memory, measured
+from psc.cluster.task import TASK_THREAD, Attempt, Began, Call, Ended, Progress, StageBegan, run
+from psc.errors import GrammarError
+
+MIB = 1 << 20
+
+
+def two_stages(text: str, *, progress: Progress) -> str:
+    progress("first", 0, 2)
+    progress("second", 1, 2)
+    return text.upper()
+
+
+def hungry(n_bytes: int, *, progress: Progress) -> int:
+    progress("eating", 0, 1)
+    return len(bytearray(n_bytes))
+
+
+def hungry_in_bites(n_bytes: int, *, progress: Progress) -> int:
+    """Small allocations, which an allocator serves from what it has reserved."""
+    progress("eating", 0, 1)
+    bites = []
+    for _ in range(n_bytes // 1000):
+        bites.append(bytes(1000))
+        if len(bites) % 10_000 == 0:
+            time.sleep(0.01)
+    return len(bites)
+
+
+def slow(seconds: float, *, progress: Progress) -> None:
+    for i in range(100):
+        progress(f"stage {i}", i, 100)
+        time.sleep(seconds / 100)
+
+
+def wrong(*, progress: Progress) -> None:
+    raise GrammarError("x.lark:3: nothing good")
+
+
+def broken(*, progress: Progress) -> None:
+    raise KeyError("oops")
+
+
+def out_of_memory_below(*, progress: Progress) -> None:
+    try:
+        raise MemoryError
+    except MemoryError as e:
+        raise GrammarError("cannot") from e
+
+
+def of(work: Callable[..., Any], *inputs: Any, memory: int | None = None, seconds: float | None = None) -> list[Any]:
+    return list(run("here", Call(work, memory_limit=memory, time_limit=seconds), *inputs))
+
+
+def ended(messages: list[Any]) -> Ended:
+    return next(m for m in messages if isinstance(m, Ended))
+
+
+def test_messages_then_the_result() -> None:
+    began, first, second, end, result = of(two_stages, "abc")
+    assert isinstance(began, Began) and began.worker == "here"
+    assert isinstance(first, StageBegan) and (first.name, first.number, first.of) == ("first", 0, 2)
+    assert isinstance(second, StageBegan) and second.name == "second"
+    assert isinstance(end, Ended) and end.failure is None and set(end.stages) == {"first", "second"}
+    assert began.at <= first.at <= second.at <= end.at
+    assert result == "ABC"
+
+
+@pytest.mark.parametrize(
+    ("work", "failure", "error"),
+    [
+        (wrong, "error", "x.lark:3: nothing good"),
+        (broken, "error", "an error in psc, please report it: KeyError: 'oops' (test_task.py:"),
+        (out_of_memory_below, "memory", "needed more memory than the machine has"),
+    ],
+)
+def test_failures(work: Callable[..., Any], failure: str, error: str) -> None:
+    messages = of(work)
+    end = messages[-1]
+    assert isinstance(end, Ended)
+    assert end.failure == failure
+    assert (end.error or "").startswith(error)
+
+
+@pytest.mark.skipif("PSC_SANITIZED" in os.environ, reason="the sanitizer ends the process where an allocation fails")
+@pytest.mark.parametrize("work", [hungry, hungry_in_bites])
+def test_a_limit_on_memory(work: Callable[..., Any]) -> None:
+    before = resource.getrlimit(resource.RLIMIT_AS)
+    end = ended(of(work, 600 * MIB, memory=64 * MIB))
+    assert end.failure == "memory"
+    assert "64 MiB, which is what it was given" in (end.error or "")
+    assert resource.getrlimit(resource.RLIMIT_AS) == before
+    assert ended(of(work, 8 * MIB, memory=64 * MIB)).failure is None
+
+
+@pytest.mark.skipif("PSC_SANITIZED" in os.environ, reason="the sanitizer ends the process where an allocation fails")
+@pytest.mark.parametrize("limit", [1, 3, 6])
+def test_a_limit_on_memory_wherever_the_compiler_meets_it(limit: int) -> None:
+    """In Python, in the native core or in between: the same message, and the process goes on."""
+    grammar = open_grammar(find_grammar("java")).to_compiler_grammar()
+    vocabulary = Vocabulary.of(byte_tokenizer())
+    call = Call(compile_artifact, {"grammar_name": "java", "tokenizer_name": "bytes"}, memory_limit=limit * MIB)
+    end = ended(list(run("here", call, grammar, vocabulary)))
+    assert (end.failure, end.error) == ("memory", f"needed more memory than {limit} MiB, which is what it was given")
+    call = Call(compile_artifact, {"grammar_name": "java", "tokenizer_name": "bytes"}, memory_limit=1 << 30)
+    assert ended(list(run("here", call, grammar, vocabulary))).failure is None
+
+
+PEAKS = """
+from psc.cluster.memory import measured
+for n in (200, 50):
+    with measured(None) as memory:
+        held = bytearray(n << 20)
+    del held
+    print(memory.peak_bytes >> 20)
+"""
+
+
+@pytest.mark.skipif("PSC_SANITIZED" in os.environ, reason="the sanitizer keeps what was freed")
+def test_the_peak_is_the_tasks_own() -> None:
+    """In a process of its own: in this one other tests' memory may be given back meanwhile."""
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(p for p in sys.path if p)}
+    done = subprocess.run([sys.executable, "-c", PEAKS], capture_output=True, text=True, env=environment, check=True)
+    big, small = map(int, done.stdout.split())
+    assert 195 < big < 230
+    assert 45 < small < 80
+
+
+def test_a_limit_on_time() -> None:
+    end = ended(of(slow, 60.0, seconds=0.2))
+    assert (end.failure, end.error) == (
+        "time",
+        "took longer than its limit of 0.2 s; raise time = in the jobs file, or make the grammar smaller",
+    )
+
+
+def test_stopped_at_its_next_stage() -> None:
+    attempt = Attempt("here", Call(slow), (60.0,))
+    messages = attempt.messages()
+    assert [type(next(messages)) for _ in range(3)] == [Began, StageBegan, StageBegan]
+    assert any(t.name == TASK_THREAD for t in threading.enumerate())
+    attempt.stop()
+    assert not attempt.alive
+
+
+def test_measured_without_a_limit() -> None:
+    with measured(None) as memory:
+        memory.check()
+        assert len(bytearray(50 * MIB))
+    assert memory.peak_bytes > 25 * MIB
+    assert machine_memory() > 64 * MIB
