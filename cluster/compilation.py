@@ -1,4 +1,4 @@
-"""The task of a job: a grammar and a vocabulary to the bytes of an artifact, the same bytes on any worker."""
+"""The task of a whole job: a grammar and a vocabulary to the bytes of an artifact, the same bytes on any worker."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from psc.artifacts.format import decode, encode
 from psc.artifacts.references import Reference
 from psc.artifacts.tokenizer_info import TokenizerInfo
 from psc.cluster.task import Progress
-from psc.compiler.build import STAGES, build
+from psc.compiler.build import STAGES, Build, GrammarTables, build
 from psc.compiler.grammar import Grammar
 
 ENCODING = "encoding"
@@ -46,12 +46,12 @@ class Vocabulary:
 
 
 def compile_artifact(
-    grammar: Grammar, vocabulary: Vocabulary, *, grammar_name: str, tokenizer_name: str, progress: Progress
+    grammar: Grammar | GrammarTables, vocabulary: Vocabulary, *, grammar_name: str, tokenizer_name: str, progress: Progress
 ) -> Compiled:
     """Compiles a grammar for a vocabulary.
 
     Args:
-        grammar: to compile.
+        grammar: to compile, or its tables, where several jobs need them.
         vocabulary: for which.
         grammar_name: what the artifact goes by.
         tokenizer_name: likewise.
@@ -62,7 +62,12 @@ def compile_artifact(
     """
     n_stages = len(STAGES) + 1
     result = build(grammar, vocabulary.tokenizer(), progress=lambda name, number, _: progress(name, number, n_stages))
-    progress(ENCODING, len(STAGES), n_stages)
+    return encoded(result, grammar_name, tokenizer_name, progress)
+
+
+def encoded(result: Build, grammar_name: str, tokenizer_name: str, progress: Progress) -> Compiled:
+    """The artifact of a finished compilation, by these names."""
+    progress(ENCODING, len(STAGES), len(STAGES) + 1)
     metadata: dict[str, Any] = result.metadata
     data = encode(result.arrays, metadata)
     reference = Reference.of(decode(data), grammar=grammar_name, tokenizer=tokenizer_name)

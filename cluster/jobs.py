@@ -64,6 +64,8 @@ class Job:
     priority: int
     memory_limit: int | None
     time_limit: float | None
+    pieces: int | None
+    """Into how many to cut its classifier; None: as many as help."""
     line: int
 
     @property
@@ -114,7 +116,7 @@ class _Finder:
         grammars = self._grammars(table, excluded)
         tokenizers = self._tokenizers(table, excluded)
         return [
-            Job(grammar, tokenizer, table.priority, table.memory_limit, table.time_limit, line)
+            Job(grammar, tokenizer, table.priority, table.memory_limit, table.time_limit, table.pieces, line)
             for grammar, line in grammars
             for tokenizer in tokenizers
         ]

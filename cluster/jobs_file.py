@@ -56,6 +56,8 @@ class JobsTable:
     priority: int
     memory_limit: int | None
     time_limit: float | None
+    pieces: int | None
+    """Into how many to cut each job's classifier; None: as many as help."""
 
 
 @dataclass
@@ -110,7 +112,7 @@ def read_jobs_file(path: str | Path) -> JobsFile:
     defaults = root.table("defaults")
     result.store = _path(defaults.string("store"), result.folder) if defaults else None
     result.registries = tuple(w.value for w in defaults.strings("registry")) if defaults else ()
-    limits = _Limits.of(defaults) if defaults else _Limits(0, None, None)
+    limits = _Limits.of(defaults) if defaults else _Limits()
     if defaults:
         defaults.nothing_else()
     result.tokenizers = [t for table in root.tables("tokenizer") if (t := _tokenizer_table(table)) is not None]
@@ -148,20 +150,23 @@ def _syntax_error(path: Path, text: str, message: str) -> str:
 
 @dataclass(frozen=True)
 class _Limits:
-    priority: int
-    memory: int | None
-    time: float | None
+    priority: int = 0
+    memory: int | None = None
+    time: float | None = None
+    pieces: int | None = None
 
     @classmethod
     def of(cls, table: _Table, default: _Limits | None = None) -> _Limits:
-        default = default or cls(0, None, None)
+        default = default or cls()
         priority = table.integer("priority")
         memory = table.parsed("memory", (str, int), parse_bytes, 'an amount of memory such as "2GiB"')
         time = table.parsed("time", (str, int, float), parse_seconds, 'a time such as "10m"')
+        pieces = table.integer("pieces", at_least=1)
         return cls(
             default.priority if priority is None else priority,
             default.memory if memory is None else memory,
             default.time if time is None else time,
+            default.pieces if pieces is None else pieces,
         )
 
 
@@ -205,6 +210,7 @@ def _jobs_table(table: _Table, defaults: _Limits) -> JobsTable | None:
         priority=limits.priority,
         memory_limit=limits.memory,
         time_limit=limits.time,
+        pieces=limits.pieces,
     )
 
 

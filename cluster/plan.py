@@ -1,7 +1,8 @@
 """What a batch has to do: which artifacts are there, which jobs cannot be done at all, and the others as tasks, the urgent and long
 first.
 
-Nothing is compiled here: what an artifact is made from is known once grammar and vocabulary are read, and so its input key.
+What an artifact is made from is known once grammar and vocabulary are read, and so its input key. All that is compiled here is what
+several jobs share, the tables of a grammar for several vocabularies.
 
 Cost: parsing each grammar once (0.1 s for a programming language), and reading every artifact that is there, which verifies it.
 """
@@ -21,7 +22,7 @@ from psc.cluster.estimates import Costs, Estimate, grammar_key
 from psc.cluster.jobs import GrammarInput, Job
 from psc.cluster.outcomes import JobOutcome
 from psc.cluster.sources import Sources
-from psc.compiler.build import describe
+from psc.compiler.build import describe, grammar_tables
 from psc.compiler.grammar import Grammar
 from psc.errors import GrammarError, RegistryError
 
@@ -77,7 +78,7 @@ class Plan:
     """In the order in which to start them."""
     present: list[Present]
     shared: dict[str, Any]
-    """Grammars and vocabularies, each once."""
+    """Grammars, or their tables, and vocabularies, each once."""
     costs: Costs
 
 
@@ -117,9 +118,27 @@ class _Planner:
                 outcome.status, outcome.error = "failed", error
             elif isinstance(grammar, Grammar):
                 self._add(job, outcome, grammar)
+        self._share_tables()
         # The longest of the most urgent first: short ones fill the gaps at the end.
         self._plan.todo = sorted(self._todo.values(), key=lambda p: (-p.job.priority, -p.estimate.seconds))
         return self._plan
+
+    def _share_tables(self) -> None:
+        """Makes the tables of grammars that several jobs need, once. A grammar that has none fails its jobs here and now."""
+        jobs_of: dict[str, list[str]] = {}
+        for key, planned in self._todo.items():
+            jobs_of.setdefault(planned.tasks[0].shared[0], []).append(key)
+        for name, keys in jobs_of.items():
+            if len(keys) < 2:
+                continue
+            self._on_grammar(self._todo[keys[0]].job.grammar.name)
+            try:
+                self._plan.shared[name] = grammar_tables(self._plan.shared[name])
+            except GrammarError as e:
+                for key in keys:
+                    planned = self._todo.pop(key)
+                    for outcome in (planned.outcome, *planned.followers):
+                        outcome.status, outcome.error = "failed", str(e)
 
     def _grammar(self, given: GrammarInput) -> Grammar | str:
         """The grammar, or why there is none."""
@@ -180,7 +199,7 @@ class _Planner:
 
 
 def _tasks(job: Job, estimate: Estimate, grammar: str, vocabulary: str) -> tuple[Task, ...]:
-    """The pieces of a job: one, for now; a split one would have several that need each other, the last of which assembles."""
+    """A job in one piece; see `psc.cluster.splitting` for more."""
     reserve = estimate.reserve_bytes
     return (
         Task(

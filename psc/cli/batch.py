@@ -139,6 +139,7 @@ def _run(planned: Plan, store: Store, ray: str | None, publishers: Mapping[str, 
     from psc.cluster.batch import run_batch
     from psc.cluster.executor import Executor
     from psc.cluster.in_process import InProcess
+    from psc.cluster.splitting import split_long_jobs
 
     # Ray prints what befalls its nodes to stdout, which is for the report.
     with contextlib.redirect_stdout(sys.stderr), run_display(quiet=quiet) as display:
@@ -153,6 +154,7 @@ def _run(planned: Plan, store: Store, ray: str | None, publishers: Mapping[str, 
             executor = connect(ray)
         try:
             setup = time.perf_counter() - began
+            split_long_jobs(planned, executor.cpus)
             return run_batch(planned, store, executor, publishers=publishers, observer=display, setup_seconds=setup)
         finally:
             executor.close()

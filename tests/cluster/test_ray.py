@@ -19,6 +19,7 @@ from psc.cluster.outcomes import JobOutcome
 from psc.cluster.plan import Plan, Task
 from psc.cluster.ray_connection import open_connection
 from psc.cluster.ray_executor import RayExecutor, connect
+from psc.cluster.splitting import split_long_jobs
 from psc.cluster.task import Progress
 
 pytestmark = [
@@ -76,12 +77,23 @@ def test_the_same_bytes_as_in_this_process(tmp_path: Path, store: Store, executo
     assert {n for n, s in statuses(report).items() if s == "failed"} == {"nonsense/bytes", "nonsense/pieces"}
     assert blobs(store) == blobs(calm) and len(blobs(store)) == 8
     assert store.verify() == []
-    assert observer.stages.count("terminals") == observer.stages.count("encoding") == 8
+    assert observer.stages.count("lexer") == observer.stages.count("encoding") == 8
+    assert "terminals" not in observer.stages  # each grammar's tables were made once, for both vocabularies
     assert len(report.tasks) == 8 and report.executor.startswith("ray")
     for task in report.tasks:
         assert 0 <= task.begin <= task.end <= report.wall_seconds + 0.1
         assert int(task.worker.rpartition(":")[2]) != os.getpid()
     assert set(statuses(run_batch(plan_of(path, store), store, executor)).values()) == {"failed", "present"}
+
+
+def test_a_job_in_pieces(tmp_path: Path, store: Store, executor: RayExecutor) -> None:
+    calm = Store(tmp_path / "calm")
+    run(one(tmp_path, "json"), calm)
+    plan = plan_of(one(tmp_path, "json", "pieces = 3\n"), store)
+    split_long_jobs(plan, executor.cpus)
+    report = run_batch(plan, store, executor)
+    assert report.ok and blobs(store) == blobs(calm)
+    assert [t.what for t in report.tasks].count("assembly") == 1 and len(report.tasks) == 5
 
 
 class KillsOnce(Observer):
