@@ -21,13 +21,13 @@ from psc.cli.report import size, write_json
 
 
 @click.command("verify")
-@click.argument("directory", required=False, type=click.Path(path_type=Path, file_okay=False, exists=True), metavar="[DIR]")
+@click.argument("target", required=False, metavar="[DIR|URL]")
 @registry_options
 @store_option
 @signature_option
 @click.option("--json", "as_json", is_flag=True, help="Print the report as JSON.")
 def verify(
-    directory: Path | None,
+    target: str | None,
     addresses: tuple[str, ...],
     token_file: Path | None,
     ca_file: Path | None,
@@ -35,12 +35,19 @@ def verify(
     required: tuple[Path, ...],
     as_json: bool,
 ) -> None:
-    """Read everything in DIR, in the registries named, or in the local store, and say what is damaged or missing.
+    """Read everything in DIR, at URL, in the registries named, or in the local store, and say what is damaged or missing.
 
     Nothing is changed. The exit code is 1 if anything is wrong.
     """
     report: list[tuple[str, int, list[str]]] = []
     store = store_at(folder)
+    directory: Path | None = None
+    if target is not None and "://" in target:
+        addresses = (target,)
+    elif target is not None:
+        directory = Path(target)
+        if not directory.is_dir():
+            raise click.UsageError(f"{target}: there is no such folder")
     if addresses and directory is None:
         with named_registries(addresses, token_file, ca_file, required, store) as found, Steps("verifying") as steps:
             for registry in found.registries:

@@ -80,7 +80,7 @@ def test_push_list_pull_verify_over_http(
     shutil.rmtree(own_store)
     everything = run("registry", "pull", "--all")
     assert everything.exit_code == 0 and len(everything.output.splitlines()) == 2
-    for arguments in ((), ("--registry", url), (tmp_path / "registry",)):
+    for arguments in ((), (url,), ("--registry", url), (tmp_path / "registry",)):
         verified = run("registry", "verify", *arguments)
         assert verified.exit_code == 0 and "no problems" in verified.output
     process.send_signal(signal.SIGTERM)
