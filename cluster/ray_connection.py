@@ -10,6 +10,7 @@ import contextlib
 import logging
 import os
 import socket
+import sys
 import tempfile
 import time
 import warnings
@@ -90,7 +91,10 @@ def _init(ray: Any, spec: str, address: str | None) -> None:
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            ray.init(**options)
+            # Ray puts the driver's folder before everything else on its workers' path, where a clone of psc, not built, or any file
+            # with a module's name would be imported instead of what is installed.
+            with contextlib.chdir(sys.prefix):
+                ray.init(**options)
     except KeyboardInterrupt:
         raise
     except Exception as e:

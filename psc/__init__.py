@@ -18,11 +18,15 @@ from psc.errors import (
     GrammarError,
     InvalidJSONError,
     InvalidStructuralTagError,
+    JobsFileError,
     MatcherError,
     MissingExtraError,
     PscError,
     RegistryError,
+    RegistryNotFoundError,
+    RegistryUnreachableError,
     ResourceLimitError,
+    SimulationError,
     TokenizerError,
 )
 
