@@ -482,6 +482,7 @@ void bind_slots(nb::module_& m) {
             "n_slots"_a, "vocab_size"_a, "vocabulary_tag"_a)
         .def_prop_ro("n_slots", [](const Slots& s) { return s.slots.n_slots(); })
         .def_prop_ro("n_used", [](const Slots& s) { return s.slots.n_used(); })
+        .def_prop_ro("n_steps", [](const Slots& s) { return s.slots.n_steps(); }, "Steps begun.")
         .def(
             "step",
             [](Slots& self, const nb::object& matchers, const nb::object& tokens, const Out& out) {

@@ -26,8 +26,9 @@ public:
 
     explicit MaskSlots(Word n_slots);
 
-    Word n_slots() const { return static_cast<Word>(slots_.size()); }
-    Word n_used() const { return n_used_; }
+    Word n_slots() const { return n_slots_; }
+    Word n_used() const { return static_cast<Word>(slots_.size()); }
+    std::uint64_t n_steps() const { return step_; }
 
     // Begins a step: forgets what was to be written.
     void begin();
@@ -55,12 +56,17 @@ private:
     std::unordered_map<Machine::Cache*, Grammar> grammars_;
     Machine::Cache* last_ = nullptr;
     Grammar* last_grammar_ = nullptr;
-    std::vector<Slot> slots_;
-    Word n_used_ = 0;
+    Word n_slots_;
+    std::vector<Slot> slots_;  // those used
     std::size_t hand_ = 0;
     std::uint64_t step_ = 0;
     std::vector<Write> writes_;
     std::vector<std::uint32_t> pool_;
 };
+
+// A write that comes from elsewhere: throws BitmaskError when it reaches out of the table, the pool or the vocabulary.
+void check_write(const MaskSlots::Write& write, std::span<const std::uint32_t> pool, std::size_t n_slots, Word vocab_size);
+// The row of a write that is known to be sound, into ceil(vocab_size / 32) words.
+void write_row(const MaskSlots::Write& write, std::span<const std::uint32_t> pool, Word vocab_size, std::uint32_t* out);
 
 }  // namespace psc

@@ -225,6 +225,27 @@ def apply_bitmask(logits: object, bitmask: object, width: int, rows: object | No
     another dtype.
     """
 
+def apply_mask_rows(logits: object, minus_infinity: int, table: object, ids: object, width: int, rows: object | None = None) -> None:
+    """
+    Sets logits[k, :width] to minus infinity where the mask row table[ids[k]] has no bit, and beyond it; -1 leaves logits[k] alone.
+
+    logits: (batch, columns), the bits of floats as uint16, uint32 or uint64, any strides, changed in place. minus_infinity: its bits.
+    table: (slots, words) int32. ids: (n,) int32. rows: (n,) int64, the row of logits that each id is for; k by default. Raises
+    BitmaskError, before anything is changed, when an id or a row is out of range.
+    """
+
+def check_mask_writes(writes: numpy.typing.NDArray[numpy.int32], pool: numpy.typing.NDArray[numpy.uint32], n_slots: int, vocab_size: int) -> None:
+    """
+    Raises BitmaskError when a write, as in MaskSlots.writes, reaches out of the table, its pool or the vocabulary.
+    """
+
+def write_mask_rows(table: object, writes: numpy.typing.NDArray[numpy.int32], pool: numpy.typing.NDArray[numpy.uint32], vocab_size: int) -> None:
+    """
+    Makes what MaskSlots.writes describes: one row of `table` (slots, words) for each write.
+
+    Raises BitmaskError, before anything is written, when a write is malformed. Cost: a few microseconds a row.
+    """
+
 class GrammarMatcher:
     """
     Follows one generated text: which tokens may come next, and what was accepted so far.
@@ -426,6 +447,10 @@ class MaskSlots:
 
     @property
     def n_used(self) -> int: ...
+
+    @property
+    def n_steps(self) -> int:
+        """Steps begun."""
 
     def step(self, matchers: Sequence[GrammarMatcher | None], tokens: Sequence[int] | None, out: numpy.typing.NDArray[numpy.int32]) -> list[int]:
         """

@@ -4,7 +4,9 @@ A bitmask is int32 of shape (batch, ceil(vocab / 32)): token ``j`` is bit ``j % 
 not uint32, because torch long had none. The names and meanings are XGrammar's.
 
 torch is used where it is installed, and is never needed: what only handles an array imports no torch, because a torch tensor
-cannot come from a process that has not imported it. Tensors on the CPU are masked by native code, on other devices by torch.
+cannot come from a process that has not imported it. Tensors on the CPU are masked by native code, on an NVIDIA GPU by a kernel
+where CuPy is installed (``psc[gpu]``), else by torch's operations. Masks that stay on the GPU are in `psc.runtime.cupy_masks`
+(docs/gpu.md).
 
 Cost of ``apply_token_bitmask_inplace``: a few microseconds a call, and 10 to 70 us a row of 128,000 logits on a CPU.
 """
@@ -99,7 +101,7 @@ def apply_token_bitmask_inplace(
             those beyond the bitmask are not allowed: they are padding of the model's output layer, and no token.
         indices: the rows to mask, out of both arrays; by default all, and then both have equally many.
         backend: for XGrammar's callers. "auto" is right; "cpu" insists on the CPU, "cuda" and "triton" on a GPU, "torch_native" and
-            "torch_compile" take torch's own operations on any device.
+            "torch_compile" take torch's own operations on any device, with or without CuPy.
 
     Raises:
         BitmaskError: a shape, dtype or device does not fit, an index or ``vocab_size`` is out of range, the logits are read-only.
@@ -117,10 +119,13 @@ def apply_token_bitmask_inplace(
         raise BitmaskError(
             f"{rows.shape[0]} rows of logits and {masks.shape[0]} of bitmask; without indices= they must be equally many"
         )
-    if backend in ("torch_native", "torch_compile") or (_is_tensor(logits) and logits.device.type != "cpu"):
-        _apply_with_torch(sys.modules["torch"], rows, masks, width, chosen)
-    else:
+    device = logits.device.type if _is_tensor(logits) else "cpu"
+    if device == "cpu" and backend not in ("torch_native", "torch_compile"):
         apply_bitmask(rows, masks, width, chosen)
+    elif device == "cuda" and backend in ("auto", "cuda", "triton") and _apply_with_cupy(rows, masks, vocab_size, chosen):
+        pass
+    else:
+        _apply_with_torch(sys.modules["torch"], rows, masks, width, chosen)
 
 
 def _installed_torch() -> Any:
@@ -200,6 +205,17 @@ def _row_indices(indices: Iterable[int], rows: int) -> NDArray[np.int64]:
     if len(outside):
         raise BitmaskError(f"indices: there is no row {outside[0]}; logits and bitmask both have rows 0 to {rows - 1}")
     return chosen
+
+
+def _apply_with_cupy(logits: Any, bitmask: Any, vocab_size: int | None, rows: NDArray[np.int64] | None) -> bool:
+    """Whether it could be done: CuPy is not everywhere where torch is."""
+    from psc.runtime import cuda_device, cupy_masks
+
+    if not cuda_device.is_usable():
+        return False
+    words = bitmask if bitmask.shape[1] < 2 or bitmask.stride(1) == 1 else bitmask.contiguous()
+    cupy_masks.apply_bitmask(logits, words, rows=rows, vocab_size=vocab_size)
+    return True
 
 
 def _apply_with_torch(torch: Any, logits: Any, bitmask: Any, width: int, rows: NDArray[np.int64] | None) -> None:

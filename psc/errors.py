@@ -30,6 +30,10 @@ class BitmaskError(PscError, ValueError, RuntimeError):
     """A bitmask, or logits, of the wrong shape, dtype or device."""
 
 
+class DeviceError(PscError, RuntimeError):
+    """A GPU that is not there, or cannot be used."""
+
+
 class MatcherError(PscError, ValueError, RuntimeError):
     """A matcher was asked for what its state, or an argument, does not allow; it is as it was before."""
 

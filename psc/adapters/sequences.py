@@ -1,0 +1,339 @@
+"""Which sequence is which: engines that show a processor of logits all token ids, and nothing else, every step.
+
+The idea: in a step each row of ids is a row of the step before and one token more; beam search takes the rows from one another.
+So a row's past is found among the rows that its request had, by the columns in which these differ (at most as many as there are
+rows, however long they are) and by the last columns, which are looked at to be sure that it is the same generation at all. Rows
+with the same past share a matcher; when they part, it is forked.
+
+What is not a row of the step before and one token more is a new generation, whose prompt is what is there. Where that cannot be
+told from something else (a draft model, two generations at once), it is an error, and `reset` says that a generation is new.
+
+Cost: a step reads and compares 16 columns, and some for beams; a generation's first two steps read all of them.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections import deque
+from collections.abc import Callable, Sequence
+from typing import Literal as OneOf
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from psc.adapters.constraints import Constraint, Hypothesis, Vocabulary
+from psc.errors import MatcherError
+
+Tokens = NDArray[np.int64]
+ReadColumns = Callable[[Sequence[int] | slice], Tokens]
+"""Gives columns of the ids: (rows, columns)."""
+
+Refusals = OneOf["raise", "drop"]
+
+_TAIL = 16
+_KEPT = 4
+
+
+class _Rows(NamedTuple):
+    """What is known of a generation's rows after a step."""
+
+    length: int
+    tail: Tokens
+    """The last columns, at most 16."""
+    columns: list[int]
+    """Where rows of one request differ that have different pasts."""
+    values: Tokens
+    """What is there, (rows, columns)."""
+
+
+class Sequences:
+    """Follows the sequences of one generation after another.
+
+    Args:
+        constraints: of the requests; rows of ids belong to them in equal shares, in order. One stands for all.
+        refused: what to do about a row with a token that the grammar did not allow. "raise": an error. "drop": leave that row
+            alone from then on, for engines that fill up their beams with sequences of probability 0.
+        rolls_back: ids may become shorter within a generation (a draft model's tokens are tried and dropped); one row only.
+        grows_by_one: ids that grow by more than one token within a generation are an error, and no new prompt.
+        prompt_length: how many tokens are the prompt; those after it are the text's beginning. By default all.
+        pads: the engine ends rows for reasons of its own, and pads them with tokens that are no text.
+        pad_token_id: what it pads them with, if it is text.
+
+    Raises MatcherError when the options do not go together.
+    """
+
+    def __init__(
+        self,
+        constraints: Sequence[Constraint],
+        *,
+        refused: Refusals = "raise",
+        rolls_back: bool = False,
+        grows_by_one: bool = False,
+        prompt_length: int | None = None,
+        pads: bool = False,
+        pad_token_id: int | None = None,
+    ) -> None:
+        if refused not in ("raise", "drop"):
+            raise MatcherError(f"refused={refused!r}: it is 'raise' or 'drop'")
+        if prompt_length is not None and prompt_length < 0:
+            raise MatcherError(f"prompt_length={prompt_length}: it cannot be negative")
+        self.vocabulary = Vocabulary(constraints)
+        self._constraints = constraints
+        self._drop = refused == "drop"
+        self._rolls_back = rolls_back
+        self._grows_by_one = grows_by_one
+        self._prompt_length = prompt_length
+        self._pads = pads
+        self._pad = pad_token_id
+        self._lock = threading.Lock()
+        self.reset()
+
+    def reset(self) -> None:
+        """The next ids are the prompt of a new generation."""
+        self._rows: _Rows | None = None
+        self._prompt: Tokens | None = None
+        self._generated: list[int] = []  # of the one row, where it may roll back
+        self._hypotheses: list[Hypothesis] = []
+        self._interrupted: deque[_Rows] = deque(maxlen=_KEPT)
+
+    def step(self, n_rows: int, length: int, read: ReadColumns) -> list[Hypothesis]:
+        """The sequences of the rows of ids, each having accepted its tokens.
+
+        Args:
+            n_rows, length: of the ids.
+            read: gives columns of them.
+
+        Raises:
+            MatcherError: the rows do not fit the requests or the generation, a token was refused, or the processor is in use.
+                The next ids are a new generation's, then.
+        """
+        if not self._lock.acquire(blocking=False):
+            raise MatcherError("this processor is used by two threads at once; make one for each generation")
+        try:
+            self._hypotheses = self._step(n_rows, length, read)
+        except Exception:
+            self.reset()
+            raise
+        finally:
+            self._lock.release()
+        return self._hypotheses
+
+    def _step(self, n_rows: int, length: int, read: ReadColumns) -> list[Hypothesis]:
+        rows = self._rows
+        if rows is None:
+            return self._begin(n_rows, length, read)
+        if length == rows.length + 1:
+            if n_rows == len(rows.tail):
+                parents, new = self._parents(rows, length, read)
+                if parents is not None:
+                    return self._advance(rows, parents, new)
+            elif n_rows and _any_follows(rows, length, read):
+                raise MatcherError(
+                    f"the batch has {n_rows} rows, and had {len(rows.tail)} a step ago; rows cannot come or go within a generation"
+                )
+        elif self._rolls_back and n_rows == 1 == len(rows.tail) and self._has_prompt(length, read):
+            return self._go_back(length, read)
+        elif self._grows_by_one and length > rows.length + 1 and _extends(rows, read):
+            raise MatcherError(
+                f"the ids grew by {length - rows.length} tokens in a step: with a draft model, or tokens that were sent to the "
+                "generator, this engine shows processors other ids than those that it samples after, so a grammar cannot be kept. "
+                "If this is a new generation, whose prompt goes on where the last one stopped, call reset() first"
+            )
+        elif 0 < length - self._n_prompt <= rows.length - self._n_prompt and self._has_prompt(length, read):
+            raise MatcherError(
+                "the ids begin with those of the last generation and are not longer: for assisted generation (a draft model, "
+                "prompt lookup) make the processor with assisted=True; if this is a new generation, call reset() first"
+            )
+        for other in self._interrupted:
+            if length == other.length + 1 and n_rows == len(other.tail) and _any_follows(other, length, read):
+                raise MatcherError(
+                    "this processor is used for two generations at once: these ids go on where an earlier generation stopped, and "
+                    "another one has begun since. Make a processor for each (they share the compiled grammar); if this is a new "
+                    "generation, whose prompt is what an earlier one wrote, call reset() first"
+                )
+        interrupted = self._interrupted
+        interrupted.append(rows)
+        return self._begin(n_rows, length, read)
+
+    @property
+    def _n_prompt(self) -> int:
+        return 0 if self._prompt is None else self._prompt.shape[1]
+
+    @property
+    def _text_begins(self) -> int:
+        return self._n_prompt if self._prompt_length is None else min(self._prompt_length, self._n_prompt)
+
+    def _begin(self, n_rows: int, length: int, read: ReadColumns) -> list[Hypothesis]:
+        n = len(self._constraints)
+        if n_rows == 0 or n_rows % n:
+            raise MatcherError(
+                f"{n_rows} rows for {n} grammars: each request has equally many rows; give one grammar, or one for each request "
+                "(None for one without)"
+            )
+        if self._rolls_back and n_rows != 1:
+            raise MatcherError(f"assisted generation follows one sequence, and there are {n_rows}")
+        share = n_rows // n
+        prompt = read(slice(0, length))
+        self._prompt = prompt
+        self._generated = prompt[0, self._text_begins :].tolist()
+        hypotheses: list[Hypothesis] = []
+        for request, constraint in enumerate(self._constraints):
+            members = prompt[request * share : (request + 1) * share]
+            # Rows that begin alike are one sequence until they part.
+            distinct: dict[bytes, Hypothesis] = {}
+            for row in members:
+                if (key := row.tobytes()) not in distinct:
+                    distinct[key] = Hypothesis.of(constraint)
+                hypotheses.append(distinct[key])
+        columns = _telling_columns(prompt, share, range(length))
+        self._rows = _Rows(length, prompt[:, -_TAIL:], columns, prompt[:, columns])
+        if self._prompt_length is not None:
+            self._accept_beginning(prompt[:, self._text_begins :], hypotheses)
+        return hypotheses
+
+    def _accept_beginning(self, text: Tokens, hypotheses: list[Hypothesis]) -> None:
+        done: set[int] = set()
+        for row, hypothesis in enumerate(hypotheses):
+            if id(hypothesis) not in done:
+                done.add(id(hypothesis))
+                for token in text[row].tolist():
+                    self._accept(hypothesis, token, row)
+
+    def _parents(self, rows: _Rows, length: int, read: ReadColumns) -> tuple[list[int] | None, Tokens]:
+        """For each row the row of the step before that it continues, and its token; None if one continues none."""
+        n_tail = rows.tail.shape[1]
+        if length == self._n_prompt + 1 and self._prompt is not None:  # the second step: once, all of it
+            all_columns = read(slice(0, length))
+            before, known, new = all_columns[:, :-1], self._prompt, all_columns[:, -1]
+        else:
+            tail = slice(length - 1 - n_tail, length)
+            seen = read([*rows.columns, *range(tail.start, length)] if rows.columns else tail)
+            before, known, new = seen[:, :-1], np.concatenate((rows.values, rows.tail), axis=1), seen[:, -1]
+        if np.array_equal(before, known):
+            return list(range(len(known))), new
+        share = len(known) // len(self._constraints)
+        same = (before == known).all(axis=1)
+        parents: list[int] = []
+        for row in range(len(known)):
+            if same[row]:
+                parents.append(row)
+                continue
+            first = row // share * share
+            found = np.flatnonzero((known[first : first + share] == before[row]).all(axis=1))
+            if not len(found):
+                return None, new
+            parents.append(first + int(found[0]))
+        return parents, new
+
+    def _advance(self, rows: _Rows, parents: list[int], new: Tokens) -> list[Hypothesis]:
+        tokens = new.tolist()
+        children: dict[tuple[int, int], Hypothesis] = {}
+        moved: set[int] = set()
+        # The first child of a sequence is the sequence itself; it moves last, when the others have been forked from it.
+        first: list[tuple[Hypothesis, int, int]] = []
+        hypotheses: list[Hypothesis] = []
+        for row, (parent, token) in enumerate(zip(parents, tokens, strict=True)):
+            before = self._hypotheses[parent]
+            child = children.get((id(before), token))
+            if child is None:
+                if id(before) in moved:
+                    child = before.fork()
+                    self._accept(child, token, row)
+                else:
+                    child = before
+                    moved.add(id(before))
+                    first.append((before, token, row))
+                children[id(before), token] = child
+            hypotheses.append(child)
+        for hypothesis, token, row in first:
+            self._accept(hypothesis, token, row)
+        if self._rolls_back:
+            self._generated.append(tokens[0])
+        self._rows = self._next_rows(rows, parents, new)
+        return hypotheses
+
+    def _next_rows(self, rows: _Rows, parents: list[int], new: Tokens) -> _Rows:
+        tail = np.concatenate((rows.tail[parents], new[:, None]), axis=1)[:, -_TAIL:]
+        share = len(parents) // len(self._constraints)
+        if share == 1:
+            return _Rows(rows.length + 1, tail, rows.columns, rows.values)
+        columns = [*rows.columns, rows.length]
+        values = np.concatenate((rows.values[parents], new[:, None]), axis=1)
+        if len(columns) > 2 * len(parents) + _TAIL:
+            kept = _telling_columns(values, share, range(len(columns)))
+            columns, values = [columns[i] for i in kept], values[:, kept]
+        return _Rows(rows.length + 1, tail, columns, values)
+
+    def _accept(self, hypothesis: Hypothesis, token: int, row: int) -> None:
+        if hypothesis.accept(token):
+            return
+        if self._drop or (self._pads and (token == self._pad or not self.vocabulary.is_text(token))):
+            hypothesis.given_up = True
+            return
+        raise MatcherError(
+            f"row {row}: {self.vocabulary.spelling(token)} was generated, and the grammar does not allow it there. It was not "
+            "sampled under the mask: look for another processor of logits that raises what was masked; beam search that samples "
+            "fills up its beams with sequences of probability 0, which refused='drop' leaves alone"
+        )
+
+    def _has_prompt(self, length: int, read: ReadColumns) -> bool:
+        prompt = self._prompt
+        if prompt is None or length < prompt.shape[1]:
+            return False
+        return bool(np.array_equal(read(slice(0, prompt.shape[1])), prompt))
+
+    def _go_back(self, length: int, read: ReadColumns) -> list[Hypothesis]:
+        """To what the ids and the generated tokens have in common, and on from there."""
+        tokens = read(slice(0, length))
+        text = tokens[0, self._text_begins :].tolist()
+        common = 0
+        while common < min(len(text), len(self._generated)) and text[common] == self._generated[common]:
+            common += 1
+        hypothesis = Hypothesis.of(self._constraints[0])
+        current = self._hypotheses[0]
+        if current.matcher is not None and not current.given_up and current.matcher.n_steps == len(self._generated):
+            hypothesis = current
+            current.matcher.rollback(len(self._generated) - common)
+            rest = text[common:]
+        else:  # ended, or given up: not each token is a step of the matcher
+            rest = text
+        for token in rest:
+            self._accept(hypothesis, token, 0)
+        self._generated = text
+        self._rows = _Rows(length, tokens[:, -_TAIL:], [], tokens[:, :0])
+        return [hypothesis]
+
+
+def _telling_columns(values: Tokens, share: int, columns: Sequence[int]) -> list[int]:
+    """Columns by which rows of one request can be told apart as well as by all of them: at most as many as rows."""
+    kind = np.arange(len(values)) // share
+    n_kinds = len(values) // share
+    n_all = (
+        sum(len(np.unique(values[first : first + share], axis=0)) for first in range(0, len(values), share))
+        if share > 1
+        else n_kinds
+    )
+    kept: list[int] = []
+    for column in columns:
+        if n_kinds == n_all:
+            break
+        _, finer = np.unique(np.stack((kind, values[:, column])), axis=1, return_inverse=True)
+        n_finer = int(finer.max()) + 1
+        if n_finer > n_kinds:
+            kept.append(column)
+            kind, n_kinds = finer.reshape(-1), n_finer
+    return kept
+
+
+def _any_follows(rows: _Rows, length: int, read: ReadColumns) -> bool:
+    """Some row has the last columns of one a step ago before its last."""
+    n_tail = rows.tail.shape[1]
+    before = read(slice(length - 1 - n_tail, length - 1))
+    return any((rows.tail == row).all(axis=1).any() for row in before)
+
+
+def _extends(rows: _Rows, read: ReadColumns) -> bool:
+    """The ids begin with what there was, as far as its last columns tell."""
+    n_tail = rows.tail.shape[1]
+    return bool(np.array_equal(read(slice(rows.length - n_tail, rows.length)), rows.tail))

