@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from following_table import follow
 from hypothesis import given
 from hypothesis import strategies as st
 from mask_cases import DTYPES, SHORT_DTYPES, masked, random_logits, random_table, same_bits
@@ -162,14 +163,6 @@ def test_writes_of_failed_steps_are_merged() -> None:
 # Following tables
 
 
-def follow(connection: Any, max_bytes: int) -> None:
-    """Another rank: gets updates, sends back the rows that the ids stand for."""
-    table = MaskTable(INFO, max_bytes=max_bytes, max_batch=4)
-    while (update := connection.recv()) is not None:
-        step = table.apply_update(update)
-        connection.send([None if i < 0 else table.rows[i].tolist() for i in step.ids])
-
-
 def test_a_table_in_another_process_follows() -> None:
     rng = random.Random(1)
     max_bytes = 5 * ROW_BYTES
@@ -179,6 +172,7 @@ def test_a_table_in_another_process_follows() -> None:
     here, there = context.Pipe()
     process = context.Process(target=follow, args=(there, max_bytes))
     process.start()
+    there.close()  # else nobody would notice that the other process is gone
     try:
         step = leading.step(batch)
         for _ in range(40):
@@ -193,7 +187,6 @@ def test_a_table_in_another_process_follows() -> None:
             process.join()
         process.close()
         here.close()
-        there.close()
 
 
 def test_an_update_is_four_bytes_a_sequence() -> None:
