@@ -151,6 +151,7 @@ Classifier::Parts Classifier::parts(Word bundle, Word top) {
 void Classifier::simulate(Word bundle, std::vector<Word>& local, std::vector<Word>& emitted, std::vector<Word>& threads,
                           Word depth) {
     if (depth > kMaxDepth) throw LimitExceeded("reductions and shifts for one token", kMaxDepth);
+    count();
     work_ += 1 + local.size() / 16;
     if (work_ > kMaxWork) throw LimitExceeded("steps to classify one stack symbol", kMaxWork);
     const Parts p = parts(bundle, local.back());
@@ -248,6 +249,7 @@ void Classifier::read(Word state, Word symbol, std::vector<Word>& emissions, std
     for (std::size_t i = 0; i < todo.size(); ++i) {
         const auto key = threads_[todo[i]];
         const Word bundle = key[0], nonterminal = key[1], pops = key[2];
+        count();
         if (pops > 0) {
             threads.push_back(thread(bundle, nonterminal, pops - 1));
             continue;
@@ -274,6 +276,7 @@ Transition Classifier::step(Word state, Word symbol) {
     if (const Word known = transition_ids_.find(state, symbol); known >= 0) return transitions_[known].to;
     std::vector<Word> emissions, threads;
     work_ = 0;
+    if (!closing_) total_ = 0;
     read(state, symbol, emissions, threads);
     sort_unique(emissions);
     merge(threads);
@@ -293,9 +296,11 @@ Transition Classifier::step(Word state, Word symbol) {
 }
 
 void Classifier::close(Word start) {
+    closing_ = true;
     explore_stacks(
         tables_, below_, start, [&](Word state, Word symbol) { return transition_ids_.find(state, symbol) >= 0; },
         [&](Word state, Word symbol) { return step(state, symbol); });
+    closing_ = false;
 }
 
 ClosedClassifier Classifier::take(Word start) {

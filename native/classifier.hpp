@@ -25,6 +25,7 @@
 #include "closed_classifier.hpp"
 #include "intern.hpp"
 #include "lalr.hpp"
+#include "limits.hpp"
 #include "sequences.hpp"
 
 namespace psc {
@@ -80,6 +81,11 @@ private:
     Word thread(Word bundle, Word nonterminal, Word pops);
     void merge(std::vector<Word>& threads);
     Outcome above(Word bundle, Word top);
+    void count() {
+        if (++total_ > kMaxTotal) throw LimitExceeded("steps to classify all stacks", kMaxTotal);
+    }
+    // For close(): half a minute or more, where SQL needs 10 million. Ambiguous grammars may have exponentially many states.
+    static constexpr std::size_t kMaxTotal = 300'000'000;
     void read(Word state, Word symbol, std::vector<Word>& emissions, std::vector<Word>& threads);
     using Move = std::pair<Word, Word>;
     void split(Word bundle, Word top, std::vector<Move>& moves, std::size_t& n_shifts);
@@ -111,6 +117,8 @@ private:
     };
     std::vector<GraphNode> graph_;  // the known stacks of the outcome being built, where cells hold several actions
     std::size_t edges_ = 0;
+    std::size_t total_ = 0;  // bundles simulated, edges made and threads read, in all transitions while closing
+    bool closing_ = false;
     SequenceInterner threads_;  // (bundle, nonterminal or -1, pops)
     SequenceInterner leaf_emissions_;  // sorted sequences, of one thread's read
     SequenceInterner thread_sets_;

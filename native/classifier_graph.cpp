@@ -29,6 +29,7 @@ void Classifier::explore(const std::vector<Word>& tops, Word whole, std::vector<
     std::vector<Edge> todo;
     const auto add = [&](Word state, Word parent) {
         if (!seen.insert({state, parent}).second) return;
+        count();
         if (++edges_ > kMaxEdges) throw LimitExceeded("stack edges to classify one stack symbol", kMaxEdges);
         todo.emplace_back(state, parent);
     };
