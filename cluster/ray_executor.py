@@ -173,8 +173,12 @@ class RayExecutor:
         if self._closed:
             return
         self._closed = True
-        for task in list(self._running):
-            self.cancel(task)
+        if not self._connection.owned:
+            # Else the workers go with the connection. Not by force: that, of several streams at once, has ended the driver.
+            for running in self._running.values():
+                with contextlib.suppress(Exception):
+                    self._ray.cancel(running.messages, force=False)
+        self._running.clear()
         self._shared.clear()
         self._connection.close()
 
