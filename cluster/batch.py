@@ -431,7 +431,8 @@ class _Run:
             error = None
             try:
                 future.result()
-                outcome.published = (*outcome.published, name)
+                done = {*outcome.published, name}
+                outcome.published = tuple(n for n in self._publishers if n in done)
             except PscError as e:
                 error = str(e)
             except Exception as e:  # a registry's client may raise what it likes: the others go on

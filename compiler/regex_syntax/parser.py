@@ -169,7 +169,7 @@ class _Parser:
         elif c == "$":
             before_newline = self.dialect == "python" or bool(group.flags & re.MULTILINE)
             group.add(end_anchor(at, before_newline=before_newline), repeatable=False)
-        elif c in "*+?" or (c == "{" and _counts(source.text, at)):
+        elif c in "*+?" or (c == "{" and _counts(source.text, at, self.dialect)):
             self._quantify(at)
         elif c == "\\":
             self._escape(at)
@@ -221,7 +221,7 @@ class _Parser:
         simple = {"*": (0, None), "+": (1, None), "?": (0, 1)}.get(source.text[at])
         if simple is not None:
             return simple
-        match = _counts(source.text, at)
+        match = _counts(source.text, at, self.dialect)
         assert match is not None
         source.at = match.end()
         low, comma, high = match.groups()
@@ -292,7 +292,9 @@ class _Parser:
         return None
 
 
-def _counts(text: str, at: int) -> re.Match[str] | None:
-    """`{m}`, `{m,}`, `{,n}` or `{m,n}`; any other brace is a character."""
+def _counts(text: str, at: int, dialect: Dialect) -> re.Match[str] | None:
+    """`{m}`, `{m,}`, `{,n}` or `{m,n}`, and `{,}` in Python's regexes; any other brace is a character."""
     match = _COUNTS.match(text, at)
-    return None if match is None or not (match.group(1) or match.group(3)) else match
+    if match is None or match.group(1) or match.group(3) or (dialect == "python" and match.group(2)):
+        return match
+    return None

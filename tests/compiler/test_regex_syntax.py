@@ -300,6 +300,7 @@ def test_random_text_is_read_or_refused(pattern: str, dialect: Dialect) -> None:
 
 
 @settings(max_examples=300, deadline=None)
+@example(pattern=".{,}", alphabet="ab")
 @given(st.text("ab\\[](){}?*+|.-,é", max_size=8), st.sampled_from(["ab", "a[", "{,"]))
 def test_random_text_means_what_re_says(pattern: str, alphabet: str) -> None:
     """Where both read it; what only one of them reads is in the tables."""
