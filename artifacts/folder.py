@@ -19,30 +19,35 @@ from psc.errors import RegistryError
 _TEMPORARY = ".tmp-"
 
 
-def write_whole(path: Path, data: bytes) -> None:
-    """Writes a file, over one that may be there. Raises RegistryError when that fails; nothing is left behind."""
+def replace_whole(path: Path, data: bytes) -> None:
+    """Writes a file, over one that may be there, in a folder that is there. Raises OSError; nothing is left behind."""
     temporary = path.with_name(f"{_TEMPORARY}{uuid.uuid4().hex}")
+    try:
+        with temporary.open("xb") as f:
+            f.write(data)
+            f.flush()
+            os.fsync(f.fileno())
+        temporary.replace(path)
+    except BaseException:
+        with contextlib.suppress(OSError):
+            temporary.unlink(missing_ok=True)
+        raise
+
+
+def write_whole(path: Path, data: bytes) -> None:
+    """Writes a file as `replace_whole`, and its folder. Raises RegistryError when that fails; nothing is left behind."""
     try:
         for attempt in (1, 2):
             try:
                 path.parent.mkdir(parents=True, exist_ok=True)
-                with temporary.open("xb") as f:
-                    f.write(data)
-                    f.flush()
-                    os.fsync(f.fileno())
-                temporary.replace(path)
+                replace_whole(path, data)
                 break
             except FileNotFoundError:  # somebody removed the empty folder between the two
                 if attempt == 2:
                     raise
         flush_folder(path.parent)
     except OSError as e:
-        with contextlib.suppress(OSError):
-            temporary.unlink(missing_ok=True)
         raise RegistryError(f"{path}: cannot write the file: {e.strerror or e}{_way_out(e)}") from e
-    except BaseException:
-        temporary.unlink(missing_ok=True)
-        raise
 
 
 def flush_folder(folder: Path) -> None:

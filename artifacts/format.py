@@ -21,9 +21,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
 import struct
-import uuid
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -33,6 +31,7 @@ import numpy as np
 import numpy.typing as npt
 import zstandard
 
+from psc.artifacts.folder import replace_whole
 from psc.errors import ArtifactError
 
 MAGIC = b"\x8apsc\r\n\x1a\n"
@@ -206,19 +205,10 @@ def write_file(path: str | Path, data: bytes) -> None:
         ArtifactError: the disk is full, or the folder cannot be written; the temporary file is removed.
     """
     path = Path(path)
-    temporary = path.with_name(f".{path.name}.{uuid.uuid4().hex}.tmp")
     try:
-        with temporary.open("xb") as f:
-            f.write(data)
-            f.flush()
-            os.fsync(f.fileno())
-        temporary.replace(path)
+        replace_whole(path, data)
     except OSError as e:
-        temporary.unlink(missing_ok=True)
         raise ArtifactError(f"{path}: cannot write the file: {e.strerror or e}; nothing was left behind") from e
-    except BaseException:
-        temporary.unlink(missing_ok=True)
-        raise
 
 
 def read_file(path: str | Path) -> Artifact:

@@ -160,22 +160,8 @@ class _WatchedHTTP(HTTPConnection):
         super().putrequest(*args, **kwargs)
 
 
-class _WatchedHTTPS(HTTPSConnection):
-    response_class = _WholeHead
-
-    def _new_conn(self) -> socket.socket:
-        sock = super()._new_conn()
-        _watch(sock)
-        return sock
-
-    def connect(self) -> None:
-        super().connect()
-        _send_slowly(self.sock)
-
-    def putrequest(self, *args: Any, **kwargs: Any) -> None:
-        _watch(self.sock)
-        _send_slowly(self.sock)
-        super().putrequest(*args, **kwargs)
+class _WatchedHTTPS(_WatchedHTTP, HTTPSConnection):
+    """The same over TLS: what the class before calls of its base is HTTPSConnection's here."""
 
 
 class _WatchedHTTPPool(HTTPConnectionPool):
