@@ -32,7 +32,7 @@ def compile_once(grammar: str, tokenizer: str, destination: Path) -> dict[str, A
     from psc.artifacts.format import encode, write_file
     from psc.bundled import find_grammar
     from psc.compiler.build import build
-    from psc.compiler.lark_frontend import load_lark
+    from psc.compiler.frontends.lark.loader import load_lark
 
     began = time.perf_counter()
     info = psc.load_tokenizer(tokenizer)
@@ -74,7 +74,7 @@ def compile_once(grammar: str, tokenizer: str, destination: Path) -> dict[str, A
 def load_many(artifact: Path, loads: int) -> list[float]:
     """Seconds of each of `loads` loads in this process, the imports done before."""
     import psc
-    import psc.api
+    import psc.loading
     import psc.runtime.compiled
 
     seconds = []

@@ -20,10 +20,10 @@ from typing import Any
 from real_files import source_files
 
 from psc import TokenizerInfo
-from psc.tokenizers.file_format import read_bytes
-from psc.tokenizers.hub_cache import find_snapshot
-from psc.tokenizers.model_folder import find_tokenizer
-from psc.tokenizers.names import find_name
+from psc.vocabulary.file_format import read_bytes
+from psc.vocabulary.hub_cache import find_snapshot
+from psc.vocabulary.model_folder import find_tokenizer
+from psc.vocabulary.names import find_name
 
 Encode = Callable[[bytes], list[int]]
 

@@ -44,9 +44,9 @@ from psc.artifacts.references import Reference
 from psc.artifacts.registry.client import open_registry
 from psc.artifacts.registry.transport import Patience
 from psc.artifacts.store import Store
-from psc.artifacts.tokenizer_info import TokenizerInfo
 from psc.compiler.build import build
-from psc.compiler.lark_frontend import load_lark
+from psc.compiler.frontends.lark.loader import load_lark
+from psc.vocabulary.tokenizer_info import TokenizerInfo
 
 TOKEN = "a-token-for-the-benchmark"
 PARTS = ("load", "throughput", "interruptions")

@@ -1,5 +1,5 @@
 """Batch compilation: from a jobs file to artifacts in a store and in registries, in this process or on a Ray cluster.
 
-A jobs file (`jobs_file`, `jobs`) becomes a plan (`plan`, `estimates`) of tasks (`task`, `compilation`), which a driver (`batch`)
-has an executor run (`in_process`, `ray_executor`); what happened is a report (`outcomes`, `report`). See docs/cluster.md.
+`jobs` reads a jobs file. `run` plans its tasks and has an executor run them, here or on Ray. `costs` says what a task will take,
+`report` what a run took, and `simulate` what it would take on another cluster. See docs/cluster.md.
 """

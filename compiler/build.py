@@ -19,13 +19,13 @@ import numpy as np
 
 from psc._core import Compilation, LrTables
 from psc.artifacts.format import SCALARS, IntArray
-from psc.artifacts.tokenizer_info import TokenizerInfo
-from psc.compiler.differences import lark_differences
+from psc.compiler.frontends.lark.differences import lark_differences
 from psc.compiler.grammar import Grammar
 from psc.compiler.lr_tables import lr_tables
 from psc.compiler.revision import COMPILER_REVISION
 from psc.compiler.terminals import TerminalAutomaton, terminal_automaton
 from psc.errors import ResourceLimitError
+from psc.vocabulary.tokenizer_info import TokenizerInfo
 
 STAGES = (
     "terminals",

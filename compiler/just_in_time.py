@@ -11,11 +11,11 @@ from __future__ import annotations
 import numpy as np
 
 from psc._core import Machine, VocabularyIndex
-from psc.artifacts.tokenizer_info import TokenizerInfo
 from psc.compiler.build import named_limits, terminal_arrays
 from psc.compiler.grammar import Grammar
 from psc.compiler.lr_tables import lr_tables
 from psc.compiler.terminals import terminal_automaton
+from psc.vocabulary.tokenizer_info import TokenizerInfo
 
 
 def vocabulary_index(tokenizer: TokenizerInfo) -> VocabularyIndex:

@@ -21,7 +21,6 @@ import numpy as np
 import numpy.typing as npt
 
 from psc import _core
-from psc.artifacts.tokenizer_info import TokenizerInfo
 from psc.compiler.build import (
     Build,
     GrammarTables,
@@ -33,6 +32,7 @@ from psc.compiler.build import (
     put_together,
     vocabulary_tables,
 )
+from psc.vocabulary.tokenizer_info import TokenizerInfo
 
 Words = npt.NDArray[np.int32]
 

@@ -116,7 +116,7 @@ def _renamed(expression: Expression, names: Mapping[str, str]) -> Expression:
 
 
 def to_ebnf(rule_set: RuleSet) -> str:
-    """EBNF text that :func:`psc.compiler.ebnf.load_ebnf` reads as the same language, a rule to a line, the root first.
+    """EBNF text that :func:`psc.compiler.frontends.ebnf.load_ebnf` reads as the same language, a rule to a line, the root first.
 
     Rules whose names the language cannot write are renamed. What matches nothing becomes a rule that never ends.
     """

@@ -19,12 +19,12 @@ import numpy.typing as npt
 
 from psc._core import ByteAutomaton, build_terminal_automaton
 from psc.compiler.grammar import Grammar, Terminal
-from psc.compiler.regex import UnsupportedRegex, class_automaton, pattern_difference, terminal_language
 from psc.compiler.terminal_programs import TerminalPrograms
+from psc.compiler.terminal_regex import UnsupportedRegex, class_automaton, pattern_difference, terminal_language
 from psc.errors import GrammarError, MissingExtraError, ResourceLimitError
 
 if TYPE_CHECKING:
-    from psc.compiler.regex import TerminalLanguage
+    from psc.compiler.terminal_regex import TerminalLanguage
 
 MAX_STATES: Final = 50_000
 MAX_POSITIONS: Final = 1_000_000

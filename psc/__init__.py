@@ -32,9 +32,6 @@ from psc.errors import (
 )
 
 if TYPE_CHECKING:
-    from psc.api import load
-    from psc.artifacts.json_document import get_serialization_version
-    from psc.artifacts.tokenizer_info import TokenizerInfo, VocabType
     from psc.bitmask import (
         allocate_token_bitmask,
         apply_token_bitmask_inplace,
@@ -46,8 +43,11 @@ if TYPE_CHECKING:
     from psc.compiled_grammar import CompiledGrammar
     from psc.grammar import Grammar
     from psc.grammar_compiler import GrammarCompiler
+    from psc.loading import load
     from psc.runtime.compiled import BatchGrammarMatcher, GrammarMatcher
-    from psc.tokenizers import load_tokenizer
+    from psc.serialization import get_serialization_version
+    from psc.vocabulary import load_tokenizer
+    from psc.vocabulary.tokenizer_info import TokenizerInfo, VocabType
 
 __all__ = [
     "ArtifactError",
@@ -97,16 +97,16 @@ _HOMES = {
     "Grammar": "psc.grammar",
     "GrammarCompiler": "psc.grammar_compiler",
     "GrammarMatcher": "psc.runtime.compiled",
-    "TokenizerInfo": "psc.artifacts.tokenizer_info",
-    "VocabType": "psc.artifacts.tokenizer_info",
+    "TokenizerInfo": "psc.vocabulary.tokenizer_info",
+    "VocabType": "psc.vocabulary.tokenizer_info",
     "allocate_token_bitmask": "psc.bitmask",
     "apply_token_bitmask_inplace": "psc.bitmask",
     "bitmask_dtype": "psc.bitmask",
     "compile_to_artifact": "psc.compile_file",
     "get_bitmask_shape": "psc.bitmask",
-    "get_serialization_version": "psc.artifacts.json_document",
-    "load": "psc.api",
-    "load_tokenizer": "psc.tokenizers",
+    "get_serialization_version": "psc.serialization",
+    "load": "psc.loading",
+    "load_tokenizer": "psc.vocabulary",
     "reset_token_bitmask": "psc.bitmask",
 }
 

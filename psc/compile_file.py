@@ -16,9 +16,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from psc.artifacts.format import encode, write_file
-from psc.artifacts.tokenizer_info import TokenizerInfo
 from psc.bundled import find_grammar, open_grammar
 from psc.errors import ArtifactError, needs_extra
+from psc.vocabulary.tokenizer_info import TokenizerInfo
 
 if TYPE_CHECKING:
     from psc.compiler.build import Progress

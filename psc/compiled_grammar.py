@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Any
 
 from psc._core import Machine
 from psc.artifacts.format import Artifact, decode
-from psc.artifacts.json_document import field, read_document, write_document
-from psc.artifacts.tokenizer_info import TokenizerInfo
 from psc.errors import ArtifactError, DeserializeFormatError, GrammarError
 from psc.runtime import compiled as runtime
 from psc.runtime.compiled import FindTokenizer
+from psc.serialization import field, read_document, write_document
+from psc.vocabulary.tokenizer_info import TokenizerInfo
 
 if TYPE_CHECKING:
     from psc.grammar import Grammar

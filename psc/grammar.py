@@ -15,14 +15,14 @@ from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 from typing import Literal as OneOf
 
-from psc.artifacts.json_document import field as entry
-from psc.artifacts.json_document import read_document, write_document
 from psc.errors import DeserializeFormatError, GrammarError
+from psc.serialization import field as entry
+from psc.serialization import read_document, write_document
 
 if TYPE_CHECKING:
-    from psc.artifacts.tokenizer_info import TokenizerInfo
     from psc.compiler.expressions import RuleSet
     from psc.compiler.grammar import Grammar as CompilerGrammar
+    from psc.vocabulary.tokenizer_info import TokenizerInfo
 
 Language = OneOf["ebnf", "regex", "lark"]
 LarkLexer = OneOf["contextual", "basic"]
@@ -58,7 +58,7 @@ class Grammar:
         Raises:
             GrammarError: the text is malformed, or a rule is missing.
         """
-        from psc.compiler.ebnf import load_ebnf
+        from psc.compiler.frontends.ebnf import load_ebnf
 
         _check_text(ebnf_string, "ebnf_string")
         return _of_rules("ebnf", ebnf_string, root_rule_name, load_ebnf(ebnf_string, root=root_rule_name, source_name=source_name))
@@ -74,7 +74,7 @@ class Grammar:
         Raises:
             GrammarError: the pattern is malformed, or uses what no automaton can do (lookaround, backreferences).
         """
-        from psc.compiler.regex_syntax import regex_rule_set
+        from psc.compiler.frontends.regex import regex_rule_set
 
         _check_text(regex_string, "regex_string")
         grammar = _of_rules("regex", regex_string, "root", regex_rule_set(regex_string))
@@ -111,7 +111,7 @@ class Grammar:
         from psc.errors import needs_extra
 
         with needs_extra("compiler"):
-            from psc.compiler.lark_frontend import load_lark
+            from psc.compiler.frontends.lark.loader import load_lark
 
         _check_text(lark_string, "lark_string")
         refuse_named_grammars(named_grammars)

@@ -21,11 +21,11 @@ from psc._core import VocabularyIndex
 from psc.artifact_lookup import ArtifactLookup, Registries
 from psc.artifacts.format import encode
 from psc.artifacts.store import Store, default_store
-from psc.artifacts.tokenizer_info import TokenizerInfo
 from psc.compiled_grammar import CompiledGrammar, compiled_from_artifact, compiled_from_file
 from psc.errors import MissingExtraError
 from psc.grammar import Grammar, LarkLexer, refuse_named_grammars
 from psc.grammar_source import GrammarSource, grammar_key
+from psc.vocabulary.tokenizer_info import TokenizerInfo
 
 if TYPE_CHECKING:
     from psc.artifacts.format import Artifact

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Literal as OneOf
 
 from psc.artifacts.input_key import input_key
-from psc.compiler.lark_imports import UNNAMED, Imports, find_imports
+from psc.compiler.frontends.lark.imports import UNNAMED, Imports, find_imports
 from psc.compiler.revision import COMPILER_REVISION
 from psc.grammar import Grammar, Language, LarkLexer
 

@@ -9,8 +9,8 @@ import numpy as np
 
 from psc._core import BatchGrammarMatcher, GrammarMatcher, Machine
 from psc.artifacts.format import SCALARS, Artifact, IntArray
-from psc.artifacts.tokenizer_info import TokenizerInfo
 from psc.errors import ArtifactError
+from psc.vocabulary.tokenizer_info import TokenizerInfo
 
 __all__ = ["BatchGrammarMatcher", "CompiledGrammar", "FindTokenizer", "GrammarMatcher"]
 

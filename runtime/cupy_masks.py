@@ -22,7 +22,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from psc._core import GrammarMatcher
-from psc.artifacts.tokenizer_info import TokenizerInfo
 from psc.errors import BitmaskError
 from psc.runtime import mask_kernels
 from psc.runtime.cuda_device import CudaDevice, DeviceArray, cuda_device, current_ordinal, device_array
@@ -38,6 +37,7 @@ from psc.runtime.mask_arguments import (
 )
 from psc.runtime.mask_kernels import Matrix
 from psc.runtime.row_slots import MaskUpdate, RowSlots, RowWrites
+from psc.vocabulary.tokenizer_info import TokenizerInfo
 
 __all__ = ["MaskTable", "MaskUpdate", "Step", "apply_bitmask", "apply_rows", "masked_argmax", "masked_sample", "union_rows"]
 

@@ -19,7 +19,6 @@ from typing import Any
 import numpy as np
 
 from psc._core import GrammarMatcher, write_mask_rows
-from psc.artifacts.tokenizer_info import TokenizerInfo
 from psc.errors import BitmaskError, MissingExtraError
 from psc.runtime.mask_arguments import (
     WORD_BITS,
@@ -33,6 +32,7 @@ from psc.runtime.mask_arguments import (
     masked_width,
 )
 from psc.runtime.row_slots import MaskUpdate, RowSlots, RowWrites
+from psc.vocabulary.tokenizer_info import TokenizerInfo
 
 __all__ = ["MaskTable", "MaskUpdate", "Step", "apply_bitmask", "apply_rows", "masked_argmax", "masked_sample", "union_rows"]
 

@@ -19,7 +19,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from psc._core import GrammarMatcher, apply_mask_rows, write_mask_rows
-from psc.artifacts.tokenizer_info import TokenizerInfo
 from psc.errors import BitmaskError
 from psc.runtime.gumbel import gumbel, random_bits
 from psc.runtime.mask_arguments import (
@@ -33,6 +32,7 @@ from psc.runtime.mask_arguments import (
     masked_width,
 )
 from psc.runtime.row_slots import MaskUpdate, RowSlots, RowWrites
+from psc.vocabulary.tokenizer_info import TokenizerInfo
 
 __all__ = ["MaskTable", "MaskUpdate", "Step", "apply_bitmask", "apply_rows", "masked_argmax", "masked_sample", "union_rows"]
 

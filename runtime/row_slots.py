@@ -16,10 +16,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from psc._core import GrammarMatcher, MaskSlots, check_mask_writes
-from psc.artifacts.tokenizer_info import TokenizerInfo
 from psc.errors import BitmaskError
 from psc.runtime.compiled import vocabulary_tag
 from psc.runtime.mask_arguments import WORD_BITS, check_batch, check_table_size
+from psc.vocabulary.tokenizer_info import TokenizerInfo
 
 MAX_SLOTS = 1 << 20
 """More rows than grammars have; a table for a small vocabulary need not be as large as it may be."""

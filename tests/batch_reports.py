@@ -1,6 +1,6 @@
 """Reports of batch runs for tests: what a run of a few jobs on a few workers leaves behind."""
 
-from psc.cluster.outcomes import JobOutcome, RunReport, TaskRun
+from psc.cluster.run.outcomes import JobOutcome, RunReport, TaskRun
 
 STAGES = {
     "terminals": 0.1,

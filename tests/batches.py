@@ -9,14 +9,14 @@ from vocabularies import PIECES
 
 from psc.artifacts.store import Store
 from psc.cli.batch import batch_sources
-from psc.cluster.batch import run_batch
-from psc.cluster.executor import Executor
-from psc.cluster.in_process import InProcess
-from psc.cluster.jobs import Job, find_jobs
-from psc.cluster.jobs_file import read_jobs_file
-from psc.cluster.outcomes import JobOutcome, RunReport
-from psc.cluster.plan import Plan, plan
-from psc.tokenizers.spelling import byte_level_alphabet
+from psc.cluster.jobs.expansion import Job, find_jobs
+from psc.cluster.jobs.jobs_file import read_jobs_file
+from psc.cluster.run.batch import run_batch
+from psc.cluster.run.executor import Executor
+from psc.cluster.run.in_process import InProcess
+from psc.cluster.run.outcomes import JobOutcome, RunReport
+from psc.cluster.run.plan import Plan, plan
+from psc.vocabulary.spelling import byte_level_alphabet
 
 ASSIGNMENTS = 'start: (NAME "=" value ";")+\nvalue: NAME | NUMBER\nNAME: /[a-z]+/\nNUMBER: /[0-9]+/\n%ignore " "\n'
 SUMS = 'root ::= term ("+" term)*\nterm ::= [0-9]+ | "(" root ")"\n'

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Sequence
 
 import numpy as np
 
-from psc.artifacts.tokenizer_info import TokenizerInfo
+from psc.vocabulary.tokenizer_info import TokenizerInfo
 
 LIST = 'root ::= "[" [a-z]{1,8} ("," [a-z]{1,8}){0,3} "]"'
 SUM = 'root ::= number (" + " number){1,4} " = ?"\nnumber ::= [1-9] [0-9]{0,3}'

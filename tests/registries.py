@@ -26,7 +26,7 @@ from psc.artifacts.registry.listening import Listening, running
 from psc.artifacts.registry.serving import Served
 from psc.artifacts.registry.transport import Patience
 from psc.compiler.build import build
-from psc.compiler.lark_frontend import load_lark
+from psc.compiler.frontends.lark.loader import load_lark
 from psc.runtime.compiled import CompiledGrammar
 
 TOKEN = "a-token-for-pushing-in-tests"

@@ -17,9 +17,9 @@ from hypothesis import strategies as st
 from vocabularies import byte_tokenizer, tokenizer
 
 import psc
-from psc.artifacts.tokenizer_info import TokenizerInfo
 from psc.compiler.grammars import bundled_text
 from psc.grammar_compiler import compile_ahead_of_time
+from psc.vocabulary.tokenizer_info import TokenizerInfo
 
 WORDS = [
     *("".join(t) for n in range(1, 5) for t in itertools.product("abcd", repeat=n)),

@@ -12,13 +12,13 @@ from vocabularies import byte_tokenizer
 
 import psc
 from psc.artifacts.format import decode, encode
-from psc.artifacts.tokenizer_info import TokenizerInfo
 from psc.compiler.build import Build, build
+from psc.compiler.frontends.lark.loader import load_lark
 from psc.compiler.grammars import bundled_names, bundled_text
-from psc.compiler.lark_frontend import load_lark
+from psc.inspection.sampling import Sampler
 from psc.runtime.compiled import CompiledGrammar
-from psc.sampling import Sampler
-from psc.segment import Segmenter
+from psc.vocabulary.segment import Segmenter
+from psc.vocabulary.tokenizer_info import TokenizerInfo
 
 TEXTS = {
     "json": '{"name": "x\\u00e9\\n", "list": [1, -2.5e+3, true, null, {}], "nested": {"a": [[], [[]]]}}\n',

@@ -20,8 +20,8 @@ from oracle import CfgOracle, ContextualOracle, KeepAllOracle, Oracle, Undecided
 from vocabularies import tokenizer
 
 import psc
-from psc.artifacts.tokenizer_info import TokenizerInfo
 from psc.grammar_compiler import compile_ahead_of_time
+from psc.vocabulary.tokenizer_info import TokenizerInfo
 
 MOST_HISTORIES = 40  # of one length
 LONGEST_WALK = 12  # bytes, then a walk takes no more tokens; what ambiguity costs is a power of the length
@@ -56,7 +56,7 @@ class Language:
 
 
 def ebnf_grammar(text: str) -> Any:
-    from psc.compiler.ebnf import load_ebnf
+    from psc.compiler.frontends.ebnf import load_ebnf
     from psc.compiler.lowering import lower
 
     return lower(load_ebnf(text))
@@ -68,7 +68,7 @@ def lark_language(
     **options: Any,
 ) -> Language:
     def grammar(text: str) -> Any:
-        from psc.compiler.lark_frontend import load_lark
+        from psc.compiler.frontends.lark.loader import load_lark
 
         return load_lark(text, **options)
 

@@ -4,7 +4,7 @@ import json
 from collections.abc import Iterable
 from pathlib import Path
 
-from psc.tokenizers.spelling import byte_level_alphabet
+from psc.vocabulary.spelling import byte_level_alphabet
 
 
 def write_tokenizer(path: Path, pieces: Iterable[bytes]) -> Path:

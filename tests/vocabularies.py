@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 
-from psc.artifacts.tokenizer_info import TokenizerInfo
+from psc.vocabulary.tokenizer_info import TokenizerInfo
 
 WORDS = [
     "the",

@@ -15,10 +15,10 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from psc.artifacts.tokenizer_info import TEXT, TokenizerInfo
 from psc.decoding.deferred import AnyMatcher, DeferredGrammar
 from psc.errors import ArtifactError, BitmaskError, MatcherError, TokenizerError
 from psc.runtime.compiled import CompiledGrammar, GrammarMatcher
+from psc.vocabulary.tokenizer_info import TEXT, TokenizerInfo
 
 Constraint = CompiledGrammar | DeferredGrammar | None
 

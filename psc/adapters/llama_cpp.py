@@ -26,8 +26,8 @@ from numpy.typing import NDArray
 from psc._core import apply_bitmask
 from psc.adapters.constraints import Constraint, constraints_of
 from psc.adapters.sequences import Sequences
-from psc.artifacts.tokenizer_info import TokenizerInfo
 from psc.errors import BitmaskError, MatcherError, TokenizerError, needs_extra
+from psc.vocabulary.tokenizer_info import TokenizerInfo
 
 
 class GrammarLogitsProcessor:

@@ -31,7 +31,7 @@ with needs_extra("transformers"):
     from transformers import LogitsProcessor
 
 if TYPE_CHECKING:
-    from psc.artifacts.tokenizer_info import TokenizerInfo
+    from psc.vocabulary.tokenizer_info import TokenizerInfo
 
 
 class GrammarLogitsProcessor(LogitsProcessor):  # type: ignore[misc]  # the package is not typed

@@ -21,13 +21,13 @@ from psc.cli.batch_progress import run_display
 from psc.cli.progress import Steps
 from psc.cli.report import duration, size, write_json
 from psc.errors import needs_extra
-from psc.tokenizers import load_tokenizer
+from psc.vocabulary import load_tokenizer
 
 if TYPE_CHECKING:
-    from psc.cluster.batch import Publish
-    from psc.cluster.outcomes import RunReport
-    from psc.cluster.plan import Plan
-    from psc.cluster.sources import FoundGrammar, Sources
+    from psc.cluster.jobs.sources import FoundGrammar, Sources
+    from psc.cluster.run.batch import Publish
+    from psc.cluster.run.outcomes import RunReport
+    from psc.cluster.run.plan import Plan
     from psc.compiler.grammar import Grammar
 
 INTERRUPTED = 130
@@ -88,10 +88,10 @@ def command(
     stop the others. The exit code is 0 if every job has its artifact, 1 if one has not, and 130 after Ctrl-C.
     """
     with needs_extra("compiler"):
-        from psc.cluster.jobs import find_jobs
-        from psc.cluster.jobs_file import read_jobs_file
-        from psc.cluster.plan import plan
-        from psc.cluster.task import TASK_THREAD
+        from psc.cluster.jobs.expansion import find_jobs
+        from psc.cluster.jobs.jobs_file import read_jobs_file
+        from psc.cluster.run.plan import plan
+        from psc.cluster.run.task import TASK_THREAD
 
     if spec is not None and (ray is not None or dry_run or report is not None or html is not None):
         raise click.UsageError("--simulate runs nothing: leave out --ray, --dry-run, --report and --html")
@@ -136,10 +136,10 @@ def command(
 
 def _run(planned: Plan, store: Store, ray: str | None, publishers: Mapping[str, Publish], *, quiet: bool) -> RunReport:
     """Runs what is to be done where it is to be done; nothing is started for a run that has nothing to do."""
-    from psc.cluster.batch import run_batch
-    from psc.cluster.executor import Executor
-    from psc.cluster.in_process import InProcess
-    from psc.cluster.splitting import split_long_jobs
+    from psc.cluster.run.batch import run_batch
+    from psc.cluster.run.executor import Executor
+    from psc.cluster.run.in_process import InProcess
+    from psc.cluster.run.splitting import split_long_jobs
 
     # Ray prints what befalls its nodes to stdout, which is for the report.
     with contextlib.redirect_stdout(sys.stderr), run_display(quiet=quiet) as display:
@@ -148,7 +148,7 @@ def _run(planned: Plan, store: Store, ray: str | None, publishers: Mapping[str, 
         if ray is None or not planned.todo:
             executor = InProcess()
         else:
-            from psc.cluster.ray_executor import connect
+            from psc.cluster.run.ray_executor import connect
 
             display.connecting(f"connecting to Ray ({ray})")
             executor = connect(ray)
@@ -203,7 +203,7 @@ def _write_reports(report: RunReport, as_json: Path | None, as_html: Path | None
     if as_json is not None:
         write_file(as_json, json.dumps(report.to_json(), indent=1, ensure_ascii=False).encode() + b"\n")
     if as_html is not None:
-        from psc.cluster.report_page import html_page
+        from psc.cluster.report.page import html_page
 
         write_file(as_html, html_page(report).encode())
 
@@ -211,14 +211,14 @@ def _write_reports(report: RunReport, as_json: Path | None, as_html: Path | None
 def _show(report: RunReport) -> None:
     from rich.console import Console
 
-    from psc.cluster.report import terminal_table
+    from psc.cluster.report.table import terminal_table
 
     terminal_table(report, Console(width=None if sys.stdout.isatty() else 140))
 
 
 def batch_sources() -> Sources:
     """How the command finds grammars and tokenizers: as the others do."""
-    from psc.cluster.sources import Sources
+    from psc.cluster.jobs.sources import Sources
 
     return Sources(find_grammar, _open, load_tokenizer)
 

@@ -10,8 +10,8 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn, TimeElapsedColumn
 
 from psc.cli.report import duration, size
-from psc.cluster.observer import Observer
-from psc.cluster.outcomes import JobOutcome
+from psc.cluster.run.observer import Observer
+from psc.cluster.run.outcomes import JobOutcome
 
 
 def run_display(*, quiet: bool) -> RunDisplay:

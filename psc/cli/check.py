@@ -9,7 +9,6 @@ from typing import Any
 
 import click
 
-from psc.checking import Check, Checker
 from psc.cli.grammars import GRAMMAR_HELP, grammar_options, open_compiled
 from psc.cli.progress import Steps
 from psc.cli.report import note, write_json
@@ -17,7 +16,8 @@ from psc.cli.tokenizers import SPEC_HELP
 from psc.compiled_grammar import CompiledGrammar
 from psc.errors import PscError
 from psc.grammar import LarkLexer
-from psc.segment import Segmenter
+from psc.inspection.checking import Check, Checker
+from psc.vocabulary.segment import Segmenter
 
 STDIN = "<stdin>"
 

@@ -14,8 +14,8 @@ from psc.cli.progress import Steps
 from psc.cli.report import note, write_json
 from psc.cli.tokenizers import SPEC_HELP
 from psc.errors import PscError
-from psc.explaining import Explainer, Explanation, Place, TokenGroup, Verdict, shown
 from psc.grammar import LarkLexer
+from psc.inspection.explaining import Explainer, Explanation, Place, TokenGroup, Verdict, shown
 
 _MOST_TERMINALS = 12
 _MOST_RULES = 8

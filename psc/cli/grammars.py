@@ -8,13 +8,13 @@ from typing import Any, TypeVar
 
 import click
 
-from psc.api import recorded_tokenizer
 from psc.artifacts.format import read_file
 from psc.bundled import find_grammar, is_grammar, open_grammar
 from psc.cli.tokenizers import named_tokenizer, tokenizer_for
 from psc.compiled_grammar import CompiledGrammar
 from psc.grammar import LarkLexer
 from psc.grammar_compiler import compile_just_in_time
+from psc.loading import recorded_tokenizer
 
 _Command = TypeVar("_Command", bound=Callable[..., Any])
 

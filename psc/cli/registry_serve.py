@@ -13,11 +13,11 @@ import click
 from psc.artifacts.format import Artifact
 from psc.artifacts.registry.access_tokens import READ_TOKEN_ENVIRONMENT, TOKEN_ENVIRONMENT, AcceptedTokens
 from psc.artifacts.registry.signing import write_key_pair
-from psc.artifacts.tokenizer_info import TokenizerInfo
 from psc.cli.registries import n_bytes
 from psc.cli.report import note, warning
 from psc.errors import RegistryError
 from psc.runtime.compiled import CompiledGrammar
+from psc.vocabulary.tokenizer_info import TokenizerInfo
 
 _FILE = click.Path(path_type=Path, dir_okay=False)
 

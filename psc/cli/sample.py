@@ -11,7 +11,7 @@ from psc.cli.progress import Steps
 from psc.cli.report import write_json
 from psc.cli.tokenizers import SPEC_HELP
 from psc.grammar import LarkLexer
-from psc.sampling import Sample, Sampler
+from psc.inspection.sampling import Sample, Sampler
 
 
 @click.command("sample")

@@ -8,12 +8,12 @@ from pathlib import Path
 from rich.console import Console
 
 from psc.cli.report import warning, write_json
-from psc.cluster.cluster_spec import read_spec
-from psc.cluster.job_costs import tasks_for, wanted_jobs
-from psc.cluster.measured_costs import MeasuredCosts, read_costs, with_measured
-from psc.cluster.plan import Plan
-from psc.cluster.prediction_table import prediction_table
-from psc.cluster.simulate import simulate, what_if
+from psc.cluster.costs.job_costs import tasks_for, wanted_jobs
+from psc.cluster.costs.measured_costs import MeasuredCosts, read_costs, with_measured
+from psc.cluster.run.plan import Plan
+from psc.cluster.simulate.cluster_spec import read_spec
+from psc.cluster.simulate.prediction_table import prediction_table
+from psc.cluster.simulate.simulation import simulate, what_if
 
 _WIDTH_OF_NO_TERMINAL = 120
 
@@ -23,7 +23,7 @@ def run_simulation(plan: Plan, spec_path: str | Path, *, as_json: bool) -> None:
 
     Args:
         plan: what there is to do; of a batch that is planned with ``force``, all of it, else what is not in the store.
-        spec_path: of the cluster's description, see `psc.cluster.cluster_spec`.
+        spec_path: of the cluster's description, see `psc.cluster.simulate.cluster_spec`.
         as_json: print data, for machines.
 
     Raises:

@@ -6,11 +6,11 @@ from collections.abc import Sequence
 
 import click
 
-from psc.api import TokenizerRecord
 from psc.artifacts.format import Artifact
-from psc.artifacts.tokenizer_info import TokenizerInfo
 from psc.errors import ArtifactError, TokenizerError
-from psc.tokenizers import load_tokenizer
+from psc.loading import TokenizerRecord
+from psc.vocabulary import load_tokenizer
+from psc.vocabulary.tokenizer_info import TokenizerInfo
 
 SPEC_HELP = "a short name (qwen3), a tokenizer file or folder, or a Hugging Face id in the local cache"
 

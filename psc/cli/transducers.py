@@ -5,10 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from psc.api import recorded_tokenizer
 from psc.artifacts.format import Artifact
 from psc.cli.tokenizers import tokenizer_for
 from psc.errors import ArtifactError, GrammarError, needs_extra
+from psc.loading import recorded_tokenizer
 
 if TYPE_CHECKING:
     from psc.compiler.build import Progress
@@ -39,7 +39,7 @@ def export_transducers(path: Path, artifact: Artifact, directory: Path, tokenize
         )
     with needs_extra("compiler"):
         from psc.compiler.build import native_compilation
-        from psc.compiler.lark_frontend import load_lark
+        from psc.compiler.frontends.lark.loader import load_lark
         from psc.compiler.lr_tables import lr_tables
         from psc.compiler.terminals import terminal_automaton
         from psc.compiler.transducers import export

@@ -13,8 +13,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
-from psc.artifacts.tokenizer_info import TokenizerInfo
 from psc.errors import MatcherError
+from psc.vocabulary.tokenizer_info import TokenizerInfo
 
 State = tuple[int, ...]
 

@@ -17,8 +17,8 @@ from psc.artifacts.references import Reference
 from psc.artifacts.store import Store
 from psc.bundled import find_grammar, open_grammar, read_source
 from psc.compiler.build import describe
+from psc.compiler.frontends.lark.imports import LIBRARY, find_imports
 from psc.compiler.grammars import bundled_names
-from psc.compiler.lark_imports import LIBRARY, find_imports
 from psc.errors import RegistryError, RegistryNotFoundError
 from psc.grammar_compiler import artifact_bytes
 from psc.grammar_source import GrammarSource, grammar_key
@@ -95,7 +95,7 @@ def test_imports_are_those_that_lark_reads(folder: Path, monkeypatch: pytest.Mon
 def test_the_library_is_known_without_lark(monkeypatch: pytest.MonkeyPatch) -> None:
     text = "".join(f"%import {name.removesuffix('.lark')}.X\n" for name in LIBRARY)
     installed = find_imports(text, "<string>")
-    monkeypatch.setattr("psc.compiler.lark_imports.find_spec", lambda name: None)
+    monkeypatch.setattr("psc.compiler.frontends.lark.imports.find_spec", lambda name: None)
     assert find_imports(text, "<string>") == installed
     for name, (_, imported) in LIBRARY.items():
         assert find_imports(f"%import {name.removesuffix('.lark')}.X\n", "<string>") == tuple(

@@ -4,7 +4,7 @@ import pytest
 
 from psc import TokenizerInfo, VocabType
 from psc.errors import TokenizerError
-from psc.tokenizers.spelling import byte_level_alphabet
+from psc.vocabulary.spelling import byte_level_alphabet
 
 SPELLING = {byte: character for character, byte in byte_level_alphabet().items()}
 tokenizers = pytest.importorskip("tokenizers")

@@ -9,7 +9,7 @@ import pytest
 from vocabularies import byte_tokenizer, tokenizer
 
 import psc
-from psc.artifacts.tokenizer_info import TokenizerInfo
+from psc.vocabulary.tokenizer_info import TokenizerInfo
 
 INFO = byte_tokenizer()
 EBNF = 'root ::= "[" (item ("," item)*)? "]"\nitem ::= [a-z]+ | "\\"" [^"]* "\\"" | root\n'

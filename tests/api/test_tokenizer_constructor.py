@@ -5,9 +5,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from psc import TokenizerInfo, VocabType
-from psc.artifacts.tokenizer_info import PADDING, SPECIAL, TEXT
 from psc.errors import TokenizerError
-from psc.tokenizers.spelling import byte_level_alphabet
+from psc.vocabulary.spelling import byte_level_alphabet
+from psc.vocabulary.tokenizer_info import PADDING, SPECIAL, TEXT
 
 SPELLING = {byte: character for character, byte in byte_level_alphabet().items()}
 

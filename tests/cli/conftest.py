@@ -12,7 +12,7 @@ from click.testing import CliRunner, Result
 from vocabularies import PIECES
 
 from psc.cli import main
-from psc.tokenizers.spelling import byte_level_alphabet
+from psc.vocabulary.spelling import byte_level_alphabet
 
 ROOT = Path(__file__).parents[2]
 Run = Callable[..., Result]

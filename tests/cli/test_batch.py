@@ -16,7 +16,7 @@ from click.testing import Result
 
 from psc.artifacts.store import Store
 from psc.cli.batch_progress import LineDisplay, TerminalDisplay
-from psc.cluster.outcomes import JobOutcome, RunReport
+from psc.cluster.run.outcomes import JobOutcome, RunReport
 
 Run = Callable[..., Result]
 

@@ -8,10 +8,10 @@ import pytest
 from click.testing import Result
 
 import psc
-from psc import checking
-from psc.checking import Checker, line_and_column
 from psc.cli.check import checker_for
 from psc.cli.grammars import open_compiled
+from psc.inspection import checking
+from psc.inspection.checking import Checker, line_and_column
 
 Run = Callable[..., Result]
 

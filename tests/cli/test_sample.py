@@ -12,7 +12,7 @@ from oracle import CfgOracle
 
 from psc.cli.grammars import open_compiled
 from psc.compiler.grammars import bundled_text
-from psc.sampling import Sampler
+from psc.inspection.sampling import Sampler
 
 Run = Callable[..., Result]
 

@@ -13,19 +13,19 @@ from typing import Any
 import pytest
 from batches import CLASHING, JOBS, blobs, job, plan_of, run, statuses, write_folder
 
-import psc.cluster.batch as batch
+import psc.cluster.run.batch as batch
 from psc.artifacts.format import decode
 from psc.artifacts.references import Reference
 from psc.artifacts.store import Store
-from psc.cluster.batch import MAX_LOST, run_batch
-from psc.cluster.compilation import Compiled
-from psc.cluster.estimates import Estimate
-from psc.cluster.executor import Event
-from psc.cluster.in_process import InProcess
-from psc.cluster.observer import Observer
-from psc.cluster.outcomes import JobOutcome, RunReport
-from psc.cluster.plan import Plan, Task
-from psc.cluster.task import Began, Call, Ended, Progress
+from psc.cluster.costs.estimates import Estimate
+from psc.cluster.run.batch import MAX_LOST, run_batch
+from psc.cluster.run.compilation import Compiled
+from psc.cluster.run.executor import Event
+from psc.cluster.run.in_process import InProcess
+from psc.cluster.run.observer import Observer
+from psc.cluster.run.outcomes import JobOutcome, RunReport
+from psc.cluster.run.plan import Plan, Task
+from psc.cluster.run.task import Began, Call, Ended, Progress
 from psc.errors import RegistryError
 
 ALL = {f"{g}/{t}" for g in ("assignments", "sums", "list") for t in ("bytes", "pieces")}

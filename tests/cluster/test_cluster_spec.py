@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from psc.cluster.cluster_spec import ClusterSpec, Failures, NodePool, Scheduler, Trials, parse_spec, read_spec
+from psc.cluster.simulate.cluster_spec import ClusterSpec, Failures, NodePool, Scheduler, Trials, parse_spec, read_spec
 from psc.errors import SimulationError
 
 WHOLE = """

@@ -9,9 +9,8 @@ from batch_reports import compiled, failed, hash_of, report
 from hypothesis import given
 from hypothesis import strategies as st
 
-from psc.cluster.cluster_spec import ClusterSpec, NodePool, Scheduler
-from psc.cluster.job_costs import WantedJob, tasks_for
-from psc.cluster.measured_costs import (
+from psc.cluster.costs.job_costs import WantedJob, tasks_for
+from psc.cluster.costs.measured_costs import (
     DEFAULT_SCHEDULER,
     JobCost,
     MeasuredCosts,
@@ -22,8 +21,9 @@ from psc.cluster.measured_costs import (
     read_costs,
     with_measured,
 )
-from psc.cluster.outcomes import JobOutcome, RunReport, TaskRun
-from psc.cluster.schedule import Delays, Machine, SimulatedTask, run_schedule
+from psc.cluster.run.outcomes import JobOutcome, RunReport, TaskRun
+from psc.cluster.simulate.cluster_spec import ClusterSpec, NodePool, Scheduler
+from psc.cluster.simulate.schedule import Delays, Machine, SimulatedTask, run_schedule
 from psc.errors import SimulationError
 
 

@@ -12,15 +12,15 @@ import pytest
 from batches import JOBS, blobs, job, plan_of, run, statuses, write_folder
 
 from psc.artifacts.store import Store
-from psc.cluster.batch import run_batch
-from psc.cluster.compilation import Compiled
-from psc.cluster.observer import Observer
-from psc.cluster.outcomes import JobOutcome
-from psc.cluster.plan import Plan, Task
-from psc.cluster.ray_connection import open_connection
-from psc.cluster.ray_executor import RayExecutor, connect
-from psc.cluster.splitting import split_long_jobs
-from psc.cluster.task import Progress
+from psc.cluster.run.batch import run_batch
+from psc.cluster.run.compilation import Compiled
+from psc.cluster.run.observer import Observer
+from psc.cluster.run.outcomes import JobOutcome
+from psc.cluster.run.plan import Plan, Task
+from psc.cluster.run.ray_connection import open_connection
+from psc.cluster.run.ray_executor import RayExecutor, connect
+from psc.cluster.run.splitting import split_long_jobs
+from psc.cluster.run.task import Progress
 
 pytestmark = [
     pytest.mark.skipif("PSC_SANITIZED" in os.environ, reason="Ray's processes do not run under the sanitizer"),

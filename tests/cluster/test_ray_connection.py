@@ -11,9 +11,9 @@ from pathlib import Path
 
 import pytest
 
-import psc.cluster.ray_connection as ray_connection
-from psc.cluster.ray_connection import open_connection
-from psc.cluster.ray_executor import RayExecutor
+import psc.cluster.run.ray_connection as ray_connection
+from psc.cluster.run.ray_connection import open_connection
+from psc.cluster.run.ray_executor import RayExecutor
 from psc.errors import ClusterError, MissingExtraError
 
 pytestmark = [
@@ -173,7 +173,7 @@ class FakeNodes:
 
 def test_a_node_may_be_away_for_a_while(monkeypatch: pytest.MonkeyPatch) -> None:
     now = [1000.0]
-    monkeypatch.setattr("psc.cluster.ray_executor.time.monotonic", lambda: now[0])
+    monkeypatch.setattr("psc.cluster.run.ray_executor.time.monotonic", lambda: now[0])
     nodes = FakeNodes()
     executor = RayExecutor(ray_connection.Connection(nodes, "ray", owned=False))
     assert executor.largest_memory() == 0, "neither the head, which has no CPU for tasks, nor a dead node counts"

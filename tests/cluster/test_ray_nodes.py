@@ -11,12 +11,12 @@ import pytest
 from batches import blobs, plan_of, run, write_folder
 
 from psc.artifacts.store import Store
-from psc.cluster.batch import run_batch
-from psc.cluster.compilation import Compiled
-from psc.cluster.observer import Observer
-from psc.cluster.plan import Task
-from psc.cluster.ray_executor import connect
-from psc.cluster.task import Progress
+from psc.cluster.run.batch import run_batch
+from psc.cluster.run.compilation import Compiled
+from psc.cluster.run.observer import Observer
+from psc.cluster.run.plan import Task
+from psc.cluster.run.ray_executor import connect
+from psc.cluster.run.task import Progress
 
 pytestmark = [
     pytest.mark.skipif("PSC_SANITIZED" in os.environ, reason="Ray's processes do not run under the sanitizer"),

@@ -9,12 +9,12 @@ import pytest
 from batch_reports import compiled, failed, report
 from rich.console import Console
 
-from psc.cluster.outcomes import JobOutcome, RunReport
 from psc.cluster.readable import duration, printable, size
-from psc.cluster.report import terminal_table
-from psc.cluster.report_charts import tick_label, ticks
-from psc.cluster.report_page import html_page
-from psc.cluster.run_summary import summarize, waits
+from psc.cluster.report.charts import tick_label, ticks
+from psc.cluster.report.page import html_page
+from psc.cluster.report.summary import summarize, waits
+from psc.cluster.report.table import terminal_table
+from psc.cluster.run.outcomes import JobOutcome, RunReport
 
 HOSTILE = '</title></style><script>alert("x")</script><img src=x onerror=alert(1)>"\' onload="&amp;\x1b[2J'
 VOID = {"meta", "br", "img", "link", "rect", "line", "input"}

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from psc.cluster.schedule import Delays, Machine, Schedule, SimulatedTask, longest_chains, run_schedule
+from psc.cluster.simulate.schedule import Delays, Machine, Schedule, SimulatedTask, longest_chains, run_schedule
 from psc.errors import SimulationError
 
 NO_DELAYS = Delays()

@@ -11,10 +11,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rich.console import Console
 
-from psc.cluster.cluster_spec import ClusterSpec, Failures, NodePool, Scheduler, Trials
-from psc.cluster.prediction_table import money, prediction_table
-from psc.cluster.schedule import SimulatedTask
-from psc.cluster.simulate import Prediction, WhatIf, simulate, what_if
+from psc.cluster.simulate.cluster_spec import ClusterSpec, Failures, NodePool, Scheduler, Trials
+from psc.cluster.simulate.prediction_table import money, prediction_table
+from psc.cluster.simulate.schedule import SimulatedTask
+from psc.cluster.simulate.simulation import Prediction, WhatIf, simulate, what_if
 from psc.cluster.units import parse_bytes
 from psc.errors import SimulationError
 

@@ -10,14 +10,14 @@ from tokenizer_files import write_tokenizer
 from psc.artifacts.store import Store
 from psc.bundled import find_grammar, open_grammar
 from psc.cli.simulate_option import run_simulation
-from psc.cluster.jobs import find_jobs
-from psc.cluster.jobs_file import read_jobs_file
-from psc.cluster.outcomes import JobOutcome, TaskRun
-from psc.cluster.plan import Plan, plan
-from psc.cluster.sources import FoundGrammar, Sources
+from psc.cluster.jobs.expansion import find_jobs
+from psc.cluster.jobs.jobs_file import read_jobs_file
+from psc.cluster.jobs.sources import FoundGrammar, Sources
+from psc.cluster.run.outcomes import JobOutcome, TaskRun
+from psc.cluster.run.plan import Plan, plan
 from psc.compiler.grammar import Grammar
 from psc.errors import SimulationError
-from psc.tokenizers import load_tokenizer
+from psc.vocabulary import load_tokenizer
 
 JOBS = """
 [[jobs]]

@@ -12,11 +12,11 @@ import pytest
 from tokenizer_files import write_tokenizer
 from vocabularies import PIECES
 
-from psc.cluster.cluster_spec import ClusterSpec, NodePool, Scheduler
-from psc.cluster.job_costs import WantedJob, tasks_for
-from psc.cluster.measured_costs import measured_costs, with_measured
-from psc.cluster.outcomes import RunReport
-from psc.cluster.simulate import Prediction, simulate
+from psc.cluster.costs.job_costs import WantedJob, tasks_for
+from psc.cluster.costs.measured_costs import measured_costs, with_measured
+from psc.cluster.run.outcomes import RunReport
+from psc.cluster.simulate.cluster_spec import ClusterSpec, NodePool, Scheduler
+from psc.cluster.simulate.simulation import Prediction, simulate
 
 pytestmark = pytest.mark.skipif("PSC_SANITIZED" in os.environ, reason="about time and memory, which are others then")
 JOBS = """

@@ -9,11 +9,11 @@ import batches
 import pytest
 
 from psc.artifacts.store import Store
-from psc.cluster.batch import run_batch
-from psc.cluster.estimates import Estimate
-from psc.cluster.in_process import InProcess
-from psc.cluster.plan import Plan
-from psc.cluster.splitting import LEAST_SECONDS, split_long_jobs
+from psc.cluster.costs.estimates import Estimate
+from psc.cluster.run.batch import run_batch
+from psc.cluster.run.in_process import InProcess
+from psc.cluster.run.plan import Plan
+from psc.cluster.run.splitting import LEAST_SECONDS, split_long_jobs
 from psc.compiler.build import GrammarTables
 from psc.compiler.grammar import Grammar
 

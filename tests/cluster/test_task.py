@@ -11,8 +11,8 @@ from typing import Any
 
 import pytest
 
-from psc.cluster.memory import machine_memory, measured
-from psc.cluster.task import TASK_THREAD, Attempt, Began, Call, Ended, Progress, StageBegan, run
+from psc.cluster.run.memory import machine_memory, measured
+from psc.cluster.run.task import TASK_THREAD, Attempt, Began, Call, Ended, Progress, StageBegan, run
 from psc.errors import GrammarError
 
 MIB = 1 << 20
@@ -108,8 +108,8 @@ def test_a_limit_on_memory(work: Callable[..., Any]) -> None:
 
 LIMITS = """
 from psc.bundled import find_grammar, open_grammar
-from psc.cluster.compilation import Vocabulary, compile_artifact
-from psc.cluster.task import Call, Ended, run
+from psc.cluster.run.compilation import Vocabulary, compile_artifact
+from psc.cluster.run.task import Call, Ended, run
 from vocabularies import byte_tokenizer
 
 grammar = open_grammar(find_grammar("java")).to_compiler_grammar()
@@ -136,7 +136,7 @@ def in_a_process(program: str) -> str:
 
 
 PEAKS = """
-from psc.cluster.memory import measured
+from psc.cluster.run.memory import measured
 for n in (200, 50):
     with measured(None) as memory:
         held = bytearray(n << 20)

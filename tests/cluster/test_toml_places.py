@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from psc.cluster.toml_places import places
+from psc.cluster.jobs.toml_places import places
 
 EVERYTHING = '''# comment
 title = "x # no" # yes

@@ -12,8 +12,8 @@ from vocabularies import byte_tokenizer
 
 import psc
 from psc.compiler.build import build
-from psc.compiler.differences import lark_differences
-from psc.compiler.lark_frontend import load_lark, load_lark_file
+from psc.compiler.frontends.lark.differences import lark_differences
+from psc.compiler.frontends.lark.loader import load_lark, load_lark_file
 from psc.compiler.lr_tables import lr_tables
 from psc.compiler.terminals import terminal_automaton
 

@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from oracle.expressions import begins_one, matches
 
-from psc.compiler.ebnf import MAX_NESTING, MAX_REPEAT, MAX_TEXT, load_ebnf, load_ebnf_file
 from psc.compiler.expressions import EMPTY, Chars, Choice, Literal, Reference, Repeat, Sequence
+from psc.compiler.frontends.ebnf import MAX_NESTING, MAX_REPEAT, MAX_TEXT, load_ebnf, load_ebnf_file
 from psc.compiler.rule_sets import concat, substitute, to_ebnf, union, with_names_apart
 from psc.errors import GrammarError
 
@@ -102,7 +102,7 @@ def test_a_rule_may_be_called_like_a_macro() -> None:
 
 
 def test_regex_macro() -> None:
-    pytest.importorskip("psc.compiler.regex_syntax")
+    pytest.importorskip("psc.compiler.frontends.regex")
     rule_set = load_ebnf(r'root ::= "<" Regex("\\d+|x") ">"')
     assert matches(rule_set, "<12>") and matches(rule_set, "<x>") and not matches(rule_set, "<>")
     with pytest.raises(GrammarError, match=r"<string>:1:16: "):

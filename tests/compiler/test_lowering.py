@@ -13,9 +13,9 @@ from oracle.derivation import check_normal_form, derives
 from oracle.expressions import begins_one, matches, matches_any
 
 from psc.compiler.determinism import stays_small
-from psc.compiler.ebnf import load_ebnf, load_ebnf_file
 from psc.compiler.expression_graph import ExpressionGraph
 from psc.compiler.expressions import EMPTY, NOTHING, Chars, Choice, Expression, Literal, Reference, Repeat, RuleSet, Sequence
+from psc.compiler.frontends.ebnf import load_ebnf, load_ebnf_file
 from psc.compiler.grammar import Grammar, Production
 from psc.compiler.grammar_analysis import TerminalLimits
 from psc.compiler.grammars import bundled_path

@@ -9,9 +9,9 @@ from hypothesis import given
 from lark.parsers.lalr_analysis import ParseTableBase
 
 from psc._core import LrTables
+from psc.compiler.frontends.lark.loader import load_lark
 from psc.compiler.grammar import Grammar
 from psc.compiler.grammars import bundled_names, bundled_text
-from psc.compiler.lark_frontend import load_lark
 from psc.compiler.lr_tables import lr_tables
 from psc.errors import GrammarError
 
@@ -111,7 +111,7 @@ def test_imports_and_templates_are_lark_s(tmp_path: Path) -> None:
     (tmp_path / "part.lark").write_text('item: "i"\nLIST: /l+/\n')
     main = tmp_path / "main.lark"
     main.write_text('start: sep{item, ","} LIST\nsep{x, s}: x (s x)*\n%import .part (item, LIST)\n')
-    from psc.compiler.lark_frontend import load_lark_file
+    from psc.compiler.frontends.lark.loader import load_lark_file
 
     grammar = load_lark_file(main)
     theirs = lark.Lark.open(str(main), parser="lalr", lexer="basic").parser.parser._parse_table

@@ -14,10 +14,10 @@ from vocabularies import byte_tokenizer
 
 import psc
 from psc.artifacts.format import encode
-from psc.artifacts.tokenizer_info import TokenizerInfo
 from psc.bundled import find_grammar, open_grammar
 from psc.compiler.build import build, grammar_tables
 from psc.compiler.pieces import assemble, classify, find_sequences
+from psc.vocabulary.tokenizer_info import TokenizerInfo
 
 
 def sent(value: Any) -> Any:

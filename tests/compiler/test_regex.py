@@ -15,7 +15,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from psc.compiler.openfst import from_fst
-from psc.compiler.regex import Acceptor, UnsupportedRegex, first_match_differs, terminal_language
+from psc.compiler.terminal_regex import Acceptor, UnsupportedRegex, first_match_differs, terminal_language
 
 LONG_S, KELVIN, DOTTED_I = "\u017f", "\u212a", "\u0130"
 

@@ -15,7 +15,7 @@ from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
 
 from psc.compiler.expressions import Chars, Expression, Literal
-from psc.compiler.regex_syntax import MAX_NESTING, Dialect, regex_expression, regex_rule_set
+from psc.compiler.frontends.regex import MAX_NESTING, Dialect, regex_expression, regex_rule_set
 from psc.errors import GrammarError
 
 KELVIN, LONG_S = "\u212a", "\u017f"

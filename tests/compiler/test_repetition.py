@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from psc._core import LrTables
-from psc.compiler.ebnf import load_ebnf
+from psc.compiler.frontends.ebnf import load_ebnf
 from psc.compiler.grammar import Grammar
 from psc.compiler.grammar_analysis import TerminalLimits
 from psc.compiler.lowering import lower

@@ -14,11 +14,11 @@ from hypothesis import strategies as st
 from psc._core import build_terminal_automaton
 from psc.compiler import terminals
 from psc.compiler.expressions import EMPTY, NOTHING, Chars, Choice, Expression, Literal, Reference, Repeat, Sequence
+from psc.compiler.frontends.lark.loader import load_lark
 from psc.compiler.grammar import Grammar
 from psc.compiler.grammars import bundled_names, bundled_text
-from psc.compiler.lark_frontend import load_lark
-from psc.compiler.regex import Acceptor, UnsupportedRegex, pattern_difference, pattern_expression, terminal_language
 from psc.compiler.terminal_programs import TerminalPrograms
+from psc.compiler.terminal_regex import Acceptor, UnsupportedRegex, pattern_difference, pattern_expression, terminal_language
 from psc.compiler.terminals import TerminalAutomaton, terminal_automaton
 from psc.compiler.transducers.lexer import union_automaton
 from psc.errors import GrammarError
@@ -322,7 +322,7 @@ def test_neither_pynini_nor_its_time_is_needed() -> None:
         sys.modules["pynini"] = None  # importing it fails
         import psc
         from psc.compiler.grammars import bundled_text
-        from psc.compiler.lark_frontend import load_lark
+        from psc.compiler.frontends.lark.loader import load_lark
         from psc.compiler.terminals import terminal_automaton
         for text in (bundled_text("java"), bundled_text("sql"), 'start: A\\nA: /".*?(?<!x)"/'):
             automaton = terminal_automaton(load_lark(text))

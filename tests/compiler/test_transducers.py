@@ -18,15 +18,15 @@ import strategies
 from hypothesis import HealthCheck, assume, given, settings
 
 from psc._core import Compilation, LrTables
-from psc.artifacts.tokenizer_info import TokenizerInfo
 from psc.compiler import transducers
 from psc.compiler.build import native_compilation
+from psc.compiler.frontends.lark.loader import load_lark
 from psc.compiler.grammar import Grammar
-from psc.compiler.lark_frontend import load_lark
 from psc.compiler.lr_tables import lr_tables
 from psc.compiler.terminals import terminal_automaton
 from psc.compiler.transducers import class_label, state_label
 from psc.errors import GrammarError
+from psc.vocabulary.tokenizer_info import TokenizerInfo
 
 JSON = r"""
 start: value

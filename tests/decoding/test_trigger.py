@@ -5,9 +5,9 @@ import random
 import pytest
 from vocabularies import byte_tokenizer
 
-from psc.artifacts.tokenizer_info import TokenizerInfo
 from psc.decoding.trigger import Found, Trigger
 from psc.errors import MatcherError
+from psc.vocabulary.tokenizer_info import TokenizerInfo
 
 INFO = byte_tokenizer("</", "think", ">", '>{"', "</think>", "ink>x", "aa", "aab")
 STOP = INFO.stop_token_ids[0]

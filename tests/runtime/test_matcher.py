@@ -10,8 +10,8 @@ import pytest
 from vocabularies import byte_tokenizer, tokenizer
 
 import psc
-from psc.artifacts.tokenizer_info import TokenizerInfo
 from psc.compiler.grammars import bundled_text
+from psc.vocabulary.tokenizer_info import TokenizerInfo
 
 TOKENS = ["a", "b", "ab", " ", "c", "ba"]
 

@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 from vocabularies import byte_tokenizer, tokenizer
 
 import psc
-from psc.artifacts.tokenizer_info import TokenizerInfo
+from psc.vocabulary.tokenizer_info import TokenizerInfo
 
 TOKENS = ["<s>", "a", "b", "ab", "abc", "c", "<special>", '"', "x", b"\xc3", b"\xa9", "é", "{", "}", "1"]
 STOP = len(TOKENS)

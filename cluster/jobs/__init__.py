@@ -1,0 +1,1 @@
+"""From a jobs file to jobs: each one grammar for one tokenizer."""

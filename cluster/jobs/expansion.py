@@ -1,0 +1,245 @@
+"""From the tables of a jobs file to jobs, each one grammar for one tokenizer: globs, names, and that nothing is written twice.
+
+Tokenizers are loaded here, since whether there is one of a name is known only then; grammars are only found. Files that are there
+but broken are no problem of the jobs file: their jobs fail, and no others.
+
+Cost: loading each tokenizer once, 0.1 to 0.5 s.
+"""
+
+from __future__ import annotations
+
+import glob
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path, PurePosixPath
+
+from psc.artifacts.references import check_name
+from psc.cluster.jobs.jobs_file import JobsFile, JobsTable, TokenizerTable, Written
+from psc.cluster.jobs.sources import FoundGrammar, Sources
+from psc.errors import GrammarError, RegistryError, TokenizerError
+from psc.vocabulary.tokenizer_info import TokenizerInfo
+
+_TOKENIZER_SUFFIXES = (".json", ".model", ".zst", ".tiktoken")
+_SAYS_NOTHING = ("tokenizer", "tekken", "tiktoken")
+"""Stems of tokenizer files that are called after their format; their folder says which model it is."""
+
+
+@dataclass(frozen=True)
+class GrammarInput:
+    """A grammar with the options to read it with."""
+
+    name: str
+    """What its artifacts go by."""
+    label: str
+    """What they record: a bundled name, or the path from the jobs file's folder."""
+    found: FoundGrammar
+    start: str | None
+    lexer: str | None
+    keep_all_actions: bool
+
+    @property
+    def identity(self) -> tuple[object, ...]:
+        """Equal for what is the same text with the same options."""
+        path = self.found.path.resolve()
+        return (path, self.found.bundled, self.start, self.lexer, self.keep_all_actions)
+
+
+@dataclass(frozen=True)
+class TokenizerInput:
+    """A tokenizer, loaded if it could be."""
+
+    name: str
+    """What the artifacts for it go by."""
+    info: TokenizerInfo | None
+    error: str | None
+    """Why it could not be loaded."""
+
+
+@dataclass(frozen=True)
+class Job:
+    """One grammar for one tokenizer."""
+
+    grammar: GrammarInput
+    tokenizer: TokenizerInput
+    priority: int
+    memory_limit: int | None
+    time_limit: float | None
+    pieces: int | None
+    """Into how many to cut its classifier; None: as many as help."""
+    line: int
+
+    @property
+    def name(self) -> str:
+        return f"{self.grammar.name}/{self.tokenizer.name}"
+
+
+def find_jobs(file: JobsFile, sources: Sources, *, on_tokenizer: Callable[[str], None] = lambda name: None) -> list[Job]:
+    """All jobs of a jobs file, in its order.
+
+    Args:
+        file: from `read_jobs_file`.
+        sources: of grammars and tokenizers.
+        on_tokenizer: told about each tokenizer before it is loaded.
+
+    Raises:
+        JobsFileError: with every problem of the file, those of `read_jobs_file` included.
+    """
+    return _Finder(file, sources, on_tokenizer).jobs()
+
+
+class _Finder:
+    def __init__(self, file: JobsFile, sources: Sources, on_tokenizer: Callable[[str], None]) -> None:
+        self._file = file
+        self._sources = sources
+        self._on_tokenizer = on_tokenizer
+        self._declared: dict[str, TokenizerTable] = {t.name.value: t for t in reversed(file.tokenizers)}
+        self._loaded: dict[tuple[str, object], TokenizerInput | None] = {}
+
+    def jobs(self) -> list[Job]:
+        jobs: list[Job] = []
+        first: dict[str, Job] = {}
+        for table in self._file.tables:
+            for job in self._of_table(table):
+                other = first.setdefault(job.name, job)
+                if other is not job:
+                    self._file.problem(
+                        job.line,
+                        f"{job.name} is what the job of line {other.line} writes already; give one of them another name, by "
+                        'name = "…" or names = {…}, or declare the tokenizer under another name with [[tokenizer]]',
+                    )
+                jobs.append(job)
+        self._file.check()
+        return jobs
+
+    def _of_table(self, table: JobsTable) -> list[Job]:
+        excluded = {path for written in table.exclude for path in (written.value, *self._matches(written.value))}
+        grammars = self._grammars(table, excluded)
+        tokenizers = self._tokenizers(table, excluded)
+        return [
+            Job(grammar, tokenizer, table.priority, table.memory_limit, table.time_limit, table.pieces, line)
+            for grammar, line in grammars
+            for tokenizer in tokenizers
+        ]
+
+    def _grammars(self, table: JobsTable, excluded: set[str]) -> list[tuple[GrammarInput, int]]:
+        found: dict[str, tuple[GrammarInput, int]] = {}
+        renamed: set[str] = set()
+        for written in table.grammars:
+            for spec in self._expanded(written, excluded):
+                label = str(PurePosixPath(spec))
+                if label in found:
+                    continue
+                grammar = self._found(Written(spec, written.line))
+                if grammar is None:
+                    continue
+                if grammar.bundled:
+                    label = spec
+                new_name = next((key for key in (spec, label) if key in table.names), None)
+                renamed |= {new_name} if new_name else set()
+                name = self._name(
+                    table.names[new_name].value if new_name else table.name.value if table.name else grammar.stem,
+                    "grammar",
+                    written.line,
+                    f'names = {{ "{spec}" = "…" }}',
+                )
+                options = (table.start, table.lexer, table.keep_all_actions)
+                if name is not None:
+                    found[label] = (GrammarInput(name, label, grammar, *options), written.line)
+        for key, name_written in table.names.items():
+            if key not in renamed and found:
+                self._file.problem(name_written.line, f"names: {key!r} is none of this table's grammars: {', '.join(found)}")
+        if table.name is not None and len(found) > 1:
+            self._file.problem(
+                table.name.line, f"name is for one grammar, but this table has {len(found)}; use names = {{ grammar = name, … }}"
+            )
+            return []
+        return list(found.values())
+
+    def _found(self, written: Written[str]) -> FoundGrammar | None:
+        spec = written.value
+        path = self._file.folder / Path(spec).expanduser()
+        try:
+            # A bare word is a name, as on the command line; ./word is a file.
+            is_name = "/" not in spec and not Path(spec).suffix
+            return self._sources.find_grammar(spec if is_name else path)
+        except GrammarError as e:
+            self._file.problem(written.line, str(e))
+            return None
+
+    def _tokenizers(self, table: JobsTable, excluded: set[str]) -> list[TokenizerInput]:
+        found: dict[str, TokenizerInput] = {}
+        for written in table.tokenizers:
+            for spec in [written.value] if written.value in self._declared else self._expanded(written, excluded):
+                if spec in found or spec in excluded:
+                    continue
+                tokenizer = self._tokenizer(Written(spec, written.line))
+                if tokenizer is not None:
+                    found[spec] = tokenizer
+        return list(found.values())
+
+    def _tokenizer(self, written: Written[str]) -> TokenizerInput | None:
+        declared = self._declared.get(written.value)
+        if declared is not None:
+            key: tuple[str, object] = (declared.name.value, "declared")
+            name: str | None = declared.name.value
+            spec, stop, vocab_size = declared.spec, declared.stop_token_ids, declared.vocab_size
+        else:
+            key = (written.value, "spec")
+            spec, stop, vocab_size = written, None, None
+            name = self._name(
+                _tokenizer_name(written.value), "tokenizer", written.line, "[[tokenizer]] with a name of its own and this spec"
+            )
+        if key not in self._loaded:
+            self._loaded[key] = None if name is None else self._load(spec, name, vocab_size, stop)
+        return self._loaded[key]
+
+    def _load(self, spec: Written[str], name: str, vocab_size: int | None, stop: tuple[int, ...] | None) -> TokenizerInput | None:
+        path = self._file.folder / Path(spec.value).expanduser()
+        is_path = spec.value.startswith((".", "/", "~")) or path.suffix.lower() in _TOKENIZER_SUFFIXES
+        is_path = is_path or ("/" in spec.value and path.exists())
+        self._on_tokenizer(name)
+        try:
+            info = self._sources.load_tokenizer(path if is_path else spec.value, vocab_size=vocab_size, stop_token_ids=stop)
+        except TokenizerError as e:
+            if is_path and path.exists():
+                return TokenizerInput(name, None, str(e))
+            self._file.problem(spec.line, str(e))
+            return None
+        # A name can be looked up again by whoever has the artifact; a path of this machine cannot.
+        recorded = name if is_path else spec.value
+        return TokenizerInput(name, TokenizerInfo.from_arrays(info.to_arrays(), name=recorded), None)
+
+    def _expanded(self, written: Written[str], excluded: set[str]) -> list[str]:
+        """What a glob matches, or the one that is named."""
+        if not glob.has_magic(written.value):
+            return [] if written.value in excluded else [written.value]
+        matches = self._matches(written.value)
+        if not matches:
+            self._file.problem(
+                written.line, f"{written.value}: no file matches, looked for from {self._file.folder.resolve()}; ** is any folders"
+            )
+        return [match for match in matches if match not in excluded]
+
+    def _matches(self, pattern: str) -> list[str]:
+        if not glob.has_magic(pattern):
+            return []
+        pattern = str(Path(pattern).expanduser())
+        return sorted(PurePosixPath(m).as_posix() for m in glob.glob(pattern, root_dir=self._file.folder, recursive=True))
+
+    def _name(self, name: str, what: str, line: int, way_out: str) -> str | None:
+        try:
+            return check_name(name, what)
+        except RegistryError as e:
+            self._file.problem(line, f"{e}; give it one by {way_out}")
+            return None
+
+
+def _tokenizer_name(spec: str) -> str:
+    """What artifacts for a tokenizer go by: the short name, the model's part of an id, the file's stem or its folder's name."""
+    path = PurePosixPath(spec)
+    if path.suffix.lower() not in _TOKENIZER_SUFFIXES:
+        return path.name.partition("@")[0]
+    stem = path.name
+    while PurePosixPath(stem).suffix.lower() in _TOKENIZER_SUFFIXES:
+        stem = PurePosixPath(stem).stem
+    return path.parent.name if stem in _SAYS_NOTHING and path.parent.name else stem

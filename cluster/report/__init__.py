@@ -1,0 +1,1 @@
+"""What a run did: on the terminal, and as one web page."""

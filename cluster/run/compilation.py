@@ -1,0 +1,74 @@
+"""The task of a whole job: a grammar and a vocabulary to the bytes of an artifact, the same bytes on any worker."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from psc.artifacts.format import decode, encode
+from psc.artifacts.references import Reference
+from psc.cluster.run.task import Progress
+from psc.compiler.build import STAGES, Build, GrammarTables, build
+from psc.compiler.grammar import Grammar
+from psc.vocabulary.tokenizer_info import TokenizerInfo
+
+ENCODING = "encoding"
+"""The stage after the compiler's: compression, and reading the bytes back."""
+
+
+@dataclass(frozen=True)
+class Compiled:
+    """An artifact's bytes, verified, and what is told of it."""
+
+    data: bytes
+    reference: Reference
+    counts: Mapping[str, int]
+    warnings: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Vocabulary:
+    """A tokenizer as it is shared between tasks: its arrays, which workers on a node read where they lie."""
+
+    name: str
+    arrays: Mapping[str, NDArray[np.generic]]
+
+    @classmethod
+    def of(cls, info: TokenizerInfo) -> Vocabulary:
+        return cls(info.name, info.to_arrays())
+
+    def tokenizer(self) -> TokenizerInfo:
+        return TokenizerInfo.from_arrays(self.arrays, name=self.name)
+
+
+def compile_artifact(
+    grammar: Grammar | GrammarTables, vocabulary: Vocabulary, *, grammar_name: str, tokenizer_name: str, progress: Progress
+) -> Compiled:
+    """Compiles a grammar for a vocabulary.
+
+    Args:
+        grammar: to compile, or its tables, where several jobs need them.
+        vocabulary: for which.
+        grammar_name: what the artifact goes by.
+        tokenizer_name: likewise.
+        progress: told about each stage as it begins.
+
+    Raises:
+        GrammarError: the grammar cannot be compiled, or exceeds a limit.
+    """
+    n_stages = len(STAGES) + 1
+    result = build(grammar, vocabulary.tokenizer(), progress=lambda name, number, _: progress(name, number, n_stages))
+    return encoded(result, grammar_name, tokenizer_name, progress)
+
+
+def encoded(result: Build, grammar_name: str, tokenizer_name: str, progress: Progress) -> Compiled:
+    """The artifact of a finished compilation, by these names."""
+    progress(ENCODING, len(STAGES), len(STAGES) + 1)
+    metadata: dict[str, Any] = result.metadata
+    data = encode(result.arrays, metadata)
+    reference = Reference.of(decode(data), grammar=grammar_name, tokenizer=tokenizer_name)
+    return Compiled(data, reference, metadata["counts"], result.warnings)

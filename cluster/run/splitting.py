@@ -1,0 +1,96 @@
+"""Jobs in pieces, for more than one worker each: the terminal sequences, the classifier in groups of them, the assembly.
+
+A job is cut when CPUs would otherwise wait for it: when it alone takes longer than all jobs together would on CPUs that are never
+idle. Small jobs never are: passing the pieces on, and merging them, costs more than it brings. The artifact is the same to the byte
+however it was made (`psc.compiler.pieces`), and a lost worker costs only the pieces that it was at work on.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+from psc.cluster.run.compilation import Compiled, Vocabulary, encoded
+from psc.cluster.run.plan import Plan, PlannedJob, Task
+from psc.cluster.run.task import Progress
+from psc.compiler import pieces
+from psc.compiler.build import STAGES, GrammarTables, grammar_tables
+from psc.compiler.grammar import Grammar
+from psc.errors import GrammarError
+
+LEAST_SECONDS = 2.0
+"""A job that is expected to take less stays whole."""
+_MOST_PIECES = 16
+_LONGER_THAN_ITS_SHARE = 1.2
+# Of a whole job's seconds, measured on SQL: the stages before the classifier, the classifier, and the assembly of pieces.
+_SEQUENCES, _CLASSIFIER, _ASSEMBLY = 0.35, 0.5, 0.3
+
+
+def split_long_jobs(plan: Plan, cpus: int) -> None:
+    """Cuts the jobs of a plan that ask for it, and those that would keep CPUs waiting.
+
+    Args:
+        plan: whose tasks are replaced.
+        cpus: that there are.
+    """
+    share = sum(p.estimate.seconds for p in plan.todo) / max(cpus, 1)
+    for i, planned in enumerate(plan.todo):
+        n = planned.job.pieces
+        if n is None:
+            n = 1
+            if cpus > 1 and planned.estimate.seconds >= max(LEAST_SECONDS, _LONGER_THAN_ITS_SHARE * share):
+                n = max(2, min(cpus, _MOST_PIECES, round(planned.estimate.seconds / share)))
+        if n > 1 and _has_tables(plan, planned):
+            plan.todo[i] = replace(planned, tasks=_pieces(planned, n))
+
+
+def _has_tables(plan: Plan, planned: PlannedJob) -> bool:
+    """Whether the tables of its grammar are shared, which all pieces need; makes them if they are not."""
+    name = planned.tasks[0].shared[0]
+    grammar = plan.shared[name]
+    if isinstance(grammar, Grammar):
+        try:
+            plan.shared[name] = grammar_tables(grammar)
+        except GrammarError:  # its own task will say why
+            return False
+    return True
+
+
+def _pieces(planned: PlannedJob, n: int) -> tuple[Task, ...]:
+    (whole,) = planned.tasks
+    names = {"grammar_name": planned.job.grammar.name, "tokenizer_name": planned.job.tokenizer.name}
+    seconds, memory = whole.seconds, whole.memory_bytes
+    grammar, vocabulary = whole.shared
+    first = Task("sequences", sequences, {"n_groups": n}, (grammar, vocabulary), (), memory, _SEQUENCES * seconds)
+    groups = tuple(
+        Task(f"classifier {i + 1} of {n}", classifier, {"group": i}, (grammar,), (0,), memory, _CLASSIFIER * seconds / n)
+        for i in range(n)
+    )
+    last = Task("assembly", assembly, names, (grammar, vocabulary), tuple(range(n + 1)), memory, _ASSEMBLY * seconds)
+    return (first, *groups, last)
+
+
+def sequences(tables: GrammarTables, vocabulary: Vocabulary, *, n_groups: int, progress: Progress) -> pieces.FoundSequences:
+    """The first piece. Raises GrammarError when a limit is exceeded."""
+    return pieces.find_sequences(tables, vocabulary.tokenizer(), n_groups, progress=progress)
+
+
+def classifier(tables: GrammarTables, found: pieces.FoundSequences, *, group: int, progress: Progress) -> pieces.Words | None:
+    """The classifier of a group; None where the grammar has fewer groups. Raises GrammarError when a limit is exceeded."""
+    progress(STAGES[5], 5, len(STAGES) + 1)
+    return pieces.classify(tables, found.trie, found.groups[group]) if group < len(found.groups) else None
+
+
+def assembly(
+    tables: GrammarTables,
+    vocabulary: Vocabulary,
+    found: pieces.FoundSequences,
+    *classifiers: pieces.Words | None,
+    grammar_name: str,
+    tokenizer_name: str,
+    progress: Progress,
+) -> Compiled:
+    """The last piece. Raises GrammarError when a limit is exceeded."""
+    there: list[Any] = [c for c in classifiers if c is not None]
+    result = pieces.assemble(tables, vocabulary.tokenizer(), found, there, progress=progress)
+    return encoded(result, grammar_name, tokenizer_name, progress)

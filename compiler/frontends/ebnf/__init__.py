@@ -1,0 +1,12 @@
+"""EBNF grammar text, in the dialect of XGrammar's EBNF and llama.cpp's GBNF, to a :class:`~psc.compiler.expressions.RuleSet`.
+
+    escapes.py    literals and character classes: escapes, ranges, complements
+    lexer.py      text to tokens, and the place of an offset for messages
+    parser.py     tokens to expressions
+
+What both dialects take is taken, and so is what only one of them takes, where the other refuses it; docs/language.md has the list.
+"""
+
+from psc.compiler.frontends.ebnf.parser import MAX_NESTING, MAX_REPEAT, MAX_TEXT, load_ebnf, load_ebnf_file
+
+__all__ = ["MAX_NESTING", "MAX_REPEAT", "MAX_TEXT", "load_ebnf", "load_ebnf_file"]

@@ -1,0 +1,237 @@
+"""EBNF tokens to expressions: ``name ::= body``, one rule after the other.
+
+A body is read with an explicit stack of open groups, so nesting costs no Python stack. A rule ends where the next ``name ::=``
+begins, which must begin its line. A lookahead ``(= …)`` at the end of a rule is XGrammar's hint about what follows the rule; it is
+read, checked, and does not change the language.
+
+Cost: about 1 us a token.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Collection
+from pathlib import Path
+
+from psc.compiler.expressions import EMPTY, Choice, Expression, Literal, Reference, Repeat, RuleSet, Sequence
+from psc.compiler.frontends.ebnf.escapes import ANY_CHARACTER, EscapeError, class_expression, literal_expression
+from psc.compiler.frontends.ebnf.lexer import Place, Token, refusal_of, tokens_of
+from psc.errors import GrammarError, ResourceLimitError
+
+MAX_TEXT = 2_000_000
+"""Characters of a grammar text."""
+MAX_NESTING = 200
+"""Groups within each other. Expressions are trees, and other parts of Python walk trees by recursion."""
+MAX_REPEAT = 1_000_000_000
+"""The largest bound of a repetition."""
+
+_OTHER_MACROS = {
+    "Substring": 'write the parts that may be used as a choice: "a" | "b"',
+    "TagDispatch": "write it as rules: free text as a class that excludes the first character of a tag, then the tag and its rule",
+    "Token": "a grammar is about text, not about tokens: write the token's text as a literal",
+    "ExcludeToken": "a grammar is about text, not about tokens: use a character class such as [^<]",
+    "TokenTagDispatch": "a grammar is about text, not about tokens: write the tags as literals",
+}
+_SIMPLE_REPEATS: dict[str, tuple[int, int | None]] = {"*": (0, None), "+": (1, None), "?": (0, 1)}
+
+
+def load_ebnf_file(path: str | Path, *, root: str = "root") -> RuleSet:
+    """Reads an ``.ebnf`` or ``.gbnf`` file. Raises :class:`GrammarError` as :func:`load_ebnf` does."""
+    path = Path(path)
+    try:
+        text = path.read_text(encoding="utf-8")
+    except OSError as e:
+        raise GrammarError(f"{path}: cannot read the grammar: {e.strerror or e}") from e
+    except UnicodeDecodeError as e:
+        raise GrammarError(f"{path}: the grammar is not UTF-8 text (byte {e.start})") from e
+    return load_ebnf(text, source_name=str(path), root=root)
+
+
+def load_ebnf(text: str, *, source_name: str = "<string>", root: str = "root") -> RuleSet:
+    """Reads grammar text in the EBNF of XGrammar and llama.cpp.
+
+    Args:
+        text: the grammar.
+        source_name: its file or a label, for messages.
+        root: the rule that a whole text must match.
+
+    Raises:
+        GrammarError: the text is not a grammar, or uses what only a serving engine can do; the message has the place.
+    """
+    if len(text) > MAX_TEXT:
+        raise ResourceLimitError(f"{source_name}: the grammar has {len(text):,} characters; the limit is {MAX_TEXT:,}")
+    place = Place(text, source_name)
+    tokens = tokens_of(text, place)
+    heads = [i - 1 for i, token in enumerate(tokens) if token[0] == "assign"]
+    _check_heads(tokens, heads, text, place)
+    first_seen: dict[str, int] = {}
+    for i in heads:
+        _, name, offset = tokens[i]
+        if name in first_seen:
+            line = place.line(first_seen[name])
+            raise place.error(offset, f"rule {name!r} is defined twice, first in line {line}; join the two with | or rename one")
+        first_seen[name] = offset
+    body = _Body(place, first_seen.keys())
+    rules = {}
+    for i, end in zip(heads, [*heads[1:], len(tokens)], strict=False):
+        rules[tokens[i][1]] = body.parse(tokens, i + 2, end)
+    if root not in rules:
+        known = ", ".join(list(rules)[:8]) or "none"
+        raise GrammarError(
+            f"{source_name}: there is no rule {root!r} to start from; the rules are {known}. Define it or name another root."
+        )
+    line, at, lines = 1, 0, {}
+    for name, offset in first_seen.items():
+        line += text.count("\n", at, offset)
+        lines[name], at = line, offset
+    return RuleSet(rules, root, text, source_name, lines)
+
+
+def _check_heads(tokens: list[Token], heads: list[int], text: str, place: Place) -> None:
+    if tokens and (not heads or heads[0] > 0):
+        after = tokens[1][0] if len(tokens) > 1 else ""
+        if not (after == "class" and heads and heads[0] == 1):
+            raise place.error(tokens[0][2], "expected a rule: name ::= …")
+    for i in heads:
+        if i < 0 or tokens[i][0] != "name":
+            options = tokens[i][1] if i > 0 and tokens[i][0] == "class" and tokens[i - 1][0] == "name" else None
+            if options is not None:
+                raise place.error(
+                    tokens[i][2],
+                    f"rule options {options} are not supported: they limit tokens or name captures, not text; remove them",
+                )
+            raise place.error(tokens[i + 1][2], "::= must follow the name of a rule")
+        offset = tokens[i][2]
+        line_start = max(text.rfind("\n", 0, offset), text.rfind("\r", 0, offset)) + 1
+        if text[line_start:offset].strip(" \t\ufeff"):
+            raise place.error(offset, f"rule {tokens[i][1]!r} must begin on a line of its own")
+
+
+class _Body:
+    """Parses rule bodies."""
+
+    def __init__(self, place: Place, names: Collection[str]) -> None:
+        self._place = place
+        self._names = names
+        self._classes: dict[str, Expression] = {}
+        self._references: dict[str, Reference] = {}
+
+    def parse(self, tokens: list[Token], start: int, end: int) -> Expression:
+        """The expression of ``tokens[start:end]``."""
+        place = self._place
+        options: list[Expression] = []
+        parts: list[Expression] = []
+        open_groups: list[tuple[list[Expression], list[Expression], int, str]] = []
+        i = start
+        while i < end:
+            kind, text, offset = tokens[i]
+            i += 1
+            if kind == "literal":
+                parts.append(self._literal(text, offset))
+            elif kind == "class":
+                parts.append(self._class(text, offset))
+            elif kind == "name":
+                if text not in self._names and i < end and tokens[i][0] == "(" and (text == "Regex" or text in _OTHER_MACROS):
+                    parts.append(self._macro(tokens, i - 1, end))
+                    i += 3
+                else:
+                    parts.append(self._references.get(text) or self._reference(text, offset))
+            elif kind == "|":
+                options.append(_sequence(parts))
+                parts = []
+            elif kind == "(" or kind == "(=":
+                if len(open_groups) >= MAX_NESTING:
+                    raise place.error(
+                        offset, f"groups are nested more than {MAX_NESTING} deep, which is the limit; name inner groups as rules"
+                    )
+                open_groups.append((options, parts, offset, kind))
+                options, parts = [], []
+            elif kind == ")":
+                if not open_groups:
+                    raise place.error(offset, 'this ) closes nothing; a parenthesis as text is ")"')
+                options.append(_sequence(parts))
+                group = _choice(options)
+                options, parts, opened_at, opened = open_groups.pop()
+                if opened == "(":
+                    parts.append(group)
+                elif open_groups or i < end:
+                    raise place.error(opened_at, "a lookahead (= …) can only stand at the end of a rule")
+            elif kind == ".":
+                parts.append(ANY_CHARACTER)
+            elif kind == "unknown":
+                raise place.error(offset, refusal_of(text))
+            else:  # a repetition: ::= was seen to follow names only
+                if not parts:
+                    raise place.error(offset, f"there is nothing before {text} to repeat")
+                least, most = _SIMPLE_REPEATS.get(text) or self._bounds(text, offset)
+                parts[-1] = Repeat(parts[-1], least, most)
+        if open_groups:
+            raise place.error(open_groups[-1][2], "this group has no closing )")
+        options.append(_sequence(parts))
+        return _choice(options)
+
+    def _reference(self, name: str, offset: int) -> Reference:
+        if name not in self._names:
+            close = difflib.get_close_matches(name, self._names, n=1)
+            hint = f"did you mean {close[0]!r}?" if close else "define it, or put text into double quotes"
+            if "." in name:
+                hint += " (A . that stands for any character needs spaces around it.)"
+            raise self._place.error(offset, f"rule {name!r} is not defined; {hint}")
+        reference = self._references[name] = Reference(name)
+        return reference
+
+    def _literal(self, text: str, offset: int) -> Literal:
+        try:
+            return literal_expression(text[1:-1])
+        except EscapeError as e:
+            raise self._place.error(offset + 1 + e.offset, str(e)) from None
+
+    def _class(self, text: str, offset: int) -> Expression:
+        if (known := self._classes.get(text)) is not None:
+            return known
+        try:
+            expression = self._classes[text] = class_expression(text[1:-1])
+        except EscapeError as e:
+            raise self._place.error(offset + 1 + e.offset, str(e)) from None
+        return expression
+
+    def _bounds(self, text: str, offset: int) -> tuple[int, int | None]:
+        low, comma, high = text[1:-1].partition(",")
+        if max(len(low.strip()), len(high.strip())) > 18 or max(int(low), int(high or 0)) > MAX_REPEAT:
+            raise self._place.error(offset, f"the limit of a repetition is {MAX_REPEAT:,}; leave the bound open, as {{3,}}")
+        least = int(low)
+        if not comma:
+            return least, least
+        high = high.strip()
+        if high in ("", "-1"):  # XGrammar prints an open bound as -1
+            return least, None
+        most = int(high)
+        if most < least:
+            raise self._place.error(offset, f"the repetition {text} has its lower bound above its upper bound; swap them")
+        return least, most
+
+    def _macro(self, tokens: list[Token], i: int, end: int) -> Expression:
+        """``Regex("…")``, whose name is token ``i`` and which has four tokens; every other macro is refused."""
+        _, name, offset = tokens[i]
+        if name != "Regex":
+            raise self._place.error(offset, f"{name}(…) is not supported; {_OTHER_MACROS[name]}")
+        if i + 3 >= end or tokens[i + 2][0] != "literal" or tokens[i + 3][0] != ")":
+            raise self._place.error(offset, 'a regular expression is written Regex("…"), with one literal and no options')
+        from psc.compiler.frontends.regex import regex_expression
+
+        pattern = self._literal(tokens[i + 2][1], tokens[i + 2][2])
+        try:
+            expression: Expression = regex_expression(pattern.text)
+        except GrammarError as e:
+            raise self._place.error(tokens[i + 2][2], str(e)) from e
+        return expression
+
+
+def _sequence(parts: list[Expression]) -> Expression:
+    if len(parts) == 1:
+        return parts[0]
+    return Sequence(tuple(parts)) if parts else EMPTY
+
+
+def _choice(options: list[Expression]) -> Expression:
+    return options[0] if len(options) == 1 else Choice(tuple(options))

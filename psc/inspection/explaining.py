@@ -1,0 +1,438 @@
+"""What may come after a text, and why a token may not: where lexer and parser are, in the words of the grammar.
+
+Everything is asked of the native matcher and the machine below it, so an explanation cannot differ from the masks. For each pair
+of a lexer state and a parser stack (one, unless the text can be read in several ways): the terminals that the unfinished lexeme
+can become, and the rules that the parser is in the middle of (read back from the LR tables, ``lr_items``; where several
+rules are possible, those by which the text ends soonest, ``completion``).
+
+Cost: some 0.1 s for the grammar, once; then some milliseconds, and more if tens of thousands of tokens are allowed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from psc.errors import GrammarError, PscError
+from psc.inspection.checking import Checker, Stop, display_names, line_and_column, sorted_names
+from psc.inspection.completion import Completer
+from psc.inspection.lexemes import RESTART, Symbols
+from psc.runtime.compiled import CompiledGrammar, GrammarMatcher
+from psc.vocabulary.tokenizer_info import TokenizerInfo
+
+_MOST_EXAMPLES = 20
+_MOST_PLACES = 16
+
+
+@dataclass(frozen=True)
+class Place:
+    """One way in which the text can be read: where the lexer is, and where the parser."""
+
+    lexer_state: int
+    lexeme_begun: bool
+    """Whether the text ends within a lexeme, or behind one that could go on."""
+    can_become: tuple[str, ...]
+    """What that lexeme is or can become, of what the parser takes."""
+    can_be_ignored: bool
+    """Whether it is, or can become, text that the grammar ignores."""
+    complete: bool
+    """Whether it may end here."""
+    symbols: tuple[str, ...]
+    """The parser's stack: terminals and nonterminals read so far, the first read first."""
+    rules: tuple[str, ...]
+    """Rules that the parser is in the middle of, innermost first; a dot stands where it is."""
+
+
+@dataclass(frozen=True)
+class TokenGroup:
+    """Allowed tokens whose first byte goes on with, or begins, a lexeme that can become the same terminals."""
+
+    terminals: tuple[str, ...]
+    """Empty for text that the grammar ignores."""
+    tokens: int
+    """How many."""
+    example_ids: tuple[int, ...]
+    """Those that spell a string terminal whole, where no lexeme is begun; then the smallest ids."""
+    examples: tuple[str, ...]
+    """Their texts, as `shown`."""
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """Whether a token is allowed after the text, and if not, why."""
+
+    token: int
+    text: str | None
+    """Its bytes as `shown`, or its name if it is special; None if it is no token, or the vocabulary was not found."""
+    allowed: bool
+    reasons: tuple[str, ...]
+    """In plain words; one for each way in which the text can be read."""
+    fails_at: int | None = None
+    """The byte of the token, from 0, that cannot be read."""
+    expected: tuple[str, ...] = ()
+    """Terminals that could stand there."""
+    places: tuple[Place, ...] = ()
+    """Where lexer and parser are before that byte."""
+
+
+@dataclass(frozen=True)
+class Explanation:
+    """What may come after a text; after the part of it that could be read, if ``stop`` is set."""
+
+    grammar: str
+    lexer: str
+    bytes: int
+    """Bytes read."""
+    line: int
+    column: int
+    """Where they end, from 1."""
+    read: str
+    """The end of what was read."""
+    stop: Stop | None
+    reasons: tuple[str, ...]
+    """Why it stops there."""
+    places: tuple[Place, ...]
+    n_places: int
+    """In how many ways the text can be read; at most 16 are in ``places``."""
+    may_end: bool
+    expected: tuple[str, ...]
+    """Terminals that may come next, after the unfinished lexeme if it is complete."""
+    characters: str
+    """What the next byte may be, as ranges of ASCII characters; "≥0x80" stands for parts of other characters."""
+    allowed: int
+    """Tokens that the mask allows, those that end the text included."""
+    vocab_size: int
+    groups: tuple[TokenGroup, ...]
+    """The allowed tokens that are text, the largest group first; none if the vocabulary was not found."""
+    forced: str
+    """What every continuation begins with."""
+    shortest_end: str | None
+    """A short text that ends the sentence, as `shown`; None if none was found."""
+    tokens: tuple[Verdict, ...]
+    notes: tuple[str, ...]
+
+
+def shown(data: bytes) -> str:
+    """Bytes in quotes; what is not printable, or not UTF-8, escaped."""
+    out = []
+    for character in data.decode("utf-8", "surrogateescape"):
+        if 0xDC80 <= ord(character) <= 0xDCFF:
+            out.append(f"\\x{ord(character) - 0xDC00:02x}")
+        elif character in "'\\":
+            out.append("\\" + character)
+        else:
+            out.append(character if character.isprintable() else character.encode("unicode_escape").decode())
+    return f"'{''.join(out)}'"
+
+
+class Explainer:
+    """Explains texts of one compiled grammar.
+
+    Args:
+        compiled: the grammar. Without its vocabulary tokens are counted, but cannot be shown, or explained byte by byte.
+    """
+
+    def __init__(self, compiled: CompiledGrammar) -> None:
+        self.compiled = compiled
+        self._names = display_names(compiled.metadata)
+        self._completer = Completer(compiled)
+        self._lexemes = self._completer.lexemes
+        self._items = self._completer.items
+        self._nonterminals = [str(name) for name in compiled.metadata["grammar"]["nonterminals"]]
+        self._note: tuple[str, ...] = ()
+
+    @cached_property
+    def _vocabulary(self) -> TokenizerInfo | None:
+        try:
+            return self.compiled.tokenizer_info
+        except (PscError, OSError) as e:
+            self._note = (f"the tokenizer was not found, so tokens are not shown: {e}",)
+            return None
+
+    def explain(self, text: bytes, tokens: Sequence[int] = ()) -> Explanation:
+        """Explains what may come after a text.
+
+        Args:
+            text: the text so far.
+            tokens: ids of tokens to be judged there.
+        """
+        matcher = GrammarMatcher(self.compiled)
+        n = matcher._accept_prefix(text)
+        stop = Checker(self.compiled).stop(text, n, matcher) if n < len(text) else None
+        line, column = line_and_column(text[:n], n)
+        allowed = np.flatnonzero(np.unpackbits(matcher.mask().view(np.uint8), bitorder="little"))
+        grammar = self.compiled.metadata["grammar"]
+        groups = self._groups(matcher, allowed.tolist())
+        verdicts = () if stop else tuple(self._judge(matcher, token) for token in tokens)
+        return Explanation(
+            grammar=self.compiled.grammar_name,
+            lexer=str(grammar["lexer"]),
+            bytes=n,
+            line=line,
+            column=column,
+            read=_last_line(text[:n]),
+            stop=stop,
+            reasons=tuple(self._reasons(matcher, text[n])) if stop else (),
+            places=self._places(matcher),
+            n_places=len(matcher._pairs()),
+            may_end=matcher.is_completed(),
+            expected=self._sorted(matcher._continuations()),
+            characters=_ranges(b for b in range(256) if matcher.fork().accept_string(bytes([b]))),
+            allowed=len(allowed),
+            vocab_size=self.compiled.vocab_size,
+            groups=groups,
+            forced=matcher.find_jump_forward_string(),
+            shortest_end=self._shortest_end(matcher),
+            tokens=verdicts,
+            notes=self._note,
+        )
+
+    # --- where lexer and parser are
+
+    def _places(self, matcher: GrammarMatcher) -> tuple[Place, ...]:
+        return tuple(self._place(matcher, i, state, stack) for i, (state, stack) in enumerate(matcher._pairs()[:_MOST_PLACES]))
+
+    def _place(self, matcher: GrammarMatcher, pair: int, state: int, stack: list[int]) -> Place:
+        finishes = self._lexemes.finishes(state)
+        viable = [(symbols, n) for symbols, n in finishes if matcher._stacks_after(pair, list(symbols))]
+        sequences = {self._terminals(symbols) for symbols, _ in viable}
+        begun = state != self._lexemes.start(stack[0])
+        return Place(
+            lexer_state=state,
+            lexeme_begun=begun,
+            can_become=self._sorted_texts(" ".join(self._names[t] for t in s) for s in sequences if s),
+            can_be_ignored=begun and () in sequences,
+            complete=any(n == 0 for _, n in viable),
+            symbols=tuple(self._symbol(self._items.accessing[s]) for s in reversed(stack[:-1])),
+            rules=tuple(self._rules(stack)),
+        )
+
+    def _rules(self, stack: list[int]) -> Iterator[str]:
+        for depth, (production, read) in enumerate(self._completer.open_rules(stack)):
+            dot = read - (depth > 0)  # the parser is within the symbol that the rule inside it will be reduced to
+            symbols = [self._symbol(s) for s in self._items.right_sides[production]]
+            lhs = self._nonterminals[self._items.production_lhs[production]]
+            yield " ".join([lhs, ":", *symbols[:dot], "·", *symbols[dot:]])
+
+    def _symbol(self, symbol: int) -> str:
+        n = self._items.n_terminals
+        return self._names[symbol] if symbol < n else self._nonterminals[symbol - n]
+
+    def _terminals(self, symbols: Symbols) -> tuple[int, ...]:
+        """Without the conditions."""
+        return tuple(s for s in symbols if s < self._items.n_terminals)
+
+    def _sorted(self, terminals: Iterable[int]) -> tuple[str, ...]:
+        return sorted_names(self._names, terminals)
+
+    @staticmethod
+    def _sorted_texts(names: Iterable[str]) -> tuple[str, ...]:
+        return tuple(sorted(set(names), key=lambda n: (not n.startswith('"'), n)))
+
+    def _shortest_end(self, matcher: GrammarMatcher) -> str | None:
+        try:
+            return shown(self._completer.complete(matcher))
+        except GrammarError:
+            return None
+
+    # --- tokens
+
+    def _groups(self, matcher: GrammarMatcher, allowed: list[int]) -> tuple[TokenGroup, ...]:
+        vocabulary = self._vocabulary
+        if vocabulary is None:
+            return ()
+        by_byte: dict[int, list[tuple[int, bytes]]] = {}
+        texts = vocabulary.token_texts
+        for token in allowed:
+            if texts[token]:
+                by_byte.setdefault(texts[token][0], []).append((token, texts[token]))
+        groups: dict[tuple[str, ...], list[tuple[int, bytes]]] = {}
+        for byte, members in by_byte.items():
+            ahead = matcher.fork()
+            ahead.accept_string(bytes([byte]))
+            groups.setdefault(self._being_read(ahead, matcher), []).extend(members)
+        merged: dict[tuple[str, ...], tuple[set[str], list[tuple[int, bytes]]]] = {}
+        for names, members in groups.items():
+            # Words that a name could be too differ from letter to letter: the groups of one name are one.
+            patterns = tuple(n for n in names if not n.startswith('"'))
+            every, all_members = merged.setdefault(patterns or names, (set(), []))
+            every.update(names)
+            all_members.extend(members)
+        fresh = all(() in self._lexemes.ends(state) for state, _ in matcher._pairs())
+        made = [self._group(self._sorted_texts(names), members, fresh) for names, members in merged.values()]
+        return tuple(sorted(made, key=lambda g: (-g.tokens, g.terminals)))
+
+    def _group(self, names: tuple[str, ...], members: list[tuple[int, bytes]], fresh: bool) -> TokenGroup:
+        words = {n[1:-1].encode() for n in names if fresh and n.startswith('"') and n.endswith('"')}
+        members.sort(key=lambda m: (m[1] not in words, m[0]))
+        ids, texts = zip(*members[:_MOST_EXAMPLES], strict=True)
+        return TokenGroup(names, len(members), ids, tuple(shown(t) for t in texts))
+
+    def _being_read(self, ahead: GrammarMatcher, before: GrammarMatcher) -> tuple[str, ...]:
+        """The terminals that the byte just read belongs to; none if it is ignored."""
+        stacks = {tuple(stack) for _, stack in before._pairs()}
+        names: set[str] = set()
+        for i, (state, stack) in enumerate(ahead._pairs()):
+            if state == self._lexemes.start(stack[0]):
+                if tuple(stack) not in stacks:  # a terminal that nothing can extend
+                    names.add(self._symbol(self._items.accessing[stack[0]]))
+                continue
+            for symbols, _ in self._lexemes.finishes(state):
+                terminals = self._terminals(symbols)
+                if terminals and matcher_takes(ahead, i, symbols):
+                    names.add(self._names[terminals[0]])
+        return self._sorted_texts(names)
+
+    def _judge(self, matcher: GrammarMatcher, token: int) -> Verdict:
+        if not 0 <= token < self.compiled.vocab_size:
+            last = self.compiled.vocab_size - 1
+            return Verdict(token, None, False, (f"there is no such token: ids go from 0 to {last}",))
+        allowed = bool(int(matcher.mask()[token >> 5]) >> (token & 31) & 1)
+        if token in matcher.stop_token_ids:
+            return self._judge_stop(matcher, token, allowed)
+        if self._vocabulary is None:
+            return Verdict(token, None, allowed, () if allowed else ("its text is not known, since the tokenizer was not found",))
+        data = self._vocabulary.token_bytes(token)
+        if not data:
+            if token in self._vocabulary.special_token_ids:
+                return Verdict(token, self._special_name(token), False, ("it is a special token, which is never text",))
+            return Verdict(token, None, False, ("it is padding: the tokenizer has no token with this id",))
+        if allowed:
+            return Verdict(token, shown(data), True, ())
+        reader = matcher.fork()
+        n = reader._accept_prefix(data)
+        return Verdict(
+            token,
+            shown(data),
+            False,
+            tuple(self._reasons(reader, data[n])),
+            fails_at=n,
+            expected=self._sorted(reader._continuations()),
+            places=self._places(reader),
+        )
+
+    def _judge_stop(self, matcher: GrammarMatcher, token: int, allowed: bool) -> Verdict:
+        name = self._special_name(token)
+        if allowed:
+            return Verdict(token, name, True, ())
+        missing = self._shortest_end(matcher)
+        reason = "it ends the text, which is not complete" + (f": {missing}, for example, is missing" if missing else "")
+        return Verdict(token, name, False, (reason,), expected=self._sorted(matcher._continuations()), places=self._places(matcher))
+
+    def _special_name(self, token: int) -> str | None:
+        if self._vocabulary is None:
+            return None
+        name = self._vocabulary.decoded_vocab[token]
+        return name.decode("utf-8", "replace") if name else None
+
+    # --- why a byte cannot be read
+
+    def _reasons(self, matcher: GrammarMatcher, byte: int) -> list[str]:
+        """Why no way of reading the text goes on with this byte; each reason once."""
+        found: dict[str, None] = {}
+        for i, (state, stack) in enumerate(matcher._pairs()):
+            for reason in self._reasons_of(matcher, i, state, stack, byte):
+                found.setdefault(reason)
+        return list(found)
+
+    def _reasons_of(self, matcher: GrammarMatcher, pair: int, state: int, stack: list[int], byte: int) -> Iterator[str]:
+        what = shown(bytes([byte])) if byte < 0x80 else f"byte 0x{byte:02x}"
+        at_start = state == self._lexemes.start(stack[0])
+        steps = self._steps(state, byte)
+        if not steps:
+            yield self._no_step(matcher, pair, state, at_start, what)
+        for symbols, to in steps:
+            refused = self._refused(matcher, pair, symbols)
+            if refused is not None:
+                if refused >= 0:
+                    name = self._names[symbols[refused]]
+                    at_once = to == 0 and refused == len(symbols) - 1
+                    yield (
+                        f"{what} is read as {name}, which the parser cannot take here"
+                        if at_once
+                        else f"{what} ends the lexeme before it as {name}, which the parser cannot take there"
+                    )
+            elif to == RESTART:
+                yield from self._restarted(matcher, pair, symbols, byte, what)
+            else:
+                begins = bool(symbols) or () in self._lexemes.ends(state)
+                yield self._begun(to, "begins" if begins else "goes on as", what)
+
+    def _restarted(self, matcher: GrammarMatcher, pair: int, symbols: Symbols, byte: int, what: str) -> Iterator[str]:
+        """The lexeme is over, and another begins with the byte where the parser then is."""
+        for stack in matcher._stacks_after(pair, list(symbols)):
+            steps = self._steps(self._lexemes.start(stack[0]), byte)
+            if not steps:
+                where = next((f"after {self._names[t]}" for t in self._terminals(symbols)[-1:]), "here")
+                yield f"no terminal that the parser can take {where} begins with {what}"
+            for more, to in steps:
+                refused = self._refused(matcher, pair, (*symbols, *more))
+                if refused is None:
+                    yield self._begun(to, "begins", what)
+                elif refused >= 0:
+                    yield f"{what} is read as {self._names[(*symbols, *more)[refused]]}, which the parser cannot take here"
+
+    def _begun(self, lexer_state: int, how: str, what: str) -> str:
+        names = self._sorted({self._terminals(f)[-1] for f in self._lexemes.futures(lexer_state) if self._terminals(f)})
+        return f"{what} {how} {_either(names) or 'nothing'}, which the parser cannot take here"
+
+    def _no_step(self, matcher: GrammarMatcher, pair: int, state: int, at_start: bool, what: str) -> str:
+        contextual = self.compiled.metadata["grammar"]["lexer"] == "contextual"
+        no_terminal = f"no terminal{' that the parser can take here' if contextual else ''} begins with {what}"
+        if at_start:
+            return no_terminal
+        ends = [e for e in self._lexemes.ends(state) if matcher_takes(matcher, pair, e)]
+        if not ends:
+            names = self._place(matcher, pair, state, matcher._pairs()[pair][1]).can_become
+            return f"the unfinished lexeme ({_either(names) or 'ignored text'}) is not complete, and cannot go on with {what}"
+        names = self._sorted(t for e in ends for t in self._terminals(e)[-1:])
+        return f"the unfinished lexeme ({_either(names) or 'ignored text'}) cannot go on with {what}, and {no_terminal}"
+
+    def _steps(self, state: int, byte: int) -> list[tuple[Symbols, int]]:
+        of_byte = self._lexemes.byte_class[byte]
+        return [(symbols, to) for byte_class, symbols, to in self._lexemes.steps(state) if byte_class == of_byte]
+
+    def _refused(self, matcher: GrammarMatcher, pair: int, symbols: Symbols) -> int | None:
+        """The first symbol that the parser refuses; -1 if that is a condition, so another step is taken; None if it takes all."""
+        for k in range(len(symbols)):
+            if not matcher_takes(matcher, pair, symbols[: k + 1]):
+                return k if symbols[k] < self._items.n_terminals else -1
+        return None
+
+
+def matcher_takes(matcher: GrammarMatcher, pair: int, symbols: Symbols) -> bool:
+    """Whether the parser can read these symbols on a pair's stack."""
+    return bool(matcher._stacks_after(pair, list(symbols)))
+
+
+def _either(names: Sequence[str], most: int = 6) -> str:
+    """Names joined with "or"."""
+    if len(names) > most:
+        return f"{', '.join(names[: most - 1])} or {len(names) - most + 1} others"
+    return " or ".join([", ".join(names[:-1]), names[-1]] if len(names) > 1 else names)
+
+
+def _ranges(allowed: Iterable[int]) -> str:
+    """Bytes as ranges: ``' ' '0'-'9' 'a'-'z' ≥0x80``."""
+    runs: list[list[int]] = []
+    for byte in allowed:
+        if byte >= 0x80:
+            runs.append([byte])
+            break
+        if runs and runs[-1][-1] == byte - 1:
+            runs[-1].append(byte)
+        else:
+            runs.append([byte])
+    out = []
+    for run in runs:
+        ends = [shown(bytes([b])) for b in run]
+        out.append("≥0x80" if run[0] >= 0x80 else " ".join(ends) if len(run) < 4 else f"{ends[0]}-{ends[-1]}")
+    return " ".join(out)
+
+
+def _last_line(data: bytes, most: int = 60) -> str:
+    """The end of a text, for a line of output."""
+    return data[-4 * most :].decode("utf-8", "replace").rsplit("\n", 1)[-1][-most:]

@@ -1,0 +1,115 @@
+"""Random sentences of a grammar, drawn from its masks.
+
+Drawing uniformly over tokens is dull: nine tokens of ten are pieces of names, so keywords hardly come up, and names
+and comments go on and on. So what happens to the lexer is drawn first (``token_effects``): of what allowed tokens do,
+each is as likely as the other. Then a token that does it is drawn. Every token allowed can come up.
+
+Nothing in this makes a text end: brackets pile up and comments stay open. After a number of tokens the rest is
+therefore not drawn but looked for: the shortest way to the end (``completion``), cut into tokens, each of which the
+mask must allow too.
+
+Cost: about a millisecond a token drawn, some 20 where the lexer was not before; some 0.1 s to look for the end.
+"""
+
+from __future__ import annotations
+
+import random
+from dataclasses import dataclass
+
+import numpy as np
+
+from psc.errors import GrammarError, PscError
+from psc.inspection.completion import Completer
+from psc.inspection.token_effects import TokenEffects
+from psc.runtime.compiled import CompiledGrammar, GrammarMatcher
+from psc.vocabulary.segment import Segmenter
+
+
+@dataclass(frozen=True)
+class Sample:
+    """A sentence."""
+
+    tokens: tuple[int, ...]
+    """Without the stop token."""
+    drawn: int
+    """How many of the tokens were drawn; the others were looked for, to end the text."""
+    text: bytes
+
+
+class Sampler:
+    """Draws sentences of one compiled grammar.
+
+    Args:
+        compiled: the grammar; its vocabulary must be found.
+    """
+
+    def __init__(self, compiled: CompiledGrammar) -> None:
+        self.compiled = compiled
+        self._completer = Completer(compiled)
+        self._segmenter = Segmenter(compiled.tokenizer_info)
+        self._effects = TokenEffects(compiled)
+
+    def sample(self, rng: random.Random, *, max_tokens: int) -> Sample:
+        """Draws a sentence.
+
+        Args:
+            rng: the same state gives the same sentence.
+            max_tokens: draw at most so many tokens, then end the text the short way, which adds some.
+
+        Raises:
+            GrammarError: no end was found.
+            TokenizerError: the vocabulary cannot spell the end.
+        """
+        matcher = GrammarMatcher(self.compiled)
+        stop = frozenset(matcher.stop_token_ids)
+        tokens: list[int] = []
+        while len(tokens) < max_tokens:
+            token = self._draw(matcher, rng)
+            if token is None or token in stop:
+                break
+            self._take(matcher, token)
+            tokens.append(token)
+        end = self._end(matcher)
+        kept = matcher.n_steps - len(end)
+        tokens = [*tokens[:kept], *end]
+        vocabulary = self.compiled.tokenizer_info.token_texts
+        return Sample(tuple(tokens), kept, b"".join(vocabulary[t] for t in tokens))
+
+    def _end(self, matcher: GrammarMatcher) -> list[int]:
+        """Ends the text; the tokens that do.
+
+        The drawn ones are kept, unless they have led where the next terminal cannot be spelled: in Go a line comment may begin
+        wherever blanks may, but its line end may not follow there. Masks take a viable terminal to have a spelling
+        (docs/language.md), so such places are reached; then ever more tokens are taken back.
+        """
+        back = 1
+        while not matcher.is_completed():
+            try:
+                end = self._segmenter.segment(self._completer.complete(matcher))
+            except GrammarError:
+                if matcher.n_steps == 0:
+                    raise
+                matcher.rollback(min(back, matcher.n_steps))
+                back *= 2
+                continue
+            for token in end:
+                self._take(matcher, token)
+            return end
+        return []
+
+    def _draw(self, matcher: GrammarMatcher, rng: random.Random) -> int | None:
+        """A token that the mask allows; None if it allows none, which is so where a text can only end and nothing stops it."""
+        bits = np.unpackbits(matcher.mask().view(np.uint8), bitorder="little")
+        allowed = np.flatnonzero(bits)
+        if not len(allowed):
+            return None
+        effects = self._effects.of(frozenset(state for state, _ in matcher._pairs()), allowed)
+        chosen = np.unique(effects)
+        members = allowed[effects == chosen[rng.randrange(len(chosen))]]
+        return int(members[rng.randrange(len(members))])
+
+    def _take(self, matcher: GrammarMatcher, token: int) -> None:
+        if not matcher.accept_token(token):
+            raise PscError(
+                f"{self.compiled.place}: token {token} must be allowed and is not: mask and parser disagree; please report this"
+            )

@@ -1,0 +1,138 @@
+"""What tokens do to the lexer, as numbers: two tokens have the same number where they lead it to the same state over the same
+terminals.
+
+The vocabulary is a trie, level by level as arrays, and is walked breadth first from one lexer state, a level at a time. Where
+the lexer can go several ways (a lexeme that may end here or go on, a start whose context depends on the parser), all are
+followed at once: a place is a set of lexer states.
+
+Cost: building the trie takes about 0.1 s for 150,000 tokens; then some 20 ms for each lexer state asked for, once.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from psc.inspection.lexemes import RESTART, Lexemes
+from psc.runtime.compiled import CompiledGrammar
+from psc.vocabulary.tokenizer_info import TokenizerInfo
+
+_Ints = NDArray[np.int64]
+_Hashes = NDArray[np.uint64]
+"""Of what was read and where the lexer is; a collision makes two effects one, no more."""
+_MULTIPLIER = np.uint64(0x9E3779B97F4A7C15)
+_STOP = np.uint64(1 << 63)
+_DEAD = -1
+
+
+class TokenEffects:
+    """The effects of one vocabulary's tokens on one grammar's lexer.
+
+    Args:
+        compiled: the grammar; its vocabulary must be found.
+    """
+
+    def __init__(self, compiled: CompiledGrammar) -> None:
+        self._lexemes = Lexemes(compiled)
+        self._classes = np.array(self._lexemes.byte_class, np.int64)
+        self._n_classes = int(self._classes.max()) + 1
+        self._levels, self._node_of_token = _trie(compiled.tokenizer_info)
+        self._places: dict[frozenset[int], int] = {}
+        self._states: list[frozenset[int]] = []
+        self._rows: list[tuple[_Ints, _Hashes] | None] = []
+        self._labels: dict[tuple[object, ...], int] = {(): 0}
+        self._known: dict[frozenset[int], _Hashes] = {}
+
+    def of(self, lexer_states: frozenset[int], tokens: _Ints) -> _Hashes:
+        """The numbers of these tokens' effects: uint64, of the tokens' shape. All stop tokens have one of their own.
+
+        Args:
+            lexer_states: where the lexer is.
+            tokens: ids of allowed tokens.
+        """
+        known = self._known.get(lexer_states)
+        if known is None:
+            known = self._known[lexer_states] = self._find(lexer_states)
+        return known[self._node_of_token[tokens]]
+
+    def _find(self, lexer_states: frozenset[int]) -> _Hashes:
+        places = [np.array([self._place(lexer_states)], np.int64)]
+        read = [np.zeros(1, np.uint64)]
+        for parent, byte in self._levels:
+            place, seen = places[-1][parent], read[-1][parent]
+            live = np.flatnonzero(place != _DEAD)
+            here, which = np.unique(place[live], return_inverse=True)
+            rows = [self._row(int(p)) for p in here]
+            place, seen = np.full(len(parent), _DEAD, np.int64), seen.copy()
+            if rows:
+                symbol = self._classes[byte[live]]
+                place[live] = np.stack([r[0] for r in rows])[which, symbol]
+                label = np.stack([r[1] for r in rows])[which, symbol]
+                seen[live] = np.where(label != 0, seen[live] * _MULTIPLIER + label, seen[live])
+            places.append(place)
+            read.append(seen)
+        effects = np.concatenate(read[1:]) * _MULTIPLIER + np.concatenate(places[1:]).astype(np.uint64)
+        return np.append(effects, _STOP)
+
+    def _place(self, states: frozenset[int]) -> int:
+        number = self._places.get(states)
+        if number is None:
+            number = self._places[states] = len(self._states)
+            self._states.append(states)
+            self._rows.append(None)
+        return number
+
+    def _row(self, place: int) -> tuple[_Ints, _Hashes]:
+        """Per byte class the place after it, and what was read, as a number; 0 for nothing."""
+        known = self._rows[place]
+        if known is not None:
+            return known
+        ways: dict[int, set[tuple[tuple[int, ...], int]]] = {}
+        for state in self._states[place]:
+            for byte_class, symbols, to in self._lexemes.steps(state):
+                ways.setdefault(byte_class, set()).add((symbols, to))
+        again = {
+            c: [(s, to) for cls, s, to in self._lexemes.steps(0) if cls == c]
+            for c, w in ways.items()
+            if any(t == RESTART for _, t in w)
+        }
+        after, labels = np.full(self._n_classes, _DEAD, np.int64), np.zeros(self._n_classes, np.uint64)
+        for byte_class, found in ways.items():
+            followed = {(symbols, to) for symbols, to in found if to != RESTART}
+            for symbols, to in found:
+                if to == RESTART:
+                    followed.update(((*symbols, *more), beyond) for more, beyond in again[byte_class])
+            if not followed:
+                continue
+            after[byte_class] = self._place(frozenset(to for _, to in followed))
+            label = tuple(sorted(followed)) if any(symbols for symbols, _ in followed) else ()
+            labels[byte_class] = self._labels.setdefault(label, len(self._labels))
+        made = self._rows[place] = (after, labels)
+        return made
+
+
+def _trie(tokenizer: TokenizerInfo) -> tuple[list[tuple[_Ints, NDArray[np.uint8]]], _Ints]:
+    """A vocabulary as a trie.
+
+    Returns:
+        Per level, from the first bytes on, each node's parent on the level above (level 0 is the root) and its byte; and per token
+        its node, counted through the levels from 0. Tokens that are not text have a number of their own, after the last node.
+    """
+    data, offsets = tokenizer.data, tokenizer.offsets.astype(np.int64)
+    tokens = tokenizer.text_token_ids.astype(np.int64)
+    begin, length = offsets[tokens], offsets[tokens + 1] - offsets[tokens]
+    node_of_token = np.full(tokenizer.vocab_size, -1, np.int64)
+    levels: list[tuple[_Ints, NDArray[np.uint8]]] = []
+    node, n_nodes, depth = np.zeros(len(tokens), np.int64), 0, 0
+    tokens, begin, length, node = (a[length > 0] for a in (tokens, begin, length, node))
+    while len(tokens):
+        byte = data[begin + depth]
+        unique, node = np.unique(node * 256 + byte, return_inverse=True)
+        levels.append((unique >> 8, (unique & 255).astype(np.uint8)))
+        depth += 1
+        done = length == depth
+        node_of_token[tokens[done]] = n_nodes + node[done]
+        n_nodes += len(unique)
+        tokens, begin, length, node = (a[~done] for a in (tokens, begin, length, node))
+    node_of_token[node_of_token < 0] = n_nodes
+    return levels, node_of_token

@@ -1,0 +1,98 @@
+"""A model's folder: which file in it is the tokenizer, and what the files around it say.
+
+* `generation_config.json`: `eos_token_id`, a number or a list; what engines stop at;
+* `tokenizer_config.json`: `eos_token`, and `added_tokens_decoder`, the only place where tiktoken-based models name
+  their special tokens;
+* `config.json`: `vocab_size`, the width of the output layer (under `text_config` in multimodal models), and an
+  `eos_token_id` that counts only when the others name none: it is often the base model's.
+"""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, Final
+
+from psc.errors import TokenizerError
+from psc.vocabulary.file_format import FORMATS, read_bytes, read_json
+from psc.vocabulary.reading import ModelConfiguration, check_id
+
+# In order: the first is what engines load by default.
+_TOKENIZER_FILES: Final = (
+    "tokenizer.json",
+    "tokenizer.json.zst",
+    "tekken.json",
+    "tekken*.json",
+    "tokenizer.model",
+    "tiktoken.model",
+    "*.tiktoken",
+    "tokenizer.model.v*",
+    "spiece.model",
+    "sentencepiece*.model",
+)
+_LANGUAGE_MODEL_KEYS: Final = ("text_config", "llm_config", "language_config")
+
+
+def find_tokenizer(folder: Path) -> Path:
+    """The tokenizer file of a folder.
+
+    Raises:
+        TokenizerError: there is none, or several of the same format.
+    """
+    for pattern in _TOKENIZER_FILES:
+        found = sorted(path for path in folder.glob(pattern) if path.is_file())
+        if len(found) == 1:
+            return found[0]
+        if found:
+            names = ", ".join(path.name for path in found)
+            raise TokenizerError(f"{folder}: several tokenizers here ({names}); give one of these files")
+    raise TokenizerError(f"{folder}: no tokenizer file here; psc reads {FORMATS}")
+
+
+def read_configuration(folder: Path) -> ModelConfiguration:
+    """What the files around the tokenizer say of the model; absent files say nothing.
+
+    Raises:
+        TokenizerError: one of them is damaged.
+    """
+    generation, tokenizer, model = (
+        _read(folder / name) for name in ("generation_config.json", "tokenizer_config.json", "config.json")
+    )
+    language = next((model[key] for key in _LANGUAGE_MODEL_KEYS if isinstance(model.get(key), dict)), model)
+    size = model.get("vocab_size", language.get("vocab_size"))
+    eos_token = tokenizer.get("eos_token")
+    if isinstance(eos_token, dict):
+        eos_token = eos_token.get("content")
+    own_eos = model.get("eos_token_id")
+    return ModelConfiguration(
+        stop_token_ids=_ids(generation.get("eos_token_id"), folder / "generation_config.json"),
+        stop_token_names=(eos_token,) if isinstance(eos_token, str) else (),
+        fallback_stop_token_ids=_ids(language.get("eos_token_id") if own_eos is None else own_eos, folder / "config.json"),
+        vocab_size=None if size is None else check_id(size, f"{folder / 'config.json'}: vocab_size"),
+        added=_added(tokenizer.get("added_tokens_decoder"), folder / "tokenizer_config.json"),
+    )
+
+
+def _read(path: Path) -> Mapping[str, Any]:
+    if not path.is_file():
+        return {}
+    document = read_json(read_bytes(path), str(path))
+    if not isinstance(document, dict):
+        raise TokenizerError(f"{path}: expected a JSON object; the file is damaged")
+    return document
+
+
+def _ids(value: object, path: Path) -> tuple[int, ...]:
+    if value is None:
+        return ()
+    return tuple(check_id(each, f"{path}: eos_token_id") for each in (value if isinstance(value, list) else [value]))
+
+
+def _added(entries: object, path: Path) -> dict[int, tuple[str, bool]]:
+    if not isinstance(entries, dict):
+        return {}
+    added: dict[int, tuple[str, bool]] = {}
+    for key, entry in entries.items():
+        content = entry.get("content") if isinstance(entry, dict) else None
+        if not key.isdecimal() or len(key) > 9 or not isinstance(content, str):
+            raise TokenizerError(f"{path}: entry {key!r} of added_tokens_decoder is damaged; download the file again")
+        added[check_id(int(key), str(path))] = content, bool(entry.get("special", False))
+    return added

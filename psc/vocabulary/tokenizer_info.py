@@ -1,0 +1,491 @@
+"""What psc needs to know of a tokenizer: which bytes each token id stands for, and which ids are not text.
+
+A mask is a set of token ids, so masks depend on the tokenizer through one table only: id -> bytes. Merges, scores,
+normalizers and chat templates do not enter. Each id is of one of three kinds:
+
+* text: it stands for a non-empty byte string (often not valid UTF-8 by itself);
+* special: a control token (begin of text, end of turn, image slot). Never text, whatever its name spells. Stop tokens
+  are special tokens that end the output;
+* padding: no token at all. Models round their output layer up (Qwen3: 151,669 tokens, 151,936 logits), and some
+  vocabularies have holes. Never allowed.
+
+Special and padding ids have no bytes (`b""`), so that code which walks the bytes cannot take them for text; what a
+special token is called is kept beside, and shown by `decoded_vocab`.
+
+Storage is the bytes of all ids one after the other, plus offsets: two flat arrays, which are what the native code walks
+and what an artifact stores. Building from a list of bytes is linear in the total number of bytes (some 20 ms for
+128,000 tokens); `token_bytes` is O(1); equality and hashing compare the fingerprint, computed once.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import warnings
+from collections.abc import Iterable, Mapping, Sequence
+from enum import Enum
+from functools import cached_property
+from itertools import pairwise
+from operator import index
+from typing import Final, TypeVar, cast
+
+import numpy as np
+from numpy.typing import NDArray
+
+from psc.errors import TokenizerError
+
+TEXT: Final = 0
+SPECIAL: Final = 1
+PADDING: Final = 2
+
+# Ids index arrays of the size of the vocabulary: a damaged file that claims id 4,000,000,000 must not allocate them.
+MAX_VOCAB_SIZE: Final = 1 << 24
+
+_Scalar = TypeVar("_Scalar", bound=np.generic)
+
+_FINGERPRINT_HEADER: Final = b"psc tokenizer fingerprint 1\n"
+
+
+class VocabType(Enum):
+    """How a vocabulary spells the bytes of its tokens."""
+
+    RAW = 0
+    """As they are (tiktoken)."""
+    BYTE_FALLBACK = 1
+    """SentencePiece's way: U+2581 is a space, `<0x0A>` is a byte (Llama 2, Gemma)."""
+    BYTE_LEVEL = 2
+    """GPT-2's way: a printable character for each byte (Llama 3, Qwen)."""
+
+
+class TokenizerInfo:
+    """The id -> bytes table of one tokenizer, immutable.
+
+    The constructor takes a vocabulary as a tokenizer spells it, and has to guess which tokens are not text;
+    `from_huggingface` and `psc.load_tokenizer` know. `from_tokens` and `from_arrays` take what is decoded already.
+
+    Args:
+        encoded_vocab: token 0, 1, 2, ..., as the tokenizer spells it; `""` for an id without token.
+        vocab_type: the spelling.
+        vocab_size: number of logits of the model, at least `len(encoded_vocab)`, which is the default.
+        stop_token_ids: ids that end the output; by default the tokens that are called like one.
+        add_prefix_space: whether the tokenizer puts a space before a text; kept for callers, masks do not depend on it.
+        special_token_ids: ids that are never text; by default the tokens that are called like one, see
+            `psc.vocabulary.encoded_vocab`. Stop tokens need not be listed.
+        name: for messages.
+
+    Raises:
+        TokenizerError: an id is out of range, a token is neither `str` nor `bytes`, or `vocab_size` is too small.
+
+    Cost: linear in the total number of bytes, some 0.1 s for 128,000 tokens.
+    """
+
+    _data: NDArray[np.uint8]
+    _offsets: NDArray[np.int64]
+    _special_token_ids: tuple[int, ...]
+    _stop_token_ids: tuple[int, ...]
+    _special_names: tuple[bytes, ...]
+    _name: str
+    _vocab_type: VocabType
+    _add_prefix_space: bool
+
+    def __init__(
+        self,
+        encoded_vocab: Sequence[bytes | str],
+        vocab_type: VocabType = VocabType.RAW,
+        *,
+        vocab_size: int | None = None,
+        stop_token_ids: Iterable[int] | int | None = None,
+        add_prefix_space: bool = False,
+        special_token_ids: Iterable[int] | None = None,
+        name: str = "",
+    ) -> None:
+        from psc.vocabulary.encoded_vocab import decode_vocab, guess_special, guess_stop
+
+        vocab_type = VocabType(vocab_type)
+        tokens = decode_vocab(encoded_vocab, vocab_type, _called(name))
+        if stop_token_ids is None:
+            stop: Iterable[int] = guess_stop(encoded_vocab)
+        else:
+            stop = (stop_token_ids,) if isinstance(stop_token_ids, int) else stop_token_ids
+        decoded = self.from_tokens(
+            tokens,
+            special_token_ids=guess_special(encoded_vocab) if special_token_ids is None else special_token_ids,
+            stop_token_ids=stop,
+            vocab_size=vocab_size,
+            name=name,
+            vocab_type=vocab_type,
+            add_prefix_space=add_prefix_space,
+        )
+        self.__dict__.update(decoded.__dict__)
+
+    @classmethod
+    def from_tokens(
+        cls,
+        tokens: Sequence[bytes],
+        *,
+        special_token_ids: Iterable[int] = (),
+        stop_token_ids: Iterable[int] = (),
+        vocab_size: int | None = None,
+        name: str = "",
+        vocab_type: VocabType = VocabType.RAW,
+        add_prefix_space: bool = False,
+    ) -> TokenizerInfo:
+        """Build from the bytes of each token.
+
+        Args:
+            tokens: bytes of id 0, 1, 2, ...; for a special token its name, if any; `b""` for an id without token.
+            special_token_ids: ids that are never text.
+            stop_token_ids: ids that end the output; they count as special too.
+            vocab_size: number of logits of the model, at least `len(tokens)`, which is the default.
+            name: for messages; not part of the fingerprint.
+            vocab_type, add_prefix_space: what the tokenizer's own form was; not part of the fingerprint either.
+
+        Raises:
+            TokenizerError: an id is out of range, a token is not bytes, or `vocab_size` is too small.
+
+        Cost: linear in the total number of bytes.
+        """
+        tokens = list(tokens)
+        size = len(tokens) if vocab_size is None else index(vocab_size)
+        if size < len(tokens):
+            raise TokenizerError(
+                f"{_called(name)}vocab_size={size} is smaller than the tokenizer, which has {len(tokens)} ids; "
+                "give the size of the model's output layer (config.json, vocab_size)"
+            )
+        _check_size(size, name)
+        stop = _sorted_ids(stop_token_ids, size, "stop token", name)
+        special = _sorted_ids((*special_token_ids, *stop), size, "special token", name)
+        names = [b""] * len(special)
+        for position, token_id in enumerate(special):
+            if token_id < len(tokens):
+                names[position], tokens[token_id] = tokens[token_id], b""
+        try:
+            b"".join(names)
+            data = np.frombuffer(b"".join(tokens), dtype=np.uint8)
+        except TypeError as error:
+            raise TokenizerError(f"{_called(name)}every token must be bytes: {error}") from error
+        offsets = np.zeros(size + 1, dtype=np.int64)
+        np.cumsum(np.fromiter(map(len, tokens), dtype=np.int64, count=len(tokens)), out=offsets[1 : len(tokens) + 1])
+        offsets[len(tokens) + 1 :] = offsets[len(tokens)]
+        return cls._of(data, offsets, special, stop, tuple(names), name, vocab_type, add_prefix_space)
+
+    @classmethod
+    def from_arrays(
+        cls,
+        arrays: Mapping[str, NDArray[np.generic]],
+        *,
+        name: str = "",
+        vocab_type: VocabType = VocabType.RAW,
+        add_prefix_space: bool = False,
+    ) -> TokenizerInfo:
+        """Rebuild from `to_arrays`, checking everything that other code relies on.
+
+        Args:
+            arrays: `data` uint8 (bytes), `offsets` int64 (vocab_size + 1), `special_token_ids` and `stop_token_ids`
+                int32 (ascending), `special_data` uint8 and `special_offsets` int64 (the special tokens' names).
+                The arrays may be read-only views of a mapped file; they are not copied.
+            name: for messages.
+            vocab_type, add_prefix_space: see `from_tokens`.
+
+        Raises:
+            TokenizerError: an array is missing, has the wrong dtype or shape, or contradicts another.
+
+        Cost: linear in vocab_size.
+        """
+        data = _array(arrays, "data", np.uint8, name)
+        offsets = _array(arrays, "offsets", np.int64, name)
+        size = len(offsets) - 1
+        _check_size(size, name)
+        _check_offsets(offsets, len(data), "offsets", name)
+        special = _ascending_ids(arrays, "special_token_ids", size, name)
+        stop = _ascending_ids(arrays, "stop_token_ids", size, name)
+        if not set(stop) <= set(special):
+            raise TokenizerError(f"{_called(name)}a stop token is not among the special tokens; the arrays are damaged")
+        if special and np.any(np.diff(offsets)[list(special)]):
+            raise TokenizerError(f"{_called(name)}a special token has text bytes; the arrays are damaged")
+        special_data = _array(arrays, "special_data", np.uint8, name)
+        special_offsets = _array(arrays, "special_offsets", np.int64, name)
+        if len(special_offsets) != len(special) + 1:
+            raise TokenizerError(
+                f"{_called(name)}special_offsets has length {len(special_offsets)} for {len(special)} special tokens"
+            )
+        _check_offsets(special_offsets, len(special_data), "special_offsets", name)
+        names = tuple(_split(special_data, special_offsets))
+        return cls._of(data, offsets, special, stop, names, name, vocab_type, add_prefix_space)
+
+    @staticmethod
+    def from_huggingface(
+        tokenizer: object, *, vocab_size: int | None = None, stop_token_ids: Sequence[int] | int | None = None
+    ) -> TokenizerInfo:
+        """Build from a tokenizer that another library has loaded.
+
+        Args:
+            tokenizer: a transformers tokenizer, fast or slow; `tokenizers.Tokenizer` and `tiktoken.Encoding` will do too.
+            vocab_size: number of logits of the model (`model.config.vocab_size`); by default the tokenizer's size.
+            stop_token_ids: ids that end the output; by default the tokenizer's end-of-sequence token.
+
+        Raises:
+            TokenizerError: psc cannot read such a tokenizer, `stop_token_ids` is empty, or the sizes do not fit.
+        """
+        from psc.vocabulary.transformers_object import tokenizer_from_object
+
+        stop = (stop_token_ids,) if isinstance(stop_token_ids, int) else stop_token_ids
+        if stop is not None and len(stop) == 0:
+            raise TokenizerError("stop_token_ids cannot be empty; leave it out to take the tokenizer's end-of-sequence token")
+        return tokenizer_from_object(tokenizer, vocab_size=vocab_size, stop_token_ids=stop)
+
+    @staticmethod
+    def from_vocab_and_metadata(encoded_vocab: Sequence[bytes | str], metadata: str) -> TokenizerInfo:
+        """Build from a vocabulary as the tokenizer spells it, and what `dump_metadata` (or XGrammar's) said of it.
+
+        Raises:
+            InvalidJSONError: `metadata` is not JSON.
+            DeserializeFormatError: it lacks something, or does not fit the vocabulary.
+        """
+        from psc.vocabulary.tokenizer_json import from_vocab_and_metadata
+
+        return from_vocab_and_metadata(encoded_vocab, metadata)
+
+    def dump_metadata(self) -> str:
+        """All but the tokens themselves, as JSON, for `from_vocab_and_metadata`."""
+        from psc.vocabulary.tokenizer_json import metadata
+
+        return metadata(self)
+
+    def serialize_json(self) -> str:
+        """Everything, as JSON, for `deserialize_json`. Cost: linear; 3 MB and 0.1 s for 128,000 tokens."""
+        from psc.vocabulary.tokenizer_json import serialize
+
+        return serialize(self)
+
+    @staticmethod
+    def deserialize_json(json_string: str) -> TokenizerInfo:
+        """Rebuild from `serialize_json`; the result is equal in everything, names included.
+
+        Raises:
+            InvalidJSONError: it is not JSON.
+            DeserializeVersionError: it was written in another version of the format, or by XGrammar.
+            DeserializeFormatError: it is damaged, or describes something else.
+        """
+        from psc.vocabulary.tokenizer_json import deserialize
+
+        return deserialize(json_string)
+
+    @classmethod
+    def _of(
+        cls,
+        data: NDArray[np.uint8],
+        offsets: NDArray[np.int64],
+        special: tuple[int, ...],
+        stop: tuple[int, ...],
+        special_names: tuple[bytes, ...],
+        name: str,
+        vocab_type: VocabType,
+        add_prefix_space: bool,
+    ) -> TokenizerInfo:
+        self = cls.__new__(cls)
+        # Views, so that freezing them does not freeze an array that the caller goes on using.
+        self._data, self._offsets = data[:], offsets[:]
+        self._data.flags.writeable = False
+        self._offsets.flags.writeable = False
+        self._special_token_ids = special
+        self._stop_token_ids = stop
+        self._special_names = special_names
+        self._name = name
+        self._vocab_type = vocab_type
+        self._add_prefix_space = bool(add_prefix_space)
+        return self
+
+    def to_arrays(self) -> dict[str, NDArray[np.generic]]:
+        """The arrays that `from_arrays` takes. Cost: linear in the number of special tokens."""
+        special_offsets = np.zeros(len(self._special_names) + 1, dtype=np.int64)
+        np.cumsum([len(content) for content in self._special_names], out=special_offsets[1:])
+        return {
+            "data": self._data,
+            "offsets": self._offsets,
+            "special_token_ids": np.array(self._special_token_ids, dtype=np.int32),
+            "stop_token_ids": np.array(self._stop_token_ids, dtype=np.int32),
+            "special_data": np.frombuffer(b"".join(self._special_names), dtype=np.uint8),
+            "special_offsets": special_offsets,
+        }
+
+    @property
+    def name(self) -> str:
+        """What the tokenizer was loaded as; for messages only."""
+        return self._name
+
+    @property
+    def vocab_size(self) -> int:
+        """Number of ids, padding included: the width of the model's logits."""
+        return len(self._offsets) - 1
+
+    @property
+    def vocab_type(self) -> VocabType:
+        """How the tokenizer itself spells bytes. Everything here is decoded already."""
+        return self._vocab_type
+
+    @property
+    def add_prefix_space(self) -> bool:
+        """Whether the tokenizer puts a space before a text."""
+        return self._add_prefix_space
+
+    @property
+    def prepend_space_in_tokenization(self) -> bool:
+        """Deprecated: `add_prefix_space`."""
+        warnings.warn("prepend_space_in_tokenization is called add_prefix_space now", DeprecationWarning, stacklevel=2)
+        return self._add_prefix_space
+
+    @property
+    def data(self) -> NDArray[np.uint8]:
+        """The bytes of all text tokens in id order, uint8, read-only."""
+        return self._data
+
+    @property
+    def offsets(self) -> NDArray[np.int64]:
+        """Token `i` is `data[offsets[i]:offsets[i + 1]]`; int64, length vocab_size + 1, read-only."""
+        return self._offsets
+
+    @property
+    def special_token_ids(self) -> list[int]:
+        """Ids that are never text, ascending; the stop tokens are among them, padding is not. A new list each time."""
+        return list(self._special_token_ids)
+
+    @property
+    def stop_token_ids(self) -> list[int]:
+        """Ids that end the output, ascending. A new list each time."""
+        return list(self._stop_token_ids)
+
+    @cached_property
+    def special_tokens(self) -> Mapping[bytes, int]:
+        """Name -> id of the special tokens that have a name (the first id, where two share one)."""
+        pairs = zip(self._special_names, self._special_token_ids, strict=True)
+        return {content: token_id for content, token_id in reversed(list(pairs)) if content}
+
+    @cached_property
+    def token_texts(self) -> tuple[bytes, ...]:
+        """The text of every id; `b""` for special and padding ids. Built once, in linear time."""
+        return tuple(_split(self._data, self._offsets))
+
+    @property
+    def decoded_vocab(self) -> list[bytes]:
+        """What to print for every id: its text, or its name if it is special; `b""` for padding. A new list each time.
+
+        To walk the text of a vocabulary take `token_texts`, in which a special token has no text.
+        """
+        decoded = list(self.token_texts)
+        for token_id, content in zip(self._special_token_ids, self._special_names, strict=True):
+            decoded[token_id] = content
+        return decoded
+
+    def token_bytes(self, token_id: int) -> bytes:
+        """The bytes that a token stands for; `b""` if it is special or padding.
+
+        Raises:
+            IndexError: no such id.
+        """
+        if not 0 <= token_id < self.vocab_size:
+            raise IndexError(f"{_called(self._name)}no token {token_id}; ids are below {self.vocab_size}")
+        return self._data[self._offsets[token_id] : self._offsets[token_id + 1]].tobytes()
+
+    @cached_property
+    def token_kinds(self) -> NDArray[np.uint8]:
+        """TEXT, SPECIAL or PADDING for each id; uint8, length vocab_size, read-only."""
+        kinds = np.where(np.diff(self._offsets) > 0, TEXT, PADDING).astype(np.uint8)
+        kinds[list(self._special_token_ids)] = SPECIAL
+        kinds.flags.writeable = False
+        return kinds
+
+    @cached_property
+    def text_token_ids(self) -> NDArray[np.int32]:
+        """Ids that stand for text, ascending; int32, read-only."""
+        ids = np.flatnonzero(self.token_kinds == TEXT).astype(np.int32)
+        ids.flags.writeable = False
+        return ids
+
+    @cached_property
+    def fingerprint(self) -> str:
+        """SHA-256, in hex, of everything that a mask can depend on.
+
+        The hashed bytes are, integers little-endian: the header line `psc tokenizer fingerprint 1`; vocab_size (u64);
+        the kind of each id (u8: 0 text, 1 special, 2 padding); the length in bytes of each id (u32); the bytes of all
+        ids in order; the number of stop tokens (u64) and their ids, ascending (u32). The name of the tokenizer and
+        the names of special tokens are left out: masks do not depend on them, and one vocabulary arrives under
+        several sets of them (the reserved tokens of Llama 3 were renamed from release to release).
+        """
+        digest = hashlib.sha256(_FINGERPRINT_HEADER)
+        digest.update(self.vocab_size.to_bytes(8, "little"))
+        digest.update(self.token_kinds.tobytes())
+        digest.update(np.diff(self._offsets).astype("<u4").tobytes())
+        digest.update(self._data.tobytes())
+        digest.update(len(self._stop_token_ids).to_bytes(8, "little"))
+        digest.update(np.array(self._stop_token_ids, dtype="<u4").tobytes())
+        return digest.hexdigest()
+
+    def __len__(self) -> int:
+        return self.vocab_size
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, TokenizerInfo):
+            return NotImplemented
+        return self is other or self.fingerprint == other.fingerprint
+
+    def __hash__(self) -> int:
+        return hash(self.fingerprint)
+
+    def __reduce__(self) -> tuple[object, tuple[object, ...]]:
+        return _unpickle, (self.to_arrays(), self._name, self._vocab_type, self._add_prefix_space)
+
+    def __repr__(self) -> str:
+        return (
+            f"TokenizerInfo({self._name!r}, vocab_size={self.vocab_size}, text={len(self.text_token_ids)}, "
+            f"special={len(self._special_token_ids)}, stop_token_ids={list(self._stop_token_ids)}, "
+            f"fingerprint={self.fingerprint[:12]})"
+        )
+
+
+def _unpickle(arrays: Mapping[str, NDArray[np.generic]], name: str, vocab_type: VocabType, add_prefix_space: bool) -> TokenizerInfo:
+    return TokenizerInfo.from_arrays(arrays, name=name, vocab_type=vocab_type, add_prefix_space=add_prefix_space)
+
+
+def _called(name: str) -> str:
+    return f"tokenizer {name!r}: " if name else "tokenizer: "
+
+
+def _split(data: NDArray[np.uint8], offsets: NDArray[np.int64]) -> list[bytes]:
+    whole, bounds = data.tobytes(), offsets.tolist()
+    return [whole[begin:end] for begin, end in pairwise(bounds)]
+
+
+def _check_size(size: int, name: str) -> None:
+    if not 0 < size <= MAX_VOCAB_SIZE:
+        raise TokenizerError(f"{_called(name)}vocab_size={size}; it must be from 1 to {MAX_VOCAB_SIZE}")
+
+
+def _sorted_ids(ids: Iterable[int], size: int, what: str, name: str) -> tuple[int, ...]:
+    unique = sorted({index(token_id) for token_id in ids})
+    for token_id in unique:
+        if not 0 <= token_id < size:
+            raise TokenizerError(f"{_called(name)}{what} {token_id} is out of range; vocab_size is {size}")
+    return tuple(unique)
+
+
+def _array(arrays: Mapping[str, NDArray[np.generic]], key: str, dtype: type[_Scalar], name: str) -> NDArray[_Scalar]:
+    if key not in arrays:
+        raise TokenizerError(f"{_called(name)}array {key!r} is missing; the artifact is damaged or of another version")
+    array = np.asarray(arrays[key])
+    if array.dtype != np.dtype(dtype) or array.ndim != 1:
+        raise TokenizerError(
+            f"{_called(name)}array {key!r} is {array.dtype} with {array.ndim} dimensions; expected {np.dtype(dtype)} with one"
+        )
+    return cast("NDArray[_Scalar]", array)
+
+
+def _check_offsets(offsets: NDArray[np.int64], total: int, key: str, name: str) -> None:
+    if len(offsets) == 0 or offsets[0] != 0 or offsets[-1] != total or np.any(offsets[1:] < offsets[:-1]):
+        raise TokenizerError(f"{_called(name)}{key} must ascend from 0 to {total}; the arrays are damaged")
+
+
+def _ascending_ids(arrays: Mapping[str, NDArray[np.generic]], key: str, size: int, name: str) -> tuple[int, ...]:
+    ids = _array(arrays, key, np.int32, name)
+    if len(ids) and (ids[0] < 0 or ids[-1] >= size or np.any(ids[1:] <= ids[:-1])):
+        raise TokenizerError(f"{_called(name)}{key} must ascend and lie below {size}; the arrays are damaged")
+    return tuple(ids.tolist())

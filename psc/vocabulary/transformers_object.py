@@ -1,0 +1,116 @@
+"""Takes the tokenizer out of an object of another library: transformers, tokenizers, tiktoken, mistral-common.
+
+None of them is imported: an object says by its attributes which it is. In the end each holds something that psc reads
+anyway, a `tokenizer.json` as a string, the path of a SentencePiece or Tekken file, or a table of ranks.
+"""
+
+import json
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from psc.errors import TokenizerError
+from psc.vocabulary.file_format import parse, read_bytes
+from psc.vocabulary.huggingface_json import read_huggingface_json
+from psc.vocabulary.reading import ModelConfiguration, Vocabulary, finish, place_tokens
+from psc.vocabulary.spelling import byte_level_alphabet
+from psc.vocabulary.tiktoken_ranks import from_ranks
+from psc.vocabulary.tokenizer_info import TokenizerInfo, VocabType
+
+
+def tokenizer_from_object(
+    tokenizer: object, *, vocab_size: int | None = None, stop_token_ids: Sequence[int] | None = None
+) -> TokenizerInfo:
+    """Build a `TokenizerInfo` from a loaded tokenizer.
+
+    Args:
+        tokenizer: a transformers tokenizer (fast, SentencePiece, byte-level Python or tiktoken-based), a
+            `tokenizers.Tokenizer`, a `tiktoken.Encoding`, or a tokenizer of mistral-common.
+        vocab_size: width of the model's output layer, which the object does not know (`model.config.vocab_size`).
+        stop_token_ids: the tokens that end the output; by default the object's end-of-sequence token.
+
+    Raises:
+        TokenizerError: the object is of none of these kinds.
+    """
+    name = str(getattr(tokenizer, "name_or_path", "") or type(tokenizer).__name__)
+    place = f"{type(tokenizer).__name__} {name!r}"
+    return finish(
+        _vocabulary(tokenizer, place),
+        place=place,
+        name=name,
+        configuration=ModelConfiguration(stop_token_ids=_eos(tokenizer), added=_added(tokenizer)),
+        vocab_size=vocab_size,
+        stop_token_ids=stop_token_ids,
+    )
+
+
+def _vocabulary(tokenizer: Any, place: str) -> Vocabulary:
+    backend = getattr(tokenizer, "backend_tokenizer", tokenizer)
+    if callable(getattr(backend, "to_str", None)):
+        return read_huggingface_json(json.loads(backend.to_str()), place)
+    for inner in _nested(tokenizer):
+        ranks = getattr(inner, "_mergeable_ranks", None)
+        if isinstance(ranks, Mapping):
+            special = getattr(inner, "_special_tokens", {})
+            return from_ranks(list(ranks.values()), list(ranks), place, special)
+        path = getattr(inner, "file_path", None)  # mistral-common
+        if isinstance(path, str | Path) and Path(path).is_file():
+            return parse(read_bytes(Path(path)), str(path))
+    serialized = getattr(getattr(tokenizer, "sp_model", None), "serialized_model_proto", None)
+    if callable(serialized):
+        return parse(serialized(), place)
+    path = getattr(tokenizer, "vocab_file", None)
+    alphabet = getattr(tokenizer, "byte_decoder", None)
+    if isinstance(alphabet, Mapping) and dict(alphabet) == byte_level_alphabet():
+        return _byte_level(tokenizer, place)
+    if isinstance(path, str | Path) and Path(path).is_file():
+        return parse(read_bytes(Path(path)), str(path))
+    raise TokenizerError(
+        f"{place}: psc does not know how this tokenizer spells bytes; give a fast tokenizer (use_fast=True), "
+        "or the tokenizer's file"
+    )
+
+
+def _nested(tokenizer: Any) -> list[Any]:
+    """The object and those that it wraps, outermost first."""
+    found = [tokenizer]
+    for each in found:
+        for attribute in ("tokenizer", "instruct_tokenizer", "model", "_model"):
+            inner = getattr(each, attribute, None)
+            if inner is not None and not any(inner is other for other in found) and len(found) < 16:
+                found.append(inner)
+    return found
+
+
+def _byte_level(tokenizer: Any, place: str) -> Vocabulary:
+    """A Python tokenizer in GPT-2's manner: `get_vocab` in byte-level spelling, added tokens as they are."""
+    added = set(_added(tokenizer))
+    alphabet = byte_level_alphabet()
+    ids: list[int] = []
+    texts: list[bytes] = []
+    for token, token_id in tokenizer.get_vocab().items():
+        if token_id in added:
+            continue
+        if any(character not in alphabet for character in token):
+            raise TokenizerError(f"{place}: token {token!r} is not in byte-level spelling; give the tokenizer's file")
+        ids.append(token_id)
+        texts.append(bytes(alphabet[character] for character in token))
+    return Vocabulary(
+        place_tokens(ids, texts, place),
+        vocab_type=VocabType.BYTE_LEVEL,
+        add_prefix_space=bool(getattr(tokenizer, "add_prefix_space", False)),
+    )
+
+
+def _added(tokenizer: Any) -> dict[int, tuple[str, bool]]:
+    entries = getattr(tokenizer, "added_tokens_decoder", None)
+    if not isinstance(entries, Mapping):
+        return {}
+    return {token_id: (str(token), bool(getattr(token, "special", False))) for token_id, token in entries.items()}
+
+
+def _eos(tokenizer: Any) -> tuple[int, ...]:
+    eos = getattr(tokenizer, "eos_token_id", None)
+    if isinstance(eos, int):
+        return (eos,)
+    return tuple(eos) if isinstance(eos, list | tuple) else ()
