@@ -257,7 +257,8 @@ def describe(grammar: Grammar, tokenizer: TokenizerInfo) -> dict[str, Any]:
             "lexer": grammar.lexer,
             "keep_all_actions": grammar.keep_all_actions,
             "terminals": [
-                {"name": t.name, "pattern": t.pattern, "string": t.is_string, "ignored": t.ignored} for t in grammar.terminals
+                {"name": t.name, "pattern": t.pattern, "text": t.text, "flags": "".join(sorted(t.flags)), "ignored": t.ignored}
+                for t in grammar.terminals
             ],
             "nonterminals": list(grammar.nonterminals),
             "productions": [grammar.production_text(i) for i in range(len(grammar.productions))],

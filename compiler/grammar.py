@@ -20,7 +20,7 @@ Language = OneOf["lark", "ebnf", "regex"]
 """What a grammar's text is written in."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Terminal:
     """A named regular language over text, with what decides between terminals that match the same lexeme."""
 
@@ -56,7 +56,7 @@ class Production:
     priority: int
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Grammar:
     """Terminals, nonterminals and productions, and where they came from."""
 

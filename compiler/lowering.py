@@ -15,6 +15,8 @@ Cost: linear in the grammar, for JSON under a millisecond.
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from psc.compiler.expression_graph import CHOICE, LITERAL, REFERENCE, REPEAT, SEQUENCE
 from psc.compiler.expressions import Literal, RuleSet
 from psc.compiler.grammar import Grammar, Production, Terminal
@@ -241,23 +243,9 @@ def _without_unused_terminals(grammar: Grammar) -> Grammar:
         return grammar
     number = {old: new for new, old in enumerate(used)}
     dropped = count - len(used)
-    terminals = [
-        Terminal(t.name, t.pattern, t.text, t.flags, t.priority, i, i, t.ignored, t.line, t.expression)
-        for i, t in enumerate(grammar.terminals[old] for old in used)
-    ]
+    terminals = [replace(grammar.terminals[old], lark_order=new, rank=new) for old, new in number.items()]
     productions = [
         Production(p.lhs - dropped, tuple([number[s] if s < count else s - dropped for s in p.rhs]), p.priority)
         for p in grammar.productions
     ]
-    return Grammar(
-        grammar.source,
-        grammar.source_name,
-        grammar.imports,
-        grammar.start,
-        tuple(terminals),
-        grammar.nonterminals,
-        tuple(productions),
-        grammar.lexer,
-        grammar.keep_all_actions,
-        grammar.language,
-    )
+    return replace(grammar, terminals=tuple(terminals), productions=tuple(productions))

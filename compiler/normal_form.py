@@ -9,6 +9,7 @@ nonterminals that derive each other (``a : b``, ``b : a``) become one; duplicate
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from itertools import product
 from types import MappingProxyType
 
@@ -79,18 +80,12 @@ def finish(
     first = grammar.first_nonterminal
     used = dict.fromkeys([start, *[lhs for lhs, _, _ in plain]])
     number = {symbol: first + i for i, symbol in enumerate(used)}
-    return Grammar(
-        grammar.source,
-        grammar.source_name,
-        grammar.imports,
-        productions.name_of(start),
-        grammar.terminals,
-        tuple([productions.name_of(symbol) for symbol in used]),
-        tuple([Production(number[lhs], tuple([s if s >= 0 else number[s] for s in rhs]), p) for lhs, rhs, p in plain]),
-        grammar.lexer,
-        grammar.keep_all_actions,
-        grammar.language,
-        grammar.asked_for or grammar.start,
+    return replace(
+        grammar,
+        start=productions.name_of(start),
+        nonterminals=tuple([productions.name_of(symbol) for symbol in used]),
+        productions=tuple([Production(number[lhs], tuple([s if s >= 0 else number[s] for s in rhs]), p) for lhs, rhs, p in plain]),
+        asked_for=grammar.asked_for or grammar.start,
     )
 
 

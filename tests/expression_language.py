@@ -47,6 +47,18 @@ def pattern_of(expression: Expression) -> str:
 def grammar_of(*expressions: Expression) -> Grammar:
     """A grammar whose terminals are these, the first of highest rank, and which has no rules."""
     terminals = tuple(
-        Terminal(f"T{i}", pattern_of(e), None, frozenset(), 0, i, i, False, None, e) for i, e in enumerate(expressions)
+        Terminal(
+            name=f"T{i}",
+            pattern=pattern_of(e),
+            text=None,
+            flags=frozenset(),
+            priority=0,
+            lark_order=i,
+            rank=i,
+            ignored=False,
+            line=None,
+            expression=e,
+        )
+        for i, e in enumerate(expressions)
     )
-    return Grammar("", "<test>", (), "start", terminals, (), ())
+    return Grammar(source="", source_name="<test>", imports=(), start="start", terminals=terminals, nonterminals=(), productions=())

@@ -133,7 +133,7 @@ def display_names(metadata: Mapping[str, Any]) -> tuple[str, ...]:
         ArtifactError: the metadata do not describe terminals.
     """
     try:
-        names = [_display_name(t["name"], t["pattern"], t["string"]) for t in metadata["grammar"]["terminals"]]
+        names = [_display_name(t["name"], t["text"], t["flags"]) for t in metadata["grammar"]["terminals"]]
     except (KeyError, TypeError) as e:
         raise ArtifactError(f"the artifact's metadata do not describe its terminals: {e}") from e
     return (*names, END_OF_FILE)
@@ -144,13 +144,11 @@ def sorted_names(names: Sequence[str], terminals: Iterable[int]) -> tuple[str, .
     return tuple(sorted({names[t] for t in terminals}, key=lambda n: (not n.startswith('"'), n)))
 
 
-def _display_name(name: str, pattern: str, is_string: bool) -> str:
-    if not is_string:
+def _display_name(name: str, text: str | None, flags: str) -> str:
+    if text is None:
         return name
-    flags = re.match(r"\(\?([a-z]+):(.*)\)\Z", pattern, re.S)
-    text = re.sub(r"\\(.)", r"\1", flags[2] if flags else pattern, flags=re.S)
-    escaped = text.encode("unicode_escape").decode() if not text.isprintable() else text
-    return f'"{escaped}"{flags[1] if flags else ""}'
+    escaped = text if text.isprintable() else text.encode("unicode_escape").decode()
+    return f'"{escaped}"{flags}'
 
 
 def _found(data: bytes, offset: int) -> str:

@@ -4,11 +4,16 @@ import json
 import pickle
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
+from strategies import cfg_texts, contextual_grammars
+from vocabularies import byte_tokenizer
 
 import psc
 from psc import Grammar, GrammarError
+from psc.artifacts.input_key import input_key_of
+from psc.compiler.build import describe
+from psc.grammar_source import grammar_key
 
 EBNF = 'root ::= "a" | b\nb ::= [x-z]{2,3}  # two or three\n'
 LARK = 'start: "a" B*\nB: /b+/\n%ignore " "\n'
@@ -114,6 +119,35 @@ def test_round_trips(make):
         assert again == grammar
         assert str(again) == str(grammar)
         assert again.to_compiler_grammar().productions == grammar.to_compiler_grammar().productions
+
+
+DROPS_A_TERMINAL = 'root ::= ("a" | x)?\nx ::= "b" x\n'
+"""The root may be empty, so the compiler adds a start rule of its own; ``x`` derives no text, so ``"b"`` is dropped."""
+
+
+def check_description(grammar: Grammar) -> None:
+    """An artifact's metadata describe the grammar as it was asked for: it is read back from them, and found by the same key."""
+    tokenizer = byte_tokenizer()
+    metadata = json.loads(json.dumps(describe(grammar.to_compiler_grammar(), tokenizer)))
+    assert Grammar.from_metadata(metadata["grammar"]) == grammar
+    assert input_key_of(metadata) == grammar_key(grammar, tokenizer.fingerprint)
+
+
+@pytest.mark.parametrize("make", [*EQUAL, lambda: Grammar.from_ebnf(DROPS_A_TERMINAL)])
+def test_description(make):
+    check_description(make())
+
+
+@settings(max_examples=40)
+@given(cfg_texts())
+def test_description_of_ebnf(text):
+    check_description(Grammar.from_ebnf(text))
+
+
+@settings(max_examples=20)
+@given(contextual_grammars())
+def test_description_of_lark(text):
+    check_description(Grammar.from_lark(text))
 
 
 @given(st.lists(st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=4), min_size=1, max_size=4))

@@ -6,12 +6,15 @@ from pathlib import Path
 
 import pytest
 from click.testing import Result
+from vocabularies import byte_tokenizer
 
 import psc
+from psc import Grammar
 from psc.cli.check import checker_for
 from psc.cli.grammars import open_compiled
+from psc.compiler.build import describe
 from psc.inspection import checking
-from psc.inspection.checking import Checker, line_and_column
+from psc.inspection.checking import Checker, display_names, line_and_column
 
 Run = Callable[..., Result]
 
@@ -65,6 +68,24 @@ def test_passes(checker: Checker, text: str) -> None:
     assert result.passed
     assert result.bytes == len(text.encode())
     assert result.tokens <= result.bytes
+
+
+@pytest.mark.parametrize(
+    ("grammar", "names"),
+    [
+        (
+            Grammar.from_ebnf(r'root ::= "1" root "\n" | "\t" root ")" | "a\\b" root "é" | [0-9]'),
+            {'"1"', r'"\n"', r'"\t"', r'"a\b"', '")"', '"é"', "/[0-9]/"},
+        ),
+        (
+            Grammar.from_lark('start: "(?i:x)" | "select"i | "\\n" | WORD\nWORD: /[a-z]\\d/\n'),
+            {'"(?i:x)"', '"select"i', r'"\n"', "WORD"},
+        ),
+    ],
+)
+def test_strings_are_called_by_their_text(grammar: Grammar, names: set[str]) -> None:
+    metadata = describe(grammar.to_compiler_grammar(), byte_tokenizer())
+    assert set(display_names(metadata)) == names | {"end of file"}
 
 
 @pytest.mark.parametrize(

@@ -15,10 +15,23 @@ TEXTS = ["".join(t) for n in range(6) for t in itertools.product("ab", repeat=n)
 
 def _grammar(productions: list[tuple[int, tuple[int, ...]]], nonterminals: int = 3) -> Grammar:
     """Over the terminals a (0) and b (1); the nonterminals are 3, 4, …, the first one the start."""
-    terminals = tuple(Terminal(c, c, c, frozenset(), 0, i, i, False, None) for i, c in enumerate("ab"))
+    terminals = tuple(
+        Terminal(name=c, pattern=c, text=c, flags=frozenset(), priority=0, lark_order=i, rank=i, ignored=False, line=None)
+        for i, c in enumerate("ab")
+    )
     names = tuple("SXYZ"[:nonterminals])
     made = tuple(Production(lhs, rhs, 0) for lhs, rhs in productions)
-    return Grammar("", "plain", (), "S", terminals, names, made, "contextual", True)
+    return Grammar(
+        source="",
+        source_name="plain",
+        imports=(),
+        start="S",
+        terminals=terminals,
+        nonterminals=names,
+        productions=made,
+        lexer="contextual",
+        keep_all_actions=True,
+    )
 
 
 PLAIN = st.lists(

@@ -136,7 +136,15 @@ def _convert(
 
     productions = tuple(Production(symbol(r.origin), tuple(symbol(s) for s in r.expansion), r.options.priority or 0) for r in rules)
     imports = tuple(sorted((import_name(k, source_name), v) for k, v in used_files.items()))
-    return Grammar(text, source_name, imports, start, terminals, nonterminals, productions)
+    return Grammar(
+        source=text,
+        source_name=source_name,
+        imports=imports,
+        start=start,
+        terminals=terminals,
+        nonterminals=nonterminals,
+        productions=productions,
+    )
 
 
 def _expression(t: TerminalDef, pattern: str) -> Expression | None:
