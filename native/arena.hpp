@@ -1,9 +1,18 @@
 // Memory for trees that only grow, shared by copies: allocation by moving a pointer, freed in one go.
 //
-// A fork shares every chunk that exists and takes new ones of its own, so that two threads never write to one chunk. Going
-// back to a place gives the memory after it back, unless a fork can still see it.
+// A copy (a fork) shares every chunk that exists and takes new ones of its own, so two threads never write to one chunk. Memory is
+// given back in two ways, and by these alone:
+//   * Arena::Attempt: what is allocated while the object lives is given back when it ends, by return or by exception, unless keep()
+//     was called. Attempts nest as blocks do.
+//   * rewind_to_end_of(object): all that was allocated after an object that stays. It asks whether a copy can still see the chunk.
+// An arena that is copied or rewound while an attempt is open would let a copy see what the attempt gives back: that throws.
 //
-// Cost: allocate, fork and rewind are O(1) amortized.
+// The free part of a chunk belongs to the arena that made the chunk, also when copies share it: they see only what was allocated
+// before them. So an attempt restores the whole place (chunk, next free byte, end of the free part), without asking who shares it.
+// Example of the case that needs all three: a fork is alive, an attempt inside an attempt outgrows the chunk; going back to the
+// inner attempt's begin and then to the outer's is going back to the same chunk twice.
+//
+// Cost: allocate, copy and rewind are O(1) amortized; an attempt is six moves.
 #pragma once
 
 #include <algorithm>
@@ -12,20 +21,19 @@
 #include <cstdint>
 #include <memory>
 #include <new>
+#include <stdexcept>
+#include <type_traits>
 
 namespace psc {
 
 class Arena {
+    struct Chunk;
+
 public:
     Arena() = default;
-    Arena(const Arena&) = delete;
-    Arena& operator=(const Arena&) = delete;
-
     // Shares what `other` holds.
-    void fork_from(const Arena& other) {
-        chunk_ = other.chunk_;
-        at_ = end_ = nullptr;
-    }
+    Arena(const Arena& other) : chunk_(other.chunk_) { other.no_attempt(); }
+    Arena& operator=(const Arena&) = delete;
 
     template <class T>
     T* make(std::size_t n = 1) {
@@ -33,27 +41,44 @@ public:
         return reinterpret_cast<T*>(allocate((n * sizeof(T) + 7) / 8 * 8));
     }
 
-    // The place after the last allocation.
-    struct Mark {
-        const void* chunk;
-        char* at;
-    };
-    Mark mark() const { return {chunk_.get(), at_}; }
-    // Back to a mark that this arena gave since its last fork or rewind_to_end_of.
-    void rewind(Mark mark) {
-        if (chunk_.get() == mark.chunk) {
-            if (mark.at) at_ = mark.at;
-            return;
+    // Lives on the stack of the function that tries something.
+    class Attempt {
+    public:
+        explicit Attempt(Arena& arena) : arena_(arena), outer_(arena.attempt_), chunk_(arena.chunk_.get()), at_(arena.at_), end_(arena.end_) {
+            arena.attempt_ = this;
         }
-        while (chunk_ && chunk_.get() != mark.chunk) chunk_ = std::shared_ptr<Chunk>(chunk_->below);
-        settle(mark.at);
-    }
-    // Gives back what was allocated after this object.
+        ~Attempt() {
+            arena_.attempt_ = outer_;
+            if (!kept_) arena_.restore(chunk_, at_, end_);
+        }
+        Attempt(const Attempt&) = delete;
+        Attempt& operator=(const Attempt&) = delete;
+        static void* operator new(std::size_t) = delete;
+
+        void keep() { kept_ = true; }
+
+    private:
+        Arena& arena_;
+        const Attempt* outer_;
+        const Chunk* chunk_;
+        char *at_, *end_;
+        bool kept_ = false;
+    };
+
+    // Gives back what was allocated after this object, which is the arena's and not within an array.
     template <class T>
     void rewind_to_end_of(const T* last) {
+        static_assert(sizeof(T) % 8 == 0);
+        no_attempt();
         char* end = const_cast<char*>(reinterpret_cast<const char*>(last + 1));
-        while (chunk_ && !chunk_->contains(end)) chunk_ = std::shared_ptr<Chunk>(chunk_->below);
-        settle(end);
+        while (chunk_ && !chunk_->contains(end)) drop_chunk();
+        if (chunk_ && chunk_->owner == id() && chunk_.use_count() == 1) {
+            std::atomic_thread_fence(std::memory_order_acquire);  // a fork that was dropped on another thread has read its last
+            at_ = end;
+            end_ = chunk_->end();
+        } else {
+            at_ = end_ = nullptr;  // a copy can see the chunk: the next allocation takes another
+        }
     }
 
 private:
@@ -68,7 +93,8 @@ private:
             }
         }
         char* begin() const { return reinterpret_cast<char*>(data.get()); }
-        bool contains(const char* p) const { return p > begin() && p <= begin() + size; }
+        char* end() const { return begin() + size; }
+        bool contains(const char* p) const { return p > begin() && p <= end(); }
 
         std::shared_ptr<Chunk> below;
         std::unique_ptr<std::uint64_t[]> data;
@@ -90,21 +116,23 @@ private:
         // A quarter of what there is, so that little of it is not used.
         const std::size_t before = chunk_ ? chunk_->total : 0;
         const std::size_t size = std::max(n, std::clamp(before / 4 / 8 * 8, kFirst, kLargest));
-        chunk_ = std::make_shared<Chunk>(size, std::move(chunk_), id());
-        chunk_->total = before + size;
+        auto chunk = std::make_shared<Chunk>(size, chunk_, id());
+        chunk->total = before + size;
+        chunk_ = std::move(chunk);
         at_ = chunk_->begin();
-        end_ = at_ + size;
+        end_ = chunk_->end();
     }
 
-    // Goes on at `at` in the current chunk if it is ours alone.
-    void settle(char* at) {
-        if (at && chunk_ && chunk_->owner == id() && chunk_.use_count() == 1) {
-            std::atomic_thread_fence(std::memory_order_acquire);  // a fork that was dropped on another thread has read its last
-            at_ = at;
-            end_ = chunk_->begin() + chunk_->size;
-        } else {
-            at_ = end_ = nullptr;
-        }
+    void drop_chunk() { chunk_ = std::shared_ptr<Chunk>(chunk_->below); }
+
+    void restore(const Chunk* chunk, char* at, char* end) {
+        while (chunk_.get() != chunk) drop_chunk();
+        at_ = at;
+        end_ = end;
+    }
+
+    void no_attempt() const {
+        if (attempt_) throw std::logic_error("an arena is copied or rewound while an attempt is open");
     }
 
     std::uint64_t id() {
@@ -114,8 +142,9 @@ private:
     }
 
     std::shared_ptr<Chunk> chunk_;
-    char *at_ = nullptr, *end_ = nullptr;
+    char *at_ = nullptr, *end_ = nullptr;  // the free part of chunk_; both null: none of it is ours to write
     std::uint64_t id_ = 0;
+    const Attempt* attempt_ = nullptr;  // the innermost open one
 };
 
 }  // namespace psc

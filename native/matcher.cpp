@@ -32,6 +32,7 @@ Matcher::Matcher(std::shared_ptr<Machine> machine) : machine_(std::move(machine)
 Matcher::Matcher(const Matcher& other)
     : machine_(other.machine_),
       cache_(other.cache_),
+      arena_(other.arena_),
       position_(other.position_),
       first_(other.first_),
       read_top_(other.read_top_),
@@ -40,9 +41,7 @@ Matcher::Matcher(const Matcher& other)
       row_(other.row_),
       terminates_when_complete_(other.terminates_when_complete_),
       stops_(other.stops_),
-      stop_sets_{other.stop_sets_[0], other.stop_sets_[1]} {
-    arena_.fork_from(other.arena_);
-}
+      stop_sets_{other.stop_sets_[0], other.stop_sets_[1]} {}
 
 void Matcher::set_stop_tokens(const std::vector<Word>& tokens) {
     stops_ = std::make_shared<const std::vector<Word>>(tokens);
@@ -451,26 +450,22 @@ void Matcher::merge(Threads& threads) {
 
 // Reads bytes and keeps the pairs that have a continuation. False, and nothing is allocated, when none has.
 bool Matcher::advance(std::span<const std::uint8_t> bytes, Threads& threads) {
-    const auto mark = arena_.mark();
-    bool ok = false;
     if (threads.size() == 1) {
-        Word state = threads[0].state;
-        const Node* top = threads[0].top;
-        const Outcome o = lex(bytes, state, top);
-        if (o != Outcome::ambiguous) {
-            threads[0] = {top, state};
-            ok = o == Outcome::ok && alive(threads[0]);
-            if (!ok) arena_.rewind(mark);
-            return ok;
+        Arena::Attempt attempt(arena_);
+        Thread only = threads[0];
+        if (const Outcome o = lex(bytes, only.state, only.top); o != Outcome::ambiguous) {
+            if (o == Outcome::rejected || !alive(only)) return false;
+            threads[0] = only;
+            attempt.keep();
+            return true;
         }
-        arena_.rewind(mark);
     }
-    if (lex_all(bytes, threads)) {
-        std::erase_if(threads, [&](const Thread& t) { return !alive(t); });
-        ok = !threads.empty();
-    }
-    if (!ok) arena_.rewind(mark);
-    return ok;
+    Arena::Attempt attempt(arena_);
+    if (!lex_all(bytes, threads)) return false;
+    std::erase_if(threads, [&](const Thread& t) { return !alive(t); });
+    if (threads.empty()) return false;
+    attempt.keep();
+    return true;
 }
 
 bool Matcher::accept(Word token) {
@@ -485,15 +480,15 @@ bool Matcher::accept(Word token) {
     }
     const auto bytes = machine_->vocabulary().text(token);
     if (position_->n_threads == 1) {
-        const auto mark = arena_.mark();
+        Arena::Attempt attempt(arena_);
         Word state = position_->state;
         const Node* top = position_->top;
         const Outcome o = lex(bytes, state, top);
         if (o == Outcome::ok) {
             push(top, state);
+            attempt.keep();
             return true;
         }
-        arena_.rewind(mark);
         // Only damaged tables can disagree with their own mask.
         if (o == Outcome::rejected) throw std::runtime_error("the artifact's mask and tables disagree: it is damaged");
     }
@@ -513,6 +508,7 @@ bool Matcher::accept_text(std::span<const std::uint8_t> bytes) {
 
 std::size_t Matcher::accept_prefix(std::span<const std::uint8_t> bytes) {
     if (position_->stopped) return 0;
+    Arena::Attempt attempt(arena_);
     Threads all = threads(), next;
     std::size_t n = 0;
     for (; n < bytes.size(); ++n) {
@@ -520,13 +516,16 @@ std::size_t Matcher::accept_prefix(std::span<const std::uint8_t> bytes) {
         if (!advance(bytes.subspan(n, 1), next)) break;
         all.swap(next);
     }
-    if (n > 0) push(all, false);
+    if (n > 0) {
+        push(all, false);
+        attempt.keep();
+    }
     return n;
 }
 
 // Whether the symbols can be read on the stack. Takes back what it allocates.
 bool Matcher::viable(std::span<const Word> symbols, const Node* top) {
-    const auto mark = arena_.mark();
+    const Arena::Attempt attempt(arena_);
     Outcome o = Outcome::ok;
     const Node* at = top;
     for (Word symbol : symbols) {
@@ -541,7 +540,6 @@ bool Matcher::viable(std::span<const Word> symbols, const Node* top) {
     if (o == Outcome::ambiguous) {
         o = emit_all(symbols, {top}).empty() ? Outcome::rejected : Outcome::ok;
     }
-    arena_.rewind(mark);
     return o == Outcome::ok;
 }
 
@@ -567,7 +565,7 @@ bool Matcher::is_complete() { return position_->stopped || complete(threads()); 
 
 std::string Matcher::forced_text() {
     if (position_->stopped) throw MatcherError("the matcher has terminated: a stop token was accepted; rollback() or reset() it first");
-    const auto mark = arena_.mark();
+    const Arena::Attempt attempt(arena_);
     std::string out;
     Threads here = threads();
     std::array<int, 256> byte_of{};  // the byte of a class, or -1 where it has several
@@ -593,7 +591,6 @@ std::string Matcher::forced_text() {
         out.push_back(static_cast<char>(forced));
         here.swap(only);
     }
-    arena_.rewind(mark);
     return out;
 }
 
@@ -642,10 +639,9 @@ std::vector<Word> Matcher::first_stack(const Node* top) {
 }
 
 std::vector<std::vector<Word>> Matcher::stacks_after(std::size_t pair, std::span<const Word> symbols) {
-    const auto mark = arena_.mark();
+    const Arena::Attempt attempt(arena_);
     std::vector<std::vector<Word>> out;
     for (const Node* top : emit_all(symbols, {threads().at(pair).top})) out.push_back(first_stack(top));
-    arena_.rewind(mark);
     return out;
 }
 
