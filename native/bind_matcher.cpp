@@ -3,12 +3,11 @@
 #include <map>
 #include <thread>
 
-#include "bind_machine.hpp"
+#include "bind_matcher.hpp"
 #include "bindings.hpp"
 #include "draft_tree.hpp"
 #include "errors.hpp"
 #include "mask_slots.hpp"
-#include "matcher.hpp"
 #include "worker_pool.hpp"
 
 namespace psc {
@@ -16,17 +15,6 @@ namespace {
 
 using Bitmask = nb::ndarray<>;
 using Indices = nb::ndarray<const std::int64_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
-
-// psc.GrammarMatcher. The compiled grammar is kept: it owns the machine.
-struct PyMatcher {
-    PyMatcher(nb::object compiled_grammar, PyMachine* m) : compiled(std::move(compiled_grammar)), machine(m), matcher(m->machine) {}
-    PyMatcher(const PyMatcher& other) : compiled(other.compiled), machine(other.machine), temperature(other.temperature), matcher(other.matcher) {}
-
-    nb::object compiled;
-    PyMachine* machine;  // of `compiled`
-    nb::object temperature = nb::none();
-    Matcher matcher;
-};
 
 std::string name_of_type(nb::handle h) { return nb::cast<std::string>(nb::handle(reinterpret_cast<PyObject*>(Py_TYPE(h.ptr()))).attr("__name__")); }
 
@@ -216,6 +204,26 @@ void bind_one(nb::module_& m) {
             "The current mask: int32 of shape (ceil(vocab_size / 32),), read-only, a view and no copy.\n\n"
             "Token j is allowed when bit j % 32 of word j // 32 is set. Raises RuntimeError after a stop token.")
         .def(
+            "allowed_tokens",
+            [](PyMatcher& self) {
+                const Word row = self.matcher.mask_row();
+                return to_array(self.matcher.cache().rows.tokens(row));
+            },
+            nb::sig("def allowed_tokens(self) -> NDArray[numpy.int32]"), nb::rv_policy::reference,
+            "Ids of the allowed tokens: int32 of shape (n,), ascending, a new array.\n\n"
+            "Raises RuntimeError after a stop token. Cost: vocab_size / 64 words, and the ids.")
+        .def(
+            "is_allowed",
+            [](PyMatcher& self, const nb::object& token) {
+                const std::int64_t id = integer(token, "token ids");
+                const Word row = self.matcher.mask_row();
+                return id >= 0 && id < self.machine->machine->vocabulary().size &&
+                       self.matcher.cache().rows.allowed(row, static_cast<Word>(id));
+            },
+            nb::sig("def is_allowed(self, token_id: int) -> bool"), "token_id"_a,
+            "Whether the mask allows a token, which is whether accept_token() would take it. An id out of range is not allowed.\n\n"
+            "Raises RuntimeError after a stop token. Cost: about 0.1 us.")
+        .def(
             "fill_next_token_bitmask",
             [](PyMatcher& self, const nb::object& bitmask, std::int64_t index, bool) {
                 return fill(self.matcher, Rows(bitmask_from(bitmask), self.matcher.machine()->n_words()).row(index));
@@ -288,9 +296,10 @@ void bind_one(nb::module_& m) {
                      "The compiled grammar.")
         .def_prop_ro("n_steps", [](const PyMatcher& self) { return self.matcher.n_steps(); }, "Accepted tokens and strings, as rollback() counts them.")
         .def(
-            "_accept_prefix", [](PyMatcher& self, nb::object text) { return self.matcher.accept_prefix(bytes_of(text_of(text))); }, "text"_a,
-            nb::sig("def _accept_prefix(self, text: str | bytes) -> int"),
-            "Reads text while it has a continuation; the number of bytes read.")
+            "accept_prefix", [](PyMatcher& self, nb::object text) { return self.matcher.accept_prefix(bytes_of(text_of(text))); }, "text"_a,
+            nb::sig("def accept_prefix(self, text: str | bytes) -> int"),
+            "Takes text while it has a continuation, as one step for rollback(); the number of bytes taken.\n\n"
+            "Cost: linear in that number.")
         .def(
             "expected_terminals",
             [](PyMatcher& self) {
@@ -299,22 +308,7 @@ void bind_one(nb::module_& m) {
                 for (Word t : self.matcher.expected_terminals()) out.push_back(nb::cast<std::string>(names[static_cast<std::size_t>(t)]));
                 return out;
             },
-            "Names of the terminals that the parser can take next, $END among them when the text may end.")
-        .def("_expected_terminals", [](PyMatcher& self) { return self.matcher.expected_terminals(); },
-             "Numbers of the terminals that the parser can take next.")
-        .def("_continuations", [](PyMatcher& self) { return self.matcher.continuations(); },
-             "Numbers of the terminals that may come next: after the lexeme read last where it is complete, else those it can become.")
-        .def(
-            "_pairs",
-            [](const PyMatcher& self) {
-                nb::typed<nb::list, nb::typed<nb::tuple, Word, std::vector<Word>>> out;
-                for (const auto& p : self.matcher.pairs()) out.append(nb::make_tuple(p.lexer_state, p.stack));
-                return out;
-            },
-            "The (lexer state, parser stack) pairs; LR states, top first.")
-        .def("_stacks_after", [](PyMatcher& self, std::size_t pair, const std::vector<Word>& symbols) { return self.matcher.stacks_after(pair, symbols); },
-             "pair"_a, "symbols"_a,
-             "The stacks that a pair's becomes when the symbols of an emission are read on it; none where they cannot be. LR states, top first.");
+            "Names of the terminals that the parser can take next, $END among them when the text may end.");
 }
 
 // Matchers out of a sequence, which are kept alive meanwhile, whatever other threads do to it.

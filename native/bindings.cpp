@@ -8,4 +8,5 @@ NB_MODULE(_core, m) {
     psc::bind_terminals(m);
     psc::bind_bitmask(m);
     psc::bind_matcher(m);
+    psc::bind_inspection(m);
 }

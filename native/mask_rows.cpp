@@ -78,6 +78,17 @@ void MaskRows::copy(Word row, std::uint32_t* out) const {
     }
 }
 
+std::vector<Word> MaskRows::tokens(Word row) const {
+    const Row& r = rows_[row];
+    if (r.form == Form::allowed) return {r.data.get(), r.data.get() + r.count};
+    std::vector<std::uint32_t> bits(n_words_);
+    copy(row, bits.data());
+    std::vector<Word> out;
+    for (std::size_t i = 0; i < n_words_; ++i)
+        for (std::uint32_t word = bits[i]; word; word &= word - 1) out.push_back(static_cast<Word>(i * 32 + std::countr_zero(word)));
+    return out;
+}
+
 const std::uint32_t* MaskRows::words(Word row) {
     Row& r = rows_[row];
     if (const auto* bits = r.bits.load(std::memory_order_acquire)) return bits;

@@ -33,6 +33,8 @@ public:
     std::size_t bytes() const { return bytes_; }
     bool allowed(Word row, Word token) const;
     void copy(Word row, std::uint32_t* out) const;
+    // The ids allowed, ascending.
+    std::vector<Word> tokens(Word row) const;
     bool all(Word row) const { return rows_[row].form == Form::refused && rows_[row].count == 0; }
     bool none(Word row) const { return rows_[row].form == Form::allowed && rows_[row].count == 0; }
     // The row's bits, at an address that stays.

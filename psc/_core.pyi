@@ -293,6 +293,20 @@ class GrammarMatcher:
         Token j is allowed when bit j % 32 of word j // 32 is set. Raises RuntimeError after a stop token.
         """
 
+    def allowed_tokens(self) -> NDArray[numpy.int32]:
+        """
+        Ids of the allowed tokens: int32 of shape (n,), ascending, a new array.
+
+        Raises RuntimeError after a stop token. Cost: vocab_size / 64 words, and the ids.
+        """
+
+    def is_allowed(self, token_id: int) -> bool:
+        """
+        Whether the mask allows a token, which is whether accept_token() would take it. An id out of range is not allowed.
+
+        Raises RuntimeError after a stop token. Cost: about 0.1 us.
+        """
+
     def fill_next_token_bitmask(self, bitmask: object, index: int = 0, *, debug_print: bool = False) -> bool:
         """
         Copies the current mask into row `index` of an int32 CPU array of shape (batch, ceil(vocab_size / 32)), or into one of
@@ -372,28 +386,16 @@ class GrammarMatcher:
     def n_steps(self) -> int:
         """Accepted tokens and strings, as rollback() counts them."""
 
-    def _accept_prefix(self, text: str | bytes) -> int:
-        """Reads text while it has a continuation; the number of bytes read."""
+    def accept_prefix(self, text: str | bytes) -> int:
+        """
+        Takes text while it has a continuation, as one step for rollback(); the number of bytes taken.
+
+        Cost: linear in that number.
+        """
 
     def expected_terminals(self) -> list[str]:
         """
         Names of the terminals that the parser can take next, $END among them when the text may end.
-        """
-
-    def _expected_terminals(self) -> list[int]:
-        """Numbers of the terminals that the parser can take next."""
-
-    def _continuations(self) -> list[int]:
-        """
-        Numbers of the terminals that may come next: after the lexeme read last where it is complete, else those it can become.
-        """
-
-    def _pairs(self) -> list[tuple[int, list[int]]]:
-        """The (lexer state, parser stack) pairs; LR states, top first."""
-
-    def _stacks_after(self, pair: int, symbols: Sequence[int]) -> list[list[int]]:
-        """
-        The stacks that a pair's becomes when the symbols of an emission are read on it; none where they cannot be. LR states, top first.
         """
 
 class BatchGrammarMatcher:
@@ -473,3 +475,32 @@ class MaskSlots:
 
     @property
     def pool(self) -> Annotated[NDArray[numpy.uint32], dict(shape=(None,))]: ...
+
+class MatcherView:
+    """
+    Where a matcher is: its lexer states and parser stacks. It looks at the matcher as it is when it is asked.
+
+    Args:
+        matcher: kept alive, and not changed.
+    """
+
+    def __init__(self, matcher: GrammarMatcher) -> None: ...
+
+    def configurations(self) -> list[tuple[int, list[int]]]:
+        """
+        The (lexer state, parser stack) pairs that the text may have led to; LR states, top first. One where the grammar is
+        deterministic.
+
+        Cost: linear in the stacks.
+        """
+
+    def stacks_after(self, configuration: int, symbols: Sequence[int]) -> list[list[int]]:
+        """
+        The stacks that a configuration's becomes when the lexer's symbols (terminals and conditions) are read on it; none where
+        they cannot be. LR states, top first.
+        """
+
+    def continuations(self) -> list[int]:
+        """
+        Numbers of the terminals that may come next: after the lexeme read last where it is complete, else those it can become.
+        """

@@ -107,16 +107,26 @@ class MaskTable:
         return 4 * self._slots.n_words * self._slots.n_slots
 
     def step(
-        self, matchers: Sequence[GrammarMatcher | None], tokens: Sequence[int] | None = None, *, stream: object = None
+        self,
+        matchers: Sequence[GrammarMatcher | None],
+        tokens: Sequence[int] | None = None,
+        *,
+        stream: object = None,
+        into: None = None,
     ) -> Step:
-        """Accepts a token for each sequence, and finds the rows of their masks; as ``numpy_masks.MaskTable.step``."""
+        """Accepts a token for each sequence, and finds the rows of their masks; as ``numpy_masks.MaskTable.step``.
+
+        Raises BitmaskError for ``into`` too: JAX's arrays are not written to.
+        """
+        _refuse_into(into)
         check_batch(matchers, self._slots.max_batch)
         ids = np.full(len(matchers), -1, np.int32)
         refused, writes = self._slots.advance(matchers, tokens, ids)
         return self._finished(ids, refused, writes)
 
-    def apply_update(self, update: MaskUpdate, *, stream: object = None) -> Step:
+    def apply_update(self, update: MaskUpdate, *, stream: object = None, into: None = None) -> Step:
         """Does another table's step here; as ``numpy_masks.MaskTable.apply_update``."""
+        _refuse_into(into)
         self._slots.follow(update)
         return self._finished(update.ids.copy(), [], update.writes)
 
@@ -204,6 +214,11 @@ def _choice(logits: Any, table_rows: Any, ids: Any) -> tuple[Any, Any, Any]:
     listed = ids if _is_jax(ids) else checked_ids(ids, table_rows.shape[0])
     check_counts(listed.shape[0], matrix.shape[0], None)
     return matrix, table_rows, listed
+
+
+def _refuse_into(into: object) -> None:
+    if into is not None:
+        raise BitmaskError("into=: JAX's arrays cannot be written to; take the ids from the step")
 
 
 def _is_jax(array: Any) -> bool:

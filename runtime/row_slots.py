@@ -107,7 +107,7 @@ class RowSlots:
         if self._follows:
             raise BitmaskError("this table follows another one's updates; step() the leading table")
         check_batch(matchers, self.max_batch)
-        # A refusal to begin leaves the writes of the step before, which were done: they are not to be taken for this one's.
+        # If `step` raises before it begins, `writes` still holds the previous step's, which were done: do not collect them.
         before = self._slots.n_steps
         try:
             refused = self._slots.step(matchers, tokens, out)
@@ -124,10 +124,6 @@ class RowSlots:
         if self._slots.n_writes:
             new = RowWrites(self._slots.writes, self._slots.pool)
             self._pending = new if self._pending is None else self._pending.then(new)
-
-    def update(self, ids: NDArray[np.int32], writes: RowWrites | None) -> MaskUpdate:
-        """The last step, for tables that follow."""
-        return MaskUpdate(self.number, self.fingerprint, self.n_slots, ids, writes)
 
     def follow(self, update: MaskUpdate) -> None:
         """Another table's step.

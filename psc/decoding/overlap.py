@@ -22,34 +22,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from types import TracebackType
-from typing import Any, Protocol
+from typing import Any
 
 from psc.decoding.deferred import AnyMatcher, accept_free_tokens
 from psc.errors import MatcherError
-
-
-class MaskStep(Protocol):
-    """What a table of masks says of a step."""
-
-    @property
-    def ids(self) -> Any:
-        """int32 of shape (n,): the row of the table for each sequence; -1 to leave its logits alone."""
-
-    @property
-    def refused(self) -> Sequence[int]:
-        """The sequences whose token the grammar does not allow; their matchers are as they were."""
-
-    def wait(self, stream: Any = None) -> None:
-        """Makes a stream of the device wait until the ids are there."""
-
-
-class MaskTable(Protocol):
-    """A table of masks: `psc.runtime.numpy_masks.MaskTable`, `psc.runtime.cupy_masks.MaskTable`."""
-
-    def step(
-        self, matchers: Sequence[Any], tokens: Sequence[int] | None = None, *, stream: Any = None, into: Any = None
-    ) -> MaskStep:
-        """Accepts a token for each matcher, and gives the rows of their next masks."""
+from psc.runtime.mask_table import MaskStep, MaskTable
 
 
 class PreparedStep:
@@ -66,12 +43,12 @@ class PreparedStep:
 class OverlappedMasks:
     """Advances matchers and prepares the next step's masks in a thread of its own.
 
-    Sequences may join and leave between steps: a place in the batch holds a `GrammarMatcher`, a `DeferredMatcher`, or None for a
+    Sequences may join and leave between steps: a slot in the batch holds a `GrammarMatcher`, a `DeferredMatcher`, or None for a
     sequence without a grammar.
 
     Args:
         table: the table of masks, used by this façade only.
-        matchers: one for each place.
+        matchers: one for each slot.
 
     A step that failed leaves those matchers advanced that could be; `ready` raises the error, and the façade can be used on.
     """
@@ -88,7 +65,7 @@ class OverlappedMasks:
 
     @property
     def matchers(self) -> tuple[AnyMatcher | None, ...]:
-        """The matchers, by place. Raises MatcherError while a step is under way: they are the thread's then."""
+        """The matchers, by slot. Raises MatcherError while a step is under way: they are the thread's then."""
         self._check_idle("the matchers")
         return tuple(self._matchers)
 
@@ -99,12 +76,12 @@ class OverlappedMasks:
         """Begins the next step: matchers take their tokens, and the masks after them are found. Returns at once.
 
         Args:
-            tokens: the token of each place; -1 for none, as for a sequence that has just joined or has ended. None for no tokens at
+            tokens: the token of each slot; -1 for none, as for a sequence that has just joined or has ended. None for no tokens at
                 all: the masks where the matchers stand. They are copied, so the caller may reuse the list or array.
             stream, into: in whose order the ids are sent to the device, and where to, as the table takes them. A stream must
                 come after what used the ids of the step before: the one on which logits are masked does.
 
-        Raises MatcherError when there are not as many tokens as places, when the step before was not collected by `ready`, or after
+        Raises MatcherError when there are not as many tokens as slots, when the step before was not collected by `ready`, or after
         `close`.
         """
         self._check_idle("advance()")
@@ -128,10 +105,10 @@ class OverlappedMasks:
             raise MatcherError("ready() without advance(): no step is under way")
         running, self._running = self._running, None
         step, n_steps = running.result()
-        for place, (matcher, n) in enumerate(zip(self._matchers, n_steps, strict=True)):
+        for slot, (matcher, n) in enumerate(zip(self._matchers, n_steps, strict=True)):
             if matcher is not None and matcher.n_steps != n:
                 raise MatcherError(
-                    f"matcher {place} was used between advance() and ready(), when it belonged to the thread that makes the masks; "
+                    f"matcher {slot} was used between advance() and ready(), when it belonged to the thread that makes the masks; "
                     "change matchers after ready() and before the next advance()"
                 )
         step.step.wait(stream)
@@ -142,31 +119,31 @@ class OverlappedMasks:
         """A step is under way and done: `ready` would not wait."""
         return self._running is not None and self._running.done()
 
-    def replace(self, place: int, matcher: AnyMatcher | None) -> AnyMatcher | None:
-        """Gives a place to another sequence, and returns the matcher that was there.
+    def replace(self, slot: int, matcher: AnyMatcher | None) -> AnyMatcher | None:
+        """Gives a slot to another sequence, and returns the matcher that was there.
 
-        Raises MatcherError while a step is under way, or when there is no such place.
+        Raises MatcherError while a step is under way, or when there is no such slot.
         """
         self._check_idle("replace()")
-        self._check_place(place)
-        before = self._matchers[place]
+        self._check_slot(slot)
+        before = self._matchers[slot]
         if matcher is not before:
             self._check_new(matcher)
-            self._matchers[place] = matcher
+            self._matchers[slot] = matcher
         return before
 
     def add(self, matcher: AnyMatcher | None) -> int:
-        """A new last place; its number. Raises MatcherError while a step is under way."""
+        """A new last slot; its number. Raises MatcherError while a step is under way."""
         self._check_idle("add()")
         self._check_new(matcher)
         self._matchers.append(matcher)
         return len(self._matchers) - 1
 
-    def remove(self, place: int) -> AnyMatcher | None:
-        """Takes a place away; those after it move up. Raises MatcherError while a step is under way, or for no such place."""
+    def remove(self, slot: int) -> AnyMatcher | None:
+        """Takes a slot away; those after it move up. Raises MatcherError while a step is under way, or for no such slot."""
         self._check_idle("remove()")
-        self._check_place(place)
-        return self._matchers.pop(place)
+        self._check_slot(slot)
+        return self._matchers.pop(slot)
 
     def close(self) -> None:
         """Waits for a step that is under way, forgets it, and ends the thread."""
@@ -194,9 +171,9 @@ class OverlappedMasks:
         if self._running is not None:
             raise MatcherError(f"{what}: a step is under way and its matchers are the thread's; call ready() first")
 
-    def _check_place(self, place: int) -> None:
-        if not 0 <= place < len(self._matchers):
-            raise MatcherError(f"there is no place {place} in a batch of {len(self._matchers)}")
+    def _check_slot(self, slot: int) -> None:
+        if not 0 <= slot < len(self._matchers):
+            raise MatcherError(f"there is no slot {slot} in a batch of {len(self._matchers)}")
 
     def _check_new(self, matcher: AnyMatcher | None) -> None:
         if matcher is not None and not isinstance(matcher, AnyMatcher):

@@ -14,6 +14,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from psc._core import MatcherView
 from psc.errors import ArtifactError
 from psc.runtime.compiled import CompiledGrammar, GrammarMatcher
 from psc.vocabulary.segment import Segmenter
@@ -83,7 +84,7 @@ class Checker:
         """Reads a whole text; it passes if every token is allowed, and the text may end after the last."""
         reader = GrammarMatcher(self.compiled)
         if self.segmenter is None:
-            n = reader._accept_prefix(data)
+            n = reader.accept_prefix(data)
             if n < len(data) or not reader.is_completed():
                 return Check(len(data), n, self.stop(data, n, reader))
             return Check(len(data), n)
@@ -96,9 +97,9 @@ class Checker:
         tokens = segmenter.segment(data)
         for i, token in enumerate(tokens):
             text = token_bytes[token]
-            in_mask = bool(int(matcher.mask()[token >> 5]) >> (token & 31) & 1)
+            in_mask = matcher.is_allowed(token)
             accepted = matcher.accept_token(token)
-            n = reader._accept_prefix(text)
+            n = reader.accept_prefix(text)
             parsed = n == len(text)
             if not in_mask == accepted == parsed:
                 said = f"mask {in_mask}, accept_token {accepted}, parser {parsed}"
@@ -107,7 +108,7 @@ class Checker:
                 return Check(len(data), i, self.stop(data, at + n, reader))
             at += len(text)
         complete = matcher.is_completed()
-        stops = {bool(int(matcher.mask()[t >> 5]) >> (t & 31) & 1) for t in matcher.stop_token_ids}
+        stops = {matcher.is_allowed(t) for t in matcher.stop_token_ids}
         if not stops <= {complete} or reader.is_completed() != complete:
             return Check(len(data), len(tokens), disagreement=f"the end of the text: mask {stops}, parser {complete}")
         return Check(len(data), len(tokens), None if complete else self.stop(data, at, reader))
@@ -115,7 +116,7 @@ class Checker:
     def stop(self, data: bytes, offset: int, reader: GrammarMatcher) -> Stop:
         """What to say of a text that stops here, where a matcher has read the bytes before."""
         line, column = line_and_column(data, offset)
-        return Stop(offset, line, column, _found(data, offset), sorted_names(self._names, reader._continuations()))
+        return Stop(offset, line, column, _found(data, offset), sorted_names(self._names, MatcherView(reader).continuations()))
 
 
 def line_and_column(data: bytes, offset: int) -> tuple[int, int]:

@@ -16,6 +16,7 @@ import heapq
 from collections import deque
 from functools import cached_property
 
+from psc._core import MatcherView
 from psc.errors import GrammarError
 from psc.inspection.lexemes import Lexemes
 from psc.inspection.lr_items import LrItems
@@ -116,7 +117,7 @@ class Completer:
     def estimate(self, matcher: GrammarMatcher) -> float:
         """About how many bytes are missing; infinity if there is no way on."""
         best = _NEVER
-        for i, (lexer_state, stack) in enumerate(matcher._pairs()):
+        for i, (lexer_state, stack) in enumerate(MatcherView(matcher).configurations()):
             key = (lexer_state, tuple(stack))
             known = self._estimates.get(key)
             if known is None:
@@ -129,7 +130,7 @@ class Completer:
         for symbols, length in self.lexemes.finishes(lexer_state):
             if length >= best:
                 break
-            for stack in matcher._stacks_after(pair, list(symbols)):
+            for stack in MatcherView(matcher).stacks_after(pair, list(symbols)):
                 best = min(best, length + self._missing_bytes(self._stacks.of(stack)))
         return best
 
@@ -236,7 +237,7 @@ class Completer:
 
 
 def _place(matcher: GrammarMatcher) -> _Place:
-    return tuple((state, tuple(stack)) for state, stack in matcher._pairs())
+    return tuple((state, tuple(stack)) for state, stack in MatcherView(matcher).configurations())
 
 
 def _read_off(came_from: dict[_Place, tuple[_Place, bytes] | None], place: _Place) -> bytes:

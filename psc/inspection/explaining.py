@@ -14,8 +14,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-import numpy as np
-
+from psc._core import MatcherView
 from psc.errors import GrammarError, PscError
 from psc.inspection.checking import Checker, Stop, display_names, line_and_column, sorted_names
 from psc.inspection.completion import Completer
@@ -160,10 +159,10 @@ class Explainer:
             tokens: ids of tokens to be judged there.
         """
         matcher = GrammarMatcher(self.compiled)
-        n = matcher._accept_prefix(text)
+        n = matcher.accept_prefix(text)
         stop = Checker(self.compiled).stop(text, n, matcher) if n < len(text) else None
         line, column = line_and_column(text[:n], n)
-        allowed = np.flatnonzero(np.unpackbits(matcher.mask().view(np.uint8), bitorder="little"))
+        allowed = matcher.allowed_tokens()
         grammar = self.compiled.metadata["grammar"]
         groups = self._groups(matcher, allowed.tolist())
         verdicts = () if stop else tuple(self._judge(matcher, token) for token in tokens)
@@ -177,9 +176,9 @@ class Explainer:
             stop=stop,
             reasons=tuple(self._reasons(matcher, text[n])) if stop else (),
             places=self._places(matcher),
-            n_places=len(matcher._pairs()),
+            n_places=len(MatcherView(matcher).configurations()),
             may_end=matcher.is_completed(),
-            expected=self._sorted(matcher._continuations()),
+            expected=self._sorted(MatcherView(matcher).continuations()),
             characters=_ranges(b for b in range(256) if matcher.fork().accept_string(bytes([b]))),
             allowed=len(allowed),
             vocab_size=self.compiled.vocab_size,
@@ -193,11 +192,14 @@ class Explainer:
     # --- where lexer and parser are
 
     def _places(self, matcher: GrammarMatcher) -> tuple[Place, ...]:
-        return tuple(self._place(matcher, i, state, stack) for i, (state, stack) in enumerate(matcher._pairs()[:_MOST_PLACES]))
+        return tuple(
+            self._place(matcher, i, state, stack)
+            for i, (state, stack) in enumerate(MatcherView(matcher).configurations()[:_MOST_PLACES])
+        )
 
     def _place(self, matcher: GrammarMatcher, pair: int, state: int, stack: list[int]) -> Place:
         finishes = self._lexemes.finishes(state)
-        viable = [(symbols, n) for symbols, n in finishes if matcher._stacks_after(pair, list(symbols))]
+        viable = [(symbols, n) for symbols, n in finishes if MatcherView(matcher).stacks_after(pair, list(symbols))]
         sequences = {self._terminals(symbols) for symbols, _ in viable}
         begun = state != self._lexemes.start(stack[0])
         return Place(
@@ -261,7 +263,7 @@ class Explainer:
             every, all_members = merged.setdefault(patterns or names, (set(), []))
             every.update(names)
             all_members.extend(members)
-        fresh = all(() in self._lexemes.ends(state) for state, _ in matcher._pairs())
+        fresh = all(() in self._lexemes.ends(state) for state, _ in MatcherView(matcher).configurations())
         made = [self._group(self._sorted_texts(names), members, fresh) for names, members in merged.values()]
         return tuple(sorted(made, key=lambda g: (-g.tokens, g.terminals)))
 
@@ -273,9 +275,9 @@ class Explainer:
 
     def _being_read(self, ahead: GrammarMatcher, before: GrammarMatcher) -> tuple[str, ...]:
         """The terminals that the byte just read belongs to; none if it is ignored."""
-        stacks = {tuple(stack) for _, stack in before._pairs()}
+        stacks = {tuple(stack) for _, stack in MatcherView(before).configurations()}
         names: set[str] = set()
-        for i, (state, stack) in enumerate(ahead._pairs()):
+        for i, (state, stack) in enumerate(MatcherView(ahead).configurations()):
             if state == self._lexemes.start(stack[0]):
                 if tuple(stack) not in stacks:  # a terminal that nothing can extend
                     names.add(self._symbol(self._items.accessing[stack[0]]))
@@ -290,7 +292,7 @@ class Explainer:
         if not 0 <= token < self.compiled.vocab_size:
             last = self.compiled.vocab_size - 1
             return Verdict(token, None, False, (f"there is no such token: ids go from 0 to {last}",))
-        allowed = bool(int(matcher.mask()[token >> 5]) >> (token & 31) & 1)
+        allowed = matcher.is_allowed(token)
         if token in matcher.stop_token_ids:
             return self._judge_stop(matcher, token, allowed)
         if self._vocabulary is None:
@@ -303,14 +305,14 @@ class Explainer:
         if allowed:
             return Verdict(token, shown(data), True, ())
         reader = matcher.fork()
-        n = reader._accept_prefix(data)
+        n = reader.accept_prefix(data)
         return Verdict(
             token,
             shown(data),
             False,
             tuple(self._reasons(reader, data[n])),
             fails_at=n,
-            expected=self._sorted(reader._continuations()),
+            expected=self._sorted(MatcherView(reader).continuations()),
             places=self._places(reader),
         )
 
@@ -320,7 +322,9 @@ class Explainer:
             return Verdict(token, name, True, ())
         missing = self._shortest_end(matcher)
         reason = "it ends the text, which is not complete" + (f": {missing}, for example, is missing" if missing else "")
-        return Verdict(token, name, False, (reason,), expected=self._sorted(matcher._continuations()), places=self._places(matcher))
+        return Verdict(
+            token, name, False, (reason,), expected=self._sorted(MatcherView(matcher).continuations()), places=self._places(matcher)
+        )
 
     def _special_name(self, token: int) -> str | None:
         if self._vocabulary is None:
@@ -333,7 +337,7 @@ class Explainer:
     def _reasons(self, matcher: GrammarMatcher, byte: int) -> list[str]:
         """Why no way of reading the text goes on with this byte; each reason once."""
         found: dict[str, None] = {}
-        for i, (state, stack) in enumerate(matcher._pairs()):
+        for i, (state, stack) in enumerate(MatcherView(matcher).configurations()):
             for reason in self._reasons_of(matcher, i, state, stack, byte):
                 found.setdefault(reason)
         return list(found)
@@ -363,7 +367,7 @@ class Explainer:
 
     def _restarted(self, matcher: GrammarMatcher, pair: int, symbols: Symbols, byte: int, what: str) -> Iterator[str]:
         """The lexeme is over, and another begins with the byte where the parser then is."""
-        for stack in matcher._stacks_after(pair, list(symbols)):
+        for stack in MatcherView(matcher).stacks_after(pair, list(symbols)):
             steps = self._steps(self._lexemes.start(stack[0]), byte)
             if not steps:
                 where = next((f"after {self._names[t]}" for t in self._terminals(symbols)[-1:]), "here")
@@ -386,7 +390,7 @@ class Explainer:
             return no_terminal
         ends = [e for e in self._lexemes.ends(state) if matcher_takes(matcher, pair, e)]
         if not ends:
-            names = self._place(matcher, pair, state, matcher._pairs()[pair][1]).can_become
+            names = self._place(matcher, pair, state, MatcherView(matcher).configurations()[pair][1]).can_become
             return f"the unfinished lexeme ({_either(names) or 'ignored text'}) is not complete, and cannot go on with {what}"
         names = self._sorted(t for e in ends for t in self._terminals(e)[-1:])
         return f"the unfinished lexeme ({_either(names) or 'ignored text'}) cannot go on with {what}, and {no_terminal}"
@@ -405,7 +409,7 @@ class Explainer:
 
 def matcher_takes(matcher: GrammarMatcher, pair: int, symbols: Symbols) -> bool:
     """Whether the parser can read these symbols on a pair's stack."""
-    return bool(matcher._stacks_after(pair, list(symbols)))
+    return bool(MatcherView(matcher).stacks_after(pair, list(symbols)))
 
 
 def _either(names: Sequence[str], most: int = 6) -> str:

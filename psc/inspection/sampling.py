@@ -18,6 +18,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from psc._core import MatcherView
 from psc.errors import GrammarError, PscError
 from psc.inspection.completion import Completer
 from psc.inspection.token_effects import TokenEffects
@@ -99,11 +100,10 @@ class Sampler:
 
     def _draw(self, matcher: GrammarMatcher, rng: random.Random) -> int | None:
         """A token that the mask allows; None if it allows none, which is so where a text can only end and nothing stops it."""
-        bits = np.unpackbits(matcher.mask().view(np.uint8), bitorder="little")
-        allowed = np.flatnonzero(bits)
+        allowed = matcher.allowed_tokens().astype(np.int64)
         if not len(allowed):
             return None
-        effects = self._effects.of(frozenset(state for state, _ in matcher._pairs()), allowed)
+        effects = self._effects.of(frozenset(state for state, _ in MatcherView(matcher).configurations()), allowed)
         chosen = np.unique(effects)
         members = allowed[effects == chosen[rng.randrange(len(chosen))]]
         return int(members[rng.randrange(len(members))])

@@ -28,7 +28,7 @@ def test_bundled_grammar(run: Run, tokenizer: Path, tmp_path: Path) -> None:
     assert compiled.tokenizer_name == str(tokenizer)
     assert compiled.tokenizer_info.stop_token_ids == list(compiled.stop_token_ids)
     matcher = psc.GrammarMatcher(compiled)
-    assert matcher._accept_prefix(b'{"a": [1, nul}') == 13
+    assert matcher.accept_prefix(b'{"a": [1, nul}') == 13
     assert sorted(p.name for p in tmp_path.iterdir()) == ["json.psc", "json.psc.build.json"]
 
 
@@ -65,7 +65,7 @@ def test_start_and_stop_tokens(run: Run, tokenizer: Path, tmp_path: Path) -> Non
     compiled = psc.load(tmp_path / "g.psc")
     assert compiled.stop_token_ids == (0, 2)
     assert compiled.tokenizer_info.stop_token_ids == [0, 2]  # looked up with the stop tokens that it was compiled for
-    assert psc.GrammarMatcher(compiled)._accept_prefix(b"b") == 1
+    assert psc.GrammarMatcher(compiled).accept_prefix(b"b") == 1
     result = run(*arguments, "--stop-token-ids", "")
     assert "no stop token is known" in result.stderr
 

@@ -68,8 +68,7 @@ def test_same_masks_as_one_matcher_at_a_time() -> None:
                 n_constrained += place == 4
                 row = masks_table.rows[ready.ids[place]]
                 np.testing.assert_array_equal(row, matcher.mask())
-                allowed = np.flatnonzero(np.unpackbits(row.view(np.uint8), bitorder="little")[: INFO.vocab_size])
-                tokens.append(int(rng.choice(allowed)))
+                tokens.append(int(rng.choice(matcher.allowed_tokens())))
             tokens.insert(3, 0)
             masks.advance(np.array(tokens))
             for place, reference in [*enumerate(alone), (4, free_alone)]:
@@ -110,9 +109,9 @@ def test_sequences_join_and_leave() -> None:
             masks.add(new)
         with pytest.raises(MatcherError, match="not str"):
             masks.add("json")  # type: ignore[arg-type]
-        for place in (1, -1):
-            with pytest.raises(MatcherError, match="no place"):
-                masks.remove(place)
+        for slot in (1, -1):
+            with pytest.raises(MatcherError, match="no slot"):
+                masks.remove(slot)
 
 
 def test_while_a_step_is_under_way() -> None:

@@ -2,11 +2,11 @@
 
 import random
 
-import numpy as np
 import pytest
 from small_grammars import COMPILERS, GRAMMARS, compiled
 
 import psc
+from psc._core import MatcherView
 from psc.errors import GrammarError
 from psc.inspection.completion import Completer
 from psc.inspection.lexemes import Lexemes
@@ -45,7 +45,7 @@ def test_how_a_lexeme_can_finish(text: str, symbols: tuple[str, ...] | None, len
         assert not matcher.accept_string(text)
         return
     assert matcher.accept_string(text)
-    ((state, _),) = matcher._pairs()
+    ((state, _),) = MatcherView(matcher).configurations()
     found = [(tuple(grammar.terminal_names[s] for s in f), n) for f, n in lexemes.finishes(state)]
     assert (symbols, length) in found
     assert [n for _, n in found] == sorted(n for _, n in found)
@@ -60,9 +60,9 @@ def test_ends_are_found_from_anywhere(name: str, how: str) -> None:
         for cut in range(len(text) + 1):
             matcher = psc.GrammarMatcher(grammar)
             assert matcher.accept_string(text[:cut])
-            before = matcher._pairs()
+            before = MatcherView(matcher).configurations()
             end = completer.complete(matcher)
-            assert matcher._pairs() == before
+            assert MatcherView(matcher).configurations() == before
             assert matcher.accept_string(end)
             assert matcher.is_completed()
             assert len(end) <= len(text) - cut + 2
@@ -111,13 +111,13 @@ def test_tokens_with_one_effect_lead_to_one_place(name: str, how: str) -> None:
         tokens = sampler.sample(random.Random(seed), max_tokens=12).tokens
         matcher = psc.GrammarMatcher(grammar)
         for token in tokens:
-            allowed = np.flatnonzero(np.unpackbits(matcher.mask().view(np.uint8), bitorder="little"))
-            numbers = effects.of(frozenset(state for state, _ in matcher._pairs()), allowed)
+            allowed = matcher.allowed_tokens()
+            numbers = effects.of(frozenset(state for state, _ in MatcherView(matcher).configurations()), allowed)
             places: dict[int, object] = {}
             for candidate, number in zip(allowed.tolist(), numbers.tolist(), strict=True):
                 after = matcher.fork()
                 assert after.accept_token(candidate)
-                place = ("end",) if after.is_terminated() else after._pairs()
+                place = ("end",) if after.is_terminated() else MatcherView(after).configurations()
                 assert places.setdefault(number, place) == place
             assert len(places) > 1 or len(set(map(str, places.values()))) == 1
             matcher.accept_token(token)
@@ -144,10 +144,10 @@ def _terminals(grammar: psc.CompiledGrammar, text: bytes) -> set[int]:
     matcher, read = psc.GrammarMatcher(grammar), set[int]()
     for byte in text:
         matcher.accept_string(bytes([byte]))
-        for i, (state, stack) in enumerate(matcher._pairs()):
+        for i, (state, stack) in enumerate(MatcherView(matcher).configurations()):
             read.update(items.accessing[s] for s in stack[:-1] if items.accessing[s] < items.n_terminals)
             for symbols in lexemes.ends(state):
-                if matcher._stacks_after(i, list(symbols)):
+                if MatcherView(matcher).stacks_after(i, list(symbols)):
                     read.update(s for s in symbols if s < items.n_terminals)
             if state != lexemes.start(stack[0]) and () in lexemes.ends(state):
                 names = grammar.metadata["grammar"]["terminals"]

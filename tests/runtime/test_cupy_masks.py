@@ -6,12 +6,12 @@ GPU can.
 """
 
 import random
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 import pytest
-from emulated_cuda import EmulatedDevice, HostKernels, Stream, on_device, seen_array
+from emulated_cuda import EmulatedDevice, HostKernels, Stream, on_device
 from hypothesis import given
 from hypothesis import strategies as st
 from mask_cases import DTYPES, SHORT_DTYPES, random_logits, random_table, same_bits
@@ -71,16 +71,6 @@ class Place:
         return copy
 
 
-@pytest.fixture
-def emulated(host_kernels: HostKernels, monkeypatch: pytest.MonkeyPatch) -> Iterator[dict[int, EmulatedDevice]]:
-    """Two devices, of which 0 is the current one."""
-    devices = {i: EmulatedDevice(host_kernels, i) for i in range(2)}
-    monkeypatch.setattr(cupy_masks, "cuda_device", devices.__getitem__)
-    monkeypatch.setattr(cupy_masks, "device_array", seen_array)
-    monkeypatch.setattr(cupy_masks, "current_ordinal", lambda: 0)
-    yield devices
-
-
 @pytest.fixture(params=["emulated", pytest.param("gpu", marks=needs_gpu)])
 def place(request: pytest.FixtureRequest) -> Place:
     """Where masks are."""
@@ -92,8 +82,7 @@ def matchers(*compiled: Any) -> list[psc.GrammarMatcher]:
 
 
 def some_token(matcher: psc.GrammarMatcher, rng: random.Random) -> int:
-    bits = np.flatnonzero(np.unpackbits(np.asarray(matcher.mask()).view(np.uint8), bitorder="little"))
-    going_on = [int(t) for t in bits if t not in INFO.stop_token_ids]
+    going_on = [int(t) for t in matcher.allowed_tokens() if t not in INFO.stop_token_ids]
     return rng.choice(going_on) if going_on else -1
 
 

@@ -10,6 +10,7 @@ import pytest
 from vocabularies import byte_tokenizer, tokenizer
 
 import psc
+from psc._core import MatcherView
 from psc.compiler.grammars import bundled_text
 from psc.vocabulary.tokenizer_info import TokenizerInfo
 
@@ -147,7 +148,7 @@ def test_long_texts_stay_within_memory() -> None:
     for byte in text:
         assert matcher.accept_token(byte)
     assert matcher.is_completed()
-    [(_, stack)] = matcher._pairs()
+    [(_, stack)] = MatcherView(matcher).configurations()
     assert len(stack) < 10
 
 
@@ -170,9 +171,9 @@ def test_mask_equals_accept_on_every_token() -> None:
 def test_bytes_are_read_as_far_as_they_go() -> None:
     compiled = psc.GrammarCompiler(byte_tokenizer()).compile_lark(bundled_text("json"), lexer="basic")
     matcher = psc.GrammarMatcher(compiled)
-    assert matcher._accept_prefix(b'{"a": 1, ]') == 9
-    assert matcher._accept_prefix(b'"b": [') == 6
-    assert matcher._accept_prefix(b"") == 0
+    assert matcher.accept_prefix(b'{"a": 1, ]') == 9
+    assert matcher.accept_prefix(b'"b": [') == 6
+    assert matcher.accept_prefix(b"") == 0
 
 
 def test_the_runtime_imports_no_grammar_tool() -> None:
@@ -187,3 +188,21 @@ def test_the_runtime_imports_no_grammar_tool() -> None:
         "else: raise SystemExit('compiled without lark')\n"
     )
     subprocess.run([sys.executable, "-c", script], check=True, timeout=60)
+
+
+def test_allowed_tokens_are_the_mask(compiled: psc.CompiledGrammar) -> None:
+    matcher = psc.GrammarMatcher(compiled)
+    for text in ("", " ", "a", "ab "):
+        matcher.reset()
+        assert matcher.accept_string(text)
+        allowed = matcher.allowed_tokens()
+        assert allowed.dtype == np.int32 and allowed.tolist() == bits(matcher.mask())
+        for token in (*range(compiled.vocab_size), -1, compiled.vocab_size, 1 << 40, -(1 << 70)):
+            assert matcher.is_allowed(token) == matcher.fork().accept_token(max(min(token, 1 << 60), -1)) == (token in allowed)
+    (stop,) = matcher.stop_token_ids
+    assert matcher.accept_token(stop)
+    for ask in (matcher.allowed_tokens, lambda: matcher.is_allowed(0)):
+        with pytest.raises(psc.MatcherError):
+            ask()
+    with pytest.raises(TypeError, match="token ids must be integers"):
+        matcher.is_allowed("a")  # type: ignore[arg-type]

@@ -35,7 +35,7 @@ def bits(row: Any) -> list[int]:
 
 
 def allowed(matcher: psc.GrammarMatcher) -> list[int]:
-    return bits(matcher.mask())
+    return matcher.allowed_tokens().tolist()
 
 
 # ---------------------------------------------------------------------------------------------------------------------
@@ -156,7 +156,7 @@ def test_stop_token_where_the_text_is_complete() -> None:
         assert not matcher.accept_token(token)
     for text in ("c", "", b"c"):
         assert not matcher.accept_string(text)
-    assert matcher._accept_prefix("c") == 0
+    assert matcher.accept_prefix("c") == 0
     assert matcher.n_steps == 2
 
 

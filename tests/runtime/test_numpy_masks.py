@@ -42,8 +42,7 @@ def mask(matcher: psc.GrammarMatcher) -> list[int]:
 
 
 def some_token(matcher: psc.GrammarMatcher, rng: random.Random) -> int:
-    bits = np.flatnonzero(np.unpackbits(np.asarray(matcher.mask()).view(np.uint8), bitorder="little"))
-    going_on = [int(t) for t in bits if t not in INFO.stop_token_ids]
+    going_on = [int(t) for t in matcher.allowed_tokens() if t not in INFO.stop_token_ids]
     return rng.choice(going_on) if going_on else -1
 
 

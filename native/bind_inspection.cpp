@@ -1,0 +1,41 @@
+// What a matcher knows of its place in the grammar, for whoever explains texts, completes them or draws samples.
+#include "bind_matcher.hpp"
+#include "bindings.hpp"
+
+namespace psc {
+namespace {
+
+struct MatcherView {
+    PyMatcher& of;
+};
+
+}  // namespace
+
+void bind_inspection(nb::module_& m) {
+    nb::class_<MatcherView>(m, "MatcherView",
+                            "Where a matcher is: its lexer states and parser stacks. It looks at the matcher as it is when it is asked.\n\n"
+                            "Args:\n"
+                            "    matcher: kept alive, and not changed.")
+        .def("__init__", [](MatcherView* self, PyMatcher& matcher) { new (self) MatcherView{matcher}; }, "matcher"_a, nb::keep_alive<1, 2>())
+        .def(
+            "configurations",
+            [](const MatcherView& self) {
+                nb::typed<nb::list, nb::typed<nb::tuple, Word, std::vector<Word>>> out;
+                for (const auto& p : self.of.matcher.pairs()) out.append(nb::make_tuple(p.lexer_state, p.stack));
+                return out;
+            },
+            "The (lexer state, parser stack) pairs that the text may have led to; LR states, top first. One where the grammar is\n"
+            "deterministic.\n\nCost: linear in the stacks.")
+        .def(
+            "stacks_after",
+            [](MatcherView& self, std::size_t configuration, const std::vector<Word>& symbols) {
+                return self.of.matcher.stacks_after(configuration, symbols);
+            },
+            "configuration"_a, "symbols"_a,
+            "The stacks that a configuration's becomes when the lexer's symbols (terminals and conditions) are read on it; none where\n"
+            "they cannot be. LR states, top first.")
+        .def("continuations", [](MatcherView& self) { return self.of.matcher.continuations(); },
+             "Numbers of the terminals that may come next: after the lexeme read last where it is complete, else those it can become.");
+}
+
+}  // namespace psc
