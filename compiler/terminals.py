@@ -1,7 +1,7 @@
 """All terminals of a grammar as one minimal deterministic byte automaton, built by the native core.
 
 A terminal with an expression is handed over as it is; one that begins with negative lookaheads, as an expression less others; any
-other pattern becomes an automaton over classes of characters first (`regex.determinize`).
+other pattern becomes an automaton over classes of characters first (`terminal_regex.determinize`).
 
 Cost: 1 to 15 ms for a programming language; a pattern with lazy quantifiers or other lookaround adds some ms in Python.
 """
@@ -10,9 +10,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from functools import cached_property
-from importlib.util import find_spec
 from itertools import pairwise
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import numpy as np
 import numpy.typing as npt
@@ -20,11 +19,8 @@ import numpy.typing as npt
 from psc._core import ByteAutomaton, build_terminal_automaton
 from psc.compiler.grammar import Grammar, Terminal
 from psc.compiler.terminal_programs import TerminalPrograms
-from psc.compiler.terminal_regex import UnsupportedRegex, class_automaton, pattern_difference, terminal_language
-from psc.errors import GrammarError, MissingExtraError, ResourceLimitError
-
-if TYPE_CHECKING:
-    from psc.compiler.terminal_regex import TerminalLanguage
+from psc.compiler.terminal_regex import ClassAutomaton, UnsupportedRegex, class_automaton, pattern_difference
+from psc.errors import GrammarError, ResourceLimitError
 
 MAX_STATES: Final = 50_000
 MAX_POSITIONS: Final = 1_000_000
@@ -54,16 +50,6 @@ class TerminalAutomaton:
         """Per state, every terminal that matches there."""
         offsets, terminals = self.match_offsets.tolist(), self.match_terminals.tolist()
         return tuple(frozenset(terminals[a:b]) for a, b in pairwise(offsets))
-
-    @cached_property
-    def languages(self) -> tuple[TerminalLanguage, ...]:
-        """Per terminal, its own language as an OpenFst automaton; pynini and its time are needed for this only.
-
-        Raises :class:`MissingExtraError` without it.
-        """
-        if find_spec("pynini") is None:
-            raise MissingExtraError("this needs the package 'pynini', which is not installed: pip install 'psc[compiler]'")
-        return tuple(terminal_language(t.pattern) for t in self.grammar.terminals)
 
 
 def terminal_automaton(grammar: Grammar, *, max_states: int = MAX_STATES) -> TerminalAutomaton:
@@ -100,20 +86,29 @@ def _write(programs: TerminalPrograms, grammar: Grammar, terminal: Terminal) -> 
     if terminal.expression is not None:
         programs.write(terminal.expression)
         return
-    difference = pattern_difference(terminal.pattern)
-    if difference is not None:
-        expression, excepted = difference
-        programs.write(expression)
-        for one in excepted:
-            programs.write_except()
-            programs.write(one)
-        return
     try:
-        states = class_automaton(terminal.pattern)
+        write_pattern(programs, terminal.pattern)
     except UnsupportedRegex as e:
         raise GrammarError(f"{place(grammar, terminal)}: /{terminal.pattern}/ cannot be an automaton: {e}") from e
-    sets = [programs.set_number(ranges) for ranges in states.classes]
-    programs.write_automaton(states.final, ((source, sets[label], target) for source, label, target in states.arcs))
+
+
+def write_pattern(programs: TerminalPrograms, pattern: str) -> None:
+    """Writes the language of a pattern that is no expression. Raises UnsupportedRegex."""
+    difference = pattern_difference(pattern)
+    if difference is None:
+        write_automaton(programs, class_automaton(pattern))
+        return
+    expression, excepted = difference
+    programs.write(expression)
+    for one in excepted:
+        programs.write_except()
+        programs.write(one)
+
+
+def write_automaton(programs: TerminalPrograms, automaton: ClassAutomaton) -> None:
+    """Writes the language of an automaton over classes of characters."""
+    sets = [programs.set_number(ranges) for ranges in automaton.classes]
+    programs.write_automaton(automaton.final, ((source, sets[c], target) for source, c, target in automaton.arcs))
 
 
 def _refuse(grammar: Grammar, found: ByteAutomaton, max_states: int) -> None:

@@ -272,8 +272,7 @@ def _run_on_worker(call: Call, *inputs: Any) -> Iterator[Any]:
 def _look() -> tuple[int, str, str]:
     import ray
 
-    for module in ("psc.cluster.run.compilation", "pynini"):  # so that the first task finds them imported
-        importlib.import_module(module)
+    importlib.import_module("psc.cluster.run.compilation")  # so that the first task finds it imported
     from psc._version import __version__
 
     time.sleep(0.05)  # long enough that each of the workers gets one

@@ -1,25 +1,20 @@
-"""Terminals' regexes to byte automata. See `language` for the definition, `determinize` for lookarounds and laziness."""
+"""Terminals' regexes as expressions and as automata over characters. See `language` for the definition, `determinize` for
+lookarounds and laziness.
+"""
 
 from psc.compiler.terminal_regex.expression import literal_expression, pattern_difference, pattern_expression
-from psc.compiler.terminal_regex.language import (
-    ClassAutomaton,
-    TerminalLanguage,
-    class_automaton,
-    first_match_differs,
-    terminal_language,
-)
-from psc.compiler.terminal_regex.run import Acceptor
+from psc.compiler.terminal_regex.language import ClassAutomaton, class_automaton, first_match_automaton, looks_past_end
+from psc.compiler.terminal_regex.program import Program
 from psc.compiler.terminal_regex.unsupported import UnsupportedRegex
 
 __all__ = [
-    "Acceptor",
     "ClassAutomaton",
-    "TerminalLanguage",
+    "Program",
     "UnsupportedRegex",
     "class_automaton",
-    "first_match_differs",
+    "first_match_automaton",
     "literal_expression",
+    "looks_past_end",
     "pattern_difference",
     "pattern_expression",
-    "terminal_language",
 ]

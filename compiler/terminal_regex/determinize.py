@@ -6,7 +6,7 @@ A state of the deterministic automaton is what has to be known of the text read 
 
 There are two kinds, which differ in the threads only:
 
-* `fullmatch`, for regexes with no lazy quantifier: the threads are a set, and any thread at the end accepts.
+* `fullmatch`: the threads are a set, and any thread at the end accepts.
 * `match`, where priorities decide: the threads are a list in the order in which Python's matcher would try them. The
   first to succeed is the match, so a thread that has matched before the end of the text cuts off those behind it, at
   once, or as long as its remaining obligations can still be met.
@@ -20,12 +20,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, Final
 
-import numpy as np
-
-from psc.compiler.openfst import Automaton
 from psc.compiler.terminal_regex.partition import Partition
 from psc.compiler.terminal_regex.program import EARLY, MATCH, Program
-from psc.compiler.terminal_regex.subsets import minimal
 from psc.compiler.terminal_regex.threads import NONE, History, Position, Simulation, Thread, Threads, reduced
 from psc.compiler.terminal_regex.unsupported import UnsupportedRegex
 
@@ -38,27 +34,23 @@ class ThreadStates:
 
     final: tuple[bool, ...]
     arcs: tuple[tuple[int, int, int], ...]
-    """(source, class + 1, target)."""
+    """(source, class, target)."""
     trailing_context: bool
     """Whether an assertion looked past the end of a lexeme."""
 
 
-def thread_automaton(program: Program, classes: Partition) -> tuple[Automaton, bool]:
-    """The minimal automaton of :func:`thread_states`, and whether it looked past the end of a lexeme."""
-    found = thread_states(program, classes)
-    return minimal(np.array(found.final, dtype=bool), list(found.arcs)), found.trailing_context
-
-
-def thread_states(program: Program, classes: Partition) -> ThreadStates:
+def thread_states(program: Program, classes: Partition, *, ordered: bool) -> ThreadStates:
     """The deterministic automaton of `program` over `classes`.
 
-    With a lazy quantifier, the language is that of `match` ending at the end of the text; without, of `fullmatch`.
+    Args:
+        program: the regex.
+        classes: of the characters that its sets can tell apart.
+        ordered: the language is that of `match` ending at the end of the text; else that of `fullmatch`.
 
     Raises:
         UnsupportedRegex: more than `MAX_STATES` states or `MAX_WORK` steps.
     """
     run = Simulation(program, classes)
-    lazy = program.lazy
     by_view: list[list[int]] = [[] for _ in run.views]
     for c, view in enumerate(run.view_of):
         by_view[view].append(c)
@@ -76,20 +68,20 @@ def thread_states(program: Program, classes: Partition) -> ThreadStates:
             at = run.position(history, view)
             closed = run.close(threads, at)
             for c in members:
-                following = _step_in_order(run, closed, at, c) if lazy else run.move(closed, at, c)
+                following = _step_in_order(run, closed, at, c) if ordered else run.move(closed, at, c)
                 if not following:
                     continue
-                after = reduced(following, ordered=lazy)
-                state = run.next_history(at, c), after if lazy else frozenset(after)
+                after = reduced(following, ordered=ordered)
+                state = run.next_history(at, c), after if ordered else frozenset(after)
                 target = numbers.setdefault(state, len(queue))
                 if target == len(queue):
                     queue.append((state[0], after))
                     if target >= MAX_STATES:
                         raise UnsupportedRegex(f"lookarounds or lazy quantifiers with more than {MAX_STATES} states")
-                arcs.append((source, c + 1, target))
-        final.append(_accepts(run, threads, run.position(history, run.at_end), lazy) is True)
+                arcs.append((source, c, target))
+        final.append(_accepts(run, threads, run.position(history, run.at_end), ordered) is True)
         if not trailing_context:
-            trailing_context = _accepts(run, threads, run.position(history, run.at_unknown), lazy) is None
+            trailing_context = _accepts(run, threads, run.position(history, run.at_unknown), ordered) is None
     return ThreadStates(tuple(final), tuple(arcs), trailing_context)
 
 
@@ -112,7 +104,7 @@ def _step_in_order(run: Simulation, closed: Threads, at: Position, c: int) -> li
     return result
 
 
-def _accepts(run: Simulation, threads: Threads, at: Position, lazy: bool) -> bool | None:
+def _accepts(run: Simulation, threads: Threads, at: Position, ordered: bool) -> bool | None:
     """Whether the text may end here; None if that depends on what follows."""
     depends = False
     closed = run.close(threads, at)
@@ -122,6 +114,6 @@ def _accepts(run: Simulation, threads: Threads, at: Position, lazy: bool) -> boo
         verdict = run.met(obligations, at)
         if verdict is None:
             depends = True
-        elif verdict and not (lazy and depends):
+        elif verdict and not (ordered and depends):
             return bool(place == MATCH)
     return None if depends and any(place == MATCH for place, _ in closed) else False

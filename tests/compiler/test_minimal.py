@@ -8,13 +8,13 @@ from pathlib import Path
 import numpy as np
 import pynini
 import pytest
+from oracle.openfst import Automaton, to_fst
 from vocabularies import byte_tokenizer
 
 from psc.artifacts.format import SCALARS
 from psc.compiler.build import build
 from psc.compiler.frontends.lark.loader import load_lark
 from psc.compiler.grammars import bundled_text
-from psc.compiler.openfst import Automaton, to_fst
 
 
 @pytest.mark.parametrize("name", ["json", "go"])

@@ -13,9 +13,10 @@ import pynini
 import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
+from oracle.openfst import Acceptor, first_match_language, from_fst, terminal_language
 
-from psc.compiler.openfst import from_fst
-from psc.compiler.terminal_regex import Acceptor, UnsupportedRegex, first_match_differs, terminal_language
+from psc.compiler.frontends.lark.first_match import first_match_differs
+from psc.compiler.terminal_regex import UnsupportedRegex, looks_past_end
 
 LONG_S, KELVIN, DOTTED_I = "\u017f", "\u212a", "\u0130"
 
@@ -149,6 +150,7 @@ def test_automaton_is_canonical(pattern: str, flags: int) -> None:
 def test_properties(pattern: str, flags: int, trailing_context: bool, lazy: bool) -> None:
     language = terminal_language(pattern, flags)
     assert (language.trailing_context, language.lazy) == (trailing_context, lazy)
+    assert looks_past_end(pattern, flags) == trailing_context
 
 
 @pytest.mark.parametrize(
@@ -180,6 +182,24 @@ def test_refusals(pattern: str, construct: str, position: int | None) -> None:
 )
 def test_first_match(pattern: str, differs: bool) -> None:
     assert first_match_differs(pattern) == differs
+
+
+@settings(max_examples=150, deadline=None)
+@given(st.deferred(lambda: PATTERNS))
+def test_first_matches_as_openfst_compares_them(pattern: str) -> None:
+    try:
+        re.compile(pattern)
+    except re.error:  # a lookbehind of variable width
+        assume(False)
+    language = terminal_language(pattern)
+    assert looks_past_end(pattern) == language.trailing_context
+    expected = not language.lazy and not pynini.equivalent(language.fst, first_match_language(pattern))
+    assert first_match_differs(pattern) == expected
+
+
+def test_first_matches_that_are_too_many_to_tell() -> None:
+    with pytest.raises(UnsupportedRegex):
+        first_match_differs(r"(?:a|b)*a(?:a|b){25}|a")
 
 
 def test_results_are_independent() -> None:

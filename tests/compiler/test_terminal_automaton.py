@@ -1,33 +1,28 @@
 """The native automaton of all terminals, judged by OpenFst's of the same patterns."""
 
-import subprocess
-import sys
-import textwrap
-
 import numpy as np
 import pytest
 import strategies
 from expression_language import Language, grammar_of, pattern_of
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
+from oracle.openfst import Acceptor, terminal_language, union_automaton
 
 from psc._core import build_terminal_automaton
 from psc.compiler import terminals
 from psc.compiler.expressions import EMPTY, NOTHING, Chars, Choice, Expression, Literal, Reference, Repeat, Sequence
 from psc.compiler.frontends.lark.loader import load_lark
-from psc.compiler.grammar import Grammar
 from psc.compiler.grammars import bundled_names, bundled_text
 from psc.compiler.terminal_programs import TerminalPrograms
-from psc.compiler.terminal_regex import Acceptor, UnsupportedRegex, pattern_difference, pattern_expression, terminal_language
+from psc.compiler.terminal_regex import UnsupportedRegex, pattern_difference, pattern_expression
 from psc.compiler.terminals import TerminalAutomaton, terminal_automaton
-from psc.compiler.transducers.lexer import union_automaton
 from psc.errors import GrammarError
 
 # --- equality with OpenFst's construction
 
 
 def assert_as_openfst(automaton: TerminalAutomaton) -> None:
-    expected_next, expected_matches = union_automaton([language.fst for language in automaton.languages])
+    expected_next, expected_matches = union_automaton([terminal_language(t.pattern).fst for t in automaton.grammar.terminals])
     assert automaton.next.tolist() == expected_next.tolist()  # both are numbered breadth-first by bytes
     assert automaton.matches == expected_matches
     ranks = [t.rank for t in automaton.grammar.terminals]
@@ -311,36 +306,6 @@ def test_exception() -> None:
         return bool(final[state])
 
     assert [accepts(t) for t in (b"a", b"ab", b"c", b"abc", b"cc", b"b")] == [True, False, False, True, True, True]
-
-
-# --- without pynini
-
-
-def test_neither_pynini_nor_its_time_is_needed() -> None:
-    script = """
-        import sys
-        sys.modules["pynini"] = None  # importing it fails
-        import psc
-        from psc.compiler.grammars import bundled_text
-        from psc.compiler.frontends.lark.loader import load_lark
-        from psc.compiler.terminals import terminal_automaton
-        for text in (bundled_text("java"), bundled_text("sql"), 'start: A\\nA: /".*?(?<!x)"/'):
-            automaton = terminal_automaton(load_lark(text))
-            assert len(automaton.next) > 3
-        try:
-            automaton.languages
-        except psc.MissingExtraError as e:
-            assert "psc[compiler]" in str(e)
-        else:
-            raise AssertionError
-    """
-    subprocess.run([sys.executable, "-c", textwrap.dedent(script)], check=True)
-
-
-def test_languages_are_there_when_asked_for() -> None:
-    grammar: Grammar = load_lark("start: A\nA: /a+/\n")
-    (language,) = terminal_automaton(grammar).languages
-    assert Acceptor(language.fst).accepts(b"aa")
 
 
 @pytest.mark.parametrize("pattern", [r"(a)\1", r"(?:(?=.*a.{20}$)(?=.*b.{19}$)).*"])

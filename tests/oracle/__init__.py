@@ -1,6 +1,7 @@
 """The oracles: masks computed slowly and obviously, for everything in psc to be tested against.
 
-They share no code with psc. Each reads grammar text and answers for one prefix and one token at a time, byte by byte.
+But for `openfst`, they share no code with psc. Each reads grammar text and answers for one prefix and one token at a time, byte by
+byte.
 
     formulas.py      Boolean formulas, the states of the regex automata
     automaton.py     one terminal's regex as a deterministic byte automaton
@@ -14,6 +15,8 @@ They share no code with psc. Each reads grammar text and answers for one prefix 
     contextual.py    ContextualOracle: the same, each lexeme lexed with what the parser can take there (`contextual`)
     keep_all.py      KeepAllOracle: `basic`, but every derivation counts, not only the one that Lark's tables prefer
     context_free.py  CfgOracle: EBNF, or any productions over regexes; the plain context-free language (`any`)
+
+    openfst/         terminals' byte automata by OpenFst, from psc's own parsed patterns; not imported with the others
 
 Cost: building takes milliseconds for toy grammars, well under a second for JSON, a second or two for Java; then a few
 microseconds for each byte of each token. Source of the definitions: docs/language.md.

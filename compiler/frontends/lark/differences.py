@@ -24,8 +24,9 @@ from collections.abc import Callable, Iterator
 import numpy as np
 
 from psc._core import LrTables
+from psc.compiler.frontends.lark.first_match import first_match_differs
 from psc.compiler.grammar import Grammar
-from psc.compiler.terminal_regex import UnsupportedRegex, first_match_differs
+from psc.compiler.terminal_regex import UnsupportedRegex, looks_past_end
 from psc.compiler.terminals import TerminalAutomaton
 
 _MOST_NAMES = 6
@@ -47,7 +48,7 @@ def lark_differences(grammar: Grammar, automaton: TerminalAutomaton, lr: LrTable
     order = _LarkOrder(grammar)
     together = contexts(grammar, lr)
     ranks = [t.rank for t in grammar.terminals]
-    beyond = {i for i, language in enumerate(automaton.languages) if language.trailing_context}
+    beyond = {i for i, t in enumerate(grammar.terminals) if t.expression is None and _looks_past_end(t.pattern)}
     shorter: set[tuple[int, int]] = set()
     other: set[tuple[int, int]] = set()
     refused: set[tuple[int, int]] = set()
@@ -212,6 +213,13 @@ def _messages(
     if first:
         out.append(f"Lark takes the first alternative that matches, not the longest, inside: {listed(first)}")
     return out
+
+
+def _looks_past_end(pattern: str) -> bool:
+    try:
+        return looks_past_end(pattern)
+    except UnsupportedRegex:  # too large to tell: both lexers are tried on it
+        return True
 
 
 def _first_match_differs(pattern: str) -> bool:

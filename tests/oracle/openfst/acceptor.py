@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from psc.compiler.openfst import from_fst
+from .arrays import from_fst
 
 if TYPE_CHECKING:
     import pynini

@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 import pynini
 
-from psc.compiler.openfst import from_fst
+from .arrays import from_fst
 
 _FIRST_MARKER = 257  # labels 1..256 are bytes
 

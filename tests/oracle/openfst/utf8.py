@@ -17,8 +17,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from psc.compiler.openfst import Automaton, Ints, from_fst, to_fst
 from psc.compiler.terminal_regex.codepoints import CODE_POINTS, Bounds
+
+from .arrays import Automaton, Ints, from_fst, to_fst
 
 if TYPE_CHECKING:
     import pynini

@@ -15,10 +15,11 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 import numpy.typing as npt
 
-from psc.compiler.openfst import Automaton, from_fst, to_fst
 from psc.compiler.terminal_regex.partition import Partition
 from psc.compiler.terminal_regex.program import MATCH, Kind, Program
 from psc.compiler.terminal_regex.unsupported import UnsupportedRegex
+
+from .arrays import Automaton, from_fst, to_fst
 
 if TYPE_CHECKING:
     import pynini
