@@ -83,14 +83,44 @@ class InvalidStructuralTagError(PscError, ValueError, RuntimeError):
 
 
 class MissingExtraError(PscError, ImportError):
-    """Something was asked for whose package is not installed; the message names the extra."""
+    """Something was asked for whose package is not installed; the message names the extra and the package."""
 
 
 @contextmanager
 def needs_extra(extra: str) -> Iterator[None]:
-    """Turns a failed import inside into :class:`MissingExtraError`, which names the extra to install."""
+    """Turns a failed import inside into :class:`MissingExtraError`, which says what to install.
+
+    A :class:`MissingExtraError` from inside passes as it is.
+    """
     try:
         yield
+    except MissingExtraError:
+        raise
     except ImportError as e:
         package = (e.name or "").partition(".")[0]
-        raise MissingExtraError(f"this needs the package {package!r}, which is not installed: pip install 'psc[{extra}]'") from e
+        if not isinstance(e, ModuleNotFoundError):  # a shared library that does not load
+            raise MissingExtraError(f"this needs what psc[{extra}] asks for, which is there but cannot be imported: {e}") from e
+        raise MissingExtraError(
+            f"this needs the package {package!r}, which is not installed: {install_line(extra, package)}", name=package
+        ) from e
+
+
+def install_line(extra: str, package: str) -> str:
+    """The command that installs an extra of psc, wherever psc came from.
+
+    psc itself is on no index, so the command does not name psc: it names what the installed psc's metadata list for the extra.
+
+    Args:
+        extra: the extra's name.
+        package: what was missing; all that can be named where psc runs without metadata, from a folder.
+    """
+    import shlex
+    from importlib.metadata import PackageNotFoundError, requires
+
+    try:
+        listed = [r.partition(";") for r in requires("psc") or ()]
+    except PackageNotFoundError:
+        listed = []
+    marker = f'extra=="{extra}"'
+    wanted = [r.strip() for r, _, m in listed if marker in m.replace(" ", "").replace("'", '"') and not r.startswith("psc")]
+    return f"pip install {' '.join(map(shlex.quote, wanted or [package]))} (which is what psc[{extra}] asks for)"

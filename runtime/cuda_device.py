@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from psc.errors import BitmaskError, DeviceError, MissingExtraError
+from psc.errors import BitmaskError, DeviceError, MissingExtraError, install_line
 from psc.runtime.mask_kernels import COMPILE_OPTIONS, KERNELS, Launch, source
 
 _FALLBACK = "psc.runtime.numpy_masks does the same on the CPU"
@@ -226,7 +226,9 @@ def _cupy() -> Any:
     try:
         import cupy
     except ImportError as e:
-        raise MissingExtraError(f"masks on a GPU need CuPy, which is not installed: pip install 'psc[gpu]'. {_FALLBACK}") from e
+        raise MissingExtraError(
+            f"masks on a GPU need CuPy, which is not installed: {install_line('gpu', 'cupy-cuda12x')}. {_FALLBACK}"
+        ) from e
     return cupy
 
 

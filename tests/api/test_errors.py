@@ -3,6 +3,7 @@
 import pytest
 
 import psc
+from psc.errors import install_line, needs_extra
 
 CAUGHT_BY_NAME = ["DeserializeFormatError", "DeserializeVersionError", "InvalidJSONError", "InvalidStructuralTagError"]
 
@@ -27,3 +28,31 @@ def test_none_is_a_kind_of_another(name):
     """`except InvalidJSONError` must not swallow a wrong version."""
     others = [getattr(psc, other) for other in CAUGHT_BY_NAME if other != name]
     assert not any(issubclass(getattr(psc, name), other) for other in others)
+
+
+def test_a_missing_package_is_named_once():
+    """An extra that needs another one: the message of the inner one, not "the package ''"."""
+    with pytest.raises(psc.MissingExtraError) as caught, needs_extra("cluster"), needs_extra("compiler"):
+        raise ModuleNotFoundError("No module named 'lark.parsers'", name="lark.parsers")
+    assert "needs the package 'lark', which is not installed" in str(caught.value)
+    assert "psc[compiler]" in str(caught.value) and "psc[cluster]" not in str(caught.value)
+
+
+def test_a_package_that_does_not_load_is_not_said_to_be_missing():
+    with pytest.raises(psc.MissingExtraError, match="cannot be imported: failed to map segment"), needs_extra("compiler"):
+        raise ImportError("failed to map segment", name="_pynini")
+
+
+def test_the_line_to_install_names_no_psc(monkeypatch):
+    """psc is on no index: the line names what the extra's metadata list, or the package where there are none."""
+    listed = [
+        "numpy>=1.26",
+        "lark<1.4,>=1.2.2; extra == 'compiler'",
+        "psc[compiler]; extra == 'cluster'",
+        'ray>=2.40; extra == "cluster"',
+    ]
+    monkeypatch.setattr("importlib.metadata.requires", lambda name: listed)
+    assert install_line("compiler", "lark").startswith("pip install 'lark<1.4,>=1.2.2' (")
+    assert install_line("cluster", "ray").startswith("pip install 'ray>=2.40' (")
+    monkeypatch.setattr("importlib.metadata.requires", lambda name: None)
+    assert install_line("compiler", "lark").startswith("pip install lark (")

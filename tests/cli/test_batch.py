@@ -95,7 +95,7 @@ def test_publishing(tmp_path: Path, run: Run) -> None:
 def test_ray_that_is_not_there(tmp_path: Path, jobs: Path, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "ray", None)
     done = run("batch", jobs, "--store", tmp_path / "store", "--ray", "local")
-    assert done.exit_code == 1 and "pip install 'psc[cluster]'" in done.stderr
+    assert done.exit_code == 1 and "pip install " in done.stderr and "psc[cluster]" in done.stderr
     done = run("batch", jobs, "--store", tmp_path / "store", "--ray", "nowhere")
     assert done.exit_code == 1 and "--ray nowhere: give local, auto, or the HOST:PORT of a cluster's head" in done.stderr
 

@@ -452,7 +452,7 @@ def test_cupy_is_not_installed(monkeypatch: pytest.MonkeyPatch) -> None:
     import sys
 
     monkeypatch.setitem(sys.modules, "cupy", None)
-    with pytest.raises(psc.MissingExtraError, match=r"pip install 'psc\[gpu\]'.*numpy_masks"):
+    with pytest.raises(psc.MissingExtraError, match=r"pip install .*cupy.*psc\[gpu\].*numpy_masks"):
         MaskTable(INFO)
 
 
