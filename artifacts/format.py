@@ -1,4 +1,4 @@
-"""Artifact format v2: named integer arrays and a JSON description, compressed, checksummed, the same bytes for the same input.
+"""Artifact format v3: named integer arrays and a JSON description, compressed, checksummed, the same bytes for the same input.
 
 ::
 
@@ -35,7 +35,7 @@ from psc.artifacts.folder import replace_whole
 from psc.errors import ArtifactError
 
 MAGIC = b"\x8apsc\r\n\x1a\n"
-VERSION = 2
+VERSION = 3
 _MAX_HEADER = 64 << 20
 _MAX_PAYLOAD = 4 << 30
 _WINDOW_LOG = 27
@@ -53,7 +53,6 @@ SCALARS = (
     "start",
     "n_classifier_states",
     "n_labels",
-    "vocab_size",
     "n_classes",
 )
 """Numbers among the arrays of an artifact; they are stored together as the section ``scalars``, in this order."""

@@ -13,6 +13,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from pathlib import PurePath
 from typing import Any
 
 import numpy as np
@@ -140,7 +141,8 @@ class VocabularyTables:
 def vocabulary_tables(compilation: Compilation, tables: GrammarTables, tokenizer: TokenizerInfo) -> VocabularyTables:
     """What the stages up to the terminal sequences have found."""
     lr = tables.lr
-    representatives = [tokenizer.token_bytes(int(t)) for t in compilation.class_representatives]
+    text = tokenizer.without_stop_tokens
+    representatives = [text.token_bytes(int(t)) for t in compilation.class_representatives]
     arrays: dict[str, Any] = dict(
         compilation.lexer_arrays(),
         n_terminals=lr.n_terminals,
@@ -152,9 +154,7 @@ def vocabulary_tables(compilation: Compilation, tables: GrammarTables, tokenizer
         gotos=lr.gotos,
         production_lhs=lr.lhs,
         production_length=lr.length,
-        vocab_size=tokenizer.vocab_size,
-        class_of_token=compilation.class_of_token,
-        stop_tokens=np.array(tokenizer.stop_token_ids, np.int32),
+        class_of_token=compilation.class_of_token[: tokenizer.text_end],
         n_classes=len(representatives),
         class_offsets=np.cumsum([0, *map(len, representatives)], dtype=np.int32),
         class_bytes=np.frombuffer(b"".join(representatives), np.uint8),
@@ -198,14 +198,15 @@ def named_limits(grammar: Grammar) -> Iterator[None]:
 
 
 def native_compilation(grammar: Grammar, lr: LrTables, automaton: TerminalAutomaton, tokenizer: TokenizerInfo) -> Compilation:
-    """The native pipeline over these inputs, no stage of it run yet."""
+    """The native pipeline over these inputs, no stage of it run yet. What it finds depends on the text tokens only."""
+    text = tokenizer.without_stop_tokens
     return Compilation(
         lr=lr,
         **terminal_arrays(grammar, automaton),
         lexer=grammar.lexer,
-        token_bytes=tokenizer.data,
-        token_offsets=tokenizer.offsets,
-        text_tokens=tokenizer.text_token_ids,
+        token_bytes=text.data,
+        token_offsets=text.offsets,
+        text_tokens=text.text_token_ids,
     )
 
 
@@ -248,7 +249,7 @@ def describe(grammar: Grammar, tokenizer: TokenizerInfo) -> dict[str, Any]:
     return {
         "compiler_revision": COMPILER_REVISION,
         "grammar": {
-            "name": grammar.source_name,
+            "name": PurePath(grammar.source_name).name or grammar.source_name,  # no path: the bytes do not depend on places
             "text": grammar.source,
             "language": grammar.language,
             "sha256": hashlib.sha256(grammar.source.encode()).hexdigest(),
@@ -266,6 +267,7 @@ def describe(grammar: Grammar, tokenizer: TokenizerInfo) -> dict[str, Any]:
         "tokenizer": {
             "name": tokenizer.name,
             "fingerprint": tokenizer.fingerprint,
+            # What a tokenizer is taken to have where none is given to the loader; the tables do not depend on these.
             "vocab_size": tokenizer.vocab_size,
             "stop_token_ids": list(tokenizer.stop_token_ids),
             "special_token_ids": list(tokenizer.special_token_ids),

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from psc.artifacts.references import Reference
     from psc.compiler.grammar import Grammar as CompilerGrammar
 
-_vocabularies: WeakValueDictionary[str, VocabularyIndex] = WeakValueDictionary()
+_vocabularies: WeakValueDictionary[tuple[object, ...], VocabularyIndex] = WeakValueDictionary()
 _vocabularies_lock = threading.Lock()
 
 
@@ -40,7 +40,7 @@ def shared_vocabulary(tokenizer_info: TokenizerInfo) -> VocabularyIndex:
     """The index of a vocabulary, one for all who use it at the time."""
     from psc.compiler.just_in_time import vocabulary_index
 
-    key = tokenizer_info.fingerprint
+    key = tokenizer_info.fingerprint, tokenizer_info.vocab_size, tuple(tokenizer_info.stop_token_ids)
     with _vocabularies_lock:
         index = _vocabularies.get(key)
         if index is None:

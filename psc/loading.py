@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from psc.compiled_grammar import CompiledGrammar, compiled_from_file
-from psc.errors import ArtifactError
+from psc.errors import ArtifactError, TokenizerError
 from psc.vocabulary import load_tokenizer
 from psc.vocabulary.tokenizer_info import TokenizerInfo
 
@@ -62,4 +62,10 @@ def recorded_tokenizer(metadata: Mapping[str, Any], place: str = "artifact") -> 
         ArtifactError: the metadata does not describe one.
     """
     recorded = TokenizerRecord.of(metadata, place)
-    return load_tokenizer(recorded.name, vocab_size=recorded.vocab_size, stop_token_ids=recorded.stop_token_ids)
+    try:
+        return load_tokenizer(recorded.name, vocab_size=recorded.vocab_size, stop_token_ids=recorded.stop_token_ids)
+    except TokenizerError as e:
+        raise TokenizerError(
+            f"{place}: compiled for tokenizer {recorded.name!r}, which is not found by that name here; give the tokenizer itself "
+            f"(-t/--tokenizer, tokenizer_info=): {e}"
+        ) from e

@@ -1,4 +1,8 @@
-"""A compiled grammar as the runtime holds it; the matcher that follows one generated text is native."""
+"""A compiled grammar as the runtime holds it; the matcher that follows one generated text is native.
+
+An artifact's tables know the text tokens of a vocabulary and nothing else of it. Its width and its stop tokens are applied here,
+when the machine is made: ids beyond the last text token are never allowed, and a stop token is never text.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +14,7 @@ import numpy as np
 from psc._core import BatchGrammarMatcher, GrammarMatcher, Machine
 from psc.artifacts.format import SCALARS, Artifact, IntArray
 from psc.errors import ArtifactError
-from psc.vocabulary.tokenizer_info import TokenizerInfo
+from psc.vocabulary.tokenizer_info import MAX_VOCAB_SIZE, TokenizerInfo
 
 __all__ = ["BatchGrammarMatcher", "CompiledGrammar", "FindTokenizer", "GrammarMatcher"]
 
@@ -60,8 +64,7 @@ class CompiledGrammar:
             self.grammar_name = str(metadata["grammar"]["name"])
             self.tokenizer_name = str(metadata["tokenizer"]["name"])
             self.fingerprint = str(metadata["tokenizer"]["fingerprint"])
-            self.vocab_size = int(metadata["tokenizer"]["vocab_size"])
-            self.stop_token_ids: tuple[int, ...] = tuple(int(i) for i in metadata["tokenizer"]["stop_token_ids"])
+            self.vocab_size, self.stop_token_ids = _width_and_stops(metadata, tokenizer_info)
             self.terminal_names = (*(str(t["name"]) for t in metadata["grammar"]["terminals"]), "$END")
         except (KeyError, TypeError, ValueError) as e:
             raise ArtifactError(f"{place}: the metadata is malformed: {e!r}") from e
@@ -99,13 +102,20 @@ class CompiledGrammar:
             if len(scalars) != len(SCALARS):
                 raise ValueError("table 'scalars' has the wrong length")
             numbers = dict(zip(SCALARS, scalars.tolist(), strict=True))
-            tables = {**{k: v for k, v in arrays.items() if k != "scalars"}, **numbers}
+            if isinstance(tokenizer_info, TokenizerInfo):
+                check_vocabulary(artifact.metadata, tokenizer_info, place)
+            width, stops = _width_and_stops(artifact.metadata, tokenizer_info)
+            tables = {
+                **{k: v for k, v in arrays.items() if k != "scalars"},
+                **numbers,
+                "vocab_size": width,
+                "class_of_token": _classes(arrays["class_of_token"], width, stops),
+                "stop_tokens": np.array(stops, np.int32),
+            }
             machine = Machine(tables, cache_limit=max(cache_limit_bytes, 0))
             compiled = cls(machine, artifact.metadata, tokenizer_info=tokenizer_info, place=place)
             if len(compiled.terminal_names) != numbers["n_terminals"]:
                 raise ValueError("the terminals' names do not match the tables")
-            if compiled.vocab_size != numbers["vocab_size"] or compiled.stop_token_ids != tuple(arrays["stop_tokens"].tolist()):
-                raise ValueError("the vocabulary described does not match the tables")
         except ArtifactError:
             raise
         except (KeyError, TypeError, ValueError, RuntimeError) as e:
@@ -113,10 +123,11 @@ class CompiledGrammar:
         return compiled
 
     def _checked(self, tokenizer: TokenizerInfo) -> TokenizerInfo:
-        if tokenizer.fingerprint != self.fingerprint:
+        check_vocabulary(self.metadata, tokenizer, self.place)
+        if (tokenizer.vocab_size, tuple(tokenizer.stop_token_ids)) != (self.vocab_size, self.stop_token_ids):
             raise ArtifactError(
-                f"{self.place}: compiled for tokenizer {self.tokenizer_name} with fingerprint {self.fingerprint}, but the "
-                f"tokenizer given ({tokenizer.name or 'unnamed'}) has {tokenizer.fingerprint}. Compile the grammar for it."
+                f"{self.place}: loaded with {self.vocab_size} ids and stop tokens {list(self.stop_token_ids)}, but tokenizer "
+                f"{tokenizer.name or 'unnamed'} has {tokenizer.vocab_size} and {tokenizer.stop_token_ids}; load it with that"
             )
         return tokenizer
 
@@ -159,3 +170,38 @@ class CompiledGrammar:
 
     def __repr__(self) -> str:
         return f"CompiledGrammar({self.grammar_name!r}, tokenizer={self.tokenizer_name!r}, vocab_size={self.vocab_size})"
+
+
+def check_vocabulary(metadata: Mapping[str, Any], tokenizer: TokenizerInfo, place: str) -> None:
+    """Raises ArtifactError unless the metadata are of a grammar that was compiled for the text of this vocabulary."""
+    recorded = metadata["tokenizer"]
+    if tokenizer.fingerprint != recorded["fingerprint"]:
+        raise ArtifactError(
+            f"{place}: compiled for tokenizer {recorded['name']} with fingerprint {recorded['fingerprint']}, but the "
+            f"tokenizer given ({tokenizer.name or 'unnamed'}) has {tokenizer.fingerprint}. Compile the grammar for it."
+        )
+
+
+def _width_and_stops(metadata: Mapping[str, Any], tokenizer: TokenizerInfo | FindTokenizer) -> tuple[int, tuple[int, ...]]:
+    """The number of logits and the stop tokens: the vocabulary's, else those of the vocabulary that was compiled for.
+
+    Raises:
+        KeyError, TypeError, ValueError: the metadata does not say, or names what cannot be.
+    """
+    if isinstance(tokenizer, TokenizerInfo):
+        return tokenizer.vocab_size, tuple(tokenizer.stop_token_ids)
+    width = int(metadata["tokenizer"]["vocab_size"])
+    stops = tuple(int(i) for i in metadata["tokenizer"]["stop_token_ids"])
+    if not 0 < width <= MAX_VOCAB_SIZE or any(not 0 <= i < width for i in stops) or list(stops) != sorted(set(stops)):
+        raise ValueError("the vocabulary described has a size or stop tokens out of range")
+    return width, stops
+
+
+def _classes(classes: IntArray, width: int, stops: tuple[int, ...]) -> IntArray:
+    """The class of each id: -1, which is none, for stop tokens and beyond the text. Raises ValueError for a width too small."""
+    if len(classes) > width:
+        raise ValueError(f"the tables are for {len(classes)} ids, and the vocabulary has {width}")
+    padded = np.full(width, -1, np.int32)
+    padded[: len(classes)] = classes
+    padded[list(stops)] = -1
+    return padded

@@ -75,7 +75,9 @@ class Step:
 
     def update(self) -> MaskUpdate:
         """This step for tables that follow; to be taken before the next ``n_buffers`` steps."""
-        return MaskUpdate(self.number, self._slots.fingerprint, self._slots.n_slots, self._host_ids.copy(), self._writes)
+        return MaskUpdate(
+            self.number, self._slots.fingerprint, self._slots.vocab_size, self._slots.n_slots, self._host_ids.copy(), self._writes
+        )
 
 
 class _Buffer:

@@ -57,7 +57,9 @@ class Step:
 
     def update(self) -> MaskUpdate:
         """This step for tables that follow."""
-        return MaskUpdate(self.number, self._slots.fingerprint, self._slots.n_slots, self._host_ids, self._writes)
+        return MaskUpdate(
+            self.number, self._slots.fingerprint, self._slots.vocab_size, self._slots.n_slots, self._host_ids, self._writes
+        )
 
 
 class MaskTable:

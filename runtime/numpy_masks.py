@@ -61,7 +61,9 @@ class Step:
 
     def update(self) -> MaskUpdate:
         """This step for tables that follow; to be taken before ``ids`` is overwritten."""
-        return MaskUpdate(self.number, self._slots.fingerprint, self._slots.n_slots, self.ids.copy(), self._writes)
+        return MaskUpdate(
+            self.number, self._slots.fingerprint, self._slots.vocab_size, self._slots.n_slots, self.ids.copy(), self._writes
+        )
 
 
 class MaskTable:

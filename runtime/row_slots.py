@@ -58,6 +58,8 @@ class MaskUpdate:
     number: int
     """Of the step; a table takes them one after the other."""
     fingerprint: str
+    """Of the vocabulary's text."""
+    vocab_size: int
     n_slots: int
     ids: NDArray[np.int32]
     writes: RowWrites | None
@@ -133,7 +135,7 @@ class RowSlots:
         """
         if not self._follows and self.number:
             raise BitmaskError("this table has made steps of its own: a table leads or follows")
-        if update.fingerprint != self.fingerprint:
+        if (update.fingerprint, update.vocab_size) != (self.fingerprint, self.vocab_size):
             raise BitmaskError("the update is of a table for another vocabulary")
         if update.n_slots != self.n_slots:
             raise BitmaskError(

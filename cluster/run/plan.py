@@ -171,7 +171,9 @@ class _Planner:
         costs_key = grammar_key(description["grammar"])
         estimate = self._plan.costs.estimate(costs_key, grammar, info)
         grammar_name = self._shared("grammar", job.grammar.identity, grammar)
-        vocabulary_name = self._shared("vocabulary", (info.name, info.fingerprint), Vocabulary.of(info))
+        vocabulary_name = self._shared(
+            "vocabulary", (info.name, info.fingerprint, info.vocab_size, *info.stop_token_ids), Vocabulary.of(info)
+        )
         tasks = _tasks(job, estimate, grammar_name, vocabulary_name)
         outcome.memory_estimate_bytes = max(task.memory_bytes for task in tasks)
         self._todo[key] = PlannedJob(job, outcome, key, info.fingerprint, costs_key, estimate, tasks)

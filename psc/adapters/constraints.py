@@ -39,7 +39,7 @@ def constraints_of(grammars: Constraint | Iterable[Constraint]) -> tuple[Constra
     if not compiled:
         raise MatcherError("no grammar was given")
     for other in compiled[1:]:
-        if other.fingerprint != compiled[0].fingerprint:
+        if (other.fingerprint, other.vocab_size) != (compiled[0].fingerprint, compiled[0].vocab_size):
             raise MatcherError(
                 f"grammars {compiled[0].grammar_name!r} and {other.grammar_name!r} were compiled for different vocabularies "
                 f"({compiled[0].tokenizer_name or 'unnamed'}, {other.tokenizer_name or 'unnamed'}); one batch has one model"
@@ -111,7 +111,7 @@ class Vocabulary:
 
     def check(self, tokenizer_info: TokenizerInfo) -> None:
         """Raises MatcherError when it is another vocabulary."""
-        if tokenizer_info.fingerprint != self._compiled.fingerprint:
+        if (tokenizer_info.fingerprint, tokenizer_info.vocab_size) != (self._compiled.fingerprint, self._compiled.vocab_size):
             raise MatcherError(
                 f"grammar {self._compiled.grammar_name!r} was compiled for another vocabulary "
                 f"({self._compiled.tokenizer_name or 'unnamed'}) than the one given ({tokenizer_info.name or 'unnamed'}); "

@@ -11,10 +11,11 @@ from psc.bundled import find_grammar
 from psc.cli.grammars import grammar_options
 from psc.cli.progress import Steps
 from psc.cli.report import duration, size, warning, write_json, write_pairs
-from psc.cli.tokenizers import SPEC_HELP, named_tokenizer, token_ids
+from psc.cli.tokenizers import SPEC_HELP, token_ids
 from psc.compile_file import CompileReport, build_record_path, compile_to_artifact
 from psc.compiler.grammars import bundled_names
 from psc.grammar import LarkLexer
+from psc.vocabulary import load_tokenizer
 
 
 @click.command("compile", epilog=f"Bundled grammars: {', '.join(bundled_names())}.")
@@ -54,7 +55,7 @@ def command(
     path = output or Path(f"{found.stem}.psc")
     with Steps(f"compiling {found.name}", quiet=quiet, every_step=True) as steps:
         steps.step("tokenizer", 0, 1)
-        info = named_tokenizer(tokenizer, vocab_size=vocab_size, stop_token_ids=stop_token_ids)
+        info = load_tokenizer(tokenizer, vocab_size=vocab_size, stop_token_ids=stop_token_ids)
         report = compile_to_artifact(
             grammar, info, path, start=start, lexer=lexer, keep_all_actions=keep_all_actions, progress=steps.step
         )

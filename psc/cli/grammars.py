@@ -10,11 +10,12 @@ import click
 
 from psc.artifacts.format import read_file
 from psc.bundled import find_grammar, is_grammar, open_grammar
-from psc.cli.tokenizers import named_tokenizer, tokenizer_for
+from psc.cli.tokenizers import tokenizer_for
 from psc.compiled_grammar import CompiledGrammar
 from psc.grammar import LarkLexer
 from psc.grammar_compiler import compile_just_in_time
 from psc.loading import recorded_tokenizer
+from psc.vocabulary import load_tokenizer
 
 _Command = TypeVar("_Command", bound=Callable[..., Any])
 
@@ -72,7 +73,7 @@ def open_compiled(
             raise click.UsageError(f"{spec} is a grammar: say for which --tokenizer, or give an artifact, which names its own")
         found = find_grammar(spec)
         grammar = open_grammar(found, start=start, lexer=lexer, keep_all_actions=keep_all_actions)
-        return compile_just_in_time(grammar, named_tokenizer(tokenizer))
+        return compile_just_in_time(grammar, load_tokenizer(tokenizer))
     if start is not None or lexer is not None or keep_all_actions:
         raise click.UsageError(f"{spec} is an artifact: --start, --lexer and --keep-all-actions were decided when it was compiled")
     artifact = read_file(Path(spec))

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import click
 
 from psc.artifacts.format import Artifact
@@ -25,12 +23,6 @@ def token_ids(ctx: click.Context, param: click.Parameter, value: str | None) -> 
     return tuple(int(part) for part in parts)
 
 
-def named_tokenizer(spec: str, *, vocab_size: int | None = None, stop_token_ids: Sequence[int] | None = None) -> TokenizerInfo:
-    """Loads a tokenizer, and calls it what the user called it, so that an artifact's reader can look it up in the same way."""
-    found = load_tokenizer(spec, vocab_size=vocab_size, stop_token_ids=stop_token_ids)
-    return TokenizerInfo.from_arrays(found.to_arrays(), name=spec)
-
-
 def tokenizer_for(artifact: Artifact, spec: str, place: str) -> TokenizerInfo:
     """The tokenizer that a user names for an artifact, with the stop tokens and the size that the artifact was compiled for.
 
@@ -39,15 +31,12 @@ def tokenizer_for(artifact: Artifact, spec: str, place: str) -> TokenizerInfo:
         ArtifactError: the artifact was compiled for another one; the message has both fingerprints.
     """
     recorded = TokenizerRecord.of(artifact.metadata, place)
-    found = named_tokenizer(spec)
+    try:
+        found = load_tokenizer(spec, vocab_size=recorded.vocab_size, stop_token_ids=recorded.stop_token_ids)
+    except TokenizerError:  # of another size
+        found = load_tokenizer(spec)
     if found.fingerprint == recorded.fingerprint:
         return found
-    try:
-        adapted = named_tokenizer(spec, vocab_size=recorded.vocab_size, stop_token_ids=recorded.stop_token_ids)
-    except TokenizerError:  # of another size
-        adapted = found
-    if adapted.fingerprint == recorded.fingerprint:
-        return adapted
     raise ArtifactError(
         f"{place}: compiled for tokenizer {recorded.name} with fingerprint {recorded.fingerprint}, but {spec} has "
         f"{found.fingerprint}. "

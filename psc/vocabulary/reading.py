@@ -135,6 +135,7 @@ def finish(
         tokens,
         special_token_ids=special,
         stop_token_ids=stop,
+        text_stop_ids=[token_id for token_id in stop if token_id not in special],
         vocab_size=size,
         name=name,
         vocab_type=vocabulary.vocab_type,

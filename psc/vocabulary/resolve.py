@@ -50,7 +50,7 @@ def load_tokenizer(
             return load_named(entry, vocab_size=vocab_size, stop_token_ids=stop_token_ids)
     path = Path(spec).expanduser()
     if path.exists():
-        name = _name(path)
+        name = file_label(path)
     else:
         path, name = _from_cache(spec), str(spec)
     file = find_tokenizer(path) if path.is_dir() else path
@@ -65,8 +65,8 @@ def load_tokenizer(
     )
 
 
-def _name(path: Path) -> str:
-    """A short name for messages; without the directory, since it ends up in artifacts."""
+def file_label(path: Path) -> str:
+    """What a tokenizer's file or folder is called; without the folder that it lies in, since the name ends up in artifacts."""
     path = path.absolute()
     return path.parent.name or path.name if path.name in _SAYS_NOTHING else path.name
 

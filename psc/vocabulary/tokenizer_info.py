@@ -14,7 +14,13 @@ special token is called is kept beside, and shown by `decoded_vocab`.
 
 Storage is the bytes of all ids one after the other, plus offsets: two flat arrays, which are what the native code walks
 and what an artifact stores. Building from a list of bytes is linear in the total number of bytes (some 20 ms for
-128,000 tokens); `token_bytes` is O(1); equality and hashing compare the fingerprint, computed once.
+128,000 tokens); `token_bytes` is O(1); hashing takes the fingerprint, computed once.
+
+What is compiled ahead of time depends on the text tokens only, and the `fingerprint` is theirs. Stop tokens, special tokens and
+padding are applied where a machine is loaded, so one artifact serves every way of getting a tokenizer: `load_tokenizer("qwen3")`
+(two stop tokens, 151,936 ids) and `from_huggingface` (one stop token, 151,669 ids) have one fingerprint. A token may be text to
+the tokenizer and a stop token of one model, and no other (a line break, `</think>`): a mask allows it as a stop token only, and
+the fingerprint counts it as text.
 """
 
 from __future__ import annotations
@@ -42,7 +48,7 @@ MAX_VOCAB_SIZE: Final = 1 << 24
 
 _Scalar = TypeVar("_Scalar", bound=np.generic)
 
-_FINGERPRINT_HEADER: Final = b"psc tokenizer fingerprint 1\n"
+_FINGERPRINT_HEADER: Final = b"psc tokenizer fingerprint 2\n"
 
 
 class VocabType(Enum):
@@ -82,6 +88,7 @@ class TokenizerInfo:
     _offsets: NDArray[np.int64]
     _special_token_ids: tuple[int, ...]
     _stop_token_ids: tuple[int, ...]
+    _text_stop_ids: tuple[int, ...]  # stop tokens that would be text, did they not stop; their names are their bytes
     _special_names: tuple[bytes, ...]
     _name: str
     _vocab_type: VocabType
@@ -105,11 +112,13 @@ class TokenizerInfo:
         if stop_token_ids is None:
             stop: Iterable[int] = guess_stop(encoded_vocab)
         else:
-            stop = (stop_token_ids,) if isinstance(stop_token_ids, int) else stop_token_ids
+            stop = (stop_token_ids,) if isinstance(stop_token_ids, int) else tuple(stop_token_ids)
+        special = set(guess_special(encoded_vocab) if special_token_ids is None else special_token_ids)
         decoded = self.from_tokens(
             tokens,
-            special_token_ids=guess_special(encoded_vocab) if special_token_ids is None else special_token_ids,
+            special_token_ids=special,
             stop_token_ids=stop,
+            text_stop_ids=[i for i in stop if i not in special],
             vocab_size=vocab_size,
             name=name,
             vocab_type=vocab_type,
@@ -124,6 +133,7 @@ class TokenizerInfo:
         *,
         special_token_ids: Iterable[int] = (),
         stop_token_ids: Iterable[int] = (),
+        text_stop_ids: Iterable[int] = (),
         vocab_size: int | None = None,
         name: str = "",
         vocab_type: VocabType = VocabType.RAW,
@@ -135,6 +145,7 @@ class TokenizerInfo:
             tokens: bytes of id 0, 1, 2, ...; for a special token its name, if any; `b""` for an id without token.
             special_token_ids: ids that are never text.
             stop_token_ids: ids that end the output; they count as special too.
+            text_stop_ids: which of them are text to the tokenizer, as far as they have bytes; see `without_stop_tokens`.
             vocab_size: number of logits of the model, at least `len(tokens)`, which is the default.
             name: for messages; not part of the fingerprint.
             vocab_type, add_prefix_space: what the tokenizer's own form was; not part of the fingerprint either.
@@ -154,6 +165,7 @@ class TokenizerInfo:
         _check_size(size, name)
         stop = _sorted_ids(stop_token_ids, size, "stop token", name)
         special = _sorted_ids((*special_token_ids, *stop), size, "special token", name)
+        text_stops = tuple(i for i in sorted({*text_stop_ids} & {*stop}) if i < len(tokens) and tokens[i])
         names = [b""] * len(special)
         for position, token_id in enumerate(special):
             if token_id < len(tokens):
@@ -166,7 +178,7 @@ class TokenizerInfo:
         offsets = np.zeros(size + 1, dtype=np.int64)
         np.cumsum(np.fromiter(map(len, tokens), dtype=np.int64, count=len(tokens)), out=offsets[1 : len(tokens) + 1])
         offsets[len(tokens) + 1 :] = offsets[len(tokens)]
-        return cls._of(data, offsets, special, stop, tuple(names), name, vocab_type, add_prefix_space)
+        return cls._of(data, offsets, special, stop, text_stops, tuple(names), name, vocab_type, add_prefix_space)
 
     @classmethod
     def from_arrays(
@@ -180,8 +192,9 @@ class TokenizerInfo:
         """Rebuild from `to_arrays`, checking everything that other code relies on.
 
         Args:
-            arrays: `data` uint8 (bytes), `offsets` int64 (vocab_size + 1), `special_token_ids` and `stop_token_ids`
-                int32 (ascending), `special_data` uint8 and `special_offsets` int64 (the special tokens' names).
+            arrays: `data` uint8 (bytes), `offsets` int64 (vocab_size + 1), `special_token_ids`, `stop_token_ids` and
+                `text_stop_ids` int32 (ascending, each list among the one before), `special_data` uint8 and `special_offsets`
+                int64 (the special tokens' names).
                 The arrays may be read-only views of a mapped file; they are not copied.
             name: for messages.
             vocab_type, add_prefix_space: see `from_tokens`.
@@ -200,6 +213,9 @@ class TokenizerInfo:
         stop = _ascending_ids(arrays, "stop_token_ids", size, name)
         if not set(stop) <= set(special):
             raise TokenizerError(f"{_called(name)}a stop token is not among the special tokens; the arrays are damaged")
+        text_stops = _ascending_ids(arrays, "text_stop_ids", size, name)
+        if not set(text_stops) <= set(stop):
+            raise TokenizerError(f"{_called(name)}text_stop_ids holds an id that is no stop token; the arrays are damaged")
         if special and np.any(np.diff(offsets)[list(special)]):
             raise TokenizerError(f"{_called(name)}a special token has text bytes; the arrays are damaged")
         special_data = _array(arrays, "special_data", np.uint8, name)
@@ -210,7 +226,9 @@ class TokenizerInfo:
             )
         _check_offsets(special_offsets, len(special_data), "special_offsets", name)
         names = tuple(_split(special_data, special_offsets))
-        return cls._of(data, offsets, special, stop, names, name, vocab_type, add_prefix_space)
+        if not {token_id for token_id, content in zip(special, names, strict=True) if content}.issuperset(text_stops):
+            raise TokenizerError(f"{_called(name)}text_stop_ids holds an id without bytes; the arrays are damaged")
+        return cls._of(data, offsets, special, stop, text_stops, names, name, vocab_type, add_prefix_space)
 
     @staticmethod
     def from_huggingface(
@@ -277,6 +295,7 @@ class TokenizerInfo:
         offsets: NDArray[np.int64],
         special: tuple[int, ...],
         stop: tuple[int, ...],
+        text_stops: tuple[int, ...],
         special_names: tuple[bytes, ...],
         name: str,
         vocab_type: VocabType,
@@ -289,6 +308,7 @@ class TokenizerInfo:
         self._offsets.flags.writeable = False
         self._special_token_ids = special
         self._stop_token_ids = stop
+        self._text_stop_ids = text_stops
         self._special_names = special_names
         self._name = name
         self._vocab_type = vocab_type
@@ -304,6 +324,7 @@ class TokenizerInfo:
             "offsets": self._offsets,
             "special_token_ids": np.array(self._special_token_ids, dtype=np.int32),
             "stop_token_ids": np.array(self._stop_token_ids, dtype=np.int32),
+            "text_stop_ids": np.array(self._text_stop_ids, dtype=np.int32),
             "special_data": np.frombuffer(b"".join(self._special_names), dtype=np.uint8),
             "special_offsets": special_offsets,
         }
@@ -402,22 +423,53 @@ class TokenizerInfo:
         return ids
 
     @cached_property
-    def fingerprint(self) -> str:
-        """SHA-256, in hex, of everything that a mask can depend on.
+    def without_stop_tokens(self) -> TokenizerInfo:
+        """The same vocabulary with nothing that ends the output: what artifacts are compiled for.
 
-        The hashed bytes are, integers little-endian: the header line `psc tokenizer fingerprint 1`; vocab_size (u64);
-        the kind of each id (u8: 0 text, 1 special, 2 padding); the length in bytes of each id (u32); the bytes of all
-        ids in order; the number of stop tokens (u64) and their ids, ascending (u32). The name of the tokenizer and
-        the names of special tokens are left out: masks do not depend on them, and one vocabulary arrives under
-        several sets of them (the reserved tokens of Llama 3 were renamed from release to release).
+        A stop token that the tokenizer takes for text is text again; any other is a special token like the rest.
         """
+        text_stops = set(self._text_stop_ids)
+        special = tuple(i for i in self._special_token_ids if i not in text_stops)
+        if not text_stops:
+            return TokenizerInfo._of(
+                self._data,
+                self._offsets,
+                special,
+                (),
+                (),
+                self._special_names,
+                self._name,
+                self._vocab_type,
+                self._add_prefix_space,
+            )
+        return TokenizerInfo.from_tokens(
+            self.decoded_vocab,
+            special_token_ids=special,
+            name=self._name,
+            vocab_type=self._vocab_type,
+            add_prefix_space=self._add_prefix_space,
+        )
+
+    @cached_property
+    def text_end(self) -> int:
+        """One past the last id that stands for text, stop tokens or not; `vocab_size` may be as small as this."""
+        ids = self.without_stop_tokens.text_token_ids
+        return int(ids[-1]) + 1 if len(ids) else 0
+
+    @cached_property
+    def fingerprint(self) -> str:
+        """SHA-256, in hex, of the text tokens: of which id stands for which bytes.
+
+        The hashed bytes are, integers little-endian: the header line `psc tokenizer fingerprint 2`; the number of ids up to the
+        last one that is text (u64); the length in bytes of each of them (u32; 0 if it is not text); the bytes of all of them in
+        order. A stop token that the tokenizer takes for text counts as text. Left out is what an artifact does not depend on:
+        vocab_size, which of the other ids are special tokens, which tokens stop, and every name.
+        """
+        plain = self.without_stop_tokens
         digest = hashlib.sha256(_FINGERPRINT_HEADER)
-        digest.update(self.vocab_size.to_bytes(8, "little"))
-        digest.update(self.token_kinds.tobytes())
-        digest.update(np.diff(self._offsets).astype("<u4").tobytes())
-        digest.update(self._data.tobytes())
-        digest.update(len(self._stop_token_ids).to_bytes(8, "little"))
-        digest.update(np.array(self._stop_token_ids, dtype="<u4").tobytes())
+        digest.update(self.text_end.to_bytes(8, "little"))
+        digest.update(np.diff(plain._offsets[: self.text_end + 1]).astype("<u4").tobytes())
+        digest.update(plain._data.tobytes())
         return digest.hexdigest()
 
     def __len__(self) -> int:
@@ -426,7 +478,11 @@ class TokenizerInfo:
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, TokenizerInfo):
             return NotImplemented
-        return self is other or self.fingerprint == other.fingerprint
+        return self is other or self._facts() == other._facts()
+
+    def _facts(self) -> tuple[object, ...]:
+        """Everything that a mask can depend on, and which ids are special."""
+        return self.vocab_size, self._special_token_ids, self._stop_token_ids, self._text_stop_ids, self.fingerprint
 
     def __hash__(self) -> int:
         return hash(self.fingerprint)

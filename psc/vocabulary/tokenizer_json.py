@@ -27,7 +27,7 @@ def _metadata(info: TokenizerInfo) -> dict[str, Any]:
         "vocab_size": info.vocab_size,
         "add_prefix_space": info.add_prefix_space,
         "stop_token_ids": info.stop_token_ids,
-        "special_token_ids": info.special_token_ids,
+        "special_token_ids": info.without_stop_tokens.special_token_ids,
     }
 
 
@@ -79,11 +79,13 @@ def deserialize(text: str) -> TokenizerInfo:
     tokens: list[Any] = field(found, "decoded_vocab", list, _WHAT)
     if not set(map(type, tokens)) <= {str}:
         raise DeserializeFormatError(f"{_WHAT}: 'decoded_vocab' must hold strings only")
+    special = set(int_list(found, "special_token_ids", _WHAT))
     try:
         return TokenizerInfo.from_tokens(
             [token.encode("latin-1") for token in tokens],
-            special_token_ids=int_list(found, "special_token_ids", _WHAT),
+            special_token_ids=special,
             stop_token_ids=stop,
+            text_stop_ids=[i for i in stop if i not in special],
             vocab_size=vocab_size,
             name=field(found, "name", str, _WHAT),
             vocab_type=vocab_type,

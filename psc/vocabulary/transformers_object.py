@@ -13,6 +13,7 @@ from psc.errors import TokenizerError
 from psc.vocabulary.file_format import parse, read_bytes
 from psc.vocabulary.huggingface_json import read_huggingface_json
 from psc.vocabulary.reading import ModelConfiguration, Vocabulary, finish, place_tokens
+from psc.vocabulary.resolve import file_label
 from psc.vocabulary.spelling import byte_level_alphabet
 from psc.vocabulary.tiktoken_ranks import from_ranks
 from psc.vocabulary.tokenizer_info import TokenizerInfo, VocabType
@@ -32,8 +33,10 @@ def tokenizer_from_object(
     Raises:
         TokenizerError: the object is of none of these kinds.
     """
-    name = str(getattr(tokenizer, "name_or_path", "") or type(tokenizer).__name__)
-    place = f"{type(tokenizer).__name__} {name!r}"
+    loaded_as = str(getattr(tokenizer, "name_or_path", "") or type(tokenizer).__name__)
+    place = f"{type(tokenizer).__name__} {loaded_as!r}"
+    # A Hugging Face id is a name; a folder's path is not, and says where things lie on this machine.
+    name = file_label(Path(loaded_as)) if Path(loaded_as).is_absolute() or Path(loaded_as).exists() else loaded_as
     return finish(
         _vocabulary(tokenizer, place),
         place=place,

@@ -100,10 +100,10 @@ def test_not_ours_and_other_versions() -> None:
     for content in (b"", b"PK\x03\x04", b"{}", MAGIC, MAGIC + b"\0" * 7):
         with pytest.raises(ArtifactError):
             decode(content)
-    with pytest.raises(ArtifactError, match=r"format 1; this psc reads format 2.*[Cc]ompile"):
+    with pytest.raises(ArtifactError, match=r"format 1; this psc reads format 3.*[Cc]ompile"):
         decode(MAGIC + struct.pack("<II", 1, 0) + b"\0" * 64)
     with pytest.raises(ArtifactError, match="cut short"):
-        decode(MAGIC + struct.pack("<II", 2, 2**31) + b"\0" * 64)
+        decode(MAGIC + struct.pack("<II", 3, 2**31) + b"\0" * 64)
 
 
 def forge(data: bytes, change) -> bytes:  # type: ignore[no-untyped-def]
@@ -130,7 +130,7 @@ def forge(data: bytes, change) -> bytes:  # type: ignore[no-untyped-def]
         lambda h: h["sections"][0].update(n=-5),
         lambda h: h["sections"][0].update(type="f8"),
         lambda h: h["sections"][1].update(name=h["sections"][0]["name"]),
-        lambda h: h["sections"].pop(),
+        lambda h: h["sections"].pop(0),
     ],
 )
 def test_hostile_headers_are_refused(data: bytes, change) -> None:  # type: ignore[no-untyped-def]

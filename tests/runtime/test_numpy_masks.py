@@ -237,7 +237,7 @@ def test_a_damaged_update_is_refused(writes: list[int], message: str) -> None:
     table = MaskTable(INFO, max_batch=4)
     pool = np.array([1, INFO.vocab_size], np.uint32)
     ids = np.zeros(1, np.int32)
-    update = MaskUpdate(1, INFO.fingerprint, table.n_slots, ids, RowWrites(np.array(writes, np.int32), pool))
+    update = MaskUpdate(1, INFO.fingerprint, INFO.vocab_size, table.n_slots, ids, RowWrites(np.array(writes, np.int32), pool))
     with pytest.raises(psc.BitmaskError, match=message):
         table.apply_update(update)
     assert not table.rows[0].any()
@@ -249,7 +249,9 @@ def test_damaged_ids_are_refused() -> None:
     table = MaskTable(INFO, max_batch=4)
     for wrong in (-2, table.n_slots):
         with pytest.raises(psc.BitmaskError, match="not in the table"):
-            table.apply_update(MaskUpdate(1, INFO.fingerprint, table.n_slots, np.array([0, wrong], np.int32), None))
+            table.apply_update(
+                MaskUpdate(1, INFO.fingerprint, INFO.vocab_size, table.n_slots, np.array([0, wrong], np.int32), None)
+            )
 
 
 # ---------------------------------------------------------------------------------------------------------------------

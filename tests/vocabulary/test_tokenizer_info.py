@@ -44,20 +44,66 @@ def test_arrays_are_read_only(info):
             array[0] = 1
 
 
-def documented_fingerprint(tokens, kinds, stop):
+def documented_fingerprint(tokens):
     """The docstring of `fingerprint`, done literally."""
-    text = b"psc tokenizer fingerprint 1\n" + struct.pack("<Q", len(tokens)) + bytes(kinds)
+    text = b"psc tokenizer fingerprint 2\n" + struct.pack("<Q", len(tokens))
     text += b"".join(struct.pack("<I", len(token)) for token in tokens) + b"".join(tokens)
-    text += struct.pack("<Q", len(stop)) + b"".join(struct.pack("<I", i) for i in stop)
     return hashlib.sha256(text).hexdigest()
 
 
 def test_fingerprint_is_the_documented_one(info):
-    kinds = [0, 0, 1, 2, 0, 1, 2, 2]
-    assert info.fingerprint == documented_fingerprint([b"a", b"\xff", b"", b"", b"bc", b"", b"", b""], kinds, [5])
+    assert info.fingerprint == documented_fingerprint([b"a", b"\xff", b"", b"", b"bc"])
 
 
-# What changes the fingerprint, and what does not.
+# What an artifact does not depend on, so what may differ where it is looked for.
+SAME_TEXT = {
+    "wider": {"vocab_size": 64},
+    "no wider than its text": {"tokens": TOKENS[:5], "stop_token_ids": [], "vocab_size": 5},
+    "no stop token": {"stop_token_ids": [], "special_token_ids": [2, 5]},
+    "other stop tokens": {"special_token_ids": [2, 5], "stop_token_ids": [2, 7]},
+    "padding becomes special": {"special_token_ids": [2, 3, 6]},
+    "special becomes padding": {"tokens": [*TOKENS[:2], b"", *TOKENS[3:]], "special_token_ids": []},
+    "a stop token that is text": {"stop_token_ids": [4, 5], "text_stop_ids": [4]},
+}
+OTHER_TEXT = {
+    "bytes": {"tokens": [b"b", *TOKENS[1:]]},
+    "boundary between tokens": {"tokens": [b"a\xff", b"", *TOKENS[2:]]},
+    "text becomes special": {"special_token_ids": [0, 2]},
+    "special becomes text": {"special_token_ids": []},
+    "a stop token that is not text": {"stop_token_ids": [4, 5]},
+    "one more text token": {"tokens": [*TOKENS, b"d"]},
+}
+
+
+@pytest.mark.parametrize("changes", SAME_TEXT.values(), ids=SAME_TEXT)
+def test_the_same_text_has_the_same_fingerprint(info, changes):
+    assert variant(changes).fingerprint == info.fingerprint
+    assert variant(changes) != info
+    assert variant(changes).text_end == info.text_end == 5
+
+
+@pytest.mark.parametrize("changes", OTHER_TEXT.values(), ids=OTHER_TEXT)
+def test_another_text_has_another_fingerprint(info, changes):
+    assert variant(changes).fingerprint != info.fingerprint
+
+
+def test_a_stop_token_that_is_text_is_text_again_without_stop_tokens():
+    info = variant({"stop_token_ids": [4, 5], "text_stop_ids": [4, 5, 0]})
+    assert info.token_bytes(4) == b"" and info.special_token_ids == [2, 4, 5]
+    plain = info.without_stop_tokens
+    assert plain.token_bytes(4) == b"bc" and plain.token_bytes(5) == b"</s>"
+    assert plain.special_token_ids == [2] and plain.stop_token_ids == []
+    for again in (
+        pickle.loads(pickle.dumps(info)),
+        TokenizerInfo.from_arrays(info.to_arrays()),
+        TokenizerInfo.deserialize_json(info.serialize_json()),
+        TokenizerInfo.from_vocab_and_metadata([*TOKENS, b"", b""], info.dump_metadata()),
+    ):
+        assert again == info
+        assert again.without_stop_tokens.token_bytes(4) == b"bc"
+
+
+# What makes two vocabularies unequal, and what does not.
 SAME = {
     "other name": {"name": "other"},
     "special name": {"tokens": [*TOKENS[:2], b"<bos>", *TOKENS[3:]]},
