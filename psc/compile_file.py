@@ -37,7 +37,7 @@ class CompileReport:
     metadata: Mapping[str, Any]
     warnings: tuple[str, ...]
     record: Mapping[str, Any]
-    """Times, peak memory and machine."""
+    """Times, peak memory, machine and the files that were read."""
 
 
 def compile_to_artifact(
@@ -48,6 +48,7 @@ def compile_to_artifact(
     start: str | None = None,
     lexer: LarkLexer | None = None,
     keep_all_actions: bool = False,
+    tokenizer_file: str | Path | None = None,
     progress: Progress | None = None,
 ) -> CompileReport:
     """Compiles a grammar into an artifact file. It and its `build_record_path` are each written whole or not at all.
@@ -59,6 +60,7 @@ def compile_to_artifact(
         start: the rule that a whole text must match; by default ``start`` in Lark's language and ``root`` in EBNF.
         lexer: of a Lark grammar, see ``Grammar.from_lark``; by default "contextual", and "basic" for a bundled grammar.
         keep_all_actions: of a Lark grammar: take any context-free grammar.
+        tokenizer_file: where the vocabulary is from, if that is a path: kept in the build record, for `psc.load` on this machine.
         progress: told about each stage as it begins.
 
     Raises:
@@ -82,7 +84,11 @@ def compile_to_artifact(
         "cpus": os.cpu_count(),
         "python": platform.python_version(),
     }
-    record = {**result.record(), **machine}
+    # Paths are no part of the artifact; the record beside it stays on the machine.
+    files = {} if found.bundled else {"grammar_file": str(found.path.absolute())}
+    if tokenizer_file is not None:
+        files["tokenizer_file"] = str(Path(tokenizer_file).expanduser().absolute())
+    record = {**result.record(), **machine, **files}
     write_file(path, data)
     write_file(build_record_path(path), json.dumps({"artifact": digest, **record}, indent=1).encode() + b"\n")
     return CompileReport(path, digest, len(data), result.metadata, tuple(result.warnings), record)

@@ -16,6 +16,7 @@ from psc.compile_file import CompileReport, build_record_path, compile_to_artifa
 from psc.compiler.grammars import bundled_names
 from psc.grammar import LarkLexer
 from psc.vocabulary import load_tokenizer
+from psc.vocabulary.names import find_name
 
 
 @click.command("compile", epilog=f"Bundled grammars: {', '.join(bundled_names())}.")
@@ -57,7 +58,14 @@ def command(
         steps.step("tokenizer", 0, 1)
         info = load_tokenizer(tokenizer, vocab_size=vocab_size, stop_token_ids=stop_token_ids)
         report = compile_to_artifact(
-            grammar, info, path, start=start, lexer=lexer, keep_all_actions=keep_all_actions, progress=steps.step
+            grammar,
+            info,
+            path,
+            start=start,
+            lexer=lexer,
+            keep_all_actions=keep_all_actions,
+            tokenizer_file=tokenizer if find_name(tokenizer) is None and Path(tokenizer).expanduser().exists() else None,
+            progress=steps.step,
         )
     for text in report.warnings:
         warning(f"{found.name}: {text}")

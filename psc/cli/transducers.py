@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from psc.artifacts.format import Artifact
 from psc.cli.tokenizers import tokenizer_for
+from psc.compile_file import read_build_record
 from psc.errors import ArtifactError, GrammarError, needs_extra
 from psc.loading import recorded_tokenizer
 
@@ -44,7 +45,9 @@ def export_transducers(path: Path, artifact: Artifact, directory: Path, tokenize
         from psc.compiler.terminals import terminal_automaton
         from psc.compiler.transducers import export
     info = tokenizer_for(artifact, tokenizer, str(path)) if tokenizer else recorded_tokenizer(artifact.metadata, str(path))
-    grammar = load_lark(recorded["text"], source_name=recorded["name"], start=recorded["start"], lexer="basic")
+    record, _ = read_build_record(path, artifact.digest)
+    place = str((record or {}).get("grammar_file", recorded["name"]))  # what a grammar imports lies beside it
+    grammar = load_lark(recorded["text"], source_name=place, start=recorded["start"], lexer="basic")
     if [list(i) for i in grammar.imports] != recorded["imports"]:
         raise ArtifactError(f"{path}: the grammar imports files that have changed since it was compiled; compile it again")
     lr = lr_tables(grammar)

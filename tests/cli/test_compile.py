@@ -25,7 +25,7 @@ def test_bundled_grammar(run: Run, tokenizer: Path, tmp_path: Path) -> None:
     assert "stack classifier" in result.stdout
     compiled = psc.load(tmp_path / "json.psc")
     assert compiled.grammar_name == "json"
-    assert compiled.tokenizer_name == str(tokenizer)
+    assert compiled.tokenizer_name == tokenizer.name
     assert compiled.tokenizer_info.stop_token_ids == list(compiled.stop_token_ids)
     matcher = psc.GrammarMatcher(compiled)
     assert matcher.accept_prefix(b'{"a": [1, nul}') == 13
