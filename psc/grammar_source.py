@@ -68,7 +68,7 @@ def _key(language: str, text: str, imports: Imports, root: str, lexer: str, keep
     return input_key(
         compiler_revision=COMPILER_REVISION,
         language=language,
-        text_sha256=hashlib.sha256(text.encode()).hexdigest(),
+        text_sha256=hashlib.sha256(text.encode(errors="surrogatepass")).hexdigest(),  # the front end says what is wrong
         imports=imports,
         start=root,
         lexer=lexer,

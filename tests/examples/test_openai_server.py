@@ -24,6 +24,13 @@ class Client:
     def post(self, path: str, body: Any, *, raw: bytes | None = None) -> Any:
         return self.together([(path, body)], raw=raw)[0]
 
+    def get(self, path: str) -> Any:
+        async def send() -> Any:
+            async with httpx.AsyncClient(transport=httpx.ASGITransport(app=self._application), base_url="http://test") as client:
+                return await client.get(path)
+
+        return asyncio.run(send())
+
     def together(self, requests: list[tuple[str, Any]], *, raw: bytes | None = None) -> list[Any]:
         """Several at once."""
 
@@ -92,9 +99,12 @@ def test_streamed_is_the_same_as_not(client: Client, path: str) -> None:
     assert response.headers["content-type"].startswith("text/event-stream")
     events = [line.removeprefix("data: ") for line in response.text.split("\n\n") if line]
     assert events.pop() == "[DONE]"
-    texts, reasons = ["", ""], [None, None]
+    texts, reasons, seen = ["", ""], [None, None], set()
     for event in map(json.loads, events):
         [choice] = event["choices"]
+        if path == CHAT and choice["index"] not in seen:
+            assert choice["delta"] == {"role": "assistant", "content": ""}
+        seen.add(choice["index"])
         assert event["id"] == json.loads(events[0])["id"]
         texts[choice["index"]] += choice["text"] if path == COMPLETIONS else choice["delta"].get("content", "")
         reasons[choice["index"]] = choice["finish_reason"]
@@ -107,6 +117,45 @@ def test_seed(client: Client) -> None:
     body = {"prompt": "x", "regex": "[a-z]{12}"}
     texts = [choices(client.post(COMPLETIONS, {**body, "seed": seed}))[0]["text"] for seed in (1, 1, 2)]
     assert texts[0] == texts[1] != texts[2]
+    assert len({choices(client.post(COMPLETIONS, body))[0]["text"] for _ in range(3)}) == 3
+
+
+def test_choice(client: Client) -> None:
+    texts = ["yes", 'say "no"\n', "日本 \\ 😀\x00\b"]
+    found = choices(client.post(COMPLETIONS, {"prompt": "x", "guided_choice": texts, "n": 16}))
+    assert {c["text"] for c in found} <= set(texts)
+
+
+def test_stop(client: Client) -> None:
+    body = {"prompt": "x", "guided_regex": "a{5}bc{9}d{3}", "stop": ["bcd", "cd", "ccd"]}
+    [choice] = choices(client.post(COMPLETIONS, body))
+    assert (choice["text"], choice["finish_reason"]) == ("aaaaab" + "c" * 7, "stop")
+    events = client.post(COMPLETIONS, {**body, "stream": True}).text.split("\n\n")
+    pieces = [json.loads(e.removeprefix("data: "))["choices"][0]["text"] for e in events[:-2]]
+    assert "".join(pieces) == choice["text"]
+
+
+def test_usage_of_a_stream(client: Client) -> None:
+    body = {"messages": MESSAGES, "regex": "ab", "stream": True, "stream_options": {"include_usage": True}}
+    events = client.post(CHAT, body).text.split("\n\n")[:-2]
+    *others, last = [json.loads(e.removeprefix("data: ")) for e in events]
+    assert all(e["usage"] is None for e in others)
+    assert last["choices"] == [] and last["usage"]["completion_tokens"] > 0
+
+
+def test_what_clients_send(client: Client) -> None:
+    parts = [{"type": "text", "text": "Hel"}, {"type": "text", "text": "lo"}]
+    conversation = [{"role": "user", "content": parts}, {"role": "assistant", "content": None}, {"role": "user", "content": "?"}]
+    body = {"messages": conversation, "max_completion_tokens": 3, "user": "u", "logprobs": False, "tools": None, "top_p": 1}
+    assert choices(client.post(CHAT, body))
+
+
+def test_models(client: Client) -> None:
+    [card] = client.get("/v1/models").json()["data"]
+    assert client.get(f"/v1/models/{card['id']}").json() == card
+    for path in ("/v1/models/other", "/v2"):
+        response = client.get(path)
+        assert response.status_code == 404 and response.json()["error"]["message"]
 
 
 def test_several_at_once(client: Client) -> None:
@@ -125,6 +174,19 @@ def test_several_at_once(client: Client) -> None:
         ({"regex": "a", "grammar": 'root ::= "a"'}, "grammar", "one grammar"),
         ({"regex": "a", "response_format": {"type": "json_object"}}, "regex", "one grammar"),
         ({"response_format": {"type": "json_schema"}}, "response_format", "json_object and text"),
+        ({"response_format": {"type": "json_object", "schema": {}}}, "response_format", "cannot be enforced"),
+        ({"guided_json": {"type": "object"}}, "guided_json", "cannot be enforced"),
+        ({"structured_outputs": {"json": {}}}, "structured_outputs", "cannot be enforced"),
+        ({"json_schema": {}}, "json_schema", "cannot be enforced"),
+        ({"tools": [{"type": "function"}], "tool_choice": "required"}, "tools", "cannot be enforced"),
+        ({"tool_choice": "required"}, "tool_choice", "cannot be enforced"),
+        ({"top_p": 0.5}, "top_p", "cannot be enforced"),
+        ({"logprobs": True}, "logprobs", "cannot be enforced"),
+        ({"guided_choice": []}, "guided_choice", "one at least"),
+        ({"guided_choice": ["a", 1]}, "guided_choice", "strings"),
+        ({"guided_choice": ["\ud800"]}, "guided_choice", "ud800"),
+        ({"stop": [""]}, "stop", "none of them empty"),
+        ({"model": "gpt-4"}, "model", "no model"),
         ({"response_format": "json_object"}, "response_format", "type dict"),
         ({"max_tokens": 0}, "max_tokens", "from 1"),
         ({"max_tokens": "5"}, "max_tokens", "type int"),
@@ -144,10 +206,12 @@ def test_bad_requests(client: Client, path: str, body: dict[str, Any], parameter
 
 
 def test_bodies_that_are_none(client: Client) -> None:
-    for raw, message in ((b"{", "not JSON"), (b"\xff", "not JSON"), (b"[]", "JSON object")):
+    deep = b"[" * 200_000
+    for raw, message in ((b"{", "not JSON"), (b"\xff", "not JSON"), (b"[]", "JSON object"), (deep, "nested")):
         response = client.post(COMPLETIONS, None, raw=raw)
         assert response.status_code == 400
         assert message in response.json()["error"]["message"]
+    assert "surrogate" in client.post(COMPLETIONS, {"prompt": "\ud800"}).json()["error"]["message"]
     assert "prompt" in client.post(COMPLETIONS, {}).json()["error"]["message"]
     for messages in (None, [], ["Hello"], [{"role": "user"}]):
         assert "messages" in client.post(CHAT, {"messages": messages}).json()["error"]["message"]
