@@ -1,0 +1,177 @@
+"""Every command and program of the README and the docs runs as written, in a fresh folder, with what the page shows as its files.
+
+Blocks run in the order of the page. `project/` has what a page takes for granted (a Java file, some grammars); a tokenizer file is
+made. What a page cannot run here says so in a comment above the block, with the reason, and installing is looked at apart.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import time
+import tomllib
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from markdown_blocks import Block, blocks, commands
+from tokenizer_files import write_tokenizer
+from vocabularies import WORDS
+
+ROOT = Path(__file__).resolve().parents[2]
+PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
+PROJECT = Path(__file__).parent / "project"
+INSTALLS = re.compile(r"pip install|pip wheel|python3 -m venv|docker |kubectl |ray start|ray job")
+
+pytestmark = pytest.mark.skipif("PSC_SANITIZED" in os.environ, reason="commands of other processes are not instrumented")
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """A project of a user's."""
+    shutil.copytree(PROJECT, tmp_path, dirs_exist_ok=True)
+    write_tokenizer(tmp_path / "models/tiny/tokenizer.json", [bytes([b]) for b in range(256)] + [w.encode() for w in WORDS])
+    return tmp_path
+
+
+@pytest.fixture
+def environment(tmp_path: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, str]]:
+    """psc on the path, a home of its own; processes that a page leaves in the background end with the test."""
+    programs = tmp_path_factory.mktemp("bin")
+    for name, body in (("psc", "-m psc"), ("python", "")):
+        (programs / name).write_text(f'#!/bin/sh\nexec "{sys.executable}" {body} "$@"\n')
+        (programs / name).chmod(0o755)
+    home = tmp_path_factory.mktemp("home")
+    keep = {k: v for k, v in os.environ.items() if not k.startswith("PSC_")}
+    yield {**keep, "PATH": f"{programs}:{os.environ['PATH']}", "HOME": str(home), "XDG_CACHE_HOME": str(home / ".cache")}
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda p: p.name)
+def test_a_page_runs(page: Path, folder: Path, environment: dict[str, str]) -> None:
+    background: list[int] = []
+    ports: dict[str, str] = {}
+    try:
+        for block in blocks(page):
+            if block.remark == "file":
+                (folder / block.said).parent.mkdir(parents=True, exist_ok=True)
+                (folder / block.said).write_text(_with_ports(block.text, ports), encoding="utf-8")
+            elif block.remark:
+                continue
+            elif block.language == "toml":
+                tomllib.loads(block.text)
+            elif block.language == "sh":
+                _run_shell(block, folder, environment, ports, background)
+            elif block.language == "console":
+                _run_console(block, folder, environment)
+        if any(b.language == "python" and not b.remark for b in blocks(page)):
+            _run_programs(page, folder, environment)
+    finally:
+        for group in background:
+            _end(group)
+
+
+def _run_shell(block: Block, folder: Path, environment: dict[str, str], ports: dict[str, str], background: list[int]) -> None:
+    lines = [line for line in block.text.splitlines() if not INSTALLS.search(line)]
+    if not lines:
+        return
+    text = _with_ports("\n".join(lines), ports)
+    process = subprocess.Popen(
+        ["bash", "-euo", "pipefail", "-c", text],
+        cwd=folder,
+        env=environment,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        stdin=subprocess.DEVNULL,
+        start_new_session=True,
+    )
+    leaves_something = any(re.search(r"&\s*(#.*)?$", line) for line in lines)
+    if leaves_something:
+        background.append(process.pid)
+        process.wait(300)  # the shell; what it leaves holds its output open
+        assert process.returncode == 0, block.where
+        for port in ports.values():
+            _wait_for(int(port))
+        return
+    output, _ = process.communicate(timeout=900)
+    assert process.returncode == 0, f"{block.where}:\n{output.decode()}"
+
+
+def _run_console(block: Block, folder: Path, environment: dict[str, str]) -> None:
+    for command, expected in commands(block):
+        done = subprocess.run(["bash", "-c", command], cwd=folder, env=environment, capture_output=True, text=True, timeout=600)
+        assert done.returncode in (0, 1), f"{block.where}: {command}\n{done.stderr}"
+        printed = [line.rstrip() for line in done.stdout.splitlines()]
+        for line in (line.rstrip() for line in expected.splitlines()):
+            assert line in printed, f"{block.where}: {command}\nnot printed: {line!r}\nprinted:\n{done.stdout}{done.stderr}"
+
+
+def _run_programs(page: Path, folder: Path, environment: dict[str, str]) -> None:
+    runner = [sys.executable, str(Path(__file__).parent / "run_programs.py"), str(page)]
+    done = subprocess.run(runner, cwd=folder, env=environment, capture_output=True, text=True, timeout=600)
+    assert done.returncode == 0, f"{page.name}:\n{done.stderr}"
+
+
+def _with_ports(text: str, ports: dict[str, str]) -> str:
+    """The text with ports that are free here in place of those that it names."""
+
+    def free(match: re.Match[str]) -> str:
+        if match[0] not in ports:
+            with socket.socket() as s:
+                s.bind(("127.0.0.1", 0))
+                ports[match[0]] = str(s.getsockname()[1])
+        return ports[match[0]]
+
+    text = re.sub(r"(?<=127\.0\.0\.1:)\d{4,5}", free, text)
+    return re.sub(r"(psc registry serve (?!.*--port)\S+)", lambda m: f"{m[1]} --port {ports.get('8750') or _free('8750', ports)}", text)
+
+
+def _free(port: str, ports: dict[str, str]) -> str:
+    _with_ports(f"127.0.0.1:{port}", ports)
+    return ports[port]
+
+
+def _wait_for(port: int) -> None:
+    until = time.monotonic() + 120
+    while time.monotonic() < until:
+        with socket.socket() as s:
+            if s.connect_ex(("127.0.0.1", port)) == 0:
+                return
+        time.sleep(0.1)
+    raise AssertionError(f"nothing listens on port {port}")
+
+
+def _end(group: int) -> None:
+    try:
+        os.killpg(group, signal.SIGTERM)
+    except ProcessLookupError:
+        return
+
+
+def test_extras_that_are_named_exist() -> None:
+    """Every ``psc[extra]`` and ``.[extra]`` of a page, or of a message, is one of the project's."""
+    extras = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["optional-dependencies"]
+    named = re.compile(r"(?:psc(?:-\*?[\w.*]*whl)?|\.)\[([a-z0-9, -]+)\]'?")
+    for page in (*PAGES, ROOT / "examples/README.md", ROOT / "benchmarks/README.md"):
+        for listed in named.findall(page.read_text()):
+            for extra in listed.split(","):
+                assert extra.strip() in extras, f"{page.name}: there is no extra {extra!r}"
+
+
+def test_excuses_are_few() -> None:
+    """What is not run says why."""
+    excused = [b for page in PAGES for b in blocks(page) if b.remark == "not run"]
+    assert all(b.said for b in excused)
+    assert len(excused) <= 12, json.dumps([b.where for b in excused])
+
+
+def test_links_lead_somewhere() -> None:
+    for page in (*PAGES, ROOT / "examples/README.md", ROOT / "benchmarks/README.md"):
+        for target in re.findall(r"\]\((?!https?:)([^)#]+)", page.read_text()):
+            assert (page.parent / target).exists(), f"{page.name}: {target}"
