@@ -1,7 +1,7 @@
 """The code blocks of a Markdown page, in order, with what the page says of running them.
 
-A block is fenced, or indented and begins with a prompt (``    $ psc …``, and below it what that prints). An HTML comment on the line
-before a fence says more: ``<!-- file: my.lark -->`` names the file that the block is, ``<!-- not run: REASON -->`` excuses it.
+A block is fenced, or indented and begins with a prompt (``    $ psc …``, and below it what that prints). An HTML comment on the
+line before a fence says more: ``<!-- file: my.lark -->`` names the file that the block is, ``<!-- not run: REASON -->`` excuses it.
 """
 
 from __future__ import annotations

@@ -5,6 +5,7 @@
 That is a vocabulary, a grammar, and a model that draws at random. A loop without an end is ended by the model, after some steps.
 """
 
+import contextlib
 import sys
 from pathlib import Path
 from typing import Any
@@ -40,6 +41,9 @@ class Model:
         self._left -= 1
         return self._rng.normal(size=(BATCH, self._width)).astype(np.float32)
 
+    def forward(self, tokens: Any) -> Any:
+        return self(tokens)[:1]
+
 
 def sample(logits: Any) -> list[int]:
     return [int(t) for t in logits.argmax(axis=-1)]
@@ -49,7 +53,7 @@ def main() -> None:
     info = psc.load_tokenizer("models/tiny/tokenizer.json")
     compiler = psc.GrammarCompiler(info, store=False)
     compiled = compiler.compile_grammar("root ::= [a-z]{60,}")
-    model = Model(info.vocab_size)
+    model = Model(160_000)  # wider than any vocabulary, as models are
     names: dict[str, Any] = {
         "psc": psc,
         "info": info,
@@ -58,7 +62,7 @@ def main() -> None:
         "batch": BATCH,
         "matchers": [psc.GrammarMatcher(compiled) for _ in range(BATCH)],
         "model": model,
-        "logits": np.random.default_rng(0).normal(size=(1, info.vocab_size)).astype(np.float32),
+        "logits": model()[:1],
         "tokens": [-1] * BATCH,
         "sample": sample,
     }
@@ -66,10 +70,8 @@ def main() -> None:
     for block in blocks(page):
         if block.language == "python" and not block.remark:
             code = compile("\n" * block.line + block.text, str(page), "exec")
-            try:
+            with contextlib.suppress(Enough):
                 exec(code, names)  # a page's own program
-            except Enough:
-                pass
 
 
 if __name__ == "__main__":
