@@ -136,6 +136,11 @@ class Store:
         """The reference of two names; see `find`."""
         return self._reference(self.root / name_path(grammar, tokenizer))
 
+    def named(self, grammar: str) -> list[Reference]:
+        """The references of a grammar's name, whatever the tokenizers. Raises RegistryError as `find`."""
+        folder = (self.root / name_path(grammar, "any")).parent
+        return [r for path in files_in(folder, "*.json") if (r := self._reference(path)) is not None]
+
     def read(self, reference: Reference) -> bytes | None:
         """The bytes of an artifact, verified; None when it is not here.
 

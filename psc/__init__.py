@@ -6,6 +6,7 @@ and get the mask of allowed tokens from a ``GrammarMatcher`` at every decoding s
 
 from __future__ import annotations
 
+import logging
 from typing import TYPE_CHECKING, Any
 
 from psc._version import __version__
@@ -88,6 +89,9 @@ __all__ = [
     "load_tokenizer",
     "reset_token_bitmask",
 ]
+
+# What psc tells (docs/serving.md) goes where the program sends it, and nowhere before that.
+logging.getLogger("psc").addHandler(logging.NullHandler())
 
 # Loaded when first used, so that an error class or the version costs no import of NumPy.
 _HOMES = {

@@ -2,24 +2,37 @@
 
 The store is a file read. Registries are asked in the background: who asks waits a little, then goes on without, and the artifact is
 in the store when it has arrived. While the registries cannot be reached nobody waits for them at all.
+
+What happens is told to the logger ``psc.artifacts``: hits, misses and downloads as information; as warnings a near hit (the same
+grammar for a vocabulary that is nearly ours), a store that cannot be read and registries that cannot be asked. The last two are
+Python warnings, too, at the line of the program that asked.
 """
 
 from __future__ import annotations
 
 import contextlib
+import logging
+import sys
+import tempfile
 import threading
 import time
 import warnings
 from collections.abc import Callable
 from concurrent.futures import Future
+from pathlib import Path
 from typing import Protocol
 
 from psc.artifacts.format import Artifact
 from psc.artifacts.references import Reference
 from psc.artifacts.store import Store
-from psc.errors import PscError, RegistryError, RegistryNotFoundError
+from psc.errors import ArtifactError, PscError, RegistryError, RegistryNotFoundError
+from psc.near_artifacts import Wanted, difference, is_of_this_grammar, near
 
+_log = logging.getLogger("psc.artifacts")
 _ASK_AGAIN_AFTER_S = 60.0
+_NEAR_TOLD = 3
+_NEAR_READ_BYTES = 32 << 20
+"""A near artifact larger than this is not fetched only to say how it differs."""
 
 
 class Registries(Protocol):
@@ -35,6 +48,13 @@ class Registries(Protocol):
 
     def problems(self) -> list[str]:
         """What was wrong with some of them since this was last asked."""
+
+    def listed(self, grammar: str, tokenizer: str) -> list[Reference]:
+        """What they have by these two names, and all that their indexes list; nothing where one cannot be asked."""
+
+    @property
+    def urls(self) -> list[str]:
+        """Their addresses, for messages."""
 
 
 class ArtifactLookup:
@@ -56,12 +76,13 @@ class ArtifactLookup:
         self._asked: dict[str, Future[Reference | None]] = {}
         self._not_before: dict[str, float] = {}  # when to ask for a key that nobody had again
         self._silent_until = 0.0
+        self._near: dict[str, list[str]] = {}  # per key that nobody had, what is nearly it
 
-    def find(self, key: str, on_arrival: Callable[[], None] | None = None) -> tuple[Artifact, Store, Reference] | None:
+    def find(self, wanted: Wanted, on_arrival: Callable[[], None] | None = None) -> tuple[Artifact, Store, Reference] | None:
         """Looks for an artifact.
 
         Args:
-            key: of its inputs.
+            wanted: which.
             on_arrival: called when it arrives from a registry after this has given up waiting.
 
         Returns:
@@ -72,32 +93,51 @@ class ArtifactLookup:
         if self.store is None:
             return None
         try:
-            found = self._in_store(key)
+            found = self._in_store(wanted.key)
         except RegistryError as e:
-            _warn(f"the store of artifacts cannot be read: {e}")
+            self._warn(f"the store of artifacts cannot be read: {e}")
             return None
-        if found is not None or self._registries is None:
+        if found is not None:
+            _log.info("%s: found in the store %s", wanted.label, self.store.root)
             return found
-        asked = self._ask(key)
+        if self._registries is None:
+            _log.info("%s: not in the store %s", wanted.label, self.store.root)
+            self._look_near(wanted)
+            return None
+        asked = self._ask(wanted)
         if asked is None:
+            _log.info("%s: not in the store %s; the registries were asked a short while ago", wanted.label, self.store.root)
             return None
         try:
             reference = asked.result(timeout=self._patience_s)
         except TimeoutError:
             self._silent_until = time.monotonic() + _ASK_AGAIN_AFTER_S
+            _log.info("%s: no registry has answered within %.1f s; what arrives later is used then", wanted.label, self._patience_s)
             if on_arrival is not None:
                 asked.add_done_callback(lambda f: on_arrival() if f.exception() is None and f.result() is not None else None)
             return None
-        except PscError:
-            return None  # said by _ask
-        return None if reference is None else self._in_store(key)
+        except PscError as e:
+            self._warn(_unreachable(e), logged=True)
+            return None
+        for problem in self._registries.problems():
+            self._warn(f"another registry helped out: {problem}")
+        return None if reference is None else self._in_store(wanted.key)
 
-    def wait(self, key: str) -> tuple[Artifact, Store, Reference] | None:
+    def wait(self, wanted: Wanted) -> tuple[Artifact, Store, Reference] | None:
         """Waits for a download that `find` has begun, as long as it takes. Raises RegistryError when it fails."""
-        asked = self._asked.get(key)
+        asked = self._asked.get(wanted.key)
         if asked is None or asked.result() is None:
             return None
-        return self._in_store(key)
+        return self._in_store(wanted.key)
+
+    def missed(self, wanted: Wanted) -> str:
+        """Where an artifact was looked for in vain, and what is nearly it, in words."""
+        if self.store is None:
+            return f"no artifact of {wanted.label} was looked for: this GrammarCompiler has no store"
+        places = [str(self.store.root), *(self._registries.urls if self._registries is not None else ())]
+        told = self._near.get(wanted.key)
+        also = f"; there is: {'; '.join(told)}" if told else ""
+        return f"no artifact was found of {wanted.label} (looked in {', '.join(places)}{also})"
 
     def _in_store(self, key: str) -> tuple[Artifact, Store, Reference] | None:
         assert self.store is not None
@@ -110,8 +150,8 @@ class ArtifactLookup:
                 return artifact, self.store, reference
         return None
 
-    def _ask(self, key: str) -> Future[Reference | None] | None:
-        now = time.monotonic()
+    def _ask(self, wanted: Wanted) -> Future[Reference | None] | None:
+        now, key = time.monotonic(), wanted.key
         with self._lock:
             running = self._asked.get(key)
             if running is not None and not running.done():
@@ -119,31 +159,74 @@ class ArtifactLookup:
             if now < self._silent_until or now < self._not_before.get(key, 0.0):
                 return None
             asked = self._asked[key] = Future()
-        threading.Thread(target=self._download, args=(key, asked), name="psc download", daemon=True).start()
+        threading.Thread(target=self._download, args=(wanted, asked), name="psc download", daemon=True).start()
         return asked
 
-    def _download(self, key: str, asked: Future[Reference | None]) -> None:
+    def _download(self, wanted: Wanted, asked: Future[Reference | None]) -> None:
         assert self._registries is not None and self.store is not None
+        began = time.monotonic()
         try:
-            reference = self._registries.pull(self.store, key=key)
+            reference = self._registries.pull(self.store, key=wanted.key)
         except RegistryNotFoundError:
-            self._not_before[key] = time.monotonic() + _ASK_AGAIN_AFTER_S
+            self._not_before[wanted.key] = time.monotonic() + _ASK_AGAIN_AFTER_S
+            _log.info("%s: in none of the registries %s", wanted.label, ", ".join(self._registries.urls))
+            self._look_near(wanted)
             asked.set_result(None)
             return
         except BaseException as e:
             self._silent_until = time.monotonic() + _ASK_AGAIN_AFTER_S
-            _warn(
-                f"no registry could be asked for an artifact; grammars are built here, and nobody is asked again for "
-                f"{_ASK_AGAIN_AFTER_S:.0f} s: {e}"
-            )
+            _log.warning("%s: %s", wanted.label, _unreachable(e))
             asked.set_exception(e)
             return
         self._silent_until = 0.0
-        for problem in self._registries.problems():
-            _warn(f"another registry helped out: {problem}")
+        _log.info("%s: downloaded %d bytes in %.2f s", wanted.label, reference.size, time.monotonic() - began)
         asked.set_result(reference)
 
+    def _look_near(self, wanted: Wanted) -> None:
+        """Says what is nearly the artifact that nobody has; once a key, and never an error."""
+        assert self.store is not None
+        if wanted.key in self._near:
+            return
+        try:
+            listed = self.store.named(wanted.grammar)
+            if self._registries is not None:
+                listed += self._registries.listed(wanted.grammar, wanted.tokenizer_name)
+            found = near(wanted, listed)[:_NEAR_TOLD]
+            told = [difference(wanted, r, self._artifact(wanted, r) if i == 0 else None) for i, r in enumerate(found)]
+        except PscError as e:
+            _log.debug("%s: what is nearly it cannot be told: %s", wanted.label, e)
+            told = []
+        self._near[wanted.key] = told
+        if told:
+            _log.warning("%s: no artifact; there is: %s", wanted.label, "; ".join(told))
 
-def _warn(text: str) -> None:
-    with contextlib.suppress(RuntimeWarning):  # where warnings are errors: a download must end all the same
-        warnings.warn(f"psc: {text}", RuntimeWarning, stacklevel=3)
+    def _artifact(self, wanted: Wanted, reference: Reference) -> Artifact | None:
+        """A near artifact, to see which tokens differ; from a registry into a folder that is gone afterwards."""
+        assert self.store is not None
+        if not is_of_this_grammar(wanted, reference) or reference.size > _NEAR_READ_BYTES:
+            return None
+        here = self.store.load(reference)
+        if here is not None or self._registries is None:
+            return here
+        with tempfile.TemporaryDirectory(prefix="psc-") as folder, contextlib.suppress(RegistryError, ArtifactError):
+            elsewhere = Store(Path(folder))
+            return elsewhere.load(self._registries.pull(elsewhere, key=reference.input_key))
+        return None
+
+    def _warn(self, text: str, *, logged: bool = False) -> None:
+        if not logged:
+            _log.warning("%s", text)
+        with contextlib.suppress(RuntimeWarning):  # where warnings are errors: the grammar is compiled all the same
+            warnings.warn(f"psc: {text}", RuntimeWarning, stacklevel=_frames_of_psc())
+
+
+def _unreachable(error: BaseException) -> str:
+    return f"no registry could be asked for an artifact, and nobody is asked again for {_ASK_AGAIN_AFTER_S:.0f} s: {error}"
+
+
+def _frames_of_psc() -> int:
+    """The stack level, for a caller of `warnings.warn` one call above, of the program that called psc."""
+    level, frame = 1, sys._getframe(1)
+    while frame.f_back is not None and frame.f_globals.get("__name__", "").partition(".")[0] == "psc":
+        level, frame = level + 1, frame.f_back
+    return level

@@ -6,12 +6,13 @@ shared by all of them, and with other compilers of the same vocabulary.
 
 from __future__ import annotations
 
+import logging
 import os
 import threading
+import time
 from collections import OrderedDict
 from collections.abc import Mapping, Sequence
 from concurrent.futures import Future
-from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from typing import Literal as OneOf
@@ -20,11 +21,14 @@ from weakref import WeakValueDictionary
 from psc._core import VocabularyIndex
 from psc.artifact_lookup import ArtifactLookup, Registries
 from psc.artifacts.format import encode
+from psc.artifacts.references import short_name
 from psc.artifacts.store import Store, default_store
 from psc.compiled_grammar import CompiledGrammar, compiled_from_artifact, compiled_from_file
-from psc.errors import MissingExtraError
+from psc.compiler.frontends.lark.imports import UNNAMED
+from psc.errors import MissingExtraError, RegistryError
 from psc.grammar import Grammar, LarkLexer, refuse_named_grammars
-from psc.grammar_source import GrammarSource, grammar_key
+from psc.grammar_source import GrammarSource, KeyParts
+from psc.near_artifacts import Wanted
 from psc.vocabulary.tokenizer_info import TokenizerInfo
 
 if TYPE_CHECKING:
@@ -32,6 +36,7 @@ if TYPE_CHECKING:
     from psc.artifacts.references import Reference
     from psc.compiler.grammar import Grammar as CompilerGrammar
 
+_log = logging.getLogger("psc.compiler")
 _vocabularies: WeakValueDictionary[tuple[object, ...], VocabularyIndex] = WeakValueDictionary()
 _vocabularies_lock = threading.Lock()
 
@@ -242,12 +247,14 @@ class GrammarCompiler:
         done: Future[Path] = Future()
 
         def work() -> None:
+            began = time.perf_counter()
             try:
                 reference = store.add(artifact_bytes(compiled.grammar, self.tokenizer_info))
             except BaseException as e:
                 done.set_exception(e)
                 return
             self._forget(compiled)
+            _log.info("%s: finished and written into the store in %.2f s", compiled.grammar_name, time.perf_counter() - began)
             done.set_result(store.root / reference.blob_path)
 
         threading.Thread(target=work, name=f"psc finish {compiled.grammar_name}", daemon=True).start()
@@ -300,35 +307,48 @@ class GrammarCompiler:
         asked_for = what
         if what == "json":
             what = Grammar.builtin_json_grammar()
-        key = None
+        wanted = None
         if self._lookup.store is not None:
-            key = self._key(what)
-            if key is None:
+            wanted = self._wanted(what)
+            if wanted is None:
                 assert isinstance(what, GrammarSource)
                 what = what.parse()
-                key = self._key(what)
-            assert key is not None
-            found = self._lookup.find(key, on_arrival=lambda: self._artifact_arrived(asked_for))
+                wanted = self._wanted(what)
+            assert wanted is not None
+            found = self._lookup.find(wanted, on_arrival=lambda: self._artifact_arrived(asked_for))
             if found is not None:
                 return self._open(*found)
+        began = time.perf_counter()
         try:
             grammar = what.parse() if isinstance(what, GrammarSource) else what
-        except MissingExtraError:  # a host that only serves waits for the artifact as long as it takes
-            if key is not None and (found := self._lookup.wait(key)) is not None:
+        except MissingExtraError as e:  # a host that only serves waits for the artifact as long as it takes
+            if wanted is None:
+                raise
+            try:
+                found = self._lookup.wait(wanted)
+            except RegistryError as unreachable:
+                raise MissingExtraError(f"{unreachable}; and building the grammar here: {e}", name=e.name) from e
+            if found is not None:
                 return self._open(*found)
-            raise
+            raise MissingExtraError(f"{self._lookup.missed(wanted)}; and building it here: {e}", name=e.name) from e
         if self._vocabulary is None:
             self._vocabulary = shared_vocabulary(self.tokenizer_info)
-        return compile_just_in_time(grammar, self.tokenizer_info, cache_limit_bytes=self.cache_limit_bytes)
+        compiled = compile_just_in_time(grammar, self.tokenizer_info, cache_limit_bytes=self.cache_limit_bytes)
+        _log.info("%s: ready to be built just in time after %.3f s", compiled.grammar_name, time.perf_counter() - began)
+        return compiled
 
-    def _key(self, what: GrammarSource | Grammar) -> str | None:
-        if isinstance(what, GrammarSource):
-            return what.input_key(self._fingerprint)
-        return grammar_key(what, self._fingerprint)
-
-    @cached_property
-    def _fingerprint(self) -> str:
-        return self.tokenizer_info.fingerprint
+    def _wanted(self, what: GrammarSource | Grammar) -> Wanted | None:
+        """The artifact to look for; None when its key cannot be told without parsing."""
+        parts = what.key_parts() if isinstance(what, GrammarSource) else KeyParts.of_grammar(what)
+        if parts is None:
+            return None
+        return Wanted(
+            key=parts.key(self.tokenizer_info.fingerprint),
+            grammar=short_name(what.source_name if isinstance(what, GrammarSource) else UNNAMED),
+            tokenizer_name=short_name(self.tokenizer_info.name),
+            tokenizer_info=self.tokenizer_info,
+            key_as=lambda r: parts.key(r.fingerprint, compiler_revision=r.compiler_revision, format_version=r.format_version),
+        )
 
     def _open(self, artifact: Artifact, store: Store, reference: Reference) -> CompiledGrammar:
         return compiled_from_artifact(
@@ -347,7 +367,8 @@ class GrammarCompiler:
             oldest = next((k for k, f in self._kept.items() if f.done() and k != newest), None)
             if oldest is None:
                 break
-            del self._kept[oldest]
+            name = self._kept.pop(oldest).result().grammar_name
+            _log.info("%s: let go of, to keep within %d bytes", name, self.cache_limit_bytes)
         shared = self._vocabulary.fragment_bytes if self._vocabulary is not None else 0
         kept = [f.result() for f in self._kept.values() if f.done() and f.exception() is None]
         for compiled in kept:

@@ -5,6 +5,7 @@ A registry that does not answer is left alone for a while, so that a host withou
 
 from __future__ import annotations
 
+import contextlib
 import os
 import re
 import threading
@@ -128,6 +129,26 @@ class Registries:
         check_name(grammar, "grammar")
         check_name(tokenizer, "tokenizer")
         return self._first(f"{grammar} for {tokenizer}", lambda registry: registry.find_named(grammar, tokenizer))
+
+    @property
+    def urls(self) -> list[str]:
+        """Their addresses, for messages."""
+        return [r.url for r in self.registries]
+
+    def listed(self, grammar: str, tokenizer: str) -> list[Reference]:
+        """What they have by these two names, and all that their indexes list; nothing of one that cannot be asked, or lies.
+
+        For telling what there is instead of an artifact that was not found: nothing of it is used without being checked.
+        """
+        check_name(grammar, "grammar")
+        check_name(tokenizer, "tokenizer")
+        found: list[Reference] = []
+        for registry in self.registries:
+            with contextlib.suppress(RegistryError, ArtifactError):
+                named = self._ask(registry, lambda r: r.find_named(grammar, tokenizer))
+                found += [named] if named is not None else []
+                found += self._ask(registry, lambda r: r.references()) or []
+        return found
 
     def pull(self, store: Store, *, key: str, progress: Progress = no_progress) -> Reference:
         """The artifact of an input key into the local store, from the first registry that has it whole.

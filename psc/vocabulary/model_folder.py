@@ -2,7 +2,8 @@
 
 * `generation_config.json`: `eos_token_id`, a number or a list; what engines stop at;
 * `tokenizer_config.json`: `eos_token`, and `added_tokens_decoder`, the only place where tiktoken-based models name
-  their special tokens;
+  their special tokens. What it calls a `mask_token` and so on, or lists as `additional_special_tokens`, is special in transformers
+  whatever the tokenizer file says, and so it is here: an artifact compiled from the folder is the one for the loaded object;
 * `config.json`: `vocab_size`, the width of the output layer (under `text_config` in multimodal models), and an
   `eos_token_id` that counts only when the others name none: it is often the base model's.
 """
@@ -28,6 +29,8 @@ _TOKENIZER_FILES: Final = (
     "spiece.model",
     "sentencepiece*.model",
 )
+_SPECIAL_TOKENS: Final = ("bos_token", "eos_token", "unk_token", "sep_token", "pad_token", "cls_token", "mask_token")
+_LISTS_OF_SPECIAL_TOKENS: Final = ("additional_special_tokens", "extra_special_tokens")
 _LANGUAGE_MODEL_KEYS: Final = ("text_config", "llm_config", "language_config")
 
 
@@ -58,13 +61,12 @@ def read_configuration(folder: Path) -> ModelConfiguration:
     )
     language = next((model[key] for key in _LANGUAGE_MODEL_KEYS if isinstance(model.get(key), dict)), model)
     size = model.get("vocab_size", language.get("vocab_size"))
-    eos_token = tokenizer.get("eos_token")
-    if isinstance(eos_token, dict):
-        eos_token = eos_token.get("content")
+    eos_token = _content(tokenizer.get("eos_token"))
     own_eos = model.get("eos_token_id")
     return ModelConfiguration(
         stop_token_ids=_ids(generation.get("eos_token_id"), folder / "generation_config.json"),
-        stop_token_names=(eos_token,) if isinstance(eos_token, str) else (),
+        stop_token_names=(eos_token,) if eos_token is not None else (),
+        special_names=_special_names(tokenizer),
         fallback_stop_token_ids=_ids(language.get("eos_token_id") if own_eos is None else own_eos, folder / "config.json"),
         vocab_size=None if size is None else check_id(size, f"{folder / 'config.json'}: vocab_size"),
         added=_added(tokenizer.get("added_tokens_decoder"), folder / "tokenizer_config.json"),
@@ -78,6 +80,20 @@ def _read(path: Path) -> Mapping[str, Any]:
     if not isinstance(document, dict):
         raise TokenizerError(f"{path}: expected a JSON object; the file is damaged")
     return document
+
+
+def _content(token: object) -> str | None:
+    """What a token is, which may be written as text or as an object."""
+    content = token.get("content") if isinstance(token, dict) else token
+    return content if isinstance(content, str) else None
+
+
+def _special_names(tokenizer: Mapping[str, Any]) -> tuple[str, ...]:
+    listed = [tokenizer.get(key) for key in _SPECIAL_TOKENS]
+    for key in _LISTS_OF_SPECIAL_TOKENS:
+        several = tokenizer.get(key)
+        listed += several.values() if isinstance(several, dict) else several if isinstance(several, list) else []
+    return tuple(dict.fromkeys(name for name in map(_content, listed) if name))
 
 
 def _ids(value: object, path: Path) -> tuple[int, ...]:

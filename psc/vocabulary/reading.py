@@ -63,6 +63,7 @@ class ModelConfiguration:
     stop_token_names: tuple[str, ...] = ()
     fallback_stop_token_ids: tuple[int, ...] = ()
     vocab_size: int | None = None
+    special_names: tuple[str, ...] = ()  # of tokens that are special whatever the tokenizer's file says
     added: Mapping[int, tuple[str, bool]] = field(default_factory=dict)  # id -> (content, special)
 
 
@@ -124,6 +125,7 @@ def finish(
     configuration = configuration or ModelConfiguration()
     tokens, special = list(vocabulary.tokens), dict(vocabulary.special)
     _add_missing(tokens, special, configuration.added, place)
+    _make_special(tokens, special, configuration.special_names)
     stop = _configured_stop(tokens, special, vocabulary.stop, configuration) if stop_token_ids is None else tuple(stop_token_ids)
     size = configuration.vocab_size if vocab_size is None else vocab_size
     if size is not None and size < len(tokens):
@@ -154,6 +156,18 @@ def _add_missing(tokens: list[bytes], special: dict[int, str], added: Mapping[in
             special[token_id] = content
         else:
             tokens[token_id] = content.encode("utf-8", "surrogatepass")
+
+
+def _make_special(tokens: list[bytes], special: dict[int, str], names: Sequence[str]) -> None:
+    """Take for special what the configuration calls so, where the tokenizer's file has it as text (Gemma 3's `<mask>`)."""
+    known = set(special.values())
+    wanted = {name.encode("utf-8", "surrogatepass"): name for name in names if name not in known}
+    if not wanted:
+        return
+    for token_id, text in enumerate(tokens):
+        if text and text in wanted:
+            special[token_id] = wanted.pop(text)
+            tokens[token_id] = b""
 
 
 def _configured_stop(

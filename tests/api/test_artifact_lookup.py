@@ -125,6 +125,13 @@ class Shelf:
     def problems(self) -> list[str]:
         return []
 
+    def listed(self, grammar: str, tokenizer: str) -> list[Reference]:
+        return []
+
+    @property
+    def urls(self) -> list[str]:
+        return ["shelf"]
+
 
 def test_a_registry_is_asked_when_the_store_has_nothing(tmp_path: Path) -> None:
     source = SOURCES["ebnf"]
@@ -166,11 +173,13 @@ def test_a_registry_that_has_nothing_is_not_asked_again_at_once(tmp_path: Path) 
 def test_a_registry_that_cannot_be_reached_is_a_warning(tmp_path: Path) -> None:
     shelf = Shelf(None, RegistryError("connection refused"))
     compiler = psc.GrammarCompiler(INFO, store=tmp_path, registry=shelf, registry_patience_s=60)
-    with pytest.warns(RuntimeWarning, match="connection refused"):
+    with pytest.warns(RuntimeWarning, match="connection refused") as caught:
         assert compiler.compile_regex("a+").is_lazy
         for thread in threading.enumerate():
             if thread.name == "psc download":
                 thread.join(60)
+    assert caught[0].filename == __file__  # who asked, not the thread that found out
+    assert "built" not in str(caught[0].message)
     assert compiler.compile_regex("b+").is_lazy
     assert len(shelf.asked) == 1
 
@@ -201,6 +210,7 @@ for spec in ("json", {str(folder / "a.lark")!r}):
 try:
     compiler.compile_file("java")
 except psc.MissingExtraError as e:
+    assert "no artifact was found of java for bytes (looked in {store.root}); and building it here: " in str(e), e
     assert "psc[compiler]" in str(e)
 else:
     raise AssertionError

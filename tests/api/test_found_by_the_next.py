@@ -6,6 +6,7 @@ import json
 import random
 import shutil
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +18,7 @@ from vocabularies import PIECES as WORDS
 
 import psc
 from psc.artifacts.store import Store
+from psc.bundled import find_grammar, read_source
 from psc.cli import main
 from psc.errors import ArtifactError
 from psc.vocabulary import load_tokenizer
@@ -172,6 +174,63 @@ def test_other_text_is_another_vocabulary(folder: Path, tmp_path: Path) -> None:
     assert psc.GrammarCompiler(info, store=tmp_path / "store").compile_grammar(GRAMMAR).is_lazy
     with pytest.raises(ArtifactError, match="Compile the grammar for it"):
         psc.load(tmp_path / "g.psc", tokenizer_info=info)
+
+
+def test_a_folder_says_what_is_special_as_the_object_does(folder: Path, tmp_path: Path) -> None:
+    """tokenizer_config.json names a special token that tokenizer.json has as text: what the loaded object says, too."""
+    (folder / "tokenizer_config.json").write_text(
+        json.dumps({"eos_token": {"content": "<|endoftext|>"}, "additional_special_tokens": ["<|im_end|>", "<think>"]})
+    )
+    (tmp_path / "g.ebnf").write_text(GRAMMAR)
+    run("compile", tmp_path / "g.ebnf", "-t", folder, "-o", tmp_path / "g.psc", "--quiet")
+    info = psc.TokenizerInfo.from_huggingface(Loaded(document(), folder, special=(THINK,)))
+    assert load_tokenizer(folder).special_tokens[b"<think>"] == THINK
+    assert not psc.load(tmp_path / "g.psc", tokenizer_info=info).is_lazy
+
+
+def test_a_near_hit_says_what_differs(folder: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    """The grammar is there for the same tokenizer, seen in another way; in a store, in a folder, and behind HTTP."""
+    (tmp_path / "g.ebnf").write_text(GRAMMAR)
+    run("compile", tmp_path / "g.ebnf", "-t", folder, "-o", tmp_path / "g.psc", "--quiet")
+    there = Store(tmp_path / "registry")
+    there.add((tmp_path / "g.psc").read_bytes())
+    there.write_index()
+    # Text here, special where it was compiled: nothing of the artifact says whether such a token is allowed.
+    seen = document()
+    seen["added_tokens"][1]["special"] = False
+    info = psc.TokenizerInfo.from_huggingface(Loaded(seen, tmp_path / "another name"))
+    told = f"g for small is for other text tokens: token {TURN} '<|im_end|>' is text here, and not there"
+    with server(there.root) as url:
+        for options in ({"store": there.root}, {"registry": str(there.root)}, {"registry": url}):
+            caplog.clear()
+            options = {"store": tmp_path / "store", "registry_patience_s": 60.0, **options}
+            with caplog.at_level("INFO", logger="psc"):
+                assert psc.GrammarCompiler(info, **options).compile_file(tmp_path / "g.ebnf").is_lazy
+            warned = [r.getMessage() for r in caplog.records if r.levelname == "WARNING"]
+            assert warned == [f"g for another-name: no artifact; there is: {told}"]
+            assert any("not in the store" in m or "in none of the registries" in m for m in caplog.messages)
+    assert not (tmp_path / "store" / "blobs").exists()
+
+
+def test_a_near_hit_of_another_text_or_another_compiler(folder: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    (tmp_path / "g.ebnf").write_text(GRAMMAR)
+    run("compile", tmp_path / "g.ebnf", "-t", folder, "-o", tmp_path / "g.psc", "--quiet")
+    store = Store(tmp_path / "store")
+    reference = store.add((tmp_path / "g.psc").read_bytes())
+    (tmp_path / "g.ebnf").write_text(GRAMMAR + "# another text\n")
+    compiler = psc.GrammarCompiler(loaded(folder), store=store.root)
+    assert compiler.compile_file(tmp_path / "g.ebnf").is_lazy
+    assert "there is: g for small is of another grammar text, start rule, lexer or option" in caplog.text
+    caplog.clear()
+    (tmp_path / "g.ebnf").write_text(GRAMMAR)
+    source = read_source(find_grammar(tmp_path / "g.ebnf")).key_parts()
+    assert source is not None
+    older = replace(reference, compiler_revision=1, input_key=source.key(reference.fingerprint, compiler_revision=1))
+    (store.root / reference.key_path).unlink()
+    (store.root / reference.name_path).write_bytes(older.encode())
+    assert compiler.compile_file(tmp_path / "g.ebnf").is_lazy
+    assert "g for small is by compiler revision 1" in caplog.text
+    assert caplog.records[-1].name == "psc.artifacts"
 
 
 def test_the_bytes_do_not_depend_on_where_things_lie(folder: Path, tmp_path: Path) -> None:

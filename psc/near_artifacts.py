@@ -1,0 +1,105 @@
+"""Artifacts that are nearly the one that was looked for: what to tell who finds none.
+
+A reference names its grammar, its tokenizer and the fingerprint of the tokenizer's text. The key of our grammar with *their*
+fingerprint and compiler is a function of facts that are all here, so it shows without a download whether an artifact is of exactly
+our grammar, for another vocabulary or by another compiler. For example ``java`` for ``gemma3``, where one side takes ``<mask>`` for
+text and the other for a special token: the keys differ, and the near hit says that token 4 is what differs.
+
+Cost: a file or a request for the names, and one for a registry's index; nothing is asked unless an artifact was missed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+
+import numpy as np
+
+from psc.artifacts.format import VERSION, Artifact
+from psc.artifacts.references import Reference, short_name
+from psc.compiler.frontends.lark.imports import UNNAMED
+from psc.compiler.revision import COMPILER_REVISION
+from psc.vocabulary.tokenizer_info import TokenizerInfo
+
+_TOKENS_SHOWN = 8
+_UNNAMED = short_name(UNNAMED)
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """An artifact that is looked for."""
+
+    key: str
+    """Of its inputs."""
+    grammar: str
+    """What the grammar goes by in a store or a registry."""
+    tokenizer_name: str
+    """Likewise."""
+    tokenizer_info: TokenizerInfo
+    key_as: Callable[[Reference], str]
+    """The key that our grammar has with a reference's vocabulary, compiler and format."""
+
+    @property
+    def label(self) -> str:
+        name = "a grammar given as text" if self.grammar == _UNNAMED else self.grammar
+        return f"{name} for {self.tokenizer_name}"
+
+
+def near(wanted: Wanted, references: Iterable[Reference]) -> list[Reference]:
+    """Those that are of the grammar wanted, or go by its name and the tokenizer's; the likest first, each artifact once."""
+    found = {r.digest: r for r in sorted(references, reverse=True) if _likeness(wanted, r)}
+    return sorted(found.values(), key=lambda r: (-_likeness(wanted, r), r.grammar, r.tokenizer))
+
+
+def is_of_this_grammar(wanted: Wanted, reference: Reference) -> bool:
+    """Whether an artifact was made of exactly the grammar wanted, whatever vocabulary and compiler it was made for and by."""
+    return wanted.key_as(reference) == reference.input_key
+
+
+def _likeness(wanted: Wanted, r: Reference) -> int:
+    same_names = (r.grammar, r.tokenizer) == (wanted.grammar, wanted.tokenizer_name)
+    same_text = r.fingerprint == wanted.tokenizer_info.fingerprint
+    if is_of_this_grammar(wanted, r):
+        return 4 if same_text else 3 if same_names else 1
+    return 2 if same_names else 0
+
+
+def difference(wanted: Wanted, reference: Reference, artifact: Artifact | None = None) -> str:
+    """How a near artifact differs from the one wanted, in words.
+
+    Args:
+        wanted: what was looked for.
+        reference: to what is there instead.
+        artifact: the near one, if it was read: then the tokens that differ are named.
+    """
+    there = f"{reference.grammar} for {reference.tokenizer}"
+    if not is_of_this_grammar(wanted, reference):
+        return f"{there} is of another grammar text, start rule, lexer or option"
+    if (reference.compiler_revision, reference.format_version) != (COMPILER_REVISION, VERSION):
+        return (
+            f"{there} is by compiler revision {reference.compiler_revision}, format {reference.format_version}; this psc has "
+            f"revision {COMPILER_REVISION}, format {VERSION}"
+        )
+    if artifact is None:
+        return f"{there} is for other text tokens"
+    return f"{there} is for other text tokens: {_tokens_that_differ(wanted.tokenizer_info, artifact)}"
+
+
+def _tokens_that_differ(info: TokenizerInfo, artifact: Artifact) -> str:
+    classes = artifact.arrays.get("class_of_token")
+    theirs = set(np.flatnonzero(classes >= 0).tolist()) if classes is not None else set()
+    ours = set(info.without_stop_tokens.text_token_ids.tolist())
+    parts = []
+    if theirs - ours:
+        parts.append(f"{_listed(theirs - ours, info)} text there, and not here")
+    if ours - theirs:
+        parts.append(f"{_listed(ours - theirs, info)} text here, and not there")
+    return "; ".join(parts) or "the same ids are text, and spell other bytes"
+
+
+def _listed(ids: set[int], info: TokenizerInfo) -> str:
+    if len(ids) > _TOKENS_SHOWN:
+        return f"{len(ids):,} tokens ({min(ids)} to {max(ids)}) are"
+    decoded = info.decoded_vocab
+    named = [f"{i} {decoded[i].decode('utf-8', 'replace')!r}" if i < len(decoded) and decoded[i] else str(i) for i in sorted(ids)]
+    return f"token{'s' if len(ids) > 1 else ''} {', '.join(named)} {'are' if len(ids) > 1 else 'is'}"
