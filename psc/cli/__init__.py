@@ -1,17 +1,18 @@
 """The command line, ``psc``. Each command is a module, imported when it is called, over functions that take no terminal.
 
-Exit codes: 0 fine, 1 refused or a check failed, 2 wrong usage. Reports go to stdout (``--json``: for machines),
-everything else to stderr.
+Exit codes: 0 fine, 1 refused or a check failed, 2 wrong usage; 130 after Ctrl-C, 143 after SIGTERM, 129 after SIGHUP (see
+`psc.cli.ending`). Reports go to stdout (``--json``: for machines), everything else to stderr.
 """
 
 from __future__ import annotations
 
 import importlib
-from typing import Any
+from typing import Any, NoReturn
 
 import click
 
 from psc._version import __version__
+from psc.cli import ending
 from psc.errors import PscError
 
 _COMMANDS = {
@@ -24,6 +25,10 @@ _COMMANDS = {
     "inspect": "Show what is in an artifact and where it came from.",
 }
 """Name, which is the module's too, and what the list of commands says."""
+
+
+INTERRUPTED = 130
+"""The exit code where an interruption did not come by a signal."""
 
 
 class _Commands(click.Group):
@@ -42,12 +47,32 @@ class _Commands(click.Group):
         with formatter.section("Commands"):
             formatter.write_dl(list(_COMMANDS.items()))
 
+    def main(self, *args: Any, **kwargs: Any) -> Any:
+        with ending.by_signals():
+            return super().main(*args, **kwargs)
+
     def invoke(self, ctx: click.Context) -> Any:
         try:
+            ending.listen()
             return super().invoke(ctx)
-        except PscError as e:
+        except (click.exceptions.Exit, SystemExit):
+            raise
+        except BaseException as e:
+            # What is interrupted in the middle of an import, say, may raise something else.
+            if isinstance(e, KeyboardInterrupt) or ending.exit_code() is not None:
+                _end(ctx, str(e) if isinstance(e, ending.Ending) else "interrupted")
+            if not isinstance(e, PscError):
+                raise
             click.echo(f"psc: error: {e}", err=True)
             ctx.exit(1)
+
+
+def _end(ctx: click.Context, why: str) -> NoReturn:
+    with ending.held():
+        click.echo(f"psc: {why}", err=True)
+        code = ending.exit_code() or INTERRUPTED
+        ending.leave(code)
+        ctx.exit(code)
 
 
 @click.group(cls=_Commands, context_settings={"help_option_names": ["-h", "--help"]})
