@@ -187,6 +187,17 @@ class Registry:
         store.add_verified(data, reference)
         return reference
 
+    def check_writable(self) -> None:
+        """Sees whether it answers, and whether this client may push. Cost: reading the index, and a request without a body.
+
+        Raises:
+            RegistryError: it does not answer as a registry does, or refuses.
+            RegistryUnreachableError: it does not answer.
+        """
+        if not self.is_local:
+            self._transport.read(INDEX_PATH, MAX_INDEX_BYTES)
+        self._transport.check_writable()
+
     def push(self, data: bytes, reference: Reference, *, sign: Signer | None = None, progress: Progress = no_progress) -> bool:
         """Publishes an artifact; see `push_all`. Returns whether its blob was sent: false when it was there."""
         return self.push_all([(data, reference)], sign=sign, progress=lambda _, done, total: progress(done, total)) == 1

@@ -85,6 +85,13 @@ class FolderTransport:
         progress(len(data), len(data))
         return written
 
+    def check_writable(self) -> None:
+        there = next(folder for folder in (self._root, *self._root.absolute().parents) if folder.exists())
+        if not there.is_dir() or not os.access(there, os.W_OK | os.X_OK):
+            raise RegistryError(
+                f"{self._root}: {there} is {'no folder' if not there.is_dir() else 'a folder that cannot be written to'}"
+            )
+
     def publish(self, references: Sequence[Reference]) -> None:
         self._store.write_index()
 

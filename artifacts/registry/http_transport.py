@@ -8,6 +8,7 @@ before and while reading, and a request is sent again only where that can help.
 from __future__ import annotations
 
 import contextlib
+import hashlib
 import random
 import re
 import ssl
@@ -25,7 +26,7 @@ import urllib3
 from urllib3 import exceptions
 
 from psc._version import __version__
-from psc.artifacts.references import Reference
+from psc.artifacts.references import Reference, blob_path
 from psc.artifacts.registry.access_tokens import TOKEN_ENVIRONMENT, token_for
 from psc.artifacts.registry.transport import (
     ABSENT,
@@ -44,6 +45,7 @@ from psc.errors import RegistryError, RegistryUnreachableError
 _REDIRECTS = 5
 _LOOPBACK = re.compile(r"localhost|127(\.\d{1,3}){3}|::1|.*\.localhost")
 _DEFAULT_PORTS = {"http": 80, "https": 443}
+_NOTHING = blob_path(hashlib.sha256(b"").hexdigest())
 _T = TypeVar("_T")
 
 
@@ -221,6 +223,16 @@ class HttpTransport:
                 if answer.status == 412:
                     raise ChangedError(f"{answer.place}: somebody else has changed it meanwhile")
                 self._expect(answer, 200, 201, 204)
+
+        self._persistently(once)
+
+    def check_writable(self) -> None:
+        # A blob without bytes under its own name: who may not push is told so first, who may is told that this is no artifact, and
+        # a server that takes what it is given has something that harms nobody.
+        def once() -> None:
+            with self._exchange("PUT", _NOTHING, {"Content-Type": "application/octet-stream"}, b"") as answer:
+                if answer.status in (401, 403, 404, 405):
+                    self._expect(answer)
 
         self._persistently(once)
 

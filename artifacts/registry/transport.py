@@ -105,6 +105,9 @@ class Transport(Protocol):
     def write_blob(self, reference: Reference, data: bytes, progress: Progress) -> bool:
         """Writes a blob unless it is there. Returns whether it was written."""
 
+    def check_writable(self) -> None:
+        """Raises where nothing could be written, as far as that can be known without writing anything that would stay."""
+
     def publish(self, references: Sequence[Reference]) -> None:
         """Sees to it that the index lists these references, which were written."""
 

@@ -16,7 +16,7 @@ from importlib import resources
 
 from psc.cluster.readable import NOTHING, count, duration, share, size
 from psc.cluster.report.charts import escaped, gantt, legend, longest_first, memory_bars, stage_bars, stage_classes
-from psc.cluster.report.summary import RunSummary, stage_names, summarize, waits
+from psc.cluster.report.summary import RunSummary, causes, stage_names, summarize, verdict, waits
 from psc.cluster.run.outcomes import JobOutcome, RunReport
 
 
@@ -35,7 +35,7 @@ def html_page(report: RunReport) -> str:
     policy = f"default-src 'none'; style-src 'unsafe-inline'; script-src 'sha256-{_digest(script)}'"
     sections = (
         _summary(report, summary),
-        _failures(report),
+        _causes(report),
         _timeline(report, classes),
         _table(report),
         _stages(report, classes),
@@ -62,11 +62,6 @@ def _summary(report: RunReport, summary: RunSummary) -> str:
     stopped = (
         '<p class="quiet">The run was interrupted; run again, it goes on where it stopped.</p>\n' if report.interrupted else ""
     )
-    verdict = (
-        "every job has its artifact"
-        if report.ok
-        else f"{summary.jobs - summary.with_artifact} of {summary.jobs} jobs failed or were not run"
-    )
     statuses = ", ".join(f"{n} {escaped(status)}" for status, n in sorted(summary.by_status.items())) or "no jobs"
     ratio = summary.wall_to_own
     setup = f"{duration(report.setup_seconds)} more to start" if report.setup_seconds >= 0.1 else ""
@@ -84,30 +79,29 @@ def _summary(report: RunReport, summary: RunSummary) -> str:
     listed = "".join(f'<div class="tile"><dt>{name}</dt><dd>{value}<small>{more}</small></dd></div>' for name, value, more in tiles)
     return (
         f"<h1>psc batch: {summary.jobs} jobs</h1>\n"
-        f'<p><span class="verdict {"good" if report.ok else "bad"}">{"✓" if report.ok else "✗"} {verdict}</span>'
+        f'<p><span class="verdict {"good" if report.ok else "bad"}">{"✓" if report.ok else "✗"} {verdict(summary)}</span>'
         f' <span class="quiet">· {escaped(report.started)} · {escaped(report.executor)}</span></p>\n'
         f'{stopped}<dl class="tiles">{listed}</dl>'
     )
 
 
-def _failures(report: RunReport) -> str:
+def _causes(report: RunReport) -> str:
     parts = []
-    for job in report.jobs:
-        if job.status not in ("failed", "not run"):
-            continue
-        why = job.error or ("the run ended before it" if job.status == "not run" else "no cause was recorded")
+    for cause in causes(report):
+        names = {job.name for job in cause.jobs}
         attempts = [
-            f"<li>attempt {task.attempt} at {escaped(task.what)}, on {escaped(task.worker)}, after {duration(task.seconds)}: "
-            f"{escaped(task.error)}</li>"
+            f"<li>{escaped(task.job)}, attempt {task.attempt} at {escaped(task.what)}, on {escaped(task.worker)}, after "
+            f"{duration(task.seconds)}: {escaped(task.error)}</li>"
             for task in report.tasks
-            if task.job == job.name and task.error is not None and task.error != job.error
+            if task.job in names and task.error is not None and task.error != cause.error
         ]
         listed = f"<ul>{''.join(attempts)}</ul>" if attempts else ""
+        jobs = f"{len(cause.jobs)} jobs {cause.status}" if len(cause.jobs) > 1 else cause.status
         parts.append(
-            f'<div class="failure"><h3>{escaped(job.name)} <span class="quiet">({escaped(job.status)})</span></h3>'
-            f"<pre>{escaped(why)}</pre>{listed}</div>"
+            f'<div class="failure {escaped(cause.status.replace(" ", "-"))}"><h3>{escaped(cause.names(most=40))} '
+            f'<span class="quiet">({escaped(jobs)})</span></h3><pre>{escaped(cause.error)}</pre>{listed}</div>'
         )
-    return f"<h2>What failed, and why</h2>\n{''.join(parts)}" if parts else ""
+    return f"<h2>What went wrong, and why</h2>\n{''.join(parts)}" if parts else ""
 
 
 def _timeline(report: RunReport, classes: dict[str, str]) -> str:

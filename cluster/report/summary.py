@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from psc.cluster.run.outcomes import RunReport, TaskRun
+from psc.cluster.run.outcomes import JobOutcome, RunReport, Status, TaskRun
 
 
 @dataclass(frozen=True)
@@ -33,7 +33,7 @@ class RunSummary:
 
     @property
     def with_artifact(self) -> int:
-        return self.by_status.get("compiled", 0) + self.by_status.get("present", 0)
+        return sum(self.by_status.get(status, 0) for status in ("compiled", "present", "not published"))
 
     @property
     def wall_to_own(self) -> float | None:
@@ -56,6 +56,46 @@ def summarize(report: RunReport) -> RunSummary:
         peak_together_bytes=_peak_together(report.tasks),
         artifact_bytes=sum(job.size for job in report.jobs),
     )
+
+
+@dataclass(frozen=True)
+class Cause:
+    """Why jobs did not end well: one message, and the jobs that it is about."""
+
+    status: Status
+    error: str
+    jobs: tuple[JobOutcome, ...]
+
+    def names(self, most: int = 12) -> str:
+        """The jobs' names; of many, the first, and how many more there are."""
+        named = ", ".join(job.name for job in self.jobs[:most])
+        return named if len(self.jobs) <= most else f"{named} and {len(self.jobs) - most} more"
+
+
+def causes(report: RunReport) -> list[Cause]:
+    """What went wrong in a run, each cause once: failures, then what was not published, then what was not run."""
+    found: dict[tuple[Status, str], list[JobOutcome]] = {}
+    for job in report.jobs:
+        if job.status not in ("compiled", "present"):
+            error = job.error or ("the run ended before it" if job.status == "not run" else "no cause was recorded")
+            found.setdefault((job.status, error), []).append(job)
+    order = ("failed", "not published", "not run")
+    sorted_ = sorted(found.items(), key=lambda item: order.index(item[0][0]))
+    return [Cause(status, error, tuple(jobs)) for (status, error), jobs in sorted_]
+
+
+def verdict(summary: RunSummary) -> str:
+    """How a run ended, in a line. A job whose artifact is in the store is never said to lack it."""
+    said = []
+    if without := summary.jobs - summary.with_artifact:
+        said.append(f"{without} of {summary.jobs} jobs have no artifact")
+    if unpublished := summary.by_status.get("not published", 0):
+        said.append(
+            f"{unpublished} artifacts are in the store, but not published"
+            if unpublished > 1
+            else "an artifact is in the store, but not published"
+        )
+    return "; ".join(said) or "every job has its artifact"
 
 
 def waits(report: RunReport) -> dict[str, float]:

@@ -1,4 +1,4 @@
-"""A batch run on the terminal: one table with a line per job, then what failed and why.
+"""A batch run on the terminal: one table with a line per job, then what went wrong, each cause once.
 
 `psc.cluster.report.page` has the same as a web page, and `RunReport.to_json` as data.
 """
@@ -15,10 +15,10 @@ from rich.table import Table
 from rich.text import Text
 
 from psc.cluster.readable import NOTHING, count, duration, printable, share, size
-from psc.cluster.report.summary import RunSummary, summarize, waits
+from psc.cluster.report.summary import Cause, RunSummary, causes, summarize, verdict, waits
 from psc.cluster.run.outcomes import JobOutcome, RunReport, TaskRun
 
-_STYLES = {"compiled": "green", "present": "cyan", "failed": "bold red", "not run": "yellow"}
+_STYLES = {"compiled": "green", "present": "cyan", "not published": "yellow", "failed": "bold red", "not run": "yellow"}
 _WIDTHS = (0, 96, 118)
 """From which widths of the console more columns are shown."""
 
@@ -45,12 +45,12 @@ def terminal_table(report: RunReport, console: Console) -> None:
     for job in report.jobs:
         for warning in job.warnings:
             console.print(Text.assemble(("warning: ", "yellow"), printable(f"{job.name}: {warning}")))
-    unfinished = [job for job in report.jobs if job.status in ("failed", "not run")]
-    if unfinished:
+    found = causes(report)
+    if found:
         console.print()
-        console.print(Text(f"{len(unfinished)} of {summary.jobs} jobs have no artifact", style="bold red"))
-    for job in unfinished:
-        _print_failure(console, job, [t for t in report.tasks if t.job == job.name and t.error is not None])
+        console.print(Text(verdict(summary), style="bold red"))
+    for cause in found:
+        _print_cause(console, cause, [t for t in report.tasks if t.error not in (None, cause.error)])
 
 
 def _table(report: RunReport, width: int) -> Table:
@@ -95,12 +95,12 @@ def _totals(report: RunReport, summary: RunSummary) -> str:
     return "\n".join(lines)
 
 
-def _print_failure(console: Console, job: JobOutcome, attempts: list[TaskRun]) -> None:
-    why = job.error or ("the run ended before it" if job.status == "not run" else "no cause was recorded")
+def _print_cause(console: Console, cause: Cause, attempts: list[TaskRun]) -> None:
     console.print()
-    console.print(Text.assemble((printable(job.name), "bold"), f" ({job.status})"))
-    console.print(Padding(Text(printable(why)), (0, 0, 0, 2)))
+    console.print(Text.assemble((printable(cause.names()), "bold"), f" ({cause.status})"))
+    console.print(Padding(Text(printable(cause.error)), (0, 0, 0, 2)))
+    names = {job.name for job in cause.jobs}
     for task in attempts:
-        if task.error != job.error:
+        if task.job in names:
             text = f"attempt {task.attempt} at {task.what}, on {task.worker}, after {duration(task.seconds)}: {task.error}"
             console.print(Padding(Text(printable(text), style="dim"), (0, 0, 0, 2)))

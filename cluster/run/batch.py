@@ -1,5 +1,4 @@
-"""The driver of a run: starts tasks, takes in what they say, writes finished artifacts at once, tries again what can be tried
-again.
+"""The driver of a run: starts tasks, takes in what they say, passes on finished artifacts, tries again what can be tried again.
 
 Every attempt that fails says why, and that decides what happens:
 
@@ -7,12 +6,13 @@ Every attempt that fails says why, and that decides what happens:
 * memory: once more, with the job's limit or, where it has none, with twice as much; then the job fails;
 * its worker or node is gone: again, a few times, since it may have been the task that killed it;
 * a part that it needs, made by another task, is gone with its node: that part again, then this task;
+* what ran it is gone as a whole (a Ray that was started for the run): again, as often as the executor starts another;
 * no node is large enough: the job fails, before it waits for ever.
 
-An artifact that cannot be written (a full disk) is kept and written again after growing pauses, while others go on. Whatever kills
-the driver, what is in the store stays, and the next run finds it by its input key.
+Artifacts go to the store as they are finished (`psc.cluster.run.storing`), and from there to registries
+(`psc.cluster.run.publishing`). Whatever kills the driver, what is in the store stays, and the next run finds it by its input key.
 
-Cost: the driver reads and hashes each artifact, and writes three small files with it: some 10 ms a job.
+Cost: the driver hashes each artifact: some 10 ms a job with writing it.
 """
 
 from __future__ import annotations
@@ -22,34 +22,29 @@ import hashlib
 import heapq
 import itertools
 import time
-from collections.abc import Callable, Mapping
-from concurrent.futures import Future, ThreadPoolExecutor
-from dataclasses import dataclass, field, replace
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
 from psc._version import __version__
-from psc.artifacts.references import Reference
 from psc.artifacts.store import Store
 from psc.cluster.run.compilation import Compiled
 from psc.cluster.run.executor import Event, Executor
 from psc.cluster.run.observer import Observer
-from psc.cluster.run.outcomes import JobOutcome, RunReport, TaskRun
+from psc.cluster.run.outcomes import RunReport, TaskRun
 from psc.cluster.run.plan import Plan, PlannedJob, Task
+from psc.cluster.run.publishing import Publish, Publishing
+from psc.cluster.run.storing import Storing
 from psc.cluster.run.task import Began, Call, Ended, Failure, StageBegan, too_much_time
 from psc.cluster.units import bytes_text
-from psc.errors import PscError, RegistryError
+from psc.errors import ClusterError
 
 MAX_LOST = 3
 """How often a task may lose its worker before its job fails."""
-WRITE_PAUSES_S = (0.5, 1.0, 2.0, 4.0, 8.0, 16.0)
-"""Before each further attempt to write an artifact."""
 _TIME_GRACE_S = 2.0
 _COSTS_EVERY_S = 10.0
 _PATIENCE_S = 30.0
-
-Publish = Callable[[bytes, Reference], None]
-"""Pushes an artifact to a registry that may have it already. Raises PscError."""
 
 
 def run_batch(
@@ -108,34 +103,19 @@ class _TaskState:
         return self.job.planned.tasks[self.index]
 
 
-@dataclass(order=True)
-class _Write:
-    """An artifact that waits to be written."""
-
-    due: float
-    order: int
-    attempt: int = field(compare=False)
-    job: _JobState = field(compare=False)
-    compiled: Compiled = field(compare=False)
-
-
 class _Run:
     def __init__(self, plan: Plan, store: Store, executor: Executor, publishers: Mapping[str, Publish], observer: Observer) -> None:
         self._plan = plan
-        self._store = store
         self._executor = executor
-        self._publishers = publishers
         self._observer = observer
+        self._publishing = Publishing(publishers, store, observer)
+        self._storing = Storing(store, self._publishing, observer)
         self._t0 = time.time()
         self._numbers = itertools.count()
         self._jobs = [_JobState(planned, rank) for rank, planned in enumerate(plan.todo)]
         self._ready: list[tuple[tuple[float, ...], _TaskState]] = []
         self._running: dict[int, _TaskState] = {}
-        self._writes: list[_Write] = []
         self._runs: list[TaskRun] = []
-        self._pushes: list[tuple[Future[None], str, JobOutcome]] = []
-        # One push at a time to each registry: all of them change its index.
-        self._pools = {name: ThreadPoolExecutor(1, "psc publish") for name in publishers}
         self._said_something = time.monotonic()
 
     def run(self, setup_seconds: float) -> RunReport:
@@ -144,12 +124,12 @@ class _Run:
         outcomes = self._plan.outcomes
         self._observer.run_began(sum(o.status != "not run" for o in outcomes), len(outcomes))
         for outcome in outcomes:
-            if outcome.status == "failed" or (outcome.status == "present" and not self._publishers):
+            if outcome.status == "failed":
                 self._observer.job_ended(outcome)
         try:
             self._executor.share(self._plan.shared)
             for present in self._plan.present:
-                self._publish(present.outcome, present.reference)
+                self._publishing.add(present.outcome, present.reference)
             for job in self._jobs:
                 job.tasks = [_TaskState(job, i, task.memory_bytes) for i, task in enumerate(job.planned.tasks)]
                 job.waiting = set(range(len(job.tasks)))
@@ -157,10 +137,13 @@ class _Run:
             self._loop()
         except KeyboardInterrupt:
             interrupted = True
-            self._interrupted()
+            self._interrupted("interrupted")
+        except ClusterError as e:
+            self._interrupted(str(e))
+            for outcome in outcomes:
+                outcome.error = str(e) if outcome.status == "not run" else outcome.error
         finally:
-            for pool in self._pools.values():
-                pool.shutdown(wait=not interrupted, cancel_futures=True)
+            self._publishing.close(wait=not interrupted)
             self._plan.costs.save()
         return RunReport(
             jobs=outcomes,
@@ -177,23 +160,26 @@ class _Run:
 
     def _loop(self) -> None:
         saved = time.monotonic()
-        while self._ready or self._running or self._writes or self._pushes:
+        while self._ready or self._running or self._storing.next_due is not None or self._publishing.busy or self._publishing.waits:
             self._fill()
             if self._running:
                 for event in self._executor.wait(self._patience()):
                     self._take(event)
                 self._stop_the_late()
-            elif self._writes or self._pushes:
+            elif self._storing.next_due is not None or self._publishing.busy:
                 time.sleep(self._patience())
-            self._write_due()
-            self._pushed()
+            elif self._publishing.waits:
+                self._publishing.ask_again()
+            self._storing.write_due()
+            self._publishing.take_in()
             if time.monotonic() - saved > _COSTS_EVERY_S:
                 saved = time.monotonic()
                 self._plan.costs.save()
 
     def _patience(self) -> float:
-        wait = 0.05 if self._pushes else 0.5
-        return max(0.0, min(wait, self._writes[0].due - time.monotonic())) if self._writes else wait
+        wait = 0.05 if self._publishing.busy else 0.5
+        due = self._storing.next_due
+        return wait if due is None else max(0.0, min(wait, due - time.monotonic()))
 
     # Starting
 
@@ -214,7 +200,11 @@ class _Run:
     def _fill(self) -> None:
         while self._ready and len(self._running) < self._executor.queue:
             state = heapq.heappop(self._ready)[1]
-            if not state.job.over and self._fits(state):
+            if state.job.over:
+                continue
+            if any(part not in state.job.outputs for part in state.task.needs):
+                state.job.waiting.add(state.index)  # a part was lost since, and is made again
+            elif self._fits(state):
                 self._start(state)
 
     def _fits(self, state: _TaskState) -> bool:
@@ -266,7 +256,10 @@ class _Run:
 
     def _ended(self, state: _TaskState, message: Ended, event: Event) -> None:
         began = message.at if state.began is None else state.began
-        self._record(state, began, message.at, message.error, message)
+        if message.failure == "restarted" and state.began is None:
+            state.attempts -= 1  # nobody had taken it up
+        else:
+            self._record(state, began, message.at, message.error, message)
         if message.failure is not None:
             self._failed(state, message.failure, message.error or message.failure, event.lost_parts)
             return
@@ -306,10 +299,11 @@ class _Run:
         if hashlib.sha256(compiled.data).hexdigest() != compiled.reference.digest:
             self._failed(state, "lost", f"the artifact was damaged on its way from {state.worker}", frozenset())
             return
+        job.over = True
         job.outputs.clear()
         outcome = planned.outcome
         self._plan.costs.add(planned.costs_key, planned.fingerprint, outcome.own_seconds, outcome.peak_memory_bytes)
-        heapq.heappush(self._writes, _Write(time.monotonic(), next(self._numbers), 1, job, compiled))
+        self._storing.add(planned, compiled)
 
     def _failed(self, state: _TaskState, failure: Failure, error: str, lost_parts: frozenset[int]) -> None:
         job = state.job
@@ -321,9 +315,10 @@ class _Run:
             self._make_ready(state)
         elif failure == "memory":
             self._fail(job, f"{error}; {_memory_way_out(job.planned)}")
-        elif failure in ("lost", "inputs lost") and state.lost < MAX_LOST - 1:
-            state.lost += 1
-            self._observer.note(f"{job.planned.job.name}: {error}; again")
+        elif failure == "restarted" or (failure in ("lost", "inputs lost") and state.lost < MAX_LOST - 1):
+            if failure != "restarted":
+                state.lost += 1
+                self._observer.note(f"{job.planned.job.name}: {error}; again")
             for part in lost_parts:
                 index = state.task.needs[part]
                 if job.outputs.pop(index, None) is not None:  # else it is being made again already
@@ -371,35 +366,6 @@ class _Run:
                 f"waiting for the cluster: no worker has taken up any of {len(waiting)} tasks, of {bytes_text(most)} at most"
             )
 
-    # Ends of jobs
-
-    def _write_due(self) -> None:
-        while self._writes and self._writes[0].due <= time.monotonic():
-            write = heapq.heappop(self._writes)
-            try:
-                self._write(write.job, write.compiled)
-            except RegistryError as e:
-                if write.attempt > len(WRITE_PAUSES_S):
-                    self._fail(write.job, f"compiled, but it could not be stored in {write.attempt} attempts: {e}")
-                    continue
-                pause = WRITE_PAUSES_S[write.attempt - 1]
-                self._observer.note(f"{write.job.planned.job.name}: {e}; again in {pause:g} s")
-                again = replace(write, due=time.monotonic() + pause, attempt=write.attempt + 1)
-                heapq.heappush(self._writes, again)
-
-    def _write(self, job: _JobState, compiled: Compiled) -> None:
-        planned = job.planned
-        for outcome in (planned.outcome, *planned.followers):
-            reference = replace(compiled.reference, grammar=outcome.grammar, tokenizer=outcome.tokenizer)
-            self._store.add_verified(compiled.data, reference)
-        job.over = True
-        for outcome in (planned.outcome, *planned.followers):
-            outcome.status = "compiled" if outcome is planned.outcome else "present"
-            outcome.digest, outcome.size = compiled.reference.digest, compiled.reference.size
-            outcome.counts, outcome.warnings = compiled.counts, compiled.warnings
-            reference = replace(compiled.reference, grammar=outcome.grammar, tokenizer=outcome.tokenizer)
-            self._publish(outcome, reference, compiled.data)
-
     def _fail(self, job: _JobState, error: str) -> None:
         job.over = True
         job.outputs.clear()
@@ -410,54 +376,16 @@ class _Run:
             outcome.status, outcome.error = "failed", error
             self._observer.job_ended(outcome)
 
-    def _publish(self, outcome: JobOutcome, reference: Reference, data: bytes | None = None) -> None:
-        if not self._publishers and data is not None:
-            self._observer.job_ended(outcome)
-        for name, push in self._publishers.items():
-            self._pushes.append((self._pools[name].submit(self._push, push, reference, data), name, outcome))
-
-    def _push(self, push: Publish, reference: Reference, data: bytes | None) -> None:
-        if data is None:
-            data = self._store.read(reference)
-        if data is None:
-            raise RegistryError(f"{reference.blob_path}: the artifact is no longer in the store; run the batch again")
-        push(data, reference)
-
-    def _pushed(self) -> None:
-        """Takes in which pushes are over."""
-        over = [p for p in self._pushes if p[0].done()]
-        self._pushes = [p for p in self._pushes if not p[0].done()]
-        for future, name, outcome in over:
-            error = None
-            try:
-                future.result()
-                done = {*outcome.published, name}
-                outcome.published = tuple(n for n in self._publishers if n in done)
-            except PscError as e:
-                error = str(e)
-            except Exception as e:  # a registry's client may raise what it likes: the others go on
-                error = f"{type(e).__name__}: {e}"
-            if error is not None:
-                outcome.status = "failed"
-                outcome.error = f"{outcome.error}; " if outcome.error else "in the store, but not published: "
-                outcome.error += f"{name}: {error}"
-            if not any(o is outcome for _, _, o in self._pushes):
-                self._observer.job_ended(outcome)
-
-    def _interrupted(self) -> None:
+    def _interrupted(self, why: str) -> None:
         """Saves what is done, and stops what runs; a second interruption ends that, too."""
         with contextlib.suppress(KeyboardInterrupt):
-            self._observer.note("stopping; Ctrl-C again stops at once")
+            self._observer.note(f"{why}: stopping; Ctrl-C again stops at once")
             now = time.time()
             for state in self._running.values():
                 if state.began is not None:
-                    self._record(state, state.began, now, "interrupted")
-            for write in self._writes:
-                with contextlib.suppress(RegistryError):
-                    self._write(write.job, write.compiled)
-            for future, name, outcome in self._pushes:
-                if future.cancel() or not future.done():
-                    outcome.warnings = (*outcome.warnings, f"interrupted before it was published to {name}")
+                    self._record(state, state.began, now, why)
+            self._storing.write_all()
+            self._publishing.stop()
             self._executor.close()
 
     def _record(self, state: _TaskState, began: float, ended: float, error: str | None, message: Ended | None = None) -> None:

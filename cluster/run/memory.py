@@ -68,14 +68,39 @@ def measured(limit_bytes: int | None) -> Iterator[Measured]:
             result.peak_bytes = max(0, _peak() - result.before)
 
 
+class _AddressSpace:
+    """The process's own limit, put back when the last task with one of its own is over: one that was given up may still be at work
+    when the next one begins."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._n_limited = 0
+        self._original = (resource.RLIM_INFINITY, resource.RLIM_INFINITY)
+
+    def limit(self, n_bytes: int) -> bool:
+        """Whether it could be limited; then `release` is called later."""
+        with self._lock:
+            if self._n_limited == 0:
+                self._original = resource.getrlimit(resource.RLIMIT_AS)
+            if not _limit_space(n_bytes):
+                return False  # a sandbox may forbid it
+            self._n_limited += 1
+            return True
+
+    def release(self) -> None:
+        with self._lock:
+            self._n_limited -= 1
+            if self._n_limited == 0:
+                resource.setrlimit(resource.RLIMIT_AS, self._original)
+
+
+_SPACE = _AddressSpace()
+
+
 @contextlib.contextmanager
 def _limited(before: int, limit_bytes: int | None) -> Iterator[None]:
     space = _status("VmSize")
-    if limit_bytes is None or space is None:
-        yield
-        return
-    original = resource.getrlimit(resource.RLIMIT_AS)
-    if not _limit_space(space + limit_bytes + _SLACK_BYTES):  # a sandbox may forbid it
+    if limit_bytes is None or space is None or not _SPACE.limit(space + limit_bytes + _SLACK_BYTES):
         yield
         return
     over = threading.Event()
@@ -86,7 +111,7 @@ def _limited(before: int, limit_bytes: int | None) -> Iterator[None]:
     finally:
         over.set()
         watch.join()
-        resource.setrlimit(resource.RLIMIT_AS, original)
+        _SPACE.release()
 
 
 def _watch(limit_bytes: int, over: threading.Event) -> None:

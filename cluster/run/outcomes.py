@@ -11,8 +11,9 @@ from typing import Any, Literal
 
 SCHEMA = "psc.batch-report.v1"
 
-Status = Literal["compiled", "present", "failed", "not run"]
-"""How a job ended: compiled now; its artifact was there already; failed for a cause of its own; or the run ended before it."""
+Status = Literal["compiled", "present", "not published", "failed", "not run"]
+"""How a job ended: compiled now; its artifact was there already; the artifact is in the store, but a registry does not have it;
+there is no artifact, for a cause of the job's own; or the run ended before it."""
 
 
 @dataclass(frozen=True)
@@ -88,7 +89,7 @@ class RunReport:
 
     @property
     def ok(self) -> bool:
-        """Whether every job has its artifact."""
+        """Whether every job has its artifact, and every registry that was asked for."""
         return all(job.status in ("compiled", "present") for job in self.jobs)
 
     def to_json(self) -> dict[str, Any]:

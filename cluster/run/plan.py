@@ -82,8 +82,19 @@ class Plan:
     costs: Costs
 
 
+def outcomes_of(jobs: list[Job]) -> list[JobOutcome]:
+    """The outcomes of jobs of which nothing has been looked at."""
+    return [JobOutcome(job.name, job.grammar.name, job.tokenizer.name, "not run") for job in jobs]
+
+
 def plan(
-    jobs: list[Job], sources: Sources, store: Store, *, force: bool = False, on_grammar: Callable[[str], None] = lambda name: None
+    jobs: list[Job],
+    sources: Sources,
+    store: Store,
+    *,
+    outcomes: list[JobOutcome] | None = None,
+    force: bool = False,
+    on_grammar: Callable[[str], None] = lambda name: None,
 ) -> Plan:
     """Plans a batch.
 
@@ -91,10 +102,11 @@ def plan(
         jobs: from `psc.cluster.jobs.expansion.find_jobs`.
         sources: of grammars.
         store: where artifacts are, and are to be.
+        outcomes: of the jobs, from `outcomes_of`, for a caller who wants to know them should this be interrupted.
         force: compile what is there, too.
         on_grammar: told about each grammar before it is read.
     """
-    return _Planner(sources, store, force, on_grammar).plan(jobs)
+    return _Planner(sources, store, force, on_grammar).plan(jobs, outcomes_of(jobs) if outcomes is None else outcomes)
 
 
 class _Planner:
@@ -108,10 +120,9 @@ class _Planner:
         self._todo: dict[str, PlannedJob] = {}
         self._plan = Plan([], [], [], {}, Costs(store))
 
-    def plan(self, jobs: list[Job]) -> Plan:
-        for job in jobs:
-            outcome = JobOutcome(job.name, job.grammar.name, job.tokenizer.name, "not run")
-            self._plan.outcomes.append(outcome)
+    def plan(self, jobs: list[Job], outcomes: list[JobOutcome]) -> Plan:
+        self._plan.outcomes = outcomes
+        for job, outcome in zip(jobs, outcomes, strict=True):
             grammar = self._grammar(job.grammar)
             error = job.tokenizer.error or (grammar if isinstance(grammar, str) else None)
             if error is not None:

@@ -56,7 +56,7 @@ def open_connection(spec: str) -> Connection:
         MissingExtraError: Ray is not installed.
         ClusterError: see the messages.
     """
-    address = None if spec in ("local", "auto") else _checked_address(spec)
+    address = checked_address(spec)
     ray = _import()
     if ray.is_initialized():
         return Connection(ray, f"ray, {ray.get_runtime_context().gcs_address}", owned=False)
@@ -119,7 +119,10 @@ def _refused(spec: str, address: str | None, error: Exception) -> str:
     return f"--ray {spec}: cannot connect to the cluster at {address}: {text[:400] or type(error).__name__}"
 
 
-def _checked_address(spec: str) -> str:
+def checked_address(spec: str) -> str | None:
+    """The address in a specification; None where it has none. Raises ClusterError when it is no specification at all."""
+    if spec in ("local", "auto"):
+        return None
     if spec.startswith("ray://"):
         raise ClusterError(
             f"--ray {spec}: psc does not run through Ray's client server. Run psc batch on a node of the cluster with --ray auto, "

@@ -22,9 +22,9 @@ from psc.cluster.run.memory import Measured, measured
 from psc.cluster.units import bytes_text, seconds_text
 from psc.errors import PscError
 
-Failure = Literal["error", "memory", "time", "lost", "inputs lost", "refused"]
-"""Why an attempt failed: the work's own fault; a limit; its worker or node is gone; a part that it needs is gone; no node is large
-enough."""
+Failure = Literal["error", "memory", "time", "lost", "inputs lost", "restarted", "refused"]
+"""Why an attempt failed: the work's own fault; a limit; its worker or node is gone; a part that it needs is gone; all that ran is
+gone, through no fault of the task's, and another executor stands ready; no node is large enough."""
 
 Progress = Callable[[str, int, int], None]
 
@@ -85,11 +85,6 @@ class _Stopped(Exception):
     pass
 
 
-def run(worker: str, call: Call, *inputs: Any) -> Iterator[Any]:
-    """Runs a task; see `Attempt`."""
-    yield from Attempt(worker, call, inputs).messages()
-
-
 class Attempt:
     """A task that runs in a thread of its own.
 
@@ -129,10 +124,10 @@ class Attempt:
             yield result
 
     def stop(self) -> None:
-        """Stops it where its next stage begins, and waits for that."""
+        """Stops it where its next stage begins. A stage may take long, so that is not waited for longer than a second."""
         self._stopped = True
         if self._thread.is_alive():
-            self._thread.join()
+            self._thread.join(1.0)
 
     @property
     def alive(self) -> bool:
@@ -195,8 +190,8 @@ def too_much_time(limit: float) -> str:
     return f"took longer than its limit of {seconds_text(limit)}; raise time = in the jobs file, or make the grammar smaller"
 
 
-_OUT_OF_MEMORY = ("more than this process can get", "allocation error", "not enough memory")
-"""How the native core and zstandard say it."""
+_OUT_OF_MEMORY = ("more than this process can get", "allocation error", "not enough memory", "failed to map segment")
+"""How the native core and zstandard say it, and the loader of libraries that are imported when they are needed."""
 
 
 def _memory_is_why(error: BaseException) -> bool:

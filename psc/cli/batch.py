@@ -4,30 +4,32 @@ from __future__ import annotations
 
 import contextlib
 import json
-import os
 import sys
-import threading
 import time
 from collections.abc import Mapping, Sequence
+from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
+from psc._version import __version__
 from psc.artifacts.format import write_file
 from psc.artifacts.store import Store, default_store
 from psc.bundled import GrammarFile, find_grammar, open_grammar
+from psc.cli import ending
 from psc.cli.batch_progress import run_display
 from psc.cli.progress import Steps
 from psc.cli.report import duration, size, write_json
-from psc.errors import needs_extra
+from psc.errors import RegistryError, needs_extra
 from psc.vocabulary import load_tokenizer
 
 if TYPE_CHECKING:
+    from psc.cluster.jobs.jobs_file import JobsFile
     from psc.cluster.jobs.sources import FoundGrammar, Sources
-    from psc.cluster.run.batch import Publish
-    from psc.cluster.run.outcomes import RunReport
+    from psc.cluster.run.outcomes import JobOutcome, RunReport
     from psc.cluster.run.plan import Plan
+    from psc.cluster.run.publishing import Publish
     from psc.compiler.grammar import Grammar
 
 INTERRUPTED = 130
@@ -54,6 +56,7 @@ INTERRUPTED = 130
     metavar="URL",
     help="Push every artifact there, instead of to what the jobs file says. May be given several times.",
 )
+@click.option("--no-publish", is_flag=True, help="Push nowhere, whatever the jobs file says; a later run pushes what is there.")
 @click.option(
     "--simulate",
     "spec",
@@ -74,6 +77,7 @@ def command(
     ray: str | None,
     store_folder: Path | None,
     registries: tuple[str, ...],
+    no_publish: bool,
     spec: Path | None,
     force: bool,
     dry_run: bool,
@@ -85,53 +89,77 @@ def command(
     """Compile every grammar of JOBS.toml for every tokenizer that it names there, and keep the artifacts.
 
     What the store has already is not compiled again, so an interrupted run goes on where it stopped. A job that fails does not
-    stop the others. The exit code is 0 if every job has its artifact, 1 if one has not, and 130 after Ctrl-C.
+    stop the others. A registry that cannot be pushed to does, before anything is compiled.
+
+    The exit code is 0 if every job has its artifact, and every registry has it; 1 if not; and 130, 143 or 129 after SIGINT
+    (Ctrl-C), SIGTERM or SIGHUP, which let the run report what it has done.
     """
     with needs_extra("compiler"):
-        from psc.cluster.jobs.expansion import find_jobs
         from psc.cluster.jobs.jobs_file import read_jobs_file
-        from psc.cluster.run.plan import plan
-        from psc.cluster.run.task import TASK_THREAD
 
     if spec is not None and (ray is not None or dry_run or report is not None or html is not None):
         raise click.UsageError("--simulate runs nothing: leave out --ray, --dry-run, --report and --html")
-    sources = batch_sources()
-    file = read_jobs_file(jobs)
-    folder = store_folder or file.store
-    store = default_store() if folder is None else Store(folder)
+    if no_publish and registries:
+        raise click.UsageError("--registry and --no-publish contradict each other")
     for path in (report, html):
         if path is not None and not path.absolute().parent.is_dir():
             raise click.UsageError(f"{path}: there is no folder {path.parent}")
-    with Steps(f"reading {jobs}", quiet=quiet) as steps:
-        found = find_jobs(file, sources, on_tokenizer=lambda name: steps.step(f"tokenizer {name}", 0, 1))
-        publishers = _publishers(ctx, registries, Path()) if registries else _publishers(ctx, file.registries, file.folder)
-        planned = plan(found, sources, store, force=force, on_grammar=lambda name: steps.step(f"grammar {name}", 0, 1))
-    if spec is not None:
-        from psc.cli.simulate_option import run_simulation
+    runs = spec is None and not dry_run
+    outcomes: list[JobOutcome] = []
+    try:
+        file = read_jobs_file(jobs)
+        folder = store_folder or file.store
+        store = default_store() if folder is None else Store(folder)
+        publishers: dict[str, Publish] = {}
+        if runs and not no_publish:
+            urls, relative_to = (registries, Path()) if registries else (file.registries, file.folder)
+            publishers = _publishers(ctx, urls, relative_to)
+        planned = _plan(file, store, outcomes, force=force, quiet=quiet)
+        if spec is not None:
+            from psc.cli.simulate_option import run_simulation
 
-        run_simulation(planned, spec, as_json=as_json)
-        ctx.exit(0)
-    if dry_run:
-        _show_plan(planned, as_json=as_json)
-        ctx.exit(0 if all(o.status != "failed" for o in planned.outcomes) else 1)
-    result = _run(planned, store, ray, publishers, quiet=quiet)
-    _write_reports(result, report, html)
-    if as_json:
-        write_json(result.to_json())
-    elif not quiet:
-        _show(result)
-    else:
-        for job in result.jobs:
-            if job.error:
-                click.echo(f"psc: error: {job.name}: {job.error}", err=True)
-    if result.interrupted:
-        if any(thread.name == TASK_THREAD for thread in threading.enumerate()):
-            # Stopped at once: a native stage is under way, which the interpreter must not be taken away from under.
-            sys.stdout.flush()
-            sys.stderr.flush()
-            os._exit(INTERRUPTED)
-        ctx.exit(INTERRUPTED)
-    ctx.exit(0 if result.ok else 1)
+            run_simulation(planned, spec, as_json=as_json)
+            ctx.exit(0)
+        if dry_run:
+            _show_plan(planned, as_json=as_json)
+            ctx.exit(0 if all(o.status != "failed" for o in planned.outcomes) else 1)
+        result = _run(planned, store, ray, publishers, quiet=quiet)
+    except KeyboardInterrupt:
+        if not runs:
+            raise
+        result = _interrupted(outcomes)
+    with ending.held():
+        _write_reports(result, report, html)
+        if as_json:
+            write_json(result.to_json())
+        elif not quiet:
+            _show(result)
+        else:
+            _show_causes(result)
+        if result.interrupted:
+            code = ending.exit_code() or INTERRUPTED
+            ending.leave(code)
+            ctx.exit(code)
+    ctx.exit(ending.exit_code() or (0 if result.ok else 1))
+
+
+def _plan(file: JobsFile, store: Store, outcomes: list[JobOutcome], *, force: bool, quiet: bool) -> Plan:
+    """What is to be done. As soon as the jobs are known, so are their outcomes."""
+    from psc.cluster.jobs.expansion import find_jobs
+    from psc.cluster.run.plan import outcomes_of, plan
+
+    sources = batch_sources()
+    with Steps(f"reading {file.path}", quiet=quiet) as steps:
+        found = find_jobs(file, sources, on_tokenizer=lambda name: steps.step(f"tokenizer {name}", 0, 1))
+        outcomes += outcomes_of(found)
+        return plan(
+            found,
+            sources,
+            store,
+            outcomes=outcomes,
+            force=force,
+            on_grammar=lambda name: steps.step(f"grammar {name}", 0, 1),
+        )
 
 
 def _run(planned: Plan, store: Store, ray: str | None, publishers: Mapping[str, Publish], *, quiet: bool) -> RunReport:
@@ -141,27 +169,48 @@ def _run(planned: Plan, store: Store, ray: str | None, publishers: Mapping[str, 
     from psc.cluster.run.in_process import InProcess
     from psc.cluster.run.splitting import split_long_jobs
 
-    # Ray prints what befalls its nodes to stdout, which is for the report.
-    with contextlib.redirect_stdout(sys.stderr), run_display(quiet=quiet) as display:
+    with contextlib.ExitStack() as stack:
+        display = stack.enter_context(run_display(quiet=quiet))
         executor: Executor
         began = time.perf_counter()
         if ray is None or not planned.todo:
             executor = InProcess()
         else:
-            from psc.cluster.run.ray_executor import connect
+            from psc.cluster.run.lasting_ray import LastingRay
 
             display.connecting(f"connecting to Ray ({ray})")
-            executor = connect(ray)
-        try:
-            setup = time.perf_counter() - began
-            split_long_jobs(planned, executor.cpus)
-            return run_batch(planned, store, executor, publishers=publishers, observer=display, setup_seconds=setup)
-        finally:
-            executor.close()
+            executor = lasting = LastingRay(ray, note=display.note)
+            stack.enter_context(ending.last_act(lasting.kill))
+            stack.callback(lasting.close)
+            lasting.start_ray()
+        setup = time.perf_counter() - began
+        split_long_jobs(planned, executor.cpus)
+        return run_batch(planned, store, executor, publishers=publishers, observer=display, setup_seconds=setup)
+
+
+def _interrupted(outcomes: list[JobOutcome]) -> RunReport:
+    """The report of a run that was interrupted before it began."""
+    from psc.cluster.run.outcomes import RunReport
+
+    return RunReport(
+        jobs=outcomes,
+        tasks=[],
+        wall_seconds=0.0,
+        executor="nowhere yet",
+        cpus=0,
+        memory_bytes=0,
+        started=datetime.now().astimezone().isoformat(timespec="seconds"),
+        psc_version=__version__,
+        interrupted=True,
+    )
 
 
 def _publishers(ctx: click.Context, urls: Sequence[str], folder: Path) -> dict[str, Publish]:
-    """What pushes to each registry until the command is over; a folder's path in a jobs file is relative to that file."""
+    """What pushes to each registry until the command is over; a folder's path in a jobs file is relative to that file.
+
+    Raises:
+        RegistryError: registries cannot be pushed to; every one of them is named.
+    """
     if not urls:
         return {}
     from psc.artifacts.registry.client import Registry, open_registry
@@ -169,8 +218,19 @@ def _publishers(ctx: click.Context, urls: Sequence[str], folder: Path) -> dict[s
     def publisher(registry: Registry) -> Publish:
         return lambda data, reference: (registry.push(data, reference), None)[1]
 
-    addresses = {url: url if "://" in url else str(folder / url) for url in urls}
-    return {url: publisher(ctx.with_resource(open_registry(address))) for url, address in addresses.items()}
+    opened = {url: ctx.with_resource(open_registry(url if "://" in url else str(folder / url))) for url in urls}
+    problems = []
+    for registry in opened.values():
+        try:
+            registry.check_writable()
+        except RegistryError as e:
+            problems.append(str(e))
+    if problems:
+        raise RegistryError(
+            "artifacts could not be published, so nothing was compiled; --no-publish compiles without publishing, and a later run "
+            "publishes what is there\n" + "\n".join(f"  {problem}" for problem in problems)
+        )
+    return {url: publisher(registry) for url, registry in opened.items()}
 
 
 def _show_plan(planned: Plan, *, as_json: bool) -> None:
@@ -206,6 +266,15 @@ def _write_reports(report: RunReport, as_json: Path | None, as_html: Path | None
         from psc.cluster.report.page import html_page
 
         write_file(as_html, html_page(report).encode())
+
+
+def _show_causes(report: RunReport) -> None:
+    """What went wrong, each cause once."""
+    from psc.cluster.report.summary import causes
+
+    for cause in causes(report):
+        if cause.status != "not run":
+            click.echo(f"psc: error: {cause.names()}: {cause.status}: {cause.error}", err=True)
 
 
 def _show(report: RunReport) -> None:

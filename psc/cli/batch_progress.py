@@ -40,6 +40,7 @@ class LineDisplay(RunDisplay):
     def __init__(self) -> None:
         self._done = 0
         self._total = 0
+        self._causes: set[str] = set()
 
     def connecting(self, text: str) -> None:
         self._say(text)
@@ -53,7 +54,7 @@ class LineDisplay(RunDisplay):
 
     def job_ended(self, outcome: JobOutcome) -> None:
         self._done += 1
-        self._say(f"[{self._done}/{self._total}] {_ended(outcome)}")
+        self._say(f"[{self._done}/{self._total}] {_ended(outcome, self._causes)}")
 
     def note(self, text: str) -> None:
         self._say(text)
@@ -78,6 +79,7 @@ class TerminalDisplay(RunDisplay):
         self._whole: TaskID | None = None
         self._running: dict[tuple[str, str], TaskID] = {}
         self._failed = 0
+        self._causes: set[str] = set()
 
     def __enter__(self) -> TerminalDisplay:
         self._progress.start()
@@ -111,9 +113,10 @@ class TerminalDisplay(RunDisplay):
             self._progress.remove_task(self._running.pop((job, what)))
 
     def job_ended(self, outcome: JobOutcome) -> None:
-        if outcome.status == "failed":
-            self._failed += 1
-            self._progress.console.print(f"psc: {_ended(outcome)}", markup=False, highlight=False)
+        if outcome.error is not None:
+            self._failed += outcome.status == "failed"
+            if outcome.error not in self._causes:
+                self.note(_ended(outcome, self._causes))
         if self._whole is not None:
             self._progress.update(self._whole, advance=1, stage=f"{self._failed} failed" if self._failed else "")
 
@@ -121,9 +124,12 @@ class TerminalDisplay(RunDisplay):
         self._progress.console.print(f"psc: {text}", markup=False, highlight=False)
 
 
-def _ended(outcome: JobOutcome) -> str:
-    if outcome.status == "failed":
-        return f"{outcome.name}: failed: {outcome.error}"
+def _ended(outcome: JobOutcome, told: set[str]) -> str:
+    """How a job ended, with the first line of why; what was told of another job is not told again. The report has all of it."""
+    if outcome.error is not None:
+        why = "" if outcome.error in told else f": {outcome.error.splitlines()[0]}"
+        told.add(outcome.error)
+        return f"{outcome.name}: {outcome.status}{why}"
     if outcome.status == "present":
         return f"{outcome.name}: present, {size(outcome.size)}"
     return f"{outcome.name}: {outcome.status} in {duration(outcome.own_seconds)}, {size(outcome.size)}"

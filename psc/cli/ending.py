@@ -60,7 +60,8 @@ class _Signals:
     def restore(self) -> None:
         signal.set_wakeup_fd(self._wakeup)
         for number, handler in self._before.items():
-            signal.signal(number, handler)
+            # A process that is ending anyway, with the exit code that says why, is not to end otherwise in its last moment.
+            signal.signal(number, handler if self.first is None else signal.SIG_IGN)
         os.close(self._write_end)  # the thread reads the end of the pipe, and is over
 
     def _came(self, number: int, _frame: FrameType | None) -> None:

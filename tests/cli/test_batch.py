@@ -4,10 +4,13 @@ import json
 import os
 import re
 import signal
+import socket
 import subprocess
 import sys
-import time
-from collections.abc import Callable, Sequence
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import pytest
@@ -44,11 +47,13 @@ def test_one_that_fails(tmp_path: Path, run: Run) -> None:
     jobs = write_folder(tmp_path, JOBS, {"grammars/clash.lark": CLASHING})
     done = run("batch", jobs, "--store", tmp_path / "store", "--quiet")
     assert done.exit_code == 1 and done.stdout == ""
-    assert [line.split(":")[2].strip() for line in done.stderr.splitlines() if line.startswith("psc: error:")] == [
-        "clash/bytes",
-        "clash/pieces",
-    ]
+    assert done.stderr.startswith("psc: error: clash/bytes, clash/pieces: failed: ") and done.stderr.count("clash.lark") == 1
     assert len(blobs(Store(tmp_path / "store"))) == 6
+    page = tmp_path / "page.html"
+    done = run("batch", jobs, "--store", tmp_path / "store", "--html", page)
+    for said in (done.stdout, done.stderr, page.read_text()):
+        assert said.count("grammars/clash.lark") == 1, "one grammar is broken, not one for each tokenizer"
+    assert "2 of 8 jobs have no artifact" in done.stdout
 
 
 def test_a_dry_run_does_nothing(tmp_path: Path, jobs: Path, run: Run) -> None:
@@ -100,49 +105,131 @@ def test_ray_that_is_not_there(tmp_path: Path, jobs: Path, run: Run, monkeypatch
     assert done.exit_code == 1 and "--ray nowhere: give local, auto, or the HOST:PORT of a cluster's head" in done.stderr
 
 
+def closed_port() -> int:
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        return int(server.getsockname()[1])
+
+
+def test_a_dead_registry_is_found_out_before_anything_is_compiled(tmp_path: Path, run: Run) -> None:
+    url = f"http://127.0.0.1:{closed_port()}"
+    jobs = write_folder(tmp_path, f'[defaults]\nregistry = ["{url}"]\n{JOBS}')
+    done = run("batch", jobs, "--store", tmp_path / "store")
+    assert done.exit_code == 1 and done.stdout == ""
+    assert done.stderr.count("Connection refused") == 1 and "--no-publish" in done.stderr
+    assert not (tmp_path / "store").exists()
+    done = run("batch", jobs, "--store", tmp_path / "store", "--no-publish", "--quiet")
+    assert done.exit_code == 0 and len(blobs(Store(tmp_path / "store"))) == 6
+    assert run("batch", jobs, "--no-publish", "--registry", url).exit_code == 2
+
+
+def test_a_registry_that_refuses_is_found_out_before_anything_is_compiled(tmp_path: Path, run: Run) -> None:
+    """One answers and may be read, but does not know who pushes; another is a file."""
+    (tmp_path / "file").touch()
+    with served(401) as url:
+        jobs = write_folder(tmp_path, f'[defaults]\nregistry = ["{url}", "file"]\n{JOBS}')
+        done = run("batch", jobs, "--store", tmp_path / "store")
+    assert done.exit_code == 1 and "the registry wants a token" in done.stderr and "file is no folder" in done.stderr
+    assert not (tmp_path / "store").exists()
+
+
+@contextmanager
+def served(status: int) -> Iterator[str]:
+    """An empty registry that answers every push with a status."""
+
+    class Answers(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            self.send_response(404)
+            self.end_headers()
+
+        def do_PUT(self) -> None:
+            self.send_response(status)
+            self.end_headers()
+
+        def log_message(self, *_: object) -> None: ...
+
+    with ThreadingHTTPServer(("127.0.0.1", 0), Answers) as server:
+        thread = threading.Thread(target=server.serve_forever)
+        thread.start()
+        yield f"http://127.0.0.1:{server.server_address[1]}"
+        server.shutdown()
+        thread.join()
+
+
 SLOW = """\
 [[jobs]]
 grammars = ["grammars/sums.ebnf"]
 tokenizers = ["models/bytes.json", "models/pieces.json"]
 priority = 1
 [[jobs]]
-grammars = ["java", "go"]
+grammars = ["java"]
 tokenizers = ["models/bytes.json", "models/pieces.json"]
 """
 
+# A batch in which a function of psc never returns. The line on stdout says that it was come to.
+STUCK = """
+import sys, time
+import {module} as module
+original = module.{function}
+def stuck(*arguments, **options):
+    if {when}:
+        print("here", flush=True)
+        time.sleep(600)
+    return original(*arguments, **options)
+module.{function} = stuck
+from psc.cli import main
+main(sys.argv[1:], prog_name="psc")
+"""
+COMPILING = STUCK.format(module="psc.cluster.run.compilation", function="encoded", when='arguments[1] == "java"')
+READING = STUCK.format(module="psc.cli.batch", function="load_tokenizer", when="True")
+PLANNING = STUCK.format(module="psc.cli.batch", function="open_grammar", when='arguments[0].stem == "java"')
 
-def started(jobs: Path, store: Path, *more: str) -> "subprocess.Popen[str]":
+
+@contextmanager
+def stuck(program: str, *arguments: object) -> Iterator["subprocess.Popen[str]"]:
+    """A batch that has come to where it never goes on."""
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(p for p in sys.path if p)}
-    command = [sys.executable, "-m", "psc", "batch", str(jobs), "--store", str(store), *more]
-    return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment)
+    command = [sys.executable, "-c", program, "batch", *map(str, arguments)]
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment)
+    try:
+        assert process.stdout is not None
+        assert process.stdout.readline() == "here\n", process.communicate()
+        yield process
+    finally:
+        process.kill()
+        process.communicate()
 
 
-def wait_for_artifacts(store: Path, n: int, process: "subprocess.Popen[str]") -> None:
-    for _ in range(6000):
-        if len(list((store / "names").glob("*/[!.]*.json"))) >= n or process.poll() is not None:
-            return
-        time.sleep(0.01)
-
-
-@pytest.mark.parametrize(("how", "code"), [(signal.SIGKILL, -signal.SIGKILL), (signal.SIGINT, 130)])
+@pytest.mark.parametrize(
+    ("how", "code"), [(signal.SIGKILL, -signal.SIGKILL), (signal.SIGINT, 130), (signal.SIGTERM, 143), (signal.SIGHUP, 129)]
+)
 def test_a_run_that_is_ended_goes_on(tmp_path: Path, run: Run, how: signal.Signals, code: int) -> None:
-    jobs = write_folder(tmp_path, SLOW)
-    process = started(jobs, tmp_path / "store", "--json")
-    wait_for_artifacts(tmp_path / "store", 2, process)
-    process.send_signal(how)
-    out, err = process.communicate(timeout=120)
+    jobs, page = write_folder(tmp_path, SLOW), tmp_path / "page.html"
+    with stuck(COMPILING, jobs, "--store", tmp_path / "store", "--json", "--html", page) as process:
+        process.send_signal(how)
+        out, err = process.communicate(timeout=120)
     assert process.returncode == code, err
-    if how is signal.SIGINT:
+    if how is not signal.SIGKILL:
         found = json.loads(out)
-        assert found["interrupted"] and {j["status"] for j in found["jobs"]} == {"compiled", "not run"}
-        assert "psc: stopping; Ctrl-C again stops at once" in err
+        assert found["interrupted"] and [j["status"] for j in found["jobs"]] == ["compiled"] * 2 + ["not run"] * 2
+        assert "stopping; Ctrl-C again stops at once" in err and "Aborted" not in err
+        assert "2 of 4 jobs have no artifact" in page.read_text()
     done = run("batch", jobs, "--store", tmp_path / "store", "--json")
     assert done.exit_code == 0
-    again = [j["status"] for j in json.loads(done.stdout)["jobs"]]
-    assert again.count("present") >= 2 and "compiled" in again
-    calm = Store(tmp_path / "calm")
-    assert run("batch", jobs, "--store", calm.root, "--quiet").exit_code == 0
-    assert blobs(Store(tmp_path / "store")) == blobs(calm)
+    assert [j["status"] for j in json.loads(done.stdout)["jobs"]] == ["present"] * 2 + ["compiled"] * 2
+    assert Store(tmp_path / "store").verify() == []
+
+
+@pytest.mark.parametrize(("program", "n_known"), [(READING, 0), (PLANNING, 4)])
+@pytest.mark.parametrize(("how", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+def test_a_run_that_is_ended_before_it_begins(tmp_path: Path, how: signal.Signals, code: int, program: str, n_known: int) -> None:
+    jobs, report, page = write_folder(tmp_path, SLOW), tmp_path / "report.json", tmp_path / "page.html"
+    with stuck(program, jobs, "--store", tmp_path / "store", "--report", report, "--html", page) as process:
+        process.send_signal(how)
+        out, err = process.communicate(timeout=120)
+    assert process.returncode == code and "Aborted" not in err, err
+    assert "the run was interrupted" in out and "the run was interrupted" in page.read_text().lower()
+    found = RunReport.from_json(json.loads(report.read_text()))
+    assert found.interrupted and [j.status for j in found.jobs] == ["not run"] * n_known
 
 
 def outcomes() -> Sequence[JobOutcome]:

@@ -13,11 +13,12 @@ from typing import Any
 import pytest
 from batches import CLASHING, JOBS, blobs, job, plan_of, run, statuses, write_folder
 
-import psc.cluster.run.batch as batch
+import psc.cluster.run.storing as storing
 from psc.artifacts.format import decode
 from psc.artifacts.references import Reference
 from psc.artifacts.store import Store
 from psc.cluster.costs.estimates import Estimate
+from psc.cluster.report.summary import causes, summarize, verdict
 from psc.cluster.run.batch import MAX_LOST, run_batch
 from psc.cluster.run.compilation import Compiled
 from psc.cluster.run.executor import Event
@@ -26,7 +27,7 @@ from psc.cluster.run.observer import Observer
 from psc.cluster.run.outcomes import JobOutcome, RunReport
 from psc.cluster.run.plan import Plan, Task
 from psc.cluster.run.task import Began, Call, Ended, Progress
-from psc.errors import RegistryError
+from psc.errors import RegistryError, RegistryUnreachableError
 
 ALL = {f"{g}/{t}" for g in ("assignments", "sums", "list") for t in ("bytes", "pieces")}
 
@@ -108,7 +109,7 @@ def test_the_same_bytes_wherever_the_batch_is_run_from(
     reference = store.find_named("assignments", "bytes")
     assert reference is not None
     metadata = decode(store.read(reference) or b"").metadata
-    assert (metadata["grammar"]["name"], metadata["tokenizer"]["name"]) == ("grammars/assignments.lark", "bytes")
+    assert (metadata["grammar"]["name"], metadata["tokenizer"]["name"]) == ("assignments.lark", "bytes")
 
 
 def test_broken_ones_fail_alone(tmp_path: Path, store: Store) -> None:
@@ -190,7 +191,7 @@ def full_disk(times: int, only: str = "") -> Callable[..., None]:
 
 
 def test_a_disk_that_is_full_for_a_while(jobs: Path, store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(batch, "WRITE_PAUSES_S", (0.01, 0.02, 0.03))
+    monkeypatch.setattr(storing, "WRITE_PAUSES_S", (0.01, 0.02, 0.03))
     monkeypatch.setattr(Store, "add_verified", full_disk(3))
     observer = Remembered()
     report = run_batch(plan_of(jobs, store), store, InProcess(), observer=observer)
@@ -200,7 +201,7 @@ def test_a_disk_that_is_full_for_a_while(jobs: Path, store: Store, monkeypatch: 
 
 
 def test_a_disk_that_stays_full_for_one(jobs: Path, store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(batch, "WRITE_PAUSES_S", (0.01, 0.01))
+    monkeypatch.setattr(storing, "WRITE_PAUSES_S", (0.01, 0.01))
     monkeypatch.setattr(Store, "add_verified", full_disk(99, only="list"))
     report = run(jobs, store)
     assert {name for name, status in statuses(report).items() if status == "failed"} == {"list/bytes", "list/pieces"}
@@ -258,8 +259,44 @@ def test_publishing(jobs: Path, store: Store) -> None:
     report = run_batch(plan_of(jobs, store), store, InProcess(), publishers={"good": push, "picky": picky})
     assert len(pushed["good"]) == 2 * len(ALL) and len(pushed["picky"]) == 4
     assert not report.ok
+    assert statuses(report)["list/bytes"] == "not published"
     assert job(report, "list/bytes").error == "in the store, but not published: picky: https://picky: 403, the token has expired"
     assert statuses(report)["sums/bytes"] == "present" and job(report, "sums/bytes").published == ("good", "picky")
+
+
+def test_a_registry_that_dies_is_noticed_once(jobs: Path, store: Store) -> None:
+    """It is asked once, and once more in the end; all artifacts are in the store, and nobody says otherwise."""
+    asked: list[str] = []
+
+    def push(data: bytes, reference: Reference) -> None:
+        asked.append(reference.grammar)
+        if len(asked) > 1:
+            raise RegistryUnreachableError(f"https://gone/{reference.blob_path}: no connection: Connection refused")
+
+    observer = Remembered()
+    report = run_batch(plan_of(jobs, store), store, InProcess(), publishers={"https://gone": push}, observer=observer)
+    assert sorted(statuses(report).values()) == ["compiled", *["not published"] * 5]
+    assert not report.ok and set(blobs(store)) == ALL == set(observer.ended)
+    assert {j.error for j in report.jobs if j.error} == {
+        "in the store, but not published: https://gone: no connection: Connection refused"
+    }
+    assert len(asked) == 3
+    assert observer.notes == ["https://gone: no connection: Connection refused; it is asked again when everything else is done"]
+    (cause,) = causes(report)
+    assert len(cause.jobs) == 5 and verdict(summarize(report)) == "5 artifacts are in the store, but not published"
+
+
+def test_a_registry_that_comes_back_has_everything(jobs: Path, store: Store) -> None:
+    pushed: list[str] = []
+    answers = iter([True, False])
+
+    def push(data: bytes, reference: Reference) -> None:
+        if not next(answers, True):
+            raise RegistryUnreachableError("https://restarts: no answer")
+        pushed.append(f"{reference.grammar}/{reference.tokenizer}")
+
+    report = run_batch(plan_of(jobs, store), store, InProcess(), publishers={"https://restarts": push})
+    assert report.ok and sorted(pushed) == sorted(ALL)
 
 
 class Interrupting(Observer):

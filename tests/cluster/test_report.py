@@ -167,7 +167,7 @@ def test_the_page_has_every_job_in_every_part() -> None:
     assert all(len(row) == len(heads) for row in rows)
     assert rows[0][2:6] == ["8.00 s", "-", "300 MB", "500 MB"]
     assert "bad.lark:3:1: no such rule 'x'; define it" in page.text
-    assert "2 of 5 jobs failed or were not run" in page.text
+    assert "2 of 5 jobs have no artifact" in page.text
     assert page.count("rect", **{"class": "task-body"}) == 3
     assert page.count("svg", **{"class": "task lost"}) == 1
     assert page.count("rect", **{"class": "over"}) == 1, "json needed more than was reserved"

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from psc.cluster.run.memory import machine_memory, measured
-from psc.cluster.run.task import TASK_THREAD, Attempt, Began, Call, Ended, Progress, StageBegan, run
+from psc.cluster.run.task import TASK_THREAD, Attempt, Began, Call, Ended, Progress, StageBegan
 from psc.errors import GrammarError
 
 MIB = 1 << 20
@@ -62,7 +62,7 @@ def out_of_memory_below(*, progress: Progress) -> None:
 
 
 def of(work: Callable[..., Any], *inputs: Any, memory: int | None = None, seconds: float | None = None) -> list[Any]:
-    return list(run("here", Call(work, memory_limit=memory, time_limit=seconds), *inputs))
+    return list(Attempt("here", Call(work, memory_limit=memory, time_limit=seconds), inputs).messages())
 
 
 def ended(messages: list[Any]) -> Ended:
@@ -106,17 +106,29 @@ def test_a_limit_on_memory(work: Callable[..., Any]) -> None:
     assert ended(of(work, 8 * MIB, memory=64 * MIB)).failure is None
 
 
+def test_limits_that_overlap_leave_none_behind() -> None:
+    """A task that was given up is still at work when the next one begins."""
+    before = resource.getrlimit(resource.RLIMIT_AS)
+    first, second = measured(64 * MIB), measured(64 * MIB)
+    first.__enter__()
+    second.__enter__()
+    first.__exit__(None, None, None)
+    assert resource.getrlimit(resource.RLIMIT_AS) != before
+    second.__exit__(None, None, None)
+    assert resource.getrlimit(resource.RLIMIT_AS) == before
+
+
 LIMITS = """
 from psc.bundled import find_grammar, open_grammar
 from psc.cluster.run.compilation import Vocabulary, compile_artifact
-from psc.cluster.run.task import Call, Ended, run
+from psc.cluster.run.task import Attempt, Call, Ended
 from vocabularies import byte_tokenizer
 
 grammar = open_grammar(find_grammar("java")).to_compiler_grammar()
 vocabulary = Vocabulary.of(byte_tokenizer())
 for limit in (1, 3, 6, 1024):
     call = Call(compile_artifact, {"grammar_name": "java", "tokenizer_name": "bytes"}, memory_limit=limit << 20)
-    (end,) = [m for m in run("here", call, grammar, vocabulary) if isinstance(m, Ended)]
+    (end,) = [m for m in Attempt("here", call, (grammar, vocabulary)).messages() if isinstance(m, Ended)]
     print(end.failure, "|", end.error)
 """
 

@@ -1,0 +1,105 @@
+"""From a compiled artifact to the store, and on to the registries.
+
+An artifact is written at once. When that fails, because the disk is full, say, it is kept and written again after growing pauses
+while other jobs go on; after the last one its job fails.
+
+Cost: hashing an artifact, and writing three small files with it: some 10 ms.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import heapq
+import itertools
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+
+from psc.artifacts.references import Reference
+from psc.artifacts.store import Store
+from psc.cluster.run.compilation import Compiled
+from psc.cluster.run.observer import Observer
+from psc.cluster.run.outcomes import JobOutcome
+from psc.cluster.run.plan import PlannedJob
+from psc.cluster.run.publishing import Publishing
+from psc.errors import RegistryError
+
+WRITE_PAUSES_S = (0.5, 1.0, 2.0, 4.0, 8.0, 16.0)
+"""Before each further attempt to write an artifact."""
+
+
+@dataclass(order=True)
+class _Write:
+    due: float
+    order: int
+    attempt: int = field(compare=False)
+    job: PlannedJob = field(compare=False)
+    compiled: Compiled = field(compare=False)
+
+
+class Storing:
+    """The artifacts of a run on their way to the store.
+
+    Args:
+        store: where to.
+        publishing: gets what was written.
+        observer: told what is tried again, and which jobs have failed.
+    """
+
+    def __init__(self, store: Store, publishing: Publishing, observer: Observer) -> None:
+        self._store = store
+        self._publishing = publishing
+        self._observer = observer
+        self._writes: list[_Write] = []
+        self._numbers = itertools.count()
+
+    def add(self, job: PlannedJob, compiled: Compiled) -> None:
+        """Takes in a job's artifact, for `write_due`."""
+        heapq.heappush(self._writes, _Write(time.monotonic(), next(self._numbers), 1, job, compiled))
+
+    @property
+    def next_due(self) -> float | None:
+        """When the next artifact is to be written, in ``time.monotonic()``; None if none waits."""
+        return self._writes[0].due if self._writes else None
+
+    def write_due(self) -> None:
+        """Writes what is due."""
+        while self._writes and self._writes[0].due <= time.monotonic():
+            write = heapq.heappop(self._writes)
+            try:
+                self._write(write.job, write.compiled)
+            except RegistryError as e:
+                self._once_more(write, e)
+
+    def write_all(self) -> None:
+        """Writes what is there, due or not, once: the run is over."""
+        writes, self._writes = self._writes, []
+        for write in writes:
+            with contextlib.suppress(RegistryError):
+                self._write(write.job, write.compiled)
+
+    def _once_more(self, write: _Write, error: RegistryError) -> None:
+        if write.attempt > len(WRITE_PAUSES_S):
+            for outcome in (write.job.outcome, *write.job.followers):
+                outcome.status = "failed"
+                outcome.error = f"compiled, but it could not be stored in {write.attempt} attempts: {error}"
+                self._observer.job_ended(outcome)
+            return
+        pause = WRITE_PAUSES_S[write.attempt - 1]
+        self._observer.note(f"{write.job.job.name}: {error}; again in {pause:g} s")
+        heapq.heappush(self._writes, replace(write, due=time.monotonic() + pause, attempt=write.attempt + 1))
+
+    def _write(self, job: PlannedJob, compiled: Compiled) -> None:
+        for _, reference in _outcomes(job, compiled):
+            self._store.add_verified(compiled.data, reference)
+        for outcome, reference in _outcomes(job, compiled):
+            outcome.status = "compiled" if outcome is job.outcome else "present"
+            outcome.digest, outcome.size = compiled.reference.digest, compiled.reference.size
+            outcome.counts, outcome.warnings = compiled.counts, compiled.warnings
+            self._publishing.add(outcome, reference, compiled.data)
+
+
+def _outcomes(job: PlannedJob, compiled: Compiled) -> Iterator[tuple[JobOutcome, Reference]]:
+    """The jobs that an artifact is for, and the reference by which each of them has it."""
+    for outcome in (job.outcome, *job.followers):
+        yield outcome, replace(compiled.reference, grammar=outcome.grammar, tokenizer=outcome.tokenizer)
