@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 from psc.artifacts.format import encode, write_file
 from psc.bundled import find_grammar, open_grammar
 from psc.errors import ArtifactError, needs_extra
+from psc.verification import verify_build
 from psc.vocabulary.tokenizer_info import TokenizerInfo
 
 if TYPE_CHECKING:
@@ -38,6 +39,8 @@ class CompileReport:
     warnings: tuple[str, ...]
     record: Mapping[str, Any]
     """Times, peak memory, machine and the files that were read."""
+    verification: Mapping[str, int] | None = None
+    """What was compared with the paper's construction, and found equal; None where that was not asked for."""
 
 
 def compile_to_artifact(
@@ -49,6 +52,7 @@ def compile_to_artifact(
     lexer: LarkLexer | None = None,
     keep_all_actions: bool = False,
     tokenizer_file: str | Path | None = None,
+    verify: bool = False,
     progress: Progress | None = None,
 ) -> CompileReport:
     """Compiles a grammar into an artifact file. It and its `build_record_path` are each written whole or not at all.
@@ -61,12 +65,14 @@ def compile_to_artifact(
         lexer: of a Lark grammar, see ``Grammar.from_lark``; by default "contextual", and "basic" for a bundled grammar.
         keep_all_actions: of a Lark grammar: take any context-free grammar.
         tokenizer_file: where the vocabulary is from, if that is a path: kept in the build record, for `psc.load` on this machine.
+        verify: before anything is written, prove that the classifier equals the paper's construction, see `psc.verification`.
         progress: told about each stage as it begins.
 
     Raises:
-        GrammarError: the grammar is not found or cannot be compiled.
+        GrammarError: the grammar is not found or cannot be compiled, or is too large to be verified.
+        VerificationError: the classifier differs from the paper's construction.
         ArtifactError: a file cannot be written; what was there before is still there.
-        MissingExtraError: the ``compiler`` extra is not installed.
+        MissingExtraError: the ``compiler`` extra is not installed, or ``openfst`` to verify.
     """
     path = Path(path)
     found = find_grammar(grammar)
@@ -76,6 +82,7 @@ def compile_to_artifact(
         from psc.compiler.build import build
 
         result = build(loaded, tokenizer_info, progress=progress)
+    verification = verify_build(result, progress) if verify else None
     data = encode(result.arrays, result.metadata)
     digest = hashlib.sha256(data).hexdigest()
     machine = {
@@ -91,7 +98,7 @@ def compile_to_artifact(
     record = {**result.record(), **machine, **files}
     write_file(path, data)
     write_file(build_record_path(path), json.dumps({"artifact": digest, **record}, indent=1).encode() + b"\n")
-    return CompileReport(path, digest, len(data), result.metadata, tuple(result.warnings), record)
+    return CompileReport(path, digest, len(data), result.metadata, tuple(result.warnings), record, verification)
 
 
 def build_record_path(path: str | Path) -> Path:

@@ -42,6 +42,10 @@ class ArtifactError(PscError, ValueError):
     """An artifact that is damaged, of another version, or made for another tokenizer."""
 
 
+class VerificationError(PscError):
+    """A classifier that is not the paper's construction: an error in psc."""
+
+
 class RegistryError(PscError):
     """A registry, or the local store, that cannot be reached, is malformed, or does not hold what it says."""
 

@@ -25,6 +25,7 @@ collect_ignore = (
         "compiler/test_regex.py",
         "compiler/test_terminal_automaton.py",
         "compiler/test_transducers.py",
+        "compiler/test_verification.py",
         "cli/test_transducers.py",
     ]
 )

@@ -1,10 +1,10 @@
 """The construction of "Parser Stack Classification" done to the letter with OpenFst, for small grammars.
 
 LR table → push-down automaton (``pda``) → ``P_ε`` (``epsilon``) and ``P̃_a`` (``terminal``) → ``S_a``, ``P_w``, ``A_w``
-and the acceptor of masks (``composition``) → files and pictures (``export``).
+and the acceptor of masks (``composition``) → files and pictures (``export``, ``picture``).
 
-It decides nothing in psc: the native classifier does not use it. It is there to be looked at, and to be what the
-classifier is tested against.
+It decides nothing in psc: the native classifier does not use it. It is there to be looked at, and to be what the classifier is
+compared with: by ``psc compile --verify`` (``verification``), and in the tests. Needs the extra `openfst`.
 """
 
 from psc.compiler.transducers.composition import (
@@ -15,19 +15,35 @@ from psc.compiler.transducers.composition import (
     sequence_acceptor,
     sequence_transducer,
     step_transducer,
+    viable_stacks,
 )
-from psc.compiler.transducers.export import export
-from psc.compiler.transducers.pda import MAX_LR_STATES, state_label
+from psc.compiler.transducers.export import Names, export, export_artifact
+from psc.compiler.transducers.pda import MAX_LR_STATES, check_size, state_label
+from psc.compiler.transducers.realized import MAX_SEQUENCES, class_bytes_of, realized_sequences
+from psc.compiler.transducers.tables import ArtifactTable, with_scalars
+from psc.compiler.transducers.verification import Difference, Verification, verify
 
 __all__ = [
     "MAX_LR_STATES",
+    "MAX_SEQUENCES",
+    "ArtifactTable",
+    "Difference",
+    "Names",
+    "Verification",
     "allowed_classes",
+    "check_size",
+    "class_bytes_of",
     "class_label",
     "export",
+    "export_artifact",
     "mask_acceptor",
     "real_stacks",
+    "realized_sequences",
     "sequence_acceptor",
     "sequence_transducer",
     "state_label",
     "step_transducer",
+    "verify",
+    "viable_stacks",
+    "with_scalars",
 ]

@@ -5,6 +5,9 @@
     A_w = P_w without its output      the stacks on which w is viable
     A   = the union of all A_w B_v    for one lexer state q, w ∈ R_q(v); the paper's equation 6, a token class for v
 
+Past the end of a lexeme, a contextual lexer goes on from a start that depends on the stack. So a sequence may have a *condition*
+between two terminals: a set of LR states, one of which must be on top. It is a factor of P_w too, the identity on such stacks.
+
 A stack is read top first. Transducers take any sequence of LR states; the acceptor A only the stacks that the parser
 can have when a step begins (`real_stacks`), because over the others determinization makes states that nothing visits.
 
@@ -22,21 +25,20 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 
 import pynini
 
-from psc._core import LrTables
 from psc.compiler.transducers.epsilon import epsilon_transducer
 from psc.compiler.transducers.pda import Pda, bottom_label, check_size, state_label
+from psc.compiler.transducers.realized import Condition, check_sequences
+from psc.compiler.transducers.realized import Sequence as Symbols
+from psc.compiler.transducers.tables import Table
 from psc.compiler.transducers.terminal import terminal_transducer
-from psc.errors import GrammarError
-
-MAX_SEQUENCES = 5000
 
 
-def class_label(lr: LrTables, token_class: int) -> int:
+def class_label(lr: Table, token_class: int) -> int:
     """The label of a token class: above those of the stack symbols and ⊥."""
     return bottom_label(lr) + 1 + token_class
 
 
-def step_transducer(lr: LrTables, terminal: int) -> pynini.Fst:
+def step_transducer(lr: Table, terminal: int) -> pynini.Fst:
     """``S_a``: the reductions under lookahead `terminal`, then its shift.
 
     Raises:
@@ -46,20 +48,28 @@ def step_transducer(lr: LrTables, terminal: int) -> pynini.Fst:
     return _steps(lr).step(terminal).copy()
 
 
-def sequence_transducer(lr: LrTables, terminals: Sequence[int]) -> pynini.Fst:
+def sequence_transducer(lr: Table, symbols: Sequence[int | Condition]) -> pynini.Fst:
     """``P_w``: one step after the other; of no terminals, the identity. Raises as `step_transducer`."""
     fst = _every_stack(lr)
-    for terminal in terminals:
-        fst = pynini.compose(fst, _steps(lr).step(terminal)).optimize()
+    for symbol in symbols:
+        fst = pynini.compose(fst, _steps(lr).step(symbol)).optimize()
     return fst
 
 
-def sequence_acceptor(lr: LrTables, terminals: Sequence[int]) -> pynini.Fst:
-    """``A_w``, minimal and deterministic: the stacks on which `terminals` can be read. Raises as `step_transducer`."""
-    return _minimal(sequence_transducer(lr, terminals).project("input"))
+def sequence_acceptor(lr: Table, symbols: Sequence[int | Condition]) -> pynini.Fst:
+    """``A_w``, minimal and deterministic: the stacks on which `symbols` can be read. Raises as `step_transducer`."""
+    return minimal(sequence_transducer(lr, symbols).project("input"))
 
 
-def mask_acceptor(lr: LrTables, sequences: Mapping[tuple[int, ...], Collection[int]]) -> pynini.Fst:
+def viable_stacks(lr: Table, symbols: Symbols) -> pynini.Fst:
+    """The stacks of the parser on which `symbols` can be read, minimal and deterministic. Raises as `step_transducer`.
+
+    Cost: two compositions for each ending of `symbols` that has not been asked for with this table.
+    """
+    return minimal(pynini.intersect(_steps(lr).real, _steps(lr).acceptor(symbols)))
+
+
+def mask_acceptor(lr: Table, sequences: Mapping[Symbols, Collection[int]]) -> pynini.Fst:
     """The paper's acceptor for one lexer state, minimal and deterministic.
 
     Args:
@@ -70,28 +80,27 @@ def mask_acceptor(lr: LrTables, sequences: Mapping[tuple[int, ...], Collection[i
         An acceptor of every real stack followed by the label (see `class_label`) of one class that is allowed on it.
 
     Raises:
-        GrammarError: more than `MAX_SEQUENCES` sequences, or as `step_transducer`.
+        GrammarError: too many sequences (see `realized`), or as `step_transducer`.
     """
     check_size(lr)
     check_sequences(len(sequences))
     steps = _steps(lr)
-    stacks = real_stacks(lr)
     classes_of: dict[bytes, set[int]] = {}
     acceptors: dict[bytes, pynini.Fst] = {}
-    for terminals, classes in sequences.items():
-        acceptor = steps.acceptor(terminals)
+    for symbols, classes in sequences.items():
+        acceptor = steps.acceptor(symbols)
         key = acceptor.write_to_string()
         acceptors[key] = acceptor
         classes_of.setdefault(key, set()).update(int(c) for c in classes)
     parts = []
     for key, acceptor in acceptors.items():
-        viable = pynini.intersect(stacks, acceptor)
+        viable = pynini.intersect(steps.real, acceptor)
         if viable.num_states() > 0 and classes_of[key]:
             parts.append(viable + _one_of(class_label(lr, c) for c in sorted(classes_of[key])))
-    return _minimal(_union(parts))
+    return minimal(union_of(parts))
 
 
-def allowed_classes(fst: pynini.Fst, lr: LrTables, stack: Sequence[int]) -> set[int]:
+def allowed_classes(fst: pynini.Fst, lr: Table, stack: Sequence[int]) -> set[int]:
     """The token classes that a `mask_acceptor` accepts after a stack of LR states, top first.
 
     None on a stack that is not real. Cost: linear in the stack and the arcs of the states passed.
@@ -108,7 +117,7 @@ def allowed_classes(fst: pynini.Fst, lr: LrTables, stack: Sequence[int]) -> set[
     return {arc.ilabel - first for arc in fst.arcs(state) if arc.ilabel >= first}
 
 
-def real_stacks(lr: LrTables) -> pynini.Fst:
+def real_stacks(lr: Table) -> pynini.Fst:
     """An acceptor of the stacks that the parser can have when a step begins: paths of the LR automaton, read backwards.
 
     A terminal led to the state on top, or it is the start state; state 0 is the bottom; the end has not been shifted.
@@ -125,57 +134,58 @@ def real_stacks(lr: LrTables) -> pynini.Fst:
             fst.add_arc(start, pynini.Arc(label, label, None, label))
         for lower in map(state_label, below[state]):
             fst.add_arc(label, pynini.Arc(lower, lower, None, lower))
-    return _minimal(fst)
-
-
-def check_sequences(count: int) -> None:
-    """Raises :class:`GrammarError` (a ValueError) for more sequences than this construction is meant for."""
-    if count > MAX_SEQUENCES:
-        raise GrammarError(
-            f"the paper's acceptor is built for at most {MAX_SEQUENCES} terminal sequences, and there are {count}; "
-            "take a smaller vocabulary or a smaller grammar"
-        )
+    return minimal(fst)
 
 
 class _Steps:
     """The machines of one table, each built once."""
 
-    def __init__(self, lr: LrTables) -> None:
+    def __init__(self, lr: Table) -> None:
         check_size(lr)
         self._lr = lr
         self._under = _bottom_added(lr)
-        self._step: dict[int, pynini.Fst] = {}
-        self._acceptor: dict[tuple[int, ...], pynini.Fst] = {(): _every_stack(lr)}
+        self._step: dict[int | Condition, pynini.Fst] = {}
+        self._acceptor: dict[Symbols, pynini.Fst] = {(): _every_stack(lr)}
 
-    def step(self, terminal: int) -> pynini.Fst:
-        if terminal not in self._step:
-            pda = Pda(self._lr, terminal)
-            p_epsilon, p_terminal = epsilon_transducer(pda), terminal_transducer(pda)
-            # Optimized after each composition, so that the next one has little to do.
-            fst = pynini.compose(self._under, p_epsilon).optimize()
-            fst = pynini.compose(fst, p_terminal).optimize()
-            fst = pynini.compose(fst, p_epsilon).optimize()
-            self._step[terminal] = pynini.compose(fst, self._under.copy().invert()).optimize()
-        return self._step[terminal]
+    @functools.cached_property
+    def real(self) -> pynini.Fst:
+        return real_stacks(self._lr)
 
-    def acceptor(self, terminals: tuple[int, ...]) -> pynini.Fst:
-        if terminals not in self._acceptor:
-            into = pynini.compose(self.step(terminals[0]), self.acceptor(terminals[1:]))
-            self._acceptor[terminals] = _minimal(into.project("input"))
-        return self._acceptor[terminals]
+    def step(self, symbol: int | Condition) -> pynini.Fst:
+        if symbol not in self._step:
+            self._step[symbol] = (
+                _stacks_with_top(self._lr, symbol) if isinstance(symbol, frozenset) else self._step_of_terminal(symbol)
+            )
+        return self._step[symbol]
+
+    def _step_of_terminal(self, terminal: int) -> pynini.Fst:
+        pda = Pda(self._lr, terminal)
+        p_epsilon, p_terminal = epsilon_transducer(pda), terminal_transducer(pda)
+        # Optimized after each composition, so that the next one has little to do.
+        fst = pynini.compose(self._under, p_epsilon).optimize()
+        fst = pynini.compose(fst, p_terminal).optimize()
+        fst = pynini.compose(fst, p_epsilon).optimize()
+        return pynini.compose(fst, self._under.copy().invert()).optimize()
+
+    def acceptor(self, symbols: Symbols) -> pynini.Fst:
+        if symbols not in self._acceptor:
+            into = pynini.compose(self.step(symbols[0]), self.acceptor(symbols[1:]))
+            self._acceptor[symbols] = minimal(into.project("input"))
+        return self._acceptor[symbols]
 
 
 @functools.lru_cache(maxsize=4)
-def _steps(lr: LrTables) -> _Steps:
+def _steps(lr: Table) -> _Steps:
     return _Steps(lr)
 
 
-def _minimal(fst: pynini.Fst) -> pynini.Fst:
+def minimal(fst: pynini.Fst) -> pynini.Fst:
     """The minimal deterministic acceptor of the same language."""
     return pynini.determinize(fst.rmepsilon()).minimize().arcsort("ilabel")
 
 
-def _union(parts: Sequence[pynini.Fst]) -> pynini.Fst:
+def union_of(parts: Sequence[pynini.Fst]) -> pynini.Fst:
+    """What any of the parts accepts; nothing, if there are none."""
     if not parts:
         return _nothing()
     return pynini.union(*parts) if len(parts) > 1 else parts[0]
@@ -187,7 +197,7 @@ def _nothing() -> pynini.Fst:
     return fst
 
 
-def _every_stack(lr: LrTables) -> pynini.Fst:
+def _every_stack(lr: Table) -> pynini.Fst:
     """Every sequence of LR states but the empty one."""
     fst = pynini.Fst()
     start, rest = fst.add_state(), fst.add_state()
@@ -200,7 +210,20 @@ def _every_stack(lr: LrTables) -> pynini.Fst:
     return fst
 
 
-def _bottom_added(lr: LrTables) -> pynini.Fst:
+def _stacks_with_top(lr: Table, tops: Condition) -> pynini.Fst:
+    """Every sequence of LR states that begins with one of `tops`."""
+    fst = pynini.Fst()
+    start, rest = fst.add_state(), fst.add_state()
+    fst.set_start(start)
+    fst.set_final(rest)
+    for top in sorted(tops):
+        fst.add_arc(start, pynini.Arc(state_label(top), state_label(top), None, rest))
+    for state in range(lr.n_states):
+        fst.add_arc(rest, pynini.Arc(state_label(state), state_label(state), None, rest))
+    return fst
+
+
+def _bottom_added(lr: Table) -> pynini.Fst:
     """Every stack in, the same stack and ⊥ out."""
     fst = _every_stack(lr)
     end = fst.add_state()
@@ -221,7 +244,7 @@ def _one_of(labels: Iterable[int]) -> pynini.Fst:
     return fst
 
 
-def _below(lr: LrTables) -> list[list[int]]:
+def _below(lr: Table) -> list[list[int]]:
     """For every LR state, the states that can lie directly under it."""
     below: list[set[int]] = [set() for _ in range(lr.n_states)]
     offsets, actions, gotos = lr.action_offsets.tolist(), lr.actions.tolist(), lr.gotos.tolist()

@@ -4,7 +4,7 @@
     classifier_q<N>.fst     the acceptor of (stack, token class) pairs of lexer state N
     stacks.syms             labels of stack symbols: <LR state>/<the symbol that leads into it>
     tokens.syms             the same and labels of token classes, which is what the classifiers read
-    *.dot, *.svg            pictures of the machines that are small enough; .svg where Graphviz's `dot` is installed
+    *.dot, *.svg            pictures of the machines that are small enough (`picture`); .svg where Graphviz's `dot` is installed
     index.txt               all this, with sizes
 
 Files are made in a temporary folder inside the directory and moved into place one by one, `index.txt` last: a file that
@@ -19,33 +19,60 @@ import shutil
 import subprocess
 import tempfile
 from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import pynini
 
-from psc._core import LrTables
-from psc.compiler.grammar import Grammar
-from psc.compiler.transducers.composition import (
-    check_sequences,
-    class_label,
-    mask_acceptor,
-    real_stacks,
-    step_transducer,
-)
+from psc.compiler.grammar import END
+from psc.compiler.transducers.composition import class_label, mask_acceptor, real_stacks, step_transducer
 from psc.compiler.transducers.pda import check_size, state_label
+from psc.compiler.transducers.picture import MAX_DRAWN_EDGES, MAX_DRAWN_STATES, picture
+from psc.compiler.transducers.realized import Sequence as Symbols
+from psc.compiler.transducers.realized import check_sequences, class_bytes_of, realized_sequences
+from psc.compiler.transducers.tables import ArtifactTable, Table
 
-MAX_DRAWN_STATES = 100
-MAX_DRAWN_ARCS = 200
 _DOT_SECONDS = 20
 
-Sequences = Mapping[tuple[int, ...], Collection[int]]
+Sequences = Mapping[Symbols, Collection[int]]
 """R_q: the token classes that realize each sequence of terminals."""
+
+
+@dataclass(frozen=True)
+class Names:
+    """What a grammar's symbols are called."""
+
+    grammar: str
+    symbols: tuple[str, ...]
+    """Terminals, the end of the text, nonterminals."""
+    productions: tuple[str, ...]
+
+    @classmethod
+    def of(cls, grammar: Mapping[str, Any]) -> Names:
+        """From an artifact's ``metadata["grammar"]``."""
+        terminals = (t["name"] for t in grammar["terminals"])
+        return cls(grammar["name"], (*terminals, END, *grammar["nonterminals"]), tuple(grammar["productions"]))
+
+
+def export_artifact(directory: str | os.PathLike[str], arrays: Mapping[str, Any], metadata: Mapping[str, Any]) -> list[Path]:
+    """Writes the machines of an artifact: of its LR table, and of its vocabulary in every lexer state.
+
+    Args:
+        directory: see :func:`export`, as for errors and the result.
+        arrays: its sections and scalars.
+        metadata: its metadata.
+    """
+    lr = ArtifactTable.of(arrays)
+    check_size(lr)
+    sequences = realized_sequences(arrays, lr)
+    return export(directory, Names.of(metadata["grammar"]), lr, sequences, class_bytes=class_bytes_of(arrays))
 
 
 def export(
     directory: str | os.PathLike[str],
-    grammar: Grammar,
-    lr: LrTables,
+    names: Names,
+    lr: Table,
     sequences_by_lexer_state: Mapping[int, Sequences],
     *,
     class_bytes: Sequence[bytes] = (),
@@ -54,7 +81,7 @@ def export(
 
     Args:
         directory: made if it is not there; files of the same names are replaced, others are left alone.
-        grammar: for the names of symbols.
+        names: of the grammar and its symbols.
         lr: its table.
         sequences_by_lexer_state: R_q of every lexer state to write a classifier for; the empty ones are left out.
         class_bytes: what a token of each class spells, to name the classes by; without it they are numbered.
@@ -68,7 +95,7 @@ def export(
     """
     check_size(lr)
     check_sequences(len(set().union(*sequences_by_lexer_state.values())))
-    stacks = _stack_symbols(grammar, lr)
+    stacks = _stack_symbols(names, lr)
     tokens = _token_symbols(stacks, lr, sequences_by_lexer_state, class_bytes)
     target = Path(directory)
     target.mkdir(parents=True, exist_ok=True)
@@ -78,11 +105,11 @@ def export(
         folder.symbols("tokens.syms", tokens)
         possible = real_stacks(lr)
         steps, classifiers = [], []
-        for terminal, name in enumerate(_file_names(grammar, lr)):
+        for terminal, name in enumerate(_file_names(names, lr)):
             fst = pynini.compose(possible, step_transducer(lr, terminal)).optimize()
             if fst.num_states() > 0:
-                steps.append(folder.machine(f"step_{name}", fst, stacks, grammar.symbol_name(terminal)))
-        known: dict[frozenset[tuple[tuple[int, ...], frozenset[int]]], pynini.Fst] = {}
+                steps.append(folder.machine(f"step_{name}", fst, stacks, names.symbols[terminal]))
+        known: dict[frozenset[tuple[Symbols, frozenset[int]]], pynini.Fst] = {}
         for state, sequences in sorted(sequences_by_lexer_state.items()):
             if not sequences:
                 continue
@@ -91,7 +118,7 @@ def export(
                 known[content] = mask_acceptor(lr, sequences)
             meaning = f"lexer state {state}, {len(sequences)} sequences"
             classifiers.append(folder.machine(f"classifier_q{state}", known[content], tokens, meaning))
-        folder.text("index.txt", _index(grammar, lr, steps, classifiers))
+        folder.text("index.txt", _index(names, lr, steps, classifiers))
         for name in folder.names:
             os.replace(folder.path / name, target / name)
     return [target / name for name in folder.names]
@@ -119,14 +146,13 @@ class _Folder:
         self.names.append(f"{name}.fst")
         states = fst.num_states()
         arcs = sum(fst.num_arcs(state) for state in fst.states())
-        small = states <= MAX_DRAWN_STATES and arcs <= MAX_DRAWN_ARCS
-        note = self._draw(name, fst, symbols) if small else "no picture"
+        drawn = picture(fst, symbols, title=name)
+        note = "no picture" if drawn is None else self._draw(name, drawn)
         return f"{name}.fst  {states} states, {arcs} arcs, {note}: {meaning}"
 
-    def _draw(self, name: str, fst: pynini.Fst, symbols: pynini.SymbolTable) -> str:
+    def _draw(self, name: str, drawn: str) -> str:
         dot = self.path / f"{name}.dot"
-        acceptor = fst.properties(pynini.ACCEPTOR, True) == pynini.ACCEPTOR
-        fst.draw(str(dot), isymbols=symbols, osymbols=symbols, acceptor=acceptor, portrait=True, title=name)
+        dot.write_text(drawn, encoding="utf-8")
         self.names.append(dot.name)
         if self._dot is None:
             return dot.name
@@ -140,17 +166,17 @@ class _Folder:
         return svg.name
 
 
-def _stack_symbols(grammar: Grammar, lr: LrTables) -> pynini.SymbolTable:
+def _stack_symbols(names: Names, lr: Table) -> pynini.SymbolTable:
     table = pynini.SymbolTable()
     table.add_symbol("<eps>", 0)
     for state, symbol in enumerate(lr.accessing.tolist()):
-        name = grammar.symbol_name(symbol) if symbol >= 0 else "start"
+        name = names.symbols[symbol] if symbol >= 0 else "start"
         table.add_symbol(f"{state}/{_printable(name)}", state_label(state))
     return table
 
 
 def _token_symbols(
-    stacks: pynini.SymbolTable, lr: LrTables, by_lexer_state: Mapping[int, Sequences], class_bytes: Sequence[bytes]
+    stacks: pynini.SymbolTable, lr: Table, by_lexer_state: Mapping[int, Sequences], class_bytes: Sequence[bytes]
 ) -> pynini.SymbolTable:
     table = stacks.copy()
     stop: set[int] = set()
@@ -176,12 +202,12 @@ def _printable(name: str) -> str:
     return re.sub(r"\s", lambda m: f"\\x{ord(m[0]):02x}", name)
 
 
-def _file_names(grammar: Grammar, lr: LrTables) -> list[str]:
+def _file_names(of: Names, lr: Table) -> list[str]:
     """Per terminal, its name as part of a file name, different from all others even where case does not count."""
     names: list[str] = []
     taken: set[str] = set()
     for terminal in range(lr.n_terminals):
-        name = re.sub(r"[^A-Za-z0-9_]", "", grammar.symbol_name(terminal)) or "terminal"
+        name = re.sub(r"[^A-Za-z0-9_]", "", of.symbols[terminal]) or "terminal"
         if name.casefold() in taken:
             name = f"{name}_{terminal}"
         taken.add(name.casefold())
@@ -189,11 +215,11 @@ def _file_names(grammar: Grammar, lr: LrTables) -> list[str]:
     return names
 
 
-def _index(grammar: Grammar, lr: LrTables, steps: list[str], classifiers: list[str]) -> str:
-    productions = [f"    {grammar.production_text(i)}" for i in range(len(grammar.productions))]
+def _index(names: Names, lr: Table, steps: list[str], classifiers: list[str]) -> str:
+    productions = [f"    {p}" for p in names.productions]
     return "\n".join(
         [
-            f"The machines of {grammar.source_name} after 'Parser Stack Classification', in OpenFst's binary format.",
+            f"The machines of {names.grammar} after 'Parser Stack Classification', in OpenFst's binary format.",
             "",
             f"{lr.n_states} LR states, {lr.n_terminals} terminals with the end of the text, and these productions:",
             *productions,
@@ -209,7 +235,7 @@ def _index(grammar: Grammar, lr: LrTables, steps: list[str], classifiers: list[s
             "Minimal, deterministic. Lexer states without an entry are those in which no token is possible.",
             *(f"  {line}" for line in classifiers),
             "",
-            f"Drawn are machines of at most {MAX_DRAWN_STATES} states and {MAX_DRAWN_ARCS} arcs.",
+            f"Drawn are machines of at most {MAX_DRAWN_STATES} states with {MAX_DRAWN_EDGES} edges; parallel arcs are one edge.",
             "To read one: fstprint --isymbols=stacks.syms --osymbols=stacks.syms step_X.fst",
             "             fstprint --acceptor --isymbols=tokens.syms classifier_q0.fst",
             "",

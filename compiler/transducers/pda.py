@@ -30,7 +30,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from psc._core import LrTables
+from psc.compiler.transducers.tables import Table
 from psc.errors import GrammarError
 
 MAX_LR_STATES = 200
@@ -42,24 +42,24 @@ def state_label(state: int) -> int:
     return state + 1
 
 
-def bottom_label(lr: LrTables) -> int:
+def bottom_label(lr: Table) -> int:
     """The label of ⊥."""
     return int(lr.n_states) + 1
 
 
-def check_size(lr: LrTables) -> None:
+def check_size(lr: Table) -> None:
     """Raises :class:`GrammarError` (a ValueError) for a table too large for this construction."""
     if lr.n_states > MAX_LR_STATES:
         raise GrammarError(
-            f"the paper's transducers are built for at most {MAX_LR_STATES} LR states, and this grammar has "
-            f"{lr.n_states}; take a smaller grammar, or a part of this one"
+            f"the paper's construction is done for at most {MAX_LR_STATES} LR states, and this grammar has {lr.n_states}; take a "
+            "smaller grammar, or a part of this one"
         )
 
 
 class Pda:
     """The push-down automaton of one terminal; symbols are labels, stacks are tuples of them, top first."""
 
-    def __init__(self, lr: LrTables, terminal: int) -> None:
+    def __init__(self, lr: Table, terminal: int) -> None:
         """Raises :class:`GrammarError` if the table is too large, ValueError if it has no such terminal."""
         check_size(lr)
         if not 0 <= terminal < lr.n_terminals:

@@ -61,37 +61,6 @@ def test_malformed_metadata(run: Run, assignments: Path, tmp_path: Path) -> None
         assert "metadata" in result.stderr
 
 
-def test_transducers(run: Run, tokenizer: Path, tmp_path: Path) -> None:
-    (tmp_path / "g.lark").write_text('start: "a" start? "b"\n')
-    assert run("compile", tmp_path / "g.lark", "-t", tokenizer, "--lexer", "basic", "-o", tmp_path / "g.psc").exit_code == 0
-    result = run("inspect", tmp_path / "g.psc", "--fst", tmp_path / "fst", "--json")
-    assert result.exit_code == 0, result.output
-    files = {Path(p).name for p in json.loads(result.stdout)["transducers"]}
-    assert {"step_A.fst", "step_B.fst", "classifier_q0.fst", "index.txt"} <= files
-    assert (tmp_path / "fst" / "index.txt").is_file()
-
-
-def test_transducers_of_a_grammar_too_large(run: Run, tokenizer: Path, tmp_path: Path) -> None:
-    assert run("compile", "sql", "-t", tokenizer, "-o", tmp_path / "sql.psc", "--quiet").exit_code == 0
-    result = run("inspect", tmp_path / "sql.psc", "--fst", tmp_path / "fst")
-    assert result.exit_code == 1
-    assert result.stderr.splitlines()[-1].startswith("psc: error: ")
-
-
-@pytest.mark.parametrize(
-    ("options", "said"), [((), "contextual lexer"), (("--lexer", "basic", "--keep-all-actions"), "keeps all actions")]
-)
-def test_transducers_are_of_the_paper_s_grammars_only(
-    run: Run, tokenizer: Path, tmp_path: Path, options: tuple[str, ...], said: str
-) -> None:
-    (tmp_path / "g.lark").write_text('start: "a" start? "b"\n')
-    assert run("compile", tmp_path / "g.lark", "-t", tokenizer, *options, "-o", tmp_path / "g.psc").exit_code == 0
-    result = run("inspect", tmp_path / "g.psc", "--fst", tmp_path / "fst")
-    assert result.exit_code == 1
-    assert said in result.stderr
-    assert "--lexer basic" in result.stderr
-
-
 @pytest.mark.parametrize(
     ("name", "text", "options", "lines"),
     [

@@ -6,6 +6,7 @@ pairs, which must be equivalent to the paper's acceptor over all stacks that the
 
 import itertools
 import random
+import re
 import shutil
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -24,7 +25,8 @@ from psc.compiler.frontends.lark.loader import load_lark
 from psc.compiler.grammar import Grammar
 from psc.compiler.lr_tables import lr_tables
 from psc.compiler.terminals import terminal_automaton
-from psc.compiler.transducers import class_label, state_label
+from psc.compiler.transducers import Names, class_label, state_label
+from psc.compiler.transducers.picture import picture
 from psc.errors import GrammarError
 from psc.vocabulary.tokenizer_info import TokenizerInfo
 
@@ -522,7 +524,7 @@ def test_large_grammars_are_refused(tmp_path: Path) -> None:
     for build in (
         lambda: transducers.step_transducer(lr, 0),
         lambda: transducers.mask_acceptor(lr, {}),
-        lambda: transducers.export(tmp_path / "out", grammar, lr, {}),
+        lambda: transducers.export(tmp_path / "out", names_of(grammar), lr, {}),
     ):
         with pytest.raises(ValueError, match=r"at most 200 LR states.* has 22\d"):
             build()
@@ -533,16 +535,22 @@ def test_many_sequences_are_refused(tmp_path: Path) -> None:
     grammar = load_lark(RIGHT_RECURSION, lexer="basic")
     lr = lr_tables(grammar)
     sequences = {w: [0] for w in itertools.islice(itertools.product(range(3), repeat=8), 5001)}
-    with pytest.raises(ValueError, match="at most 5000 terminal sequences, and there are 5001"):
+    with pytest.raises(ValueError, match="at most 5000 terminal sequences, and there are at least 5001"):
         transducers.mask_acceptor(lr, sequences)
     with pytest.raises(ValueError, match="at most 5000"):
-        transducers.export(tmp_path / "out", grammar, lr, {0: sequences})
+        transducers.export(tmp_path / "out", names_of(grammar), lr, {0: sequences})
     assert not (tmp_path / "out").exists()
 
 
 def exported(case: Case, directory: Path) -> list[Path]:
     sequences = {q: pruned_sequences(case, q) for q in range(case.compilation.n_lexer_states)}
-    return transducers.export(directory, case.grammar, case.lr, sequences, class_bytes=case.representatives)
+    return transducers.export(directory, names_of(case.grammar), case.lr, sequences, class_bytes=case.representatives)
+
+
+def names_of(grammar: Grammar) -> Names:
+    symbols = range(len(grammar.terminals) + 1 + len(grammar.nonterminals))
+    productions = range(len(grammar.productions))
+    return Names(grammar.source_name, tuple(map(grammar.symbol_name, symbols)), tuple(map(grammar.production_text, productions)))
 
 
 def test_export_writes_what_it_lists(case: Case, tmp_path: Path) -> None:
@@ -584,6 +592,32 @@ def test_exported_machines_are_the_machines(case: Case, tmp_path: Path) -> None:
     assert tokens.find(class_label(case.lr, stop)) == f"class{stop}/stop"
     ignored = sum(t.ignored for t in case.grammar.terminals)
     assert len(list(tmp_path.glob("step_*.fst"))) == case.lr.n_terminals - ignored
+
+
+def test_parallel_arcs_are_one_edge(tmp_path: Path) -> None:
+    """Dozens of token classes lead from a state to the same other one; a page size would shrink them all."""
+    case = named("right recursion")
+    exported(case, tmp_path)
+    machine = pynini.Fst.read(str(tmp_path / "classifier_q0.fst"))
+    drawn = (tmp_path / "classifier_q0.dot").read_text()
+    edges = re.findall(r"^  (\d+) -> (\d+) \[label = \"(.*)\"\];$", drawn, re.M)
+    pairs = [(int(source), int(target)) for source, target, _ in edges]
+    assert len(pairs) == len(set(pairs)) < sum(machine.num_arcs(s) for s in machine.states())
+    assert set(pairs) == {(s, arc.nextstate) for s in machine.states() for arc in machine.arcs(s)}
+    assert all(label.count("\\n") <= 6 for *_, label in edges)
+    assert re.search(r"… and \d+ more", drawn)
+    assert "size" not in drawn and "ratio" not in drawn
+
+
+def test_drawn_names_are_quoted() -> None:
+    symbols = pynini.SymbolTable()
+    symbols.add_symbol("<eps>", 0)
+    symbols.add_symbol('a"b\\x20', 1)
+    fst = pynini.accep("[1]")
+    drawn = picture(fst, symbols, title='t"')
+    assert drawn is not None
+    assert '[label = "a\\"b\\\\x20"]' in drawn and '"t\\""' in drawn
+    assert picture(pynini.accep("a" * 200), symbols, title="long") is None
 
 
 @pytest.mark.parametrize("dot", ["missing", "failing"])
