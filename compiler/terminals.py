@@ -19,7 +19,7 @@ import numpy.typing as npt
 from psc._core import ByteAutomaton, build_terminal_automaton
 from psc.compiler.grammar import Grammar, Terminal
 from psc.compiler.terminal_programs import TerminalPrograms
-from psc.compiler.terminal_regex import ClassAutomaton, UnsupportedRegex, class_automaton, pattern_difference
+from psc.compiler.terminal_regex import ClassAutomaton, RegexTooLarge, UnsupportedRegex, class_automaton, pattern_difference
 from psc.errors import GrammarError, ResourceLimitError
 
 MAX_STATES: Final = 50_000
@@ -29,6 +29,7 @@ MAX_STEPS: Final = 1 << 26
 """Work and memory of making the automaton deterministic; about a second."""
 
 _MOST_NAMES: Final = 6
+_LONGEST_SHOWN: Final = 200
 
 
 @dataclass(frozen=True)
@@ -82,6 +83,11 @@ def place(grammar: Grammar, terminal: Terminal) -> str:
     return f"{at}: terminal {terminal.name}"
 
 
+def _shown(terminal: Terminal) -> str:
+    pattern = terminal.pattern
+    return pattern if len(pattern) <= _LONGEST_SHOWN else f"{pattern[:_LONGEST_SHOWN]}…"
+
+
 def _write(programs: TerminalPrograms, grammar: Grammar, terminal: Terminal) -> None:
     if terminal.expression is not None:
         programs.write(terminal.expression)
@@ -89,7 +95,8 @@ def _write(programs: TerminalPrograms, grammar: Grammar, terminal: Terminal) -> 
     try:
         write_pattern(programs, terminal.pattern)
     except UnsupportedRegex as e:
-        raise GrammarError(f"{place(grammar, terminal)}: /{terminal.pattern}/ cannot be an automaton: {e}") from e
+        error = ResourceLimitError if isinstance(e, RegexTooLarge) else GrammarError
+        raise error(f"{place(grammar, terminal)}: /{_shown(terminal)}/ cannot be an automaton: {e}") from e
 
 
 def write_pattern(programs: TerminalPrograms, pattern: str) -> None:
@@ -133,8 +140,8 @@ def _refuse(grammar: Grammar, found: ByteAutomaton, max_states: int) -> None:
         return
     terminal = grammar.terminals[wrong[0]]
     if wrong[0] in found.unmatched:
-        raise GrammarError(f"{place(grammar, terminal)}: /{terminal.pattern}/ matches no text at all")
+        raise GrammarError(f"{place(grammar, terminal)}: /{_shown(terminal)}/ matches no text at all")
     raise GrammarError(
-        f"{place(grammar, terminal)}: /{terminal.pattern}/ matches the empty string; a terminal must match at least one "
+        f"{place(grammar, terminal)}: /{_shown(terminal)}/ matches the empty string; a terminal must match at least one "
         "character (use an optional rule instead)"
     )

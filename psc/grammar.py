@@ -254,6 +254,15 @@ def _combined(name: str, combine: Callable[[list[RuleSet]], RuleSet], grammars: 
 def _check_text(text: object, what: str) -> None:
     if not isinstance(text, str):
         raise TypeError(f"{what} must be a str, not {type(text).__name__}")
+    if not text.isascii():
+        try:
+            text.encode()
+        except UnicodeEncodeError as e:
+            line = text.count("\n", 0, e.start) + 1
+            raise GrammarError(
+                f"{what}: line {line} has U+{ord(text[e.start]):04X}, half of a surrogate pair, which is no character; "
+                "write both halves"
+            ) from None
 
 
 def refuse_named_grammars(named_grammars: object) -> None:

@@ -5,11 +5,12 @@ lookarounds and laziness.
 from psc.compiler.terminal_regex.expression import literal_expression, pattern_difference, pattern_expression
 from psc.compiler.terminal_regex.language import ClassAutomaton, class_automaton, first_match_automaton, looks_past_end
 from psc.compiler.terminal_regex.program import Program
-from psc.compiler.terminal_regex.unsupported import UnsupportedRegex
+from psc.compiler.terminal_regex.unsupported import RegexTooLarge, UnsupportedRegex
 
 __all__ = [
     "ClassAutomaton",
     "Program",
+    "RegexTooLarge",
     "UnsupportedRegex",
     "class_automaton",
     "first_match_automaton",

@@ -23,7 +23,7 @@ from typing import Any, Final
 from psc.compiler.terminal_regex.partition import Partition
 from psc.compiler.terminal_regex.program import EARLY, MATCH, Program
 from psc.compiler.terminal_regex.threads import NONE, History, Position, Simulation, Thread, Threads, reduced
-from psc.compiler.terminal_regex.unsupported import UnsupportedRegex
+from psc.compiler.terminal_regex.unsupported import RegexTooLarge
 
 MAX_STATES: Final = 20_000
 
@@ -77,7 +77,7 @@ def thread_states(program: Program, classes: Partition, *, ordered: bool) -> Thr
                 if target == len(queue):
                     queue.append((state[0], after))
                     if target >= MAX_STATES:
-                        raise UnsupportedRegex(f"lookarounds or lazy quantifiers with more than {MAX_STATES} states")
+                        raise RegexTooLarge(f"lookarounds or lazy quantifiers with more than {MAX_STATES:,} states")
                 arcs.append((source, c, target))
         final.append(_accepts(run, threads, run.position(history, run.at_end), ordered) is True)
         if not trailing_context:

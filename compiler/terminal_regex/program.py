@@ -16,9 +16,10 @@ from typing import Any, Final, NamedTuple
 
 from psc.compiler.terminal_regex.codepoints import NEWLINE, Bounds, category, character_set, parser, sre
 from psc.compiler.terminal_regex.partition import without_surrogates
-from psc.compiler.terminal_regex.unsupported import UnsupportedRegex
+from psc.compiler.terminal_regex.unsupported import RegexTooLarge, UnsupportedRegex
 
-_MAX_NODES: Final = 200_000
+MAX_NODES: Final = 200_000
+"""Nodes of a program, with counted repetitions written out."""
 
 
 class Kind(IntEnum):
@@ -83,7 +84,7 @@ class Program:
         except re.error as error:
             raise UnsupportedRegex(f"not a regular expression of Python's re ({error.msg})", error.pos) from None
         except (RecursionError, OverflowError) as error:
-            raise UnsupportedRegex(_too_deep(error)) from None
+            raise RegexTooLarge(_too_deep(error)) from None
         flags |= tree.state.flags
         if not flags & re.ASCII:
             flags |= re.UNICODE
@@ -99,7 +100,7 @@ class Program:
         try:
             self.start = self._sequence(tree, flags, MATCH)
         except RecursionError as error:
-            raise UnsupportedRegex(_too_deep(error)) from None
+            raise RegexTooLarge(_too_deep(error)) from None
 
     def set_number(self, bounds: Bounds) -> int:
         """The index in `sets` of a set, added if it is new."""
@@ -120,8 +121,8 @@ class Program:
         return result if at == MATCH else None
 
     def _add(self, kind: Kind, arg: int, *out: int) -> int:
-        if len(self.nodes) >= _MAX_NODES:
-            raise UnsupportedRegex(f"counted repetition of more than {_MAX_NODES} parts")
+        if len(self.nodes) >= MAX_NODES:
+            raise RegexTooLarge(f"counted repetition of more than {MAX_NODES:,} parts")
         self.nodes.append(Node(kind, arg, out))
         return len(self.nodes) - 1
 

@@ -25,7 +25,7 @@ from typing import Any, Final
 
 from psc.compiler.terminal_regex.partition import Partition
 from psc.compiler.terminal_regex.program import EARLY, MATCH, Anchor, Kind, Program
-from psc.compiler.terminal_regex.unsupported import UnsupportedRegex
+from psc.compiler.terminal_regex.unsupported import RegexTooLarge
 
 MAX_WORK: Final = 4_000_000
 
@@ -351,7 +351,7 @@ class Simulation:
     def _count(self, work: int) -> None:
         self.work += work
         if self.work > MAX_WORK:
-            raise UnsupportedRegex("combination of lookarounds, lazy quantifiers and repetitions that is too large")
+            raise RegexTooLarge(f"lookarounds, lazy quantifiers and repetitions that need more than {MAX_WORK:,} steps together")
 
 
 def reduced(threads: Iterable[Thread], ordered: bool) -> Threads:

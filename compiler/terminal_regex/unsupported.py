@@ -1,4 +1,4 @@
-"""The one error of this package: a pattern that has no exact byte automaton, or none of a reasonable size."""
+"""The errors of this package: a pattern that has no exact byte automaton, or none of a reasonable size."""
 
 from __future__ import annotations
 
@@ -16,3 +16,7 @@ class UnsupportedRegex(ValueError):
         super().__init__(f"unsupported regular expression: {construct}{where}")
         self.construct = construct
         self.position = position
+
+
+class RegexTooLarge(UnsupportedRegex):
+    """A terminal's pattern that passes a limit, which the message names."""

@@ -1,33 +1,44 @@
-"""Lark grammar files: text to :class:`~psc.compiler.grammar.Grammar`, through Lark's own loader.
+"""Lark grammar files: text to :class:`~psc.compiler.grammar.Grammar`, with Lark's own parser.
 
-Lark parses the file, resolves imports and templates and expands EBNF, so a grammar means here what it means to Lark. Its parser
-and its tables are not built: those are ours.
+    definitions.py         text and imports to trees, by Lark
+    terminal_patterns.py   trees of terminals to strings and regexes
+    templates.py           uses of templates to rules
+    expansion.py           groups, options and repetitions to productions
 
-Cost: dominated by Lark's grammar loader, about 0.1 s for a programming language.
+Lark parses the file and resolves imports. Everything after that is done in Lark's way, name by name, so that a grammar means here
+what it means to Lark; but sizes are known before anything is written out, and text from strangers cannot make the loader hang.
+
+Cost: dominated by Lark's parser, about 0.1 s for a programming language.
 """
 
 from __future__ import annotations
 
 import re
+from collections import Counter
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Literal as OneOf
 
-from lark.exceptions import LarkError
-from lark.grammar import NonTerminal, Rule
-from lark.grammar import Terminal as LarkTerminal
+from lark.exceptions import LarkError, VisitError
+from lark.grammar import RuleOptions
 from lark.lexer import PatternStr, TerminalDef
-from lark.load_grammar import Grammar as LarkGrammar
-from lark.load_grammar import load_grammar
+from lark.load_grammar import PrepareAnonTerminals, PrepareLiterals, ValidateSymbols
 
 from psc.compiler.expressions import Expression
+from psc.compiler.frontends.lark.definitions import Definitions, read_definitions
+from psc.compiler.frontends.lark.expansion import ExpandedRule, RuleExpander
 from psc.compiler.frontends.lark.imports import import_name
+from psc.compiler.frontends.lark.templates import Templates
+from psc.compiler.frontends.lark.terminal_patterns import check_widths, terminal_patterns
 from psc.compiler.grammar import Grammar, Production, Terminal
 from psc.compiler.normal_form import normal_form
 from psc.compiler.terminal_regex import literal_expression, pattern_expression
-from psc.errors import GrammarError
+from psc.errors import GrammarError, ResourceLimitError
 
 LarkLexer = OneOf["contextual", "basic"]
+
+_MOST_NAMES = 6
 
 
 def load_lark_file(
@@ -64,17 +75,29 @@ def load_lark(
 
     Raises:
         GrammarError: Lark refuses the grammar, or it uses ``%declare``.
+        ResourceLimitError: the grammar is too large, or would be when Lark's short forms are written out.
     """
+    place = _Places(text, source_name).of
     try:
-        lark_grammar, used_files = load_grammar(text, source_name, [], False)  # type: ignore[no-untyped-call]
-        _refuse_declared(lark_grammar, text, source_name)
-        if not any(name == start and not params for name, params, _tree, _options in lark_grammar.rule_defs):
-            rules = ", ".join(sorted(r[0] for r in lark_grammar.rule_defs if not r[1])[:8])
+        definitions = read_definitions(text, source_name)
+        if definitions.declared:
+            raise GrammarError(_declared_message(definitions.declared, text, source_name))
+        if not any(r.name == start and not r.parameters for r in definitions.rules):
+            rules = ", ".join(sorted(r.name for r in definitions.rules if not r.parameters)[:8])
             raise GrammarError(f"{source_name}: there is no rule {start!r} to start from; the rules are {rules}, …")
-        terminals, rules, ignored = lark_grammar.compile([start], ())
-    except (LarkError, OSError, ValueError, AssertionError, RecursionError) as e:
+        terminals = terminal_patterns(definitions.terminals, definitions.declared, place)
+        productions = _productions(definitions, terminals, place, compact=keep_all_actions)
+        grammar = _convert(text, source_name, start, definitions, terminals, _used(productions, start, place), place)
+    except GrammarError:
+        raise
+    except VisitError as e:
+        if isinstance(e.orig_exc, GrammarError):
+            raise e.orig_exc from None
         raise GrammarError(f"{source_name}: Lark cannot load this grammar: {_one_message(e)}") from e
-    grammar = _convert(text, source_name, start, used_files, terminals, rules, frozenset(ignored))
+    except RecursionError as e:
+        raise ResourceLimitError(f"{source_name}: the grammar is nested too deep for Python's stack; name inner groups") from e
+    except (LarkError, OSError, ValueError, AssertionError) as e:
+        raise GrammarError(f"{source_name}: Lark cannot load this grammar: {_one_message(e)}") from e
     grammar = replace(grammar, lexer=lexer, keep_all_actions=keep_all_actions)
     return normal_form(grammar) if keep_all_actions else grammar
 
@@ -84,26 +107,83 @@ def _one_message(error: BaseException) -> str:
     return message or type(error).__name__
 
 
-def _refuse_declared(grammar: LarkGrammar, text: str, source_name: str) -> None:
-    declared = [name for name, (tree, _priority) in grammar.term_defs if tree is None]
-    if declared:
-        line = next((i for i, t in enumerate(text.splitlines(), 1) if t.lstrip().startswith("%declare")), None)
-        place = f"{source_name}:{line}" if line else source_name
-        raise GrammarError(
-            f"{place}: %declare'd terminals have no text of their own ({', '.join(declared)}); they need a lexer callback in "
-            "Python, which a decoding mask cannot run. Define them as regular expressions instead."
-        )
+def _declared_message(declared: tuple[str, ...], text: str, source_name: str) -> str:
+    line = next((i for i, t in enumerate(text.splitlines(), 1) if t.lstrip().startswith("%declare")), None)
+    place = f"{source_name}:{line}" if line else source_name
+    names = ", ".join(declared[:_MOST_NAMES]) + (", …" if len(declared) > _MOST_NAMES else "")
+    return (
+        f"{place}: %declare'd terminals have no text of their own ({names}); they need a lexer callback in Python, which a "
+        "decoding mask cannot run. Define them as regular expressions instead."
+    )
+
+
+class _Places:
+    """Where names are defined, for messages."""
+
+    def __init__(self, text: str, source_name: str) -> None:
+        self._text = text
+        self._source_name = source_name
+
+    def of(self, name: str) -> str:
+        """``file:line`` of a rule or terminal; the file where it is not in its text (imports, rules that Lark makes)."""
+        definition = re.compile(rf"^\s*(?:%(?:override|extend)\s+)?[!?]*{re.escape(name)}\b\s*[:.{{]", re.M)
+        found = definition.search(self._text)
+        return self._source_name if found is None else f"{self._source_name}:{self._text.count(chr(10), 0, found.end()) + 1}"
+
+
+def _productions(
+    definitions: Definitions, terminals: list[TerminalDef], place: Callable[[str], str], *, compact: bool
+) -> list[ExpandedRule]:
+    """Every rule's productions; anonymous terminals are added to `terminals`."""
+    rules = list(definitions.rules)
+    anonymous = PrepareAnonTerminals(terminals)  # type: ignore[no-untyped-call]
+    resolve = PrepareLiterals() * ValidateSymbols() * anonymous * Templates(rules, place)
+    expander = RuleExpander(place, compact=compact)
+    for rule in rules:  # grows when templates are used
+        if rule.parameters:
+            continue
+        keep_all_tokens = bool(rule.options and rule.options.keep_all_tokens)
+        anonymous.rule_options = RuleOptions(keep_all_tokens=True) if keep_all_tokens else None
+        tree = resolve.transform(rule.tree)
+        priority = rule.options.priority if rule.options else None
+        expander.add(rule.name, tree, priority or 0, keep_all_tokens=keep_all_tokens)
+    return expander.expanded()
+
+
+def _used(productions: list[ExpandedRule], start: str, place: Callable[[str], str]) -> list[ExpandedRule]:
+    """Without rules that no other rule uses, over and over, as Lark leaves them out; unused rules in a circle stay."""
+    uses = Counter({start: 1})
+    of: dict[str, list[ExpandedRule]] = {}
+    for p in productions:
+        of.setdefault(p.origin, []).append(p)
+    used_by = {o: {s for p in rules for is_terminal, s in p.symbols if not is_terminal and s != o} for o, rules in of.items()}
+    for origin, used in used_by.items():
+        uses.update(used)
+        if absent := sorted(used - of.keys()):
+            raise GrammarError(f"{place(origin)}: rule {origin} uses the template {absent[0]} without arguments")
+    unused = [origin for origin in of if not uses[origin]]
+    for origin in unused:  # grows while it is read
+        for other in used_by[origin]:
+            uses[other] -= 1
+            if not uses[other]:
+                unused.append(other)
+    return [p for p in productions if uses[p.origin]]
 
 
 def _convert(
     text: str,
     source_name: str,
     start: str,
-    used_files: dict[object, str],
+    definitions: Definitions,
     terminal_defs: list[TerminalDef],
-    rules: list[Rule],
-    ignored: frozenset[str],
+    rules: list[ExpandedRule],
+    place: Callable[[str], str],
 ) -> Grammar:
+    ignored = frozenset(definitions.ignored)
+    used = {name for r in rules for is_terminal, name in r.symbols if is_terminal} | ignored
+    terminal_defs = [t for t in terminal_defs if t.name in used]
+    for t in terminal_defs:
+        check_widths(t, place)
     lines = _definition_lines(text)
     rank = {t.name: i for i, t in enumerate(sorted(terminal_defs, key=_precedence))}
     lark_order = {t.name: i for i, t in enumerate(sorted(terminal_defs, key=_lark_order))}
@@ -124,18 +204,18 @@ def _convert(
         for t, pattern in zip(terminal_defs, patterns, strict=True)
     )
     number = {t.name: i for i, t in enumerate(terminals)}
-    nonterminals = tuple(dict.fromkeys(str(r.origin.name) for r in rules))
+    nonterminals = tuple(dict.fromkeys(r.origin for r in rules))
     first = len(terminals) + 1
     nonterminal_number = {name: first + i for i, name in enumerate(nonterminals)}
-
-    def symbol(s: object) -> int:
-        if isinstance(s, LarkTerminal):
-            return number[s.name]
-        assert isinstance(s, NonTerminal)
-        return nonterminal_number[s.name]
-
-    productions = tuple(Production(symbol(r.origin), tuple(symbol(s) for s in r.expansion), r.options.priority or 0) for r in rules)
-    imports = tuple(sorted((import_name(k, source_name), v) for k, v in used_files.items()))
+    productions = tuple(
+        Production(
+            nonterminal_number[r.origin],
+            tuple([number[name] if is_terminal else nonterminal_number[name] for is_terminal, name in r.symbols]),
+            r.priority,
+        )
+        for r in rules
+    )
+    imports = tuple(sorted((import_name(k, source_name), v) for k, v in definitions.used_files.items()))
     return Grammar(
         source=text,
         source_name=source_name,

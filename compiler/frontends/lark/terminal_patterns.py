@@ -1,0 +1,150 @@
+"""The patterns of Lark's terminals: each definition to one string or one regex, as Lark writes them.
+
+Lark's own callbacks make the patterns. A terminal that others refer to is made once and its text is copied, so the work is the
+number of characters of all patterns. These characters may double with each definition (`B: A A`, `C: B B`, …), so they are counted
+before they are joined.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from graphlib import CycleError, TopologicalSorter
+from typing import Any, Final
+
+from lark.grammar import NonTerminal
+from lark.grammar import Terminal as LarkTerminal
+from lark.lexer import Pattern, TerminalDef
+from lark.load_grammar import PrepareLiterals, TerminalTreeToPattern
+from lark.tree import Tree
+
+from psc.compiler.frontends.lark.definitions import TerminalDefinition
+from psc.errors import GrammarError, ResourceLimitError
+
+MAX_PATTERN_TEXT: Final = 1_000_000
+"""Characters of the patterns of all terminals, and of what they are made of."""
+
+_AROUND_A_PATTERN: Final = 16  # what a group, its flags and a count add
+_MOST_NAMES: Final = 6
+
+
+def terminal_patterns(
+    definitions: Sequence[TerminalDefinition], declared: Sequence[str], place: Callable[[str], str]
+) -> list[TerminalDef]:
+    """The terminals with their patterns, in the order of their definitions.
+
+    Args:
+        definitions: of the terminals.
+        declared: names that have no definition.
+        place: where a terminal of a name is defined, for messages.
+
+    Raises:
+        GrammarError: a terminal is empty, refers to itself, to a rule or to what there is not, or has a malformed literal.
+        ResourceLimitError: the patterns have too many characters, or one is nested too deep for Python's `re`.
+    """
+    patterns = _Patterns(place)
+    needed = {d.name: _references(d, place) for d in definitions}
+    for name, references in needed.items():
+        for other in references:
+            if other not in needed:
+                cause = "is only declared" if other in declared else "is not defined"
+                raise GrammarError(f"{place(name)}: terminal {name} refers to {other}, which {cause}")
+    try:
+        order = tuple(TopologicalSorter(needed).static_order())
+    except CycleError as e:
+        circle = e.args[1]
+        way = " -> ".join([*circle[:_MOST_NAMES], *(["…"] if len(circle) > _MOST_NAMES else [])])
+        raise GrammarError(f"{place(circle[0])}: terminal {circle[0]} refers to itself ({way}); only rules can") from None
+    by_name = {d.name: d for d in definitions}
+    for name in order:
+        patterns.add(by_name[name])
+    return [TerminalDef(d.name, patterns.of[d.name], d.priority) for d in definitions]
+
+
+def check_widths(terminal: TerminalDef, place: Callable[[str], str]) -> None:
+    """Has Lark parse a terminal's pattern, whose widths decide between terminals. Raises :class:`GrammarError` if that fails."""
+    with _named_failures(terminal.name, place):
+        _ = terminal.pattern.max_width
+
+
+@contextmanager
+def _named_failures(name: str, place: Callable[[str], str]) -> Iterator[None]:
+    try:
+        yield
+    except GrammarError:
+        raise
+    except (RecursionError, OverflowError) as e:
+        cause = "nested groups" if isinstance(e, RecursionError) else "a count"
+        raise ResourceLimitError(
+            f"{place(name)}: terminal {name} has {cause} beyond the limit of Python's regular expressions; name its parts as "
+            "terminals, or leave counts open"
+        ) from None
+    except Exception as e:  # Lark may use the package `regex`, whose errors are none of Python's
+        raise GrammarError(f"{place(name)}: terminal {name}: {str(e).strip() or 'malformed literal or range'}") from e
+
+
+def _references(definition: TerminalDefinition, place: Callable[[str], str]) -> list[str]:
+    found: dict[str, None] = {}
+    for value in definition.tree.find_data("value"):
+        item: Any = value.children[0]
+        if isinstance(item, LarkTerminal):
+            found[item.name] = None
+        elif isinstance(item, NonTerminal) or item.data == "template_usage":
+            name = item.name if isinstance(item, NonTerminal) else item.children[0].name
+            raise GrammarError(f"{place(definition.name)}: terminal {definition.name} refers to the rule {name}; only rules can")
+    return list(found)
+
+
+class _Patterns:
+    """Patterns by name, those that others refer to first."""
+
+    def __init__(self, place: Callable[[str], str]) -> None:
+        self.of: dict[str, Pattern] = {}
+        self._place = place
+        self._from_tree = TerminalTreeToPattern()
+        self._literals = PrepareLiterals()
+        self._n_characters = 0
+
+    def add(self, definition: TerminalDefinition) -> None:
+        """Makes a terminal's pattern."""
+        name, tree = definition.name, definition.tree
+        expansions = list(tree.find_data("expansion"))
+        if len(expansions) == 1 and not expansions[0].children:
+            raise GrammarError(f"{self._place(name)}: terminal {name} is empty; a terminal must match at least one character")
+        with _named_failures(name, self._place):
+            self.of[name] = self._pattern(name, tree)
+
+    def _pattern(self, name: str, tree: Tree[Any]) -> Pattern:
+        """The tree's pattern, parts first."""
+        stack: list[tuple[Tree[Any], list[Any]]] = [(tree, [])]
+        while True:
+            node, done = stack[-1]
+            if node.data in ("literal", "range") or len(done) == len(node.children):
+                stack.pop()
+                pattern = self._combined(name, node, done)
+                if not stack:
+                    return pattern
+                stack[-1][1].append(pattern)
+                continue
+            child = node.children[len(done)]
+            if isinstance(child, Tree):
+                stack.append((child, []))
+            else:
+                done.append(self.of[child.name] if isinstance(child, LarkTerminal) else child)
+
+    def _combined(self, name: str, node: Tree[Any], parts: list[Any]) -> Pattern:
+        pattern: Pattern
+        if node.data in ("literal", "range"):
+            (pattern,) = getattr(self._literals, node.data)(*node.children).children
+        elif node.data == "value":
+            (pattern,) = parts
+        else:
+            size = sum([len(p.value) + _AROUND_A_PATTERN for p in parts if isinstance(p, Pattern)])
+            self._n_characters += size
+            if self._n_characters > MAX_PATTERN_TEXT:
+                raise ResourceLimitError(
+                    f"{self._place(name)}: with terminal {name}, the patterns of all terminals have more than {MAX_PATTERN_TEXT:,} "
+                    "characters, which is the limit; terminals written in the place of each reference to them count each time"
+                )
+            pattern = getattr(self._from_tree, node.data)(parts)
+        return pattern

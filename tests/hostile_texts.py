@@ -1,0 +1,99 @@
+"""Grammar texts that are made to cost much, by name; and the program that compiles them one after the other in its own process.
+
+A text is the worst of its kind: large, deep, doubling, or malformed where an error is expensive. Each has a word that its error
+must have; None where the text compiles.
+"""
+
+from __future__ import annotations
+
+import json
+import resource
+import signal
+import time
+
+MAX_SECONDS = 60
+"""Of processor time for one text: a guard against hangs on a loaded machine, not a measure."""
+
+Texts = dict[str, tuple[str, str | None]]
+
+
+def _row(item: str, count: int) -> str:
+    return " ".join([item.replace("#", str(i)) for i in range(count)])
+
+
+def _lines(line: str, count: int) -> str:
+    return "".join([line.replace("#+", str(i + 1)).replace("#", str(i)) + "\n" for i in range(count)])
+
+
+def _nested(count: int, inner: str, close: str) -> str:
+    return "(" * count + inner + close * count
+
+
+LARK: Texts = {
+    "choices in a row": ("start: " + _row('("a#"|"b#")', 40), "rule start"),
+    "options in a row": ("start: " + _row('"a#"?', 40), "250,000"),
+    "brackets in a row": ("start: " + _row('["a#"]', 40), "rule start"),
+    "lists in a row": ("start: " + _row('"a#"*', 40), "rule start"),
+    "counts in a row": ("start: " + _row('"a#"~1..49', 20), "rule start"),
+    "counts in counts": ("start: " + _nested(12, '"x"', "~10)"), "rule start"),
+    "choices in choices": ("start: " + _nested(60, '"a"', '|"b") ("c"|"d")'), "rule start"),
+    "list of counts in counts": ("start: (" + _nested(12, '"x"', "~9)") + ")*", "rule start"),
+    "huge count": ('start: "x"~' + "9" * 20, "1,000,000,000"),
+    "count of many digits": ('start: "x"~1..' + "9" * 6000, "1,000,000,000"),
+    "huge rule priority": ("start." + "9" * 50 + ': "x"', "priority"),
+    "huge terminal priority": ("start: A\nA." + "9" * 50 + ': "x"', "priority"),
+    "terminals that double": ('start: T30\nT0: "ab"\n' + _lines("T#+: T# T#", 30), "1,000,000"),
+    "chain of terminals": ('start: T2000\nT0: "a"\n' + _lines('T#+: "b" T#', 2000), "1,000,000"),
+    "counts in counts in a terminal": ("start: A\nA: " + _nested(12, '"x"', "~10)"), "terminal A"),
+    "rules that double": ('start: r30\nr0: "ab"\n' + _lines("r#+: r# r#", 30), None),
+    "templates that double": (
+        'start: t25{A}\nA: "a"\nB: "b"\np{x}: x A\nq{x}: x B\nt0{x}: x x\n' + _lines("t#+{x}: t#{p{x}} t#{q{x}}", 25),
+        "templates",
+    ),
+    "template that grows": ('start: f{A}\nA: "a"\nf{x}: x f{g{x}}\ng{x}: x', "templates"),
+    "template of many parameters": ('start: "a"\nt{' + ",".join([f"p{i}" for i in range(20000)]) + '}: "b"', "parameters"),
+    "template without arguments": ('start: t\nt{x}: x "a"', "without arguments"),
+    "nested groups": ("start: " + _nested(5000, '"a"', ")"), "nested"),
+    "nested lists": ("start: " + _nested(5000, '"a"', ")*"), "nested"),
+    "nested groups in a terminal": ("start: A\nA: " + _nested(5000, '"a"', ")"), "nested"),
+    "nested groups without end": ("start: " + "(" * 50000 + '"a"', "_RPAR"),
+    "nested groups of a regex": ("start: A\nA: /" + _nested(5000, "a", ")") + "/", "terminal A"),
+    "groups in a row": ("start: " + _row('("a#")', 1000), None),
+    "huge count in a regex": ("start: A\nA: /a{" + "9" * 20 + "}/", "terminal A"),
+    "count of many digits in a regex": ("start: A\nA: /a{" + "9" * 5000 + "}/", "terminal A"),
+    "counts in counts in a regex": ("start: A\nA: /(a{1000}){1000}/", "terminal A"),
+    "counts in counts behind a lookahead": ("start: A\nA: /(?=x)(a{1000}){1000}/", "200,000"),
+    "lazy counts in counts": ("start: A\nA: /(a{1000}?){1000}b*?/", "200,000"),
+    "long regex": ("start: A\nA: /" + "a*" * 5000 + "/", "empty string"),
+    "range of a regex backwards": ('start: A\nA: "z".."a"', "terminal A"),
+    "range of words": ('start: A\nA: "a".."zz"', "terminal A"),
+    "large text": ('start: "a"\n' + 'x: "a" "b"\n' * 900_000, "characters"),
+    "error at the end": ("start: " + '"a" ' * 20_000 + "((", "line 1"),
+    "unused chain of rules": ('start: "a"\n' + _lines('r#: "k" r#+', 2000) + 'r2000: "z"', None),
+    "surrogate": ('start: "\ud800"', ""),
+    "null": ('start: "\0"', ""),
+    "malformed escapes": ('start: "\\U99999999"', ""),
+}
+
+TEXTS: dict[str, Texts] = {"lark": LARK}
+
+
+def compile_all(language: str) -> None:
+    """Prints a line of JSON for each text: name, error, message, CPU seconds, peak memory. A text that hangs ends the process."""
+    from vocabularies import byte_tokenizer
+
+    import psc
+
+    compiler = psc.GrammarCompiler(byte_tokenizer())
+    compile_text = {"lark": compiler.compile_lark, "ebnf": compiler.compile_grammar, "regex": compiler.compile_regex}[language]
+    for name, (text, _) in TEXTS[language].items():
+        signal.setitimer(signal.ITIMER_PROF, MAX_SECONDS)  # its signal ends the process, native code or not
+        began = time.process_time()
+        found = message = ""
+        try:
+            compile_text(text)
+        except Exception as e:
+            found, message = type(e).__name__, str(e).encode("ascii", "replace").decode()
+        signal.setitimer(signal.ITIMER_PROF, 0)
+        megabytes = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss >> 10
+        print(json.dumps([name, found, message[:3000], round(time.process_time() - began, 2), megabytes]), flush=True)
