@@ -137,8 +137,8 @@ def decode(data: bytes, *, place: str = "artifact", max_payload: int = _MAX_PAYL
         raise ArtifactError(f"{place}: the header's checksum does not match: the file is damaged")
     try:
         header = json.loads(data[16:begin])
-        sections = [(str(s["name"]), int(s["n"]), str(s["type"]), str(s["as"])) for s in header["sections"]]
-        size, digest = int(header["payload"]["bytes"]), str(header["payload"]["sha256"])
+        sections = [(str(s["name"]), _count(s["n"]), str(s["type"]), str(s["as"])) for s in header["sections"]]
+        size, digest = _count(header["payload"]["bytes"]), str(header["payload"]["sha256"])
         metadata = header["metadata"]
         if not isinstance(metadata, dict):
             raise TypeError("metadata")
@@ -150,6 +150,13 @@ def decode(data: bytes, *, place: str = "artifact", max_payload: int = _MAX_PAYL
     payload = _decompress(frame, size, place, max_payload)
     arrays = _split(payload, sections, place)
     return Artifact(arrays, metadata, hashlib.sha256(data).hexdigest(), len(data))
+
+
+def _count(value: object) -> int:
+    """A number of the header that counts something: JSON knows Infinity, fractions and true as well."""
+    if type(value) is not int:
+        raise TypeError(f"{value!r} is no whole number")
+    return value
 
 
 def _decompress(frame: memoryview, size: int, place: str, limit: int) -> bytes:

@@ -103,7 +103,7 @@ def open_mapped(path: Path, digest: str) -> Artifact | None:
         return None
     try:
         return _read(data, digest)
-    except (struct.error, ValueError, KeyError, TypeError, RecursionError):
+    except (struct.error, ValueError, KeyError, TypeError, AttributeError, OverflowError, RecursionError):
         return None
 
 

@@ -118,6 +118,10 @@ void ArtifactMachine::check() const {
     if (n_sets < 1) bad("set_offsets", "is empty");
     check_offsets(a.set_offsets, n_sets, a.set_classes.size(), "set_offsets");
     check_range(a.set_classes, 0, a.n_classes + 1, "set_classes");
+    // A class that a set names over and over would make composing a row as long as the table is large.
+    for (Word s = 0; s < n_sets; ++s)
+        for (Word i = a.set_offsets[s]; i + 1 < a.set_offsets[s + 1]; ++i)
+            if (a.set_classes[i] >= a.set_classes[i + 1]) bad("set_classes", "is not sorted");
     check_size(a.always, a.n_lexer_states, "always");
     check_range(a.always, 0, n_sets, "always");
     check_offsets(a.meaning_offsets, a.n_lexer_states, a.meaning_labels.size(), "meaning_offsets");
@@ -169,7 +173,7 @@ ArtifactMachine::ArtifactMachine(RuntimeArrays arrays, std::size_t cache_limit) 
     stop_tokens_.assign(a_.stop_tokens.begin(), a_.stop_tokens.end());
     vocabulary_ = {a_.vocab_size, a_.class_of_token.data(), a_.class_offsets.data(), a_.class_bytes.data(), stop_.data()};
     for (std::size_t set = 0; set + 1 < a_.set_offsets.size(); ++set) {
-        std::int64_t tokens = 0;  // hostile tables may name a class many times
+        std::int64_t tokens = 0;  // stop tokens may be text as well
         for (Word i = a_.set_offsets[set]; i < a_.set_offsets[set + 1]; ++i)
             tokens += member_offsets_[a_.set_classes[i] + 1] - member_offsets_[a_.set_classes[i]];
         set_tokens_.push_back(static_cast<Word>(std::min<std::int64_t>(tokens, a_.vocab_size)));

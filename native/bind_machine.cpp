@@ -197,6 +197,7 @@ static void bind_errors(nb::module_& m) {
             type.release().ptr());  // lives as long as the module
     };
     as(MatcherError(""), errors.attr("MatcherError"));
+    as(ArtifactError(""), errors.attr("ArtifactError"));
     as(BitmaskError(""), errors.attr("BitmaskError"));
     nb::register_exception_translator(
         [](const std::exception_ptr& p, void* payload) {

@@ -32,7 +32,13 @@ bool fill_along(Matcher& matcher, const DraftTree& tree, const std::function<std
     using Clock = std::chrono::steady_clock;
     const auto until = Clock::now() + std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(seconds > 0 ? seconds : 0));
     const std::size_t words = matcher.machine()->n_words(), before = matcher.n_steps();
-    const auto fill = [&](std::size_t i) { 
+    // The matcher is as before, also when a step throws.
+    struct Back {
+        Matcher& matcher;
+        std::size_t before;
+        ~Back() { matcher.rollback(matcher.n_steps() - before); }
+    };
+    const auto fill = [&](std::size_t i) {
         const Word r = matcher.mask_row();
         matcher.cache().rows.copy(r, row(i));
     };
@@ -41,6 +47,7 @@ bool fill_along(Matcher& matcher, const DraftTree& tree, const std::function<std
         clear(0);
         return true;
     }
+    const Back back{matcher, before};
     fill(0);
     std::vector<std::int64_t> path;  // nodes taken, below the root
     bool finished = true;
@@ -68,7 +75,6 @@ bool fill_along(Matcher& matcher, const DraftTree& tree, const std::function<std
         path.push_back(at);
         at = tree.child[at];
     }
-    matcher.rollback(matcher.n_steps() - before);
     return finished;
 }
 

@@ -9,6 +9,11 @@ struct MatcherError : std::runtime_error {
     using runtime_error::runtime_error;
 };
 
+// An artifact that says one thing in one table and another in the next: no check of a single table finds that.
+struct ArtifactError : std::runtime_error {
+    using runtime_error::runtime_error;
+};
+
 struct BitmaskError : std::runtime_error {
     using runtime_error::runtime_error;
 };

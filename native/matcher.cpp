@@ -11,9 +11,17 @@
 namespace psc {
 
 namespace {
-// More reductions than this without a shift: the tables reduce for ever (they may come from a hostile file).
-constexpr Word kMaxReductions = 1 << 20;
+// Edges of the graph under one terminal: what they take in memory.
+constexpr std::size_t kMaxEdges = 1 << 20;
+// Reductions before one terminal that are free, and so many for each symbol that is taken off the stack: a right-recursive list of
+// a million items ends in one step. What is not free is paid for in lots, so that tables that reduce for ever (they may come from a
+// damaged file) come to an end.
+constexpr std::size_t kFreeReductions = 16, kLot = 1024;
+constexpr std::size_t kStepsForNode = 8;  // that a reduction of nothing leaves on the stack
 constexpr std::size_t kMaxForced = 1 << 16;
+
+// Only damaged tables can disagree with their own mask.
+[[noreturn]] void damaged() { throw ArtifactError("the artifact's mask and tables disagree: it is damaged; compile the grammar again"); }
 }  // namespace
 
 Matcher::Matcher(std::shared_ptr<Machine> machine) : machine_(std::move(machine)), cache_(machine_->cache()) {
@@ -152,6 +160,7 @@ Word Matcher::mask_row() {
         throw MatcherError("the matcher has terminated: a stop token was accepted; rollback() or reset() it first");
     refresh();
     if (row_ >= 0) return row_;
+    begin();
     Word row;
     if (position_->n_threads == 1) {
         row = row_of({position_->top, position_->state});
@@ -230,7 +239,14 @@ Matcher::Outcome Matcher::shift(Word terminal, const Node*& top) {
     const Node* base = top;
     Word symbol = top->symbol;
     bool aside = false;  // whether `symbol` is above `base`, not on it
-    for (Word steps = 0; steps < kMaxReductions; ++steps) {
+    std::size_t own = 0;  // nodes of `base` that were made here: taking them off pays for nothing
+    std::size_t paid = kFreeReductions;
+    work_.spend();
+    for (std::size_t steps = 0;; ++steps) {
+        if (steps == paid) {
+            work_.spend(kLot);
+            paid += kLot;
+        }
         const auto cell = lr.cell(symbol, terminal);
         if (cell.empty()) return Outcome::rejected;
         if (cell.size() > 1) return Outcome::ambiguous;
@@ -242,21 +258,27 @@ Matcher::Outcome Matcher::shift(Word terminal, const Node*& top) {
         }
         Word pops = lr.length[action >> 1];
         if (aside) {
-            if (pops > 0)
+            if (pops > 0) {
                 --pops;
-            else
+            } else {
+                work_.spend(kStepsForNode);
                 base = node(symbol, base);
+                ++own;
+            }
         }
         for (; pops > 0; --pops) {
             if (base->n_parents) return Outcome::ambiguous;
             base = base->parent;
             if (!base) return Outcome::rejected;
+            if (own)
+                --own;
+            else
+                paid += kFreeReductions;
         }
         symbol = lr.go_to(base->symbol, lr.lhs[action >> 1]);
         if (symbol < 0) return Outcome::rejected;
         aside = true;
     }
-    return Outcome::rejected;
 }
 
 Matcher::Outcome Matcher::emit(Word emission, const Node*& top) {
@@ -361,7 +383,7 @@ Matcher::Nodes Matcher::shift_all(Word terminal, const Nodes& tops) {
     std::set<std::pair<Word, Edge>> shifts;  // (LR state shifted to, edge)
     const auto add = [&](Edge e) {
         if (!seen.insert(e).second) return;
-        if (seen.size() > static_cast<std::size_t>(kMaxReductions)) throw LimitExceeded("stacks under one terminal", kMaxReductions);
+        if (seen.size() > kMaxEdges) throw LimitExceeded("stacks under one terminal", kMaxEdges);
         todo.push_back(e);
     };
     // A top is an edge on each of its parents; the bottom is one on nothing.
@@ -479,6 +501,7 @@ bool Matcher::accept(Word token) {
         return true;
     }
     const auto bytes = machine_->vocabulary().text(token);
+    begin(bytes.size());
     if (position_->n_threads == 1) {
         Arena::Attempt attempt(arena_);
         Word state = position_->state;
@@ -489,17 +512,17 @@ bool Matcher::accept(Word token) {
             attempt.keep();
             return true;
         }
-        // Only damaged tables can disagree with their own mask.
-        if (o == Outcome::rejected) throw std::runtime_error("the artifact's mask and tables disagree: it is damaged");
+        if (o == Outcome::rejected) damaged();
     }
     Threads all = threads();
-    if (!advance(bytes, all)) throw std::runtime_error("the artifact's mask and tables disagree: it is damaged");
+    if (!advance(bytes, all)) damaged();
     push(all, false);
     return true;
 }
 
 bool Matcher::accept_text(std::span<const std::uint8_t> bytes) {
     if (position_->stopped) return false;
+    begin(bytes.size());
     Threads all = threads();
     if (!bytes.empty() && !advance(bytes, all)) return false;
     push(all, false);
@@ -508,6 +531,7 @@ bool Matcher::accept_text(std::span<const std::uint8_t> bytes) {
 
 std::size_t Matcher::accept_prefix(std::span<const std::uint8_t> bytes) {
     if (position_->stopped) return 0;
+    begin(bytes.size());
     Arena::Attempt attempt(arena_);
     Threads all = threads(), next;
     std::size_t n = 0;
@@ -525,6 +549,7 @@ std::size_t Matcher::accept_prefix(std::span<const std::uint8_t> bytes) {
 
 // Whether the symbols can be read on the stack. Takes back what it allocates.
 bool Matcher::viable(std::span<const Word> symbols, const Node* top) {
+    work_.spend(1 + symbols.size());
     const Arena::Attempt attempt(arena_);
     Outcome o = Outcome::ok;
     const Node* at = top;
@@ -561,10 +586,14 @@ bool Matcher::complete(const Threads& threads) {
     return false;
 }
 
-bool Matcher::is_complete() { return position_->stopped || complete(threads()); }
+bool Matcher::is_complete() {
+    begin();
+    return position_->stopped || complete(threads());
+}
 
 std::string Matcher::forced_text() {
     if (position_->stopped) throw MatcherError("the matcher has terminated: a stop token was accepted; rollback() or reset() it first");
+    begin();
     const Arena::Attempt attempt(arena_);
     std::string out;
     Threads here = threads();
@@ -595,6 +624,7 @@ std::string Matcher::forced_text() {
 }
 
 std::vector<Word> Matcher::expected_terminals() {
+    begin();
     std::vector<Word> out;
     const Threads all = threads();
     for (Word t = 0; t < machine_->lr().n_terminals; ++t)
@@ -603,6 +633,7 @@ std::vector<Word> Matcher::expected_terminals() {
 }
 
 std::vector<Word> Matcher::continuations() {
+    begin();
     std::set<Word> out;
     std::vector<Word> sequence;
     bool finished = false;
@@ -639,6 +670,7 @@ std::vector<Word> Matcher::first_stack(const Node* top) {
 }
 
 std::vector<std::vector<Word>> Matcher::stacks_after(std::size_t pair, std::span<const Word> symbols) {
+    begin();
     const Arena::Attempt attempt(arena_);
     std::vector<std::vector<Word>> out;
     for (const Node* top : emit_all(symbols, {threads().at(pair).top})) out.push_back(first_stack(top));

@@ -19,6 +19,7 @@
 
 #include "arena.hpp"
 #include "machine.hpp"
+#include "work.hpp"
 
 namespace psc {
 
@@ -121,6 +122,9 @@ private:
     Nodes emit_all(std::span<const Word> symbols, Nodes tops);
     Nodes shift_all(Word terminal, const Nodes& tops);
     void merge(Threads& threads);
+    // Begins a call that reads so many bytes: it may do so much work, however the text is ambiguous.
+    void begin(std::size_t n_bytes = 0) { work_.renew(n_bytes * kStepsForByte); }
+    static constexpr std::size_t kMaxSteps = 40'000'000, kStepsForByte = 100'000;
 
     bool advance(std::span<const std::uint8_t> bytes, Threads& threads);
     bool viable(std::span<const Word> symbols, const Node* top);
@@ -134,6 +138,7 @@ private:
     std::shared_ptr<Machine> machine_;
     std::shared_ptr<Machine::Cache> cache_;
     Arena arena_;
+    Work work_{"steps for one token or mask", kMaxSteps};  // of the call that is being made
     const Position* position_ = nullptr;
     const Position* first_ = nullptr;
     // What was last read down from, from which start of the classifier, and the emissions met: most tokens leave the stack alone.

@@ -52,7 +52,7 @@ class TokenizerRecord:
             recorded = metadata["tokenizer"]
             stop = tuple(int(i) for i in recorded["stop_token_ids"])
             return cls(str(recorded["name"]), str(recorded["fingerprint"]), int(recorded["vocab_size"]), stop)
-        except (KeyError, TypeError, ValueError) as e:
+        except (KeyError, TypeError, ValueError, OverflowError) as e:
             raise ArtifactError(f"{place}: the metadata is malformed: {e!r}") from e
 
 

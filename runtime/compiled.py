@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from psc._core import BatchGrammarMatcher, GrammarMatcher, Machine
+from psc.artifacts.description import check_description
 from psc.artifacts.format import SCALARS, Artifact, IntArray
 from psc.errors import ArtifactError
 from psc.vocabulary.tokenizer_info import MAX_VOCAB_SIZE, TokenizerInfo
@@ -24,7 +25,7 @@ FindTokenizer = Callable[[Mapping[str, Any], str], TokenizerInfo]
 def vocabulary_tag(fingerprint: str) -> int:
     """A vocabulary's fingerprint in the 64 bits by which native code tells vocabularies apart; never 0."""
     try:
-        return int(fingerprint[:16], 16) | 1
+        return int.from_bytes(bytes.fromhex(fingerprint[:16])) | 1
     except ValueError:
         return 1
 
@@ -66,7 +67,7 @@ class CompiledGrammar:
             self.fingerprint = str(metadata["tokenizer"]["fingerprint"])
             self.vocab_size, self.stop_token_ids = _width_and_stops(metadata, tokenizer_info)
             self.terminal_names = (*(str(t["name"]) for t in metadata["grammar"]["terminals"]), "$END")
-        except (KeyError, TypeError, ValueError) as e:
+        except (KeyError, TypeError, ValueError, OverflowError) as e:
             raise ArtifactError(f"{place}: the metadata is malformed: {e!r}") from e
         # So that native code can tell vocabularies apart.
         machine.vocabulary_tag = vocabulary_tag(self.fingerprint)
@@ -96,6 +97,7 @@ class CompiledGrammar:
             ArtifactError: a table is missing or malformed, or the vocabulary is another one. Every length and index is checked
                 before use.
         """
+        check_description(artifact.metadata, place)
         arrays: Mapping[str, IntArray] = artifact.arrays
         try:
             scalars = arrays["scalars"]
@@ -118,7 +120,7 @@ class CompiledGrammar:
                 raise ValueError("the terminals' names do not match the tables")
         except ArtifactError:
             raise
-        except (KeyError, TypeError, ValueError, RuntimeError) as e:
+        except (KeyError, TypeError, ValueError, OverflowError, RuntimeError) as e:
             raise ArtifactError(f"{place}: the tables are malformed: {e}") from e
         return compiled
 

@@ -14,9 +14,15 @@ import pytest
 from vocabularies import byte_tokenizer
 
 import psc
+from psc._core import MatcherView
 from psc.grammar_compiler import compile_ahead_of_time
 
 Call = Callable[[psc.GrammarMatcher], object]
+
+
+def places(matcher: psc.GrammarMatcher) -> list[tuple[int, list[int]]]:
+    """Lexer states and parser stacks."""
+    return MatcherView(matcher).configurations()
 
 
 def draft_tree(matcher: psc.GrammarMatcher) -> None:
@@ -32,7 +38,7 @@ def draft_tree(matcher: psc.GrammarMatcher) -> None:
 
 
 def part_of_it(matcher: psc.GrammarMatcher) -> None:
-    assert matcher._accept_prefix(b"[" * 40 + b"]" * 5 + b"x") == 45
+    assert matcher.accept_prefix(b"[" * 40 + b"]" * 5 + b"x") == 45
     matcher.rollback(1)
 
 
@@ -40,13 +46,13 @@ CALLS: dict[str, Call] = {
     "find_jump_forward_string": lambda m: m.find_jump_forward_string(),
     "accept_string, refused": lambda m: m.accept_string(b"[" * 30 + b"}"),
     "accept_string, refused at once": lambda m: m.accept_string(b"}"),
-    "_accept_prefix, nothing of it": lambda m: m._accept_prefix(b"}"),
-    "_accept_prefix, a part of it": part_of_it,
+    "accept_prefix, nothing of it": lambda m: m.accept_prefix(b"}"),
+    "accept_prefix, a part of it": part_of_it,
     "accept_token, refused": lambda m: m.accept_token(ord("}")),
     "is_completed": lambda m: m.is_completed(),
     "expected_terminals": lambda m: m.expected_terminals(),
-    "_continuations": lambda m: m._continuations(),
-    "_stacks_after": lambda m: [m._stacks_after(0, [t]) for t in m._expected_terminals()],
+    "continuations": lambda m: MatcherView(m).continuations(),
+    "stacks_after": lambda m: [MatcherView(m).stacks_after(0, [t]) for t in range(3)],
     "traverse_draft_tree": draft_tree,
 }
 GRAMMARS = {
@@ -85,10 +91,10 @@ def check(compiled: psc.CompiledGrammar, call: Call, depth: int) -> None:
         assert matcher.accept_token(ord("["))
         assert fresh.accept_token(ord("["))
         call(fork)
-    assert matcher._pairs() == fresh._pairs()
+    assert places(matcher) == places(fresh)
     assert np.array_equal(matcher.mask(), fresh.mask())
     fresh.rollback(100)
-    assert fork._pairs() == fresh._pairs()
+    assert places(fork) == places(fresh)
     assert np.array_equal(fork.mask(), fresh.mask())
 
 

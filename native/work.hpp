@@ -1,0 +1,52 @@
+// What one call may cost, in steps: a parent visited, an edge made, an item looked at; each takes 10 to 100 ns.
+//
+// The algorithms over ambiguous grammars are polynomial in the text and exponential in nothing but the grammar (the states of a closed
+// classifier, the ways to lex a token), yet a power of five is enough to hang a server. So whoever begins a call gives it an
+// allowance, everything that the call does spends from it, and when it is used up the call ends with an error that names the limit.
+// Structures that many calls build together are lent the allowance of the call that builds (Lent), so that a call cannot
+// be charged for another.
+//
+// Cost: a comparison and a subtraction each.
+#pragma once
+
+#include <cstddef>
+#include <utility>
+
+#include "limits.hpp"
+
+namespace psc {
+
+class Work {
+public:
+    // `what`: the limit's name, for the message.
+    Work(const char* what, std::size_t limit) : what_(what), limit_(limit), left_(limit) {}
+
+    void spend(std::size_t steps = 1) {
+        if (steps > left_) {
+            left_ = 0;
+            throw LimitExceeded(what_, limit_);
+        }
+        left_ -= steps;
+    }
+
+    // The whole allowance again, and so much more.
+    void renew(std::size_t more = 0) { left_ = limit_ + more; }
+
+    // While it lives, `to` spends what `from` has.
+    class Lent {
+    public:
+        Lent(Work& to, Work& from) : to_(to), from_(from) { std::swap(to_, from_); }
+        ~Lent() { std::swap(to_, from_); }
+        Lent(const Lent&) = delete;
+        Lent& operator=(const Lent&) = delete;
+
+    private:
+        Work &to_, &from_;
+    };
+
+private:
+    const char* what_;
+    std::size_t limit_, left_;
+};
+
+}  // namespace psc
