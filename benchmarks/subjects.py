@@ -1,16 +1,15 @@
 """What the benchmarks of building just in time run over: a grammar in any language that psc reads, and texts of it.
 
-The idea: one name says both. `builtin-json` is the JSON grammar that `compile_builtin_json_grammar` has; a name from the folder
-`grammars/` is an EBNF file here; `java`, `go`, `sql`, `json` are the bundled Lark grammars; anything else is a path. Texts come
-from files when the command line names some (`--corpus java=DIR`), else from generators (`sample_texts.py`,
-`corpus.json_documents`).
+The idea: one name says both. `builtin-json` is the JSON grammar that `compile_builtin_json_grammar` has, which the bundled name
+`json` is too; a name from the folder `grammars/` is an EBNF file here; `java`, `go`, `sql` are the bundled Lark grammars; anything
+else is a path. Texts come from files when the command line names some (`--corpus java=DIR`), else from generators
+(`sample_texts.py`, `corpus.json_documents`).
 
 The cost: reading files.
 """
 
 import argparse
 from dataclasses import dataclass
-from importlib.resources import files
 from pathlib import Path
 from typing import Literal
 
@@ -19,6 +18,7 @@ from sample_texts import TEXTS, sample_texts
 
 import psc
 from psc.bundled import find_grammar, open_grammar
+from psc.compiler.grammars import bundled_text
 
 OWN = Path(__file__).parent / "grammars"
 BUILTIN_JSON = "builtin-json"
@@ -50,7 +50,7 @@ class Subject:
 def find_subject(name: str) -> Subject:
     """A grammar by the name or path that a user types. Raises psc.GrammarError when there is none."""
     if name == BUILTIN_JSON:
-        text = files("psc.compiler.grammars").joinpath("json.ebnf").read_text(encoding="utf-8")
+        text = bundled_text("json")
         return Subject(name, name, "builtin", text)
     own = OWN / f"{name}.ebnf"
     found = find_grammar(own if own.exists() else name)

@@ -48,7 +48,8 @@ def find_grammar(spec: str | Path) -> GrammarFile:
         GrammarError: there is no such name or file, or the file is of another kind.
     """
     if isinstance(spec, str) and spec in bundled_names():
-        return GrammarFile(spec, bundled_path(spec), bundled=True)
+        path = bundled_path(spec)
+        return GrammarFile(spec, path, bundled=True, language=_LANGUAGES[path.suffix])
     path = Path(spec)
     if path.suffix.lower() == ".json":
         raise GrammarError(

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 from typing import Literal as OneOf
 
@@ -122,8 +121,13 @@ class Grammar:
 
     @staticmethod
     def builtin_json_grammar() -> Grammar:
-        """JSON as RFC 8259 has it: an object or an array, with any white space inside and none around it."""
-        return Grammar.from_ebnf(files("psc.compiler.grammars").joinpath("json.ebnf").read_text(encoding="utf-8"))
+        """JSON as RFC 8259 has it: an object or an array, with any white space inside and none around it.
+
+        It is the bundled grammar ``json``: what ``psc compile json`` and ``psc batch`` compile is what is looked up for it.
+        """
+        from psc.compiler.grammars import bundled_text
+
+        return Grammar.from_ebnf(bundled_text("json"), source_name="json")
 
     @staticmethod
     def concat(*grammars: Grammar) -> Grammar:

@@ -163,8 +163,8 @@ class GrammarCompiler:
         return self._compile(GrammarSource("regex", regex))
 
     def compile_builtin_json_grammar(self) -> CompiledGrammar:
-        """Compiles the grammar of JSON; see ``Grammar.builtin_json_grammar``."""
-        return self._compile("json")
+        """Compiles the bundled grammar ``json``, see ``Grammar.builtin_json_grammar``; the same as ``compile_file("json")``."""
+        return self.compile_file("json")
 
     def compile_lark(
         self,
@@ -260,7 +260,7 @@ class GrammarCompiler:
         threading.Thread(target=work, name=f"psc finish {compiled.grammar_name}", daemon=True).start()
         return done
 
-    def _compile(self, what: GrammarSource | Grammar | OneOf["json"]) -> CompiledGrammar:
+    def _compile(self, what: GrammarSource | Grammar) -> CompiledGrammar:
         if not self.cache_enabled:
             return self._build(what)
         with self._lock:
@@ -287,7 +287,7 @@ class GrammarCompiler:
             self._let_go(what)
         return compiled
 
-    def _artifact_arrived(self, what: GrammarSource | Grammar | OneOf["json"]) -> None:
+    def _artifact_arrived(self, what: GrammarSource | Grammar) -> None:
         """Lets go of what was built while an artifact was on its way, or notes that it is not to be kept."""
         with self._lock:
             kept = self._kept.get(what)
@@ -303,10 +303,8 @@ class GrammarCompiler:
                 if kept.done() and kept.exception() is None and kept.result() is compiled:
                     del self._kept[key]
 
-    def _build(self, what: GrammarSource | Grammar | OneOf["json"]) -> CompiledGrammar:
+    def _build(self, what: GrammarSource | Grammar) -> CompiledGrammar:
         asked_for = what
-        if what == "json":
-            what = Grammar.builtin_json_grammar()
         wanted = None
         if self._lookup.store is not None:
             wanted = self._wanted(what)

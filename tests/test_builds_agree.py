@@ -14,10 +14,10 @@ import pytest
 import strategies
 from hypothesis import assume, given
 from hypothesis import strategies as st
+from lark_grammars import lark_text
 from vocabularies import byte_tokenizer, tokenizer
 
 import psc
-from psc.compiler.grammars import bundled_text
 from psc.grammar_compiler import compile_ahead_of_time
 from psc.vocabulary.tokenizer_info import TokenizerInfo
 
@@ -95,7 +95,7 @@ def test_random_grammars(kind: str, vocabulary: TokenizerInfo, data: st.DataObje
 @pytest.mark.parametrize("lexer", ["basic", "contextual"])
 @pytest.mark.parametrize("name", ["json", "java", "go", "sql"])
 def test_bundled_grammars(name: str, lexer: Any) -> None:
-    agree(psc.Grammar.from_lark(bundled_text(name), lexer=lexer), byte_tokenizer(), 1, walks=12, steps=40)
+    agree(psc.Grammar.from_lark(lark_text(name), lexer=lexer), byte_tokenizer(), 1, walks=12, steps=40)
 
 
 def test_json_in_ebnf() -> None:

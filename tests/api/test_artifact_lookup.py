@@ -220,7 +220,7 @@ else:
 
 def test_compile_file_finds_what_the_command_line_does(tmp_path: Path) -> None:
     compiler = psc.GrammarCompiler(INFO, store=tmp_path)
-    assert compiler.compile_file("json").grammar.lexer == "basic"
+    assert compiler.compile_file("sql").grammar.lexer == "basic"
     (tmp_path / "g.ebnf").write_text('top ::= "x"')
     assert compiler.compile_file(tmp_path / "g.ebnf", start="top").grammar.root == "top"
     with pytest.raises(psc.GrammarError, match=r"jsom.*Did you mean 'json'"):

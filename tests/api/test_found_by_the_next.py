@@ -164,6 +164,8 @@ def test_a_batch_is_found_over_http(folder: Path, tmp_path: Path) -> None:
         compiler = psc.GrammarCompiler(loaded(folder), store=tmp_path / "store", registry=url, registry_patience_s=60)
         assert not compiler.compile_grammar(GRAMMAR).is_lazy
         assert not compiler.compile_file("json").is_lazy
+        assert not compiler.compile_builtin_json_grammar().is_lazy
+        assert not compiler.compile_grammar(psc.Grammar.builtin_json_grammar()).is_lazy
 
 
 def test_other_text_is_another_vocabulary(folder: Path, tmp_path: Path) -> None:

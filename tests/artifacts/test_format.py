@@ -11,13 +11,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
+from lark_grammars import lark_text
 from vocabularies import byte_tokenizer, tokenizer
 
 import psc
 from psc.artifacts.format import MAGIC, decode, encode, read_file, write_file
 from psc.compiler.build import build
 from psc.compiler.frontends.lark.loader import load_lark
-from psc.compiler.grammars import bundled_text
 from psc.errors import ArtifactError
 
 GRAMMAR = 'start: pair ("," pair)*\npair: NAME "=" (NAME | "(" start ")")\nNAME: /[a-z]+/\n%ignore " "\n'
@@ -62,9 +62,9 @@ def test_same_input_gives_the_same_bytes(data: bytes) -> None:
 
 def test_loaded_masks_are_those_of_the_process(tmp_path: Path) -> None:
     vocabulary = byte_tokenizer()
-    result = build(load_lark(bundled_text("json"), lexer="basic"), vocabulary)
+    result = build(load_lark(lark_text("json"), lexer="basic"), vocabulary)
     write_file(tmp_path / "json.psc", encode(result.arrays, result.metadata))
-    here = psc.GrammarCompiler(vocabulary).compile_lark(bundled_text("json"), lexer="basic")
+    here = psc.GrammarCompiler(vocabulary).compile_lark(lark_text("json"), lexer="basic")
     loaded = psc.load(tmp_path / "json.psc", tokenizer_info=vocabulary)
     a, b = psc.GrammarMatcher(here), psc.GrammarMatcher(loaded)
     rng = random.Random(3)

@@ -184,7 +184,7 @@ def test_without_the_tokenizer(run: Run, tokenizer: Path, tmp_path: Path) -> Non
     assert "read byte by byte" in result.stderr
     report = json.loads(result.stdout)
     assert "read byte by byte" in report["notes"][0]
-    assert report["files"][0]["stop"]["expected"] == ['","', '"]"']
+    assert report["files"][0]["stop"]["expected"] == ['","', '"]"', "ws"]
     assert run("check", tmp_path / "json.psc", tmp_path / "bad", "-t", tokenizer, "--json").stderr == ""
 
 

@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 from click.testing import Result
 from lark import Lark
+from lark_grammars import lark_text
 from oracle import CfgOracle
 
 from psc.cli.grammars import open_compiled
-from psc.compiler.grammars import bundled_text
 from psc.inspection.sampling import Sampler
 
 Run = Callable[..., Result]
@@ -32,7 +32,7 @@ COMMENT: /#[^\\n]*/
 def test_sentences_parse(run: Run, assignments: Path, tokenizer: Path, tmp_path: Path, name: str, max_tokens: int) -> None:
     if name == "json":
         assert run("compile", "json", "-t", tokenizer, "-o", tmp_path / "json.psc").exit_code == 0
-        artifact, grammar = tmp_path / "json.psc", bundled_text("json")
+        artifact, grammar = tmp_path / "json.psc", lark_text("json")
     else:
         artifact, grammar = assignments, assignments.with_suffix(".lark").read_text()
     lark = Lark(grammar, parser="lalr", lexer="basic" if name == "json" else "contextual")

@@ -27,7 +27,7 @@ from psc.compiler.rule_sets import to_ebnf
 from psc.errors import GrammarError
 
 TEXTS = ["".join(t) for n in range(6) for t in itertools.product("ab", repeat=n)]
-JSON = load_ebnf_file(bundled_path("json").with_suffix(".ebnf"))
+JSON = load_ebnf_file(bundled_path("json"))
 
 
 def check_terminals(grammar: Grammar) -> None:

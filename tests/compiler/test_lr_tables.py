@@ -7,11 +7,11 @@ import pytest
 import strategies
 from hypothesis import given
 from lark.parsers.lalr_analysis import ParseTableBase
+from lark_grammars import LARK_NAMES, lark_text
 
 from psc._core import LrTables
 from psc.compiler.frontends.lark.loader import load_lark
 from psc.compiler.grammar import Grammar
-from psc.compiler.grammars import bundled_names, bundled_text
 from psc.compiler.lr_tables import lr_tables
 from psc.errors import GrammarError
 
@@ -61,10 +61,10 @@ def check_equal(grammar: Grammar, ours: LrTables, theirs: ParseTableBase) -> Non
     assert len(set(pairs.values())) == len(pairs) == len(theirs.states) == ours.n_states - 1
 
 
-@pytest.mark.parametrize("name", bundled_names())
+@pytest.mark.parametrize("name", LARK_NAMES)
 def test_bundled_grammars(name: str) -> None:
-    grammar = load_lark(bundled_text(name))
-    check_equal(grammar, lr_tables(grammar), lark_table(bundled_text(name)))
+    grammar = load_lark(lark_text(name))
+    check_equal(grammar, lr_tables(grammar), lark_table(lark_text(name)))
 
 
 @given(text=strategies.grammar_texts())

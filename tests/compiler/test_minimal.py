@@ -8,18 +8,18 @@ from pathlib import Path
 import numpy as np
 import pynini
 import pytest
+from lark_grammars import lark_text
 from oracle.openfst import Automaton, to_fst
 from vocabularies import byte_tokenizer
 
 from psc.artifacts.format import SCALARS
 from psc.compiler.build import build
 from psc.compiler.frontends.lark.loader import load_lark
-from psc.compiler.grammars import bundled_text
 
 
 @pytest.mark.parametrize("name", ["json", "go"])
 def test_no_smaller_machine(name: str) -> None:
-    arrays = build(load_lark(bundled_text(name), lexer="basic"), byte_tokenizer()).arrays
+    arrays = build(load_lark(lark_text(name), lexer="basic"), byte_tokenizer()).arrays
     scalars = dict(zip(SCALARS, arrays["scalars"].tolist(), strict=True))
     n, offsets = scalars["n_classifier_states"], arrays["arc_offsets"]
     columns = np.stack([arrays["arc_symbol"], arrays["arc_skip"], arrays["arc_emission"]], axis=1)

@@ -6,13 +6,13 @@ import strategies
 from expression_language import Language, grammar_of, pattern_of
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
+from lark_grammars import LARK_NAMES, lark_text
 from oracle.openfst import Acceptor, terminal_language, union_automaton
 
 from psc._core import build_terminal_automaton
 from psc.compiler import terminals
 from psc.compiler.expressions import EMPTY, NOTHING, Chars, Choice, Expression, Literal, Reference, Repeat, Sequence
 from psc.compiler.frontends.lark.loader import load_lark
-from psc.compiler.grammars import bundled_names, bundled_text
 from psc.compiler.terminal_programs import TerminalPrograms
 from psc.compiler.terminal_regex import UnsupportedRegex, pattern_difference, pattern_expression
 from psc.compiler.terminals import TerminalAutomaton, terminal_automaton
@@ -29,9 +29,9 @@ def assert_as_openfst(automaton: TerminalAutomaton) -> None:
     assert automaton.accept.tolist() == [min(m, key=ranks.__getitem__) if m else -1 for m in expected_matches]
 
 
-@pytest.mark.parametrize("name", bundled_names())
+@pytest.mark.parametrize("name", LARK_NAMES)
 def test_bundled_grammars(name: str) -> None:
-    assert_as_openfst(terminal_automaton(load_lark(bundled_text(name), source_name=name)))
+    assert_as_openfst(terminal_automaton(load_lark(lark_text(name), source_name=name)))
 
 
 # Ends of ranges lie around the borders of ASCII, of each length in UTF-8, and of the surrogates.

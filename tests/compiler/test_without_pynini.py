@@ -40,8 +40,8 @@ SCRIPT = """
     from psc.artifacts.format import encode
     from psc.compiler.build import build
     from psc.compiler.frontends.lark.loader import load_lark
-    from psc.compiler.grammars import bundled_text
-    texts = json.loads(sys.argv[2]) | {"json": bundled_text("json"), "sql": bundled_text("sql")}
+    from lark_grammars import lark_text
+    texts = json.loads(sys.argv[2]) | {"json": lark_text("json"), "sql": lark_text("sql")}
     found = {}
     for name, text in texts.items():
         for lexer in ("basic", "contextual"):

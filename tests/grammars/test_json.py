@@ -1,4 +1,4 @@
-"""The bundled JSON grammar against tables from RFC 8259 and against Python's own parser.
+"""JSON documents in Lark's language, which other tests compare with, against tables from RFC 8259 and against Python's own parser.
 
 The idea: `json.loads` is strict but for the names NaN and Infinity, so with those refused it is an oracle, and random
 documents, whole and damaged, have to fare alike with both.
@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from lark import Lark
 from lark.exceptions import UnexpectedInput
 
-GRAMMAR = Path(__file__).parents[2] / "compiler" / "grammars" / "json.lark"
+GRAMMAR = Path(__file__).parent / "json.lark"
 PARSER = Lark.open(str(GRAMMAR), parser="lalr", lexer="basic", start="start")
 
 ACCEPTED = [

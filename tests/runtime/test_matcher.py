@@ -7,11 +7,11 @@ import sys
 
 import numpy as np
 import pytest
+from lark_grammars import lark_text
 from vocabularies import byte_tokenizer, tokenizer
 
 import psc
 from psc._core import MatcherView
-from psc.compiler.grammars import bundled_text
 from psc.vocabulary.tokenizer_info import TokenizerInfo
 
 TOKENS = ["a", "b", "ab", " ", "c", "ba"]
@@ -130,7 +130,7 @@ def test_several_stop_tokens() -> None:
 
 
 def test_matchers_share_rows_and_not_positions() -> None:
-    compiled = psc.GrammarCompiler(byte_tokenizer()).compile_lark(bundled_text("json"), lexer="basic")
+    compiled = psc.GrammarCompiler(byte_tokenizer()).compile_lark(lark_text("json"), lexer="basic")
     a, b = psc.GrammarMatcher(compiled), psc.GrammarMatcher(compiled)
     for byte in b'{"k"':
         assert a.accept_token(byte)
@@ -142,7 +142,7 @@ def test_matchers_share_rows_and_not_positions() -> None:
 
 def test_long_texts_stay_within_memory() -> None:
     """Stack nodes that nothing uses are dropped; deep nesting is kept."""
-    compiled = psc.GrammarCompiler(byte_tokenizer()).compile_lark(bundled_text("json"), lexer="basic")
+    compiled = psc.GrammarCompiler(byte_tokenizer()).compile_lark(lark_text("json"), lexer="basic")
     matcher = psc.GrammarMatcher(compiled)
     text = b"[" * 500 + b"1," * 60_000 + b"2" + b"]" * 500
     for byte in text:
@@ -153,7 +153,7 @@ def test_long_texts_stay_within_memory() -> None:
 
 
 def test_mask_equals_accept_on_every_token() -> None:
-    compiled = psc.GrammarCompiler(byte_tokenizer()).compile_lark(bundled_text("sql"), lexer="basic")
+    compiled = psc.GrammarCompiler(byte_tokenizer()).compile_lark(lark_text("sql"), lexer="basic")
     rng = random.Random(1)
     history: list[int] = []
     for _ in range(25):
@@ -169,7 +169,7 @@ def test_mask_equals_accept_on_every_token() -> None:
 
 
 def test_bytes_are_read_as_far_as_they_go() -> None:
-    compiled = psc.GrammarCompiler(byte_tokenizer()).compile_lark(bundled_text("json"), lexer="basic")
+    compiled = psc.GrammarCompiler(byte_tokenizer()).compile_lark(lark_text("json"), lexer="basic")
     matcher = psc.GrammarMatcher(compiled)
     assert matcher.accept_prefix(b'{"a": 1, ]') == 9
     assert matcher.accept_prefix(b'"b": [') == 6
