@@ -80,6 +80,7 @@ def compile_to_artifact(
     loaded = open_grammar(found, start=start, lexer=lexer, keep_all_actions=keep_all_actions).to_compiler_grammar()
     with needs_extra("compiler"):
         from psc.compiler.build import build
+        from psc.compiler.spelling_check import unspellable
 
         result = build(loaded, tokenizer_info, progress=progress)
     verification = verify_build(result, progress) if verify else None
@@ -96,9 +97,11 @@ def compile_to_artifact(
     if tokenizer_file is not None:
         files["tokenizer_file"] = str(Path(tokenizer_file).expanduser().absolute())
     record = {**result.record(), **machine, **files}
+    unspelt = unspellable(loaded, tokenizer_info)
+    warnings = (*result.warnings, unspelt) if unspelt is not None else tuple(result.warnings)
     write_file(path, data)
     write_file(build_record_path(path), json.dumps({"artifact": digest, **record}, indent=1).encode() + b"\n")
-    return CompileReport(path, digest, len(data), result.metadata, tuple(result.warnings), record, verification)
+    return CompileReport(path, digest, len(data), result.metadata, warnings, record, verification)
 
 
 def build_record_path(path: str | Path) -> Path:

@@ -5,10 +5,11 @@ from __future__ import annotations
 import base64
 import binascii
 from collections.abc import Callable, Mapping
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from psc._core import Machine
-from psc.artifacts.format import Artifact, decode
+from psc.artifacts.format import Artifact, decode, write_file
 from psc.errors import ArtifactError, DeserializeFormatError, GrammarError
 from psc.runtime import compiled as runtime
 from psc.runtime.compiled import FindTokenizer
@@ -51,6 +52,38 @@ class CompiledGrammar(runtime.CompiledGrammar):
 
             self._grammar = Grammar.from_metadata(self.metadata["grammar"])
         return self._grammar
+
+    def save(self, path: str | Path) -> Path:
+        """Writes the grammar as an artifact file, whole or not at all, for ``psc.load`` and ``psc registry push``.
+
+        What was built just in time is built to its end for it, and stays as it is itself; what came from an artifact is that
+        artifact again, byte for byte.
+
+        Args:
+            path: the file, replaced if it is there.
+
+        Raises:
+            ArtifactError: the file cannot be written.
+            GrammarError: building the rest exceeds a limit.
+
+        Cost: that of ``compile_ahead_of_time`` for a grammar that is lazy, else writing the file.
+        """
+        from psc.grammar_compiler import artifact_bytes
+
+        path = Path(path)
+        data = self._read_file()
+        write_file(path, data if data is not None else artifact_bytes(self.grammar, self.tokenizer_info))
+        return path
+
+    def __reduce__(self) -> tuple[Callable[..., CompiledGrammar], tuple[object, ...]]:
+        """Pickled with its vocabulary, where that is at hand: an artifact as its bytes, else the grammar, built again as visited.
+
+        Matchers cannot be pickled: they share what their grammar has built. Send the grammar and the tokens accepted.
+        """
+        data = self._read_file()
+        if data is not None:
+            return _from_pickled_file, (data, self._tokenizer, self.place)
+        return _from_pickled_grammar, (self.grammar, self.tokenizer_info)
 
     def serialize_json(self) -> str:
         """As JSON, for ``deserialize_json`` in another process with the same vocabulary.
@@ -100,6 +133,18 @@ class CompiledGrammar(runtime.CompiledGrammar):
             return compile_just_in_time(grammar, tokenizer_info)
         except GrammarError as e:
             raise DeserializeFormatError(f"{_WHAT}: {e}") from e
+
+
+def _from_pickled_file(data: bytes, tokenizer_info: TokenizerInfo | None, place: str) -> CompiledGrammar:
+    from psc.loading import recorded_tokenizer
+
+    return compiled_from_file(data, tokenizer_info=tokenizer_info or recorded_tokenizer, place=place)
+
+
+def _from_pickled_grammar(grammar: Grammar, tokenizer_info: TokenizerInfo) -> CompiledGrammar:
+    from psc.grammar_compiler import compile_just_in_time
+
+    return compile_just_in_time(grammar, tokenizer_info)
 
 
 def compiled_from_file(

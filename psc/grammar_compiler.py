@@ -70,6 +70,7 @@ def compile_just_in_time(grammar: Grammar, tokenizer_info: TokenizerInfo, *, cac
     from psc.compiler.just_in_time import lazy_machine
 
     lowered = grammar.to_compiler_grammar()
+    _tell_of_unspellable(lowered, tokenizer_info)
     machine = lazy_machine(lowered, shared_vocabulary(tokenizer_info), cache_limit_bytes=cache_limit_bytes)
     return CompiledGrammar(
         machine, describe(lowered, tokenizer_info), tokenizer_info=tokenizer_info, place=lowered.source_name, grammar=grammar
@@ -80,12 +81,34 @@ def artifact_bytes(grammar: Grammar | CompilerGrammar, tokenizer_info: Tokenizer
     """A grammar as the bytes of an artifact, everything built. Raises GrammarError, as :func:`compile_just_in_time`."""
     from psc.compiler.build import build
 
-    result = build(grammar.to_compiler_grammar() if isinstance(grammar, Grammar) else grammar, tokenizer_info)
+    lowered = grammar.to_compiler_grammar() if isinstance(grammar, Grammar) else grammar
+    _tell_of_unspellable(lowered, tokenizer_info)
+    began = time.perf_counter()
+    result = build(lowered, tokenizer_info)
+    _log.info("%s: built ahead of time in %.2f s", lowered.source_name, time.perf_counter() - began)
     return encode(result.arrays, result.metadata)
 
 
+def _tell_of_unspellable(grammar: CompilerGrammar, tokenizer_info: TokenizerInfo) -> None:
+    from psc.compiler.spelling_check import unspellable
+
+    why = unspellable(grammar, tokenizer_info)
+    if why is not None:
+        _log.warning("%s: %s", grammar.source_name, why)
+
+
 def compile_ahead_of_time(grammar: Grammar | CompilerGrammar, tokenizer_info: TokenizerInfo) -> CompiledGrammar:
-    """A grammar with everything built, as ``load`` gives it. Raises GrammarError, as :func:`compile_just_in_time`."""
+    """A grammar with everything built, as ``load`` gives it: no mask waits for building, and ``save`` has nothing left to do.
+
+    Args:
+        grammar: a ``Grammar``.
+        tokenizer_info: the vocabulary.
+
+    Raises:
+        GrammarError: it cannot be compiled; ResourceLimitError, one of them, names a limit that it exceeds.
+
+    Cost: 0.1 s for JSON, seconds for a programming language. The masks are those of ``GrammarCompiler``.
+    """
     return compiled_from_file(artifact_bytes(grammar, tokenizer_info), tokenizer_info=tokenizer_info, place="artifact")
 
 

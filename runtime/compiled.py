@@ -150,7 +150,11 @@ class CompiledGrammar:
 
     @property
     def is_lazy(self) -> bool:
-        """Built just in time, as matchers visit it."""
+        """Whether it is built just in time, as matchers visit it: true where no artifact was found, or none was looked for.
+
+        False says that everything is there: from ``load``, ``compile_ahead_of_time``, a store or a registry. Both give the same
+        masks.
+        """
         return bool(self._machine.is_lazy)
 
     @property

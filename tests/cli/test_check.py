@@ -128,6 +128,9 @@ def test_a_grammar_instead_of_an_artifact(run: Run, assignments: Path, words: Pa
     assert result.stdout == f"{tmp_path / 'text'}:1:5: found ' ', expected NAME\n"
     assert run("check", lark, "-t", tokenizer, "--start", "value", "-", stdin=b"((1))").exit_code == 0
     assert run("check", "json", "-t", tokenizer, "-", stdin=b"[1, {}]").exit_code == 0
+    assert run("check", "json", "-t", tokenizer, "-", stdin=b"[1, {}]\n").exit_code == 0  # the end of a file's last line
+    result = run("check", "json", "-t", tokenizer, "-", stdin=b"[1, {}]\n\n")
+    assert result.stdout == "<stdin>:1:8: found '\\n', expected end of file\n"
     assert run("check", words, "-t", tokenizer, "-", stdin=b"a, (the b, the)").exit_code == 0
     result = run("check", words, "-t", tokenizer, "-", stdin=b"a, the b,c")
     assert result.stdout == "<stdin>:1:10: found 'c', expected \", \"\n"
