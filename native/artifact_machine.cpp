@@ -185,8 +185,8 @@ ArtifactMachine::ArtifactMachine(RuntimeArrays arrays, std::size_t cache_limit) 
 
 // An artifact is complete: nothing of this is asked for.
 LexArc ArtifactMachine::build_lex_arc(Word, Word) { throw std::logic_error("an artifact has every lexer arc"); }
-Word ArtifactMachine::build_start(Cache&, Word) { throw std::logic_error("an artifact has a start"); }
-Machine::Arc ArtifactMachine::build_transition(Cache&, Word, Word) { throw std::logic_error("an artifact has every transition"); }
+Word ArtifactMachine::build_start(Cache&, Word, Work&) { throw std::logic_error("an artifact has a start"); }
+Machine::Arc ArtifactMachine::build_transition(Cache&, Word, Word, Work&) { throw std::logic_error("an artifact has every transition"); }
 
 void ArtifactMachine::add_set(std::uint32_t* words, Word set) {
     // Setting a bit costs a few times what merging a word does.

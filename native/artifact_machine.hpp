@@ -68,8 +68,8 @@ private:
     }
 
     LexArc build_lex_arc(Word, Word) override;
-    Word build_start(Cache&, Word) override;
-    Arc build_transition(Cache&, Word, Word) override;
+    Word build_start(Cache&, Word, Work&) override;
+    Arc build_transition(Cache&, Word, Word, Work&) override;
     void add_parts(Cache& cache, Word emission, std::vector<Word>& out) override;
     void compose(Cache& cache, Word lexer_state, std::span<const Word> parts, std::uint32_t* words) override;
 

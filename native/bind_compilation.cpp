@@ -222,7 +222,8 @@ void bind_compilation(nb::module_& m) {
             {
                 nb::gil_scoped_release release;
                 const auto below = stack_predecessors(lr);
-                const SequenceTrie trie(lr, below, view(trie_words));
+                Work none("steps to find sequences", 0);  // they are there
+                const SequenceTrie trie(lr, below, view(trie_words), none);
                 words = classify_sequences(lr, below, trie, view(sequences)).to_words();
             }
             return to_array(std::move(words));

@@ -14,8 +14,8 @@ namespace {
 
 // Reductions and shifts of one token, one after the other, which is how deep the recursion goes; a hostile table reduces for ever.
 constexpr Word kMaxDepth = 4000;
-// Bundles simulated for one transition.
-constexpr std::size_t kMaxWork = 2'000'000;
+// To close a classifier. SQL needs a twentieth of them; an ambiguous grammar may have exponentially many states.
+constexpr std::size_t kMaxStepsToClose = 400'000'000;
 // So that their offsets are words.
 constexpr std::size_t kMaxEmitted = 1'000'000'000;
 
@@ -27,8 +27,8 @@ bool has_several_actions(const LrTables& t) {
 
 }  // namespace
 
-Classifier::Classifier(const LrTables& tables, const std::vector<std::vector<Word>>& below, const SequenceTrie& trie)
-    : tables_(tables), below_(below), trie_(trie), several_actions_(has_several_actions(tables)) {
+Classifier::Classifier(const LrTables& tables, const std::vector<std::vector<Word>>& below, const SequenceTrie& trie, Work& work)
+    : tables_(tables), below_(below), trie_(trie), work_(work), several_actions_(has_several_actions(tables)) {
     states_.intern({});
     leaf_emissions_.intern({});
     thread_sets_.intern({});
@@ -124,6 +124,7 @@ Word Classifier::thread(Word bundle, Word nonterminal, Word pops) {
 void Classifier::split(Word whole, Word top, std::vector<Move>& moves, std::size_t& n_shifts) {
     std::map<Word, std::vector<Word>> reductions;
     const std::size_t first = moves.size();
+    work_.spend(bundles_[whole].size());
     for (Word i : bundles_[whole])
         for (Word action : tables_.cell(top, trie_.terminal(node_of(i)))) {
             if (is_reduce(action))
@@ -151,9 +152,7 @@ Classifier::Parts Classifier::parts(Word bundle, Word top) {
 void Classifier::simulate(Word bundle, std::vector<Word>& local, std::vector<Word>& emitted, std::vector<Word>& threads,
                           Word depth) {
     if (depth > kMaxDepth) throw LimitExceeded("reductions and shifts for one token", kMaxDepth);
-    count();
-    work_ += 1 + local.size() / 16;
-    if (work_ > kMaxWork) throw LimitExceeded("steps to classify one stack symbol", kMaxWork);
+    work_.spend(4 + local.size() / 4);
     const Parts p = parts(bundle, local.back());
     for (Word i = p.shifts; i < p.reductions; ++i) shift(part_pool_[i], local, emitted, threads, depth);
     for (Word i = p.reductions; i < p.end; ++i) reduce(part_pool_[i], local, emitted, threads, depth);
@@ -189,6 +188,7 @@ void Classifier::reduce(Move move, std::vector<Word>& local, std::vector<Word>& 
 
 // Threads that wait for the same goto after the same pops become one, which waits with all their nodes.
 void Classifier::merge(std::vector<Word>& threads) {
+    work_.spend(threads.size());
     sort_unique(threads);
     if (threads.size() < 2) return;
     std::vector<std::array<Word, 3>> keys;  // pops, nonterminal, bundle
@@ -209,6 +209,7 @@ void Classifier::merge(std::vector<Word>& threads) {
             if (fresh) {
                 items.clear();
                 for (Word b : same) items.insert(items.end(), bundles_[b].begin(), bundles_[b].end());
+                work_.spend(items.size());
                 merged_.push_back(bundle(items));
             }
             all = merged_[id];
@@ -234,6 +235,7 @@ Classifier::Outcome Classifier::above(Word whole, Word top) {
         for (std::size_t i = 0; i < n_shifts; ++i) shift(moves[i], local, emitted, threads, 0);
         for (std::size_t i = n_shifts; i < moves.size(); ++i) reduce(moves[i], local, emitted, threads, 0);
     }
+    work_.spend(emitted.size());
     sort_unique(emitted);
     merge(threads);
     const Outcome out{leaf_emissions_.intern(emitted).first, thread_sets_.intern(threads).first};
@@ -249,7 +251,7 @@ void Classifier::read(Word state, Word symbol, std::vector<Word>& emissions, std
     for (std::size_t i = 0; i < todo.size(); ++i) {
         const auto key = threads_[todo[i]];
         const Word bundle = key[0], nonterminal = key[1], pops = key[2];
-        count();
+        work_.spend(4 + (pops > 0 ? 0 : todo.size() / 4));
         if (pops > 0) {
             threads.push_back(thread(bundle, nonterminal, pops - 1));
             continue;
@@ -275,8 +277,6 @@ void Classifier::read(Word state, Word symbol, std::vector<Word>& emissions, std
 Transition Classifier::step(Word state, Word symbol) {
     if (const Word known = transition_ids_.find(state, symbol); known >= 0) return transitions_[known].to;
     std::vector<Word> emissions, threads;
-    work_ = 0;
-    if (!closing_) total_ = 0;
     read(state, symbol, emissions, threads);
     sort_unique(emissions);
     merge(threads);
@@ -296,11 +296,9 @@ Transition Classifier::step(Word state, Word symbol) {
 }
 
 void Classifier::close(Word start) {
-    closing_ = true;
     explore_stacks(
         tables_, below_, start, [&](Word state, Word symbol) { return transition_ids_.find(state, symbol) >= 0; },
         [&](Word state, Word symbol) { return step(state, symbol); });
-    closing_ = false;
 }
 
 ClosedClassifier Classifier::take(Word start) {
@@ -331,7 +329,8 @@ ClosedClassifier Classifier::take(Word start) {
 
 ClosedClassifier classify_sequences(const LrTables& tables, const std::vector<std::vector<Word>>& below, const SequenceTrie& trie,
                                     std::span<const Word> sequences) {
-    Classifier classifier(tables, below, trie);
+    Work work("steps to close the stack classifier", kMaxStepsToClose);
+    Classifier classifier(tables, below, trie, work);
     const Word start = classifier.add_start(sequences);
     classifier.close(start);
     return classifier.take(start);

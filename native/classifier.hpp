@@ -25,8 +25,8 @@
 #include "closed_classifier.hpp"
 #include "intern.hpp"
 #include "lalr.hpp"
-#include "limits.hpp"
 #include "sequences.hpp"
+#include "work.hpp"
 
 namespace psc {
 
@@ -34,8 +34,8 @@ class Classifier {
 public:
     static constexpr Word kDone = 0;
 
-    // `below`: the tables' stack predecessors. All must outlive this.
-    Classifier(const LrTables& tables, const std::vector<std::vector<Word>>& below, const SequenceTrie& trie);
+    // `below`: the tables' stack predecessors. All must outlive this. What transitions cost is spent from `work`.
+    Classifier(const LrTables& tables, const std::vector<std::vector<Word>>& below, const SequenceTrie& trie, Work& work);
 
     // The state in which reading begins, at the top of the stack, to classify these nodes of the trie (without the empty one).
     Word add_start(std::span<const Word> sequences);
@@ -81,11 +81,6 @@ private:
     Word thread(Word bundle, Word nonterminal, Word pops);
     void merge(std::vector<Word>& threads);
     Outcome above(Word bundle, Word top);
-    void count() {
-        if (++total_ > kMaxTotal) throw LimitExceeded("steps to classify all stacks", kMaxTotal);
-    }
-    // For close(): half a minute or more, where SQL needs 10 million. Ambiguous grammars may have exponentially many states.
-    static constexpr std::size_t kMaxTotal = 300'000'000;
     void read(Word state, Word symbol, std::vector<Word>& emissions, std::vector<Word>& threads);
     using Move = std::pair<Word, Word>;
     void split(Word bundle, Word top, std::vector<Move>& moves, std::size_t& n_shifts);
@@ -102,6 +97,7 @@ private:
     const LrTables& tables_;
     const std::vector<std::vector<Word>>& below_;
     const SequenceTrie& trie_;
+    Work& work_;
     bool several_actions_;  // some LR cell holds more than one
 
     SequenceInterner items_;  // (trie node, whether its sequence is to be classified, bundle of what follows)
@@ -110,15 +106,11 @@ private:
     std::vector<Resolved> resolved_;
     PairMap resolved_ids_;
     std::vector<Word> slot_;  // scratch of add_start(): per trie node, -1 between calls
-    std::size_t work_ = 0;  // of the transition being built
     struct GraphNode {
         Word state;
         std::vector<Word> parents;
     };
     std::vector<GraphNode> graph_;  // the known stacks of the outcome being built, where cells hold several actions
-    std::size_t edges_ = 0;
-    std::size_t total_ = 0;  // bundles simulated, edges made and threads read, in all transitions while closing
-    bool closing_ = false;
     SequenceInterner threads_;  // (bundle, nonterminal or -1, pops)
     SequenceInterner leaf_emissions_;  // sorted sequences, of one thread's read
     SequenceInterner thread_sets_;

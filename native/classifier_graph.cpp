@@ -8,16 +8,16 @@
 // exponential in the length of the token.
 #include <algorithm>
 #include <map>
-#include <set>
 
 #include "classifier.hpp"
+#include "flat_set.hpp"
 #include "limits.hpp"
+#include "sorted.hpp"
 
 namespace psc {
 
 namespace {
 constexpr Word kBelow = -1;  // the parent of the lowest known symbol: what is not known
-constexpr std::size_t kMaxEdges = 20'000'000;
 }  // namespace
 
 // `tops`: nodes of graph_, with different LR states. Reads each item of the bundle on all of them.
@@ -25,19 +25,19 @@ void Classifier::explore(const std::vector<Word>& tops, Word whole, std::vector<
     if (depth > kMaxSequence) throw LimitExceeded("terminals in one token", kMaxSequence);
     const std::vector<Word> items(bundles_[whole].begin(), bundles_[whole].end());
     using Edge = std::pair<Word, Word>;  // LR state, the node under it or kBelow
-    std::set<Edge> seen;
+    FlatSet seen;
     std::vector<Edge> todo;
     const auto add = [&](Word state, Word parent) {
-        if (!seen.insert({state, parent}).second) return;
-        count();
-        if (++edges_ > kMaxEdges) throw LimitExceeded("stack edges to classify one stack symbol", kMaxEdges);
+        work_.spend();
+        if (!seen.insert(static_cast<std::uint64_t>(state), static_cast<std::uint64_t>(parent + 1))) return;
+        work_.spend(3);
         todo.emplace_back(state, parent);
     };
     for (Word i : items) {
         const std::size_t mark = graph_.size();
         const Word terminal = trie_.terminal(node_of(i));
         std::map<Word, std::map<Word, std::vector<Word>>> shifts;  // LR state shifted to -> LR state below -> its parents
-        seen.clear();
+        seen = FlatSet();
         for (Word top : tops)
             for (Word parent : graph_[top].parents) add(graph_[top].state, parent);
         Word alone = 0;  // the item as a bundle, when it is needed
@@ -69,8 +69,8 @@ void Classifier::explore(const std::vector<Word>& tops, Word whole, std::vector<
                 for (Word pops = length - 1; pops > 0 && !bases.empty(); --pops) {
                     std::vector<Word> lower;
                     for (Word b : bases) lower.insert(lower.end(), graph_[b].parents.begin(), graph_[b].parents.end());
-                    std::sort(lower.begin(), lower.end());
-                    lower.erase(std::unique(lower.begin(), lower.end()), lower.end());
+                    work_.spend(bases.size() + lower.size());
+                    sort_unique(lower);
                     if (!lower.empty() && lower[0] == kBelow) {
                         wait(lhs, pops - 1);
                         lower.erase(lower.begin());
@@ -107,7 +107,6 @@ Word Classifier::add_node(Word state, std::vector<Word> parents) {
 
 void Classifier::explore_from(Word bundle, Word top, std::vector<Word>& emitted, std::vector<Word>& threads) {
     graph_.clear();
-    edges_ = 0;
     explore({add_node(top, {kBelow})}, bundle, emitted, threads, 0);
 }
 

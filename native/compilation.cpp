@@ -9,12 +9,17 @@
 
 namespace psc {
 
+namespace {
+constexpr std::size_t kMaxStepsToFindSequences = 400'000'000;
+}
+
 Compilation::Compilation(LrTables lr, AllTerminals terminals, LexerKind kind, Vocabulary vocabulary)
     : lr_(std::move(lr)),
       below_(stack_predecessors(lr_)),
       terminals_(std::move(terminals)),
       kind_(kind),
-      vocabulary_(std::move(vocabulary)) {}
+      vocabulary_(std::move(vocabulary)),
+      work_("steps to find all terminal sequences", kMaxStepsToFindSequences) {}
 
 void Compilation::build_lexer() {
     lexer_ = make_lexer(lr_, terminals_, kind_);
@@ -25,7 +30,7 @@ void Compilation::classify_tokens() {
     // The lexer states in which a text can end. The start of an unknown context is none of them.
     std::vector<Word> states;
     for (Word q = lexer_->contextual() ? 1 : 0; q < lexer_->n_states(); ++q) states.push_back(q);
-    trie_ = std::make_unique<SequenceTrie>(lr_, below_);
+    trie_ = std::make_unique<SequenceTrie>(lr_, below_, work_);
     steps_ = std::make_unique<TokenSteps>(*lexer_, *trie_);
     classes_ = std::make_unique<TokenClasses>(*lexer_, *steps_, states, vocabulary_.bytes, vocabulary_.offsets,
                                               vocabulary_.text_tokens);

@@ -22,9 +22,9 @@ LazyMachine::LazyMachine(LrTables lr, const AllTerminals& terminals, LexerKind k
 
 LazyMachine::Built::Built(const LazyMachine& m)
     : Cache(m.vocabulary_.size),
-      trie(m.lr_tables_, m.below_),
+      trie(m.lr_tables_, m.below_, work),
       walk(*m.lexer_owner_, trie, *m.index_),
-      classifier(m.lr_tables_, m.below_, trie) {}
+      classifier(m.lr_tables_, m.below_, trie, work) {}
 
 std::size_t LazyMachine::Built::bytes() const { return Cache::bytes() + trie.bytes() + walk.bytes() + classifier.bytes() + state_bytes; }
 
@@ -58,19 +58,23 @@ LexArc LazyMachine::build_lex_arc(Word state, Word byte_class) {
     return lexer_owner_->arc(state, byte_class);
 }
 
-Word LazyMachine::build_start(Cache& cache, Word lexer_state) {
+Word LazyMachine::build_start(Cache& cache, Word lexer_state, Work& work) {
     const std::lock_guard lock(lock_);
     if (const Word known = cache.starts.find(lexer_state, 0); known >= 0) return known;
-    const Word start = visit(static_cast<Built&>(cache), lexer_state).start;
+    auto& built = static_cast<Built&>(cache);
+    const Work::Lent lent(built.work, work);
+    const Word start = visit(built, lexer_state).start;
     cache.starts.insert(lexer_state, 0, start);
     limit(cache);
     return start;
 }
 
-Machine::Arc LazyMachine::build_transition(Cache& cache, Word state, Word symbol) {
+Machine::Arc LazyMachine::build_transition(Cache& cache, Word state, Word symbol, Work& work) {
     const std::lock_guard lock(lock_);
     if (const Word known = cache.arc_ids.find(state, symbol); known >= 0) return cache.arcs[known];
-    const Transition t = static_cast<Built&>(cache).classifier.step(state, symbol);
+    auto& built = static_cast<Built&>(cache);
+    const Work::Lent lent(built.work, work);
+    const Transition t = built.classifier.step(state, symbol);
     const Arc arc{t.next, t.skip, t.emission};
     cache.arcs.push_back(arc);
     cache.arc_ids.insert(state, symbol, static_cast<Word>(cache.arcs.size()) - 1);

@@ -46,6 +46,7 @@ private:
     struct Built : Cache {
         Built(const LazyMachine& m);
         std::size_t bytes() const override;
+        Work work{"steps for one token or mask", 1 << 25};  // lent by the call that builds
         SequenceTrie trie;
         TokenWalk walk;
         Classifier classifier;
@@ -56,8 +57,8 @@ private:
 
     std::shared_ptr<Cache> new_cache() const override { return std::make_shared<Built>(*this); }
     LexArc build_lex_arc(Word state, Word byte_class) override;
-    Word build_start(Cache& cache, Word lexer_state) override;
-    Arc build_transition(Cache& cache, Word state, Word symbol) override;
+    Word build_start(Cache& cache, Word lexer_state, Work& work) override;
+    Arc build_transition(Cache& cache, Word state, Word symbol, Work& work) override;
     void add_parts(Cache& cache, Word emission, std::vector<Word>& out) override;
     void compose(Cache& cache, Word lexer_state, std::span<const Word> parts, std::uint32_t* words) override;
 

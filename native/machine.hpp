@@ -20,6 +20,7 @@
 #include "concurrent.hpp"
 #include "lexer.hpp"
 #include "mask_rows.hpp"
+#include "work.hpp"
 
 namespace psc {
 
@@ -104,17 +105,17 @@ public:
     virtual std::span<const Word> at_end(Word state) = 0;  // emissions
     virtual std::span<const Word> futures(Word state) = 0;  // emissions
 
-    // The classifier.
-    Word start(Cache& cache, Word lexer_state) {
+    // The classifier. What has to be built for it is paid for by the caller's `work`.
+    Word start(Cache& cache, Word lexer_state, Work& work) {
         if (start_ >= 0) return start_;
         const Word known = cache.starts.find(lexer_state, 0);
-        return known >= 0 ? known : whole(cache, [&] { return build_start(cache, lexer_state); });
+        return known >= 0 ? known : whole(cache, [&] { return build_start(cache, lexer_state, work); });
     }
     // False where no stack of the grammar leads.
-    bool transition(Cache& cache, Word state, Word symbol, Arc& out) {
+    bool transition(Cache& cache, Word state, Word symbol, Arc& out, Work& work) {
         if (start_ >= 0) return stored_transition(state, symbol, out);
         const Word known = cache.arc_ids.find(state, symbol);
-        out = known >= 0 ? cache.arcs[known] : whole(cache, [&] { return build_transition(cache, state, symbol); });
+        out = known >= 0 ? cache.arcs[known] : whole(cache, [&] { return build_transition(cache, state, symbol, work); });
         return true;
     }
     // What the emissions `set` hold, with one more; 0 is empty. Different emissions may hold the same.
@@ -139,8 +140,8 @@ protected:
 
     virtual std::shared_ptr<Cache> new_cache() const { return std::make_shared<Cache>(vocabulary_.size); }
     virtual LexArc build_lex_arc(Word state, Word byte_class) = 0;
-    virtual Word build_start(Cache& cache, Word lexer_state) = 0;
-    virtual Arc build_transition(Cache& cache, Word state, Word symbol) = 0;
+    virtual Word build_start(Cache& cache, Word lexer_state, Work& work) = 0;
+    virtual Arc build_transition(Cache& cache, Word state, Word symbol, Work& work) = 0;
     // Adds what an emission holds: sequences (a lazy machine's) or labels (an artifact's).
     virtual void add_parts(Cache& cache, Word emission, std::vector<Word>& out) = 0;
     // Sets the bits of a row in `words`, which are zero. `parts`: of all the emissions met.

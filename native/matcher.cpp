@@ -4,9 +4,13 @@
 #include <map>
 #include <set>
 #include <stdexcept>
+#include <tuple>
+#include <unordered_map>
 
 #include "errors.hpp"
+#include "flat_set.hpp"
 #include "limits.hpp"
+#include "sorted.hpp"
 
 namespace psc {
 
@@ -19,10 +23,36 @@ constexpr std::size_t kMaxEdges = 1 << 20;
 constexpr std::size_t kFreeReductions = 16, kLot = 1024;
 constexpr std::size_t kStepsForNode = 8;  // that a reduction of nothing leaves on the stack
 constexpr std::size_t kMaxForced = 1 << 16;
+// Pops whose results are shared by paths that meet, which is also how deep that recursion goes.
+constexpr Word kMostShared = 64;
+
+template <class T>
+void make_set(std::vector<T>& v) {
+    std::sort(v.begin(), v.end());
+    v.erase(std::unique(v.begin(), v.end()), v.end());
+}
 
 // Only damaged tables can disagree with their own mask.
 [[noreturn]] void damaged() { throw ArtifactError("the artifact's mask and tables disagree: it is damaged; compile the grammar again"); }
 }  // namespace
+
+// What was found while a token is read. Nodes never change, so it stays right as long as nothing is given back.
+struct Matcher::Graph {
+    std::map<std::pair<Word, Nodes>, Nodes> shifted;  // (terminal, tops) -> tops
+    std::map<std::pair<const Node*, Word>, Nodes> popped;  // (node, pops) -> nodes below
+    std::unordered_multimap<std::uint64_t, const Node*> made;  // by what they hold
+
+    static std::uint64_t hash(Word symbol, std::span<const Node* const> parents) {
+        std::uint64_t h = mix(static_cast<std::uint64_t>(symbol) + 1);
+        for (const Node* p : parents) h = mix(h ^ reinterpret_cast<std::uintptr_t>(p));
+        return h;
+    }
+    void keep(const Node* n) {
+        const std::uint64_t h = hash(n->symbol, parents_of(*n));
+        const auto [first, last] = made.equal_range(h);
+        if (std::none_of(first, last, [&](const auto& entry) { return entry.second == n; })) made.emplace(h, n);
+    }
+};
 
 Matcher::Matcher(std::shared_ptr<Machine> machine) : machine_(std::move(machine)), cache_(machine_->cache()) {
     const Node* bottom = node(0, nullptr);
@@ -173,7 +203,7 @@ Word Matcher::mask_row() {
 }
 
 Word Matcher::row_of(const Thread& thread) {
-    const Word start = machine_->start(*cache_, thread.state);
+    const Word start = machine_->start(*cache_, thread.state, work_);
     if (read_top_ != thread.top || read_start_ != start) {
         read_ = read(thread.top, start);
         read_top_ = thread.top;
@@ -187,7 +217,7 @@ Word Matcher::read(const Node* top, Word start) {
     Word emissions = 0, state = start;
     const Node* n = top;
     Machine::Arc arc;
-    while (state != 0 && n && m.transition(*cache_, state, n->symbol, arc)) {
+    while (state != 0 && n && m.transition(*cache_, state, n->symbol, arc, work_)) {
         if (arc.emission) emissions = m.with_emission(*cache_, emissions, arc.emission);
         state = arc.next;
         if (state == 0) break;
@@ -207,29 +237,37 @@ Word Matcher::read_graph(const Node* top, Word start) {
     struct Place {
         Word state, skip;
         const Node* node;
-        auto operator<=>(const Place&) const = default;
     };
-    Word emissions = 0;
-    std::set<Place> seen{{start, 0, top}};
-    std::vector<Place> todo{{start, 0, top}};
+    std::vector<Word> emissions;  // those met
+    FlatSet seen;
+    std::vector<Place> todo;
+    const auto visit = [&](Word state, Word skip, const Node* node) {
+        work_.spend();
+        const auto reading = static_cast<std::uint64_t>(state) << 32 | static_cast<std::uint32_t>(skip);
+        if (!seen.insert(reading, reinterpret_cast<std::uintptr_t>(node))) return;
+        work_.spend(3);
+        todo.push_back({state, skip, node});
+    };
+    visit(start, 0, top);
     while (!todo.empty()) {
         const Place at = todo.back();
         todo.pop_back();
-        Place next{at.state, at.skip - 1, nullptr};
+        Machine::Arc arc{at.state, at.skip - 1, 0};
         if (at.skip == 0) {
-            Machine::Arc arc;
-            if (!m.transition(*cache_, at.state, at.node->symbol, arc)) continue;
-            if (arc.emission) emissions = m.with_emission(*cache_, emissions, arc.emission);
+            if (!m.transition(*cache_, at.state, at.node->symbol, arc, work_)) continue;
+            if (arc.emission) emissions.push_back(arc.emission);
             if (arc.next == 0) continue;
-            next.state = arc.next;
-            next.skip = arc.skip;
         }
-        for (const Node* parent : parents_of(*at.node)) {
-            next.node = parent;
-            if (seen.insert(next).second) todo.push_back(next);
-        }
+        for (const Node* parent : parents_of(*at.node)) visit(arc.next, arc.skip, parent);
     }
-    return emissions;
+    // In one order however the paths lie, so that the unions are known the next time.
+    sort_unique(emissions);
+    Word all = 0;
+    for (Word emission : emissions) {
+        work_.spend(16);
+        all = m.with_emission(*cache_, all, emission);
+    }
+    return all;
 }
 
 // Reduces under the lookahead `terminal`, then shifts it. The goto that a reduction ends with is kept aside, as a
@@ -314,6 +352,7 @@ Matcher::Outcome Matcher::lex(std::span<const std::uint8_t> bytes, Word& state, 
 
 bool Matcher::lex_all(std::span<const std::uint8_t> bytes, Threads& threads) {
     Threads next;
+    Graph graph;
     for (std::uint8_t byte : bytes) {
         const Word cls = machine_->byte_class()[byte];
         next.clear();
@@ -321,16 +360,12 @@ bool Matcher::lex_all(std::span<const std::uint8_t> bytes, Threads& threads) {
         for (const Thread& t : threads) step(t, cls, next, requests);
         // What emits the same and goes on in the same state has its stacks shifted together, so that they stay one graph. Those
         // that read the byte again come first: they may ask for more.
-        std::map<std::pair<Word, Nodes>, Nodes> known;
         while (!requests.empty()) {
             auto [key, tops] = *requests.begin();
             requests.erase(requests.begin());
             const auto [state, emission] = key;
-            std::sort(tops.begin(), tops.end());
-            tops.erase(std::unique(tops.begin(), tops.end()), tops.end());
-            auto found = known.find({emission, tops});
-            if (found == known.end()) found = known.emplace(std::pair(emission, tops), emit_all(machine_->emission(emission), tops)).first;
-            for (const Node* top : found->second) {
+            make_set(tops);
+            for (const Node* top : emit_all(machine_->emission(emission), std::move(tops), graph)) {
                 if (state == LexArc::kRestart)
                     step({top, machine_->start_of(top->symbol)}, cls, next, requests);
                 else
@@ -353,36 +388,98 @@ void Matcher::step(Thread thread, Word byte_class, Threads& out, Requests& reque
         else
             out.push_back({thread.top, state == 0 ? machine_->start_of(thread.top->symbol) : state});
     };
+    work_.spend();
     const LexArc arc = machine_->lex(thread.state, byte_class);
     if (arc.state == kFail) return;
     if (arc.state > LexArc::kBranch) return go(arc.emission, arc.state);
     const auto list = machine_->alternatives(LexArc::kBranch - arc.state);
+    work_.spend(list.size());
     for (std::size_t i = 0; i < list.size(); i += 2) go(list[i], list[i + 1]);
 }
 
-Matcher::Nodes Matcher::emit_all(std::span<const Word> symbols, Nodes tops) {
+Matcher::Nodes Matcher::emit_all(std::span<const Word> symbols, Nodes tops, Graph& graph) {
     for (Word symbol : symbols) {
         if (machine_->is_condition(symbol)) {
             const auto states = machine_->condition(symbol);
             std::erase_if(tops, [&](const Node* n) { return !std::binary_search(states.begin(), states.end(), n->symbol); });
         } else {
-            tops = shift_all(symbol, tops);
+            std::pair key{symbol, std::move(tops)};
+            auto known = graph.shifted.find(key);
+            if (known == graph.shifted.end()) {
+                Nodes after = shift_all(symbol, key.second, graph);
+                known = graph.shifted.emplace(std::move(key), std::move(after)).first;
+            }
+            tops = known->second;
         }
         if (tops.empty()) break;
     }
     return tops;
 }
 
+// The nodes `pops` below a node, on any path.
+Matcher::Nodes Matcher::pop(const Node* from, Word pops, Graph& graph) {
+    while (pops > 0 && from->n_parents == 0) {
+        from = from->parent;
+        --pops;
+        if (!from) return {};
+    }
+    if (pops == 0) return {from};
+    const std::pair key{from, pops};
+    if (const auto known = graph.popped.find(key); known != graph.popped.end()) return known->second;
+    Nodes below;
+    FlatSet seen;
+    const auto add = [&](const Node* n) {
+        work_.spend();
+        if (seen.insert(0, reinterpret_cast<std::uintptr_t>(n))) below.push_back(n);
+    };
+    if (pops <= kMostShared) {
+        // Paths that meet further down share what is below.
+        for (const Node* parent : parents_of(*from))
+            for (const Node* n : pop(parent, pops - 1, graph)) add(n);
+    } else {
+        for (const Node* middle : pop_level_by_level(from, pops - kMostShared))
+            for (const Node* n : pop(middle, kMostShared, graph)) add(n);
+    }
+    graph.popped.emplace(key, below);
+    return below;
+}
+
+// The same without recursion, for right-hand sides of hundreds of symbols.
+Matcher::Nodes Matcher::pop_level_by_level(const Node* from, Word pops) {
+    Nodes level{from}, below;
+    for (; pops > 0 && !level.empty(); --pops) {
+        FlatSet seen;
+        below.clear();
+        for (const Node* n : level)
+            for (const Node* parent : parents_of(*n)) {
+                work_.spend();
+                if (seen.insert(0, reinterpret_cast<std::uintptr_t>(parent))) below.push_back(parent);
+            }
+        level.swap(below);
+    }
+    return level;
+}
+
 // Every reduction under the lookahead, along every path, until nothing new comes: an edge is an LR state on top of a node. Then
 // every shift: one node for each LR state, over one for each LR state under it.
-Matcher::Nodes Matcher::shift_all(Word terminal, const Nodes& tops) {
+Matcher::Nodes Matcher::shift_all(Word terminal, const Nodes& tops, Graph& graph) {
     const LrView& lr = machine_->lr();
-    using Edge = std::pair<Word, const Node*>;
-    std::set<Edge> seen;
+    struct Edge {
+        Word symbol;
+        const Node* below;
+    };
+    struct Shift {
+        Word to;
+        Edge from;
+        auto key() const { return std::tuple(to, from.symbol, from.below); }
+    };
+    FlatSet seen;
     std::vector<Edge> todo;
-    std::set<std::pair<Word, Edge>> shifts;  // (LR state shifted to, edge)
+    std::vector<Shift> shifts;
     const auto add = [&](Edge e) {
-        if (!seen.insert(e).second) return;
+        work_.spend();
+        if (!seen.insert(static_cast<std::uint64_t>(e.symbol), reinterpret_cast<std::uintptr_t>(e.below))) return;
+        work_.spend(3);
         if (seen.size() > kMaxEdges) throw LimitExceeded("stacks under one terminal", kMaxEdges);
         todo.push_back(e);
     };
@@ -390,53 +487,59 @@ Matcher::Nodes Matcher::shift_all(Word terminal, const Nodes& tops) {
     for (const Node* top : tops) {
         for (const Node* parent : parents_of(*top)) add({top->symbol, parent});
         if (parents_of(*top).empty()) add({top->symbol, nullptr});
+        graph.keep(top);
     }
     while (!todo.empty()) {
         const Edge e = todo.back();
         todo.pop_back();
-        for (Word action : lr.cell(e.first, terminal)) {
+        for (Word action : lr.cell(e.symbol, terminal)) {
             if (!(action & 1)) {
-                shifts.insert({action >> 1, e});
+                shifts.push_back({action >> 1, e});
                 continue;
             }
             const Word length = lr.length[action >> 1], lhs = lr.lhs[action >> 1];
-            Nodes bases;
-            if (length == 0)
-                bases.push_back(node(e.first, e.second));  // an empty production: the edge becomes a node of its own
-            else if (e.second)
-                bases.push_back(e.second);
-            for (Word pops = length; pops > 1 && !bases.empty(); --pops) {
-                Nodes lower;
-                for (const Node* b : bases) {
-                    const auto parents = parents_of(*b);
-                    lower.insert(lower.end(), parents.begin(), parents.end());
-                }
-                std::sort(lower.begin(), lower.end());
-                lower.erase(std::unique(lower.begin(), lower.end()), lower.end());
-                bases.swap(lower);
-            }
-            for (const Node* base : bases)
+            const auto reduce_to = [&](const Node* base) {
                 if (const Word to = lr.go_to(base->symbol, lhs); to >= 0) add({to, base});
+            };
+            if (length == 0)
+                reduce_to(node(e.symbol, e.below));  // an empty production: the edge becomes a node of its own
+            else if (length == 1 && e.below)
+                reduce_to(e.below);
+            else if (e.below)
+                for (const Node* base : pop(e.below, length - 1, graph)) reduce_to(base);
         }
     }
-    Nodes result;
+    std::sort(shifts.begin(), shifts.end(), [](const Shift& a, const Shift& b) { return a.key() < b.key(); });
+    Nodes result, parents, below;
     for (auto it = shifts.begin(); it != shifts.end();) {
-        const Word to = it->first;
-        Nodes parents;
-        while (it != shifts.end() && it->first == to) {
-            const Word symbol = it->second.first;
-            Nodes below;
-            for (; it != shifts.end() && it->first == to && it->second.first == symbol; ++it)
-                if (it->second.second) below.push_back(it->second.second);
-            const auto same = std::find_if(tops.begin(), tops.end(), [&](const Node* top) {
-                const auto own = parents_of(*top);
-                return symbol == top->symbol && below.size() == own.size() && std::is_permutation(below.begin(), below.end(), own.begin());
-            });
-            parents.push_back(same != tops.end() ? *same : node(symbol, below));
+        const Word to = it->to;
+        parents.clear();
+        while (it != shifts.end() && it->to == to) {
+            const Word symbol = it->from.symbol;
+            below.clear();
+            for (; it != shifts.end() && it->to == to && it->from.symbol == symbol; ++it)
+                if (it->from.below) below.push_back(it->from.below);
+            parents.push_back(shared_node(symbol, below, graph));
         }
-        result.push_back(node(to, parents));
+        result.push_back(shared_node(to, parents, graph));
     }
+    make_set(result);
     return result;
+}
+
+// The one node with this symbol and these parents, if one was made while this token was read: what is reduced in the same way under
+// different terminals is one stack.
+const Matcher::Node* Matcher::shared_node(Word symbol, Nodes& parents, Graph& graph) {
+    std::sort(parents.begin(), parents.end());
+    work_.spend(parents.size());
+    const auto [first, last] = graph.made.equal_range(Graph::hash(symbol, parents));
+    for (auto it = first; it != last; ++it) {
+        const auto own = parents_of(*it->second);
+        if (it->second->symbol == symbol && std::equal(own.begin(), own.end(), parents.begin(), parents.end())) return it->second;
+    }
+    const Node* made = node(symbol, parents);
+    graph.keep(made);
+    return made;
 }
 
 // Pairs that agree in the lexer state and the top of the stack become one, with the parents of all.
@@ -446,25 +549,29 @@ void Matcher::merge(Threads& threads) {
         return a.state != b.state ? a.state < b.state : a.top->symbol != b.top->symbol ? a.top->symbol < b.top->symbol : a.top < b.top;
     });
     // Nodes made apart may be the same all the same.
-    const auto equal = [](const Node* a, const Node* b) {
-        if (a == b) return true;
+    const auto order = [](const Node* a, const Node* b) {
+        if (a->symbol != b->symbol) return a->symbol < b->symbol;
         const auto x = parents_of(*a), y = parents_of(*b);
-        return a->symbol == b->symbol && x.size() == y.size() && std::is_permutation(x.begin(), x.end(), y.begin());
+        return std::lexicographical_compare(x.begin(), x.end(), y.begin(), y.end());
     };
     Threads merged;
     for (std::size_t i = 0, end; i < threads.size(); i = end) {
         for (end = i + 1; end < threads.size() && threads[end].state == threads[i].state && threads[end].top->symbol == threads[i].top->symbol;)
             ++end;
-        Nodes all;
-        bool differs = false;
-        for (std::size_t k = i; k < end; ++k) {
-            if (k > i && threads[k].top == threads[k - 1].top) continue;
-            differs |= threads[k].top != threads[i].top;
-            for (const Node* parent : parents_of(*threads[k].top))
-                if (std::none_of(all.begin(), all.end(), [&](const Node* have) { return equal(have, parent); })) all.push_back(parent);
-        }
         const Node* top = threads[i].top;
-        if (differs && all.size() != parents_of(*top).size()) top = node(top->symbol, all);
+        if (threads[end - 1].top != top) {
+            Nodes all;
+            for (std::size_t k = i; k < end; ++k) {
+                const auto own = parents_of(*threads[k].top);
+                all.insert(all.end(), own.begin(), own.end());
+            }
+            work_.spend(all.size());
+            make_set(all);
+            std::stable_sort(all.begin(), all.end(), order);
+            all.erase(std::unique(all.begin(), all.end(), [&](const Node* a, const Node* b) { return !order(a, b) && !order(b, a); }), all.end());
+            std::sort(all.begin(), all.end());
+            if (all.size() != parents_of(*top).size()) top = node(top->symbol, all);
+        }
         merged.push_back({top, threads[i].state});
     }
     threads.swap(merged);
@@ -563,7 +670,8 @@ bool Matcher::viable(std::span<const Word> symbols, const Node* top) {
         if (o != Outcome::ok) break;
     }
     if (o == Outcome::ambiguous) {
-        o = emit_all(symbols, {top}).empty() ? Outcome::rejected : Outcome::ok;
+        Graph graph;
+        o = emit_all(symbols, {top}, graph).empty() ? Outcome::rejected : Outcome::ok;
     }
     return o == Outcome::ok;
 }
@@ -603,22 +711,26 @@ std::string Matcher::forced_text() {
         byte_of[machine_->byte_class()[b]] = b;
         ++n_bytes[machine_->byte_class()[b]];
     }
-    while (out.size() < kMaxForced && !complete(here)) {
-        Threads only;
-        int forced = -1;
-        bool choice = false;
-        for (int c = 0; c < 256 && !choice; ++c) {
-            if (n_bytes[c] == 0) continue;
-            Threads next = here;
-            const auto byte = static_cast<std::uint8_t>(byte_of[c]);
-            if (!advance({&byte, 1}, next)) continue;
-            choice = forced >= 0 || n_bytes[c] > 1;
-            forced = byte_of[c];
-            only.swap(next);
+    try {
+        while (out.size() < kMaxForced && !complete(here)) {
+            Threads only;
+            int forced = -1;
+            bool choice = false;
+            for (int c = 0; c < 256 && !choice; ++c) {
+                if (n_bytes[c] == 0) continue;
+                Threads next = here;
+                const auto byte = static_cast<std::uint8_t>(byte_of[c]);
+                if (!advance({&byte, 1}, next)) continue;
+                choice = forced >= 0 || n_bytes[c] > 1;
+                forced = byte_of[c];
+                only.swap(next);
+            }
+            if (choice || forced < 0) break;
+            out.push_back(static_cast<char>(forced));
+            here.swap(only);
         }
-        if (choice || forced < 0) break;
-        out.push_back(static_cast<char>(forced));
-        here.swap(only);
+    } catch (const LimitExceeded&) {
+        // What was found is forced all the same.
     }
     return out;
 }
@@ -673,7 +785,8 @@ std::vector<std::vector<Word>> Matcher::stacks_after(std::size_t pair, std::span
     begin();
     const Arena::Attempt attempt(arena_);
     std::vector<std::vector<Word>> out;
-    for (const Node* top : emit_all(symbols, {threads().at(pair).top})) out.push_back(first_stack(top));
+    Graph graph;
+    for (const Node* top : emit_all(symbols, {threads().at(pair).top}, graph)) out.push_back(first_stack(top));
     return out;
 }
 

@@ -50,7 +50,7 @@ public:
     bool stopped() const { return position_->stopped; }
     bool is_terminated() { return stopped() || (terminates_when_complete_ && is_complete()); }
     bool is_complete();  // the text may end here
-    // The bytes that any continuation begins with, up to where the text may end.
+    // The bytes that any continuation begins with, up to where the text may end; fewer where finding more would cost too much.
     std::string forced_text();
     std::vector<Word> expected_terminals();  // terminals that the parser can take next, the end of text among them
 
@@ -100,6 +100,7 @@ private:
 
     const Node* node(Word symbol, const Node* parent);
     const Node* node(Word symbol, const Nodes& parents);
+    struct Graph;  // what is known of the stacks while a token is read
     static std::vector<Word> first_stack(const Node* top);
     static std::span<const Node* const> parents_of(const Node& n) {
         if (n.n_parents) return {n.parents, static_cast<std::size_t>(n.n_parents)};
@@ -119,8 +120,11 @@ private:
     bool lex_all(std::span<const std::uint8_t> bytes, Threads& threads);
     using Requests = std::map<std::pair<Word, Word>, Nodes>;  // (state to go on in, emission before) -> tops
     void step(Thread thread, Word byte_class, Threads& out, Requests& requests);
-    Nodes emit_all(std::span<const Word> symbols, Nodes tops);
-    Nodes shift_all(Word terminal, const Nodes& tops);
+    Nodes emit_all(std::span<const Word> symbols, Nodes tops, Graph& graph);
+    Nodes shift_all(Word terminal, const Nodes& tops, Graph& graph);
+    const Node* shared_node(Word symbol, Nodes& parents, Graph& graph);
+    Nodes pop(const Node* from, Word pops, Graph& graph);
+    Nodes pop_level_by_level(const Node* from, Word pops);
     void merge(Threads& threads);
     // Begins a call that reads so many bytes: it may do so much work, however the text is ambiguous.
     void begin(std::size_t n_bytes = 0) { work_.renew(n_bytes * kStepsForByte); }

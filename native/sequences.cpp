@@ -11,9 +11,11 @@ namespace psc {
 namespace {
 constexpr Word kUnknown = -2;
 constexpr std::size_t kMaxSequences = 1 << 22;
+constexpr std::size_t kStepsForSequence = 16;
 }  // namespace
 
-TopStates::TopStates(const LrTables& tables, const std::vector<std::vector<Word>>& below) : tables_(tables), below_(below) {
+TopStates::TopStates(const LrTables& tables, const std::vector<std::vector<Word>>& below, Work& work)
+    : tables_(tables), below_(below), work_(work) {
     sets_.intern(resting_states(tables));
 }
 
@@ -26,28 +28,46 @@ const std::vector<Word>& TopStates::after_state(Word state, Word terminal) {
     while (!todo.empty()) {
         const Word top = todo.back();
         todo.pop_back();
+        work_.spend();
         for (Word action : tables_.cell(top, terminal)) {
             if (!is_reduce(action)) {
                 found.push_back(action / 2);
                 continue;
             }
-            std::vector<Word> bases{top};
-            for (Word popped = 0; popped < tables_.length[action / 2]; ++popped) {
-                std::vector<Word> lower;
-                for (Word s : bases) lower.insert(lower.end(), below_[s].begin(), below_[s].end());
-                sort_unique(lower);
-                bases.swap(lower);
-            }
-            for (Word base : bases) {
-                const Word to = tables_.go_to(base, tables_.lhs[action / 2]);
-                if (to >= 0 && !std::exchange(seen[to], 1)) todo.push_back(to);
-            }
+            const auto& more = reduced(top, action / 2);
+            work_.spend(1 + more.size());
+            for (Word to : more)
+                if (!std::exchange(seen[to], 1)) todo.push_back(to);
         }
     }
     sort_unique(found);
     after_state_.insert(state, terminal, static_cast<Word>(after_states_.size()));
     after_states_.push_back(std::move(found));
     return after_states_.back();
+}
+
+// Where the gotos lead after a reduction on `state`, whatever is under it. The same for all terminals: in a grammar of many rules that
+// may be empty, hundreds of terminals reduce by the same long production.
+const std::vector<Word>& TopStates::reduced(Word state, Word production) {
+    if (const Word known = reduced_.find(state, production); known >= 0) return reduced_to_[known];
+    std::vector<Word> bases{state}, lower, to;
+    std::vector<char> seen(tables_.n_states);
+    for (Word popped = 0; popped < tables_.length[production]; ++popped) {
+        lower.clear();
+        for (Word s : bases) {
+            work_.spend(1 + below_[s].size());
+            for (Word under : below_[s])
+                if (!std::exchange(seen[under], 1)) lower.push_back(under);
+        }
+        for (Word s : lower) seen[s] = 0;
+        bases.swap(lower);
+    }
+    for (Word base : bases)
+        if (const Word next = tables_.go_to(base, tables_.lhs[production]); next >= 0) to.push_back(next);
+    sort_unique(to);
+    reduced_.insert(state, production, static_cast<Word>(reduced_to_.size()));
+    reduced_to_.push_back(std::move(to));
+    return reduced_to_.back();
 }
 
 Word TopStates::after(Word set, Word terminal) {
@@ -57,6 +77,7 @@ Word TopStates::after(Word set, Word terminal) {
     const std::vector<Word> states(span.begin(), span.end());
     for (Word s : states) {
         const auto& more = after_state(s, terminal);
+        work_.spend(1 + more.size());
         all.insert(all.end(), more.begin(), more.end());
     }
     sort_unique(all);
@@ -96,6 +117,7 @@ bool TopStates::is_subset(Word set, Word of) const {
 }
 
 Word SequenceTrie::add(Word parent, Word terminal, Word top) {
+    work_.spend(kStepsForSequence);
     if (parent_.size() >= kMaxSequences) throw LimitExceeded("terminal sequences", kMaxSequences);
     top_.push_back(top);
     parent_.push_back(parent);
@@ -136,8 +158,8 @@ std::vector<Word> SequenceTrie::to_words() const {
     return w.take();
 }
 
-SequenceTrie::SequenceTrie(const LrTables& tables, const std::vector<std::vector<Word>>& below, std::span<const Word> words)
-    : tops_(tables, below) {
+SequenceTrie::SequenceTrie(const LrTables& tables, const std::vector<std::vector<Word>>& below, std::span<const Word> words, Work& work)
+    : work_(work), tops_(tables, below, work) {
     WordReader r(words);
     parent_ = r.vector();
     terminal_ = r.vector();

@@ -14,6 +14,7 @@
 
 #include "intern.hpp"
 #include "lalr.hpp"
+#include "work.hpp"
 
 namespace psc {
 
@@ -22,8 +23,8 @@ constexpr Word kNoNode = -1;
 // Which LR states can be on top after shifting a terminal, from any of a set of states. Sets of states are interned.
 class TopStates {
 public:
-    // `below`: the tables' stack predecessors. Both must outlive this.
-    TopStates(const LrTables& tables, const std::vector<std::vector<Word>>& below);
+    // `below`: the tables' stack predecessors. All must outlive this.
+    TopStates(const LrTables& tables, const std::vector<std::vector<Word>>& below, Work& work);
 
     Word everywhere() const { return 0; }  // every state that can be on top when a step starts
     Word after(Word set, Word terminal);  // kNoNode when no state of the set can take the terminal
@@ -36,9 +37,13 @@ public:
 
 private:
     const std::vector<Word>& after_state(Word state, Word terminal);
+    const std::vector<Word>& reduced(Word state, Word production);
 
     const LrTables& tables_;
     const std::vector<std::vector<Word>>& below_;
+    Work& work_;
+    PairMap reduced_;
+    std::vector<std::vector<Word>> reduced_to_;  // of a state and a production: the states on top after the reduction
     SequenceInterner sets_;
     PairMap after_, takers_, after_state_;
     std::vector<std::vector<Word>> after_states_;
@@ -46,12 +51,13 @@ private:
 
 class SequenceTrie {
 public:
-    SequenceTrie(const LrTables& tables, const std::vector<std::vector<Word>>& below)
-        : tops_(tables, below), top_{tops_.everywhere()}, parent_{kNoNode}, terminal_{kNoNode} {}
+    // What building it costs is spent from `work`.
+    SequenceTrie(const LrTables& tables, const std::vector<std::vector<Word>>& below, Work& work)
+        : work_(work), tops_(tables, below, work), top_{tops_.everywhere()}, parent_{kNoNode}, terminal_{kNoNode} {}
 
     // To be classified in another process; what it makes of them has all nodes, but child() and where() may not be called.
     std::vector<Word> to_words() const;
-    SequenceTrie(const LrTables& tables, const std::vector<std::vector<Word>>& below, std::span<const Word> words);
+    SequenceTrie(const LrTables& tables, const std::vector<std::vector<Word>>& below, std::span<const Word> words, Work& work);
 
     // The node of `node`'s sequence followed by `terminal`, or kNoNode where no stack allows it.
     Word child(Word node, Word terminal);
@@ -71,6 +77,7 @@ public:
 private:
     Word add(Word parent, Word terminal, Word top);
 
+    Work& work_;
     TopStates tops_;
     PairMap children_, conditions_;
     std::vector<Word> top_, parent_, terminal_;
