@@ -33,6 +33,7 @@ import psc
 from psc.grammar_compiler import compile_ahead_of_time
 
 WALKS, LONGEST_WALK = 3, 20
+LONG_ENOUGH = 10.0  # seconds of walking, after which nothing new is learnt of a grammar
 
 
 @dataclass(frozen=True)
@@ -220,9 +221,13 @@ def _walks(compiled: psc.CompiledGrammar, info: psc.TokenizerInfo, rng: random.R
     total = longest = 0.0
     outcome = ""
     for _ in range(WALKS):
+        if total > LONG_ENOUGH:
+            break
         matcher = psc.GrammarMatcher(compiled)
         try:
             for _ in range(LONGEST_WALK):
+                if total > LONG_ENOUGH:
+                    break
                 began = time.process_time()
                 bits = np.unpackbits(matcher.mask().view(np.uint8), bitorder="little")[: info.vocab_size]
                 choices = [int(t) for t in np.flatnonzero(bits) if t not in info.stop_token_ids]

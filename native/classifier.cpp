@@ -14,8 +14,8 @@ namespace {
 
 // Reductions and shifts of one token, one after the other, which is how deep the recursion goes; a hostile table reduces for ever.
 constexpr Word kMaxDepth = 4000;
-// To close a classifier. SQL needs a twentieth of them; an ambiguous grammar may have exponentially many states.
-constexpr std::size_t kMaxStepsToClose = 400'000'000;
+// To close a classifier: about ten seconds. SQL needs 57 million; an ambiguous grammar may have exponentially many states.
+constexpr std::size_t kMaxStepsToClose = 160'000'000;
 // So that their offsets are words.
 constexpr std::size_t kMaxEmitted = 1'000'000'000;
 
@@ -124,7 +124,7 @@ Word Classifier::thread(Word bundle, Word nonterminal, Word pops) {
 void Classifier::split(Word whole, Word top, std::vector<Move>& moves, std::size_t& n_shifts) {
     std::map<Word, std::vector<Word>> reductions;
     const std::size_t first = moves.size();
-    work_.spend(bundles_[whole].size());
+    work_.spend(1 + bundles_[whole].size() / 16);
     for (Word i : bundles_[whole])
         for (Word action : tables_.cell(top, trie_.terminal(node_of(i)))) {
             if (is_reduce(action))
@@ -188,7 +188,7 @@ void Classifier::reduce(Move move, std::vector<Word>& local, std::vector<Word>& 
 
 // Threads that wait for the same goto after the same pops become one, which waits with all their nodes.
 void Classifier::merge(std::vector<Word>& threads) {
-    work_.spend(threads.size());
+    work_.spend(1 + threads.size() / 4);
     sort_unique(threads);
     if (threads.size() < 2) return;
     std::vector<std::array<Word, 3>> keys;  // pops, nonterminal, bundle
@@ -209,7 +209,7 @@ void Classifier::merge(std::vector<Word>& threads) {
             if (fresh) {
                 items.clear();
                 for (Word b : same) items.insert(items.end(), bundles_[b].begin(), bundles_[b].end());
-                work_.spend(items.size());
+                work_.spend(1 + items.size() / 16);
                 merged_.push_back(bundle(items));
             }
             all = merged_[id];
@@ -235,7 +235,7 @@ Classifier::Outcome Classifier::above(Word whole, Word top) {
         for (std::size_t i = 0; i < n_shifts; ++i) shift(moves[i], local, emitted, threads, 0);
         for (std::size_t i = n_shifts; i < moves.size(); ++i) reduce(moves[i], local, emitted, threads, 0);
     }
-    work_.spend(emitted.size());
+    work_.spend(1 + emitted.size() / 16);
     sort_unique(emitted);
     merge(threads);
     const Outcome out{leaf_emissions_.intern(emitted).first, thread_sets_.intern(threads).first};

@@ -34,6 +34,7 @@ void Classifier::explore(const std::vector<Word>& tops, Word whole, std::vector<
         todo.emplace_back(state, parent);
     };
     for (Word i : items) {
+        work_.spend(4);
         const std::size_t mark = graph_.size();
         const Word terminal = trie_.terminal(node_of(i));
         std::map<Word, std::map<Word, std::vector<Word>>> shifts;  // LR state shifted to -> LR state below -> its parents

@@ -10,7 +10,7 @@
 namespace psc {
 
 namespace {
-constexpr std::size_t kMaxStepsToFindSequences = 400'000'000;
+constexpr std::size_t kMaxStepsToFindSequences = 200'000'000;
 }
 
 Compilation::Compilation(LrTables lr, AllTerminals terminals, LexerKind kind, Vocabulary vocabulary)
