@@ -26,7 +26,7 @@ from psc.artifacts.format import Artifact
 from psc.artifacts.references import Reference
 from psc.artifacts.store import Store
 from psc.errors import ArtifactError, PscError, RegistryError, RegistryNotFoundError
-from psc.near_artifacts import Wanted, difference, is_of_this_grammar, near
+from psc.near_artifacts import Wanted, difference, is_of_this_grammar, near, serves_as_well
 
 _log = logging.getLogger("psc.artifacts")
 _ASK_AGAIN_AFTER_S = 60.0
@@ -77,6 +77,7 @@ class ArtifactLookup:
         self._not_before: dict[str, float] = {}  # when to ask for a key that nobody had again
         self._silent_until = 0.0
         self._near: dict[str, list[str]] = {}  # per key that nobody had, what is nearly it
+        self._instead: dict[str, str] = {}  # per key that nobody had, the key of an artifact that serves as well
 
     def find(self, wanted: Wanted, on_arrival: Callable[[], None] | None = None) -> tuple[Artifact, Store, Reference] | None:
         """Looks for an artifact.
@@ -93,7 +94,7 @@ class ArtifactLookup:
         if self.store is None:
             return None
         try:
-            found = self._in_store(wanted.key)
+            found = self._in_store(wanted.key) or self._other(wanted)
         except RegistryError as e:
             self._warn(f"the store of artifacts cannot be read: {e}")
             return None
@@ -103,7 +104,7 @@ class ArtifactLookup:
         if self._registries is None:
             _log.info("%s: not in the store %s", wanted.label, self.store.root)
             self._look_near(wanted)
-            return None
+            return self._other(wanted)
         asked = self._ask(wanted)
         if asked is None:
             _log.info("%s: not in the store %s; the registries were asked a short while ago", wanted.label, self.store.root)
@@ -121,14 +122,13 @@ class ArtifactLookup:
             return None
         for problem in self._registries.problems():
             self._warn(f"another registry helped out: {problem}")
-        return None if reference is None else self._in_store(wanted.key)
+        return None if reference is None else self._in_store(reference.input_key)
 
     def wait(self, wanted: Wanted) -> tuple[Artifact, Store, Reference] | None:
         """Waits for a download that `find` has begun, as long as it takes. Raises RegistryError when it fails."""
         asked = self._asked.get(wanted.key)
-        if asked is None or asked.result() is None:
-            return None
-        return self._in_store(wanted.key)
+        reference = asked.result() if asked is not None else None
+        return None if reference is None else self._in_store(reference.input_key)
 
     def missed(self, wanted: Wanted) -> str:
         """Where an artifact was looked for in vain, and what is nearly it, in words."""
@@ -138,6 +138,11 @@ class ArtifactLookup:
         told = self._near.get(wanted.key)
         also = f"; there is: {'; '.join(told)}" if told else ""
         return f"no artifact was found of {wanted.label} (looked in {', '.join(places)}{also})"
+
+    def _other(self, wanted: Wanted) -> tuple[Artifact, Store, Reference] | None:
+        """The artifact that serves as well, if `_look_near` has found one."""
+        key = self._instead.get(wanted.key)
+        return None if key is None else self._in_store(key)
 
     def _in_store(self, key: str) -> tuple[Artifact, Store, Reference] | None:
         assert self.store is not None
@@ -171,7 +176,8 @@ class ArtifactLookup:
             self._not_before[wanted.key] = time.monotonic() + _ASK_AGAIN_AFTER_S
             _log.info("%s: in none of the registries %s", wanted.label, ", ".join(self._registries.urls))
             self._look_near(wanted)
-            asked.set_result(None)
+            instead = self._instead.get(wanted.key)
+            asked.set_result(None if instead is None else self.store.find(instead))
             return
         except BaseException as e:
             self._silent_until = time.monotonic() + _ASK_AGAIN_AFTER_S
@@ -192,7 +198,16 @@ class ArtifactLookup:
             if self._registries is not None:
                 listed += self._registries.listed(wanted.grammar, wanted.tokenizer_name)
             found = near(wanted, listed)[:_NEAR_TOLD]
-            told = [difference(wanted, r, self._artifact(wanted, r) if i == 0 else None) for i, r in enumerate(found)]
+            told = []
+            for i, reference in enumerate(found):
+                artifact = self._artifact(wanted, reference) if i == 0 else None
+                told.append(difference(wanted, reference, artifact))
+                if artifact is not None and serves_as_well(wanted, reference, artifact):
+                    if self.store.find(reference.input_key) is None and self._registries is not None:
+                        self._registries.pull(self.store, key=reference.input_key)
+                    self._instead[wanted.key] = reference.input_key
+                    _log.info("%s: %s; all of ours are among them, so it is used", wanted.label, told[0])
+                    return
         except PscError as e:
             _log.debug("%s: what is nearly it cannot be told: %s", wanted.label, e)
             told = []

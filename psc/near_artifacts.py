@@ -19,6 +19,7 @@ from psc.artifacts.format import VERSION, Artifact
 from psc.artifacts.references import Reference, short_name
 from psc.compiler.frontends.lark.imports import UNNAMED
 from psc.compiler.revision import COMPILER_REVISION
+from psc.runtime.compiled import serves
 from psc.vocabulary.tokenizer_info import TokenizerInfo
 
 _TOKENS_SHOWN = 8
@@ -83,6 +84,16 @@ def difference(wanted: Wanted, reference: Reference, artifact: Artifact | None =
     if artifact is None:
         return f"{there} is for other text tokens"
     return f"{there} is for other text tokens: {_tokens_that_differ(wanted.tokenizer_info, artifact)}"
+
+
+def serves_as_well(wanted: Wanted, reference: Reference, artifact: Artifact) -> bool:
+    """Whether a near artifact can be loaded for the vocabulary wanted: its text tokens are ours, and some that are special here."""
+    if not is_of_this_grammar(wanted, reference):
+        return False
+    if (reference.compiler_revision, reference.format_version) != (COMPILER_REVISION, VERSION):
+        return False
+    classes = artifact.arrays.get("class_of_token")
+    return classes is not None and serves(classes, reference.fingerprint, wanted.tokenizer_info)
 
 
 def _tokens_that_differ(info: TokenizerInfo, artifact: Artifact) -> str:

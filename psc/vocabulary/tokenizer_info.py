@@ -450,6 +450,21 @@ class TokenizerInfo:
             add_prefix_space=self._add_prefix_space,
         )
 
+    def with_text(self, token_ids: Iterable[int]) -> TokenizerInfo:
+        """The same vocabulary with nothing that ends the output, in which these special tokens are text, spelled by their names.
+
+        So two views of one tokenizer can be told from two tokenizers: transformers 5 takes Gemma 3's `<mask>` for special, and
+        tokenizer.json for text. Tokens that are text already stay so.
+        """
+        text = {*token_ids, *self._text_stop_ids}
+        return TokenizerInfo.from_tokens(
+            self.decoded_vocab,
+            special_token_ids=[i for i in self._special_token_ids if i not in text],
+            name=self._name,
+            vocab_type=self._vocab_type,
+            add_prefix_space=self._add_prefix_space,
+        )
+
     @cached_property
     def text_end(self) -> int:
         """One past the last id that stands for text, stop tokens or not; `vocab_size` may be as small as this."""

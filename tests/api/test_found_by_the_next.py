@@ -168,12 +168,38 @@ def test_a_batch_is_found_over_http(folder: Path, tmp_path: Path) -> None:
         assert not compiler.compile_grammar(psc.Grammar.builtin_json_grammar()).is_lazy
 
 
+def test_text_there_that_is_special_here(folder: Path, tmp_path: Path) -> None:
+    """transformers 5 and Gemma 3's `<mask>`: the artifact serves, and never allows the token."""
+    (tmp_path / "g.ebnf").write_text(GRAMMAR)
+    run("compile", tmp_path / "g.ebnf", "-t", folder, "-o", tmp_path / "g.psc", "--quiet")
+    there = Store(tmp_path / "registry")
+    there.add((tmp_path / "g.psc").read_bytes())
+    there.write_index()
+    info = psc.TokenizerInfo.from_huggingface(
+        Loaded(document(), folder, special=(THINK,)), stop_token_ids=[END, PIECES.index(b"\n")]
+    )
+    assert info.fingerprint != load_tokenizer(folder).fingerprint
+    built = psc.GrammarCompiler(info, store=False).compile_grammar(GRAMMAR)
+    with server(there.root) as url:
+        for options in ({"store": there.root}, {"registry": url, "registry_patience_s": 60.0}):
+            compiler = psc.GrammarCompiler(info, **{"store": tmp_path / "store", **options}, cache_enabled=False)
+            for _ in range(2):
+                found = compiler.compile_file(tmp_path / "g.ebnf")
+                assert not found.is_lazy and found.fingerprint == info.fingerprint == built.fingerprint
+                assert_same_masks(found, built, seed=4)
+    again = psc.CompiledGrammar.deserialize_json(found.serialize_json(), info)
+    assert_same_masks(again, built, seed=5)
+
+
 def test_other_text_is_another_vocabulary(folder: Path, tmp_path: Path) -> None:
     (tmp_path / "g.ebnf").write_text(GRAMMAR)
     run("compile", tmp_path / "g.ebnf", "-t", folder, "-o", tmp_path / "g.psc", "--quiet")
     Store(tmp_path / "store").add((tmp_path / "g.psc").read_bytes())
-    info = psc.TokenizerInfo.from_huggingface(Loaded(document(), folder, special=(THINK,)))
-    assert psc.GrammarCompiler(info, store=tmp_path / "store").compile_grammar(GRAMMAR).is_lazy
+    other = document()
+    other["added_tokens"][2]["content"] = "<thought>"
+    for special in ((), (THINK,)):
+        info = psc.TokenizerInfo.from_huggingface(Loaded(other, folder, special=special))
+        assert psc.GrammarCompiler(info, store=tmp_path / "store").compile_grammar(GRAMMAR).is_lazy
     with pytest.raises(ArtifactError, match="Compile the grammar for it"):
         psc.load(tmp_path / "g.psc", tokenizer_info=info)
 
