@@ -428,42 +428,29 @@ class TokenizerInfo:
 
         A stop token that the tokenizer takes for text is text again; any other is a special token like the rest.
         """
-        text_stops = set(self._text_stop_ids)
-        special = tuple(i for i in self._special_token_ids if i not in text_stops)
-        if not text_stops:
-            return TokenizerInfo._of(
-                self._data,
-                self._offsets,
-                special,
-                (),
-                (),
-                self._special_names,
-                self._name,
-                self._vocab_type,
-                self._add_prefix_space,
-            )
-        return TokenizerInfo.from_tokens(
-            self.decoded_vocab,
-            special_token_ids=special,
-            name=self._name,
-            vocab_type=self._vocab_type,
-            add_prefix_space=self._add_prefix_space,
-        )
+        return self.with_text(())
 
     def with_text(self, token_ids: Iterable[int]) -> TokenizerInfo:
         """The same vocabulary with nothing that ends the output, in which these special tokens are text, spelled by their names.
 
         So two views of one tokenizer can be told from two tokenizers: transformers 5 takes Gemma 3's `<mask>` for special, and
-        tokenizer.json for text. Tokens that are text already stay so.
+        tokenizer.json for text. Tokens that are text already, and those without a name, stay as they are.
+
+        Cost: a copy of the bytes.
         """
-        text = {*token_ids, *self._text_stop_ids}
-        return TokenizerInfo.from_tokens(
-            self.decoded_vocab,
-            special_token_ids=[i for i in self._special_token_ids if i not in text],
-            name=self._name,
-            vocab_type=self._vocab_type,
-            add_prefix_space=self._add_prefix_space,
-        )
+        names = dict(zip(self._special_token_ids, self._special_names, strict=True))
+        text = sorted(i for i in {*token_ids, *self._text_stop_ids} if names.get(i))
+        pieces, begin = [], 0
+        lengths = np.diff(self._offsets)
+        for i in text:
+            at = int(self._offsets[i])
+            pieces += [self._data[begin:at], np.frombuffer(names[i], np.uint8)]
+            begin, lengths[i] = at, len(names.pop(i))
+        offsets = np.zeros_like(self._offsets)
+        np.cumsum(lengths, out=offsets[1:])
+        data = np.concatenate([*pieces, self._data[begin:]]) if pieces else self._data
+        form = self._name, self._vocab_type, self._add_prefix_space
+        return TokenizerInfo._of(data, offsets, tuple(names), (), (), tuple(names.values()), *form)
 
     @cached_property
     def text_end(self) -> int:
