@@ -98,19 +98,22 @@ def serves_as_well(wanted: Wanted, reference: Reference, artifact: Artifact) -> 
 
 def _tokens_that_differ(info: TokenizerInfo, artifact: Artifact) -> str:
     classes = artifact.arrays.get("class_of_token")
-    theirs = set(np.flatnonzero(classes >= 0).tolist()) if classes is not None else set()
-    ours = set(info.without_stop_tokens.text_token_ids.tolist())
+    n = max(info.text_end, len(classes) if classes is not None else 0)
+    theirs, ours = np.zeros(n, bool), np.zeros(n, bool)
+    if classes is not None:
+        theirs[: len(classes)] = classes >= 0
+    ours[info.without_stop_tokens.text_token_ids] = True
     parts = []
-    if theirs - ours:
-        parts.append(f"{_listed(theirs - ours, info)} text there, and not here")
-    if ours - theirs:
-        parts.append(f"{_listed(ours - theirs, info)} text here, and not there")
+    if (theirs & ~ours).any():
+        parts.append(f"{_listed(np.flatnonzero(theirs & ~ours).tolist(), info)} text there, and not here")
+    if (ours & ~theirs).any():
+        parts.append(f"{_listed(np.flatnonzero(ours & ~theirs).tolist(), info)} text here, and not there")
     return "; ".join(parts) or "the same ids are text, and spell other bytes"
 
 
-def _listed(ids: set[int], info: TokenizerInfo) -> str:
+def _listed(ids: list[int], info: TokenizerInfo) -> str:
     if len(ids) > _TOKENS_SHOWN:
-        return f"{len(ids):,} tokens ({min(ids)} to {max(ids)}) are"
+        return f"{len(ids):,} tokens ({ids[0]} to {ids[-1]}) are"
     decoded = info.decoded_vocab
-    named = [f"{i} {decoded[i].decode('utf-8', 'replace')!r}" if i < len(decoded) and decoded[i] else str(i) for i in sorted(ids)]
+    named = [f"{i} {decoded[i].decode('utf-8', 'replace')!r}" if i < len(decoded) and decoded[i] else str(i) for i in ids]
     return f"token{'s' if len(ids) > 1 else ''} {', '.join(named)} {'are' if len(ids) > 1 else 'is'}"

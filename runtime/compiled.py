@@ -212,12 +212,15 @@ def serves(classes: IntArray, fingerprint: str, tokenizer: TokenizerInfo) -> boo
 
     Cost: where the ids fit, building a vocabulary and hashing it: 0.1 s for 150,000 tokens.
     """
-    theirs = np.flatnonzero(classes >= 0)
     ours = tokenizer.without_stop_tokens.text_token_ids
-    more = np.setdiff1d(theirs, ours)
-    if not len(more) or len(ours) + len(more) != len(theirs) or not set(more.tolist()) <= set(tokenizer.special_token_ids):
+    theirs = np.array(classes >= 0)
+    if tokenizer.text_end > len(theirs) or not theirs[ours].all():
         return False
-    return tokenizer.with_text(more.tolist()).fingerprint == fingerprint
+    theirs[ours] = False
+    more = np.flatnonzero(theirs).tolist()
+    if not more or not set(more) <= set(tokenizer.special_token_ids):
+        return False
+    return tokenizer.with_text(more).fingerprint == fingerprint
 
 
 def _width_and_stops(metadata: Mapping[str, Any], tokenizer: TokenizerInfo | FindTokenizer) -> tuple[int, tuple[int, ...]]:
