@@ -1,4 +1,4 @@
-"""Amounts of memory and time as people write them, and back."""
+"""Amounts of memory and time as people write them in jobs files and specs of clusters; `psc.readable` is the way back."""
 
 from __future__ import annotations
 
@@ -47,20 +47,3 @@ def parse_seconds(text: str | int | float) -> float:
     if not 0 < seconds < 1e9:
         raise ValueError(f'{text!r} is not a time that a task can take; write it as in "90s", "10m" or "1h30m"')
     return seconds
-
-
-def bytes_text(n: int) -> str:
-    """A number of bytes, readable: ``1.5 GiB``."""
-    for unit, size in (("TiB", 1 << 40), ("GiB", 1 << 30), ("MiB", 1 << 20), ("KiB", 1 << 10)):
-        if n >= size:
-            return f"{n / size:.1f} {unit}" if n < 100 * size and n % size else f"{n / size:.0f} {unit}"
-    return f"{n} bytes"
-
-
-def seconds_text(seconds: float) -> str:
-    """A time, readable: ``1.2 s``, ``3 min 20 s``, ``2 h 5 min``."""
-    if seconds < 100:
-        return f"{seconds:.1f} s"
-    if seconds < 6000:
-        return f"{int(seconds) // 60} min {int(seconds) % 60} s"
-    return f"{int(seconds) // 3600} h {int(seconds) % 3600 // 60} min"

@@ -91,7 +91,15 @@ def _as_tasks(job: WantedJob, parts: Sequence[PartCost], reserved: int, estimate
     for step in sorted({part.step for part in parts}):
         begin = first + len(tasks)
         tasks += [
-            SimulatedTask(job.name, part.seconds, reserved or part.memory_bytes, part.what, job.priority, previous, estimated)
+            SimulatedTask(
+                job.name,
+                part.seconds,
+                reserved or part.memory_bytes,
+                what=part.what,
+                priority=job.priority,
+                after=previous,
+                estimated=estimated,
+            )
             for part in parts
             if part.step == step
         ]

@@ -6,6 +6,7 @@ so that one reading finds all problems. What the tables mean together (globs, na
 
 from __future__ import annotations
 
+import difflib
 import re
 import tomllib
 from collections.abc import Callable, Mapping, Sequence
@@ -341,7 +342,9 @@ class _Table:
         where = f"[{self._path[0]}]" if self._path else "a jobs file"
         for key in self._content:
             if key not in self._known:
-                self.file.problem(self.line(key), f"unknown key {key!r}; {where} may have {_listed(self._known)}")
+                near = difflib.get_close_matches(key, self._known, 1)
+                meant = f"did you mean {near[0]!r}? " if near else ""
+                self.file.problem(self.line(key), f"unknown key {key!r}; {meant}{where} may have {_listed(self._known)}")
 
     def _take(self, key: str, kind: type | tuple[type, ...], expected: str) -> Written[Any] | None:
         self._known.append(key)

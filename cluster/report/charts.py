@@ -12,8 +12,8 @@ import html
 import math
 from collections.abc import Iterable, Mapping, Sequence
 
-from psc.cluster.readable import duration, printable, size
 from psc.cluster.run.outcomes import JobOutcome, TaskRun
+from psc.readable import duration, printable, size
 
 N_COLOURS = 8
 """Stages that have a colour of their own; further ones share that of the rest."""
@@ -21,6 +21,7 @@ N_COLOURS = 8
 _LANE, _LANE_LABEL, _BAR, _STRIP = 48, 16, 26, 8
 _AXIS = 22
 _NARROWEST_PERCENT = 0.12
+_LABELLED_PERCENT = 4.0
 _MEASURABLE_S = 1e-6
 _ROUND = (5.0, 10.0, 15.0, 30.0, 60.0, 120.0, 300.0, 600.0, 900.0, 1800.0, 3600.0)
 
@@ -89,12 +90,17 @@ def _task(task: TaskRun, top: int, whole: float, classes: Mapping[str, str]) -> 
     failed = task.error is not None
     style = "task lost" if failed else "task"
     mark = f'<rect width="100%" height="{_BAR}" fill="url(#lost)"/>' if failed else ""
+    # A bar that is too narrow for some letters has no label, and the others theirs as far as it reaches: the title has all of it.
+    written = (
+        f'<text x="4" y="13" class="task-label">{"✗ " if failed else ""}{escaped(label)}</text>'
+        if width >= _LABELLED_PERCENT
+        else ""
+    )
     return (
-        f'<svg x="{100 * begin / whole:.3f}%" y="{top}" width="{width:.3f}%" height="{_BAR}" class="{style}">'
+        f'<svg x="{100 * begin / whole:.3f}%" y="{top}" width="{width:.3f}%" height="{_BAR}" class="{style}" overflow="hidden">'
         f"<title>{escaped(chr(10).join(told))}</title>"
         f'<rect width="100%" height="{_BAR}" class="task-body"/>{mark}{strip}'
-        f'<text x="4" y="13" class="task-label">{"✗ " if failed else ""}{escaped(label)}</text>'
-        f'<rect width="100%" height="{_BAR}" class="task-edge"/></svg>'
+        f'{written}<rect width="100%" height="{_BAR}" class="task-edge"/></svg>'
     )
 
 

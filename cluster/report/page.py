@@ -14,10 +14,11 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from importlib import resources
 
-from psc.cluster.readable import NOTHING, count, duration, share, size
 from psc.cluster.report.charts import escaped, gantt, legend, longest_first, memory_bars, stage_bars, stage_classes
+from psc.cluster.report.matrix import matrix
 from psc.cluster.report.summary import RunSummary, causes, stage_names, summarize, verdict, waits
 from psc.cluster.run.outcomes import JobOutcome, RunReport
+from psc.readable import NOTHING, count, duration, share, size
 
 
 def html_page(report: RunReport) -> str:
@@ -36,6 +37,7 @@ def html_page(report: RunReport) -> str:
     sections = (
         _summary(report, summary),
         _causes(report),
+        matrix(report),
         _timeline(report, classes),
         _table(report),
         _stages(report, classes),
@@ -143,6 +145,9 @@ class _Column:
     said: Callable[[float], str]
 
 
+_WORST_FIRST = ("failed", "not published", "not run", "compiled", "present")
+
+
 def _table(report: RunReport) -> str:
     if not report.jobs:
         return ""
@@ -166,27 +171,34 @@ def _table(report: RunReport) -> str:
         _Column("rows", counted("token_sets"), whole),
         _Column("tries", lambda job: job.attempts, whole),
     )
-    published = any(job.published for job in report.jobs)
+    published = sorted({address for job in report.jobs for address in job.published})
     heads = "".join(f'<th scope="col"><button type="button">{column.head}</button></th>' for column in columns)
     rows = []
-    for job in report.jobs:
+    for job in sorted(report.jobs, key=lambda job: _WORST_FIRST.index(job.status)):
         figures = "".join(f'<td data-value="{column.value(job):g}">{column.said(column.value(job))}</td>' for column in columns)
-        digest = f'<code title="sha256:{escaped(job.digest)}">{escaped(job.digest[:12])}</code>' if job.digest else NOTHING
-        places = f'<td class="left">{escaped(", ".join(job.published)) or NOTHING}</td>' if published else ""
+        digest = f'<code title="sha256:{escaped(job.digest)}">{escaped(job.digest[:8])}</code>' if job.digest else NOTHING
+        places = f"<td>{_published(job)}</td>" if published else ""
         rows.append(
             f'<tr><th scope="row">{escaped(job.name)}</th>'
-            f'<td class="left status {escaped(job.status.replace(" ", "-"))}">{escaped(job.status)}</td>{figures}'
-            f'<td class="left">{digest}</td>{places}</tr>\n'
+            f'<td class="left status {escaped(job.status.replace(" ", "-"))}">{escaped(job.status)}</td>{places}{figures}'
+            f'<td class="left">{digest}</td></tr>\n'
         )
-    last = '<th scope="col" class="left">published to</th>' if published else ""
+    last = '<th scope="col">registries</th>' if published else ""
+    registries = f'<p class="quiet">Registries: {escaped(", ".join(published))}.</p>' if published else ""
     return (
         '<h2>Jobs</h2>\n<div class="wide"><table>\n<thead><tr><th scope="col" class="left"><button type="button">job</button></th>'
-        f'<th scope="col" class="left"><button type="button">status</button></th>{heads}'
-        f'<th scope="col" class="left">sha256</th>{last}</tr></thead>\n'
+        f'<th scope="col" class="left"><button type="button">status</button></th>{last}{heads}'
+        '<th scope="col" class="left">sha256</th></tr></thead>\n'
         f"<tbody>\n{''.join(rows)}</tbody>\n</table></div>\n"
         '<p class="quiet">States and transitions belong to the stack classifier; rows are the distinct token sets of its masks, '
-        "and classes are tokens that nothing tells apart.</p>"
+        f"and classes are tokens that nothing tells apart.</p>{registries}"
     )
+
+
+def _published(job: JobOutcome) -> str:
+    """To how many registries. Their addresses, which would be wider than the page, are named once, below the table."""
+    told = escaped("\n".join(job.published))
+    return f'<span title="{told}">{len(job.published)}</span>' if job.published else NOTHING
 
 
 def _packaged(name: str) -> str:

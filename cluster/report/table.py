@@ -14,9 +14,9 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from psc.cluster.readable import NOTHING, count, duration, printable, share, size
 from psc.cluster.report.summary import Cause, RunSummary, causes, summarize, verdict, waits
 from psc.cluster.run.outcomes import JobOutcome, RunReport, TaskRun
+from psc.readable import NOTHING, count, duration, printable, share, size
 
 _STYLES = {"compiled": "green", "present": "cyan", "not published": "yellow", "failed": "bold red", "not run": "yellow"}
 _WIDTHS = (0, 96, 118)

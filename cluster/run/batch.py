@@ -37,8 +37,8 @@ from psc.cluster.run.plan import Plan, PlannedJob, Task
 from psc.cluster.run.publishing import Publish, Publishing
 from psc.cluster.run.storing import Storing
 from psc.cluster.run.task import Began, Call, Ended, Failure, StageBegan, too_much_time
-from psc.cluster.units import bytes_text
 from psc.errors import ClusterError
+from psc.readable import size
 
 MAX_LOST = 3
 """How often a task may lose its worker before its job fails."""
@@ -220,8 +220,8 @@ class _Run:
             why = "no node of the cluster has a CPU and memory for tasks"
         else:
             why = (
-                f"{bytes_text(state.memory_bytes)} of memory are to be reserved for it ({_basis(planned)}), but the largest node "
-                f"has {bytes_text(largest)}; add a larger node, or set memory = for it in the jobs file, to try it with less"
+                f"{size(state.memory_bytes)} of memory are to be reserved for it ({_basis(planned)}), but the largest node "
+                f"has {size(largest)}; add a larger node, or set memory = for it in the jobs file, to try it with less"
             )
         self._fail(state.job, why)
         return False
@@ -310,7 +310,7 @@ class _Run:
         if job.over:
             return
         if failure == "memory" and (more := self._more_memory(state)) is not None:
-            self._observer.note(f"{job.planned.job.name}: {error}; once more, with {bytes_text(more)}")
+            self._observer.note(f"{job.planned.job.name}: {error}; once more, with {size(more)}")
             state.memory_bytes = more
             self._make_ready(state)
         elif failure == "memory":
@@ -363,7 +363,7 @@ class _Run:
             self._said_something = time.monotonic()
             most = max(s.memory_bytes for s in waiting)
             self._observer.note(
-                f"waiting for the cluster: no worker has taken up any of {len(waiting)} tasks, of {bytes_text(most)} at most"
+                f"waiting for the cluster: no worker has taken up any of {len(waiting)} tasks, of {size(most)} at most"
             )
 
     def _fail(self, job: _JobState, error: str) -> None:
@@ -416,4 +416,4 @@ def _memory_way_out(planned: PlannedJob) -> str:
     limit = planned.job.memory_limit
     if limit is None:
         return "set memory = for it in the jobs file, make the grammar smaller, or use a machine with more"
-    return f"its limit is {bytes_text(limit)}: raise memory = in the jobs file, or make the grammar smaller"
+    return f"its limit is {size(limit)}: raise memory = in the jobs file, or make the grammar smaller"

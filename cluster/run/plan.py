@@ -10,7 +10,7 @@ Cost: parsing each grammar once (0.1 s for a programming language), and reading 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import KW_ONLY, dataclass, field, replace
 from typing import Any
 
 from psc.artifacts.format import decode
@@ -34,6 +34,7 @@ class Task:
     what: str
     work: Callable[..., Any]
     """See `psc.cluster.run.task.Call`."""
+    _: KW_ONLY
     options: Mapping[str, Any]
     shared: tuple[str, ...]
     """Names of things in `Plan.shared`: the first arguments."""
@@ -218,7 +219,7 @@ def _tasks(job: Job, estimate: Estimate, grammar: str, vocabulary: str) -> tuple
         Task(
             "compile",
             compile_artifact,
-            {"grammar_name": job.grammar.name, "tokenizer_name": job.tokenizer.name},
+            options={"grammar_name": job.grammar.name, "tokenizer_name": job.tokenizer.name},
             shared=(grammar, vocabulary),
             memory_bytes=reserve if job.memory_limit is None else min(reserve, job.memory_limit),
             seconds=estimate.seconds,

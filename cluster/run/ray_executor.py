@@ -24,9 +24,9 @@ from typing import Any
 from psc.cluster.run.executor import Event
 from psc.cluster.run.ray_connection import Connection, open_connection
 from psc.cluster.run.task import Attempt, Began, Call, Ended, Failure, StageBegan
-from psc.cluster.units import bytes_text
 from psc.compiler.revision import COMPILER_REVISION
 from psc.errors import ClusterError
+from psc.readable import size
 
 _LARGEST_FOR_S = 2.0
 _STRANDED_EVERY_S = 5.0
@@ -225,7 +225,7 @@ class RayExecutor:
             if isinstance(e, known.OutOfMemoryError):
                 return (
                     "memory",
-                    f"its node ran out of memory, and Ray stopped it at {bytes_text(running.memory_bytes)} reserved",
+                    f"its node ran out of memory, and Ray stopped it at {size(running.memory_bytes)} reserved",
                     frozenset(),
                 )
             if isinstance(e, known.ObjectLostError):
@@ -255,9 +255,7 @@ class RayExecutor:
         largest, events = self.largest_memory(), []
         for task, running in list(self._running.items()):
             if running.node is None and running.memory_bytes > largest:
-                error = (
-                    f"waits for {bytes_text(running.memory_bytes)} of memory, but the largest node left has {bytes_text(largest)}"
-                )
+                error = f"waits for {size(running.memory_bytes)} of memory, but the largest node left has {size(largest)}"
                 self.cancel(task)
                 events.append(Event(task, Ended(time.time(), "refused", error)))
         return events

@@ -61,12 +61,35 @@ def _pieces(planned: PlannedJob, n: int) -> tuple[Task, ...]:
     names = {"grammar_name": planned.job.grammar.name, "tokenizer_name": planned.job.tokenizer.name}
     seconds, memory = whole.seconds, whole.memory_bytes
     grammar, vocabulary = whole.shared
-    first = Task("sequences", sequences, {"n_groups": n}, (grammar, vocabulary), (), memory, _SEQUENCES * seconds)
+    first = Task(
+        "sequences",
+        sequences,
+        options={"n_groups": n},
+        shared=(grammar, vocabulary),
+        memory_bytes=memory,
+        seconds=_SEQUENCES * seconds,
+    )
     groups = tuple(
-        Task(f"classifier {i + 1} of {n}", classifier, {"group": i}, (grammar,), (0,), memory, _CLASSIFIER * seconds / n)
+        Task(
+            f"classifier {i + 1} of {n}",
+            classifier,
+            options={"group": i},
+            shared=(grammar,),
+            needs=(0,),
+            memory_bytes=memory,
+            seconds=_CLASSIFIER * seconds / n,
+        )
         for i in range(n)
     )
-    last = Task("assembly", assembly, names, (grammar, vocabulary), tuple(range(n + 1)), memory, _ASSEMBLY * seconds)
+    last = Task(
+        "assembly",
+        assembly,
+        options=names,
+        shared=(grammar, vocabulary),
+        needs=tuple(range(n + 1)),
+        memory_bytes=memory,
+        seconds=_ASSEMBLY * seconds,
+    )
     return (first, *groups, last)
 
 

@@ -19,8 +19,8 @@ from pathlib import Path
 from typing import Any, Literal
 
 from psc.cluster.run.memory import Measured, measured
-from psc.cluster.units import bytes_text, seconds_text
 from psc.errors import PscError
+from psc.readable import duration, size
 
 Failure = Literal["error", "memory", "time", "lost", "inputs lost", "restarted", "refused"]
 """Why an attempt failed: the work's own fault; a limit; its worker or node is gone; a part that it needs is gone; all that ran is
@@ -181,13 +181,13 @@ class Attempt:
 
 def too_much_memory(limit: int | None) -> str:
     """What is said of a task that passed its memory limit."""
-    allowed = "the machine has" if limit is None else f"{bytes_text(limit)}, which is what it was given"
+    allowed = "the machine has" if limit is None else f"{size(limit)}, which is what it was given"
     return f"needed more memory than {allowed}"
 
 
 def too_much_time(limit: float) -> str:
     """What is said of a task that passed its time limit."""
-    return f"took longer than its limit of {seconds_text(limit)}; raise time = in the jobs file, or make the grammar smaller"
+    return f"took longer than its limit of {duration(limit)}; raise time = in the jobs file, or make the grammar smaller"
 
 
 _OUT_OF_MEMORY = ("more than this process can get", "allocation error", "not enough memory", "failed to map segment")

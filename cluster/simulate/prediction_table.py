@@ -10,8 +10,8 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from psc.cluster.readable import NOTHING, duration, printable, share, size
 from psc.cluster.simulate.simulation import NodeUse, Prediction, WhatIf
+from psc.readable import NOTHING, duration, printable, share, size
 
 _MAX_NODES_SHOWN = 12
 

@@ -16,7 +16,7 @@ from __future__ import annotations
 import heapq
 from bisect import insort
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import KW_ONLY, dataclass, field
 from random import Random
 
 from psc.errors import SimulationError
@@ -34,6 +34,7 @@ class SimulatedTask:
     """Alone on a machine of speed 1."""
     memory_bytes: int = 0
     """Reserved."""
+    _: KW_ONLY
     what: str = "compile"
     priority: int = 0
     """Higher goes first."""

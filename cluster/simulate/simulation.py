@@ -17,8 +17,8 @@ from typing import Any
 
 from psc.cluster.simulate.cluster_spec import ClusterSpec, Scheduler
 from psc.cluster.simulate.schedule import Delays, Machine, Schedule, SimulatedTask, longest_chains, run_schedule
-from psc.cluster.units import bytes_text
 from psc.errors import SimulationError
+from psc.readable import size
 
 SCHEMA = "psc.batch-prediction.v1"
 TAIL_JOBS = 8
@@ -233,19 +233,19 @@ def _check_fits(tasks: Sequence[SimulatedTask], spec: ClusterSpec, machines: Seq
     if not misfits:
         return
     most = max(misfits.values())
-    listed = ", ".join(f"{job} ({bytes_text(n)})" for job, n in sorted(misfits.items(), key=lambda item: -item[1])[:10])
+    listed = ", ".join(f"{job} ({size(n)})" for job, n in sorted(misfits.items(), key=lambda item: -item[1])[:10])
     more = f" and {len(misfits) - 10} more" if len(misfits) > 10 else ""
     share = spec.scheduler.memory_share
     raise SimulationError(
-        f"{len(misfits)} jobs fit on no node: {listed}{more}. The largest node lets tasks reserve {bytes_text(room)}"
+        f"{len(misfits)} jobs fit on no node: {listed}{more}. The largest node lets tasks reserve {size(room)}"
         f" (memory_share {share:g} of its memory); give some node memory of {_rounded_up(most / share)} or more,"
         " or lower the jobs' reservations"
     )
 
 
 def _rounded_up(n_bytes: float) -> str:
-    unit = next(u for u in (1 << 30, 1 << 20, 1) if n_bytes >= u or u == 1)
-    return bytes_text(int((math.floor(n_bytes / unit * 10) + 1) / 10 * unit) if unit > 1 else math.ceil(n_bytes))
+    step = 10 ** max(0, math.floor(math.log10(n_bytes)) - 2)  # three digits, as they are printed
+    return size((math.floor(n_bytes / step) + 1) * step)
 
 
 def _shortest(tasks: Sequence[SimulatedTask], machines: Sequence[Machine], delays: Delays) -> float:

@@ -20,8 +20,9 @@ from psc.bundled import GrammarFile, find_grammar, open_grammar
 from psc.cli import ending
 from psc.cli.batch_progress import run_display
 from psc.cli.progress import Steps
-from psc.cli.report import duration, size, write_json
+from psc.cli.report import write_json
 from psc.errors import RegistryError, needs_extra
+from psc.readable import duration, size
 from psc.vocabulary import load_tokenizer
 
 if TYPE_CHECKING:

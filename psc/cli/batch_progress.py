@@ -9,9 +9,9 @@ from types import TracebackType
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn, TimeElapsedColumn
 
-from psc.cli.report import duration, size
 from psc.cluster.run.observer import Observer
 from psc.cluster.run.outcomes import JobOutcome
+from psc.readable import duration, size
 
 
 def run_display(*, quiet: bool) -> RunDisplay:

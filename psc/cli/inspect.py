@@ -10,9 +10,10 @@ import click
 
 from psc.artifacts.format import Artifact, read_file
 from psc.cli.progress import Steps
-from psc.cli.report import duration, size, write_json, write_pairs
+from psc.cli.report import write_json, write_pairs
 from psc.compile_file import read_build_record
 from psc.errors import ArtifactError
+from psc.readable import duration, size
 
 _LANGUAGES = {"lark": "Lark", "ebnf": "EBNF", "regex": "regular expression"}
 _LEXERS = {

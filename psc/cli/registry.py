@@ -25,8 +25,9 @@ from psc.cli.registries import (
 )
 from psc.cli.registry_care import gc, verify
 from psc.cli.registry_serve import keygen, serve
-from psc.cli.report import size, warning, write_json
+from psc.cli.report import warning, write_json
 from psc.errors import PscError, RegistryError
+from psc.readable import size
 
 
 @click.group("registry")

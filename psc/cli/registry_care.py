@@ -17,7 +17,8 @@ from psc.cli.registries import (
     store_at,
     store_option,
 )
-from psc.cli.report import size, write_json
+from psc.cli.report import write_json
+from psc.readable import size
 
 
 @click.command("verify")

@@ -30,17 +30,3 @@ def note(text: str) -> None:
 def warning(text: str) -> None:
     """A warning on stderr."""
     click.echo(f"psc: warning: {text}", err=True)
-
-
-def size(n_bytes: int) -> str:
-    """A number of bytes, readable."""
-    if n_bytes < 10_000:
-        return f"{n_bytes:,} bytes"
-    if n_bytes < 10_000_000:
-        return f"{n_bytes / 1e3:,.0f} kB"
-    return f"{n_bytes / 1e6:,.0f} MB"
-
-
-def duration(seconds: float) -> str:
-    """A time, readable."""
-    return f"{seconds:.1f} s" if seconds >= 10 else f"{seconds:.2f} s" if seconds >= 1 else f"{seconds * 1e3:.0f} ms"

@@ -250,9 +250,9 @@ def test_lines(capsys: pytest.CaptureFixture[str]) -> None:
     assert capsys.readouterr().err.splitlines() == [
         "psc: 3 jobs, 1 of them done already",
         "psc: a/x: compile, 10.0.0.1:5",
-        "psc: [1/3] a/x: compiled in 1.50 s, 5,000 bytes",
+        "psc: [1/3] a/x: compiled in 1.50 s, 5.00 kB",
         "psc: [2/3] b/x: failed: b.lark:3: [no] good",
-        "psc: [3/3] c/x: present, 70 kB",
+        "psc: [3/3] c/x: present, 70.0 kB",
         "psc: again in 1 s",
     ]
 

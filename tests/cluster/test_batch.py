@@ -229,8 +229,8 @@ tokenizers = ["models/bytes.json"]
     report = RunReport.from_json(json.loads(done.stdout))
     assert statuses(report) == {"java/bytes": "failed", "sums/bytes": "compiled"}
     assert job(report, "java/bytes").error == (
-        "needed more memory than 3 MiB, which is what it was given; its limit is 3 MiB: raise memory = in the jobs file, or make "
-        "the grammar smaller"
+        "needed more memory than 3.15 MB, which is what it was given; its limit is 3.15 MB: raise memory = in the jobs file, or "
+        "make the grammar smaller"
     )
     assert job(report, "java/bytes").attempts == 1
 
@@ -238,7 +238,7 @@ tokenizers = ["models/bytes.json"]
 def test_a_limit_on_time(tmp_path: Path, store: Store) -> None:
     text = '[[jobs]]\ngrammars = ["sql"]\ntokenizers = ["models/bytes.json"]\ntime = 0.001\n'
     report = run(write_folder(tmp_path, text), store)
-    assert "took longer than its limit of 0.0 s" in (job(report, "sql/bytes").error or "")
+    assert "took longer than its limit of 1 ms" in (job(report, "sql/bytes").error or "")
 
 
 def test_publishing(jobs: Path, store: Store) -> None:
@@ -388,7 +388,7 @@ def test_too_much_memory_is_refused(tmp_path: Path, store: Store) -> None:
     report = run(path, store, executor)
     assert executor.given == []
     assert job(report, "sums/bytes").error == (
-        "1.3 TiB of memory are to be reserved for it (from what it took before), but the largest node has 4 GiB; add a larger "
+        "1.37 TB of memory are to be reserved for it (from what it took before), but the largest node has 4.29 GB; add a larger "
         "node, or set memory = for it in the jobs file, to try it with less"
     )
     assert run(one(tmp_path, 'memory = "1GiB"'), store, executor).ok
@@ -428,9 +428,9 @@ def split(tmp_path: Path, store: Store) -> Plan:
     compiled = Compiled(elsewhere.read(reference) or b"", reference, {"labels": 1}, ())
     planned = plan_of(path, store)
     tasks = (
-        Task("half 1 of 2", half, {"which": 0, "grammar_name": "first"}, ("text",), memory_bytes=1 << 30),
-        Task("half 2 of 2", half, {"which": 1, "grammar_name": "second"}, ("text",), memory_bytes=1 << 30),
-        Task("join", joined, {"grammar_name": "join"}, ("compiled",), needs=(0, 1), memory_bytes=1 << 30),
+        Task("half 1 of 2", half, options={"which": 0, "grammar_name": "first"}, shared=("text",), memory_bytes=1 << 30),
+        Task("half 2 of 2", half, options={"which": 1, "grammar_name": "second"}, shared=("text",), memory_bytes=1 << 30),
+        Task("join", joined, options={"grammar_name": "join"}, shared=("compiled",), needs=(0, 1), memory_bytes=1 << 30),
     )
     planned.shared = {"text": "0123456789", "compiled": compiled}
     planned.todo = [replace(planned.todo[0], tasks=tasks)]

@@ -15,12 +15,15 @@ BAD = {
     "no jobs": ("[defaults]\n", "jobs.toml:1: there are no jobs; write a table [[jobs]]"),
     "jobs no table": ("jobs = 3\n", "jobs.toml:1: jobs is 3, but must be a list of tables, each headed [[jobs]]"),
     "single table": ('[jobs]\ngrammars = ["java"]\n', "jobs.toml:1: jobs is a table, but must be a list of tables"),
-    "unknown key": (f'{GOOD}\nlexers = "basic"\n', "jobs.toml:5: unknown key 'lexers'; [jobs] may have grammars, tokenizers,"),
+    "unknown key": (
+        f'{GOOD}\nlexers = "basic"\n',
+        "jobs.toml:5: unknown key 'lexers'; did you mean 'lexer'? [jobs] may have grammars, tokenizers,",
+    ),
     "unknown table": (
         f"[default]\n{GOOD}",
-        "jobs.toml:1: unknown key 'default'; a jobs file may have defaults, tokenizer and jobs",
+        "jobs.toml:1: unknown key 'default'; did you mean 'defaults'? a jobs file may have defaults, tokenizer and jobs",
     ),
-    "unknown default": (f"[defaults]\nmemorry = 1\n{GOOD}", "jobs.toml:2: unknown key 'memorry'"),
+    "unknown default": (f"[defaults]\nmemorry = 1\n{GOOD}", "jobs.toml:2: unknown key 'memorry'; did you mean 'memory'?"),
     "missing key": ('[[jobs]]\ngrammars = ["java"]\n', "jobs.toml:1: the table [[jobs]] lacks tokenizers"),
     "wrong type": (
         GOOD.replace('["grammars/sums.ebnf"]', '"java"'),

@@ -92,8 +92,8 @@ def test_a_node_goes(tmp_path: Path, cluster: Any) -> None:
         assert reference is not None
         planned.shared["compiled"] = Compiled(calm.read(reference) or b"", reference, {}, ())
         tasks = (
-            Task("part", part, {}, (), memory_bytes=1 << 28),
-            Task("asleep", sleeps_once, {}, ("compiled",), needs=(0,), memory_bytes=1 << 28),
+            Task("part", part, options={}, shared=(), memory_bytes=1 << 28),
+            Task("asleep", sleeps_once, options={}, shared=("compiled",), needs=(0,), memory_bytes=1 << 28),
         )
         planned.todo[cut] = replace(planned.todo[cut], tasks=tasks)
         seen = RemovesNode(cluster, first)

@@ -9,12 +9,12 @@ import pytest
 from batch_reports import compiled, failed, report
 from rich.console import Console
 
-from psc.cluster.readable import duration, printable, size
 from psc.cluster.report.charts import tick_label, ticks
 from psc.cluster.report.page import html_page
 from psc.cluster.report.summary import summarize, waits
 from psc.cluster.report.table import terminal_table
 from psc.cluster.run.outcomes import JobOutcome, RunReport
+from psc.readable import duration, printable, size
 
 HOSTILE = '</title></style><script>alert("x")</script><img src=x onerror=alert(1)>"\' onload="&amp;\x1b[2J'
 VOID = {"meta", "br", "img", "link", "rect", "line", "input"}
@@ -165,7 +165,7 @@ def test_the_page_has_every_job_in_every_part() -> None:
         "go/qwen3": "not run",
     }
     assert all(len(row) == len(heads) for row in rows)
-    assert rows[0][2:6] == ["8.00 s", "-", "300 MB", "500 MB"]
+    assert rows[2][2:6] == ["8.00 s", "-", "300 MB", "500 MB"]
     assert "bad.lark:3:1: no such rule 'x'; define it" in page.text
     assert "2 of 5 jobs have no artifact" in page.text
     assert page.count("rect", **{"class": "task-body"}) == 3
@@ -284,3 +284,25 @@ def test_figures_read_well() -> None:
         "2 h 01 min",
     ]
     assert printable("a\nb\tc\x00\x9b\u200b") == "a\nb\tc\\x00\\x9b\\u200b"
+
+
+def test_the_page_shows_the_matrix_and_the_worst_first() -> None:
+    fine = [compiled(f"{grammar}/{tokenizer}", 2.0) for grammar in ("java", "go") for tokenizer in ("qwen3", "gemma3")]
+    for outcome, _ in fine:
+        outcome.published = ("https://artifacts.example.org/psc",)
+    unpublished, _ = fine[1]
+    unpublished.status, unpublished.published = "not published", ()
+    unpublished.error = "in the store, but not published: https://other.example.org: no connection"
+    page = Page(html_page(report(*fine, failed("sql/qwen3", "sql.lark:1: no"), failed("sql/gemma3", "sql.lark:1: no"))))
+    assert page.open == []
+    rows = [row for row in page.cells if row[:1] == ["grammar"] or row[0] in ("java", "go", "sql")]
+    assert rows == [
+        ["grammar", "qwen3", "gemma3"],
+        ["java", "✓ 2.00 s", "↑"],
+        ["go", "✓ 2.00 s", "✓ 2.00 s"],
+        ["sql", "✗", "✗"],
+    ]
+    jobs = [row for row in page.cells if "/" in row[0]]
+    assert [row[1] for row in jobs] == ["failed", "failed", "not published", "compiled", "compiled", "compiled"]
+    assert page.text.count("https://artifacts.example.org/psc") == 1 and page.text.count("sql.lark:1: no") <= 3
+    assert "2 of 6 jobs have no artifact; an artifact is in the store, but not published" in page.text

@@ -70,9 +70,9 @@ def test_what_would_fit_nowhere() -> None:
     with pytest.raises(SimulationError) as caught:
         simulate(tasks, spec(NodePool(8, 32 * gib, 4), scheduler=Scheduler(memory_share=0.75)))
     assert str(caught.value).startswith(
-        "2 jobs fit on no node: java/x (30 GiB), sql/x (25 GiB). The largest node lets tasks reserve 24 GiB"
+        "2 jobs fit on no node: java/x (32.2 GB), sql/x (26.8 GB). The largest node lets tasks reserve 25.8 GB"
     )
-    assert "memory of 40.1 GiB or more, or lower the jobs' reservations" in str(caught.value)
+    assert "memory of 43.0 GB or more, or lower the jobs' reservations" in str(caught.value)
 
 
 @pytest.mark.parametrize("memory", [999, 1_000_000_007, (40 << 30) - 1, 77 << 30])

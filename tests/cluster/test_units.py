@@ -2,7 +2,7 @@
 
 import pytest
 
-from psc.cluster.units import bytes_text, parse_bytes, parse_seconds, seconds_text
+from psc.cluster.units import parse_bytes, parse_seconds
 
 
 @pytest.mark.parametrize(
@@ -30,15 +30,3 @@ def test_seconds(text: str | float, seconds: float) -> None:
 def test_no_time(text: str | float) -> None:
     with pytest.raises(ValueError, match="time"):
         parse_seconds(text)
-
-
-@pytest.mark.parametrize(
-    ("n", "text"), [(1 << 30, "1 GiB"), (3 << 29, "1.5 GiB"), (2048, "2 KiB"), (7, "7 bytes"), (5 << 20, "5 MiB")]
-)
-def test_bytes_text(n: int, text: str) -> None:
-    assert bytes_text(n) == text
-
-
-@pytest.mark.parametrize(("s", "text"), [(1.25, "1.2 s"), (200, "3 min 20 s"), (7500, "2 h 5 min")])
-def test_seconds_text(s: float, text: str) -> None:
-    assert seconds_text(s) == text

@@ -1,4 +1,4 @@
-"""Sizes, times and names as the reports of a batch run print them.
+"""Sizes, times and names as everything that psc prints has them: three digits, decimal units.
 
 Names and errors come from job files, grammars and other machines: whatever would steer a terminal is made visible here.
 """
@@ -12,10 +12,10 @@ NOTHING = "-"
 
 
 def size(n_bytes: float) -> str:
-    """Bytes with three digits and a decimal unit; the dash for none."""
+    """Bytes with three digits and a decimal unit, ``1.50 GB``; the dash for none."""
     if n_bytes <= 0:
         return NOTHING
-    for unit, scale in (("GB", 1e9), ("MB", 1e6), ("kB", 1e3)):
+    for unit, scale in (("TB", 1e12), ("GB", 1e9), ("MB", 1e6), ("kB", 1e3)):
         if n_bytes >= scale * 0.9995:
             return f"{_digits(n_bytes / scale)} {unit}"
     return f"{n_bytes:.0f} B"
