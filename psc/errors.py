@@ -62,6 +62,10 @@ class JobsFileError(PscError, ValueError):
     """A batch's jobs file that is malformed, or names what there is not; the message has every problem with its line."""
 
 
+class ReportError(PscError):
+    """A report that cannot be written."""
+
+
 class ClusterError(PscError):
     """A Ray cluster that cannot be reached or started, or that lacks what a task needs."""
 

@@ -6,9 +6,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
-
 from psc.artifacts.format import decode, encode
 from psc.artifacts.references import Reference
 from psc.cluster.run.task import Progress
@@ -30,29 +27,14 @@ class Compiled:
     warnings: tuple[str, ...]
 
 
-@dataclass(frozen=True)
-class Vocabulary:
-    """A tokenizer as it is shared between tasks: its arrays, which workers on a node read where they lie."""
-
-    name: str
-    arrays: Mapping[str, NDArray[np.generic]]
-
-    @classmethod
-    def of(cls, info: TokenizerInfo) -> Vocabulary:
-        return cls(info.name, info.to_arrays())
-
-    def tokenizer(self) -> TokenizerInfo:
-        return TokenizerInfo.from_arrays(self.arrays, name=self.name)
-
-
 def compile_artifact(
-    grammar: Grammar | GrammarTables, vocabulary: Vocabulary, *, grammar_name: str, tokenizer_name: str, progress: Progress
+    grammar: Grammar | GrammarTables, tokenizer: TokenizerInfo, *, grammar_name: str, tokenizer_name: str, progress: Progress
 ) -> Compiled:
     """Compiles a grammar for a vocabulary.
 
     Args:
         grammar: to compile, or its tables, where several jobs need them.
-        vocabulary: for which.
+        tokenizer: for whose vocabulary.
         grammar_name: what the artifact goes by.
         tokenizer_name: likewise.
         progress: told about each stage as it begins.
@@ -61,7 +43,7 @@ def compile_artifact(
         GrammarError: the grammar cannot be compiled, or exceeds a limit.
     """
     n_stages = len(STAGES) + 1
-    result = build(grammar, vocabulary.tokenizer(), progress=lambda name, number, _: progress(name, number, n_stages))
+    result = build(grammar, tokenizer, progress=lambda name, number, _: progress(name, number, n_stages))
     return encoded(result, grammar_name, tokenizer_name, progress)
 
 

@@ -20,7 +20,7 @@ from psc.artifacts.store import Store
 from psc.cluster.costs.estimates import Costs, Estimate, grammar_key
 from psc.cluster.jobs.expansion import GrammarInput, Job
 from psc.cluster.jobs.sources import Sources
-from psc.cluster.run.compilation import Vocabulary, compile_artifact
+from psc.cluster.run.compilation import compile_artifact
 from psc.cluster.run.outcomes import JobOutcome
 from psc.compiler.build import describe, grammar_tables
 from psc.compiler.grammar import Grammar
@@ -183,9 +183,7 @@ class _Planner:
         costs_key = grammar_key(description["grammar"])
         estimate = self._plan.costs.estimate(costs_key, grammar, info)
         grammar_name = self._shared("grammar", job.grammar.identity, grammar)
-        vocabulary_name = self._shared(
-            "vocabulary", (info.name, info.fingerprint, info.vocab_size, *info.stop_token_ids), Vocabulary.of(info)
-        )
+        vocabulary_name = self._shared("vocabulary", (info.name, info.fingerprint, info.vocab_size, *info.stop_token_ids), info)
         tasks = _tasks(job, estimate, grammar_name, vocabulary_name)
         outcome.memory_estimate_bytes = max(task.memory_bytes for task in tasks)
         self._todo[key] = PlannedJob(job, outcome, key, info.fingerprint, costs_key, estimate, tasks)

@@ -10,13 +10,14 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from psc.cluster.run.compilation import Compiled, Vocabulary, encoded
+from psc.cluster.run.compilation import Compiled, encoded
 from psc.cluster.run.plan import Plan, PlannedJob, Task
 from psc.cluster.run.task import Progress
 from psc.compiler import pieces
 from psc.compiler.build import STAGES, GrammarTables, grammar_tables
 from psc.compiler.grammar import Grammar
 from psc.errors import GrammarError
+from psc.vocabulary.tokenizer_info import TokenizerInfo
 
 LEAST_SECONDS = 2.0
 """A job that is expected to take less stays whole."""
@@ -93,9 +94,9 @@ def _pieces(planned: PlannedJob, n: int) -> tuple[Task, ...]:
     return (first, *groups, last)
 
 
-def sequences(tables: GrammarTables, vocabulary: Vocabulary, *, n_groups: int, progress: Progress) -> pieces.FoundSequences:
+def sequences(tables: GrammarTables, tokenizer: TokenizerInfo, *, n_groups: int, progress: Progress) -> pieces.FoundSequences:
     """The first piece. Raises GrammarError when a limit is exceeded."""
-    return pieces.find_sequences(tables, vocabulary.tokenizer(), n_groups, progress=progress)
+    return pieces.find_sequences(tables, tokenizer, n_groups, progress=progress)
 
 
 def classifier(tables: GrammarTables, found: pieces.FoundSequences, *, group: int, progress: Progress) -> pieces.Words | None:
@@ -106,7 +107,7 @@ def classifier(tables: GrammarTables, found: pieces.FoundSequences, *, group: in
 
 def assembly(
     tables: GrammarTables,
-    vocabulary: Vocabulary,
+    tokenizer: TokenizerInfo,
     found: pieces.FoundSequences,
     *classifiers: pieces.Words | None,
     grammar_name: str,
@@ -115,5 +116,5 @@ def assembly(
 ) -> Compiled:
     """The last piece. Raises GrammarError when a limit is exceeded."""
     there: list[Any] = [c for c in classifiers if c is not None]
-    result = pieces.assemble(tables, vocabulary.tokenizer(), found, there, progress=progress)
+    result = pieces.assemble(tables, tokenizer, found, there, progress=progress)
     return encoded(result, grammar_name, tokenizer_name, progress)

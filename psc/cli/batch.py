@@ -14,14 +14,14 @@ from typing import TYPE_CHECKING
 import click
 
 from psc._version import __version__
-from psc.artifacts.format import write_file
+from psc.artifacts.folder import replace_whole
 from psc.artifacts.store import Store, default_store
 from psc.bundled import GrammarFile, find_grammar, open_grammar
 from psc.cli import ending
 from psc.cli.batch_progress import run_display
 from psc.cli.progress import Steps
 from psc.cli.report import write_json
-from psc.errors import RegistryError, needs_extra
+from psc.errors import RegistryError, ReportError, needs_extra
 from psc.readable import duration, size
 from psc.vocabulary import load_tokenizer
 
@@ -262,11 +262,19 @@ def _show_plan(planned: Plan, *, as_json: bool) -> None:
 
 def _write_reports(report: RunReport, as_json: Path | None, as_html: Path | None) -> None:
     if as_json is not None:
-        write_file(as_json, json.dumps(report.to_json(), indent=1, ensure_ascii=False).encode() + b"\n")
+        _write(as_json, json.dumps(report.to_json(), indent=1, ensure_ascii=False) + "\n")
     if as_html is not None:
         from psc.cluster.report.page import html_page
 
-        write_file(as_html, html_page(report).encode())
+        _write(as_html, html_page(report))
+
+
+def _write(path: Path, text: str) -> None:
+    """A report's file, whole or not at all. Raises ReportError."""
+    try:
+        replace_whole(path, text.encode())
+    except OSError as e:
+        raise ReportError(f"{path}: cannot write the report: {e.strerror or e}; the artifacts are in the store") from e
 
 
 def _show_causes(report: RunReport) -> None:
