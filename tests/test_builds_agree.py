@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 import strategies
+from bounded import bounded
 from hypothesis import assume, given
 from hypothesis import strategies as st
 from lark_grammars import lark_text
@@ -81,6 +82,7 @@ KINDS: dict[str, tuple[st.SearchStrategy[str], Callable[[str], psc.Grammar]]] = 
 
 @pytest.mark.parametrize("kind", KINDS)
 @given(data=st.data(), seed=st.integers(0, 2**16))
+@bounded
 def test_random_grammars(kind: str, vocabulary: TokenizerInfo, data: st.DataObject, seed: int) -> None:
     texts, read = KINDS[kind]
     text = data.draw(texts, label="grammar")

@@ -7,6 +7,7 @@ from itertools import product
 import numpy as np
 import pytest
 import strategies
+from bounded import bounded
 from hypothesis import assume, given
 from hypothesis import strategies as st
 from lark_grammars import lark_text
@@ -64,11 +65,13 @@ def walk(text: str, tokens: Sequence[bytes], seed: int, walks: int, steps: int) 
 
 
 @given(text=strategies.grammars(), tokens=strategies.vocabularies(), seed=st.integers(0, 2**16))
+@bounded
 def test_random_grammars(text: str, tokens: list[bytes], seed: int) -> None:
     walk(text, tokens, seed, walks=2, steps=6)
 
 
 @given(text=strategies.grammars(fancy=True), tokens=strategies.vocabularies(), seed=st.integers(0, 2**16))
+@bounded
 def test_random_grammars_with_lookaround_and_laziness(text: str, tokens: list[bytes], seed: int) -> None:
     try:
         walk(text, tokens, seed, walks=2, steps=6)
@@ -77,6 +80,7 @@ def test_random_grammars_with_lookaround_and_laziness(text: str, tokens: list[by
 
 
 @given(text=strategies.grammars(), tokens=strategies.vocabularies(max_size=5))
+@bounded
 def test_every_short_history(text: str, tokens: list[bytes]) -> None:
     compiled, oracle = compile_text(text, tokens), Oracle(text)
     reached: list[tuple[int, ...]] = [()]

@@ -13,6 +13,7 @@ from typing import Any, Protocol
 import numpy as np
 import pytest
 import strategies
+from bounded import bounded
 from hard_cases import CASES, Token
 from hypothesis import assume, given
 from hypothesis import strategies as st
@@ -160,12 +161,14 @@ def check_short_histories(language: Language, text: str, tokens: Sequence[bytes]
 
 @pytest.mark.parametrize("language", LANGUAGES)
 @given(data=st.data(), tokens=strategies.vocabularies(max_size=6), seed=st.integers(0, 2**16))
+@bounded
 def test_every_short_history(language: str, data: st.DataObject, tokens: list[bytes], seed: int) -> None:
     check_short_histories(LANGUAGES[language], data.draw(LANGUAGES[language].texts, "grammar"), tokens, seed)
 
 
 @pytest.mark.parametrize("language", LANGUAGES)
 @given(data=st.data(), tokens=strategies.vocabularies(), seed=st.integers(0, 2**16))
+@bounded
 def test_random_walks(language: str, data: st.DataObject, tokens: list[bytes], seed: int) -> None:
     text = data.draw(LANGUAGES[language].fancy_texts, "grammar")
     try:
@@ -191,6 +194,7 @@ CHARACTERS = [c.encode() for c in strategies.ALPHABET + "è漢"] + [b"\xc3", b"\
 
 
 @given(text=strategies.cfg_texts())
+@bounded
 def test_lowering_keeps_the_language(text: str) -> None:
     """The grammar that the EBNF front end ends in, read as plain productions, against the text itself."""
     oracle, lowered = CfgOracle.of_ebnf(text), CfgOracle.of_grammar(ebnf_grammar(text))
@@ -222,6 +226,7 @@ def walk(
 
 @pytest.mark.parametrize("language", LANGUAGES)
 @given(data=st.data(), tokens=strategies.vocabularies(), seed=st.integers(0, 2**16))
+@bounded
 def test_builds_agree_on_longer_walks(language: str, data: st.DataObject, tokens: list[bytes], seed: int) -> None:
     """Also with a grammar built anew, which has met other states before or none at all."""
     text = data.draw(LANGUAGES[language].texts, "grammar")
@@ -241,6 +246,7 @@ def test_builds_agree_on_longer_walks(language: str, data: st.DataObject, tokens
 
 @pytest.mark.parametrize("language", LANGUAGES)
 @given(data=st.data(), tokens=strategies.vocabularies(), seed=st.integers(0, 2**16))
+@bounded
 def test_rolling_back_restores_the_mask(language: str, data: st.DataObject, tokens: list[bytes], seed: int) -> None:
     builds, rng = LANGUAGES[language].builds(data.draw(LANGUAGES[language].texts, "grammar"), tokens), random.Random(seed)
     stop = len(tokens)
@@ -266,6 +272,7 @@ def test_rolling_back_restores_the_mask(language: str, data: st.DataObject, toke
 
 @pytest.mark.parametrize("language", LANGUAGES)
 @given(data=st.data(), tokens=strategies.vocabularies(), seed=st.integers(0, 2**16))
+@bounded
 def test_a_fork_is_independent(language: str, data: st.DataObject, tokens: list[bytes], seed: int) -> None:
     builds, rng = LANGUAGES[language].builds(data.draw(LANGUAGES[language].texts, "grammar"), tokens), random.Random(seed)
     for compiled in builds.values():

@@ -7,6 +7,7 @@ import time
 
 import numpy as np
 import pytest
+from bounded import bounded
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from oracle.derivation import check_normal_form, derives
@@ -90,6 +91,7 @@ A, B = Literal("a"), Literal("b")
 @example(rule_set(Choice((Sequence((X, R, B)), A)), Choice((EMPTY, A))), TerminalLimits(), ["a", "ab", "aab"])  # hidden left
 @example(rule_set(Sequence(tuple(Repeat(X, 0, 1) for _ in range(9))), A), TerminalLimits(0, 0), ["", "a", "aaaaa"])
 @example(rule_set(Repeat(Repeat(X, 0, 3), 2, 5), Choice((EMPTY, Sequence((A, R, B)), B))), TerminalLimits(), ["", "bb", "ab"])
+@bounded
 def test_same_language(rules: RuleSet, limits: TerminalLimits, texts: list[str]) -> None:
     try:
         grammar = lower(rules, limits)
@@ -105,6 +107,7 @@ def test_same_language(rules: RuleSet, limits: TerminalLimits, texts: list[str])
 
 
 @given(RULE_SETS, st.lists(st.sampled_from(TEXTS), min_size=8, max_size=8))
+@bounded
 def test_printed_rules_are_the_same_language(rules: RuleSet, texts: list[str]) -> None:
     again = load_ebnf(to_ebnf(rules))
     for text in texts:
@@ -113,6 +116,7 @@ def test_printed_rules_are_the_same_language(rules: RuleSet, texts: list[str]) -
 
 
 @given(EXPRESSIONS_ALONE, st.sampled_from(TEXTS))
+@bounded
 def test_oracle_and_patterns_agree_with_re(expression: Expression, text: str) -> None:
     assert matches(RuleSet({"t": expression}, "t", "", "", {}), text) == bool(re.fullmatch(python_pattern(expression), text))
 
@@ -256,6 +260,7 @@ def test_terminals_never_explode_when_made_deterministic() -> None:
 
 
 @given(EXPRESSIONS_ALONE)
+@bounded
 def test_small_automata_are_called_small(expression: Expression) -> None:
     """Over two letters, and with few positions: none of these has more than 1,000 states."""
     graph = ExpressionGraph()

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 import pytest
 import strategies
+from bounded import bounded
 from hypothesis import assume, given
 from hypothesis import strategies as st
 from vocabularies import byte_tokenizer, tokenizer
@@ -522,6 +523,7 @@ def compiled_from(language: str, data: st.DataObject, info: TokenizerInfo, **opt
 
 @pytest.mark.parametrize("language", LANGUAGES)
 @given(data=st.data(), tokens=strategies.vocabularies(max_size=8), seed=st.integers(0, 2**16))
+@bounded
 def test_forced_text_against_its_definition(language: str, data: st.DataObject, tokens: list[bytes], seed: int) -> None:
     matcher, rng = psc.GrammarMatcher(compiled_from(language, data, tokenizer(tokens))), random.Random(seed)
     for _ in range(4):
@@ -575,6 +577,7 @@ class Model:
     limit=st.sampled_from([-1, -1, 1, 20_000]),
     options=st.sampled_from([{}, {}, {"override_stop_tokens": [0]}, {"terminate_without_stop_token": True}]),
 )
+@bounded
 def test_random_use(
     language: str, data: st.DataObject, tokens: list[bytes], seed: int, limit: int, options: dict[str, Any]
 ) -> None:
@@ -863,6 +866,7 @@ def test_wrong_arrays_for_a_draft_tree() -> None:
 
 @pytest.mark.parametrize("language", LANGUAGES)
 @given(data=st.data(), tokens=strategies.vocabularies(max_size=6), seed=st.integers(0, 2**16))
+@bounded
 def test_draft_trees_by_hand(language: str, data: st.DataObject, tokens: list[bytes], seed: int) -> None:
     matcher, rng = psc.GrammarMatcher(compiled_from(language, data, tokenizer(tokens))), random.Random(seed)
     for _ in range(5):

@@ -1,0 +1,46 @@
+"""A bound on the time of one random example, whatever grammar it draws.
+
+A grammar that is ambiguous in many ways costs psc and, more, its oracles a steep power of the length of the text. An example that
+has had its CPU time ends there: what it has checked by then was right, and the next example is drawn. So does one in which psc
+names a limit. The clock is the process's own CPU time: other work on the machine does not end an example earlier.
+"""
+
+import functools
+import signal
+import threading
+from collections.abc import Callable
+from types import FrameType
+from typing import Any
+
+import psc
+
+SECONDS = 10.0
+
+
+class OutOfTime(BaseException):
+    """Not an Exception, so that nothing on its way takes it for a failure of its own."""
+
+
+def bounded(test: Callable[..., None]) -> Callable[..., None]:
+    """A test whose examples end after SECONDS of CPU time, and where psc names a limit. To stand below `@given`."""
+
+    @functools.wraps(test)
+    def example(*args: Any, **kwargs: Any) -> None:
+        if threading.current_thread() is not threading.main_thread():  # signals are the main thread's
+            test(*args, **kwargs)
+            return
+        before = signal.signal(signal.SIGPROF, _end)
+        signal.setitimer(signal.ITIMER_PROF, SECONDS)
+        try:
+            test(*args, **kwargs)
+        except (OutOfTime, psc.ResourceLimitError):
+            pass
+        finally:
+            signal.setitimer(signal.ITIMER_PROF, 0.0)
+            signal.signal(signal.SIGPROF, before)
+
+    return example
+
+
+def _end(signum: int, frame: FrameType | None) -> None:
+    raise OutOfTime
