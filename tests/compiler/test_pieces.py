@@ -9,6 +9,7 @@ import pytest
 import strategies
 from hypothesis import assume, given
 from hypothesis import strategies as st
+from lark_grammars import lark_text
 from test_builds_agree import KINDS
 from vocabularies import byte_tokenizer
 
@@ -58,7 +59,7 @@ def test_any_grammar(kind: str, data: st.DataObject) -> None:
 @pytest.mark.parametrize("name", ["json", "go"])
 def test_bundled(name: str, lexer: Any) -> None:
     extra = [b"  ", b'":', b'", "', b"){", b"});", b"func (", b":= ", b" == ", b"...)"]
-    assert same(open_grammar(find_grammar(name), lexer=lexer), byte_tokenizer(*extra), 4) == 4
+    assert same(psc.Grammar.from_lark(lark_text(name), lexer=lexer), byte_tokenizer(*extra), 4) == 4
 
 
 def test_tables_serve_several_vocabularies() -> None:
