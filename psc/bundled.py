@@ -58,13 +58,21 @@ def find_grammar(spec: str | Path) -> GrammarFile:
     if path.is_dir():
         raise GrammarError(f"{spec}: is a folder; give a {_KINDS} file or one of {', '.join(bundled_names())}")
     if not path.exists():
-        close = difflib.get_close_matches(str(spec).lower(), bundled_names(), n=1)
+        close = difflib.get_close_matches(str(spec), [*bundled_names(), *_files_beside(path)], n=1)
         hint = f" Did you mean {close[0]!r}?" if close else ""
         raise GrammarError(f"{spec}: no such file, nor a bundled grammar ({', '.join(bundled_names())}).{hint}")
     language = _LANGUAGES.get(path.suffix.lower())
     if language is None:
         raise GrammarError(f"{spec}: unknown kind of grammar {path.suffix!r}; psc reads {_KINDS} files, so rename it if it is one")
     return GrammarFile(str(spec), path, bundled=False, language=language)
+
+
+def _files_beside(path: Path) -> list[str]:
+    """The grammars in the folder of a file that is not there, called as it was."""
+    try:
+        return [str(path.with_name(p.name)) for p in path.parent.iterdir() if p.suffix.lower() in _LANGUAGES]
+    except OSError:
+        return []
 
 
 def is_grammar(spec: str) -> bool:

@@ -6,6 +6,7 @@ A registry that does not answer is left alone for a while, so that a host withou
 from __future__ import annotations
 
 import contextlib
+import difflib
 import os
 import re
 import threading
@@ -169,7 +170,19 @@ class Registries:
         """The artifact of two names; see `pull`."""
         check_name(grammar, "grammar")
         check_name(tokenizer, "tokenizer")
-        return self._pulled(f"{grammar} for {tokenizer}", lambda r: r.find_named(grammar, tokenizer), store, progress)
+        try:
+            return self._pulled(f"{grammar} for {tokenizer}", lambda r: r.find_named(grammar, tokenizer), store, progress)
+        except RegistryNotFoundError as e:
+            raise RegistryNotFoundError(f"{e}{self._names_like(grammar, tokenizer)}") from None
+
+    def _names_like(self, grammar: str, tokenizer: str) -> str:
+        """What could have been meant, of what the registries list."""
+        listed: set[str] = set()
+        for registry in self.registries:
+            with contextlib.suppress(RegistryError, ArtifactError):
+                listed.update(f"{r.grammar} {r.tokenizer}" for r in registry.references())
+        close = difflib.get_close_matches(f"{grammar} {tokenizer}", sorted(listed), n=1)
+        return f"; did you mean {close[0]}?" if close else ""
 
     def _pulled(self, what: str, find: Callable[[Registry], Reference | None], store: Store, progress: Progress) -> Reference:
         def pull(registry: Registry) -> Reference | None:

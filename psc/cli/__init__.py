@@ -13,6 +13,7 @@ import click
 
 from psc._version import __version__
 from psc.cli import ending
+from psc.cli.groups import CommandGroup, WrongUsage
 from psc.errors import PscError
 
 _COMMANDS = {
@@ -23,16 +24,19 @@ _COMMANDS = {
     "sample": "Draw random sentences from a grammar's masks.",
     "registry": "Share artifacts: serve, push, pull, list, verify, gc, keygen.",
     "inspect": "Show what is in an artifact and where it came from.",
+    "tokenizers": "List the tokenizers that have a short name.",
 }
 """Name, which is the module's too, and what the list of commands says."""
+_MODULES = {"tokenizers": "list_tokenizers"}
+"""Where it is not."""
 
 
 INTERRUPTED = 130
 """The exit code where an interruption did not come by a signal."""
 
 
-class _Commands(click.Group):
-    """Imports a command's module when it is called, and prints psc's own errors without a traceback."""
+class _Commands(CommandGroup):
+    """Imports a command's module when it is called, and prints errors in one style, without a traceback."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         return list(_COMMANDS)
@@ -40,12 +44,17 @@ class _Commands(click.Group):
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         if cmd_name not in _COMMANDS:
             return None
-        command: click.Command = importlib.import_module(f"psc.cli.{cmd_name}").command
+        command: click.Command = importlib.import_module(f"psc.cli.{_MODULES.get(cmd_name, cmd_name)}").command
         return command
 
-    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        with formatter.section("Commands"):
-            formatter.write_dl(list(_COMMANDS.items()))
+    def describe(self, ctx: click.Context) -> list[tuple[str, str]]:
+        return list(_COMMANDS.items())
+
+    def make_context(self, *args: Any, **kwargs: Any) -> click.Context:
+        try:
+            return super().make_context(*args, **kwargs)
+        except click.UsageError as e:
+            raise WrongUsage.of(e) from e
 
     def main(self, *args: Any, **kwargs: Any) -> Any:
         with ending.by_signals():
@@ -57,6 +66,8 @@ class _Commands(click.Group):
             return super().invoke(ctx)
         except (click.exceptions.Exit, SystemExit):
             raise
+        except click.UsageError as e:
+            raise WrongUsage.of(e) from e
         except BaseException as e:
             # What is interrupted in the middle of an import, say, may raise something else.
             if isinstance(e, KeyboardInterrupt) or ending.exit_code() is not None:

@@ -9,10 +9,11 @@ from typing import Any
 
 import click
 
+from psc.cli.arguments import FILE, GRAMMAR, json_option, quiet_option, with_paragraph
 from psc.cli.grammars import GRAMMAR_HELP, grammar_options, open_compiled
 from psc.cli.progress import Steps
 from psc.cli.report import note, write_json
-from psc.cli.tokenizers import SPEC_HELP
+from psc.cli.tokenizers import recorded_tokenizer_option
 from psc.compiled_grammar import CompiledGrammar
 from psc.errors import PscError
 from psc.grammar import LarkLexer
@@ -23,11 +24,12 @@ STDIN = "<stdin>"
 
 
 @click.command("check")
-@click.argument("grammar")
-@click.argument("files", nargs=-1, required=True)
-@click.option("-t", "--tokenizer", metavar="SPEC", help=f"The tokenizer, by default the one that an artifact records: {SPEC_HELP}.")
+@click.argument("grammar", type=GRAMMAR)
+@click.argument("files", nargs=-1, required=True, type=FILE)
+@recorded_tokenizer_option
 @grammar_options
-@click.option("--json", "as_json", is_flag=True, help="Print the report as JSON.")
+@json_option
+@quiet_option("Print only what fails.")
 @click.pass_context
 def command(
     ctx: click.Context,
@@ -38,6 +40,7 @@ def command(
     lexer: LarkLexer | None,
     keep_all_actions: bool,
     as_json: bool,
+    quiet: bool,
 ) -> None:
     """Check FILES (- is standard input) against GRAMMAR, token by token.
 
@@ -45,7 +48,7 @@ def command(
     may end after the last. A file that fails is reported as FILE:LINE:COLUMN, with what was found there and what was
     expected; the exit code is then 1.
     """
-    with Steps("checking") as steps:
+    with Steps("checking", quiet=quiet) as steps:
         steps.step("reading the grammar", 0, len(files))
         compiled = open_compiled(grammar, tokenizer, start=start, lexer=lexer, keep_all_actions=keep_all_actions)
         checker, remark = checker_for(compiled)
@@ -55,17 +58,17 @@ def command(
         for i, name in enumerate(files):
             steps.step(name, i, len(files))
             results.append(check_file(checker, name))
-            if not as_json:
+            if not as_json and not (quiet and results[-1].passed):
                 click.echo(results[-1].line())
     if as_json:
         notes = [remark] if remark else []
         write_json({"grammar": grammar, "notes": notes, "files": [r.as_data() for r in results]})
-    elif len(files) > 1:
+    elif len(files) > 1 and not quiet:
         click.echo(f"{sum(r.passed for r in results)} of {len(files)} files passed", err=True)
     ctx.exit(0 if all(r.passed for r in results) else 1)
 
 
-command.help = f"{command.help}\n\nGRAMMAR is {GRAMMAR_HELP}."
+with_paragraph(command, f"GRAMMAR is {GRAMMAR_HELP}.")
 
 
 def checker_for(compiled: CompiledGrammar) -> tuple[Checker, str | None]:

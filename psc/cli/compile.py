@@ -8,6 +8,7 @@ from typing import Any
 import click
 
 from psc.bundled import find_grammar
+from psc.cli.arguments import GRAMMAR, TOKENIZER, json_option, quiet_option
 from psc.cli.grammars import grammar_options
 from psc.cli.progress import Steps
 from psc.cli.report import warning, write_json, write_pairs
@@ -22,8 +23,8 @@ from psc.vocabulary.names import find_name
 
 
 @click.command("compile", epilog=f"Bundled grammars: {', '.join(bundled_names())}.")
-@click.argument("grammar")
-@click.option("-t", "--tokenizer", required=True, metavar="SPEC", help=f"The tokenizer: {SPEC_HELP}.")
+@click.argument("grammar", type=GRAMMAR)
+@click.option("-t", "--tokenizer", required=True, type=TOKENIZER, metavar="SPEC", help=f"The tokenizer: {SPEC_HELP}.")
 @click.option("-o", "--output", type=click.Path(path_type=Path), metavar="FILE", help="The artifact; GRAMMAR.psc here by default.")
 @grammar_options
 @click.option(
@@ -41,8 +42,9 @@ from psc.vocabulary.names import find_name
     help="Before anything is written, prove that the classifier equals the paper's construction, for a grammar of at most 200 LR "
     "states and 5000 terminal sequences: json has that, java, go and sql are larger. Needs the extra openfst.",
 )
-@click.option("--json", "as_json", is_flag=True, help="Print the report as JSON.")
-@click.option("--quiet", is_flag=True, help="Print errors and warnings only.")
+@json_option
+@click.option("--verbose", is_flag=True, help="Print the time of each stage, and sizes of what was built.")
+@quiet_option()
 def command(
     grammar: str,
     tokenizer: str,
@@ -54,6 +56,7 @@ def command(
     vocab_size: int | None,
     verify: bool,
     as_json: bool,
+    verbose: bool,
     quiet: bool,
 ) -> None:
     """Compile GRAMMAR, a bundled name or the path of a .lark, .ebnf or .gbnf file, for a tokenizer.
@@ -65,7 +68,7 @@ def command(
     path = output or Path(f"{found.stem}.psc")
     if verify:
         check_verifiable(grammar, start=start, lexer=lexer, keep_all_actions=keep_all_actions)
-    with Steps(f"compiling {found.name}", quiet=quiet, every_step=True) as steps:
+    with Steps(f"compiling {found.name}", quiet=quiet) as steps:
         steps.step("tokenizer", 0, 1)
         info = load_tokenizer(tokenizer, vocab_size=vocab_size, stop_token_ids=stop_token_ids)
         report = compile_to_artifact(
@@ -86,7 +89,7 @@ def command(
     if as_json:
         write_json(as_data(report))
     elif not quiet:
-        _write(report)
+        _write(report, verbose)
 
 
 def as_data(report: CompileReport) -> dict[str, Any]:
@@ -107,16 +110,17 @@ def as_data(report: CompileReport) -> dict[str, Any]:
     }
 
 
-def _write(report: CompileReport) -> None:
+def _write(report: CompileReport, verbose: bool) -> None:
     if report.verification is not None:
         compared = ", ".join(f"{n:,} {name.replace('_', ' ')}" for name, n in report.verification.items())
         click.echo(f"verified: the classifier equals the paper's construction ({compared})")
     counts, record = report.metadata["counts"], report.record
-    click.echo(f"{report.path}: {size(report.size)}")
+    click.echo(f"{report.path}: {size(report.size)}, compiled in {duration(record['total_seconds'])}")
+    if not verbose:
+        return
     write_pairs(
         [
-            ("time", duration(record["total_seconds"])),
-            *((f"  {stage}", duration(seconds)) for stage, seconds in record["seconds"].items()),
+            *((stage, duration(seconds)) for stage, seconds in record["seconds"].items()),
             ("peak memory", size(record["peak_memory_bytes"])),
             ("vocabulary", f"{report.metadata['tokenizer']['vocab_size']:,} tokens"),
             *((name.replace("_", " "), f"{n:,}") for name, n in counts.items()),

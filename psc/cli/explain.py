@@ -9,10 +9,11 @@ from pathlib import Path
 
 import click
 
+from psc.cli.arguments import FILE, GRAMMAR, quiet_option, with_paragraph
 from psc.cli.grammars import GRAMMAR_HELP, grammar_options, open_compiled
 from psc.cli.progress import Steps
 from psc.cli.report import note, write_json
-from psc.cli.tokenizers import SPEC_HELP
+from psc.cli.tokenizers import recorded_tokenizer_option
 from psc.errors import PscError
 from psc.grammar import LarkLexer
 from psc.inspection.explaining import Explainer, Explanation, Place, TokenGroup, Verdict, shown
@@ -26,15 +27,16 @@ _WIDTH = 100
 
 
 @click.command("explain")
-@click.argument("grammar")
-@click.option("-t", "--tokenizer", metavar="SPEC", help=f"The tokenizer, by default the one that an artifact records: {SPEC_HELP}.")
+@click.argument("grammar", type=GRAMMAR)
+@recorded_tokenizer_option
 @click.option("--text", help="The text so far; empty by default.")
-@click.option("--text-file", metavar="FILE", help="A file with the text so far; - is standard input.")
+@click.option("--text-file", type=FILE, metavar="FILE", help="A file with the text so far; - is standard input.")
 @click.option(
     "--token", "tokens", type=int, multiple=True, metavar="ID", help="A token to judge after the text; may be given again."
 )
 @grammar_options
 @click.option("--json", "as_json", is_flag=True, help="Print everything as JSON.")
+@quiet_option("Show no progress and no remarks.")
 @click.pass_context
 def command(
     ctx: click.Context,
@@ -47,18 +49,19 @@ def command(
     lexer: LarkLexer | None,
     keep_all_actions: bool,
     as_json: bool,
+    quiet: bool,
 ) -> None:
     """Explain what may come after a text, by GRAMMAR: where lexer and parser are, which tokens are allowed, and why one is not.
 
     The exit code is 1 if the text itself does not pass, or a --token is not allowed.
     """
     data = _text(text, text_file)
-    with Steps("explaining") as steps:
+    with Steps("explaining", quiet=quiet) as steps:
         steps.step("reading the grammar", 0, 2)
         explainer = Explainer(open_compiled(grammar, tokenizer, start=start, lexer=lexer, keep_all_actions=keep_all_actions))
         steps.step("reading the text", 1, 2)
         explanation = explainer.explain(data, tokens)
-    for remark in explanation.notes:
+    for remark in () if quiet else explanation.notes:
         note(remark)
     if as_json:
         write_json(asdict(explanation))
@@ -68,7 +71,7 @@ def command(
     ctx.exit(0 if explanation.stop is None and all(v.allowed for v in explanation.tokens) else 1)
 
 
-command.help = f"{command.help}\n\nGRAMMAR is {GRAMMAR_HELP}."
+with_paragraph(command, f"GRAMMAR is {GRAMMAR_HELP}.")
 
 
 def _text(text: str | None, text_file: str | None) -> bytes:

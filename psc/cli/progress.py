@@ -1,4 +1,4 @@
-"""Progress of work that takes more than a second: a bar on a terminal, plain lines elsewhere, always on stderr.
+"""Progress of work that takes more than a second: a bar on stderr, where that is a terminal; nothing in a pipe or a file.
 
 Short work shows nothing: a timer shows what is being done when the second is over.
 """
@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import sys
 import threading
-import time
 from types import TracebackType
 from typing import Self
 
@@ -23,23 +22,19 @@ from rich.progress import (
 )
 
 _PATIENCE_S = 1.0
-_BETWEEN_LINES_S = 1.0
 
 
 class _Patient:
     """A context that shows nothing for a second, then whatever was noted last, and each note from then on."""
 
-    def __init__(self, title: str, *, quiet: bool, every_line: bool) -> None:
+    def __init__(self, title: str, *, quiet: bool) -> None:
         self._title = title
-        self._quiet = quiet
-        self._every_line = every_line
+        self._quiet = quiet or not sys.stderr.isatty()
         self._lock = threading.Lock()
         self._timer = threading.Timer(_PATIENCE_S, self._begin)
         self._timer.daemon = True
-        self._visible = False
-        self._printed_at = 0.0
         self._bar: Progress | None = None
-        self._description, self._completed, self._total, self._line = title, 0, 1, title
+        self._description, self._completed, self._total = title, 0, 1
 
     def __enter__(self) -> Self:
         if not self._quiet:
@@ -49,7 +44,7 @@ class _Patient:
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
         self._timer.cancel()
         with self._lock:
-            self._quiet, self._visible = True, False
+            self._quiet = True
             if self._bar is not None:
                 self._bar.stop()
                 self._bar = None
@@ -57,30 +52,24 @@ class _Patient:
     def _columns(self) -> tuple[ProgressColumn, ...]:
         return (TextColumn("{task.description}", markup=False), BarColumn(), TimeElapsedColumn())
 
-    def _note(self, description: str, completed: int, total: int, line: str) -> None:
+    def _note(self, description: str, completed: int, total: int) -> None:
         with self._lock:
-            self._description, self._completed, self._total, self._line = description, completed, total, line
-            if self._visible:
-                self._show()
+            self._description, self._completed, self._total = description, completed, total
+            self._show()
 
     def _begin(self) -> None:
         with self._lock:
             if self._quiet:
                 return
-            self._visible = True
-            if sys.stderr.isatty():
-                self._bar = Progress(*self._columns(), console=Console(stderr=True), transient=True)
-                self._bar.add_task(self._title, total=self._total)
-                self._bar.start()
+            self._bar = Progress(*self._columns(), console=Console(stderr=True), transient=True)
+            self._bar.add_task(self._title, total=self._total)
+            self._bar.start()
             self._show()
 
     def _show(self) -> None:
         if self._bar is not None:
             task = self._bar.task_ids[0]
             self._bar.update(task, description=self._description, completed=self._completed, total=self._total)
-        elif self._every_line or time.monotonic() - self._printed_at >= _BETWEEN_LINES_S:
-            self._printed_at = time.monotonic()
-            print(self._line, file=sys.stderr, flush=True)
 
 
 class Steps(_Patient):
@@ -89,15 +78,14 @@ class Steps(_Patient):
     Args:
         title: what the work is.
         quiet: show nothing.
-        every_step: elsewhere than on a terminal, print a line for each step, not at most one a second.
     """
 
-    def __init__(self, title: str, *, quiet: bool = False, every_step: bool = False) -> None:
-        super().__init__(title, quiet=quiet, every_line=every_step)
+    def __init__(self, title: str, *, quiet: bool = False) -> None:
+        super().__init__(title, quiet=quiet)
 
     def step(self, name: str, number: int, n_steps: int) -> None:
         """A step begins; numbers count from 0."""
-        self._note(f"{self._title}: {name}", number, n_steps, f"{self._title}: {name} ({number + 1} of {n_steps})")
+        self._note(f"{self._title}: {name}", number, n_steps)
 
 
 class Transfers(_Patient):
@@ -109,12 +97,11 @@ class Transfers(_Patient):
     """
 
     def __init__(self, title: str, *, quiet: bool = False) -> None:
-        super().__init__(title, quiet=quiet, every_line=False)
+        super().__init__(title, quiet=quiet)
 
     def moved(self, name: str, done: int, total: int) -> None:
         """So many bytes of an artifact, of so many, have been moved."""
-        line = f"{self._title}: {name}: {done / 1e6:,.1f} of {total / 1e6:,.1f} MB"
-        self._note(f"{self._title}: {name}", done, total, line)
+        self._note(f"{self._title}: {name}", done, total)
 
     def _columns(self) -> tuple[ProgressColumn, ...]:
         return (TextColumn("{task.description}", markup=False), BarColumn(), DownloadColumn(), TransferSpeedColumn())

@@ -13,6 +13,7 @@ from psc.artifacts.references import MAX_BLOB_BYTES, MAX_PAYLOAD_BYTES, Referenc
 from psc.artifacts.registry.registries import Registries
 from psc.artifacts.registry.signing import Signer
 from psc.artifacts.store import Store
+from psc.cli.groups import CommandGroup
 from psc.cli.progress import Transfers
 from psc.cli.registries import (
     named_registries,
@@ -30,7 +31,7 @@ from psc.errors import PscError, RegistryError
 from psc.readable import size
 
 
-@click.group("registry")
+@click.group("registry", cls=CommandGroup)
 def command() -> None:
     """Share artifacts between machines.
 

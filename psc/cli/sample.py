@@ -6,16 +6,17 @@ import random
 
 import click
 
+from psc.cli.arguments import GRAMMAR, quiet_option, with_paragraph
 from psc.cli.grammars import GRAMMAR_HELP, grammar_options, open_compiled
 from psc.cli.progress import Steps
 from psc.cli.report import write_json
-from psc.cli.tokenizers import SPEC_HELP
+from psc.cli.tokenizers import recorded_tokenizer_option
 from psc.grammar import LarkLexer
 from psc.inspection.sampling import Sample, Sampler
 
 
 @click.command("sample")
-@click.argument("grammar")
+@click.argument("grammar", type=GRAMMAR)
 @click.option("-n", "count", type=click.IntRange(1), default=1, show_default=True, help="How many sentences.")
 @click.option("--seed", type=int, help="The same seed gives the same sentences; without it, other ones every time.")
 @click.option(
@@ -25,9 +26,10 @@ from psc.inspection.sampling import Sample, Sampler
     show_default=True,
     help="Draw at most so many tokens, then end the sentence the short way.",
 )
-@click.option("-t", "--tokenizer", metavar="SPEC", help=f"The tokenizer, by default the one that an artifact records: {SPEC_HELP}.")
+@recorded_tokenizer_option
 @grammar_options
 @click.option("--json", "as_json", is_flag=True, help="Print the sentences and their tokens as JSON.")
+@quiet_option("Print nothing but the sentences.")
 def command(
     grammar: str,
     count: int,
@@ -38,6 +40,7 @@ def command(
     lexer: LarkLexer | None,
     keep_all_actions: bool,
     as_json: bool,
+    quiet: bool,
 ) -> None:
     """Draw random sentences from the masks of GRAMMAR.
 
@@ -47,14 +50,15 @@ def command(
     seed = random.SystemRandom().getrandbits(32) if seed is None else seed
     rng = random.Random(seed)
     samples: list[Sample] = []
-    with Steps("sampling") as steps:
+    with Steps("sampling", quiet=quiet) as steps:
         steps.step("reading the grammar", 0, count)
         sampler = Sampler(open_compiled(grammar, tokenizer, start=start, lexer=lexer, keep_all_actions=keep_all_actions))
         for i in range(count):
             steps.step(f"sentence {i + 1}", i, count)
             samples.append(sampler.sample(rng, max_tokens=max_tokens))
             if not as_json:
-                click.echo(f"--- {i + 1} of {count}, seed {seed}: {_how(samples[-1])}", err=True)
+                if not quiet:
+                    click.echo(f"--- {i + 1} of {count}, seed {seed}: {_how(samples[-1])}", err=True)
                 click.echo(samples[-1].text.decode("utf-8", "replace"))
     if as_json:
         sentences = [
@@ -63,7 +67,7 @@ def command(
         write_json({"grammar": grammar, "seed": seed, "sentences": sentences})
 
 
-command.help = f"{command.help}\n\nGRAMMAR is {GRAMMAR_HELP}."
+with_paragraph(command, f"GRAMMAR is {GRAMMAR_HELP}.")
 
 
 def _how(sample: Sample) -> str:

@@ -5,12 +5,22 @@ from __future__ import annotations
 import click
 
 from psc.artifacts.format import Artifact
+from psc.cli.arguments import TOKENIZER
 from psc.errors import ArtifactError, TokenizerError
 from psc.loading import TokenizerRecord
 from psc.vocabulary import load_tokenizer
 from psc.vocabulary.tokenizer_info import TokenizerInfo
 
 SPEC_HELP = "a short name (qwen3), a tokenizer file or folder, or a Hugging Face id in the local cache"
+
+
+recorded_tokenizer_option = click.option(
+    "-t",
+    "--tokenizer",
+    type=TOKENIZER,
+    metavar="SPEC",
+    help=f"The tokenizer, by default the one that an artifact records: {SPEC_HELP}.",
+)
 
 
 def token_ids(ctx: click.Context, param: click.Parameter, value: str | None) -> tuple[int, ...] | None:

@@ -1,8 +1,12 @@
 """Random sentences of a grammar, drawn from its masks.
 
 Drawing uniformly over tokens is dull: nine tokens of ten are pieces of names, so keywords hardly come up, and names
-and comments go on and on. So what happens to the lexer is drawn first (``token_effects``): of what allowed tokens do,
-each is as likely as the other. Then a token that does it is drawn. Every token allowed can come up.
+and comments go on and on. So what happens to the lexer is drawn first (``token_effects``), then a token that does it.
+
+Tokens are not alike, either: most of a vocabulary is seldom written, in scripts that few texts mix, or is runs of blanks. A token
+weighs as much as it is likely in a text, by Zipf's law over the ids (vocabularies are numbered by frequency, more or less), and far
+less if it is no plain word, number or sign. What happens to the lexer weighs the root of what its tokens weigh. Every token
+allowed can come up.
 
 Nothing in this makes a text end: brackets pile up and comments stay open. After a number of tokens the rest is
 therefore not drawn but looked for: the shortest way to the end (``completion``), cut into tokens, each of which the
@@ -14,9 +18,11 @@ Cost: about a millisecond a token drawn, some 20 where the lexer was not before;
 from __future__ import annotations
 
 import random
+import re
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from psc._core import MatcherView
 from psc.errors import GrammarError, PscError
@@ -24,6 +30,10 @@ from psc.inspection.completion import Completer
 from psc.inspection.token_effects import TokenEffects
 from psc.runtime.compiled import CompiledGrammar, GrammarMatcher
 from psc.vocabulary.segment import Segmenter
+from psc.vocabulary.tokenizer_info import TokenizerInfo
+
+_PLAIN = re.compile(rb" ?(?:[a-z]+|[A-Z]?[a-z]{2,}|[0-9]{1,2}|[!-/:-@\[-`{-~]{1,2}) ?|[ \n]|\n {2,8}")
+"""Words, small numbers, blanks, and one or two signs."""
 
 
 @dataclass(frozen=True)
@@ -49,6 +59,7 @@ class Sampler:
         self._completer = Completer(compiled)
         self._segmenter = Segmenter(compiled.tokenizer_info)
         self._effects = TokenEffects(compiled)
+        self._weights = token_weights(compiled.tokenizer_info)
 
     def sample(self, rng: random.Random, *, max_tokens: int) -> Sample:
         """Draws a sentence.
@@ -104,12 +115,28 @@ class Sampler:
         if not len(allowed):
             return None
         effects = self._effects.of(frozenset(state for state, _ in MatcherView(matcher).configurations()), allowed)
-        chosen = np.unique(effects)
-        members = allowed[effects == chosen[rng.randrange(len(chosen))]]
-        return int(members[rng.randrange(len(members))])
+        weights = self._weights[allowed]
+        _, which = np.unique(effects, return_inverse=True)
+        chosen = _drawn(np.bincount(which, weights) ** 0.5, rng)
+        return int(allowed[_drawn(np.where(which == chosen, weights, 0.0), rng)])
 
     def _take(self, matcher: GrammarMatcher, token: int) -> None:
         if not matcher.accept_token(token):
             raise PscError(
                 f"{self.compiled.place}: token {token} must be allowed and is not: mask and parser disagree; please report this"
             )
+
+
+def token_weights(tokenizer_info: TokenizerInfo) -> NDArray[np.float64]:
+    """How often a token is written, about: float64 of shape (vocab_size,), positive."""
+    weights = 1.0 / (np.arange(tokenizer_info.vocab_size) + 300.0)
+    for token, text in enumerate(tokenizer_info.token_texts):
+        weights[token] *= 1.0 if _PLAIN.fullmatch(text) else 0.003
+    weights[tokenizer_info.stop_token_ids] = weights.mean()
+    return weights
+
+
+def _drawn(weights: NDArray[np.float64], rng: random.Random) -> int:
+    """An index, as likely as its weight is large."""
+    total = np.cumsum(weights)
+    return int(np.searchsorted(total, rng.random() * total[-1], side="right"))

@@ -22,7 +22,9 @@ def test_bundled_grammar(run: Run, tokenizer: Path, tmp_path: Path) -> None:
     result = run("compile", "json", "--tokenizer", tokenizer, "-o", tmp_path / "json.psc")
     assert result.exit_code == 0, result.output
     assert "json.psc: " in result.stdout
-    assert "stack classifier" in result.stdout
+    assert result.stdout.count("\n") == 1 and result.stderr == ""
+    verbose = run("compile", "json", "--tokenizer", tokenizer, "-o", tmp_path / "json.psc", "--verbose")
+    assert "stack classifier" in verbose.stdout and "peak memory" in verbose.stdout
     compiled = psc.load(tmp_path / "json.psc")
     assert compiled.grammar_name == "json"
     assert compiled.tokenizer_name == tokenizer.name

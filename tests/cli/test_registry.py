@@ -1,5 +1,6 @@
 """``psc registry``, end to end."""
 
+import io
 import json
 import os
 import shutil
@@ -213,18 +214,24 @@ def test_a_warning_where_tokens_travel_in_clear(run: Run, tmp_path: Path) -> Non
     assert "unencrypted" in result.output and "chmod 600" in result.output
 
 
-def test_transfers_that_take_long_are_shown(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+def test_transfers_that_take_long_are_shown_on_a_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Terminal(io.StringIO):
+        def isatty(self) -> bool:
+            return True
+
     monkeypatch.setattr("psc.cli.progress._PATIENCE_S", 0.01)
-    monkeypatch.setattr("psc.cli.progress._BETWEEN_LINES_S", 0.0)
+    monkeypatch.setenv("TERM", "xterm")
+    monkeypatch.setenv("COLUMNS", "200")
+    terminal, pipe = Terminal(), io.StringIO()
+    monkeypatch.setattr(sys, "stderr", terminal)
     with Transfers("pulling") as transfers:
-        shown = ""
         deadline = time.monotonic() + 20
-        while "java/qwen3: 1.5 of 3.0 MB" not in shown and time.monotonic() < deadline:
+        while "1.5/3.0 MB" not in terminal.getvalue() and time.monotonic() < deadline:
             transfers.moved("java/qwen3", 1_500_000, 3_000_000)
             time.sleep(0.01)
-            shown += capsys.readouterr().err
-    assert "pulling: java/qwen3: 1.5 of 3.0 MB\n" in shown
-    with Transfers("pulling", quiet=True) as transfers:
+    assert "pulling: java/qwen3" in terminal.getvalue()
+    monkeypatch.setattr(sys, "stderr", pipe)
+    with Transfers("pulling") as transfers:
         time.sleep(0.05)
         transfers.moved("java/qwen3", 1, 2)
-    assert capsys.readouterr().err == ""
+    assert pipe.getvalue() == ""
