@@ -5,7 +5,7 @@ and comments go on and on. So what happens to the lexer is drawn first (``token_
 
 Tokens are not alike, either: most of a vocabulary is seldom written, in scripts that few texts mix, or is runs of blanks. A token
 weighs as much as it is likely in a text, by Zipf's law over the ids (vocabularies are numbered by frequency, more or less), and far
-less if it is no plain word, number or sign. What happens to the lexer weighs the root of what its tokens weigh. Every token
+less if it is no plain word, number or sign. What happens to the lexer weighs a small power of what its tokens weigh. Every token
 allowed can come up.
 
 Nothing in this makes a text end: brackets pile up and comments stay open. After a number of tokens the rest is
@@ -117,7 +117,7 @@ class Sampler:
         effects = self._effects.of(frozenset(state for state, _ in MatcherView(matcher).configurations()), allowed)
         weights = self._weights[allowed]
         _, which = np.unique(effects, return_inverse=True)
-        chosen = _drawn(np.bincount(which, weights) ** 0.5, rng)
+        chosen = _drawn(np.power(np.bincount(which, weights), 0.3), rng)
         return int(allowed[_drawn(np.where(which == chosen, weights, 0.0), rng)])
 
     def _take(self, matcher: GrammarMatcher, token: int) -> None:
@@ -129,9 +129,9 @@ class Sampler:
 
 def token_weights(tokenizer_info: TokenizerInfo) -> NDArray[np.float64]:
     """How often a token is written, about: float64 of shape (vocab_size,), positive."""
-    weights = 1.0 / (np.arange(tokenizer_info.vocab_size) + 300.0)
+    weights: NDArray[np.float64] = 1.0 / (np.arange(tokenizer_info.vocab_size, dtype=np.float64) + 300.0)
     for token, text in enumerate(tokenizer_info.token_texts):
-        weights[token] *= 1.0 if _PLAIN.fullmatch(text) else 0.003
+        weights[token] *= 1.0 if _PLAIN.fullmatch(text) else 3e-3 if text.isascii() else 1e-7
     weights[tokenizer_info.stop_token_ids] = weights.mean()
     return weights
 
