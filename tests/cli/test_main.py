@@ -56,8 +56,8 @@ def test_base_install(python: Python, run: Run, assignments: Path, tmp_path: Pat
         done = python("-c", WITHOUT_EXTRAS, *arguments)
         assert done.returncode == 0, done.stderr
     for arguments in (
-        ("compile", "json", "-t", tokenizer),
-        ("check", "json", "-t", tokenizer, tmp_path / "good"),
+        ("compile", "java", "-t", tokenizer),
+        ("check", "java", "-t", tokenizer, tmp_path / "good"),
         ("inspect", basic, "--fst", "fst"),
     ):
         done = python("-c", WITHOUT_EXTRAS, *arguments, cwd=tmp_path)
