@@ -1,0 +1,85 @@
+"""Random grammars, their whole masks against the tests' oracles: `python -m fuzz.grammars --seconds 60 --seed 1`.
+
+For every way to read a grammar (any context-free EBNF, Lark by the basic and the contextual lexer, every action kept), both
+builds: the mask after every short history, and what `accept_token` does with every token, are the oracle's. Grammars and
+vocabularies are drawn by the tests' strategies. An example is bounded in time by psc's own limits and an alarm; those that ring
+it are counted, because an oracle that anyone can believe is slow. A call of psc that does not end is what the session finds to
+hang.
+
+Cost: an example takes 0.02 to 1 s, most of it the oracle's.
+"""
+
+from __future__ import annotations
+
+import signal
+from collections.abc import Iterator
+from contextlib import contextmanager
+from types import FrameType
+
+import strategies
+from hypothesis import HealthCheck, Phase, given, seed, settings
+from hypothesis import strategies as st
+from test_exactness_any import LANGUAGES, check_short_histories
+
+import psc
+from fuzz.session import Case, main
+
+_EXAMPLE_S = 5.0
+_EXAMPLES = 10  # of a case; the first that hypothesis draws is always the simplest
+
+
+class _TimeIsUp(BaseException):
+    """Not an Exception: nothing between here and the alarm may take it for an answer."""
+
+
+@contextmanager
+def alarm(seconds: float) -> Iterator[None]:
+    """Raises when it takes longer, as soon as Python runs again."""
+
+    def ring(_signal: int, _frame: FrameType | None) -> None:
+        raise _TimeIsUp
+
+    before = signal.signal(signal.SIGALRM, ring)
+    signal.setitimer(signal.ITIMER_REAL, seconds)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
+
+
+def run_case(case: Case) -> None:
+    language = case.rng.choice(sorted(LANGUAGES))
+
+    @seed(case.rng.randrange(2**32))
+    @settings(
+        max_examples=_EXAMPLES, database=None, deadline=None, phases=[Phase.generate], suppress_health_check=list(HealthCheck)
+    )
+    @given(
+        text=LANGUAGES[language].texts if case.rng.random() < 0.7 else LANGUAGES[language].fancy_texts,
+        tokens=strategies.vocabularies(max_size=8),
+        walk=st.integers(0, 2**16),
+    )
+    def masks_are_the_oracles(text: str, tokens: list[bytes], walk: int) -> None:
+        case.counts["examples"] += 1
+        case.attach("grammar", f"{language}\n{text}\n{tokens!r} {walk}\n".encode())
+        try:
+            with alarm(_EXAMPLE_S):
+                check_short_histories(LANGUAGES[language], text, tokens, walk, longest=3)
+        except _TimeIsUp:
+            case.counts["out of time"] += 1
+        except psc.ResourceLimitError:
+            case.counts["beyond a limit"] += 1
+        except psc.GrammarError as error:
+            if "matches no text at all" not in str(error) and "matches the empty string" not in str(error):
+                raise
+            case.counts["refused"] += 1
+        else:
+            case.counts["checked"] += 1
+
+    masks_are_the_oracles()
+    case.counts[language] += 1
+
+
+if __name__ == "__main__":
+    main("grammars", __doc__.partition("\n")[0], run_case, case_limit_s=120.0)

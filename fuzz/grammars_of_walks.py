@@ -1,0 +1,73 @@
+"""The compiled grammars that walks go over: of every kind, built just in time and ahead of time, each once a process."""
+
+from __future__ import annotations
+
+from functools import cache
+
+from small_grammars import COMPILERS, GRAMMARS
+from vocabularies import byte_tokenizer, tokenizer
+
+from psc.compiled_grammar import CompiledGrammar
+from psc.compiler.grammars import bundled_text
+from psc.grammar import Grammar
+from psc.grammar_compiler import compile_just_in_time
+from psc.vocabulary.tokenizer_info import TokenizerInfo
+
+# What several stacks, empty rules and conflicts do to a matcher, beyond the tests' small grammars.
+_MORE = {
+    "every bracket twice": lambda: Grammar.from_ebnf(
+        'root ::= value\nvalue ::= "[" list "]" | "1"\nlist ::= "" | value | list "," list | value list\n'
+    ),
+    "hidden left recursion": lambda: Grammar.from_ebnf('root ::= a? root "b" | "" | a\na ::= "a"? | "ab"\n'),
+    "right recursion": lambda: Grammar.from_lark('start: "a" start | "b"\n'),
+    "dangling else": lambda: Grammar.from_lark(
+        'start: s\ns: "i" s | "i" s "e" s | "x"\n%ignore " "\n', lexer="basic", keep_all_actions=True
+    ),
+}
+_PIECES = [
+    "[",
+    "]",
+    "[[",
+    "]]",
+    "a",
+    "b",
+    "ab",
+    "1",
+    ",",
+    " ",
+    "i",
+    "e",
+    "x",
+    "ie",
+    '"',
+    "{",
+    "}",
+    ":",
+    "é",
+    "=",
+    ";",
+    "(",
+    ")",
+    "none",
+    " = ",
+]
+
+
+@cache
+def vocabulary(small: bool) -> TokenizerInfo:
+    return tokenizer(_PIECES) if small else byte_tokenizer("none", "é", " = ", "[[[[", "]]]]", "ab" * 9)
+
+
+def names() -> list[tuple[str, str, bool]]:
+    """(grammar, how it is built, whether over few tokens) of all that there are."""
+    small = [(name, how, few) for name in (*GRAMMARS, *_MORE) for how in COMPILERS for few in (False, True)]
+    return [*small, ("java", "just in time", False), ("sql", "just in time", False)]
+
+
+@cache
+def compiled(name: str, how: str, few: bool) -> CompiledGrammar:
+    """One of them."""
+    if name in ("java", "sql"):
+        return compile_just_in_time(Grammar.from_lark(bundled_text(name), lexer="basic"), vocabulary(few))
+    grammar = {**GRAMMARS, **_MORE}[name]()
+    return COMPILERS[how](grammar, vocabulary(few))
