@@ -17,7 +17,7 @@ from corpus import add_corpus_options, encoder, read_corpus, tokenize
 from measure import table
 
 import psc
-from psc.bundled import find_grammar
+from psc.compiler.frontends.found import find_grammar
 
 
 def main() -> None:

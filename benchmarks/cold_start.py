@@ -44,7 +44,7 @@ def start(grammar: str, spec: str, store: str | None) -> Start:
     """The first mask of this process."""
     info = psc.load_tokenizer(spec)
     _ = psc.GrammarCompiler, psc.GrammarMatcher  # imported
-    from psc.bundled import find_grammar, read_source
+    from psc.compiler.frontends.found import find_grammar
 
     before = mapped()
     began = time.perf_counter()
@@ -54,7 +54,9 @@ def start(grammar: str, spec: str, store: str | None) -> Start:
     seconds = time.perf_counter() - began
     after = mapped()
     began = time.perf_counter()
-    read_source(find_grammar(grammar)).input_key(info.fingerprint)
+    asked = find_grammar(grammar).request().key()
+    assert asked is not None
+    asked.with_vocabulary(info.fingerprint)
     key = time.perf_counter() - began
     return Start(seconds, key, compiled.is_lazy, after - before)
 
@@ -69,10 +71,11 @@ def mapped() -> int:
 def compile_into(grammar: str, spec: str, store: str) -> None:
     """Leaves the artifact in a store, as another process would."""
     from psc.artifacts.store import Store
-    from psc.bundled import find_grammar, open_grammar
-    from psc.grammar_compiler import artifact_bytes
+    from psc.build_grammar import artifact_bytes
+    from psc.compiler.frontends.found import find_grammar
+    from psc.grammar import Grammar
 
-    Store(store).add(artifact_bytes(open_grammar(find_grammar(grammar)), psc.load_tokenizer(spec)))
+    Store(store).add(artifact_bytes(Grammar.parse(find_grammar(grammar).request()), psc.load_tokenizer(spec)))
 
 
 def main() -> int:

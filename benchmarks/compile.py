@@ -30,8 +30,8 @@ def compile_once(grammar: str, tokenizer: str, destination: Path) -> dict[str, A
 
     import psc
     from psc.artifacts.format import encode, write_file
-    from psc.bundled import find_grammar
     from psc.compiler.build import build
+    from psc.compiler.frontends.found import find_grammar
     from psc.compiler.frontends.lark.loader import load_lark
 
     began = time.perf_counter()

@@ -28,7 +28,7 @@ from numpy.typing import NDArray
 from subjects import Subject
 
 import psc
-from psc.grammar_compiler import compile_ahead_of_time
+from psc.compiled_grammar import compile_ahead_of_time
 
 ENGINES = {
     "psc row": "psc",

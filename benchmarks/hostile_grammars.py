@@ -30,7 +30,7 @@ import numpy as np
 from measure import in_words, machine, number, report, table
 
 import psc
-from psc.grammar_compiler import compile_ahead_of_time
+from psc.compiled_grammar import compile_ahead_of_time
 
 WALKS, LONGEST_WALK = 3, 20
 LONG_ENOUGH = 10.0  # seconds of walking, after which nothing new is learnt of a grammar

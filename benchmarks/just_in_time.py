@@ -38,7 +38,7 @@ from numpy.typing import NDArray
 from subjects import Subject, add_subject_options, chosen, documents_of
 
 import psc
-from psc.grammar_compiler import compile_ahead_of_time, compile_just_in_time
+from psc.compiled_grammar import compile_ahead_of_time, compile_just_in_time
 
 # What grows -> what a step that grows it is counted as; the first that applies.
 KINDS = {

@@ -49,8 +49,8 @@ from measure import (
 
 import psc
 from psc.artifacts.format import Artifact, decode, encode, read_file, write_file
-from psc.bundled import GrammarFile, find_grammar
 from psc.compiler.build import build
+from psc.compiler.frontends.found import GrammarFile, find_grammar
 from psc.compiler.frontends.lark.loader import load_lark_file
 from psc.compiler.revision import COMPILER_REVISION
 

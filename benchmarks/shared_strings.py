@@ -23,7 +23,7 @@ from measure import in_words, machine, number, report, table
 from sample_texts import words
 
 import psc
-from psc.grammar_compiler import shared_vocabulary
+from psc.build_grammar import shared_vocabulary
 
 STRING = """string ::= "\\"" ([^"\\\\\\x00-\\x1f] | "\\\\" (["\\\\/bfnrt] | "u" [0-9a-fA-F]{4}))* "\\""
 number ::= "-"? ("0" | [1-9] [0-9]*) ("." [0-9]+)? ([eE] [-+]? [0-9]+)?

@@ -24,7 +24,8 @@ from corpus import add_corpus_options, encoder, read_corpus, tokenize
 from measure import Summary, in_words, machine, number, preemptions, report, table, timer_overhead
 
 import psc
-from psc.bundled import find_grammar, open_grammar
+from psc.compiler.frontends.found import find_grammar
+from psc.grammar import Grammar
 from psc.runtime import cuda_device, cupy_masks, numpy_masks
 
 ASKED_US = 150.0
@@ -107,7 +108,7 @@ def main() -> None:
     args = options.parse_args()
     info = psc.load_tokenizer(args.tokenizer)
     compiler = psc.GrammarCompiler(info, store=False, cache_enabled=False)
-    compiled = compiler.compile_grammar(open_grammar(find_grammar(args.grammar)))
+    compiled = compiler.compile_grammar(Grammar.parse(find_grammar(args.grammar).request()))
     tokenized, _ = tokenize(read_corpus(args, "." + args.grammar), info, encoder(args.tokenizer, info)[1])
     texts = accepted(compiled, list(tokenized.values()))
     if not texts:

@@ -17,8 +17,9 @@ from corpus import Document, json_documents, read_corpus
 from sample_texts import TEXTS, sample_texts
 
 import psc
-from psc.bundled import find_grammar, open_grammar
+from psc.compiler.frontends.found import find_grammar
 from psc.compiler.grammars import bundled_text
+from psc.grammar import Grammar
 
 OWN = Path(__file__).parent / "grammars"
 BUILTIN_JSON = "builtin-json"
@@ -32,7 +33,7 @@ class Subject:
 
     name: str
     spec: str
-    """A bundled name or a path, as `psc.bundled.find_grammar` takes it; of a regular expression, the expression."""
+    """A bundled name or a path, as `find_grammar` takes it; of a regular expression, the expression."""
     language: Literal["ebnf", "lark", "regex", "builtin"]
     text: str
 
@@ -44,7 +45,7 @@ class Subject:
             return psc.Grammar.from_ebnf(self.text)
         if self.language == "regex":
             return psc.Grammar.from_regex(self.text)
-        return open_grammar(find_grammar(self.spec))
+        return Grammar.parse(find_grammar(self.spec).request())
 
 
 def find_subject(name: str) -> Subject:

@@ -20,7 +20,7 @@ import numpy as np
 
 from psc._core import Compilation, LrTables
 from psc.artifacts.format import SCALARS, IntArray
-from psc.compiler.frontends.lark.differences import lark_differences
+from psc.compiler.frontends.registry import front_end
 from psc.compiler.grammar import Grammar
 from psc.compiler.lr_tables import lr_tables
 from psc.compiler.revision import COMPILER_REVISION
@@ -86,9 +86,9 @@ def grammar_tables(grammar: Grammar, *, progress: Progress | None = None) -> Gra
     automaton = terminal_automaton(grammar)
     clock.stage(1)
     lr = lr_tables(grammar, keep_all=grammar.keep_all_actions)
-    warnings = lark_differences(grammar, automaton, lr) if grammar.language == "lark" else ()
+    warnings = front_end(grammar.language).warnings(grammar, automaton, lr)
     clock.stop()
-    return GrammarTables(grammar, automaton, lr, tuple(warnings), clock.seconds)
+    return GrammarTables(grammar, automaton, lr, warnings, clock.seconds)
 
 
 def build(grammar: Grammar | GrammarTables, tokenizer: TokenizerInfo, *, progress: Progress | None = None) -> Build:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Literal as OneOf
 
 MAX_CODE_POINT = 0x10FFFF
 
@@ -73,8 +72,8 @@ class RuleSet:
     """A file name or a label, for messages."""
     lines: Mapping[str, int]
     """Where each rule is defined, counted from 1."""
-    language: OneOf["ebnf", "regex"] = "ebnf"
-    """What ``source`` is written in."""
+    language: str = "ebnf"
+    """What ``source`` is written in: a name in the registry of front ends."""
 
 
 EMPTY = Literal("")

@@ -13,11 +13,11 @@ from psc.compiler.expressions import Expression
 
 END = "$END"
 
-LexerKind = OneOf["contextual", "basic", "any"]
-"""How text becomes terminals, see docs/language.md."""
+LarkLexer = OneOf["contextual", "basic"]
+"""How a Lark grammar's text may be cut into terminals."""
 
-Language = OneOf["lark", "ebnf", "regex"]
-"""What a grammar's text is written in."""
+LexerKind = OneOf[LarkLexer, "any"]
+"""How text becomes terminals, see docs/language.md."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -73,7 +73,8 @@ class Grammar:
     lexer: LexerKind = "basic"
     keep_all_actions: bool = False
     """Leave every action in its LR cell, so that any context-free grammar is taken as it is; else Lark's resolution."""
-    language: Language = "lark"
+    language: str = "lark"
+    """What ``source`` is written in: a name in the registry of front ends."""
     asked_for: str | None = None
     """The rule that a whole text must match, where ``start`` is a symbol made for it."""
 

@@ -47,6 +47,11 @@ def lower(rule_set: RuleSet, limits: TerminalLimits = _DEFAULT_LIMITS) -> Gramma
     return _Lowering(rule_set, analyse(rule_set, limits)).grammar()
 
 
+def terminals_and_productions(parsed: RuleSet | Grammar) -> Grammar:
+    """What a front end has parsed, as it is compiled: rules are lowered, and raise GrammarError as :func:`lower`."""
+    return lower(parsed) if isinstance(parsed, RuleSet) else parsed
+
+
 class _Lowering:
     def __init__(self, rule_set: RuleSet, analysis: Analysis) -> None:
         self._rule_set = rule_set

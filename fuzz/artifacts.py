@@ -26,10 +26,10 @@ from fuzz.session import Case, main
 from psc._core import MatcherView
 from psc.artifacts.format import decode, encode
 from psc.artifacts.mapped import open_mapped, write_mapped
+from psc.build_grammar import artifact_bytes
 from psc.compiled_grammar import CompiledGrammar, compiled_from_artifact, compiled_from_file
 from psc.errors import ArtifactError, PscError
-from psc.grammar_compiler import artifact_bytes
-from psc.loading import recorded_tokenizer
+from psc.recorded_tokenizer import recorded_tokenizer
 
 _TOKENS = ["a", "b", "=", ",", "(", ")", " ", "ab", "=(", "),", "a=", ";", ".", "..", "1", "é", "none", "[", "]", '"', "{", ":"]
 _HOSTILE: tuple[Any, ...] = (

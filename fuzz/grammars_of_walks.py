@@ -7,10 +7,9 @@ from functools import cache
 from small_grammars import COMPILERS, GRAMMARS
 from vocabularies import byte_tokenizer, tokenizer
 
-from psc.compiled_grammar import CompiledGrammar
+from psc.compiled_grammar import CompiledGrammar, compile_just_in_time
 from psc.compiler.grammars import bundled_text
 from psc.grammar import Grammar
-from psc.grammar_compiler import compile_just_in_time
 from psc.vocabulary.tokenizer_info import TokenizerInfo
 
 # What several stacks, empty rules and conflicts do to a matcher, beyond the tests' small grammars.

@@ -41,9 +41,9 @@ if TYPE_CHECKING:
         reset_token_bitmask,
     )
     from psc.compile_file import CompileReport, compile_to_artifact
-    from psc.compiled_grammar import CompiledGrammar
+    from psc.compiled_grammar import CompiledGrammar, compile_ahead_of_time
     from psc.grammar import Grammar
-    from psc.grammar_compiler import GrammarCompiler, compile_ahead_of_time
+    from psc.grammar_compiler import GrammarCompiler
     from psc.loading import load
     from psc.runtime.compiled import BatchGrammarMatcher, GrammarMatcher
     from psc.serialization import get_serialization_version
@@ -107,7 +107,7 @@ _HOMES = {
     "allocate_token_bitmask": "psc.bitmask",
     "apply_token_bitmask_inplace": "psc.bitmask",
     "bitmask_dtype": "psc.bitmask",
-    "compile_ahead_of_time": "psc.grammar_compiler",
+    "compile_ahead_of_time": "psc.compiled_grammar",
     "compile_to_artifact": "psc.compile_file",
     "get_bitmask_shape": "psc.bitmask",
     "get_serialization_version": "psc.serialization",

@@ -16,14 +16,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from psc.artifacts.format import encode, write_file
-from psc.bundled import find_grammar, open_grammar
+from psc.compiler.frontends.found import find_grammar
 from psc.errors import ArtifactError, needs_extra
+from psc.grammar import Grammar
 from psc.verification import verify_build
 from psc.vocabulary.tokenizer_info import TokenizerInfo
 
 if TYPE_CHECKING:
     from psc.compiler.build import Progress
-    from psc.grammar import LarkLexer
+    from psc.compiler.grammar import LarkLexer
 
 
 @dataclass(frozen=True)
@@ -77,7 +78,8 @@ def compile_to_artifact(
     path = Path(path)
     found = find_grammar(grammar)
     _check_writable(path)  # found out now rather than after the compilation
-    loaded = open_grammar(found, start=start, lexer=lexer, keep_all_actions=keep_all_actions).to_compiler_grammar()
+    request = found.request(start=start, lexer=lexer, keep_all_actions=keep_all_actions)
+    loaded = Grammar.parse(request).to_compiler_grammar()
     with needs_extra("compiler"):
         from psc.compiler.build import build
         from psc.compiler.spelling_check import unspellable

@@ -10,21 +10,28 @@ from typing import TYPE_CHECKING, Any
 
 from psc._core import Machine
 from psc.artifacts.format import Artifact, decode, write_file
+from psc.build_grammar import artifact_bytes, lazy_machine
 from psc.errors import ArtifactError, DeserializeFormatError, GrammarError
+from psc.grammar import Grammar
+from psc.recorded_tokenizer import recorded_tokenizer
 from psc.runtime import compiled as runtime
 from psc.runtime.compiled import FindTokenizer
 from psc.serialization import field, read_document, write_document
 from psc.vocabulary.tokenizer_info import TokenizerInfo
 
 if TYPE_CHECKING:
-    from psc.grammar import Grammar
+    from psc.compiler.grammar import Grammar as CompilerGrammar
 
 _KIND = "compiled grammar"
 _WHAT = "serialized compiled grammar"
 
 
 class CompiledGrammar(runtime.CompiledGrammar):
-    __doc__ = runtime.CompiledGrammar.__doc__
+    """A grammar compiled for a vocabulary. Shared by any number of matchers; mask rows are made once and kept here.
+
+    Made by ``GrammarCompiler`` (built just in time: what matchers visit is added as they go) or by ``load`` (ahead of time:
+    everything is there). Both give the same masks.
+    """
 
     def __init__(
         self,
@@ -34,10 +41,21 @@ class CompiledGrammar(runtime.CompiledGrammar):
         tokenizer_info: TokenizerInfo | FindTokenizer,
         place: str = "grammar",
         grammar: Grammar | None = None,
+        read_file: Callable[[], bytes | None] = lambda: None,
     ) -> None:
+        """Not called by programs.
+
+        Args:
+            machine: with the next three as the runtime's.
+            metadata: as the compiler wrote it.
+            tokenizer_info: the vocabulary, or a function that finds it.
+            place: the file, for messages.
+            grammar: what was compiled, if it is at hand; else it is read from the metadata when it is asked for.
+            read_file: gives the bytes of the artifact that this is from, or None when there are none (any more).
+        """
         super().__init__(machine, metadata, tokenizer_info=tokenizer_info, place=place)
         self._grammar = grammar
-        self._read_file: Callable[[], bytes | None] = lambda: None
+        self._read_file = read_file
 
     @property
     def grammar(self) -> Grammar:
@@ -48,8 +66,6 @@ class CompiledGrammar(runtime.CompiledGrammar):
             MissingExtraError: it is in Lark's language, and Lark is not installed.
         """
         if self._grammar is None:
-            from psc.grammar import Grammar
-
             self._grammar = Grammar.from_metadata(self.metadata["grammar"])
         return self._grammar
 
@@ -68,8 +84,6 @@ class CompiledGrammar(runtime.CompiledGrammar):
 
         Cost: that of ``compile_ahead_of_time`` for a grammar that is lazy, else writing the file.
         """
-        from psc.grammar_compiler import artifact_bytes
-
         path = Path(path)
         data = self._read_file()
         write_file(path, data if data is not None else artifact_bytes(self.grammar, self.tokenizer_info))
@@ -125,9 +139,6 @@ class CompiledGrammar(runtime.CompiledGrammar):
                 return compiled_from_file(data, tokenizer_info=tokenizer_info, place=_WHAT)
             except (binascii.Error, ArtifactError) as e:
                 raise DeserializeFormatError(f"{_WHAT}: {e}") from e
-        from psc.grammar import Grammar
-        from psc.grammar_compiler import compile_just_in_time
-
         grammar = Grammar.deserialize_json(field(document, "grammar", str, _WHAT))
         try:
             return compile_just_in_time(grammar, tokenizer_info)
@@ -136,15 +147,43 @@ class CompiledGrammar(runtime.CompiledGrammar):
 
 
 def _from_pickled_file(data: bytes, tokenizer_info: TokenizerInfo | None, place: str) -> CompiledGrammar:
-    from psc.loading import recorded_tokenizer
-
     return compiled_from_file(data, tokenizer_info=tokenizer_info or recorded_tokenizer, place=place)
 
 
 def _from_pickled_grammar(grammar: Grammar, tokenizer_info: TokenizerInfo) -> CompiledGrammar:
-    from psc.grammar_compiler import compile_just_in_time
-
     return compile_just_in_time(grammar, tokenizer_info)
+
+
+def compile_just_in_time(grammar: Grammar, tokenizer_info: TokenizerInfo, *, cache_limit_bytes: int = -1) -> CompiledGrammar:
+    """A grammar that is built as matchers visit it.
+
+    Args:
+        grammar: the grammar.
+        tokenizer_info: the vocabulary.
+        cache_limit_bytes: what was built is dropped when it takes more; -1 is no limit.
+
+    Raises:
+        GrammarError: it cannot be compiled; ResourceLimitError, one of them, names a limit that it exceeds.
+
+    Cost: some milliseconds for a small grammar, 0.1 to 0.3 s for a programming language; then each visit to something new.
+    """
+    machine, metadata = lazy_machine(grammar, tokenizer_info, cache_limit_bytes=cache_limit_bytes)
+    return CompiledGrammar(machine, metadata, tokenizer_info=tokenizer_info, place=grammar.origin, grammar=grammar)
+
+
+def compile_ahead_of_time(grammar: Grammar | CompilerGrammar, tokenizer_info: TokenizerInfo) -> CompiledGrammar:
+    """A grammar with everything built, as ``load`` gives it: no mask waits for building, and ``save`` has nothing left to do.
+
+    Args:
+        grammar: a ``Grammar``.
+        tokenizer_info: the vocabulary.
+
+    Raises:
+        GrammarError: it cannot be compiled; ResourceLimitError, one of them, names a limit that it exceeds.
+
+    Cost: 0.1 s for JSON, seconds for a programming language. The masks are those of ``GrammarCompiler``.
+    """
+    return compiled_from_file(artifact_bytes(grammar, tokenizer_info), tokenizer_info=tokenizer_info, place="artifact")
 
 
 def compiled_from_file(
@@ -180,9 +219,6 @@ def compiled_from_artifact(
     Raises:
         ArtifactError: a table is malformed, or the vocabulary is another one.
     """
-    compiled = CompiledGrammar.from_artifact(
-        artifact, tokenizer_info=tokenizer_info, place=place, cache_limit_bytes=cache_limit_bytes
+    return CompiledGrammar.from_artifact(
+        artifact, tokenizer_info=tokenizer_info, place=place, cache_limit_bytes=cache_limit_bytes, read_file=read_file
     )
-    assert isinstance(compiled, CompiledGrammar)
-    compiled._read_file = read_file
-    return compiled

@@ -12,8 +12,10 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
-from typing import Literal as OneOf
 
+from psc.compiler.frontends.front_end import UNNAMED, GrammarOptions, Imports, check_text
+from psc.compiler.frontends.registry import front_end, title
+from psc.compiler.frontends.request import GrammarKey, GrammarRequest
 from psc.errors import DeserializeFormatError, GrammarError
 from psc.serialization import field as entry
 from psc.serialization import read_document, write_document
@@ -21,32 +23,36 @@ from psc.serialization import read_document, write_document
 if TYPE_CHECKING:
     from psc.compiler.expressions import RuleSet
     from psc.compiler.grammar import Grammar as CompilerGrammar
+    from psc.compiler.grammar import LarkLexer, LexerKind
     from psc.vocabulary.tokenizer_info import TokenizerInfo
-
-Language = OneOf["ebnf", "regex", "lark"]
-LarkLexer = OneOf["contextual", "basic"]
 
 _KIND = "grammar"
 _WHAT = "serialized grammar"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, eq=False)
 class Grammar:
-    """A grammar, immutable; made by the static methods. Two are equal if they have the same text and the same options."""
+    """A grammar, immutable; made by the static methods. Two are equal if they have the same text, imports and options."""
 
-    language: Language
-    source: str
-    """The text as it was given, in ``language``."""
-    root: str
-    """The rule that a whole text must match."""
-    lexer: OneOf["any", "contextual", "basic"]
-    """How text becomes terminals, see docs/language.md."""
-    keep_all_actions: bool
-    """Whether any context-free grammar is taken as it is, or clashes are resolved as Lark does."""
-    _parsed: RuleSet | CompilerGrammar = field(compare=False, repr=False)
+    request: GrammarRequest
+    """What was asked for: the text, its language, the options and where the text is from."""
+    _parsed: RuleSet | CompilerGrammar = field(repr=False)
 
     @staticmethod
-    def from_ebnf(ebnf_string: str, *, root_rule_name: str = "root", source_name: str = "<string>") -> Grammar:
+    def parse(request: GrammarRequest) -> Grammar:
+        """Reads text in any language that has a front end.
+
+        Args:
+            request: see ``GrammarRequest.of``.
+
+        Raises:
+            GrammarError: the text is malformed, an option does not fit its language, or there is no such language.
+            MissingExtraError: the language is read by a package that is not installed.
+        """
+        return Grammar(request, request.parse())
+
+    @staticmethod
+    def from_ebnf(ebnf_string: str, *, root_rule_name: str = "root", source_name: str = UNNAMED) -> Grammar:
         """Reads EBNF (GBNF) text.
 
         Args:
@@ -57,10 +63,8 @@ class Grammar:
         Raises:
             GrammarError: the text is malformed, or a rule is missing.
         """
-        from psc.compiler.frontends.ebnf import load_ebnf
-
-        _check_text(ebnf_string, "ebnf_string")
-        return _of_rules("ebnf", ebnf_string, root_rule_name, load_ebnf(ebnf_string, root=root_rule_name, source_name=source_name))
+        check_text(ebnf_string, "ebnf_string")
+        return Grammar.parse(GrammarRequest.of("ebnf", ebnf_string, start=root_rule_name, origin=source_name))
 
     @staticmethod
     def from_regex(regex_string: str, *, print_converted_ebnf: bool = False) -> Grammar:
@@ -73,10 +77,8 @@ class Grammar:
         Raises:
             GrammarError: the pattern is malformed, or uses what no automaton can do (lookaround, backreferences).
         """
-        from psc.compiler.frontends.regex import regex_rule_set
-
-        _check_text(regex_string, "regex_string")
-        grammar = _of_rules("regex", regex_string, "root", regex_rule_set(regex_string))
+        check_text(regex_string, "regex_string")
+        grammar = Grammar.parse(GrammarRequest.of("regex", regex_string))
         if print_converted_ebnf:
             print(f"Converted EBNF: {grammar}")
         return grammar
@@ -90,7 +92,7 @@ class Grammar:
         start: str = "start",
         lexer: LarkLexer = "contextual",
         keep_all_actions: bool = False,
-        source_name: str = "<string>",
+        source_name: str = UNNAMED,
     ) -> Grammar:
         """Reads a grammar in Lark's language, with Lark's meaning.
 
@@ -107,17 +109,11 @@ class Grammar:
             GrammarError: Lark refuses the grammar, or it has named grammars.
             MissingExtraError: Lark is not installed.
         """
-        from psc.errors import needs_extra
-
-        with needs_extra("compiler"):
-            from psc.compiler.frontends.lark.loader import load_lark
-
-        _check_text(lark_string, "lark_string")
+        check_text(lark_string, "lark_string")
         refuse_named_grammars(named_grammars)
-        if lexer not in ("contextual", "basic"):
-            raise GrammarError(f"lexer={lexer!r}: a Lark grammar is lexed by 'contextual' or 'basic'")
-        loaded = load_lark(lark_string, start=start, lexer=lexer, keep_all_actions=keep_all_actions, source_name=source_name)
-        return Grammar("lark", lark_string, start, lexer, keep_all_actions, loaded)
+        return Grammar.parse(
+            GrammarRequest.of("lark", lark_string, start=start, lexer=lexer, keep_all_actions=keep_all_actions, origin=source_name)
+        )
 
     @staticmethod
     def builtin_json_grammar() -> Grammar:
@@ -125,9 +121,9 @@ class Grammar:
 
         It is the bundled grammar ``json``: what ``psc compile json`` and ``psc batch`` compile is what is looked up for it.
         """
-        from psc.compiler.grammars import bundled_text
+        from psc.compiler.frontends.found import find_grammar
 
-        return Grammar.from_ebnf(bundled_text("json"), source_name="json")
+        return Grammar.parse(find_grammar("json").request())
 
     @staticmethod
     def concat(*grammars: Grammar) -> Grammar:
@@ -152,14 +148,59 @@ class Grammar:
         return _combined("union", rule_sets.union, grammars)
 
     @property
-    def imports(self) -> tuple[tuple[str, str], ...]:
-        """(name relative to the grammar's folder, sha256 of the text) of every file that a Lark grammar imports."""
+    def language(self) -> str:
+        """What the text is written in: ``"lark"``, ``"ebnf"``, ``"regex"``, or another front end's."""
+        return self.request.language
+
+    @property
+    def source(self) -> str:
+        """The text as it was given, in ``language``."""
+        return self.request.text
+
+    @property
+    def origin(self) -> str:
+        """Where the text is from, for messages."""
+        return self._parsed.source_name
+
+    @property
+    def root(self) -> str:
+        """The rule that a whole text must match."""
+        return self.request.options.start
+
+    @property
+    def lexer(self) -> LexerKind:
+        """How text becomes terminals, see docs/language.md."""
+        return self.request.options.lexer
+
+    @property
+    def keep_all_actions(self) -> bool:
+        """Whether any context-free grammar is taken as it is, or clashes are resolved as Lark does."""
+        return self.request.options.keep_all_actions
+
+    @property
+    def imports(self) -> Imports:
+        """(name relative to the grammar's folder, sha256 of the text) of every file that the grammar imports."""
         from psc.compiler.expressions import RuleSet
 
         return () if isinstance(self._parsed, RuleSet) else self._parsed.imports
 
+    @property
+    def key(self) -> GrammarKey:
+        """The grammar's part of the key of its artifacts."""
+        return self.request.key_with(self.imports)
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Grammar):
+            return NotImplemented
+        mine, theirs = self.request, other.request
+        same_text = (mine.language, mine.text, mine.options) == (theirs.language, theirs.text, theirs.options)
+        return same_text and self.imports == other.imports
+
+    def __hash__(self) -> int:
+        return hash((self.request.language, self.request.text, self.request.options))
+
     def __str__(self) -> str:
-        """EBNF text that ``from_ebnf`` reads as the same language; for a Lark grammar, its own text."""
+        """EBNF text that ``from_ebnf`` reads as the same language; for a grammar with a lexer (Lark's), its own text."""
         from psc.compiler import rule_sets
         from psc.compiler.expressions import RuleSet
 
@@ -174,26 +215,15 @@ class Grammar:
         Raises:
             GrammarError: it matches no text, or exceeds a limit.
         """
-        from psc.compiler.expressions import RuleSet
-        from psc.compiler.lowering import lower
+        from psc.compiler.lowering import terminals_and_productions
 
-        return lower(self._parsed) if isinstance(self._parsed, RuleSet) else self._parsed
+        return terminals_and_productions(self._parsed)
 
     @staticmethod
     def from_metadata(metadata: Mapping[str, Any]) -> Grammar:
         """The grammar that an artifact's metadata (``metadata["grammar"]``) describe. Raises GrammarError."""
-        source, root = metadata["text"], metadata["start"]
-        if metadata["language"] == "ebnf":
-            return Grammar.from_ebnf(source, root_rule_name=root, source_name=metadata["name"])
-        if metadata["language"] == "regex":
-            return Grammar.from_regex(source)
-        return Grammar.from_lark(
-            source,
-            start=root,
-            lexer=metadata["lexer"],
-            keep_all_actions=metadata["keep_all_actions"],
-            source_name=metadata["name"],
-        )
+        options = GrammarOptions(metadata["start"], metadata["lexer"], metadata["keep_all_actions"])
+        return Grammar.parse(GrammarRequest(metadata["language"], metadata["text"], options, metadata["name"]))
 
     def serialize_json(self) -> str:
         """The grammar as JSON, for ``deserialize_json``: its text and its options."""
@@ -217,25 +247,16 @@ class Grammar:
             MissingExtraError: it is in Lark's language, and Lark is not installed.
         """
         document = read_document(json_string, _KIND)
-        language = entry(document, "language", str, _WHAT)
-        source = entry(document, "source", str, _WHAT)
-        root = entry(document, "root", str, _WHAT)
-        lexer = entry(document, "lexer", str, _WHAT)
-        keep_all_actions = entry(document, "keep_all_actions", bool, _WHAT)
+        options = GrammarOptions(
+            entry(document, "root", str, _WHAT),
+            entry(document, "lexer", str, _WHAT),
+            entry(document, "keep_all_actions", bool, _WHAT),
+        )
+        language, text = entry(document, "language", str, _WHAT), entry(document, "source", str, _WHAT)
         try:
-            if language == "lark":
-                return Grammar.from_lark(source, start=root, lexer=lexer, keep_all_actions=keep_all_actions)
-            if language == "ebnf":
-                return Grammar.from_ebnf(source, root_rule_name=root)
-            if language == "regex":
-                return Grammar.from_regex(source)
+            return Grammar.parse(GrammarRequest(language, text, options))
         except GrammarError as e:
             raise DeserializeFormatError(f"{_WHAT}: {e}") from e
-        raise DeserializeFormatError(f"{_WHAT}: there is no language {language!r}")
-
-
-def _of_rules(language: Language, source: str, root: str, rules: RuleSet) -> Grammar:
-    return Grammar(language, source, root, "any", True, rules)
 
 
 def _combined(name: str, combine: Callable[[list[RuleSet]], RuleSet], grammars: tuple[Grammar, ...]) -> Grammar:
@@ -247,26 +268,12 @@ def _combined(name: str, combine: Callable[[list[RuleSet]], RuleSet], grammars: 
             raise TypeError(f"{name} takes grammars, not {type(grammar).__name__}")
         if not isinstance(grammar._parsed, RuleSet):
             raise GrammarError(
-                f"{name}: a Lark grammar cannot be combined with others. Its text is cut into lexemes by maximal munch, and the "
-                "others' is not; write the combination in Lark's language, or all of it in EBNF"
+                f"{name}: {front_end(grammar.language).a_grammar} cannot be combined with others. Its text is cut into lexemes by "
+                f"maximal munch, and the others' is not; write the combination in {title(grammar.language)}, or all of it in EBNF"
             )
         rule_sets.append(grammar._parsed)
     combined = combine(rule_sets)
-    return _of_rules("ebnf", combined.source, combined.root, combined)
-
-
-def _check_text(text: object, what: str) -> None:
-    if not isinstance(text, str):
-        raise TypeError(f"{what} must be a str, not {type(text).__name__}")
-    if not text.isascii():
-        try:
-            text.encode()
-        except UnicodeEncodeError as e:
-            line = text.count("\n", 0, e.start) + 1
-            raise GrammarError(
-                f"{what}: line {line} has U+{ord(text[e.start]):04X}, half of a surrogate pair, which is no character; "
-                "write both halves"
-            ) from None
+    return Grammar(GrammarRequest.of("ebnf", combined.source, start=combined.root, origin=combined.source_name), combined)
 
 
 def refuse_named_grammars(named_grammars: object) -> None:

@@ -1,7 +1,7 @@
 """Grammars to compiled grammars, in the process: from an artifact where there is one, else just in time; kept, within a limit.
 
-A compiler belongs to one vocabulary. What its grammars learn of the vocabulary (how a JSON string goes on from each token) is
-shared by all of them, and with other compilers of the same vocabulary.
+A compiler belongs to one vocabulary. Whatever it is asked for becomes a ``GrammarRequest``: by that it keeps what is compiled, and
+from that comes the key under which artifacts are found.
 """
 
 from __future__ import annotations
@@ -11,105 +11,33 @@ import os
 import threading
 import time
 from collections import OrderedDict
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 from typing import Literal as OneOf
-from weakref import WeakValueDictionary
 
 from psc._core import VocabularyIndex
 from psc.artifact_lookup import ArtifactLookup, Registries
-from psc.artifacts.format import encode
 from psc.artifacts.references import short_name
 from psc.artifacts.store import Store, default_store
-from psc.compiled_grammar import CompiledGrammar, compiled_from_artifact, compiled_from_file
-from psc.compiler.frontends.lark.imports import UNNAMED
+from psc.build_grammar import artifact_bytes, shared_vocabulary
+from psc.compiled_grammar import CompiledGrammar, compile_just_in_time, compiled_from_artifact
+from psc.compiler.frontends.found import find_grammar
+from psc.compiler.frontends.front_end import UNNAMED, Imports
+from psc.compiler.frontends.request import GrammarKey, GrammarRequest
 from psc.errors import MissingExtraError, RegistryError
-from psc.grammar import Grammar, LarkLexer, refuse_named_grammars
-from psc.grammar_source import GrammarSource, KeyParts
+from psc.grammar import Grammar, refuse_named_grammars
 from psc.near_artifacts import Wanted
 from psc.vocabulary.tokenizer_info import TokenizerInfo
 
 if TYPE_CHECKING:
     from psc.artifacts.format import Artifact
     from psc.artifacts.references import Reference
-    from psc.compiler.grammar import Grammar as CompilerGrammar
+    from psc.compiler.grammar import LarkLexer
 
 _log = logging.getLogger("psc.compiler")
-_vocabularies: WeakValueDictionary[tuple[object, ...], VocabularyIndex] = WeakValueDictionary()
-_vocabularies_lock = threading.Lock()
-
-
-def shared_vocabulary(tokenizer_info: TokenizerInfo) -> VocabularyIndex:
-    """The index of a vocabulary, one for all who use it at the time."""
-    from psc.compiler.just_in_time import vocabulary_index
-
-    key = tokenizer_info.fingerprint, tokenizer_info.vocab_size, tuple(tokenizer_info.stop_token_ids)
-    with _vocabularies_lock:
-        index = _vocabularies.get(key)
-        if index is None:
-            index = _vocabularies[key] = vocabulary_index(tokenizer_info)
-        return index
-
-
-def compile_just_in_time(grammar: Grammar, tokenizer_info: TokenizerInfo, *, cache_limit_bytes: int = -1) -> CompiledGrammar:
-    """A grammar that is built as matchers visit it.
-
-    Args:
-        grammar: the grammar.
-        tokenizer_info: the vocabulary.
-        cache_limit_bytes: what was built is dropped when it takes more; -1 is no limit.
-
-    Raises:
-        GrammarError: it cannot be compiled; ResourceLimitError, one of them, names a limit that it exceeds.
-
-    Cost: some milliseconds for a small grammar, 0.1 to 0.3 s for a programming language; then each visit to something new.
-    """
-    from psc.compiler.build import describe
-    from psc.compiler.just_in_time import lazy_machine
-
-    lowered = grammar.to_compiler_grammar()
-    _tell_of_unspellable(lowered, tokenizer_info)
-    machine = lazy_machine(lowered, shared_vocabulary(tokenizer_info), cache_limit_bytes=cache_limit_bytes)
-    return CompiledGrammar(
-        machine, describe(lowered, tokenizer_info), tokenizer_info=tokenizer_info, place=lowered.source_name, grammar=grammar
-    )
-
-
-def artifact_bytes(grammar: Grammar | CompilerGrammar, tokenizer_info: TokenizerInfo) -> bytes:
-    """A grammar as the bytes of an artifact, everything built. Raises GrammarError, as :func:`compile_just_in_time`."""
-    from psc.compiler.build import build
-
-    lowered = grammar.to_compiler_grammar() if isinstance(grammar, Grammar) else grammar
-    _tell_of_unspellable(lowered, tokenizer_info)
-    began = time.perf_counter()
-    result = build(lowered, tokenizer_info)
-    _log.info("%s: built ahead of time in %.2f s", lowered.source_name, time.perf_counter() - began)
-    return encode(result.arrays, result.metadata)
-
-
-def _tell_of_unspellable(grammar: CompilerGrammar, tokenizer_info: TokenizerInfo) -> None:
-    from psc.compiler.spelling_check import unspellable
-
-    why = unspellable(grammar, tokenizer_info)
-    if why is not None:
-        _log.warning("%s: %s", grammar.source_name, why)
-
-
-def compile_ahead_of_time(grammar: Grammar | CompilerGrammar, tokenizer_info: TokenizerInfo) -> CompiledGrammar:
-    """A grammar with everything built, as ``load`` gives it: no mask waits for building, and ``save`` has nothing left to do.
-
-    Args:
-        grammar: a ``Grammar``.
-        tokenizer_info: the vocabulary.
-
-    Raises:
-        GrammarError: it cannot be compiled; ResourceLimitError, one of them, names a limit that it exceeds.
-
-    Cost: 0.1 s for JSON, seconds for a programming language. The masks are those of ``GrammarCompiler``.
-    """
-    return compiled_from_file(artifact_bytes(grammar, tokenizer_info), tokenizer_info=tokenizer_info, place="artifact")
+_Asked = tuple[GrammarRequest, Imports | None]
 
 
 class GrammarCompiler:
@@ -157,16 +85,16 @@ class GrammarCompiler:
         self.cache_limit_bytes = cache_limit_bytes
         self._lookup = ArtifactLookup(_store(store), _registries(registry), patience_s=registry_patience_s)
         self._lock = threading.Lock()
-        self._kept: OrderedDict[Any, Future[CompiledGrammar]] = OrderedDict()
-        self._arrived: set[Any] = set()  # artifacts of what is being built
+        self._kept: OrderedDict[_Asked, Future[CompiledGrammar]] = OrderedDict()
+        self._arrived: set[_Asked] = set()  # artifacts of what is being built
         # Held so that what is known of the vocabulary outlives the grammars that learnt it.
         self._vocabulary: VocabularyIndex | None = None
 
-    def compile_grammar(self, grammar: str | Grammar, *, root_rule_name: str = "root") -> CompiledGrammar:
+    def compile_grammar(self, grammar: str | Grammar | GrammarRequest, *, root_rule_name: str = "root") -> CompiledGrammar:
         """Compiles a grammar.
 
         Args:
-            grammar: EBNF text, or a ``Grammar``.
+            grammar: EBNF text, a ``Grammar``, or a ``GrammarRequest`` in any language that has a front end.
             root_rule_name: the rule of EBNF text that a whole text must match.
 
         Raises:
@@ -176,14 +104,16 @@ class GrammarCompiler:
         Cost: a dictionary lookup for a grammar that is kept; else see ``compile_just_in_time``.
         """
         if isinstance(grammar, Grammar):
+            return self._compile(grammar.request, grammar)
+        if isinstance(grammar, GrammarRequest):
             return self._compile(grammar)
         if not isinstance(grammar, str):
-            raise ValueError(f"the grammar must be EBNF text or a Grammar, not {type(grammar).__name__}")
-        return self._compile(GrammarSource("ebnf", grammar, root_rule_name))
+            raise ValueError(f"the grammar must be EBNF text or a Grammar (or a GrammarRequest), not {type(grammar).__name__}")
+        return self._compile(GrammarRequest.of("ebnf", grammar, start=root_rule_name))
 
     def compile_regex(self, regex: str) -> CompiledGrammar:
         """Compiles a regular expression that the whole text must match. Raises GrammarError."""
-        return self._compile(GrammarSource("regex", regex))
+        return self._compile(GrammarRequest.of("regex", regex))
 
     def compile_builtin_json_grammar(self) -> CompiledGrammar:
         """Compiles the bundled grammar ``json``, see ``Grammar.builtin_json_grammar``; the same as ``compile_file("json")``."""
@@ -197,7 +127,7 @@ class GrammarCompiler:
         start: str = "start",
         lexer: LarkLexer = "contextual",
         keep_all_actions: bool = False,
-        source_name: str = "<string>",
+        source_name: str = UNNAMED,
     ) -> CompiledGrammar:
         """Compiles grammar text in Lark's language.
 
@@ -215,7 +145,7 @@ class GrammarCompiler:
         """
         refuse_named_grammars(named_grammars)
         return self._compile(
-            GrammarSource.lark(lark_string, start=start, lexer=lexer, keep_all_actions=keep_all_actions, source_name=source_name)
+            GrammarRequest.of("lark", lark_string, start=start, lexer=lexer, keep_all_actions=keep_all_actions, origin=source_name)
         )
 
     def compile_file(
@@ -238,9 +168,7 @@ class GrammarCompiler:
             GrammarError: the grammar is not found or cannot be compiled.
             MissingExtraError: there is no artifact, and the ``compiler`` extra is not installed.
         """
-        from psc.bundled import find_grammar, read_source
-
-        return self._compile(read_source(find_grammar(grammar), start=start, lexer=lexer, keep_all_actions=keep_all_actions))
+        return self._compile(find_grammar(grammar).request(start=start, lexer=lexer, keep_all_actions=keep_all_actions))
 
     def clear_cache(self) -> None:
         """Lets go of every kept grammar, and of what is known of the vocabulary; grammars in use stay usable."""
@@ -283,41 +211,44 @@ class GrammarCompiler:
         threading.Thread(target=work, name=f"psc finish {compiled.grammar_name}", daemon=True).start()
         return done
 
-    def _compile(self, what: GrammarSource | Grammar) -> CompiledGrammar:
+    def _compile(self, request: GrammarRequest, parsed: Grammar | None = None) -> CompiledGrammar:
+        """The compiled grammar of a request, made now or kept; ``parsed`` where the caller has it parsed already."""
         if not self.cache_enabled:
-            return self._build(what)
+            return self._build(request, parsed, None)
+        # What was parsed is what it imported then; a file of the same name may have another text now.
+        asked: _Asked = request, (parsed.imports if parsed is not None else ()) or None
         with self._lock:
-            kept = self._kept.get(what)
+            kept = self._kept.get(asked)
             if kept is not None:
-                self._kept.move_to_end(what)
+                self._kept.move_to_end(asked)
             else:
-                mine = self._kept[what] = Future()
+                mine = self._kept[asked] = Future()
         if kept is not None:
             return kept.result()
         try:
-            compiled = self._build(what)
+            compiled = self._build(request, parsed, lambda: self._artifact_arrived(asked))
         except BaseException as e:
             with self._lock:
-                if self._kept.get(what) is mine:
-                    del self._kept[what]
+                if self._kept.get(asked) is mine:
+                    del self._kept[asked]
             mine.set_exception(e)
             raise
         mine.set_result(compiled)
         with self._lock:
-            if what in self._arrived:
-                self._arrived.discard(what)
-                self._kept.pop(what, None)
-            self._let_go(what)
+            if asked in self._arrived:
+                self._arrived.discard(asked)
+                self._kept.pop(asked, None)
+            self._let_go(asked)
         return compiled
 
-    def _artifact_arrived(self, what: GrammarSource | Grammar) -> None:
+    def _artifact_arrived(self, asked: _Asked) -> None:
         """Lets go of what was built while an artifact was on its way, or notes that it is not to be kept."""
         with self._lock:
-            kept = self._kept.get(what)
+            kept = self._kept.get(asked)
             if kept is not None and kept.done():
-                del self._kept[what]
+                del self._kept[asked]
             elif kept is not None:
-                self._arrived.add(what)
+                self._arrived.add(asked)
 
     def _forget(self, compiled: CompiledGrammar) -> None:
         """Lets go of a grammar, so that the next who asks for it gets the artifact that is there now."""
@@ -326,22 +257,20 @@ class GrammarCompiler:
                 if kept.done() and kept.exception() is None and kept.result() is compiled:
                     del self._kept[key]
 
-    def _build(self, what: GrammarSource | Grammar) -> CompiledGrammar:
-        asked_for = what
+    def _build(self, request: GrammarRequest, parsed: Grammar | None, on_arrival: Callable[[], None] | None) -> CompiledGrammar:
         wanted = None
         if self._lookup.store is not None:
-            wanted = self._wanted(what)
-            if wanted is None:
-                assert isinstance(what, GrammarSource)
-                what = what.parse()
-                wanted = self._wanted(what)
-            assert wanted is not None
-            found = self._lookup.find(wanted, on_arrival=lambda: self._artifact_arrived(asked_for))
+            key = parsed.key if parsed is not None else request.key()
+            if key is None:
+                parsed = Grammar.parse(request)
+                key = parsed.key
+            wanted = self._wanted(request, key)
+            found = self._lookup.find(wanted, on_arrival=on_arrival)
             if found is not None:
                 return self._open(*found)
         began = time.perf_counter()
         try:
-            grammar = what.parse() if isinstance(what, GrammarSource) else what
+            grammar = parsed if parsed is not None else Grammar.parse(request)
         except MissingExtraError as e:  # a host that only serves waits for the artifact as long as it takes
             if wanted is None:
                 raise
@@ -358,17 +287,15 @@ class GrammarCompiler:
         _log.info("%s: ready to be built just in time after %.3f s", compiled.grammar_name, time.perf_counter() - began)
         return compiled
 
-    def _wanted(self, what: GrammarSource | Grammar) -> Wanted | None:
-        """The artifact to look for; None when its key cannot be told without parsing."""
-        parts = what.key_parts() if isinstance(what, GrammarSource) else KeyParts.of_grammar(what)
-        if parts is None:
-            return None
+    def _wanted(self, request: GrammarRequest, key: GrammarKey) -> Wanted:
         return Wanted(
-            key=parts.key(self.tokenizer_info.fingerprint),
-            grammar=short_name(what.source_name if isinstance(what, GrammarSource) else UNNAMED),
+            key=key.with_vocabulary(self.tokenizer_info.fingerprint),
+            grammar=short_name(request.origin),
             tokenizer_name=short_name(self.tokenizer_info.name),
             tokenizer_info=self.tokenizer_info,
-            key_as=lambda r: parts.key(r.fingerprint, compiler_revision=r.compiler_revision, format_version=r.format_version),
+            key_as=lambda r: key.with_vocabulary(
+                r.fingerprint, compiler_revision=r.compiler_revision, format_version=r.format_version
+            ),
         )
 
     def _open(self, artifact: Artifact, store: Store, reference: Reference) -> CompiledGrammar:
@@ -380,7 +307,7 @@ class GrammarCompiler:
             cache_limit_bytes=self.cache_limit_bytes,
         )
 
-    def _let_go(self, newest: Any) -> None:
+    def _let_go(self, newest: _Asked) -> None:
         """Keeps within the limit, the grammar that was just asked for last of all to go; those that stay share it equally."""
         if self.cache_limit_bytes < 0:
             return

@@ -17,7 +17,7 @@ import numpy as np
 
 from psc.artifacts.format import VERSION, Artifact
 from psc.artifacts.references import Reference, short_name
-from psc.compiler.frontends.lark.imports import UNNAMED
+from psc.compiler.frontends.front_end import UNNAMED
 from psc.compiler.revision import COMPILER_REVISION
 from psc.runtime.compiled import serves
 from psc.vocabulary.tokenizer_info import TokenizerInfo

@@ -10,13 +10,14 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from psc.bundled import find_grammar, open_grammar
+from psc.compiler.frontends.found import find_grammar
 from psc.errors import GrammarError, VerificationError, needs_extra
+from psc.grammar import Grammar
 
 if TYPE_CHECKING:
     from psc.compiler.build import Build, Progress
+    from psc.compiler.grammar import LarkLexer
     from psc.compiler.transducers import Difference
-    from psc.grammar import LarkLexer
 
 
 def check_verifiable(
@@ -37,7 +38,8 @@ def check_verifiable(
         from psc.compiler.lr_tables import lr_tables
         from psc.compiler.transducers import check_size
     found = find_grammar(grammar)
-    loaded = open_grammar(found, start=start, lexer=lexer, keep_all_actions=keep_all_actions).to_compiler_grammar()
+    request = found.request(start=start, lexer=lexer, keep_all_actions=keep_all_actions)
+    loaded = Grammar.parse(request).to_compiler_grammar()
     lr = lr_tables(loaded, keep_all=loaded.keep_all_actions)
     with _named(found.name):
         check_size(lr)

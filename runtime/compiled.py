@@ -11,7 +11,7 @@ token's own bytes, so the masks are those of an artifact for that vocabulary. Th
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
@@ -89,7 +89,8 @@ class CompiledGrammar:
         tokenizer_info: TokenizerInfo | FindTokenizer,
         place: str = "artifact",
         cache_limit_bytes: int = -1,
-    ) -> CompiledGrammar:
+        **own: Any,
+    ) -> Self:
         """The grammar in an artifact's arrays and metadata.
 
         Args:
@@ -97,6 +98,7 @@ class CompiledGrammar:
             tokenizer_info: as in the constructor.
             place: the file, for messages.
             cache_limit_bytes: mask rows are dropped when they take more; -1 is no limit.
+            own: what the constructor of a class made from this one takes besides.
 
         Raises:
             ArtifactError: a table is missing or malformed, or the vocabulary is another one. Every length and index is checked
@@ -120,7 +122,7 @@ class CompiledGrammar:
                 "stop_tokens": np.array(stops, np.int32),
             }
             machine = Machine(tables, cache_limit=max(cache_limit_bytes, 0))
-            compiled = cls(machine, artifact.metadata, tokenizer_info=tokenizer_info, place=place)
+            compiled = cls(machine, artifact.metadata, tokenizer_info=tokenizer_info, place=place, **own)
             if len(compiled.terminal_names) != numbers["n_terminals"]:
                 raise ValueError("the terminals' names do not match the tables")
         except ArtifactError:

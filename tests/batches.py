@@ -8,7 +8,6 @@ from pathlib import Path
 from vocabularies import PIECES
 
 from psc.artifacts.store import Store
-from psc.cli.batch import batch_sources
 from psc.cluster.jobs.expansion import Job, find_jobs
 from psc.cluster.jobs.jobs_file import read_jobs_file
 from psc.cluster.run.batch import run_batch
@@ -59,12 +58,12 @@ def write_folder(folder: Path, jobs: str = JOBS, more: Mapping[str, str] | None 
 
 def jobs_of(path: Path) -> list[Job]:
     """The jobs of a jobs file."""
-    return find_jobs(read_jobs_file(path), batch_sources())
+    return find_jobs(read_jobs_file(path))
 
 
 def plan_of(path: Path, store: Store, *, force: bool = False) -> Plan:
     """What its batch has to do."""
-    return plan(jobs_of(path), batch_sources(), store, force=force)
+    return plan(jobs_of(path), store, force=force)
 
 
 def run(path: Path, store: Store, executor: Executor | None = None) -> RunReport:

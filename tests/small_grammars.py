@@ -4,9 +4,8 @@ from functools import cache
 
 from vocabularies import byte_tokenizer
 
-from psc.compiled_grammar import CompiledGrammar
+from psc.compiled_grammar import CompiledGrammar, compile_ahead_of_time, compile_just_in_time
 from psc.grammar import Grammar
-from psc.grammar_compiler import compile_ahead_of_time, compile_just_in_time
 
 ASSIGNMENTS = """\
 start: assignment+

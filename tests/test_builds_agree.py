@@ -19,7 +19,7 @@ from lark_grammars import lark_text
 from vocabularies import byte_tokenizer, tokenizer
 
 import psc
-from psc.grammar_compiler import compile_ahead_of_time
+from psc.compiled_grammar import compile_ahead_of_time
 from psc.vocabulary.tokenizer_info import TokenizerInfo
 
 WORDS = [

@@ -21,7 +21,7 @@ from oracle import CfgOracle, ContextualOracle, KeepAllOracle, Oracle, Undecided
 from vocabularies import tokenizer
 
 import psc
-from psc.grammar_compiler import compile_ahead_of_time
+from psc.compiled_grammar import compile_ahead_of_time
 from psc.vocabulary.tokenizer_info import TokenizerInfo
 
 MOST_HISTORIES = 40  # of one length

@@ -1,7 +1,7 @@
 """From the tables of a jobs file to jobs, each one grammar for one tokenizer: globs, names, and that nothing is written twice.
 
-Tokenizers are loaded here, since whether there is one of a name is known only then; grammars are only found. Files that are there
-but broken are no problem of the jobs file: their jobs fail, and no others.
+Tokenizers are loaded here, since whether there is one of a name is known only then; grammars are read, not parsed. Files that are
+there but broken are no problem of the jobs file: their jobs fail, and no others.
 
 Cost: loading each tokenizer once, 0.1 to 0.5 s.
 """
@@ -15,8 +15,10 @@ from pathlib import Path, PurePosixPath
 
 from psc.artifacts.references import check_name
 from psc.cluster.jobs.jobs_file import JobsFile, JobsTable, TokenizerTable, Written
-from psc.cluster.jobs.sources import FoundGrammar, Sources
+from psc.compiler.frontends.found import GrammarFile, find_grammar
+from psc.compiler.frontends.request import GrammarRequest
 from psc.errors import GrammarError, RegistryError, TokenizerError
+from psc.vocabulary import load_tokenizer
 from psc.vocabulary.tokenizer_info import TokenizerInfo
 
 _TOKENIZER_SUFFIXES = (".json", ".model", ".zst", ".tiktoken")
@@ -25,23 +27,16 @@ _SAYS_NOTHING = ("tokenizer", "tekken", "tiktoken")
 
 
 @dataclass(frozen=True)
-class GrammarInput:
-    """A grammar with the options to read it with."""
+class NamedGrammar:
+    """A grammar, read if it could be, and what it goes by."""
 
     name: str
     """What its artifacts go by."""
     label: str
     """What they record: a bundled name, or the path from the jobs file's folder."""
-    found: FoundGrammar
-    start: str | None
-    lexer: str | None
-    keep_all_actions: bool
-
-    @property
-    def identity(self) -> tuple[object, ...]:
-        """Equal for what is the same text with the same options."""
-        path = self.found.path.resolve()
-        return (path, self.found.bundled, self.start, self.lexer, self.keep_all_actions)
+    request: GrammarRequest | None
+    error: str | None
+    """Why it could not be read."""
 
 
 @dataclass(frozen=True)
@@ -59,7 +54,7 @@ class TokenizerInput:
 class Job:
     """One grammar for one tokenizer."""
 
-    grammar: GrammarInput
+    grammar: NamedGrammar
     tokenizer: TokenizerInput
     priority: int
     memory_limit: int | None
@@ -73,24 +68,22 @@ class Job:
         return f"{self.grammar.name}/{self.tokenizer.name}"
 
 
-def find_jobs(file: JobsFile, sources: Sources, *, on_tokenizer: Callable[[str], None] = lambda name: None) -> list[Job]:
+def find_jobs(file: JobsFile, *, on_tokenizer: Callable[[str], None] = lambda name: None) -> list[Job]:
     """All jobs of a jobs file, in its order.
 
     Args:
         file: from `read_jobs_file`.
-        sources: of grammars and tokenizers.
         on_tokenizer: told about each tokenizer before it is loaded.
 
     Raises:
         JobsFileError: with every problem of the file, those of `read_jobs_file` included.
     """
-    return _Finder(file, sources, on_tokenizer).jobs()
+    return _Finder(file, on_tokenizer).jobs()
 
 
 class _Finder:
-    def __init__(self, file: JobsFile, sources: Sources, on_tokenizer: Callable[[str], None]) -> None:
+    def __init__(self, file: JobsFile, on_tokenizer: Callable[[str], None]) -> None:
         self._file = file
-        self._sources = sources
         self._on_tokenizer = on_tokenizer
         self._declared: dict[str, TokenizerTable] = {t.name.value: t for t in reversed(file.tokenizers)}
         self._loaded: dict[tuple[str, object], TokenizerInput | None] = {}
@@ -121,8 +114,8 @@ class _Finder:
             for tokenizer in tokenizers
         ]
 
-    def _grammars(self, table: JobsTable, excluded: set[str]) -> list[tuple[GrammarInput, int]]:
-        found: dict[str, tuple[GrammarInput, int]] = {}
+    def _grammars(self, table: JobsTable, excluded: set[str]) -> list[tuple[NamedGrammar, int]]:
+        found: dict[str, tuple[NamedGrammar, int]] = {}
         renamed: set[str] = set()
         for written in table.grammars:
             for spec in self._expanded(written, excluded):
@@ -142,9 +135,8 @@ class _Finder:
                     written.line,
                     f'names = {{ "{spec}" = "…" }}',
                 )
-                options = (table.start, table.lexer, table.keep_all_actions)
                 if name is not None:
-                    found[label] = (GrammarInput(name, label, grammar, *options), written.line)
+                    found[label] = (_read(name, label, grammar, table), written.line)
         for key, name_written in table.names.items():
             if key not in renamed and found:
                 self._file.problem(name_written.line, f"names: {key!r} is none of this table's grammars: {', '.join(found)}")
@@ -155,13 +147,13 @@ class _Finder:
             return []
         return list(found.values())
 
-    def _found(self, written: Written[str]) -> FoundGrammar | None:
+    def _found(self, written: Written[str]) -> GrammarFile | None:
         spec = written.value
         path = self._file.folder / Path(spec).expanduser()
         try:
             # A bare word is a name, as on the command line; ./word is a file.
             is_name = "/" not in spec and not Path(spec).suffix
-            return self._sources.find_grammar(spec if is_name else path)
+            return find_grammar(spec if is_name else path)
         except GrammarError as e:
             self._file.problem(written.line, str(e))
             return None
@@ -199,7 +191,7 @@ class _Finder:
         is_path = is_path or ("/" in spec.value and path.exists())
         self._on_tokenizer(name)
         try:
-            info = self._sources.load_tokenizer(path if is_path else spec.value, vocab_size=vocab_size, stop_token_ids=stop)
+            info = load_tokenizer(path if is_path else spec.value, vocab_size=vocab_size, stop_token_ids=stop)
         except TokenizerError as e:
             if is_path and path.exists():
                 return TokenizerInput(name, None, str(e))
@@ -232,6 +224,14 @@ class _Finder:
         except RegistryError as e:
             self._file.problem(line, f"{e}; give it one by {way_out}")
             return None
+
+
+def _read(name: str, label: str, found: GrammarFile, table: JobsTable) -> NamedGrammar:
+    try:
+        request = found.request(start=table.start, lexer=table.lexer, keep_all_actions=table.keep_all_actions)
+    except GrammarError as e:
+        return NamedGrammar(name, label, None, str(e))
+    return NamedGrammar(name, label, request, None)
 
 
 def _tokenizer_name(spec: str) -> str:

@@ -12,14 +12,16 @@ import tomllib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic, TypeVar, get_args
 
 from psc.artifacts.references import check_name
 from psc.cluster.jobs.toml_places import places
 from psc.cluster.units import parse_bytes, parse_seconds
+from psc.compiler.grammar import LarkLexer
 from psc.errors import JobsFileError, RegistryError
 
 _MAX_BYTES = 16 << 20
+_LEXERS: tuple[LarkLexer, ...] = get_args(LarkLexer)
 _T = TypeVar("_T")
 
 
@@ -52,7 +54,7 @@ class JobsTable:
     name: Written[str] | None
     names: Mapping[str, Written[str]]
     start: str | None
-    lexer: str | None
+    lexer: LarkLexer | None
     keep_all_actions: bool
     priority: int
     memory_limit: int | None
@@ -187,7 +189,8 @@ def _jobs_table(table: _Table, defaults: _Limits) -> JobsTable | None:
     start, lexer = table.string("start"), table.string("lexer")
     keep_all_actions = table.boolean("keep_all_actions")
     limits = _Limits.of(table, defaults)
-    if lexer is not None and lexer.value not in ("contextual", "basic"):
+    chosen = next((known for known in _LEXERS if lexer is not None and lexer.value == known), None)
+    if lexer is not None and chosen is None:
         table.file.problem(lexer.line, f'lexer = "{lexer.value}": there are "contextual" and "basic"')
     table.require("grammars", "tokenizers")
     table.nothing_else()
@@ -206,7 +209,7 @@ def _jobs_table(table: _Table, defaults: _Limits) -> JobsTable | None:
         name=name,
         names=names,
         start=None if start is None else start.value,
-        lexer=None if lexer is None else lexer.value,
+        lexer=chosen,
         keep_all_actions=keep_all_actions,
         priority=limits.priority,
         memory_limit=limits.memory,

@@ -18,12 +18,13 @@ from psc.artifacts.input_key import input_key_of
 from psc.artifacts.references import Reference
 from psc.artifacts.store import Store
 from psc.cluster.costs.estimates import Costs, Estimate, grammar_key
-from psc.cluster.jobs.expansion import GrammarInput, Job
-from psc.cluster.jobs.sources import Sources
+from psc.cluster.jobs.expansion import Job, NamedGrammar
 from psc.cluster.run.compilation import compile_artifact
 from psc.cluster.run.outcomes import JobOutcome
 from psc.compiler.build import describe, grammar_tables
+from psc.compiler.frontends.request import GrammarRequest
 from psc.compiler.grammar import Grammar
+from psc.compiler.lowering import terminals_and_productions
 from psc.errors import GrammarError, RegistryError
 
 
@@ -90,7 +91,6 @@ def outcomes_of(jobs: list[Job]) -> list[JobOutcome]:
 
 def plan(
     jobs: list[Job],
-    sources: Sources,
     store: Store,
     *,
     outcomes: list[JobOutcome] | None = None,
@@ -101,22 +101,20 @@ def plan(
 
     Args:
         jobs: from `psc.cluster.jobs.expansion.find_jobs`.
-        sources: of grammars.
         store: where artifacts are, and are to be.
         outcomes: of the jobs, from `outcomes_of`, for a caller who wants to know them should this be interrupted.
         force: compile what is there, too.
         on_grammar: told about each grammar before it is read.
     """
-    return _Planner(sources, store, force, on_grammar).plan(jobs, outcomes_of(jobs) if outcomes is None else outcomes)
+    return _Planner(store, force, on_grammar).plan(jobs, outcomes_of(jobs) if outcomes is None else outcomes)
 
 
 class _Planner:
-    def __init__(self, sources: Sources, store: Store, force: bool, on_grammar: Callable[[str], None]) -> None:
-        self._sources = sources
+    def __init__(self, store: Store, force: bool, on_grammar: Callable[[str], None]) -> None:
         self._store = store
         self._force = force
         self._on_grammar = on_grammar
-        self._grammars: dict[tuple[object, ...], Grammar | str] = {}
+        self._grammars: dict[GrammarRequest, Grammar | str] = {}
         self._names: dict[tuple[object, ...], str] = {}
         self._todo: dict[str, PlannedJob] = {}
         self._plan = Plan([], [], [], {}, Costs(store))
@@ -124,12 +122,13 @@ class _Planner:
     def plan(self, jobs: list[Job], outcomes: list[JobOutcome]) -> Plan:
         self._plan.outcomes = outcomes
         for job, outcome in zip(jobs, outcomes, strict=True):
-            grammar = self._grammar(job.grammar)
+            request = job.grammar.request
+            grammar = self._grammar(job.grammar, request) if request is not None else str(job.grammar.error)
             error = job.tokenizer.error or (grammar if isinstance(grammar, str) else None)
             if error is not None:
                 outcome.status, outcome.error = "failed", error
-            elif isinstance(grammar, Grammar):
-                self._add(job, outcome, grammar)
+            elif request is not None and isinstance(grammar, Grammar):
+                self._add(job, outcome, request, grammar)
         self._share_tables()
         # The longest of the most urgent first: short ones fill the gaps at the end.
         self._plan.todo = sorted(self._todo.values(), key=lambda p: (-p.job.priority, -p.estimate.seconds))
@@ -152,21 +151,18 @@ class _Planner:
                     for outcome in (planned.outcome, *planned.followers):
                         outcome.status, outcome.error = "failed", str(e)
 
-    def _grammar(self, given: GrammarInput) -> Grammar | str:
+    def _grammar(self, named: NamedGrammar, request: GrammarRequest) -> Grammar | str:
         """The grammar, or why there is none."""
-        if given.identity not in self._grammars:
-            self._on_grammar(given.name)
+        if request not in self._grammars:
+            self._on_grammar(named.name)
             try:
-                opened = self._sources.open_grammar(
-                    given.found, start=given.start, lexer=given.lexer, keep_all_actions=given.keep_all_actions
-                )
                 # Not the path as it is from here, so that the bytes do not depend on where the batch is run.
-                self._grammars[given.identity] = replace(opened, source_name=given.label)
+                self._grammars[request] = replace(terminals_and_productions(request.parse()), source_name=named.label)
             except GrammarError as e:
-                self._grammars[given.identity] = str(e)
-        return self._grammars[given.identity]
+                self._grammars[request] = str(e)
+        return self._grammars[request]
 
-    def _add(self, job: Job, outcome: JobOutcome, grammar: Grammar) -> None:
+    def _add(self, job: Job, outcome: JobOutcome, request: GrammarRequest, grammar: Grammar) -> None:
         info = job.tokenizer.info
         assert info is not None
         description = describe(grammar, info)
@@ -182,7 +178,7 @@ class _Planner:
             return
         costs_key = grammar_key(description["grammar"])
         estimate = self._plan.costs.estimate(costs_key, grammar, info)
-        grammar_name = self._shared("grammar", job.grammar.identity, grammar)
+        grammar_name = self._shared("grammar", (request,), grammar)
         vocabulary_name = self._shared("vocabulary", (info.name, info.fingerprint, info.vocab_size, *info.stop_token_ids), info)
         tasks = _tasks(job, estimate, grammar_name, vocabulary_name)
         outcome.memory_estimate_bytes = max(task.memory_bytes for task in tasks)

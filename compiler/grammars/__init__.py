@@ -4,9 +4,14 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from psc.compiler.frontends.registry import suffixes
+from psc.compiler.grammar import LexerKind
 from psc.errors import GrammarError
 
 _FOLDER = Path(__file__).parent
+
+BUNDLED_LEXER: LexerKind = "basic"
+"""Those in Lark's language are written for it: what their languages reserve, no name may be."""
 
 
 def bundled_names() -> list[str]:
@@ -28,4 +33,4 @@ def bundled_text(name: str) -> str:
 
 
 def _files() -> list[Path]:
-    return [*_FOLDER.glob("*.lark"), *_FOLDER.glob("*.ebnf")]
+    return [path for suffix in suffixes() for path in _FOLDER.glob(f"*{suffix}")]

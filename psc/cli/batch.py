@@ -16,22 +16,18 @@ import click
 from psc._version import __version__
 from psc.artifacts.folder import replace_whole
 from psc.artifacts.store import Store, default_store
-from psc.bundled import GrammarFile, find_grammar, open_grammar
 from psc.cli import ending
 from psc.cli.batch_progress import run_display
 from psc.cli.progress import Steps
 from psc.cli.report import write_json
 from psc.errors import RegistryError, ReportError, needs_extra
 from psc.readable import duration, size
-from psc.vocabulary import load_tokenizer
 
 if TYPE_CHECKING:
     from psc.cluster.jobs.jobs_file import JobsFile
-    from psc.cluster.jobs.sources import FoundGrammar, Sources
     from psc.cluster.run.outcomes import JobOutcome, RunReport
     from psc.cluster.run.plan import Plan
     from psc.cluster.run.publishing import Publish
-    from psc.compiler.grammar import Grammar
 
 INTERRUPTED = 130
 
@@ -149,13 +145,11 @@ def _plan(file: JobsFile, store: Store, outcomes: list[JobOutcome], *, force: bo
     from psc.cluster.jobs.expansion import find_jobs
     from psc.cluster.run.plan import outcomes_of, plan
 
-    sources = batch_sources()
     with Steps(f"reading {file.path}", quiet=quiet) as steps:
-        found = find_jobs(file, sources, on_tokenizer=lambda name: steps.step(f"tokenizer {name}", 0, 1))
+        found = find_jobs(file, on_tokenizer=lambda name: steps.step(f"tokenizer {name}", 0, 1))
         outcomes += outcomes_of(found)
         return plan(
             found,
-            sources,
             store,
             outcomes=outcomes,
             force=force,
@@ -292,16 +286,3 @@ def _show(report: RunReport) -> None:
     from psc.cluster.report.table import terminal_table
 
     terminal_table(report, Console(width=None if sys.stdout.isatty() else 140))
-
-
-def batch_sources() -> Sources:
-    """How the command finds grammars and tokenizers: as the others do."""
-    from psc.cluster.jobs.sources import Sources
-
-    return Sources(find_grammar, _open, load_tokenizer)
-
-
-def _open(found: FoundGrammar, *, start: str | None, lexer: str | None, keep_all_actions: bool) -> Grammar:
-    assert isinstance(found, GrammarFile)
-    options = {"start": start, "keep_all_actions": keep_all_actions}
-    return open_grammar(found, lexer=lexer, **options).to_compiler_grammar()  # type: ignore[arg-type]

@@ -15,8 +15,8 @@ from psc.cli.progress import Steps
 from psc.cli.report import note, write_json
 from psc.cli.tokenizers import recorded_tokenizer_option
 from psc.compiled_grammar import CompiledGrammar
+from psc.compiler.grammar import LarkLexer
 from psc.errors import PscError
-from psc.grammar import LarkLexer
 from psc.inspection.checking import Check, Checker
 from psc.vocabulary.segment import Segmenter
 

@@ -7,15 +7,15 @@ from typing import Any
 
 import click
 
-from psc.bundled import find_grammar
 from psc.cli.arguments import GRAMMAR, TOKENIZER, json_option, quiet_option
 from psc.cli.grammars import grammar_options
 from psc.cli.progress import Steps
 from psc.cli.report import warning, write_json, write_pairs
 from psc.cli.tokenizers import SPEC_HELP, token_ids
 from psc.compile_file import CompileReport, build_record_path, compile_to_artifact
+from psc.compiler.frontends.found import find_grammar
+from psc.compiler.grammar import LarkLexer
 from psc.compiler.grammars import bundled_names
-from psc.grammar import LarkLexer
 from psc.readable import duration, size
 from psc.verification import check_verifiable
 from psc.vocabulary import load_tokenizer

@@ -14,8 +14,8 @@ from psc.cli.grammars import GRAMMAR_HELP, grammar_options, open_compiled
 from psc.cli.progress import Steps
 from psc.cli.report import note, write_json
 from psc.cli.tokenizers import recorded_tokenizer_option
+from psc.compiler.grammar import LarkLexer
 from psc.errors import PscError
-from psc.grammar import LarkLexer
 from psc.inspection.explaining import Explainer, Explanation, Place, TokenGroup, Verdict, shown
 
 _MOST_TERMINALS = 12

@@ -4,22 +4,25 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, TypeVar, get_args
 
 import click
 
 from psc.artifacts.format import read_file
-from psc.bundled import find_grammar, is_grammar, open_grammar
 from psc.cli.tokenizers import tokenizer_for
-from psc.compiled_grammar import CompiledGrammar
-from psc.grammar import LarkLexer
-from psc.grammar_compiler import compile_just_in_time
-from psc.loading import recorded_tokenizer
+from psc.compiled_grammar import CompiledGrammar, compile_just_in_time
+from psc.compiler.frontends.found import find_grammar, is_grammar
+from psc.compiler.frontends.registry import suffixes
+from psc.compiler.grammar import LarkLexer
+from psc.grammar import Grammar
+from psc.recorded_tokenizer import recorded_tokenizer
 from psc.vocabulary import load_tokenizer
 
 _Command = TypeVar("_Command", bound=Callable[..., Any])
 
-GRAMMAR_HELP = "an artifact, or a bundled name or the path of a .lark, .ebnf or .gbnf file, which needs --tokenizer"
+*_OTHERS, _LAST = suffixes()
+GRAMMAR_FILE = f"{', '.join(_OTHERS)} or {_LAST} file"
+GRAMMAR_HELP = f"an artifact, or a bundled name or the path of a {GRAMMAR_FILE}, which needs --tokenizer"
 
 
 def grammar_options(command: _Command) -> _Command:
@@ -32,7 +35,7 @@ def grammar_options(command: _Command) -> _Command:
         ),
         click.option(
             "--lexer",
-            type=click.Choice(["contextual", "basic"]),
+            type=click.Choice(get_args(LarkLexer)),
             help="How a Lark grammar's text is cut into terminals: by those that the parser can take at a place (the default, as "
             "in Lark), or by all of them (the default of the bundled grammars).",
         ),
@@ -57,7 +60,7 @@ def open_compiled(
     Args:
         spec: a bundled name, the path of a grammar, or that of an artifact.
         tokenizer: what the user named; without it, an artifact's is looked up when it is first needed.
-        start: of a grammar, with the next two, see ``open_grammar``.
+        start: of a grammar, with the next two, see ``GrammarFile.request``.
         lexer: of a Lark grammar.
         keep_all_actions: of a Lark grammar.
 
@@ -71,13 +74,10 @@ def open_compiled(
     if is_grammar(spec):
         if tokenizer is None:
             raise click.UsageError(f"{spec} is a grammar: say for which --tokenizer, or give an artifact, which names its own")
-        found = find_grammar(spec)
-        grammar = open_grammar(found, start=start, lexer=lexer, keep_all_actions=keep_all_actions)
-        return compile_just_in_time(grammar, load_tokenizer(tokenizer))
+        request = find_grammar(spec).request(start=start, lexer=lexer, keep_all_actions=keep_all_actions)
+        return compile_just_in_time(Grammar.parse(request), load_tokenizer(tokenizer))
     if start is not None or lexer is not None or keep_all_actions:
         raise click.UsageError(f"{spec} is an artifact: --start, --lexer and --keep-all-actions were decided when it was compiled")
     artifact = read_file(Path(spec))
     info = tokenizer_for(artifact, tokenizer, spec) if tokenizer else None
-    compiled = CompiledGrammar.from_artifact(artifact, tokenizer_info=info or recorded_tokenizer, place=spec)
-    assert isinstance(compiled, CompiledGrammar)
-    return compiled
+    return CompiledGrammar.from_artifact(artifact, tokenizer_info=info or recorded_tokenizer, place=spec)

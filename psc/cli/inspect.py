@@ -12,10 +12,10 @@ from psc.artifacts.format import Artifact, read_file
 from psc.cli.progress import Steps
 from psc.cli.report import write_json, write_pairs
 from psc.compile_file import read_build_record
+from psc.compiler.frontends.registry import title
 from psc.errors import ArtifactError
 from psc.readable import duration, size
 
-_LANGUAGES = {"lark": "Lark", "ebnf": "EBNF", "regex": "regular expression"}
 _LEXERS = {
     "basic": "basic: the longest lexeme of any terminal",
     "contextual": "contextual: the longest lexeme of a terminal that the parser can take",
@@ -95,7 +95,7 @@ def _pairs(report: Mapping[str, Any]) -> list[tuple[str, object]]:
         ("size", f"{size(report['size_bytes'])}, {size(report['memory_bytes'])} in memory"),
         ("compiler revision", report["compiler_revision"]),
         ("grammar", f"{grammar['name']}, start {grammar['start']}"),
-        ("  language", _LANGUAGES.get(grammar["language"], grammar["language"])),
+        ("  language", title(grammar["language"])),
         ("  lexer", _LEXERS.get(grammar["lexer"], grammar["lexer"])),
         ("  conflicts", "every way is followed" if grammar["keep_all_actions"] else "resolved as Lark does"),
         ("  sha256", grammar["sha256"]),

@@ -11,7 +11,7 @@ from psc.cli.grammars import GRAMMAR_HELP, grammar_options, open_compiled
 from psc.cli.progress import Steps
 from psc.cli.report import write_json
 from psc.cli.tokenizers import recorded_tokenizer_option
-from psc.grammar import LarkLexer
+from psc.compiler.grammar import LarkLexer
 from psc.inspection.sampling import Sample, Sampler
 
 

@@ -6,6 +6,7 @@ import subprocess
 import sys
 import threading
 from pathlib import Path
+from typing import Any
 
 import pytest
 from registries import server
@@ -15,40 +16,45 @@ import psc
 from psc.artifacts.input_key import input_key_of
 from psc.artifacts.references import Reference
 from psc.artifacts.store import Store
-from psc.bundled import find_grammar, open_grammar, read_source
+from psc.build_grammar import artifact_bytes
 from psc.compiler.build import describe
+from psc.compiler.frontends.found import find_grammar
 from psc.compiler.frontends.lark.imports import LIBRARY, find_imports
+from psc.compiler.frontends.request import GrammarRequest
 from psc.compiler.grammars import bundled_names
 from psc.errors import RegistryError, RegistryNotFoundError
-from psc.grammar_compiler import artifact_bytes
-from psc.grammar_source import GrammarSource, grammar_key
+from psc.grammar import Grammar
 
 INFO = byte_tokenizer()
 LARK = 'start: "a" WORD\n%import common.WORD\n%import common.WS\n%ignore WS\n'
 
 
-def lark(text: str, **options: object) -> GrammarSource:
-    return GrammarSource.lark(
-        text, **{"start": "start", "lexer": "contextual", "keep_all_actions": False, "source_name": "<string>", **options}
-    )  # type: ignore[arg-type]
+def lark(text: str, **options: Any) -> GrammarRequest:
+    return GrammarRequest.of("lark", text, **options)
+
+
+def key_of(request: GrammarRequest, fingerprint: str = INFO.fingerprint) -> str:
+    key = request.key()
+    assert key is not None
+    return key.with_vocabulary(fingerprint)
 
 
 SOURCES = {
-    "ebnf": GrammarSource("ebnf", 'root ::= "a" rest\nrest ::= [0-9]*\n'),
-    "another root": GrammarSource("ebnf", 'top ::= "a"?\n', "top"),
-    "regex": GrammarSource("regex", r"\d{2,4}(ab|c)?"),
+    "ebnf": GrammarRequest.of("ebnf", 'root ::= "a" rest\nrest ::= [0-9]*\n'),
+    "another root": GrammarRequest.of("ebnf", 'top ::= "a"?\n', start="top"),
+    "regex": GrammarRequest.of("regex", r"\d{2,4}(ab|c)?"),
     "lark": lark(LARK),
     "basic": lark(LARK, lexer="basic"),
     "all actions": lark('begin: x x\nx: "a" | x "b" x | \n', start="begin", keep_all_actions=True),
-    **{name: read_source(find_grammar(name)) for name in bundled_names()},
+    **{name: find_grammar(name).request() for name in bundled_names()},
 }
 
 
 @pytest.mark.parametrize("source", SOURCES.values(), ids=SOURCES)
-def test_a_key_is_the_same_of_text_of_a_grammar_and_of_an_artifact(source: GrammarSource) -> None:
-    key = source.input_key(INFO.fingerprint)
-    grammar = source.parse()
-    assert key == grammar_key(grammar, INFO.fingerprint)
+def test_a_key_is_the_same_of_text_of_a_grammar_and_of_an_artifact(source: GrammarRequest) -> None:
+    key = key_of(source)
+    grammar = Grammar.parse(source)
+    assert key == grammar.key.with_vocabulary(INFO.fingerprint)
     assert key == input_key_of(describe(grammar.to_compiler_grammar(), INFO))
 
 
@@ -57,10 +63,10 @@ def test_everything_that_matters_is_in_the_key() -> None:
         *SOURCES.values(),
         lark(LARK + "\n"),
         lark(LARK, start="other"),
-        GrammarSource("ebnf", r"\d{2,4}(ab|c)?"),
+        GrammarRequest.of("ebnf", r"\d{2,4}(ab|c)?"),
     ]
-    keys = {s.input_key(fingerprint) for s in sources for fingerprint in ("0" * 64, "1" * 64)}
-    assert len(keys) == 2 * len(sources) and None not in keys
+    keys = {key_of(s, fingerprint) for s in sources for fingerprint in ("0" * 64, "1" * 64)}
+    assert len(keys) == 2 * len(sources)
 
 
 @pytest.fixture
@@ -76,17 +82,17 @@ def folder(tmp_path: Path) -> Path:
 
 
 def test_imports_are_those_that_lark_reads(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    source = read_source(find_grammar(folder / "a.lark"))
-    found = find_imports(source.text, source.source_name)
+    source = find_grammar(folder / "a.lark").request()
+    found = find_imports(source.text, source.origin)
     assert found is not None
     assert [name for name, _ in found] == ["<lark>/common.lark", "<lark>/python.lark", "b.lark", "lib/c.lark", "lib/d.lark"]
-    assert found == source.parse().imports
+    assert found == Grammar.parse(source).imports
     # The key does not depend on where the grammar lies or from where it is named.
     monkeypatch.chdir(folder)
-    assert read_source(find_grammar("a.lark")).input_key("0" * 64) == source.input_key("0" * 64)
-    assert find_imports(source.text, "a.lark") == found == open_grammar(find_grammar("./a.lark")).imports
+    assert key_of(find_grammar("a.lark").request(), "0" * 64) == key_of(source, "0" * 64)
+    assert find_imports(source.text, "a.lark") == found == Grammar.parse(find_grammar("./a.lark").request()).imports
     (folder / "lib" / "d.lark").write_text('Z: "zz"\n')
-    assert source.input_key("0" * 64) != read_source(find_grammar("b.lark")).input_key("0" * 64)
+    assert key_of(source, "0" * 64) != key_of(find_grammar("b.lark").request(), "0" * 64)
     assert find_imports(source.text, "a.lark") != found
     (folder / "lib" / "d.lark").unlink()
     assert find_imports(source.text, "a.lark") is None
@@ -135,11 +141,11 @@ class Shelf:
 
 def test_a_registry_is_asked_when_the_store_has_nothing(tmp_path: Path) -> None:
     source = SOURCES["ebnf"]
-    shelf = Shelf(artifact_bytes(source.parse(), INFO))
+    shelf = Shelf(artifact_bytes(Grammar.parse(source), INFO))
     compiler = psc.GrammarCompiler(INFO, store=tmp_path, registry=shelf, registry_patience_s=60)
     compiled = compiler.compile_grammar(source.text)
     assert not compiled.is_lazy
-    assert shelf.asked == [source.input_key(INFO.fingerprint)]
+    assert shelf.asked == [key_of(source)]
     again = psc.GrammarCompiler(INFO, store=tmp_path, registry=shelf).compile_grammar(source.text)
     assert not again.is_lazy and len(shelf.asked) == 1
     assert psc.CompiledGrammar.deserialize_json(compiled.serialize_json(), INFO).grammar == again.grammar
@@ -147,7 +153,7 @@ def test_a_registry_is_asked_when_the_store_has_nothing(tmp_path: Path) -> None:
 
 def test_nobody_waits_for_a_slow_registry_and_what_arrives_is_used(tmp_path: Path) -> None:
     source = SOURCES["ebnf"]
-    shelf = Shelf(artifact_bytes(source.parse(), INFO))
+    shelf = Shelf(artifact_bytes(Grammar.parse(source), INFO))
     shelf.open.clear()
     compiler = psc.GrammarCompiler(INFO, store=tmp_path, registry=shelf, registry_patience_s=0.01)
     assert compiler.compile_grammar(source.text).is_lazy
@@ -185,7 +191,7 @@ def test_a_registry_that_cannot_be_reached_is_a_warning(tmp_path: Path) -> None:
 
 
 def test_a_store_that_cannot_be_read_is_a_warning(tmp_path: Path) -> None:
-    key = SOURCES["ebnf"].input_key(INFO.fingerprint)
+    key = key_of(SOURCES["ebnf"])
     (tmp_path / "keys" / f"{key}.json").mkdir(parents=True)
     with pytest.warns(RuntimeWarning, match="cannot be read"):
         assert psc.GrammarCompiler(INFO, store=tmp_path).compile_grammar(SOURCES["ebnf"].text).is_lazy
@@ -195,7 +201,7 @@ def test_an_artifact_needs_no_lark(folder: Path, tmp_path: Path) -> None:
     """A serving host has no Lark: bundled grammars and those with imports are found by their text."""
     store = Store(tmp_path / "store")
     for spec in ("json", str(folder / "a.lark")):
-        store.add(artifact_bytes(open_grammar(find_grammar(spec)), INFO))
+        store.add(artifact_bytes(Grammar.parse(find_grammar(spec).request()), INFO))
     program = f"""
 import sys
 sys.modules["lark"] = None
@@ -229,10 +235,10 @@ def test_compile_file_finds_what_the_command_line_does(tmp_path: Path) -> None:
 
 def test_registries_are_asked_in_turn(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     source = SOURCES["regex"]
-    Store(tmp_path / "registry").add(artifact_bytes(source.parse(), INFO))
+    Store(tmp_path / "registry").add(artifact_bytes(Grammar.parse(source), INFO))
     (tmp_path / "empty" / "keys").mkdir(parents=True)
     (tmp_path / "bad" / "keys").mkdir(parents=True)
-    (tmp_path / "bad" / "keys" / f"{source.input_key(INFO.fingerprint)}.json").write_text("<html>")
+    (tmp_path / "bad" / "keys" / f"{key_of(source)}.json").write_text("<html>")
     folders = [str(tmp_path / name) for name in ("empty", "bad", "registry")]
     with pytest.warns(RuntimeWarning, match=r"bad/keys.*HTML"):
         assert not psc.GrammarCompiler(INFO, store=tmp_path / "a", registry=folders).compile_regex(source.text).is_lazy
@@ -245,7 +251,7 @@ def test_registries_are_asked_in_turn(tmp_path: Path, monkeypatch: pytest.Monkey
 def test_a_registry_over_http(tmp_path: Path) -> None:
     source = SOURCES["lark"]
     with server(tmp_path / "registry") as url:
-        Store(tmp_path / "registry").add(artifact_bytes(source.parse(), INFO))
+        Store(tmp_path / "registry").add(artifact_bytes(Grammar.parse(source), INFO))
         compiler = psc.GrammarCompiler(INFO, store=tmp_path / "store", registry=url, registry_patience_s=60)
         assert not compiler.compile_lark(source.text).is_lazy
     # Gone; what was downloaded stays, and nobody waits for the rest.

@@ -18,8 +18,8 @@ from vocabularies import PIECES as WORDS
 
 import psc
 from psc.artifacts.store import Store
-from psc.bundled import find_grammar, read_source
 from psc.cli import main
+from psc.compiler.frontends.found import find_grammar
 from psc.errors import ArtifactError
 from psc.vocabulary import load_tokenizer
 from psc.vocabulary.spelling import byte_level_alphabet
@@ -251,9 +251,9 @@ def test_a_near_hit_of_another_text_or_another_compiler(folder: Path, tmp_path: 
     assert "there is: g for small is of another grammar text, start rule, lexer or option" in caplog.text
     caplog.clear()
     (tmp_path / "g.ebnf").write_text(GRAMMAR)
-    source = read_source(find_grammar(tmp_path / "g.ebnf")).key_parts()
+    source = find_grammar(tmp_path / "g.ebnf").request().key()
     assert source is not None
-    older = replace(reference, compiler_revision=1, input_key=source.key(reference.fingerprint, compiler_revision=1))
+    older = replace(reference, compiler_revision=1, input_key=source.with_vocabulary(reference.fingerprint, compiler_revision=1))
     (store.root / reference.key_path).unlink()
     (store.root / reference.name_path).write_bytes(older.encode())
     assert compiler.compile_file(tmp_path / "g.ebnf").is_lazy

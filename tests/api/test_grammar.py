@@ -13,7 +13,6 @@ import psc
 from psc import Grammar, GrammarError
 from psc.artifacts.input_key import input_key_of
 from psc.compiler.build import describe
-from psc.grammar_source import grammar_key
 
 EBNF = 'root ::= "a" | b\nb ::= [x-z]{2,3}  # two or three\n'
 LARK = 'start: "a" B*\nB: /b+/\n%ignore " "\n'
@@ -130,7 +129,7 @@ def check_description(grammar: Grammar) -> None:
     tokenizer = byte_tokenizer()
     metadata = json.loads(json.dumps(describe(grammar.to_compiler_grammar(), tokenizer)))
     assert Grammar.from_metadata(metadata["grammar"]) == grammar
-    assert input_key_of(metadata) == grammar_key(grammar, tokenizer.fingerprint)
+    assert input_key_of(metadata) == grammar.key.with_vocabulary(tokenizer.fingerprint)
 
 
 @pytest.mark.parametrize("make", [*EQUAL, lambda: Grammar.from_ebnf(DROPS_A_TERMINAL)])

@@ -180,8 +180,10 @@ from psc.cli import main
 main(sys.argv[1:], prog_name="psc")
 """
 COMPILING = STUCK.format(module="psc.cluster.run.compilation", function="encoded", when='arguments[1] == "java"')
-READING = STUCK.format(module="psc.cli.batch", function="load_tokenizer", when="True")
-PLANNING = STUCK.format(module="psc.cli.batch", function="open_grammar", when='arguments[0].stem == "java"')
+READING = STUCK.format(module="psc.cluster.jobs.expansion", function="load_tokenizer", when="True")
+PLANNING = STUCK.format(
+    module="psc.cluster.run.plan", function="terminals_and_productions", when='arguments[0].source_name == "java"'
+)
 
 
 @contextmanager

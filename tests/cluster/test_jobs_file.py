@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 from batches import jobs_of, write_folder
 
+from psc.compiler.frontends.front_end import GrammarOptions
 from psc.errors import JobsFileError
 
 GOOD = '[[jobs]]\ngrammars = ["grammars/sums.ebnf"]\ntokenizers = ["models/bytes.json"]\n'
@@ -141,7 +142,8 @@ time = 30
     first, last = jobs[0], jobs[-1]
     assert (first.priority, first.memory_limit, first.time_limit) == (7, 1 << 30, 600.0)
     assert (last.priority, last.memory_limit, last.time_limit) == (0, 2 << 30, 30.0)
-    assert (last.grammar.lexer, last.grammar.keep_all_actions, last.grammar.start) == ("basic", True, None)
+    assert last.grammar.request is not None
+    assert last.grammar.request.options == GrammarOptions(start="start", lexer="basic", keep_all_actions=True)
     assert first.grammar.label == "grammars/deep/down.ebnf"
     assert first.tokenizer.info is not None
     assert (first.tokenizer.info.name, first.tokenizer.info.stop_token_ids) == ("mine", [256])

@@ -8,16 +8,12 @@ from batch_reports import STAGES, report
 from tokenizer_files import write_tokenizer
 
 from psc.artifacts.store import Store
-from psc.bundled import find_grammar, open_grammar
 from psc.cli.simulate_option import run_simulation
 from psc.cluster.jobs.expansion import find_jobs
 from psc.cluster.jobs.jobs_file import read_jobs_file
-from psc.cluster.jobs.sources import FoundGrammar, Sources
 from psc.cluster.run.outcomes import JobOutcome, TaskRun
 from psc.cluster.run.plan import Plan, plan
-from psc.compiler.grammar import Grammar
 from psc.errors import SimulationError
-from psc.vocabulary import load_tokenizer
 
 JOBS = """
 [[jobs]]
@@ -42,11 +38,6 @@ price_per_hour = 36.0
 """
 
 
-def opened(found: FoundGrammar, *, start: str | None, lexer: str | None, keep_all_actions: bool) -> Grammar:
-    file = find_grammar("json" if found.bundled else found.path)
-    return open_grammar(file, start=start, lexer=None, keep_all_actions=keep_all_actions).to_compiler_grammar()
-
-
 @pytest.fixture
 def planned(tmp_path: Path) -> Plan:
     (tmp_path / "list.lark").write_text('start: "[" NUM* "]"\nNUM: /[0-9]+/\n')
@@ -56,8 +47,7 @@ def planned(tmp_path: Path) -> Plan:
     write_tokenizer(tmp_path / "b.json", [b"ab", b"12"])
     (tmp_path / "jobs.toml").write_text(JOBS)
     (tmp_path / "spec.toml").write_text(SPEC)
-    sources = Sources(find_grammar, opened, load_tokenizer)
-    return plan(find_jobs(read_jobs_file(tmp_path / "jobs.toml"), sources), sources, Store(tmp_path / "store"), force=True)
+    return plan(find_jobs(read_jobs_file(tmp_path / "jobs.toml")), Store(tmp_path / "store"), force=True)
 
 
 def simulated(planned: Plan, spec: Path, capsys: pytest.CaptureFixture[str]) -> dict[str, object]:

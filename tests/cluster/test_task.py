@@ -119,12 +119,13 @@ def test_limits_that_overlap_leave_none_behind() -> None:
 
 
 LIMITS = """
-from psc.bundled import find_grammar, open_grammar
 from psc.cluster.run.compilation import compile_artifact
 from psc.cluster.run.task import Attempt, Call, Ended
+from psc.compiler.frontends.found import find_grammar
+from psc.grammar import Grammar
 from vocabularies import byte_tokenizer
 
-grammar = open_grammar(find_grammar("java")).to_compiler_grammar()
+grammar = Grammar.parse(find_grammar("java").request()).to_compiler_grammar()
 vocabulary = byte_tokenizer()
 for limit in (1, 3, 6, 1024):
     call = Call(compile_artifact, {"grammar_name": "java", "tokenizer_name": "bytes"}, memory_limit=limit << 20)

@@ -15,9 +15,10 @@ from vocabularies import byte_tokenizer
 
 import psc
 from psc.artifacts.format import encode
-from psc.bundled import find_grammar, open_grammar
 from psc.compiler.build import build, grammar_tables
+from psc.compiler.frontends.found import find_grammar
 from psc.compiler.pieces import assemble, classify, find_sequences
+from psc.grammar import Grammar
 from psc.vocabulary.tokenizer_info import TokenizerInfo
 
 
@@ -63,7 +64,7 @@ def test_bundled(name: str, lexer: Any) -> None:
 
 
 def test_tables_serve_several_vocabularies() -> None:
-    lowered = open_grammar(find_grammar("json")).to_compiler_grammar()
+    lowered = Grammar.parse(find_grammar("json").request()).to_compiler_grammar()
     tables = grammar_tables(lowered)
     for info in (byte_tokenizer(), byte_tokenizer(b'{"', b"}}")):
         shared, own = build(tables, info), build(lowered, info)
@@ -71,7 +72,7 @@ def test_tables_serve_several_vocabularies() -> None:
 
 
 def test_words_of_another_version_are_refused() -> None:
-    tables = grammar_tables(open_grammar(find_grammar("json")).to_compiler_grammar())
+    tables = grammar_tables(Grammar.parse(find_grammar("json").request()).to_compiler_grammar())
     found = find_sequences(tables, byte_tokenizer(), 2)
     classifiers = [classify(tables, found.trie, group) for group in found.groups]
     for damaged in (classifiers[0][:-1], classifiers[0][:0]):

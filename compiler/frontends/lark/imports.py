@@ -17,10 +17,7 @@ import re
 from importlib.util import find_spec
 from pathlib import Path, PurePosixPath
 
-Imports = tuple[tuple[str, str], ...]
-
-UNNAMED = "<string>"
-"""The source name of text that came from no file."""
+from psc.compiler.frontends.front_end import UNNAMED, Imports
 
 _LIBRARY = "<lark>"
 # For hosts without Lark: its library, which is the same in 1.2.2 to 1.3.1, as (sha256, files imported).
@@ -37,33 +34,33 @@ _IMPORT = re.compile(
 )
 
 
-def import_name(path: object, source_name: str) -> str:
+def import_name(path: object, origin: str) -> str:
     """What an imported file is called in artifacts and keys.
 
     Args:
         path: as Lark gives it: a file's path, or a resource of Lark's own package.
-        source_name: of the grammar.
+        origin: of the grammar.
     """
     resource = getattr(path, "path", None)
     if resource is not None:
         return f"{_LIBRARY}/{PurePosixPath(resource).name}"
-    if source_name == UNNAMED:
+    if origin == UNNAMED:
         return str(path)
-    return Path(os.path.relpath(str(path), os.path.dirname(source_name) or ".")).as_posix()
+    return Path(os.path.relpath(str(path), os.path.dirname(origin) or ".")).as_posix()
 
 
-def find_imports(text: str, source_name: str) -> Imports | None:
+def find_imports(text: str, origin: str) -> Imports | None:
     """Every file that a grammar imports, directly or not, as (name, sha256 of its text), sorted.
 
     Args:
         text: the grammar.
-        source_name: its file.
+        origin: its file.
 
     Returns:
         The imports; None when Lark must tell them: a file is missing, or text without a file imports by a relative path.
     """
     found: dict[str, str] = {}
-    todo = [(text, None if source_name == UNNAMED else os.path.dirname(source_name), False)]
+    todo = [(text, None if origin == UNNAMED else os.path.dirname(origin), False)]
     while todo:
         text, folder, in_library = todo.pop()
         for statement in _IMPORT.finditer(text):
@@ -90,7 +87,7 @@ def find_imports(text: str, source_name: str) -> Imports | None:
             if folder is None:
                 return None
             path = os.path.join(folder, file)
-            name = import_name(path, source_name)
+            name = import_name(path, origin)
             if name in found:
                 continue
             try:

@@ -18,7 +18,6 @@ from collections import Counter
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
-from typing import Literal as OneOf
 
 from lark.exceptions import LarkError, VisitError
 from lark.grammar import RuleOptions
@@ -31,18 +30,16 @@ from psc.compiler.frontends.lark.expansion import ExpandedRule, RuleExpander
 from psc.compiler.frontends.lark.imports import import_name
 from psc.compiler.frontends.lark.templates import Templates
 from psc.compiler.frontends.lark.terminal_patterns import check_widths, terminal_patterns
-from psc.compiler.grammar import Grammar, Production, Terminal
+from psc.compiler.grammar import Grammar, LexerKind, Production, Terminal
 from psc.compiler.normal_form import normal_form
 from psc.compiler.terminal_regex import literal_expression, pattern_expression
 from psc.errors import GrammarError, ResourceLimitError
-
-LarkLexer = OneOf["contextual", "basic"]
 
 _MOST_NAMES = 6
 
 
 def load_lark_file(
-    path: str | Path, *, start: str = "start", lexer: LarkLexer = "contextual", keep_all_actions: bool = False
+    path: str | Path, *, start: str = "start", lexer: LexerKind = "contextual", keep_all_actions: bool = False
 ) -> Grammar:
     """Reads a ``.lark`` file. Raises :class:`GrammarError` with Lark's message, and the file, when it does not load."""
     path = Path(path)
@@ -60,7 +57,7 @@ def load_lark(
     *,
     source_name: str = "<string>",
     start: str = "start",
-    lexer: LarkLexer = "contextual",
+    lexer: LexerKind = "contextual",
     keep_all_actions: bool = False,
 ) -> Grammar:
     """Reads grammar text in Lark's language.

@@ -1,0 +1,125 @@
+"""From what a user types for a grammar to its file, a bundled name or a path, and to the request for the grammar in it.
+
+A bundled name wins over a file of the same name, so that `java` means the same in every directory; write `./java` for
+the file. The bundled grammars are package data of ``psc.compiler``, which a base install has too, though it cannot
+compile those in Lark's language.
+"""
+
+from __future__ import annotations
+
+import difflib
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from psc.compiler.frontends.registry import front_end, front_end_of, suffixes
+from psc.compiler.frontends.request import GrammarRequest
+from psc.compiler.grammars import BUNDLED_LEXER, bundled_names, bundled_path
+from psc.errors import GrammarError
+
+if TYPE_CHECKING:
+    from psc.compiler.grammar import LexerKind
+
+
+@dataclass(frozen=True)
+class GrammarFile:
+    """A grammar that was found: what it is called, and where its text is."""
+
+    name: str
+    """A bundled name, or the path as it was given: what an artifact records."""
+    path: Path
+    bundled: bool
+    language: str
+
+    @property
+    def stem(self) -> str:
+        """The name without folder and suffix, for naming an artifact after."""
+        return self.name if self.bundled else self.path.stem
+
+    def request(
+        self, *, start: str | None = None, lexer: LexerKind | None = None, keep_all_actions: bool = False
+    ) -> GrammarRequest:
+        """Reads the text, and parses nothing.
+
+        Args:
+            start: the rule that a whole text must match; by default ``start`` in Lark's language and ``root`` in the others.
+            lexer: of a Lark grammar; by default "contextual", and "basic" for a bundled grammar, whose language reserves its
+                keywords.
+            keep_all_actions: of a Lark grammar, see ``Grammar.from_lark``.
+
+        Raises:
+            GrammarError: the file cannot be read, or an option does not fit its language.
+        """
+        reader = front_end(self.language)
+        if lexer is None and self.bundled and BUNDLED_LEXER in reader.lexers:
+            lexer = BUNDLED_LEXER
+        # A bundled grammar is called by its name; it imports nothing by a relative path.
+        return GrammarRequest.of(
+            self.language, self._text(), start=start or None, lexer=lexer, keep_all_actions=keep_all_actions, origin=self.name
+        )
+
+    def _text(self) -> str:
+        try:
+            return self.path.read_text(encoding="utf-8")
+        except OSError as e:
+            raise GrammarError(f"{self.path}: cannot read the grammar: {e.strerror or e}") from e
+        except UnicodeDecodeError as e:
+            raise GrammarError(f"{self.path}: the grammar is not UTF-8 text (byte {e.start})") from e
+
+
+def find_grammar(spec: str | Path) -> GrammarFile:
+    """Finds a grammar.
+
+    Args:
+        spec: a bundled name, or the path of a file with the suffix of a front end, such as `.lark`, `.ebnf` and `.gbnf`. A
+            ``Path`` is never a name.
+
+    Raises:
+        GrammarError: there is no such name or file, or the file is of another kind.
+    """
+    if isinstance(spec, str) and spec in bundled_names():
+        path = bundled_path(spec)
+        return GrammarFile(spec, path, bundled=True, language=_language(path))
+    path = Path(spec)
+    reader = front_end_of(path.suffix)
+    if reader is None and path.suffix.lower() == ".json":
+        raise GrammarError(f"{spec}: JSON Schemas are not supported yet; {_what_there_is()}")
+    if path.is_dir():
+        raise GrammarError(f"{spec}: is a folder; {_what_there_is()}")
+    if not path.exists():
+        close = difflib.get_close_matches(str(spec), [*bundled_names(), *_files_beside(path)], n=1)
+        hint = f" Did you mean {close[0]!r}?" if close else ""
+        raise GrammarError(f"{spec}: no such file, nor a bundled grammar ({', '.join(bundled_names())}).{hint}")
+    return GrammarFile(str(spec), path, bundled=False, language=_language(path))
+
+
+def is_grammar(spec: str) -> bool:
+    """Whether a user who may name a grammar or an artifact means a grammar: a bundled name, a grammar's suffix, or no file at all.
+
+    What is not there and is not called ``.psc`` counts as a grammar too, since `find_grammar` says what could have been meant.
+    """
+    path = Path(spec)
+    suffix = path.suffix.lower()
+    is_one = spec in bundled_names() or front_end_of(suffix) is not None or suffix == ".json"
+    return is_one or (suffix != ".psc" and not path.exists())
+
+
+def _language(path: Path) -> str:
+    reader = front_end_of(path.suffix)
+    if reader is None:
+        raise GrammarError(
+            f"{path}: unknown kind of grammar {path.suffix!r}; psc reads {', '.join(suffixes())} files, so rename it if it is one"
+        )
+    return reader.language
+
+
+def _files_beside(path: Path) -> list[str]:
+    """The grammars in the folder of a file that is not there, called as it was."""
+    try:
+        return [str(path.with_name(p.name)) for p in path.parent.iterdir() if front_end_of(p.suffix) is not None]
+    except OSError:
+        return []
+
+
+def _what_there_is() -> str:
+    return f"give a {', '.join(suffixes())} file or one of {', '.join(bundled_names())}"

@@ -1,0 +1,155 @@
+"""What a front end is: how text in one language becomes a grammar, and all else that the rest of psc has to know of the language.
+
+A front end is a folder beside this file with a module of functions, and an entry in the registry. The entry names the module, so
+that looking a suffix up, or the key of an artifact, imports no parser: a serving host may have neither the package that a parser
+needs nor the time to import one.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+from psc.errors import GrammarError, needs_extra
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from psc._core import LrTables
+    from psc.compiler.expressions import RuleSet
+    from psc.compiler.grammar import Grammar, LexerKind
+    from psc.compiler.terminals import TerminalAutomaton
+
+Imports = tuple[tuple[str, str], ...]
+"""(name relative to the grammar's folder, sha256 of the text) of every file that a grammar imports, sorted."""
+
+UNNAMED = "<string>"
+"""The origin of text that came from no file."""
+
+
+@dataclass(frozen=True)
+class GrammarOptions:
+    """How a grammar's text is meant to be read: a part of what was asked for, and so of an artifact's key."""
+
+    start: str
+    """The rule that a whole text must match."""
+    lexer: LexerKind
+    """How text becomes terminals, see docs/language.md."""
+    keep_all_actions: bool
+    """Whether any context-free grammar is taken as it is, or clashes are resolved as Lark does."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class FrontEnd:
+    """A language that grammars are written in.
+
+    ``module`` names the module with the functions. ``parse(text, options, origin)`` gives a ``RuleSet`` (a language of characters)
+    or a ``Grammar`` (terminals and productions), and raises GrammarError. Two more are there if the language has the matter:
+    ``find_imports(text, origin)``, as :meth:`imports`, and ``differences(grammar, automaton, lr)``, as :meth:`warnings`.
+    """
+
+    language: str
+    """What artifacts and keys call it."""
+    title: str
+    """What people call it."""
+    a_grammar: str
+    """A grammar in it, with an article, for messages."""
+    module: str
+    defaults: GrammarOptions
+    suffixes: tuple[str, ...] = ()
+    """Of its files, in lower case."""
+    lexers: tuple[LexerKind, ...] = ("any",)
+    """What the option ``lexer`` may be."""
+    has_rules: bool = True
+    """Whether ``start`` may be chosen."""
+    has_imports: bool = False
+    differs: bool = False
+    """Whether there are texts that the language's own tool would lex in another way."""
+    extra: str | None = None
+    """The extra of psc that parsing needs."""
+
+    def options(
+        self, *, start: str | None = None, lexer: LexerKind | None = None, keep_all_actions: bool = False, origin: str = UNNAMED
+    ) -> GrammarOptions:
+        """The options of a grammar, where a caller gave some.
+
+        Args:
+            start: None is the language's default, as for the next.
+            lexer: one of ``lexers``.
+            keep_all_actions: False is the language's default, too.
+            origin: of the grammar, for messages.
+
+        Raises:
+            GrammarError: an option does not fit the language.
+        """
+        if keep_all_actions and self.defaults.keep_all_actions:
+            raise self._no_choice(origin)
+        options = GrammarOptions(
+            self.defaults.start if start is None else start,
+            self.defaults.lexer if lexer is None else lexer,
+            keep_all_actions or self.defaults.keep_all_actions,
+        )
+        self.check(options, origin)
+        return options
+
+    def check(self, options: GrammarOptions, origin: str) -> None:
+        """Raises GrammarError when an option does not fit the language."""
+        if options.lexer not in self.lexers:
+            if len(self.lexers) == 1:
+                raise self._no_choice(origin)
+            raise GrammarError(f"lexer={options.lexer!r}: {self.a_grammar} is lexed by {' or '.join(map(repr, self.lexers))}")
+        if self.defaults.keep_all_actions and not options.keep_all_actions:
+            raise self._no_choice(origin)
+        if not self.has_rules and options.start != self.defaults.start:
+            raise GrammarError(f"{origin}: {self.a_grammar} has no rules, so there is no start to choose")
+
+    def parse(self, text: str, options: GrammarOptions, origin: str) -> RuleSet | Grammar:
+        """The grammar that a text is.
+
+        Raises:
+            GrammarError: the text is malformed.
+            MissingExtraError: parsing needs a package that is not installed.
+        """
+        check_text(text, origin)
+        if self.extra is None:
+            parsed: RuleSet | Grammar = self._function("parse")(text, options, origin)
+            return parsed
+        with needs_extra(self.extra):
+            parsed = self._function("parse")(text, options, origin)
+        return parsed
+
+    def imports(self, text: str, origin: str) -> Imports | None:
+        """The files that a grammar imports; None when only parsing can tell them."""
+        if not self.has_imports:
+            return ()
+        found: Imports | None = self._function("find_imports")(text, origin)
+        return found
+
+    def warnings(self, grammar: Grammar, automaton: TerminalAutomaton, lr: LrTables) -> tuple[str, ...]:
+        """Where the language's own tool would lex another text than psc does."""
+        return tuple(self._function("differences")(grammar, automaton, lr)) if self.differs else ()
+
+    def _function(self, name: str) -> Callable[..., Any]:
+        function: Callable[..., Any] = getattr(import_module(self.module), name)
+        return function
+
+    def _no_choice(self, origin: str) -> GrammarError:
+        return GrammarError(
+            f"{origin}: {self.a_grammar} is a language of characters: it has no lexer to choose, and keeps all actions"
+        )
+
+
+def check_text(text: object, what: str) -> None:
+    """Raises TypeError for what is no text, and GrammarError for half of a surrogate pair, which no encoding has."""
+    if not isinstance(text, str):
+        raise TypeError(f"{what} must be a str, not {type(text).__name__}")
+    if not text.isascii():
+        try:
+            text.encode()
+        except UnicodeEncodeError as e:
+            line = text.count("\n", 0, e.start) + 1
+            raise GrammarError(
+                f"{what}: line {line} has U+{ord(text[e.start]):04X}, half of a surrogate pair, which is no character; "
+                "write both halves"
+            ) from None

@@ -1,0 +1,70 @@
+"""The front ends, by the language that they read: one entry each, and the only place that names them all.
+
+The API, the command line, keys, artifacts and batches ask here. To add a language, add its folder and its entry.
+"""
+
+from __future__ import annotations
+
+from psc.compiler.frontends.front_end import FrontEnd, GrammarOptions
+from psc.errors import GrammarError
+
+_PACKAGE = "psc.compiler.frontends"
+_CHARACTERS = GrammarOptions(start="root", lexer="any", keep_all_actions=True)
+"""What languages of characters have: no lexer, and every way is followed."""
+
+FRONT_ENDS: dict[str, FrontEnd] = {
+    front_end.language: front_end
+    for front_end in (
+        FrontEnd(
+            language="lark",
+            title="Lark",
+            a_grammar="a Lark grammar",
+            module=f"{_PACKAGE}.lark.front_end",
+            defaults=GrammarOptions(start="start", lexer="contextual", keep_all_actions=False),
+            suffixes=(".lark",),
+            lexers=("contextual", "basic"),
+            has_imports=True,
+            differs=True,
+            extra="compiler",
+        ),
+        FrontEnd(
+            language="ebnf",
+            title="EBNF",
+            a_grammar="an EBNF grammar",
+            module=f"{_PACKAGE}.ebnf.front_end",
+            defaults=_CHARACTERS,
+            suffixes=(".ebnf", ".gbnf"),
+        ),
+        FrontEnd(
+            language="regex",
+            title="regular expression",
+            a_grammar="a regular expression",
+            module=f"{_PACKAGE}.regex.front_end",
+            defaults=_CHARACTERS,
+            has_rules=False,
+        ),
+    )
+}
+
+
+def front_end(language: str) -> FrontEnd:
+    """The front end of a language. Raises GrammarError where there is none."""
+    found = FRONT_ENDS.get(language)
+    if found is None:
+        raise GrammarError(f"there is no language {language!r}; psc reads {', '.join(FRONT_ENDS)}")
+    return found
+
+
+def front_end_of(suffix: str) -> FrontEnd | None:
+    """The front end of files with a suffix, such as ``.ebnf``, in any case; None where there is none."""
+    return next((f for f in FRONT_ENDS.values() if suffix.lower() in f.suffixes), None)
+
+
+def suffixes() -> list[str]:
+    """The suffixes of all grammar files."""
+    return [suffix for f in FRONT_ENDS.values() for suffix in f.suffixes]
+
+
+def title(language: str) -> str:
+    """What people call a language; its own name, where this psc does not know the language (an artifact of a newer one)."""
+    return FRONT_ENDS[language].title if language in FRONT_ENDS else language

@@ -1,0 +1,114 @@
+"""A grammar as it was asked for: text, its language, options and origin. One value from the API to the key and to the parser.
+
+Nothing is parsed to make a request, or for its key: Lark's loader takes 0.1 s for a programming language, and a serving host, which
+finds the artifact by the key, may not have Lark.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from psc.artifacts.format import VERSION
+from psc.artifacts.input_key import input_key
+from psc.compiler.frontends.front_end import UNNAMED, FrontEnd, GrammarOptions, Imports
+from psc.compiler.frontends.registry import front_end
+from psc.compiler.revision import COMPILER_REVISION
+
+if TYPE_CHECKING:
+    from psc.compiler.expressions import RuleSet
+    from psc.compiler.grammar import Grammar, LexerKind
+
+
+@dataclass(frozen=True)
+class GrammarRequest:
+    """A grammar that is asked for. Made by :meth:`of`, or by a `psc.compiler.frontends.found.GrammarFile`."""
+
+    language: str
+    """A name in the registry of front ends."""
+    text: str
+    """The text as it was given."""
+    options: GrammarOptions
+    origin: str = UNNAMED
+    """Where the text is from: a file, which relative imports start from, or a label for messages."""
+
+    @classmethod
+    def of(
+        cls,
+        language: str,
+        text: str,
+        *,
+        start: str | None = None,
+        lexer: LexerKind | None = None,
+        keep_all_actions: bool = False,
+        origin: str = UNNAMED,
+    ) -> GrammarRequest:
+        """A request with the language's own options where none are given.
+
+        Args:
+            language: of the text: ``"lark"``, ``"ebnf"``, ``"regex"``, or another name in the registry.
+            text: the grammar.
+            start: the rule that a whole text must match.
+            lexer: how text becomes terminals, where the language has the choice.
+            keep_all_actions: take any context-free grammar, where the language would resolve conflicts.
+            origin: a file's path, or a label.
+
+        Raises:
+            GrammarError: there is no such language, or an option does not fit it.
+        """
+        reader = front_end(language)
+        options = reader.options(start=start, lexer=lexer, keep_all_actions=keep_all_actions, origin=origin)
+        return cls(language, text, options, origin)
+
+    @property
+    def front_end(self) -> FrontEnd:
+        """What reads the text."""
+        return front_end(self.language)
+
+    def parse(self) -> RuleSet | Grammar:
+        """Reads the text.
+
+        Raises:
+            GrammarError: the text is malformed, an option does not fit the language, or there is no such language.
+            MissingExtraError: the language is read by a package that is not installed.
+        """
+        reader = self.front_end
+        reader.check(self.options, self.origin)
+        return reader.parse(self.text, self.options, self.origin)
+
+    def key(self) -> GrammarKey | None:
+        """The grammar's part of the key of an artifact; None when it cannot be told without parsing."""
+        imports = self.front_end.imports(self.text, self.origin)
+        return None if imports is None else self.key_with(imports)
+
+    def key_with(self, imports: Imports) -> GrammarKey:
+        """The same, where it is known which files the grammar imports."""
+        digest = hashlib.sha256(self.text.encode(errors="surrogatepass")).hexdigest()  # the front end says what is wrong
+        return GrammarKey(self.language, digest, imports, self.options)
+
+
+@dataclass(frozen=True)
+class GrammarKey:
+    """The grammar's part of an input key; see ``psc.artifacts.input_key``."""
+
+    language: str
+    text_sha256: str
+    imports: Imports
+    options: GrammarOptions
+
+    def with_vocabulary(
+        self, fingerprint: str, *, compiler_revision: int = COMPILER_REVISION, format_version: int = VERSION
+    ) -> str:
+        """The key of the artifact for a vocabulary, by this compiler or another one."""
+        return input_key(
+            compiler_revision=compiler_revision,
+            language=self.language,
+            text_sha256=self.text_sha256,
+            imports=self.imports,
+            start=self.options.start,
+            lexer=self.options.lexer,
+            keep_all_actions=self.options.keep_all_actions,
+            fingerprint=fingerprint,
+            format_version=format_version,
+        )

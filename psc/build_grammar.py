@@ -1,0 +1,77 @@
+"""A grammar to what compiled grammars are made of: a machine that is built as it is visited, or the bytes of an artifact.
+
+What grammars learn of a vocabulary (how a JSON string goes on from each token) is shared by all grammars of a process that are
+compiled for it.
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+import time
+from typing import TYPE_CHECKING, Any
+from weakref import WeakValueDictionary
+
+from psc._core import Machine, VocabularyIndex
+from psc.artifacts.format import encode
+from psc.grammar import Grammar
+from psc.vocabulary.tokenizer_info import TokenizerInfo
+
+if TYPE_CHECKING:
+    from psc.compiler.grammar import Grammar as CompilerGrammar
+
+_log = logging.getLogger("psc.compiler")
+_vocabularies: WeakValueDictionary[tuple[object, ...], VocabularyIndex] = WeakValueDictionary()
+_vocabularies_lock = threading.Lock()
+
+
+def shared_vocabulary(tokenizer_info: TokenizerInfo) -> VocabularyIndex:
+    """The index of a vocabulary, one for all who use it at the time."""
+    from psc.compiler.just_in_time import vocabulary_index
+
+    key = tokenizer_info.fingerprint, tokenizer_info.vocab_size, tuple(tokenizer_info.stop_token_ids)
+    with _vocabularies_lock:
+        index = _vocabularies.get(key)
+        if index is None:
+            index = _vocabularies[key] = vocabulary_index(tokenizer_info)
+        return index
+
+
+def lazy_machine(grammar: Grammar, tokenizer_info: TokenizerInfo, *, cache_limit_bytes: int = -1) -> tuple[Machine, dict[str, Any]]:
+    """A machine that is built as matchers visit it, and the metadata that go with it.
+
+    Args:
+        grammar: the grammar.
+        tokenizer_info: the vocabulary.
+        cache_limit_bytes: what was built is dropped when it takes more; -1 is no limit.
+
+    Raises:
+        GrammarError: it cannot be compiled; ResourceLimitError, one of them, names a limit that it exceeds.
+    """
+    from psc.compiler import just_in_time
+    from psc.compiler.build import describe
+
+    lowered = grammar.to_compiler_grammar()
+    _tell_of_unspellable(lowered, tokenizer_info)
+    machine = just_in_time.lazy_machine(lowered, shared_vocabulary(tokenizer_info), cache_limit_bytes=cache_limit_bytes)
+    return machine, describe(lowered, tokenizer_info)
+
+
+def artifact_bytes(grammar: Grammar | CompilerGrammar, tokenizer_info: TokenizerInfo) -> bytes:
+    """A grammar as the bytes of an artifact, everything built. Raises GrammarError, as :func:`lazy_machine`."""
+    from psc.compiler.build import build
+
+    lowered = grammar.to_compiler_grammar() if isinstance(grammar, Grammar) else grammar
+    _tell_of_unspellable(lowered, tokenizer_info)
+    began = time.perf_counter()
+    result = build(lowered, tokenizer_info)
+    _log.info("%s: built ahead of time in %.2f s", lowered.source_name, time.perf_counter() - began)
+    return encode(result.arrays, result.metadata)
+
+
+def _tell_of_unspellable(grammar: CompilerGrammar, tokenizer_info: TokenizerInfo) -> None:
+    from psc.compiler.spelling_check import unspellable
+
+    why = unspellable(grammar, tokenizer_info)
+    if why is not None:
+        _log.warning("%s: %s", grammar.source_name, why)

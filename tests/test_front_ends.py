@@ -1,0 +1,234 @@
+"""A new front end is a folder and an entry: a language of words, added here, goes through all of psc."""
+
+import json
+import pickle
+import sys
+from collections.abc import Callable
+from dataclasses import replace
+from importlib import import_module
+from inspect import signature
+from pathlib import Path
+
+import pytest
+from batches import write_tokenizer
+from click.testing import CliRunner
+from vocabularies import byte_tokenizer
+
+import psc
+from psc.artifacts.format import read_file
+from psc.artifacts.input_key import input_key_of
+from psc.artifacts.references import short_name
+from psc.artifacts.store import Store
+from psc.build_grammar import artifact_bytes
+from psc.cli import main
+from psc.compiler.frontends.found import find_grammar, is_grammar
+from psc.compiler.frontends.front_end import FrontEnd, GrammarOptions
+from psc.compiler.frontends.registry import FRONT_ENDS
+from psc.compiler.frontends.request import GrammarRequest
+from psc.grammar import Grammar
+
+INFO = byte_tokenizer()
+
+FOLDER = '''
+"""Words, one to a line: a text is one of them. A line @file is the words of that file."""
+
+import hashlib
+import os
+
+from psc.compiler.expressions import Choice, Literal, RuleSet
+from psc.errors import GrammarError
+
+
+def parse(text, options, origin):
+    if any(line == "" for line in text.splitlines()):
+        raise GrammarError(f"{origin}: an empty line is no word")
+    lines = text.splitlines()
+    for name, _ in find_imports(text, origin):
+        lines += _read(name, origin).splitlines()
+    words = Choice(tuple(Literal(line) for line in lines if not line.startswith("@")))
+    return RuleSet({"root": words}, "root", text, origin, {"root": 1}, "words")
+
+
+def find_imports(text, origin):
+    names = sorted(line[1:] for line in text.splitlines() if line.startswith("@"))
+    return tuple((name, hashlib.sha256(_read(name, origin).encode()).hexdigest()) for name in names)
+
+
+def _read(name, origin):
+    with open(os.path.join(os.path.dirname(origin), name)) as f:
+        return f.read()
+
+
+def differences(grammar, automaton, lr):
+    return ("words may be misspelt",)
+'''
+ENTRY = FrontEnd(
+    language="words",
+    title="list of words",
+    a_grammar="a list of words",
+    module="words_front_end.front_end",
+    defaults=GrammarOptions(start="root", lexer="any", keep_all_actions=True),
+    suffixes=(".words",),
+    has_rules=False,
+    differs=True,
+)
+
+
+@pytest.fixture
+def words(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> FrontEnd:
+    """The folder and the entry, for the time of a test."""
+    folder = tmp_path / "modules" / "words_front_end"
+    folder.mkdir(parents=True)
+    (folder / "front_end.py").write_text(FOLDER)
+    monkeypatch.syspath_prepend(tmp_path / "modules")
+    monkeypatch.setitem(FRONT_ENDS, "words", ENTRY)
+    monkeypatch.delitem(sys.modules, "words_front_end", raising=False)
+    monkeypatch.delitem(sys.modules, "words_front_end.front_end", raising=False)
+    return ENTRY
+
+
+@pytest.fixture
+def file(words: FrontEnd, tmp_path: Path) -> Path:
+    path = tmp_path / "colours.words"
+    path.write_text("red\ngreen\nréséda\n")
+    return path
+
+
+def accepted(compiled: psc.CompiledGrammar, text: str) -> bool:
+    matcher = psc.GrammarMatcher(compiled)
+    return all(matcher.accept_token(t) for t in text.encode()) and matcher.accept_token(INFO.stop_token_ids[0])
+
+
+def run(*arguments: object) -> str:
+    result = CliRunner().invoke(main, [str(a) for a in arguments])
+    assert result.exit_code == 0, result.output
+    return result.stdout
+
+
+def test_the_api_takes_it(file: Path) -> None:
+    compiler = psc.GrammarCompiler(INFO, store=False)
+    request = GrammarRequest.of("words", file.read_text())
+    for compiled in (
+        compiler.compile_file(file),
+        compiler.compile_grammar(request),
+        compiler.compile_grammar(Grammar.parse(request)),
+        psc.compile_ahead_of_time(Grammar.parse(request), INFO),
+    ):
+        assert [accepted(compiled, text) for text in ("red", "réséda", "re", "blue")] == [True, True, False, False]
+        assert accepted(pickle.loads(pickle.dumps(compiled)), "green")
+        again = psc.CompiledGrammar.deserialize_json(compiled.serialize_json(), INFO)
+        assert accepted(again, "green") and again.grammar == Grammar.parse(request)
+    both = compiler.compile_grammar(Grammar.union(Grammar.parse(request), Grammar.from_regex("blue")))
+    assert accepted(both, "blue") and accepted(both, "red")
+
+
+def test_an_artifact_keeps_it_and_is_found_by_its_key(file: Path, tmp_path: Path) -> None:
+    data = artifact_bytes(Grammar.parse(find_grammar(file).request()), INFO)
+    (tmp_path / "colours.psc").write_bytes(data)
+    metadata = read_file(tmp_path / "colours.psc").metadata
+    assert metadata["grammar"]["language"] == "words"
+    assert Grammar.from_metadata(metadata["grammar"]) == Grammar.parse(find_grammar(file).request())
+    key = find_grammar(file).request().key()
+    assert key is not None
+    assert key.with_vocabulary(INFO.fingerprint) == input_key_of(metadata)
+    store = Store(tmp_path / "store")
+    store.add(data)
+    assert not psc.GrammarCompiler(INFO, store=store).compile_file(file).is_lazy
+    file.write_text("red\n")
+    assert psc.GrammarCompiler(INFO, store=store).compile_file(file).is_lazy
+
+
+def test_the_command_line_takes_it(file: Path, tmp_path: Path) -> None:
+    write_tokenizer(tmp_path / "bytes.json", [bytes([b]) for b in range(256)])
+    (tmp_path / "text").write_text("green")
+    assert is_grammar(str(file))
+    artifact = tmp_path / "colours.psc"
+    run("compile", file, "-t", tmp_path / "bytes.json", "-o", artifact)
+    assert "list of words" in run("inspect", artifact)
+    assert ": ok" in run("check", artifact, tmp_path / "text", "-t", tmp_path / "bytes.json")
+    assert ": ok" in run("check", file, tmp_path / "text", "-t", tmp_path / "bytes.json")
+
+
+def test_a_batch_takes_it(file: Path, tmp_path: Path) -> None:
+    write_tokenizer(tmp_path / "bytes.json", [bytes([b]) for b in range(256)])
+    (tmp_path / "broken.words").write_text("red\n\n")
+    jobs = tmp_path / "jobs.toml"
+    jobs.write_text('[[jobs]]\ngrammars = ["*.words"]\ntokenizers = ["bytes.json"]\n')
+    result = CliRunner().invoke(main, ["batch", str(jobs), "--store", str(tmp_path / "store"), "--json"])
+    outcomes = {job["name"]: job for job in json.loads(result.stdout)["jobs"]}
+    assert {name: job["status"] for name, job in outcomes.items()} == {"broken/bytes": "failed", "colours/bytes": "compiled"}
+    assert "an empty line is no word" in outcomes["broken/bytes"]["error"]
+    assert outcomes["colours/bytes"]["warnings"] == ["words may be misspelt"]
+    compiler = psc.GrammarCompiler(psc.load_tokenizer(tmp_path / "bytes.json"), store=tmp_path / "store")
+    assert not compiler.compile_file(file).is_lazy
+
+
+def test_what_it_imports_is_in_the_key(words: FrontEnd, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(FRONT_ENDS, "words", replace(words, has_imports=True))
+    (tmp_path / "more").write_text("blue\n")
+    (tmp_path / "all.words").write_text("red\n@more\n")
+    request = find_grammar(tmp_path / "all.words").request()
+    before = request.key()
+    assert before is not None and [name for name, _ in before.imports] == ["more"]
+    (tmp_path / "more").write_text("grey\n")
+    assert request.key() != before
+
+
+def test_its_options_are_checked(file: Path) -> None:
+    for options, message in (
+        ({"lexer": "basic"}, "a list of words is a language of characters: it has no lexer to choose"),
+        ({"keep_all_actions": True}, "a list of words is a language of characters"),
+        ({"start": "x"}, "a list of words has no rules, so there is no start to choose"),
+    ):
+        with pytest.raises(psc.GrammarError, match=message):
+            find_grammar(file).request(**options)
+
+
+PARAMETERS = {
+    "parse": ["text", "options", "origin"],
+    "find_imports": ["text", "origin"],
+    "differences": ["grammar", "automaton", "lr"],
+}
+
+
+@pytest.mark.parametrize("entry", FRONT_ENDS.values(), ids=FRONT_ENDS)
+def test_entries(entry: FrontEnd) -> None:
+    """Every entry names functions that are there, and fits the rest of the registry."""
+    module = import_module(entry.module)
+    functions: list[str] = ["parse", *(["find_imports"] if entry.has_imports else []), *(["differences"] if entry.differs else [])]
+    for name in functions:
+        function: Callable[..., object] = getattr(module, name)
+        assert list(signature(function).parameters) == PARAMETERS[name], name
+    entry.check(entry.defaults, "x")
+    assert entry.defaults.lexer == entry.lexers[0]
+    for suffix in entry.suffixes:
+        assert suffix == suffix.lower() and [f for f in FRONT_ENDS.values() if suffix in f.suffixes] == [entry]
+        assert short_name(f"folder/name{suffix}") == "name", "artifacts are named without it: psc/artifacts/references.py"
+
+
+def test_looking_one_up_imports_no_parser() -> None:
+    import subprocess
+
+    program = (
+        "import sys; from psc.compiler.frontends.found import find_grammar; find_grammar('java').request().key(); "
+        "find_grammar('json').request().key(); "
+        "print([m for m in sys.modules if m == 'lark' or m.endswith(('.parser', '.loader')) and m.startswith('psc.compiler')])"
+    )
+    assert subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True).stdout.strip() == "[]"
+
+
+def test_an_unknown_language() -> None:
+    with pytest.raises(psc.GrammarError, match=r"no language 'abnf'; psc reads lark, ebnf, regex"):
+        GrammarRequest.of("abnf", "x")
+
+
+def test_imports_as_they_were_parsed_are_what_is_compiled(tmp_path: Path) -> None:
+    """Two parsings of one text at one place, between which the file that it imports has changed, are two grammars."""
+    (tmp_path / "w.lark").write_text('W: "a"\n')
+    text, origin = "start: W\n%import .w.W\n", str(tmp_path / "g.lark")
+    first = Grammar.from_lark(text, source_name=origin)
+    (tmp_path / "w.lark").write_text('W: "b"\n')
+    second = Grammar.from_lark(text, source_name=origin)
+    compiler = psc.GrammarCompiler(INFO, store=False)
+    assert first != second
+    assert accepted(compiler.compile_grammar(first), "a") and accepted(compiler.compile_grammar(second), "b")
