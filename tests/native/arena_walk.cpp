@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "arena.hpp"
+#include "check.hpp"
 
 using psc::Arena;
 
@@ -18,12 +19,6 @@ namespace {
 struct Object {
     std::uint64_t number, size;  // of words, with these two
 };
-
-#define CHECK(condition, what)                                 \
-    if (!(condition)) {                                        \
-        std::fprintf(stderr, "line %d: %s\n", __LINE__, what); \
-        std::exit(1);                                          \
-    }
 
 std::uint64_t last_number = 0;
 

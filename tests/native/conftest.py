@@ -1,0 +1,39 @@
+"""Programs of C++ that test one part of the native core each, built with the sanitizers from that part's own sources."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+from collections.abc import Callable
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+NATIVE = Path(__file__).parents[2] / "native"
+
+
+@pytest.fixture(scope="session")
+def run_native(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., str]:
+    """Builds NAME.cpp with these sources of the core, runs it, and gives what it prints; a report of a sanitizer fails."""
+    compiler = next((found for name in (os.environ.get("CXX"), "g++", "c++") if name and (found := shutil.which(name))), None)
+    if compiler is None or not NATIVE.is_dir():
+        pytest.skip("needs a C++ compiler and the native sources")
+    folder = tmp_path_factory.mktemp("native")
+
+    @cache
+    def build(name: str, sources: tuple[str, ...]) -> Path:
+        options = ["-std=c++20", "-O1", "-g", "-fsanitize=address,undefined", "-fno-sanitize-recover=all", f"-I{NATIVE}"]
+        files = [str(Path(__file__).with_name(f"{name}.cpp")), *(str(NATIVE / source) for source in sources)]
+        subprocess.run([compiler, *options, *files, "-o", str(folder / name)], check=True, timeout=300)
+        return folder / name
+
+    def run(name: str, *arguments: str, sources: tuple[str, ...] = ()) -> str:
+        environment = {k: v for k, v in os.environ.items() if k != "LD_PRELOAD"}
+        program = build(name, sources)
+        ran = subprocess.run([program, *arguments], capture_output=True, text=True, timeout=120, env=environment)
+        assert ran.returncode == 0, ran.stderr
+        return ran.stdout
+
+    return run

@@ -1,0 +1,11 @@
+"""Parts of the native core, each against a plain account of what it is for: a defect in one is named by its own test."""
+
+from collections.abc import Callable
+
+
+def test_mask_rows(run_native: Callable[..., str]) -> None:
+    run_native("mask_rows", sources=("mask_rows.cpp",))
+
+
+def test_vocabulary_index(run_native: Callable[..., str]) -> None:
+    run_native("vocabulary_index", sources=("vocabulary_index.cpp",))
