@@ -51,8 +51,8 @@ import psc
 from psc.artifacts.format import Artifact, decode, encode, read_file, write_file
 from psc.compiler.build import build
 from psc.compiler.frontends.found import GrammarFile, find_grammar
-from psc.compiler.frontends.lark.loader import load_lark_file
 from psc.compiler.revision import COMPILER_REVISION
+from psc.grammar import Grammar
 
 WAYS = ("row", "mask", "fill")
 CHUNK = 500  # tokens; together some 0.1 ms, far below a time slice
@@ -119,7 +119,7 @@ def prepare(grammar: GrammarFile, spec: str, corpus: list[Document], keep: Path 
 
 def _artifact(grammar: GrammarFile, info: psc.TokenizerInfo, keep: Path | None) -> Artifact:
     """A kept artifact of this very grammar, vocabulary and compiler, or a new one."""
-    loaded = load_lark_file(grammar.path)
+    loaded = Grammar.parse(grammar.request()).to_compiler_grammar()
     path = keep and keep / f"{grammar.stem}-{info.name.split('.')[0] or info.fingerprint[:12]}.psc"
     if path and path.exists() and (kept := _kept(path, loaded.source, info)):
         return kept

@@ -27,9 +27,11 @@ from psc.errors import (
     RegistryError,
     RegistryNotFoundError,
     RegistryUnreachableError,
+    ReportError,
     ResourceLimitError,
     SimulationError,
     TokenizerError,
+    VerificationError,
 )
 
 if TYPE_CHECKING:
@@ -73,10 +75,12 @@ __all__ = [
     "RegistryError",
     "RegistryNotFoundError",
     "RegistryUnreachableError",
+    "ReportError",
     "ResourceLimitError",
     "SimulationError",
     "TokenizerError",
     "TokenizerInfo",
+    "VerificationError",
     "VocabType",
     "__version__",
     "allocate_token_bitmask",

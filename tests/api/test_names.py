@@ -1,5 +1,8 @@
 """What `import psc` offers under the names that XGrammar's callers use."""
 
+import ast
+from pathlib import Path
+
 import pytest
 
 import psc
@@ -29,6 +32,17 @@ NAMES = [
 def test_xgrammar_names(name):
     assert name in psc.__all__
     assert getattr(psc, name) is not None
+
+
+def test_the_lists_of_public_names_are_one():
+    """What type checkers read (imports and a literal list), what is loaded when first used, and the errors."""
+    body = ast.parse(Path(psc.__file__).read_text()).body
+    (checked,) = (s for s in body if isinstance(s, ast.If) and isinstance(s.test, ast.Name) and s.test.id == "TYPE_CHECKING")
+    seen_by_checkers = {a.name: s.module for s in checked.body if isinstance(s, ast.ImportFrom) for a in s.names}
+    assert seen_by_checkers == psc._HOMES
+    errors = {name for name, e in vars(psc.errors).items() if isinstance(e, type) and issubclass(e, psc.PscError)}
+    assert psc.__all__ == sorted({*errors, *psc._HOMES, "__version__"})
+    assert set(psc.__all__) <= set(dir(psc))
 
 
 def test_every_public_name_resolves():

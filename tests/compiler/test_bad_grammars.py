@@ -12,8 +12,9 @@ from vocabularies import byte_tokenizer
 
 import psc
 from psc.compiler.build import build
+from psc.compiler.frontends.found import find_grammar
 from psc.compiler.frontends.lark.differences import lark_differences
-from psc.compiler.frontends.lark.loader import load_lark, load_lark_file
+from psc.compiler.frontends.lark.loader import load_lark
 from psc.compiler.lr_tables import lr_tables
 from psc.compiler.terminals import terminal_automaton
 
@@ -45,11 +46,21 @@ def test_message(name: str) -> None:
 
 
 def test_unreadable_files(tmp_path: Path) -> None:
+    absent = tmp_path / "absent.lark"
+    with pytest.raises(psc.GrammarError, match="no such file"):
+        find_grammar(absent)
+    absent.mkdir()
+    with pytest.raises(psc.GrammarError, match="is a folder"):
+        find_grammar(absent)
+    absent.rmdir()
+    absent.write_text("")
+    found = find_grammar(absent)
+    absent.unlink()
     with pytest.raises(psc.GrammarError, match="cannot read the grammar"):
-        load_lark_file(tmp_path / "absent.lark")
+        found.request()
     (tmp_path / "latin.lark").write_bytes(b'start: "\xe9"\n')
     with pytest.raises(psc.GrammarError, match="not UTF-8"):
-        load_lark_file(tmp_path / "latin.lark")
+        find_grammar(tmp_path / "latin.lark").request()
 
 
 WARNINGS = {

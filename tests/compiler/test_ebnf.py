@@ -8,8 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from oracle.expressions import begins_one, matches
 
-from psc.compiler.expressions import EMPTY, Chars, Choice, Literal, Reference, Repeat, Sequence
-from psc.compiler.frontends.ebnf import MAX_NESTING, MAX_REPEAT, MAX_TEXT, load_ebnf, load_ebnf_file
+from psc.compiler.expressions import EMPTY, Chars, Choice, Literal, Reference, Repeat, RuleSet, Sequence
+from psc.compiler.frontends.ebnf import MAX_NESTING, MAX_REPEAT, MAX_TEXT, load_ebnf
+from psc.compiler.frontends.found import find_grammar
 from psc.compiler.rule_sets import concat, substitute, to_ebnf, union, with_names_apart
 from psc.errors import GrammarError
 
@@ -198,13 +199,15 @@ def test_no_text_does_anything_but_load_or_be_refused(text: str) -> None:
 def test_files(tmp_path: Path) -> None:
     path = tmp_path / "g.gbnf"
     path.write_bytes('\ufeffroot ::= "é"\n'.encode())
-    rule_set = load_ebnf_file(path)
-    assert matches(rule_set, "é") and rule_set.source_name == str(path)
+    found = find_grammar(path)
+    rule_set = found.request().parse()
+    assert isinstance(rule_set, RuleSet) and matches(rule_set, "é") and rule_set.source_name == str(path)
     path.write_bytes(b"root ::= \xff")
     with pytest.raises(GrammarError, match="not UTF-8 text"):
-        load_ebnf_file(path)
+        found.request()
+    path.unlink()
     with pytest.raises(GrammarError, match="cannot read the grammar"):
-        load_ebnf_file(tmp_path / "none.ebnf")
+        found.request()
 
 
 FIRST = 'root ::= "a" x | [b]\nx ::= "1" | "2" root'

@@ -16,10 +16,10 @@ from oracle.expressions import begins_one, matches, matches_any
 from psc.compiler.determinism import stays_small
 from psc.compiler.expression_graph import ExpressionGraph
 from psc.compiler.expressions import EMPTY, NOTHING, Chars, Choice, Expression, Literal, Reference, Repeat, RuleSet, Sequence
-from psc.compiler.frontends.ebnf import load_ebnf, load_ebnf_file
+from psc.compiler.frontends.ebnf import load_ebnf
 from psc.compiler.grammar import Grammar, Production
 from psc.compiler.grammar_analysis import TerminalLimits
-from psc.compiler.grammars import bundled_path
+from psc.compiler.grammars import bundled_text
 from psc.compiler.lowering import lower
 from psc.compiler.lr_tables import lr_tables
 from psc.compiler.productions import MAX_PRODUCTIONS
@@ -28,7 +28,7 @@ from psc.compiler.rule_sets import to_ebnf
 from psc.errors import GrammarError
 
 TEXTS = ["".join(t) for n in range(6) for t in itertools.product("ab", repeat=n)]
-JSON = load_ebnf_file(bundled_path("json"))
+JSON = load_ebnf(bundled_text("json"))
 
 
 def check_terminals(grammar: Grammar) -> None:

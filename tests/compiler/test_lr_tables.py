@@ -111,9 +111,7 @@ def test_imports_and_templates_are_lark_s(tmp_path: Path) -> None:
     (tmp_path / "part.lark").write_text('item: "i"\nLIST: /l+/\n')
     main = tmp_path / "main.lark"
     main.write_text('start: sep{item, ","} LIST\nsep{x, s}: x (s x)*\n%import .part (item, LIST)\n')
-    from psc.compiler.frontends.lark.loader import load_lark_file
-
-    grammar = load_lark_file(main)
+    grammar = load_lark(main.read_text(), source_name=str(main))
     theirs = lark.Lark.open(str(main), parser="lalr", lexer="basic").parser.parser._parse_table
     check_equal(grammar, lr_tables(grammar), theirs)
     assert [Path(name).name for name, _ in grammar.imports] == ["part.lark"]

@@ -7,6 +7,6 @@
 What both dialects take is taken, and so is what only one of them takes, where the other refuses it; docs/language.md has the list.
 """
 
-from psc.compiler.frontends.ebnf.parser import MAX_NESTING, MAX_REPEAT, MAX_TEXT, load_ebnf, load_ebnf_file
+from psc.compiler.frontends.ebnf.parser import MAX_NESTING, MAX_REPEAT, MAX_TEXT, load_ebnf
 
-__all__ = ["MAX_NESTING", "MAX_REPEAT", "MAX_TEXT", "load_ebnf", "load_ebnf_file"]
+__all__ = ["MAX_NESTING", "MAX_REPEAT", "MAX_TEXT", "load_ebnf"]

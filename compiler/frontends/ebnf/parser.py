@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Collection
-from pathlib import Path
 
 from psc.compiler.expressions import EMPTY, Choice, Expression, Literal, Reference, Repeat, RuleSet, Sequence
 from psc.compiler.frontends.ebnf.escapes import ANY_CHARACTER, EscapeError, class_expression, literal_expression
@@ -33,18 +32,6 @@ _OTHER_MACROS = {
     "TokenTagDispatch": "a grammar is about text, not about tokens: write the tags as literals",
 }
 _SIMPLE_REPEATS: dict[str, tuple[int, int | None]] = {"*": (0, None), "+": (1, None), "?": (0, 1)}
-
-
-def load_ebnf_file(path: str | Path, *, root: str = "root") -> RuleSet:
-    """Reads an ``.ebnf`` or ``.gbnf`` file. Raises :class:`GrammarError` as :func:`load_ebnf` does."""
-    path = Path(path)
-    try:
-        text = path.read_text(encoding="utf-8")
-    except OSError as e:
-        raise GrammarError(f"{path}: cannot read the grammar: {e.strerror or e}") from e
-    except UnicodeDecodeError as e:
-        raise GrammarError(f"{path}: the grammar is not UTF-8 text (byte {e.start})") from e
-    return load_ebnf(text, source_name=str(path), root=root)
 
 
 def load_ebnf(text: str, *, source_name: str = "<string>", root: str = "root") -> RuleSet:

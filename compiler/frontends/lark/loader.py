@@ -17,7 +17,6 @@ import re
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import replace
-from pathlib import Path
 
 from lark.exceptions import LarkError, VisitError
 from lark.grammar import RuleOptions
@@ -36,20 +35,6 @@ from psc.compiler.terminal_regex import literal_expression, pattern_expression
 from psc.errors import GrammarError, ResourceLimitError
 
 _MOST_NAMES = 6
-
-
-def load_lark_file(
-    path: str | Path, *, start: str = "start", lexer: LexerKind = "contextual", keep_all_actions: bool = False
-) -> Grammar:
-    """Reads a ``.lark`` file. Raises :class:`GrammarError` with Lark's message, and the file, when it does not load."""
-    path = Path(path)
-    try:
-        text = path.read_text(encoding="utf-8")
-    except OSError as e:
-        raise GrammarError(f"{path}: cannot read the grammar: {e.strerror or e}") from e
-    except UnicodeDecodeError as e:
-        raise GrammarError(f"{path}: the grammar is not UTF-8 text (byte {e.start})") from e
-    return load_lark(text, source_name=str(path), start=start, lexer=lexer, keep_all_actions=keep_all_actions)
 
 
 def load_lark(
