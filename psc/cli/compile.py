@@ -7,8 +7,8 @@ from typing import Any
 
 import click
 
-from psc.cli.arguments import GRAMMAR, TOKENIZER, json_option, quiet_option
-from psc.cli.grammars import grammar_options
+from psc.cli.arguments import GRAMMAR, TOKENIZER, json_option, quiet_option, with_paragraph
+from psc.cli.grammars import GRAMMAR_FILE, grammar_options
 from psc.cli.progress import Steps
 from psc.cli.report import warning, write_json, write_pairs
 from psc.cli.tokenizers import SPEC_HELP, token_ids
@@ -59,7 +59,7 @@ def command(
     verbose: bool,
     quiet: bool,
 ) -> None:
-    """Compile GRAMMAR, a bundled name or the path of a .lark, .ebnf or .gbnf file, for a tokenizer.
+    """Compile GRAMMAR for a tokenizer.
 
     The artifact is written whole or not at all, and is the same bytes every time. Times and peak memory are written
     beside it, to FILE.build.json.
@@ -90,6 +90,9 @@ def command(
         write_json(as_data(report))
     elif not quiet:
         _write(report, verbose)
+
+
+with_paragraph(command, f"GRAMMAR is a bundled name, or the path of a {GRAMMAR_FILE}.")
 
 
 def as_data(report: CompileReport) -> dict[str, Any]:
