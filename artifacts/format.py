@@ -43,20 +43,6 @@ _WIDTHS: dict[str, type[np.unsignedinteger[Any]]] = {"u1": np.uint8, "u2": np.ui
 
 IntArray = npt.NDArray[np.integer[Any]]
 
-SCALARS = (
-    "n_lexer_states",
-    "n_byte_classes",
-    "n_terminals",
-    "n_nonterminals",
-    "n_lr_states",
-    "end_state",
-    "start",
-    "n_classifier_states",
-    "n_labels",
-    "n_classes",
-)
-"""Numbers among the arrays of an artifact; they are stored together as the section ``scalars``, in this order."""
-
 
 @dataclass(frozen=True)
 class Artifact:

@@ -19,7 +19,8 @@ from typing import Any
 import numpy as np
 
 from psc._core import Compilation, LrTables
-from psc.artifacts.format import SCALARS, IntArray
+from psc.artifacts.format import IntArray
+from psc.artifacts.scalars import with_scalars
 from psc.compiler.frontends.registry import front_end
 from psc.compiler.grammar import Grammar
 from psc.compiler.lr_tables import lr_tables
@@ -140,20 +141,11 @@ class VocabularyTables:
 
 def vocabulary_tables(compilation: Compilation, tables: GrammarTables, tokenizer: TokenizerInfo) -> VocabularyTables:
     """What the stages up to the terminal sequences have found."""
-    lr = tables.lr
     text = tokenizer.without_stop_tokens
     representatives = [text.token_bytes(int(t)) for t in compilation.class_representatives]
     arrays: dict[str, Any] = dict(
-        compilation.lexer_arrays(),
-        n_terminals=lr.n_terminals,
-        n_nonterminals=lr.n_nonterminals,
-        n_lr_states=lr.n_states,
-        end_state=lr.end_state,
-        action_offsets=lr.action_offsets,
-        actions=lr.actions,
-        gotos=lr.gotos,
-        production_lhs=lr.lhs,
-        production_length=lr.length,
+        **compilation.lexer_arrays(),
+        **tables.lr.arrays(),
         class_of_token=compilation.class_of_token[: tokenizer.text_end],
         n_classes=len(representatives),
         class_offsets=np.cumsum([0, *map(len, representatives)], dtype=np.int32),
@@ -178,12 +170,11 @@ def put_together(
         classifier: the arrays of the assembled classifier.
         before_minimization: its states and transitions.
     """
-    arrays: dict[str, Any] = {**found.arrays, **classifier}
-    arrays["scalars"] = np.array([arrays.pop(name) for name in SCALARS], np.int32)
-    metadata = _metadata(tables, tokenizer, found, arrays, before_minimization)
+    stored = {**found.arrays, **classifier}
+    metadata = _metadata(tables, tokenizer, found, stored, before_minimization)
     scale = 1 if sys.platform == "darwin" else 1024
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * scale
-    return Build(arrays, metadata, tables.warnings, peak_memory_bytes=peak)
+    return Build(with_scalars(stored), metadata, tables.warnings, peak_memory_bytes=peak)
 
 
 @contextmanager
@@ -279,28 +270,27 @@ def _metadata(
     tables: GrammarTables,
     tokenizer: TokenizerInfo,
     found: VocabularyTables,
-    arrays: dict[str, IntArray],
+    stored: Mapping[str, Any],
     before_minimization: tuple[int, int],
 ) -> dict[str, Any]:
     grammar = tables.grammar
-    scalars = dict(zip(SCALARS, arrays["scalars"].tolist(), strict=True))
     return {
         **describe(grammar, tokenizer),
         "counts": {
             "terminals": len(grammar.terminals),
             "productions": len(grammar.productions),
-            "lr_states": tables.lr.n_states,
+            "lr_states": tables.lr.n_lr_states,
             "shift_reduce_conflicts_resolved": tables.lr.shift_reduce_resolved,
             "lexer_states": found.n_lexer_states,
             "token_classes": found.n_token_classes,
             "terminal_sequences": found.n_sequences,
             "classifier_states_before_minimization": before_minimization[0],
             "classifier_transitions_before_minimization": before_minimization[1],
-            "classifier_states": scalars["n_classifier_states"],
-            "classifier_transitions": len(arrays["arc_symbol"]),
-            "emissions": len(arrays["label_offsets"]) - 1,
-            "labels": scalars["n_labels"],
-            "token_sets": len(arrays["set_offsets"]) - 1,
+            "classifier_states": stored["n_classifier_states"],
+            "classifier_transitions": len(stored["arc_symbol"]),
+            "emissions": len(stored["label_offsets"]) - 1,
+            "labels": stored["n_labels"],
+            "token_sets": len(stored["set_offsets"]) - 1,
         },
         "warnings": list(tables.warnings),
     }

@@ -62,11 +62,18 @@ private:
     Word members_ = 0;
 };
 
-void append(std::vector<Word>& offsets, std::vector<Word>& pool, std::span<const Word> words) {
-    if (offsets.empty()) offsets.push_back(0);
-    pool.insert(pool.end(), words.begin(), words.end());
-    offsets.push_back(static_cast<Word>(pool.size()));
-}
+// Lists of different lengths, one after the other.
+template <WordLike T>
+struct Lists {
+    std::vector<Word> offsets{0};
+    std::vector<T> pool;
+
+    void append(std::span<const Word> words) {
+        const auto ids = ids_of<T>(words);
+        pool.insert(pool.end(), ids.begin(), ids.end());
+        offsets.push_back(static_cast<Word>(pool.size()));
+    }
+};
 
 // Which sequences no emission tells apart, and what each emission is in these terms.
 struct Labels {
@@ -157,12 +164,10 @@ RealizedSequences RealizedSequences::from_words(std::span<const Word> words) {
     return s;
 }
 
-ClassifierTables assemble(const ClosedClassifier& classifier, const RealizedSequences& realized) {
-    const Labels labels(classifier, realized.n_nodes);
-    ClassifierTables t;
-    t.n_labels = labels.count;
+namespace {
 
-    // The minimal machine.
+// The minimal machine.
+void minimize(const ClosedClassifier& classifier, const Labels& labels, ClassifierTables& t) {
     LabelledGraph g;
     auto built = classifier.transitions;
     std::sort(built.begin(), built.end(), [](const auto& x, const auto& y) {
@@ -180,47 +185,63 @@ ClassifierTables assemble(const ClosedClassifier& classifier, const RealizedSequ
     }
     built.clear();
     const auto block = coarsest_partition(g);
-    t.n_states = 0;
     std::vector<char> done(g.state_output.size());
-    t.offsets.push_back(0);
+    std::vector<Word> arc_offsets{0};
+    std::vector<LrState> symbol;
+    std::vector<ClassifierState> next;
+    std::vector<StackDepth> skip;
+    std::vector<EmissionSet> emission;
     // Blocks are numbered by their first state, so writing each block at its first state keeps them in order.
+    Lists<Label> emitted;
     std::vector<Word> emission_number(labels.sets.size(), kNone);
-    append(t.emission_offsets, t.emission_labels, {});
+    emitted.append({});
     emission_number[0] = 0;
     for (std::size_t s = 0; s < g.state_output.size(); ++s) {
         if (std::exchange(done[block[s]], 1)) continue;
         for (std::size_t i = g.offsets[s]; i < g.offsets[s + 1]; ++i) {
             const auto out = outputs[g.arcs[i].output];
             if (emission_number[out[0]] == kNone) {
-                emission_number[out[0]] = static_cast<Word>(t.emission_offsets.size()) - 1;
-                append(t.emission_offsets, t.emission_labels, labels.sets[out[0]]);
+                emission_number[out[0]] = static_cast<Word>(emitted.offsets.size()) - 1;
+                emitted.append(labels.sets[out[0]]);
             }
-            t.symbol.push_back(g.arcs[i].label);
-            t.next.push_back(block[g.arcs[i].target]);
-            t.skip.push_back(out[1]);
-            t.emission.push_back(emission_number[out[0]]);
+            symbol.push_back({g.arcs[i].label});
+            next.push_back({block[g.arcs[i].target]});
+            skip.push_back({out[1]});
+            emission.push_back({emission_number[out[0]]});
         }
-        t.offsets.push_back(static_cast<Word>(t.symbol.size()));
-        ++t.n_states;
+        arc_offsets.push_back(static_cast<Word>(symbol.size()));
     }
-    t.start = block[classifier.start];
+    t.start = {block[classifier.start]};
+    t.n_classifier_states = {static_cast<Word>(arc_offsets.size()) - 1};
+    t.n_labels = {labels.count};
+    t.arc_offsets = std::move(arc_offsets);
+    t.arc_symbol = std::move(symbol);
+    t.arc_next = std::move(next);
+    t.arc_skip = std::move(skip);
+    t.arc_emission = std::move(emission);
+    t.label_offsets = std::move(emitted.offsets);
+    t.labels = std::move(emitted.pool);
+}
 
-    // What the labels stand for, per lexer state.
+// What the labels stand for, per lexer state.
+void give_meaning(const RealizedSequences& realized, const Labels& labels, ClassifierTables& t) {
     const Word n_lexer_states = static_cast<Word>(realized.of_state.size());
-    SequenceInterner sets;
-    sets.intern({});
-    t.meaning_offsets.push_back(0);
-    t.always.assign(n_lexer_states, 0);
-    append(t.set_offsets, t.set_classes, {});
+    SequenceInterner ids;
+    ids.intern({});
+    Lists<SetMember> sets;
+    sets.append({});
     std::vector<Word> all;
-    auto number_of = [&](std::span<const Word> members) {
+    const auto number_of = [&](std::span<const Word> members) {
         all.clear();
         for (Word s : members) all.insert(all.end(), realized.token_set(s).begin(), realized.token_set(s).end());
         sort_unique(all);
-        const auto [id, fresh] = sets.intern(all);
-        if (fresh) append(t.set_offsets, t.set_classes, all);
-        return id;
+        const auto [id, fresh] = ids.intern(all);
+        if (fresh) sets.append(all);
+        return ClassSet{id};
     };
+    std::vector<ClassSet> always(n_lexer_states, ClassSet{0}), meaning_sets;
+    std::vector<Word> meaning_offsets{0};
+    std::vector<Label> meaning_labels;
     for (Word q = 0; q < n_lexer_states; ++q) {
         std::map<Word, std::vector<Word>> by_label;
         const Realizable& r = realized.of_state[q];
@@ -228,18 +249,33 @@ ClassifierTables assemble(const ClosedClassifier& classifier, const RealizedSequ
             const Word node = r.node[i];
             const auto members = r.sets_of(i);
             if (node == 0)
-                t.always[q] = number_of(members);
+                always[q] = number_of(members);
             else if (const Word label = labels.of_node[node]; label != kNone) {
                 auto& l = by_label[label];
                 l.insert(l.end(), members.begin(), members.end());
             }
         }
         for (const auto& [label, members] : by_label) {
-            t.meaning_labels.push_back(label);
-            t.meaning_sets.push_back(number_of(members));
+            meaning_labels.push_back({label});
+            meaning_sets.push_back(number_of(members));
         }
-        t.meaning_offsets.push_back(static_cast<Word>(t.meaning_labels.size()));
+        meaning_offsets.push_back(static_cast<Word>(meaning_labels.size()));
     }
+    t.set_offsets = std::move(sets.offsets);
+    t.set_classes = std::move(sets.pool);
+    t.always = std::move(always);
+    t.meaning_offsets = std::move(meaning_offsets);
+    t.meaning_labels = std::move(meaning_labels);
+    t.meaning_sets = std::move(meaning_sets);
+}
+
+}  // namespace
+
+ClassifierTables assemble(const ClosedClassifier& classifier, const RealizedSequences& realized) {
+    const Labels labels(classifier, realized.n_nodes);
+    ClassifierTables t;
+    minimize(classifier, labels, t);
+    give_meaning(realized, labels, t);
     return t;
 }
 

@@ -5,22 +5,9 @@
 #include <vector>
 
 #include "closed_classifier.hpp"
+#include "tables.hpp"
 
 namespace psc {
-
-// Everything the matcher reads, besides the LR and lexer tables. Sets of tokens are sets of token classes; the class numbered
-// `n_classes` stands for the stop tokens.
-struct ClassifierTables {
-    Word n_states = 0;
-    Word start = 0;
-    std::vector<Word> offsets;  // per state into the arcs, sorted by symbol
-    std::vector<Word> symbol, next, skip, emission;
-    std::vector<Word> emission_offsets, emission_labels;  // emission -> labels
-    Word n_labels = 0;
-    std::vector<Word> always;  // per lexer state: the set that every stack allows
-    std::vector<Word> meaning_offsets, meaning_labels, meaning_sets;  // lexer state -> its labels, sorted, and the set each stands for
-    std::vector<Word> set_offsets, set_classes;
-};
 
 // The sequences that some token realizes from a lexer state, each with the sets of token classes that do.
 struct Realizable {

@@ -1,43 +1,67 @@
 // LR tables and compilations.
-#include <map>
-
 #include "bind_machine.hpp"
+#include "bind_tables.hpp"
 #include "bindings.hpp"
 #include "classifier.hpp"
 #include "compilation.hpp"
+#include "lexer_tables.hpp"
 
 namespace psc {
 
 void bind_lr_tables(nb::module_& m) {
-    nb::class_<LrTables>(m, "LrTables")
-        .def("__getstate__", [](const LrTables& t) { return to_array(t.to_words()); })
-        .def("__setstate__", [](LrTables& t, Ints words) { new (&t) LrTables(LrTables::from_words({words.data(), words.size()})); })
-        .def_ro("n_states", &LrTables::n_states)
-        .def_ro("n_terminals", &LrTables::n_terminals)
-        .def_ro("n_nonterminals", &LrTables::n_nonterminals)
-        .def_ro("end_state", &LrTables::end_state)
-        .def_ro("shift_reduce_resolved", &LrTables::shift_reduce_resolved)
-        .def_prop_ro("action_offsets", [](const LrTables& t) { return to_array(t.action_offsets); }, nb::rv_policy::reference)
-        .def_prop_ro("actions", [](const LrTables& t) { return to_array(t.actions); }, nb::rv_policy::reference)
-        .def_prop_ro("gotos", [](const LrTables& t) { return to_array(t.gotos); }, nb::rv_policy::reference)
-        .def_prop_ro("lhs", [](const LrTables& t) { return to_array(t.lhs); }, nb::rv_policy::reference)
-        .def_prop_ro("length", [](const LrTables& t) { return to_array(t.length); }, nb::rv_policy::reference)
-        .def_prop_ro("accessing", [](const LrTables& t) { return to_array(t.accessing); }, nb::rv_policy::reference)
-        .def_prop_ro("conflicts", [](const LrTables& t) {
+    m.def(
+        "stored_tables",
+        [] {
+            nb::typed<nb::dict, nb::str, FieldList> groups;
+            const auto add = [&]<class Table>(const Table&) {
+                FieldList fields;
+                list_fields<Table>(fields);
+                groups[Table::title] = fields;
+            };
+            add(LexerTables());
+            add(LrTables());
+            add(ClassifierTables());
+            add(TokenTables());
+            return groups;
+        },
+        "What an artifact holds: per group of tables its fields, in order, each as (name, what it has one element for, what an element\n"
+        "is, what it means). A field with one number is a scalar.");
+    nb::class_<LalrTables> c(m, "LrTables", "The LALR(1) automaton of a grammar, as an artifact stores it.");
+    c.def("__getstate__", [](const LalrTables& t) { return to_array(t.to_words()); })
+        .def("__setstate__", [](LalrTables& t, Ints words) { new (&t) LalrTables(LalrTables::from_words({words.data(), words.size()})); });
+    c.def("arrays", [](const LalrTables& t) { return to_dict(t.tables); }, "The stored tables, by name.");
+    c.def_static(
+        "from_arrays",
+        [](const nb::typed<nb::dict, nb::str, nb::any>& arrays) {
+            LalrTables t;
+            from_dict(arrays, t.tables);
+            TableCheck{t.tables};
+            return t;
+        },
+        "arrays"_a, "The same from an artifact's, by name. Raises ValueError when a length or an index is out of range.");
+    bind_fields<LrTables>(c, [](const LalrTables& t) -> const LrTables& { return t.tables; });
+    c.def_prop_ro("accessing", [](const LalrTables& t) { return ids_to_array(accessing_symbols(t.tables)); }, nb::rv_policy::reference,
+                  "Per LR state the symbol that leads into it, a terminal or n_terminals + a nonterminal; -1 for the start.")
+        .def_ro("shift_reduce_resolved", &LalrTables::shift_reduce_resolved, "Cells in which a shift silently won.")
+        .def_prop_ro("conflicts", [](const LalrTables& t) {
             nb::typed<nb::list, nb::typed<nb::tuple, Word, Word, std::vector<Word>>> list;
-            for (const auto& c : t.conflicts) list.append(nb::make_tuple(c.state, c.terminal, c.productions));
+            for (const Conflict& c : t.conflicts) {
+                const auto productions = words_of(std::span<const Production>(c.productions));
+                list.append(nb::make_tuple(c.state.v, c.terminal.v, std::vector<Word>(productions.begin(), productions.end())));
+            }
             return list;
-        });
+        }, "Reductions that clash: LR state, terminal, productions.");
     m.def(
         "build_lalr",
         [](Word n_terminals, Word n_nonterminals, Word start, Ints lhs, Ints rhs_offsets, Ints rhs, Ints priority, bool keep_all) {
-            GrammarTables g;
+            Productions g;
             g.n_terminals = n_terminals;
             g.n_nonterminals = n_nonterminals;
-            g.start = start;
-            g.lhs = to_vector(lhs);
+            g.start = {start};
+            for (Word n : to_vector(lhs)) g.lhs.push_back({n});
+            const auto symbols = ids_of<Symbol>({rhs.data(), rhs.size()});
             for (std::size_t p = 0; p < lhs.size(); ++p)
-                g.rhs.emplace_back(rhs.data() + rhs_offsets.data()[p], rhs.data() + rhs_offsets.data()[p + 1]);
+                g.rhs.emplace_back(symbols.begin() + rhs_offsets.data()[p], symbols.begin() + rhs_offsets.data()[p + 1]);
             g.priority = to_vector(priority);
             nb::gil_scoped_release release;
             return build_lalr(g, keep_all ? ConflictPolicy::keep_all : ConflictPolicy::lark);
@@ -49,100 +73,6 @@ namespace {
 
 std::span<const Word> view(const Ints& a) { return {a.data(), a.size()}; }
 
-using NamedArrays = nb::typed<nb::dict, nb::str, nb::any>;
-
-// Only the emissions, conditions and alternatives that a matcher can meet, numbered as they are met.
-NamedArrays lexer_arrays(const Compilation& c) {
-    Lexer& lexer = c.lexer();
-    std::vector<Word> next, emit, branch_offsets{0}, branch_emit, branch_next, emission_offsets{0, 0}, emission_symbols,
-        condition_offsets{0}, condition_states, end_offsets{0}, ends, future_offsets{0}, futures;
-    std::map<Word, Word> emissions{{0, 0}}, branches, conditions;
-    const auto emission = [&](Word id) {
-        const auto [it, fresh] = emissions.emplace(id, static_cast<Word>(emissions.size()));
-        if (fresh) {
-            for (Word symbol : lexer.emission(id)) {
-                if (lexer.is_condition(symbol)) {
-                    const auto [at, added] = conditions.emplace(symbol, c.lr().n_terminals + static_cast<Word>(conditions.size()));
-                    if (added) {
-                        const auto states = lexer.condition(symbol);
-                        condition_states.insert(condition_states.end(), states.begin(), states.end());
-                        condition_offsets.push_back(static_cast<Word>(condition_states.size()));
-                    }
-                    symbol = at->second;
-                }
-                emission_symbols.push_back(symbol);
-            }
-            emission_offsets.push_back(static_cast<Word>(emission_symbols.size()));
-        }
-        return it->second;
-    };
-    for (Word q = 0; q < lexer.n_states(); ++q) {
-        for (Word cls = 0; cls < lexer.n_classes(); ++cls) {
-            LexArc arc = lexer.arc(q, cls);
-            if (arc.state <= LexArc::kBranch) {
-                const Word list = LexArc::kBranch - arc.state;
-                const auto [it, fresh] = branches.emplace(list, static_cast<Word>(branches.size()));
-                if (fresh) {
-                    const auto pairs = lexer.list(list);
-                    for (std::size_t i = 0; i < pairs.size(); i += 2) {
-                        branch_emit.push_back(emission(pairs[i]));
-                        branch_next.push_back(pairs[i + 1]);
-                    }
-                    branch_offsets.push_back(static_cast<Word>(branch_next.size()));
-                }
-                arc.state = LexArc::kRestart - 1 - it->second;
-            }
-            // Numbers from -1 on, which are stored in less: after the states come the restart and the branches.
-            next.push_back(arc.state >= kFail ? arc.state : lexer.n_states() + (LexArc::kRestart - arc.state));
-            emit.push_back(emission(arc.emission));
-        }
-        for (Word e : lexer.at_end(q)) ends.push_back(emission(e));
-        end_offsets.push_back(static_cast<Word>(ends.size()));
-        for (Word e : lexer.futures(q)) futures.push_back(emission(e));
-        future_offsets.push_back(static_cast<Word>(futures.size()));
-    }
-    NamedArrays d;
-    d["byte_class"] = to_array(std::vector<std::uint8_t>(lexer.byte_class().begin(), lexer.byte_class().end()));
-    d["lexer_next"] = to_array(std::move(next));
-    d["lexer_emit"] = to_array(std::move(emit));
-    d["branch_offsets"] = to_array(std::move(branch_offsets));
-    d["branch_emit"] = to_array(std::move(branch_emit));
-    d["branch_next"] = to_array(std::move(branch_next));
-    d["emission_offsets"] = to_array(std::move(emission_offsets));
-    d["emission_symbols"] = to_array(std::move(emission_symbols));
-    d["condition_offsets"] = to_array(std::move(condition_offsets));
-    d["condition_states"] = to_array(std::move(condition_states));
-    d["start_of_top"] = to_array(lexer.starts_of_tops());
-    d["end_offsets"] = to_array(std::move(end_offsets));
-    d["ends"] = to_array(std::move(ends));
-    d["future_offsets"] = to_array(std::move(future_offsets));
-    d["futures"] = to_array(std::move(futures));
-    d["n_lexer_states"] = lexer.n_states();
-    d["n_byte_classes"] = lexer.n_classes();
-    return d;
-}
-
-NamedArrays classifier_arrays(const ClassifierTables& t) {
-    NamedArrays d;
-    d["start"] = t.start;
-    d["n_classifier_states"] = t.n_states;
-    d["n_labels"] = t.n_labels;
-    d["arc_offsets"] = to_array(t.offsets);
-    d["arc_symbol"] = to_array(t.symbol);
-    d["arc_next"] = to_array(t.next);
-    d["arc_skip"] = to_array(t.skip);
-    d["arc_emission"] = to_array(t.emission);
-    d["label_offsets"] = to_array(t.emission_offsets);
-    d["labels"] = to_array(t.emission_labels);
-    d["always"] = to_array(t.always);
-    d["meaning_offsets"] = to_array(t.meaning_offsets);
-    d["meaning_labels"] = to_array(t.meaning_labels);
-    d["meaning_sets"] = to_array(t.meaning_sets);
-    d["set_offsets"] = to_array(t.set_offsets);
-    d["set_classes"] = to_array(t.set_classes);
-    return d;
-}
-
 }  // namespace
 
 void bind_compilation(nb::module_& m) {
@@ -150,9 +80,9 @@ void bind_compilation(nb::module_& m) {
     nb::class_<Compilation>(m, "Compilation")
         .def(
             "__init__",
-            [](Compilation* self, const LrTables& lr, Ints next, Ints match_offsets, Ints matches, Ints rank, Bytes ignored,
+            [](Compilation* self, const LalrTables& lr, Ints next, Ints match_offsets, Ints matches, Ints rank, Bytes ignored,
                const std::string& lexer, Bytes token_bytes, Longs token_offsets, Ints text_tokens) {
-                new (self) Compilation(lr, all_terminals(next, match_offsets, matches, rank, ignored), lexer_kind(lexer),
+                new (self) Compilation(lr.tables, all_terminals(next, match_offsets, matches, rank, ignored), lexer_kind(lexer),
                                        {to_vector(token_bytes), to_vector(token_offsets), to_vector(text_tokens)});
             },
             "lr"_a, "next"_a, "match_offsets"_a, "matches"_a, "rank"_a, "ignored"_a, "lexer"_a, "token_bytes"_a, "token_offsets"_a,
@@ -167,8 +97,9 @@ void bind_compilation(nb::module_& m) {
         .def_prop_ro("n_sequences", &Compilation::n_sequences)
         .def_prop_ro("n_classifier_states", [](const Compilation& c) { return c.classifier().n_states; })
         .def_prop_ro("n_transitions", [](const Compilation& c) { return c.classifier().transitions.size(); })
-        .def("lexer_arrays", &lexer_arrays)
-        .def("classifier_arrays", [](const Compilation& c) { return classifier_arrays(c.tables()); })
+        .def("lexer_arrays", [](const Compilation& c) { return to_dict(lexer_tables(c.lexer(), c.lr().n_terminals)); },
+             "The stored tables of the lexer, by name.")
+        .def("classifier_arrays", [](const Compilation& c) { return to_dict(c.tables()); }, "The stored tables of the classifier, by name.")
         .def("trie_words", [](const Compilation& c) { return to_array(c.trie().to_words()); },
              "The trie of all sequences, for `classify_sequences`.")
         .def("realized_words", [](const Compilation& c) { return to_array(c.realized().to_words()); },
@@ -217,27 +148,27 @@ void bind_compilation(nb::module_& m) {
     // A classifier built in pieces, in several processes, and what is made of them. All words are of this version of psc.
     m.def(
         "classify_sequences",
-        [](const LrTables& lr, Ints trie_words, Ints sequences) {
+        [](const LalrTables& lr, Ints trie_words, Ints sequences) {
             std::vector<Word> words;
             {
                 nb::gil_scoped_release release;
-                const auto below = stack_predecessors(lr);
+                const auto below = stack_predecessors(lr.tables);
                 Work none("steps to find sequences", 0);  // they are there
-                const SequenceTrie trie(lr, below, view(trie_words), none);
-                words = classify_sequences(lr, below, trie, view(sequences)).to_words();
+                const SequenceTrie trie(lr.tables, below, view(trie_words), none);
+                words = classify_sequences(lr.tables, below, trie, view(sequences)).to_words();
             }
             return to_array(std::move(words));
         },
         "lr"_a, "trie_words"_a, "sequences"_a);
     m.def(
         "merge_classifiers",
-        [](const LrTables& lr, const std::vector<Ints>& classifiers) {
+        [](const LalrTables& lr, const std::vector<Ints>& classifiers) {
             std::vector<Word> words;
             {
                 nb::gil_scoped_release release;
                 std::vector<ClosedClassifier> parts;
                 for (const Ints& c : classifiers) parts.push_back(ClosedClassifier::from_words(view(c)));
-                words = merge_classifiers(lr, stack_predecessors(lr), std::move(parts)).to_words();
+                words = merge_classifiers(lr.tables, stack_predecessors(lr.tables), std::move(parts)).to_words();
             }
             return to_array(std::move(words));
         },
@@ -254,7 +185,7 @@ void bind_compilation(nb::module_& m) {
                 n_transitions = static_cast<Word>(c.transitions.size());
                 tables = assemble(c, RealizedSequences::from_words(view(realized)));
             }
-            return nb::typed<nb::tuple, NamedArrays, Word, Word>(nb::make_tuple(classifier_arrays(tables), n_states, n_transitions));
+            return nb::typed<nb::tuple, NamedArrays, Word, Word>(nb::make_tuple(to_dict(tables), n_states, n_transitions));
         },
         "classifier"_a, "realized"_a,
         "The arrays that a classifier adds to an artifact, and how many states and transitions it had before it was minimized.");

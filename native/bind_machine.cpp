@@ -1,6 +1,7 @@
 // Machines: an artifact's, and those built on first visit; and the vocabularies of the latter.
 #include "artifact_machine.hpp"
 #include "bind_machine.hpp"
+#include "bind_tables.hpp"
 #include "bindings.hpp"
 #include "errors.hpp"
 #include "lazy_machine.hpp"
@@ -8,78 +9,6 @@
 
 namespace psc {
 namespace {
-
-// The arrays that a machine reads; they are let go of with it.
-struct KeptArrays {
-    std::vector<Ints> words;
-    std::vector<Bytes> bytes;
-
-    std::span<const Word> keep(Ints a) { return view(words, std::move(a)); }
-    std::span<const std::uint8_t> keep(Bytes a) { return view(bytes, std::move(a)); }
-
-private:
-    template <class T>
-    static std::span<const T> view(std::vector<Array<T>>& kept, Array<T> a) {
-        kept.push_back(std::move(a));
-        return {kept.back().data(), kept.back().size()};
-    }
-};
-
-RuntimeArrays arrays_from(const nb::dict& d) {
-    RuntimeArrays a;
-    const auto kept = std::make_shared<KeptArrays>();
-    a.owner = kept;
-    const auto number = [&](const char* name) { return nb::cast<Word>(d[name]); };
-    a.n_lexer_states = number("n_lexer_states");
-    a.n_byte_classes = number("n_byte_classes");
-    a.byte_class = kept->keep(nb::cast<Bytes>(d["byte_class"]));
-    a.lexer_next = kept->keep(nb::cast<Ints>(d["lexer_next"]));
-    a.lexer_emit = kept->keep(nb::cast<Ints>(d["lexer_emit"]));
-    a.branch_offsets = kept->keep(nb::cast<Ints>(d["branch_offsets"]));
-    a.branch_emit = kept->keep(nb::cast<Ints>(d["branch_emit"]));
-    a.branch_next = kept->keep(nb::cast<Ints>(d["branch_next"]));
-    a.emission_offsets = kept->keep(nb::cast<Ints>(d["emission_offsets"]));
-    a.emission_symbols = kept->keep(nb::cast<Ints>(d["emission_symbols"]));
-    a.condition_offsets = kept->keep(nb::cast<Ints>(d["condition_offsets"]));
-    a.condition_states = kept->keep(nb::cast<Ints>(d["condition_states"]));
-    a.start_of_top = kept->keep(nb::cast<Ints>(d["start_of_top"]));
-    a.end_offsets = kept->keep(nb::cast<Ints>(d["end_offsets"]));
-    a.ends = kept->keep(nb::cast<Ints>(d["ends"]));
-    a.future_offsets = kept->keep(nb::cast<Ints>(d["future_offsets"]));
-    a.futures = kept->keep(nb::cast<Ints>(d["futures"]));
-    a.n_terminals = number("n_terminals");
-    a.n_nonterminals = number("n_nonterminals");
-    a.n_lr_states = number("n_lr_states");
-    a.end_state = number("end_state");
-    a.action_offsets = kept->keep(nb::cast<Ints>(d["action_offsets"]));
-    a.actions = kept->keep(nb::cast<Ints>(d["actions"]));
-    a.gotos = kept->keep(nb::cast<Ints>(d["gotos"]));
-    a.production_lhs = kept->keep(nb::cast<Ints>(d["production_lhs"]));
-    a.production_length = kept->keep(nb::cast<Ints>(d["production_length"]));
-    a.start = number("start");
-    a.n_classifier_states = number("n_classifier_states");
-    a.n_labels = number("n_labels");
-    a.arc_offsets = kept->keep(nb::cast<Ints>(d["arc_offsets"]));
-    a.arc_symbol = kept->keep(nb::cast<Ints>(d["arc_symbol"]));
-    a.arc_next = kept->keep(nb::cast<Ints>(d["arc_next"]));
-    a.arc_skip = kept->keep(nb::cast<Ints>(d["arc_skip"]));
-    a.arc_emission = kept->keep(nb::cast<Ints>(d["arc_emission"]));
-    a.label_offsets = kept->keep(nb::cast<Ints>(d["label_offsets"]));
-    a.labels = kept->keep(nb::cast<Ints>(d["labels"]));
-    a.always = kept->keep(nb::cast<Ints>(d["always"]));
-    a.meaning_offsets = kept->keep(nb::cast<Ints>(d["meaning_offsets"]));
-    a.meaning_labels = kept->keep(nb::cast<Ints>(d["meaning_labels"]));
-    a.meaning_sets = kept->keep(nb::cast<Ints>(d["meaning_sets"]));
-    a.set_offsets = kept->keep(nb::cast<Ints>(d["set_offsets"]));
-    a.set_classes = kept->keep(nb::cast<Ints>(d["set_classes"]));
-    a.vocab_size = number("vocab_size");
-    a.n_classes = number("n_classes");
-    a.class_of_token = kept->keep(nb::cast<Ints>(d["class_of_token"]));
-    a.class_offsets = kept->keep(nb::cast<Ints>(d["class_offsets"]));
-    a.class_bytes = kept->keep(nb::cast<Bytes>(d["class_bytes"]));
-    a.stop_tokens = kept->keep(nb::cast<Ints>(d["stop_tokens"]));
-    return a;
-}
 
 using Symbols = std::vector<Word>;
 
@@ -101,26 +30,7 @@ std::vector<Symbols> symbols_of_all(Machine& m, Word state, std::span<const Word
 
 // The tables as Python's tools read them, to say why a text stopped and to look for how it can go on.
 void bind_tables(nb::class_<PyMachine>& c) {
-    c.def("lr_arrays",
-          [](const PyMachine& t) {
-              const LrView& lr = t.machine->lr();
-              const auto copy = [](const Word* begin, std::size_t n) { return to_array(std::vector<Word>(begin, begin + n)); };
-              const std::size_t cells = static_cast<std::size_t>(lr.n_states) * lr.n_terminals;
-              Word n_productions = 0;
-              for (Word i = 0; i < lr.action_offsets[cells]; ++i)
-                  if (lr.actions[i] & 1) n_productions = std::max(n_productions, (lr.actions[i] >> 1) + 1);
-              nb::typed<nb::dict, nb::str, nb::any> d;
-              d["action_offsets"] = copy(lr.action_offsets, cells + 1);
-              d["actions"] = copy(lr.actions, lr.action_offsets[cells]);
-              d["gotos"] = copy(lr.gotos, static_cast<std::size_t>(lr.n_states) * lr.n_nonterminals);
-              d["lhs"] = copy(lr.lhs, n_productions);
-              d["length"] = copy(lr.length, n_productions);
-              d["n_terminals"] = lr.n_terminals;
-              d["n_nonterminals"] = lr.n_nonterminals;
-              return d;
-          },
-          "The LR tables. Per LR state and terminal a range of `actions`: 2 x state shifts, 2 x production + 1 reduces. Per LR state and\n"
-          "nonterminal the goto, or -1. `lhs` and `length` of the productions that are reduced.");
+    c.def_prop_ro("lr", [](const PyMachine& t) { return LalrTables{t.machine->lr(), {}, 0}; }, "The LR tables, shared with the machine.");
     c.def_prop_ro("byte_class",
                   [](const PyMachine& t) {
                       const auto& classes = t.machine->byte_class();
@@ -129,7 +39,7 @@ void bind_tables(nb::class_<PyMachine>& c) {
                   nb::rv_policy::reference, "Per byte its class: bytes of a class do the same everywhere.");
     c.def("lexer_start",
           [](const PyMachine& t, Word top) {
-              if (top < 0 || top >= t.machine->lr().n_states) throw nb::index_error("no such LR state");
+              if (top < 0 || top >= t.machine->lr().n_lr_states) throw nb::index_error("no such LR state");
               return t.machine->start_of(top);
           },
           "lr_state"_a, "The lexer state in which a lexeme begins when this LR state is on top.");
@@ -237,17 +147,23 @@ void bind_machine(nb::module_& m) {
         .def(
             "__init__",
             [](PyMachine* self, const nb::typed<nb::dict, nb::str, nb::any>& arrays, std::size_t cache_limit) {
-                new (self) PyMachine(std::make_shared<ArtifactMachine>(arrays_from(arrays), cache_limit));
+                ArtifactTables t;
+                from_dict(arrays, t.lexer);
+                from_dict(arrays, t.lr);
+                from_dict(arrays, t.classifier);
+                from_dict(arrays, t.tokens);
+                from_dict(arrays, t.given);
+                new (self) PyMachine(std::make_shared<ArtifactMachine>(std::move(t), cache_limit));
             },
             "arrays"_a, "cache_limit"_a = 0)
         .def_static(
             "lazy",
-            [](const LrTables& lr, Ints next, Ints match_offsets, Ints matches, Ints rank, Bytes ignored, const std::string& lexer,
+            [](const LalrTables& lr, Ints next, Ints match_offsets, Ints matches, Ints rank, Bytes ignored, const std::string& lexer,
                const Vocabulary& vocabulary, std::size_t cache_limit) {
                 const auto terminals = all_terminals(next, match_offsets, matches, rank, ignored);
                 const auto kind = lexer_kind(lexer);
                 nb::gil_scoped_release release;
-                return new PyMachine(std::make_shared<LazyMachine>(lr, terminals, kind, vocabulary.index, cache_limit));
+                return new PyMachine(std::make_shared<LazyMachine>(lr.tables, terminals, kind, vocabulary.index, cache_limit));
             },
             "lr"_a, "next"_a, "match_offsets"_a, "matches"_a, "rank"_a, "ignored"_a, "lexer"_a, "vocabulary"_a, "cache_limit"_a,
             nb::rv_policy::take_ownership)

@@ -21,7 +21,7 @@ constexpr std::size_t kMaxEmitted = 1'000'000'000;
 
 bool has_several_actions(const LrTables& t) {
     for (std::size_t cell = 0; cell + 1 < t.action_offsets.size(); ++cell)
-        if (t.action_offsets[cell + 1] - t.action_offsets[cell] > 1) return true;
+        if (t.action_offsets.range(cell).size() > 1) return true;
     return false;
 }
 
@@ -126,11 +126,11 @@ void Classifier::split(Word whole, Word top, std::vector<Move>& moves, std::size
     const std::size_t first = moves.size();
     work_.spend(1 + bundles_[whole].size() / 16);
     for (Word i : bundles_[whole])
-        for (Word action : tables_.cell(top, trie_.terminal(node_of(i)))) {
-            if (is_reduce(action))
-                reductions[action / 2].push_back(i);
+        for (Action action : tables_.cell({top}, {trie_.terminal(node_of(i))})) {
+            if (action.is_reduce())
+                reductions[action.production().v].push_back(i);
             else
-                moves.emplace_back(i, action / 2);
+                moves.emplace_back(i, action.state().v);
         }
     n_shifts = moves.size() - first;
     for (auto& [production, items] : reductions) moves.emplace_back(production, bundle(items));
@@ -173,16 +173,17 @@ void Classifier::shift(Move move, std::vector<Word>& local, std::vector<Word>& e
 
 void Classifier::reduce(Move move, std::vector<Word>& local, std::vector<Word>& emitted, std::vector<Word>& threads, Word depth) {
     const auto [production, rest] = move;
-    const Word length = tables_.length[production], lhs = tables_.lhs[production];
+    const Word length = tables_.length({production});
+    const Nonterminal lhs = tables_.lhs({production});
     const Word known = static_cast<Word>(local.size());
     if (length >= known) {
-        threads.push_back(thread(rest, lhs, length - known));
+        threads.push_back(thread(rest, lhs.v, length - known));
         return;
     }
-    const Word to = tables_.go_to(local[known - length - 1], lhs);
-    if (to < 0) return;
+    const auto to = tables_.go_to({local[known - length - 1]}, lhs);
+    if (!to) return;
     std::vector<Word> reduced(local.begin(), local.end() - length);
-    reduced.push_back(to);
+    reduced.push_back(to.v);
     simulate(rest, reduced, emitted, threads, depth + 1);
 }
 
@@ -256,7 +257,7 @@ void Classifier::read(Word state, Word symbol, std::vector<Word>& emissions, std
             threads.push_back(thread(bundle, nonterminal, pops - 1));
             continue;
         }
-        const Word top = nonterminal < 0 ? symbol : tables_.go_to(symbol, nonterminal);
+        const Word top = nonterminal < 0 ? symbol : tables_.go_to({symbol}, {nonterminal}).v;
         if (top < 0) continue;
         const Outcome out = above(bundle, top);
         if (out.emission) emissions.push_back(out.emission);

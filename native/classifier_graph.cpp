@@ -52,17 +52,18 @@ void Classifier::explore(const std::vector<Word>& tops, Word whole, std::vector<
         while (!todo.empty()) {
             const auto [state, parent] = todo.back();
             todo.pop_back();
-            for (Word action : tables_.cell(state, terminal)) {
-                if (!is_reduce(action)) {
-                    shifts[action / 2][state].push_back(parent);
+            for (Action action : tables_.cell({state}, {terminal})) {
+                if (action.is_shift()) {
+                    shifts[action.state().v][state].push_back(parent);
                     continue;
                 }
-                const Word length = tables_.length[action / 2], lhs = tables_.lhs[action / 2];
+                const Word length = tables_.length(action.production());
+                const Nonterminal lhs = tables_.lhs(action.production());
                 std::vector<Word> bases;
                 if (length == 0) {
                     bases.push_back(add_node(state, {parent}));
                 } else if (parent == kBelow) {
-                    wait(lhs, length - 1);
+                    wait(lhs.v, length - 1);
                     continue;
                 } else {
                     bases.push_back(parent);
@@ -73,13 +74,13 @@ void Classifier::explore(const std::vector<Word>& tops, Word whole, std::vector<
                     work_.spend(bases.size() + lower.size());
                     sort_unique(lower);
                     if (!lower.empty() && lower[0] == kBelow) {
-                        wait(lhs, pops - 1);
+                        wait(lhs.v, pops - 1);
                         lower.erase(lower.begin());
                     }
                     bases.swap(lower);
                 }
                 for (Word base : bases)
-                    if (const Word to = tables_.go_to(graph_[base].state, lhs); to >= 0) add(to, base);
+                    if (const auto to = tables_.go_to({graph_[base].state}, lhs)) add(to.v, base);
             }
         }
         if (!shifts.empty()) {

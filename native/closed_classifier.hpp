@@ -62,7 +62,7 @@ void explore_stacks(const LrTables& tables, const std::vector<std::vector<Word>>
     auto reachable = [&](Word symbol, Word skip) {
         while (static_cast<Word>(of.size()) <= skip) {
             std::vector<Word> ids;
-            for (Word s = 0; s < tables.n_states; ++s) {
+            for (Word s = 0; s < tables.n_lr_states; ++s) {
                 deeper = of.empty() ? below[s] : std::vector<Word>();
                 if (!of.empty())
                     for (Word lower : lists[of.back()[s]]) deeper.insert(deeper.end(), below[lower].begin(), below[lower].end());

@@ -22,8 +22,8 @@ constexpr std::size_t kMaxActions = 16'000'000;
 struct TerminalSet {
     std::vector<std::uint64_t> bits;
     explicit TerminalSet(Word n = 0) : bits((n + 63) / 64) {}
-    void add(Word t) { bits[t >> 6] |= 1ULL << (t & 63); }
-    bool has(Word t) const { return bits[t >> 6] >> (t & 63) & 1; }
+    void add(Terminal t) { bits[t.v >> 6] |= 1ULL << (t.v & 63); }
+    bool has(Terminal t) const { return bits[t.v >> 6] >> (t.v & 63) & 1; }
     void merge(const TerminalSet& other) {
         for (std::size_t i = 0; i < bits.size(); ++i) bits[i] |= other.bits[i];
     }
@@ -32,28 +32,26 @@ struct TerminalSet {
 // LR(0): states are interned kernels; an item is production * stride + dot.
 class Lr0 {
 public:
-    Lr0(const GrammarTables& g) : g_(g), root_(static_cast<Word>(g.lhs.size())) {
+    Lr0(const Productions& g) : g_(g), root_(static_cast<Word>(g.lhs.size())) {
         stride_ = 3;
         for (const auto& r : g.rhs) stride_ = std::max<Word>(stride_, static_cast<Word>(r.size()) + 1);
         by_lhs_.resize(g.n_nonterminals);
-        for (Word p = 0; p < root_; ++p) by_lhs_[g.lhs[p]].push_back(p);
-        root_rhs_ = {g.n_terminals + g.start, g.end_terminal()};
+        for (Word p = 0; p < root_; ++p) by_lhs_[g.lhs[p].index()].push_back({p});
+        root_rhs_ = {Symbol::of(g.start, g.n_terminals), Symbol::of(g.end_terminal())};
         build();
     }
 
-    std::span<const Word> rhs(Word production) const {
-        return production == root_ ? std::span<const Word>(root_rhs_) : std::span<const Word>(g_.rhs[production]);
-    }
+    std::span<const Symbol> rhs(Production p) const { return p.v == root_ ? std::span<const Symbol>(root_rhs_) : g_.rhs[p.index()]; }
     Word n_states() const { return static_cast<Word>(transitions_.size()); }
-    Word root() const { return root_; }
-    const std::vector<std::pair<Word, Word>>& transitions(Word state) const { return transitions_[state]; }
-    const std::vector<Word>& complete(Word state) const { return complete_[state]; }
-    const std::vector<Word>& productions_of(Word nonterminal) const { return by_lhs_[nonterminal]; }
+    Production root() const { return {root_}; }
+    const std::vector<std::pair<Symbol, LrState>>& transitions(LrState state) const { return transitions_[state.index()]; }
+    const std::vector<Production>& complete(LrState state) const { return complete_[state.index()]; }
+    const std::vector<Production>& productions_of(Nonterminal n) const { return by_lhs_[n.index()]; }
 
-    Word next(Word state, Word symbol) const {
-        const auto& row = transitions_[state];
-        const auto it = std::lower_bound(row.begin(), row.end(), std::pair<Word, Word>{symbol, -1});
-        return it != row.end() && it->first == symbol ? it->second : -1;
+    // The transition is there: of a state that has an item with the symbol behind the dot.
+    LrState next(LrState state, Symbol symbol) const {
+        const auto& row = transitions(state);
+        return std::lower_bound(row.begin(), row.end(), std::pair(symbol, LrState{-1}))->second;
     }
 
 private:
@@ -67,29 +65,30 @@ private:
             std::vector<Word> items(kernel.begin(), kernel.end());
             std::fill(seen.begin(), seen.end(), 0);
             for (std::size_t i = 0; i < items.size(); ++i) {
-                const auto r = rhs(items[i] / stride_);
+                const auto r = rhs({items[i] / stride_});
                 const Word dot = items[i] % stride_;
-                if (dot == static_cast<Word>(r.size()) || r[dot] < g_.n_terminals) continue;
-                const Word a = r[dot] - g_.n_terminals;
-                if (std::exchange(seen[a], 1)) continue;
-                for (Word p : by_lhs_[a]) items.push_back(p * stride_);
+                if (dot == static_cast<Word>(r.size()) || r[dot].is_terminal(g_.n_terminals)) continue;
+                const Nonterminal a = r[dot].nonterminal(g_.n_terminals);
+                if (std::exchange(seen[a.index()], 1)) continue;
+                for (Production p : by_lhs_[a.index()]) items.push_back(p.v * stride_);
             }
             n_items += items.size();
             if (n_items > kMaxItems) throw LimitExceeded("items of LR states", kMaxItems);
-            std::map<Word, std::vector<Word>> moves;
-            std::vector<Word> done;
+            std::map<Symbol, std::vector<Word>> moves;  // items
+            std::vector<Production> done;
             for (Word item : items) {
-                const Word p = item / stride_, dot = item % stride_;
+                const Production p{item / stride_};
+                const Word dot = item % stride_;
                 const auto r = rhs(p);
                 if (dot == static_cast<Word>(r.size()))
                     done.push_back(p);
                 else
                     moves[r[dot]].push_back(item + 1);
             }
-            std::vector<std::pair<Word, Word>> row;
+            std::vector<std::pair<Symbol, LrState>> row;
             for (auto& [symbol, kernel_items] : moves) {
                 std::sort(kernel_items.begin(), kernel_items.end());
-                row.emplace_back(symbol, kernels_.intern(kernel_items).first);
+                row.emplace_back(symbol, LrState{kernels_.intern(kernel_items).first});
             }
             std::sort(done.begin(), done.end());
             transitions_.push_back(std::move(row));
@@ -97,13 +96,13 @@ private:
         }
     }
 
-    const GrammarTables& g_;
+    const Productions& g_;
     Word root_, stride_;
-    std::vector<Word> root_rhs_;
-    std::vector<std::vector<Word>> by_lhs_;
+    std::vector<Symbol> root_rhs_;
+    std::vector<std::vector<Production>> by_lhs_;
     SequenceInterner kernels_;
-    std::vector<std::vector<std::pair<Word, Word>>> transitions_;
-    std::vector<std::vector<Word>> complete_;
+    std::vector<std::vector<std::pair<Symbol, LrState>>> transitions_;
+    std::vector<std::vector<Production>> complete_;
 };
 
 // Closes `sets` under `relation` (x related to y: sets[x] includes sets[y]) by strongly connected components, iteratively.
@@ -153,37 +152,47 @@ void digraph(const std::vector<std::vector<Word>>& relation, std::vector<Termina
     }
 }
 
-std::vector<char> nullable_nonterminals(const GrammarTables& g) {
+std::vector<char> nullable_nonterminals(const Productions& g) {
     std::vector<char> nullable(g.n_nonterminals);
     for (bool changed = true; changed;) {
         changed = false;
         for (std::size_t p = 0; p < g.lhs.size(); ++p) {
-            if (nullable[g.lhs[p]]) continue;
-            const bool all = std::all_of(g.rhs[p].begin(), g.rhs[p].end(), [&](Word s) {
-                return s >= g.n_terminals && nullable[s - g.n_terminals];
+            if (nullable[g.lhs[p].index()]) continue;
+            const bool all = std::all_of(g.rhs[p].begin(), g.rhs[p].end(), [&](Symbol s) {
+                return !s.is_terminal(g.n_terminals) && nullable[s.nonterminal(g.n_terminals).index()];
             });
-            if (all) nullable[g.lhs[p]] = 1, changed = true;
+            if (all) nullable[g.lhs[p].index()] = 1, changed = true;
         }
     }
     return nullable;
 }
 
+// Calls f(state) for each of the first `n`.
+template <class F>
+void each_state(Word n, F f) {
+    for (LrState s{0}; s.v < n; ++s.v) f(s);
+}
+
 }  // namespace
 
-LrTables build_lalr(const GrammarTables& g, ConflictPolicy policy) {
+LalrTables build_lalr(const Productions& g, ConflictPolicy policy) {
     const Lr0 lr0(g);
     const auto nullable = nullable_nonterminals(g);
     const Word n_terminals = g.n_terminals;
+    const auto is_nullable = [&](Symbol s) { return !s.is_terminal(n_terminals) && nullable[s.nonterminal(n_terminals).index()]; };
 
     // Nonterminal transitions (state, nonterminal), numbered.
-    std::vector<std::pair<Word, Word>> moves;
+    std::vector<std::pair<LrState, Nonterminal>> moves;
     PairMap number;
-    for (Word s = 0; s < lr0.n_states(); ++s)
-        for (const auto& [symbol, to] : lr0.transitions(s))
-            if (symbol >= n_terminals) {
-                number.insert(s, symbol - n_terminals, static_cast<Word>(moves.size()));
-                moves.emplace_back(s, symbol - n_terminals);
-            }
+    each_state(lr0.n_states(), [&](LrState s) {
+        for (const auto& [symbol, to] : lr0.transitions(s)) {
+            if (symbol.is_terminal(n_terminals)) continue;
+            const Nonterminal a = symbol.nonterminal(n_terminals);
+            number.insert(s.v, a.v, static_cast<Word>(moves.size()));
+            moves.emplace_back(s, a);
+        }
+    });
+    const auto move = [&](LrState s, Symbol symbol) { return number.find(s.v, symbol.nonterminal(n_terminals).v); };
 
     const auto n_states = static_cast<std::size_t>(lr0.n_states());
     if (moves.size() * ((n_terminals + 63) / 64) > kMaxLookaheadWords) throw LimitExceeded("words of LR lookaheads", kMaxLookaheadWords);
@@ -191,26 +200,23 @@ LrTables build_lalr(const GrammarTables& g, ConflictPolicy policy) {
 
     std::vector<TerminalSet> follow(moves.size(), TerminalSet(n_terminals));
     std::vector<std::vector<Word>> reads(moves.size()), includes(moves.size());
-    std::map<std::pair<Word, Word>, std::vector<Word>> lookback;  // (state, production) -> moves
+    std::map<std::pair<LrState, Production>, std::vector<Word>> lookback;  // -> moves
     for (std::size_t m = 0; m < moves.size(); ++m) {
         const auto [state, a] = moves[m];
-        const Word to = lr0.next(state, a + n_terminals);
+        const LrState to = lr0.next(state, Symbol::of(a, n_terminals));
         for (const auto& [symbol, unused] : lr0.transitions(to)) {
-            if (symbol < n_terminals)
-                follow[m].add(symbol);
-            else if (nullable[symbol - n_terminals])
-                reads[m].push_back(number.find(to, symbol - n_terminals));
+            if (symbol.is_terminal(n_terminals))
+                follow[m].add(symbol.terminal());
+            else if (is_nullable(symbol))
+                reads[m].push_back(move(to, symbol));
         }
-        for (Word p : lr0.productions_of(a)) {
+        for (Production p : lr0.productions_of(a)) {
             const auto rhs = lr0.rhs(p);
             std::size_t nullable_from = rhs.size();
-            while (nullable_from > 0 && rhs[nullable_from - 1] >= n_terminals &&
-                   nullable[rhs[nullable_from - 1] - n_terminals])
-                --nullable_from;
-            Word at = state;
+            while (nullable_from > 0 && is_nullable(rhs[nullable_from - 1])) --nullable_from;
+            LrState at = state;
             for (std::size_t i = 0; i < rhs.size(); ++i) {
-                if (rhs[i] >= n_terminals && i + 1 >= nullable_from)
-                    includes[number.find(at, rhs[i] - n_terminals)].push_back(static_cast<Word>(m));
+                if (!rhs[i].is_terminal(n_terminals) && i + 1 >= nullable_from) includes[move(at, rhs[i])].push_back(static_cast<Word>(m));
                 at = lr0.next(at, rhs[i]);
             }
             lookback[{at, p}].push_back(static_cast<Word>(m));
@@ -219,101 +225,117 @@ LrTables build_lalr(const GrammarTables& g, ConflictPolicy policy) {
     digraph(reads, follow);
     digraph(includes, follow);
 
-    LrTables t;
-    t.n_states = lr0.n_states();
-    t.n_terminals = n_terminals;
-    t.n_nonterminals = g.n_nonterminals;
-    t.lhs = g.lhs;
-    for (const auto& r : g.rhs) t.length.push_back(static_cast<Word>(r.size()));
-    t.accessing.assign(t.n_states, -1);
-    t.gotos.assign(static_cast<std::size_t>(t.n_states) * g.n_nonterminals, -1);
-    t.action_offsets.push_back(0);
-    for (Word s = 0; s < t.n_states; ++s) {
-        std::vector<std::vector<Word>> row(n_terminals);
+    LalrTables result;
+    std::vector<Word> action_offsets{0};
+    std::vector<Action> actions;
+    std::vector<Maybe<LrState>> gotos(n_states * g.n_nonterminals);
+    each_state(lr0.n_states(), [&](LrState s) {
+        std::vector<std::vector<Action>> row(n_terminals);
         for (const auto& [symbol, to] : lr0.transitions(s)) {
-            t.accessing[to] = symbol;
-            if (symbol < n_terminals)
-                row[symbol].push_back(shift_action(to));
+            if (symbol.is_terminal(n_terminals))
+                row[symbol.terminal().index()].push_back(Action::shift(to));
             else
-                t.gotos[static_cast<std::size_t>(s) * g.n_nonterminals + symbol - n_terminals] = to;
+                gotos[s.index() * g.n_nonterminals + symbol.nonterminal(n_terminals).index()] = to;
         }
-        std::vector<std::vector<Word>> reductions(n_terminals);
-        for (Word p : lr0.complete(s)) {
+        std::vector<std::vector<Production>> reductions(n_terminals);
+        for (Production p : lr0.complete(s)) {
             if (p == lr0.root()) continue;
             TerminalSet lookahead(n_terminals);
             for (Word m : lookback[{s, p}]) lookahead.merge(follow[m]);
-            for (Word a = 0; a < n_terminals; ++a)
-                if (lookahead.has(a)) reductions[a].push_back(p);
+            for (Terminal a{0}; a.v < n_terminals; ++a.v)
+                if (lookahead.has(a)) reductions[a.index()].push_back(p);
         }
-        for (Word a = 0; a < n_terminals; ++a) {
-            auto& clash = reductions[a];
+        for (Terminal a{0}; a.v < n_terminals; ++a.v) {
+            auto& cell = row[a.index()];
+            auto& clash = reductions[a.index()];
             if (policy == ConflictPolicy::lark && clash.size() > 1) {
                 // Lark compares the two best priorities and refuses a tie, even where a shift would win anyway.
-                std::stable_sort(clash.begin(), clash.end(),
-                                 [&](Word x, Word y) { return g.priority[x] > g.priority[y]; });
-                if (g.priority[clash[0]] == g.priority[clash[1]]) t.conflicts.push_back({s, a, clash});
+                const auto priority = [&](Production p) { return g.priority[p.index()]; };
+                std::stable_sort(clash.begin(), clash.end(), [&](Production x, Production y) { return priority(x) > priority(y); });
+                if (priority(clash[0]) == priority(clash[1])) result.conflicts.push_back({s, a, clash});
                 clash.resize(1);
             }
-            if (policy == ConflictPolicy::lark && !row[a].empty() && !clash.empty()) {
-                ++t.shift_reduce_resolved;
+            if (policy == ConflictPolicy::lark && !cell.empty() && !clash.empty()) {
+                ++result.shift_reduce_resolved;
                 clash.clear();
             }
-            for (Word p : clash) row[a].push_back(reduce_action(p));
-            t.actions.insert(t.actions.end(), row[a].begin(), row[a].end());
-            if (t.actions.size() > kMaxActions) throw LimitExceeded("actions in LR tables", kMaxActions);
-            t.action_offsets.push_back(static_cast<Word>(t.actions.size()));
+            for (Production p : clash) cell.push_back(Action::reduce(p));
+            actions.insert(actions.end(), cell.begin(), cell.end());
+            if (actions.size() > kMaxActions) throw LimitExceeded("actions in LR tables", kMaxActions);
+            action_offsets.push_back(static_cast<Word>(actions.size()));
         }
-    }
-    t.end_state = lr0.next(lr0.next(0, n_terminals + g.start), g.end_terminal());
-    return t;
+    });
+    std::vector<StackDepth> length;
+    for (const auto& r : g.rhs) length.push_back({static_cast<Word>(r.size())});
+    LrTables& t = result.tables;
+    t.n_terminals = {n_terminals};
+    t.n_nonterminals = {g.n_nonterminals};
+    t.n_lr_states = {lr0.n_states()};
+    t.end_state = lr0.next(lr0.next({0}, Symbol::of(g.start, n_terminals)), Symbol::of(g.end_terminal()));
+    t.production_lhs = g.lhs;
+    t.production_length = std::move(length);
+    t.action_offsets = std::move(action_offsets);
+    t.actions = std::move(actions);
+    t.gotos = std::move(gotos);
+    return result;
+}
+
+std::vector<Maybe<Symbol>> accessing_symbols(const LrTables& t) {
+    std::vector<Maybe<Symbol>> accessing(t.n_lr_states);
+    each_state(t.n_lr_states, [&](LrState s) {
+        for (Terminal a{0}; a.v < t.n_terminals; ++a.v)
+            for (Action action : t.cell(s, a))
+                if (action.is_shift()) accessing[action.state().index()] = Symbol::of(a);
+        for (Nonterminal n{0}; n.v < t.n_nonterminals; ++n.v)
+            if (const auto to = t.go_to(s, n)) accessing[(*to).index()] = Symbol::of(n, t.n_terminals);
+    });
+    return accessing;
 }
 
 std::vector<Word> resting_states(const LrTables& t) {
-    std::vector<Word> states;
-    for (Word s = 0; s < t.n_states; ++s)
-        if (s != t.end_state && t.accessing[s] < t.n_terminals) states.push_back(s);
+    std::vector<Word> states{0};
+    for (Action action : t.actions)
+        if (action.is_shift() && t.end_state != action.state()) states.push_back(action.state().v);
+    sort_unique(states);
     return states;
 }
 
 std::vector<std::vector<Word>> stack_predecessors(const LrTables& t) {
-    std::vector<std::vector<Word>> below(t.n_states);
-    for (Word s = 0; s < t.n_states; ++s) {
-        for (Word a = 0; a < t.n_terminals; ++a)
-            for (Word action : t.cell(s, a))
-                if (!is_reduce(action)) below[action / 2].push_back(s);
-        for (Word n = 0; n < t.n_nonterminals; ++n)
-            if (const Word to = t.go_to(s, n); to >= 0) below[to].push_back(s);
-    }
-    for (auto& b : below) {
-        sort_unique(b);
-    }
+    std::vector<std::vector<Word>> below(t.n_lr_states);
+    each_state(t.n_lr_states, [&](LrState s) {
+        for (Terminal a{0}; a.v < t.n_terminals; ++a.v)
+            for (Action action : t.cell(s, a))
+                if (action.is_shift()) below[action.state().index()].push_back(s.v);
+        for (Nonterminal n{0}; n.v < t.n_nonterminals; ++n.v)
+            if (const auto to = t.go_to(s, n)) below[(*to).index()].push_back(s.v);
+    });
+    for (auto& b : below) sort_unique(b);
     return below;
 }
 
-std::vector<Word> LrTables::to_words() const {
+std::vector<Word> LalrTables::to_words() const {
     WordWriter w;
-    for (Word n : {n_states, n_terminals, n_nonterminals, start_state, end_state, shift_reduce_resolved}) w.put(n);
-    for (const auto* v : {&action_offsets, &actions, &gotos, &lhs, &length, &accessing}) w.put(*v);
+    put_table(w, tables);
+    w.put(shift_reduce_resolved);
     w.put(static_cast<Word>(conflicts.size()));
     for (const Conflict& c : conflicts) {
-        w.put(c.state);
-        w.put(c.terminal);
-        w.put(c.productions);
+        w.put(c.state.v);
+        w.put(c.terminal.v);
+        w.put(words_of(std::span<const Production>(c.productions)));
     }
     return w.take();
 }
 
-LrTables LrTables::from_words(std::span<const Word> words) {
+LalrTables LalrTables::from_words(std::span<const Word> words) {
     WordReader r(words);
-    LrTables t;
-    for (Word* n : {&t.n_states, &t.n_terminals, &t.n_nonterminals, &t.start_state, &t.end_state, &t.shift_reduce_resolved}) *n = r.word();
-    for (auto* v : {&t.action_offsets, &t.actions, &t.gotos, &t.lhs, &t.length, &t.accessing}) *v = r.vector();
+    LalrTables t;
+    take_table(r, t.tables);
+    t.shift_reduce_resolved = r.word();
     const Word n = r.word();
     for (Word i = 0; i < n; ++i) {
-        Conflict& c = t.conflicts.emplace_back();
-        c.state = r.word();
-        c.terminal = r.word();
-        c.productions = r.vector();
+        const LrState state{r.word()};
+        const Terminal terminal{r.word()};
+        t.conflicts.push_back({state, terminal, r.vector<Production>()});
     }
     r.end();
     return t;

@@ -11,67 +11,47 @@
 #include <cstdint>
 #include <vector>
 
-#include "intern.hpp"
+#include "tables.hpp"
 
 namespace psc {
 
-// Symbols: 0 .. n_terminals-1 are terminals, the last of which is the end of text; then come the nonterminals.
-struct GrammarTables {
+// What a grammar derives. Symbols are terminals, the last of which is the end of the text, then nonterminals.
+struct Productions {
     Word n_terminals = 0;
     Word n_nonterminals = 0;
-    Word start = 0;  // a nonterminal, counted from 0
-    std::vector<Word> lhs;  // per production, nonterminal counted from 0
-    std::vector<std::vector<Word>> rhs;
-    std::vector<Word> priority;  // per production
+    Nonterminal start{0};
+    std::vector<Nonterminal> lhs;  // per production
+    std::vector<std::vector<Symbol>> rhs;
+    std::vector<Word> priority;
 
-    Word end_terminal() const { return n_terminals - 1; }
+    Terminal end_terminal() const { return {n_terminals - 1}; }
 };
 
 enum class ConflictPolicy { lark, keep_all };
 
 struct Conflict {
-    Word state;
-    Word terminal;
-    std::vector<Word> productions;  // the reductions that clash
+    LrState state;
+    Terminal terminal;
+    std::vector<Production> productions;  // the reductions that clash
 };
 
-// An action: twice the state for a shift, twice the production plus one for a reduction.
-inline Word shift_action(Word state) { return state * 2; }
-inline Word reduce_action(Word production) { return production * 2 + 1; }
-inline bool is_reduce(Word action) { return action & 1; }
-
-struct LrTables {
-    Word n_states = 0;
-    Word n_terminals = 0;
-    Word n_nonterminals = 0;
-    Word start_state = 0;
-    Word end_state = 0;  // reached by shifting the end of text: the text is accepted
-    std::vector<Word> action_offsets;  // cell (state, terminal) is state * n_terminals + terminal; size cells + 1
-    std::vector<Word> actions;
-    std::vector<Word> gotos;  // state * n_nonterminals + nonterminal, or -1
-    std::vector<Word> lhs;  // per production
-    std::vector<Word> length;  // per production
-    std::vector<Word> accessing;  // per state, the symbol that leads into it; -1 for the start state
+struct LalrTables {
+    LrTables tables;
     std::vector<Conflict> conflicts;
     Word shift_reduce_resolved = 0;  // cells in which a shift silently won
 
-    std::span<const Word> cell(Word state, Word terminal) const {
-        const std::size_t i = static_cast<std::size_t>(state) * n_terminals + terminal;
-        return {actions.data() + action_offsets[i],
-                static_cast<std::size_t>(action_offsets[i + 1] - action_offsets[i])};
-    }
-    Word go_to(Word state, Word nonterminal) const {
-        return gotos[static_cast<std::size_t>(state) * n_nonterminals + nonterminal];
-    }
     std::vector<Word> to_words() const;
-    static LrTables from_words(std::span<const Word> words);
+    static LalrTables from_words(std::span<const Word> words);
 };
 
-LrTables build_lalr(const GrammarTables& grammar, ConflictPolicy policy);
+LalrTables build_lalr(const Productions& grammar, ConflictPolicy policy);
 
 // The states that can be on top of a stack between two terminals: the start, and those that a shift leads into; not the
-// accepting one.
+// accepting one. Sorted.
 std::vector<Word> resting_states(const LrTables& tables);
+
+// Per state the symbol that leads into it; none for the start.
+std::vector<Maybe<Symbol>> accessing_symbols(const LrTables& tables);
 
 // For every state, the states that can lie directly under it on a stack (sorted).
 std::vector<std::vector<Word>> stack_predecessors(const LrTables& tables);

@@ -6,25 +6,27 @@ namespace psc {
 
 LazyMachine::LazyMachine(LrTables lr, const AllTerminals& terminals, LexerKind kind, std::shared_ptr<VocabularyIndex> vocabulary,
                          std::size_t cache_limit)
-    : lr_tables_(std::move(lr)), below_(stack_predecessors(lr_tables_)), index_(std::move(vocabulary)) {
-    lexer_owner_ = make_lexer(lr_tables_, terminals, kind);
-    const LrTables& t = lr_tables_;
-    lr_ = {t.n_terminals, t.n_nonterminals, t.n_states, t.action_offsets.data(), t.actions.data(), t.gotos.data(), t.lhs.data(), t.length.data()};
+    : below_(stack_predecessors(lr)), index_(std::move(vocabulary)) {
+    lr_ = std::move(lr);
+    lexer_owner_ = make_lexer(lr_, terminals, kind);
     vocabulary_ = {index_->n_tokens(), nullptr, index_->offsets().data(), index_->bytes().data(), index_->is_stop().data()};
     stop_tokens_ = index_->stop_tokens();
     byte_class_ = lexer_owner_->byte_class();
     n_byte_classes_ = lexer_owner_->n_classes();
     lexer_ = lexer_owner_.get();
-    if (lexer_owner_->contextual()) starts_of_tops_ = lexer_owner_->starts_of_tops().data();
+    if (lexer_owner_->contextual()) {
+        const auto starts = ids_of<LexerState>(lexer_owner_->starts_of_tops());
+        starts_of_tops_ = std::vector<LexerState>(starts.begin(), starts.end());
+    }
     cache_limit_ = cache_limit;
     begin();
 }
 
 LazyMachine::Built::Built(const LazyMachine& m)
     : Cache(m.vocabulary_.size),
-      trie(m.lr_tables_, m.below_, work),
+      trie(m.lr_, m.below_, work),
       walk(*m.lexer_owner_, trie, *m.index_),
-      classifier(m.lr_tables_, m.below_, trie, work) {}
+      classifier(m.lr_, m.below_, trie, work) {}
 
 std::size_t LazyMachine::Built::bytes() const { return Cache::bytes() + trie.bytes() + walk.bytes() + classifier.bytes() + state_bytes; }
 
@@ -82,10 +84,10 @@ Machine::Arc LazyMachine::build_transition(Cache& cache, Word state, Word symbol
     return arc;
 }
 
-LazyMachine::LexerState& LazyMachine::visit(Built& cache, Word lexer_state) {
+LazyMachine::Visited& LazyMachine::visit(Built& cache, Word lexer_state) {
     if (static_cast<std::size_t>(lexer_state) >= cache.states.size()) cache.states.resize(lexer_owner_->n_states() + 1);
     if (cache.states[lexer_state]) return *cache.states[lexer_state];
-    auto made = std::make_unique<LexerState>();
+    auto made = std::make_unique<Visited>();
     auto entries = cache.walk.from(lexer_state);
     const Word end_terminal = lr_.n_terminals - 1;
     for (Word emission : lexer_owner_->at_end(lexer_state)) {
@@ -105,7 +107,7 @@ LazyMachine::LexerState& LazyMachine::visit(Built& cache, Word lexer_state) {
         made->sets.push_back(std::move(e.tokens));
     }
     made->offsets.push_back(static_cast<Word>(made->sets.size()));
-    cache.state_bytes += made->nodes.size() * 8 + made->sets.size() * 16 + sizeof(LexerState);
+    cache.state_bytes += made->nodes.size() * 8 + made->sets.size() * 16 + sizeof(Visited);
     made->start = cache.classifier.add_start(made->nodes);
     if (static_cast<std::size_t>(lexer_state) >= cache.states.size()) cache.states.resize(lexer_owner_->n_states() + 1);
     cache.states[lexer_state] = std::move(made);
@@ -122,7 +124,7 @@ void LazyMachine::add_parts(Cache& base, Word emission, std::vector<Word>& out) 
 
 void LazyMachine::compose(Cache& base, Word lexer_state, std::span<const Word> parts, std::uint32_t* words) {
     auto& cache = static_cast<Built&>(base);
-    const LexerState& q = visit(cache, lexer_state);
+    const Visited& q = visit(cache, lexer_state);
     cache.wanted.resize(cache.trie.size());
     std::vector<TokenSet*> sets;
     sets.reserve(q.always.size() + q.sets.size());  // nothing may fail while `wanted` is set

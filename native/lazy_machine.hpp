@@ -37,7 +37,7 @@ public:
     Counts counts();
 
 private:
-    struct LexerState {  // what tokens do from there
+    struct Visited {  // what tokens do from there
         Word start;  // of the classifier
         std::vector<std::shared_ptr<TokenSet>> always;  // the tokens that every stack allows
         std::vector<Word> nodes, offsets;  // sequences, sorted, and per sequence a range of sets
@@ -50,7 +50,7 @@ private:
         SequenceTrie trie;
         TokenWalk walk;
         Classifier classifier;
-        std::vector<std::unique_ptr<LexerState>> states;  // per lexer state
+        std::vector<std::unique_ptr<Visited>> states;  // per lexer state
         std::size_t state_bytes = 0;
         std::vector<char> wanted;  // scratch of compose(): per sequence
     };
@@ -62,9 +62,8 @@ private:
     void add_parts(Cache& cache, Word emission, std::vector<Word>& out) override;
     void compose(Cache& cache, Word lexer_state, std::span<const Word> parts, std::uint32_t* words) override;
 
-    LexerState& visit(Built& cache, Word lexer_state);
+    Visited& visit(Built& cache, Word lexer_state);
 
-    LrTables lr_tables_;
     std::vector<std::vector<Word>> below_;
     std::unique_ptr<Lexer> lexer_owner_;
     std::shared_ptr<VocabularyIndex> index_;

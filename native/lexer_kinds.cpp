@@ -11,11 +11,11 @@ std::unique_ptr<Lexer> make_lexer(const LrTables& lr, const AllTerminals& termin
     if (kind == LexerKind::basic) return std::make_unique<Lexer>(winners_only(terminals), std::move(contexts), Lexer::Munch::longest);
     std::map<std::vector<Word>, Word> numbers;
     std::vector<std::vector<Word>> sets;
-    contexts.of_top.assign(lr.n_states, -1);
+    contexts.of_top.assign(lr.n_lr_states, -1);
     for (Word state : resting_states(lr)) {
         std::vector<Word> allowed;
         for (Word t = 0; t + 1 < lr.n_terminals; ++t)
-            if (terminals.ignored[t] || !lr.cell(state, t).empty()) allowed.push_back(t);
+            if (terminals.ignored[t] || !lr.cell({state}, {t}).empty()) allowed.push_back(t);
         const auto [it, fresh] = numbers.emplace(allowed, static_cast<Word>(sets.size()));
         if (fresh) sets.push_back(std::move(allowed));
         contexts.of_top[state] = it->second;

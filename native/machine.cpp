@@ -47,12 +47,12 @@ void Machine::limit(Cache& cache) {
 }
 
 bool Machine::stored_transition(Word state, Word symbol, Arc& out) const {
-    const Word* begin = arc_symbol_ + arc_offsets_[state];
-    const Word* end = arc_symbol_ + arc_offsets_[state + 1];
-    const Word* at = std::lower_bound(begin, end, symbol);
-    if (at == end || *at != symbol) return false;
-    const std::size_t i = at - arc_symbol_;
-    out = {arc_next_[i], arc_skip_[i], arc_emission_[i]};
+    const ClassifierTables& t = classifier_;
+    const auto symbols = t.arc_symbol[t.arc_offsets[ClassifierState{state}]];
+    const auto at = std::lower_bound(symbols.begin(), symbols.end(), LrState{symbol});
+    if (at == symbols.end() || at->v != symbol) return false;
+    const std::size_t i = &*at - t.arc_symbol.data();
+    out = {t.arc_next.at(i).v, t.arc_skip.at(i).v, t.arc_emission.at(i).v};
     return true;
 }
 

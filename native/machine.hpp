@@ -20,30 +20,20 @@
 #include "concurrent.hpp"
 #include "lexer.hpp"
 #include "mask_rows.hpp"
+#include "tables.hpp"
 #include "work.hpp"
 
 namespace psc {
 
-struct LrView {
-    Word n_terminals = 0, n_nonterminals = 0, n_states = 0;
-    const Word *action_offsets = nullptr, *actions = nullptr, *gotos = nullptr, *lhs = nullptr, *length = nullptr;
-
-    std::span<const Word> cell(Word state, Word terminal) const {
-        const Word* at = action_offsets + static_cast<std::size_t>(state) * n_terminals + terminal;
-        return {actions + at[0], static_cast<std::size_t>(at[1] - at[0])};
-    }
-    Word go_to(Word state, Word nonterminal) const { return gotos[static_cast<std::size_t>(state) * n_nonterminals + nonterminal]; }
-};
-
 struct VocabularyView {
     Word size = 0;
-    const Word* class_of = nullptr;  // per token, the entry of `offsets` that has its bytes; null: the token itself
+    const Maybe<TokenClass>* class_of = nullptr;  // per token, the entry of `offsets` that has its bytes; null: the token itself
     const Word* offsets = nullptr;
     const std::uint8_t* bytes = nullptr;
     const std::uint8_t* is_stop = nullptr;  // per token
 
     std::span<const std::uint8_t> text(Word token) const {
-        const Word i = class_of ? class_of[token] : token;
+        const Word i = class_of ? class_of[token].v : token;
         return {bytes + offsets[i], static_cast<std::size_t>(offsets[i + 1] - offsets[i])};
     }
 };
@@ -76,7 +66,7 @@ public:
     Machine(const Machine&) = delete;
     Machine& operator=(const Machine&) = delete;
 
-    const LrView& lr() const { return lr_; }
+    const LrTables& lr() const { return lr_; }
     const VocabularyView& vocabulary() const { return vocabulary_; }
     const std::array<std::uint8_t, 256>& byte_class() const { return byte_class_; }
     const std::vector<Word>& stop_tokens() const { return stop_tokens_; }
@@ -90,8 +80,8 @@ public:
     void set_limit(std::size_t bytes) { cache_limit_.store(bytes, std::memory_order_relaxed); }  // 0: none
 
     // The lexer.
-    Word start_of(Word top) const { return starts_of_tops_ ? starts_of_tops_[top] : 0; }
-    bool contextual() const { return starts_of_tops_ != nullptr; }
+    Word start_of(Word top) const { return contextual() ? starts_of_tops_.at(top).v : 0; }
+    bool contextual() const { return !starts_of_tops_.empty(); }
     Word n_byte_classes() const { return n_byte_classes_; }
     virtual Word n_lexer_states() = 0;  // those known so far
     LexArc lex(Word state, Word byte_class) {
@@ -107,13 +97,13 @@ public:
 
     // The classifier. What has to be built for it is paid for by the caller's `work`.
     Word start(Cache& cache, Word lexer_state, Work& work) {
-        if (start_ >= 0) return start_;
+        if (has_classifier_) return classifier_.start.v;
         const Word known = cache.starts.find(lexer_state, 0);
         return known >= 0 ? known : whole(cache, [&] { return build_start(cache, lexer_state, work); });
     }
     // False where no stack of the grammar leads.
     bool transition(Cache& cache, Word state, Word symbol, Arc& out, Work& work) {
-        if (start_ >= 0) return stored_transition(state, symbol, out);
+        if (has_classifier_) return stored_transition(state, symbol, out);
         const Word known = cache.arc_ids.find(state, symbol);
         out = known >= 0 ? cache.arcs[known] : whole(cache, [&] { return build_transition(cache, state, symbol, work); });
         return true;
@@ -149,18 +139,18 @@ protected:
     // Begins an empty cache when `cache`, to which something was just added, is too large. Under the lock.
     void limit(Cache& cache);
 
-    LrView lr_;
+    LrTables lr_;
     VocabularyView vocabulary_;
     std::array<std::uint8_t, 256> byte_class_{};
     std::vector<Word> stop_tokens_;
-    const Word* starts_of_tops_ = nullptr;
+    Column<LrState, LexerState, Presence::optional> starts_of_tops_;
     // Lexer rows: of an artifact, one after the other; else those of a lexer.
     const std::atomic<PackedArc>* stored_rows_ = nullptr;
     const Lexer* lexer_ = nullptr;
     Word n_byte_classes_ = 0;
-    // The classifier of an artifact; start_ is -1 without one.
-    Word start_ = -1;
-    const Word *arc_offsets_ = nullptr, *arc_symbol_ = nullptr, *arc_next_ = nullptr, *arc_skip_ = nullptr, *arc_emission_ = nullptr;
+    // The classifier of an artifact.
+    bool has_classifier_ = false;
+    ClassifierTables classifier_;
     std::atomic<std::size_t> cache_limit_{0};  // bytes; 0 is none
     std::mutex lock_;  // of everything that is built
 

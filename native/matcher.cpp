@@ -273,7 +273,7 @@ Word Matcher::read_graph(const Node* top, Word start) {
 // Reduces under the lookahead `terminal`, then shifts it. The goto that a reduction ends with is kept aside, as a
 // symbol on top of `base`, until it is known to stay: most are popped again.
 Matcher::Outcome Matcher::shift(Word terminal, const Node*& top) {
-    const LrView& lr = machine_->lr();
+    const LrTables& lr = machine_->lr();
     const Node* base = top;
     Word symbol = top->symbol;
     bool aside = false;  // whether `symbol` is above `base`, not on it
@@ -285,16 +285,16 @@ Matcher::Outcome Matcher::shift(Word terminal, const Node*& top) {
             work_.spend(kLot);
             paid += kLot;
         }
-        const auto cell = lr.cell(symbol, terminal);
+        const auto cell = lr.cell({symbol}, {terminal});
         if (cell.empty()) return Outcome::rejected;
         if (cell.size() > 1) return Outcome::ambiguous;
-        const Word action = cell[0];
-        if (!(action & 1)) {
+        const Action action = cell[0];
+        if (action.is_shift()) {
             if (aside) base = node(symbol, base);
-            top = node(action >> 1, base);
+            top = node(action.state().v, base);
             return Outcome::ok;
         }
-        Word pops = lr.length[action >> 1];
+        Word pops = lr.length(action.production());
         if (aside) {
             if (pops > 0) {
                 --pops;
@@ -313,7 +313,7 @@ Matcher::Outcome Matcher::shift(Word terminal, const Node*& top) {
             else
                 paid += kFreeReductions;
         }
-        symbol = lr.go_to(base->symbol, lr.lhs[action >> 1]);
+        symbol = lr.go_to({base->symbol}, lr.lhs(action.production())).v;
         if (symbol < 0) return Outcome::rejected;
         aside = true;
     }
@@ -463,7 +463,7 @@ Matcher::Nodes Matcher::pop_level_by_level(const Node* from, Word pops) {
 // Every reduction under the lookahead, along every path, until nothing new comes: an edge is an LR state on top of a node. Then
 // every shift: one node for each LR state, over one for each LR state under it.
 Matcher::Nodes Matcher::shift_all(Word terminal, const Nodes& tops, Graph& graph) {
-    const LrView& lr = machine_->lr();
+    const LrTables& lr = machine_->lr();
     struct Edge {
         Word symbol;
         const Node* below;
@@ -492,14 +492,14 @@ Matcher::Nodes Matcher::shift_all(Word terminal, const Nodes& tops, Graph& graph
     while (!todo.empty()) {
         const Edge e = todo.back();
         todo.pop_back();
-        for (Word action : lr.cell(e.symbol, terminal)) {
-            if (!(action & 1)) {
-                shifts.push_back({action >> 1, e});
+        for (Action action : lr.cell({e.symbol}, {terminal})) {
+            if (action.is_shift()) {
+                shifts.push_back({action.state().v, e});
                 continue;
             }
-            const Word length = lr.length[action >> 1], lhs = lr.lhs[action >> 1];
+            const Word length = lr.length(action.production());
             const auto reduce_to = [&](const Node* base) {
-                if (const Word to = lr.go_to(base->symbol, lhs); to >= 0) add({to, base});
+                if (const auto to = lr.go_to({base->symbol}, lr.lhs(action.production()))) add({to.v, base});
             };
             if (length == 0)
                 reduce_to(node(e.symbol, e.below));  // an empty production: the edge becomes a node of its own

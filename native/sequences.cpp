@@ -23,18 +23,18 @@ const std::vector<Word>& TopStates::after_state(Word state, Word terminal) {
     if (const Word known = after_state_.find(state, terminal); known >= 0) return after_states_[known];
     // States on top while the reductions under `terminal` go on; what lies under a popped state is any of its predecessors.
     std::vector<Word> found, todo{state};
-    std::vector<char> seen(tables_.n_states);
+    std::vector<char> seen(tables_.n_lr_states);
     seen[state] = 1;
     while (!todo.empty()) {
         const Word top = todo.back();
         todo.pop_back();
         work_.spend();
-        for (Word action : tables_.cell(top, terminal)) {
-            if (!is_reduce(action)) {
-                found.push_back(action / 2);
+        for (Action action : tables_.cell({top}, {terminal})) {
+            if (action.is_shift()) {
+                found.push_back(action.state().v);
                 continue;
             }
-            const auto& more = reduced(top, action / 2);
+            const auto& more = reduced(top, action.production());
             work_.spend(1 + more.size());
             for (Word to : more)
                 if (!std::exchange(seen[to], 1)) todo.push_back(to);
@@ -48,11 +48,11 @@ const std::vector<Word>& TopStates::after_state(Word state, Word terminal) {
 
 // Where the gotos lead after a reduction on `state`, whatever is under it. The same for all terminals: in a grammar of many rules that
 // may be empty, hundreds of terminals reduce by the same long production.
-const std::vector<Word>& TopStates::reduced(Word state, Word production) {
-    if (const Word known = reduced_.find(state, production); known >= 0) return reduced_to_[known];
+const std::vector<Word>& TopStates::reduced(Word state, Production production) {
+    if (const Word known = reduced_.find(state, production.v); known >= 0) return reduced_to_[known];
     std::vector<Word> bases{state}, lower, to;
-    std::vector<char> seen(tables_.n_states);
-    for (Word popped = 0; popped < tables_.length[production]; ++popped) {
+    std::vector<char> seen(tables_.n_lr_states);
+    for (Word popped = 0; popped < tables_.length(production); ++popped) {
         lower.clear();
         for (Word s : bases) {
             work_.spend(1 + below_[s].size());
@@ -63,9 +63,9 @@ const std::vector<Word>& TopStates::reduced(Word state, Word production) {
         bases.swap(lower);
     }
     for (Word base : bases)
-        if (const Word next = tables_.go_to(base, tables_.lhs[production]); next >= 0) to.push_back(next);
+        if (const auto next = tables_.go_to({base}, tables_.lhs(production))) to.push_back(next.v);
     sort_unique(to);
-    reduced_.insert(state, production, static_cast<Word>(reduced_to_.size()));
+    reduced_.insert(state, production.v, static_cast<Word>(reduced_to_.size()));
     reduced_to_.push_back(std::move(to));
     return reduced_to_.back();
 }

@@ -37,7 +37,7 @@ public:
 
 private:
     const std::vector<Word>& after_state(Word state, Word terminal);
-    const std::vector<Word>& reduced(Word state, Word production);
+    const std::vector<Word>& reduced(Word state, Production production);
 
     const LrTables& tables_;
     const std::vector<std::vector<Word>>& below_;

@@ -8,7 +8,8 @@
 
 namespace psc {
 
-inline void sort_unique(std::vector<Word>& v) {
+template <class T>
+void sort_unique(std::vector<T>& v) {
     std::sort(v.begin(), v.end());
     v.erase(std::unique(v.begin(), v.end()), v.end());
 }

@@ -8,7 +8,7 @@
 #include <type_traits>
 #include <vector>
 
-#include "intern.hpp"
+#include "columns.hpp"
 
 namespace psc {
 
@@ -35,10 +35,12 @@ public:
         rest_ = rest_.subspan(1);
         return w;
     }
-    std::vector<Word> vector() {
+    template <WordLike T = Word>
+    std::vector<T> vector() {
         const Word n = word();
         if (n < 0 || static_cast<std::size_t>(n) > rest_.size()) fail();
-        std::vector<Word> v(rest_.begin(), rest_.begin() + n);
+        const auto elements = ids_of<T>(rest_.first(n));
+        std::vector<T> v(elements.begin(), elements.end());
         rest_ = rest_.subspan(n);
         return v;
     }
@@ -51,5 +53,37 @@ private:
 
     std::span<const Word> rest_;
 };
+
+// A table of columns.hpp, field by field.
+template <class Index, class T, Presence kPresence>
+void put_field(WordWriter& w, const Column<Index, T, kPresence>& column) {
+    w.put(words_of(column.all()));
+}
+template <WordLike T>
+void put_field(WordWriter& w, const T& one) {
+    w.put(words_of(std::span<const T>(&one, 1))[0]);
+}
+template <class Table>
+void put_table(WordWriter& w, const Table& table) {
+    each_field(table, [&](const char*, const auto& field, const char*) { put_field(w, field); });
+}
+
+template <class Index, class T, Presence kPresence>
+void take_field(WordReader& r, Column<Index, T, kPresence>& column) {
+    column = {r.vector<T>()};
+}
+template <class Index, class Pool, Word kLeast>
+void take_field(WordReader& r, Offsets<Index, Pool, kLeast>& offsets) {
+    offsets = {r.vector()};
+}
+template <WordLike T>
+void take_field(WordReader& r, T& one) {
+    const Word w = r.word();
+    one = ids_of<T>({&w, 1})[0];
+}
+template <class Table>
+void take_table(WordReader& r, Table& table) {
+    each_field(table, [&](const char*, auto& field, const char*) { take_field(r, field); });
+}
 
 }  // namespace psc

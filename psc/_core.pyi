@@ -8,46 +8,85 @@ from numpy.typing import NDArray
 import psc.errors
 
 
+def stored_tables() -> dict[str, list[tuple[str, str, str, str]]]:
+    """
+    What an artifact holds: per group of tables its fields, in order, each as (name, what it has one element for, what an element
+    is, what it means). A field with one number is a scalar.
+    """
+
 class LrTables:
+    """The LALR(1) automaton of a grammar, as an artifact stores it."""
+
     def __getstate__(self) -> Annotated[NDArray[numpy.int32], dict(shape=(None,))]: ...
 
     def __setstate__(self, arg: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], /) -> None: ...
 
-    @property
-    def n_states(self) -> int: ...
+    def arrays(self) -> dict[str, Any]:
+        """The stored tables, by name."""
+
+    @staticmethod
+    def from_arrays(arrays: dict[str, Any]) -> LrTables:
+        """
+        The same from an artifact's, by name. Raises ValueError when a length or an index is out of range.
+        """
 
     @property
-    def n_terminals(self) -> int: ...
+    def n_terminals(self) -> int:
+        """One number: how many; terminals; the last one is the end of the text."""
 
     @property
-    def n_nonterminals(self) -> int: ...
+    def n_nonterminals(self) -> int:
+        """One number: how many; nonterminals."""
 
     @property
-    def end_state(self) -> int: ...
+    def n_lr_states(self) -> int:
+        """One number: how many; states; 0 is the start."""
 
     @property
-    def shift_reduce_resolved(self) -> int: ...
+    def end_state(self) -> int:
+        """
+        One number: LR state or -1; the state after the end of the text was shifted: the text is accepted.
+        """
 
     @property
-    def action_offsets(self) -> Annotated[NDArray[numpy.int32], dict(shape=(None,))]: ...
+    def production_lhs(self) -> Annotated[NDArray[numpy.int32], dict(shape=(None,), writable=False)]:
+        """Per production: nonterminal; what each production derives from."""
 
     @property
-    def actions(self) -> Annotated[NDArray[numpy.int32], dict(shape=(None,))]: ...
+    def production_length(self) -> Annotated[NDArray[numpy.int32], dict(shape=(None,), writable=False)]:
+        """Per production: number of stack symbols; how many symbols it derives."""
 
     @property
-    def gotos(self) -> Annotated[NDArray[numpy.int32], dict(shape=(None,))]: ...
+    def action_offsets(self) -> Annotated[NDArray[numpy.int32], dict(shape=(None,), writable=False)]:
+        """
+        Per LR state and terminal and one more: where its list begins; lists of `actions`: several where the grammar is ambiguous.
+        """
 
     @property
-    def lhs(self) -> Annotated[NDArray[numpy.int32], dict(shape=(None,))]: ...
+    def actions(self) -> Annotated[NDArray[numpy.int32], dict(shape=(None,), writable=False)]:
+        """
+        Per action: action: 2 x LR state (shift), or 2 x production + 1 (reduce); what the parser does in this state before this terminal.
+        """
 
     @property
-    def length(self) -> Annotated[NDArray[numpy.int32], dict(shape=(None,))]: ...
+    def gotos(self) -> Annotated[NDArray[numpy.int32], dict(shape=(None,), writable=False)]:
+        """
+        Per LR state and nonterminal: LR state or -1; where it goes after this nonterminal.
+        """
 
     @property
-    def accessing(self) -> Annotated[NDArray[numpy.int32], dict(shape=(None,))]: ...
+    def accessing(self) -> Annotated[NDArray[numpy.int32], dict(shape=(None,))]:
+        """
+        Per LR state the symbol that leads into it, a terminal or n_terminals + a nonterminal; -1 for the start.
+        """
 
     @property
-    def conflicts(self) -> list[tuple[int, int, list[int]]]: ...
+    def shift_reduce_resolved(self) -> int:
+        """Cells in which a shift silently won."""
+
+    @property
+    def conflicts(self) -> list[tuple[int, int, list[int]]]:
+        """Reductions that clash: LR state, terminal, productions."""
 
 def build_lalr(n_terminals: int, n_nonterminals: int, start: int, lhs: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], rhs_offsets: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], rhs: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], priority: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], keep_all: bool) -> LrTables: ...
 
@@ -79,9 +118,11 @@ class Compilation:
     @property
     def n_transitions(self) -> int: ...
 
-    def lexer_arrays(self) -> dict[str, Any]: ...
+    def lexer_arrays(self) -> dict[str, Any]:
+        """The stored tables of the lexer, by name."""
 
-    def classifier_arrays(self) -> dict[str, Any]: ...
+    def classifier_arrays(self) -> dict[str, Any]:
+        """The stored tables of the classifier, by name."""
 
     def trie_words(self) -> Annotated[NDArray[numpy.int32], dict(shape=(None,))]:
         """The trie of all sequences, for `classify_sequences`."""
@@ -132,11 +173,9 @@ class Machine:
 
     def __init__(self, arrays: dict[str, Any], cache_limit: int = 0) -> None: ...
 
-    def lr_arrays(self) -> dict[str, Any]:
-        """
-        The LR tables. Per LR state and terminal a range of `actions`: 2 x state shifts, 2 x production + 1 reduces. Per LR state and
-        nonterminal the goto, or -1. `lhs` and `length` of the productions that are reduced.
-        """
+    @property
+    def lr(self) -> LrTables:
+        """The LR tables, shared with the machine."""
 
     @property
     def byte_class(self) -> Annotated[NDArray[numpy.uint8], dict(shape=(None,))]:

@@ -10,6 +10,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from psc._core import LrTables
+from psc.artifacts.scalars import without_scalars
 from psc.compiler.frontends.found import find_grammar
 from psc.errors import GrammarError, VerificationError, needs_extra
 from psc.grammar import Grammar
@@ -61,9 +63,9 @@ def verify_build(result: Build, progress: Progress | None = None) -> dict[str, i
         MissingExtraError: the ``openfst`` extra is not installed.
     """
     with needs_extra("openfst"):
-        from psc.compiler.transducers import verify, with_scalars
+        from psc.compiler.transducers import verify
     name = result.metadata["grammar"]["name"]
-    arrays = with_scalars(result.arrays)
+    arrays = without_scalars(result.arrays)
     with _named(name):
         found = verify(arrays, progress)
     if found.difference is not None:
@@ -87,10 +89,10 @@ def _named(name: str) -> Iterator[None]:
 
 
 def _in_words(difference: Difference, arrays: Mapping[str, Any], metadata: Mapping[str, Any]) -> str:
-    from psc.compiler.transducers import ArtifactTable, Names, class_bytes_of
+    from psc.compiler.transducers import Names, class_bytes_of
 
     names, spelled = Names.of(metadata["grammar"]), class_bytes_of(arrays)
-    accessing = ArtifactTable.of(arrays).accessing
+    accessing = LrTables.from_arrays(dict(arrays)).accessing
     stack = " ".join(f"{s}/{names.symbols[accessing[s]] if accessing[s] >= 0 else 'start'}" for s in difference.stack)
     c = difference.token_class
     token = f"a token such as {spelled[c]!r}" if c < len(spelled) else "the end of the text"

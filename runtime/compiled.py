@@ -17,7 +17,8 @@ import numpy as np
 
 from psc._core import BatchGrammarMatcher, GrammarMatcher, Machine
 from psc.artifacts.description import check_description
-from psc.artifacts.format import SCALARS, Artifact, IntArray
+from psc.artifacts.format import Artifact, IntArray
+from psc.artifacts.scalars import without_scalars
 from psc.errors import ArtifactError
 from psc.vocabulary.tokenizer_info import MAX_VOCAB_SIZE, TokenizerInfo
 
@@ -107,23 +108,18 @@ class CompiledGrammar:
         check_description(artifact.metadata, place)
         arrays: Mapping[str, IntArray] = artifact.arrays
         try:
-            scalars = arrays["scalars"]
-            if len(scalars) != len(SCALARS):
-                raise ValueError("table 'scalars' has the wrong length")
-            numbers = dict(zip(SCALARS, scalars.tolist(), strict=True))
             if isinstance(tokenizer_info, TokenizerInfo):
                 check_vocabulary(artifact.metadata, tokenizer_info, place, arrays["class_of_token"])
             width, stops = _width_and_stops(artifact.metadata, tokenizer_info)
             tables = {
-                **{k: v for k, v in arrays.items() if k != "scalars"},
-                **numbers,
+                **without_scalars(arrays),
                 "vocab_size": width,
                 "class_of_token": _classes(arrays["class_of_token"], width, stops, tokenizer_info),
                 "stop_tokens": np.array(stops, np.int32),
             }
             machine = Machine(tables, cache_limit=max(cache_limit_bytes, 0))
             compiled = cls(machine, artifact.metadata, tokenizer_info=tokenizer_info, place=place, **own)
-            if len(compiled.terminal_names) != numbers["n_terminals"]:
+            if len(compiled.terminal_names) != tables["n_terminals"]:
                 raise ValueError("the terminals' names do not match the tables")
         except ArtifactError:
             raise

@@ -20,13 +20,11 @@ from psc.compiler.transducers.composition import (
 from psc.compiler.transducers.export import Names, export, export_artifact
 from psc.compiler.transducers.pda import MAX_LR_STATES, check_size, state_label
 from psc.compiler.transducers.realized import MAX_SEQUENCES, class_bytes_of, realized_sequences
-from psc.compiler.transducers.tables import ArtifactTable, with_scalars
 from psc.compiler.transducers.verification import Difference, Verification, verify
 
 __all__ = [
     "MAX_LR_STATES",
     "MAX_SEQUENCES",
-    "ArtifactTable",
     "Difference",
     "Names",
     "Verification",
@@ -45,5 +43,4 @@ __all__ = [
     "step_transducer",
     "verify",
     "viable_stacks",
-    "with_scalars",
 ]

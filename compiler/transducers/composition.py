@@ -25,20 +25,20 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 
 import pynini
 
+from psc._core import LrTables
 from psc.compiler.transducers.epsilon import epsilon_transducer
 from psc.compiler.transducers.pda import Pda, bottom_label, check_size, state_label
 from psc.compiler.transducers.realized import Condition, check_sequences
 from psc.compiler.transducers.realized import Sequence as Symbols
-from psc.compiler.transducers.tables import Table
 from psc.compiler.transducers.terminal import terminal_transducer
 
 
-def class_label(lr: Table, token_class: int) -> int:
+def class_label(lr: LrTables, token_class: int) -> int:
     """The label of a token class: above those of the stack symbols and ⊥."""
     return bottom_label(lr) + 1 + token_class
 
 
-def step_transducer(lr: Table, terminal: int) -> pynini.Fst:
+def step_transducer(lr: LrTables, terminal: int) -> pynini.Fst:
     """``S_a``: the reductions under lookahead `terminal`, then its shift.
 
     Raises:
@@ -48,7 +48,7 @@ def step_transducer(lr: Table, terminal: int) -> pynini.Fst:
     return _steps(lr).step(terminal).copy()
 
 
-def sequence_transducer(lr: Table, symbols: Sequence[int | Condition]) -> pynini.Fst:
+def sequence_transducer(lr: LrTables, symbols: Sequence[int | Condition]) -> pynini.Fst:
     """``P_w``: one step after the other; of no terminals, the identity. Raises as `step_transducer`."""
     fst = _every_stack(lr)
     for symbol in symbols:
@@ -56,12 +56,12 @@ def sequence_transducer(lr: Table, symbols: Sequence[int | Condition]) -> pynini
     return fst
 
 
-def sequence_acceptor(lr: Table, symbols: Sequence[int | Condition]) -> pynini.Fst:
+def sequence_acceptor(lr: LrTables, symbols: Sequence[int | Condition]) -> pynini.Fst:
     """``A_w``, minimal and deterministic: the stacks on which `symbols` can be read. Raises as `step_transducer`."""
     return minimal(sequence_transducer(lr, symbols).project("input"))
 
 
-def viable_stacks(lr: Table, symbols: Symbols) -> pynini.Fst:
+def viable_stacks(lr: LrTables, symbols: Symbols) -> pynini.Fst:
     """The stacks of the parser on which `symbols` can be read, minimal and deterministic. Raises as `step_transducer`.
 
     Cost: two compositions for each ending of `symbols` that has not been asked for with this table.
@@ -69,7 +69,7 @@ def viable_stacks(lr: Table, symbols: Symbols) -> pynini.Fst:
     return minimal(pynini.intersect(_steps(lr).real, _steps(lr).acceptor(symbols)))
 
 
-def mask_acceptor(lr: Table, sequences: Mapping[Symbols, Collection[int]]) -> pynini.Fst:
+def mask_acceptor(lr: LrTables, sequences: Mapping[Symbols, Collection[int]]) -> pynini.Fst:
     """The paper's acceptor for one lexer state, minimal and deterministic.
 
     Args:
@@ -100,7 +100,7 @@ def mask_acceptor(lr: Table, sequences: Mapping[Symbols, Collection[int]]) -> py
     return minimal(union_of(parts))
 
 
-def allowed_classes(fst: pynini.Fst, lr: Table, stack: Sequence[int]) -> set[int]:
+def allowed_classes(fst: pynini.Fst, lr: LrTables, stack: Sequence[int]) -> set[int]:
     """The token classes that a `mask_acceptor` accepts after a stack of LR states, top first.
 
     None on a stack that is not real. Cost: linear in the stack and the arcs of the states passed.
@@ -117,7 +117,7 @@ def allowed_classes(fst: pynini.Fst, lr: Table, stack: Sequence[int]) -> set[int
     return {arc.ilabel - first for arc in fst.arcs(state) if arc.ilabel >= first}
 
 
-def real_stacks(lr: Table) -> pynini.Fst:
+def real_stacks(lr: LrTables) -> pynini.Fst:
     """An acceptor of the stacks that the parser can have when a step begins: paths of the LR automaton, read backwards.
 
     A terminal led to the state on top, or it is the start state; state 0 is the bottom; the end has not been shifted.
@@ -126,7 +126,7 @@ def real_stacks(lr: Table) -> pynini.Fst:
     fst = pynini.Fst()
     start = fst.add_state()
     fst.set_start(start)
-    fst.add_states(lr.n_states)  # LR state s is the machine's state s + 1, which is also its label
+    fst.add_states(lr.n_lr_states)  # LR state s is the machine's state s + 1, which is also its label
     fst.set_final(state_label(0))
     for state, accessing in enumerate(lr.accessing.tolist()):
         label = state_label(state)
@@ -140,7 +140,7 @@ def real_stacks(lr: Table) -> pynini.Fst:
 class _Steps:
     """The machines of one table, each built once."""
 
-    def __init__(self, lr: Table) -> None:
+    def __init__(self, lr: LrTables) -> None:
         check_size(lr)
         self._lr = lr
         self._under = _bottom_added(lr)
@@ -175,7 +175,7 @@ class _Steps:
 
 
 @functools.lru_cache(maxsize=4)
-def _steps(lr: Table) -> _Steps:
+def _steps(lr: LrTables) -> _Steps:
     return _Steps(lr)
 
 
@@ -197,20 +197,20 @@ def _nothing() -> pynini.Fst:
     return fst
 
 
-def _every_stack(lr: Table) -> pynini.Fst:
+def _every_stack(lr: LrTables) -> pynini.Fst:
     """Every sequence of LR states but the empty one."""
     fst = pynini.Fst()
     start, rest = fst.add_state(), fst.add_state()
     fst.set_start(start)
     fst.set_final(rest)
-    for state in range(lr.n_states):
+    for state in range(lr.n_lr_states):
         label = state_label(state)
         fst.add_arc(start, pynini.Arc(label, label, None, rest))
         fst.add_arc(rest, pynini.Arc(label, label, None, rest))
     return fst
 
 
-def _stacks_with_top(lr: Table, tops: Condition) -> pynini.Fst:
+def _stacks_with_top(lr: LrTables, tops: Condition) -> pynini.Fst:
     """Every sequence of LR states that begins with one of `tops`."""
     fst = pynini.Fst()
     start, rest = fst.add_state(), fst.add_state()
@@ -218,12 +218,12 @@ def _stacks_with_top(lr: Table, tops: Condition) -> pynini.Fst:
     fst.set_final(rest)
     for top in sorted(tops):
         fst.add_arc(start, pynini.Arc(state_label(top), state_label(top), None, rest))
-    for state in range(lr.n_states):
+    for state in range(lr.n_lr_states):
         fst.add_arc(rest, pynini.Arc(state_label(state), state_label(state), None, rest))
     return fst
 
 
-def _bottom_added(lr: Table) -> pynini.Fst:
+def _bottom_added(lr: LrTables) -> pynini.Fst:
     """Every stack in, the same stack and ⊥ out."""
     fst = _every_stack(lr)
     end = fst.add_state()
@@ -244,11 +244,11 @@ def _one_of(labels: Iterable[int]) -> pynini.Fst:
     return fst
 
 
-def _below(lr: Table) -> list[list[int]]:
+def _below(lr: LrTables) -> list[list[int]]:
     """For every LR state, the states that can lie directly under it."""
-    below: list[set[int]] = [set() for _ in range(lr.n_states)]
+    below: list[set[int]] = [set() for _ in range(lr.n_lr_states)]
     offsets, actions, gotos = lr.action_offsets.tolist(), lr.actions.tolist(), lr.gotos.tolist()
-    for state in range(lr.n_states):
+    for state in range(lr.n_lr_states):
         first, last = offsets[state * lr.n_terminals], offsets[(state + 1) * lr.n_terminals]
         for action in actions[first:last]:
             if action % 2 == 0:

@@ -25,13 +25,13 @@ from typing import Any
 
 import pynini
 
+from psc._core import LrTables
 from psc.compiler.grammar import END
 from psc.compiler.transducers.composition import class_label, mask_acceptor, real_stacks, step_transducer
 from psc.compiler.transducers.pda import check_size, state_label
 from psc.compiler.transducers.picture import MAX_DRAWN_EDGES, MAX_DRAWN_STATES, picture
 from psc.compiler.transducers.realized import Sequence as Symbols
 from psc.compiler.transducers.realized import check_sequences, class_bytes_of, realized_sequences
-from psc.compiler.transducers.tables import ArtifactTable, Table
 
 _DOT_SECONDS = 20
 
@@ -63,7 +63,7 @@ def export_artifact(directory: str | os.PathLike[str], arrays: Mapping[str, Any]
         arrays: its sections and scalars.
         metadata: its metadata.
     """
-    lr = ArtifactTable.of(arrays)
+    lr = LrTables.from_arrays(dict(arrays))
     check_size(lr)
     sequences = realized_sequences(arrays, lr)
     return export(directory, Names.of(metadata["grammar"]), lr, sequences, class_bytes=class_bytes_of(arrays))
@@ -72,7 +72,7 @@ def export_artifact(directory: str | os.PathLike[str], arrays: Mapping[str, Any]
 def export(
     directory: str | os.PathLike[str],
     names: Names,
-    lr: Table,
+    lr: LrTables,
     sequences_by_lexer_state: Mapping[int, Sequences],
     *,
     class_bytes: Sequence[bytes] = (),
@@ -166,7 +166,7 @@ class _Folder:
         return svg.name
 
 
-def _stack_symbols(names: Names, lr: Table) -> pynini.SymbolTable:
+def _stack_symbols(names: Names, lr: LrTables) -> pynini.SymbolTable:
     table = pynini.SymbolTable()
     table.add_symbol("<eps>", 0)
     for state, symbol in enumerate(lr.accessing.tolist()):
@@ -176,7 +176,7 @@ def _stack_symbols(names: Names, lr: Table) -> pynini.SymbolTable:
 
 
 def _token_symbols(
-    stacks: pynini.SymbolTable, lr: Table, by_lexer_state: Mapping[int, Sequences], class_bytes: Sequence[bytes]
+    stacks: pynini.SymbolTable, lr: LrTables, by_lexer_state: Mapping[int, Sequences], class_bytes: Sequence[bytes]
 ) -> pynini.SymbolTable:
     table = stacks.copy()
     stop: set[int] = set()
@@ -202,7 +202,7 @@ def _printable(name: str) -> str:
     return re.sub(r"\s", lambda m: f"\\x{ord(m[0]):02x}", name)
 
 
-def _file_names(of: Names, lr: Table) -> list[str]:
+def _file_names(of: Names, lr: LrTables) -> list[str]:
     """Per terminal, its name as part of a file name, different from all others even where case does not count."""
     names: list[str] = []
     taken: set[str] = set()
@@ -215,13 +215,13 @@ def _file_names(of: Names, lr: Table) -> list[str]:
     return names
 
 
-def _index(names: Names, lr: Table, steps: list[str], classifiers: list[str]) -> str:
+def _index(names: Names, lr: LrTables, steps: list[str], classifiers: list[str]) -> str:
     productions = [f"    {p}" for p in names.productions]
     return "\n".join(
         [
             f"The machines of {names.grammar} after 'Parser Stack Classification', in OpenFst's binary format.",
             "",
-            f"{lr.n_states} LR states, {lr.n_terminals} terminals with the end of the text, and these productions:",
+            f"{lr.n_lr_states} LR states, {lr.n_terminals} terminals with the end of the text, and these productions:",
             *productions,
             "",
             "stacks.syms  labels of stack symbols: LR state and the grammar symbol that leads into it",

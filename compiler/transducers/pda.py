@@ -30,7 +30,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from psc.compiler.transducers.tables import Table
+from psc._core import LrTables
 from psc.errors import GrammarError
 
 MAX_LR_STATES = 200
@@ -42,38 +42,38 @@ def state_label(state: int) -> int:
     return state + 1
 
 
-def bottom_label(lr: Table) -> int:
+def bottom_label(lr: LrTables) -> int:
     """The label of ⊥."""
-    return int(lr.n_states) + 1
+    return int(lr.n_lr_states) + 1
 
 
-def check_size(lr: Table) -> None:
+def check_size(lr: LrTables) -> None:
     """Raises :class:`GrammarError` (a ValueError) for a table too large for this construction."""
-    if lr.n_states > MAX_LR_STATES:
+    if lr.n_lr_states > MAX_LR_STATES:
         raise GrammarError(
-            f"the paper's construction is done for at most {MAX_LR_STATES} LR states, and this grammar has {lr.n_states}; take a "
-            "smaller grammar, or a part of this one"
+            f"the paper's construction is done for at most {MAX_LR_STATES} LR states, and this grammar has {lr.n_lr_states}; "
+            "take a smaller grammar, or a part of this one"
         )
 
 
 class Pda:
     """The push-down automaton of one terminal; symbols are labels, stacks are tuples of them, top first."""
 
-    def __init__(self, lr: Table, terminal: int) -> None:
+    def __init__(self, lr: LrTables, terminal: int) -> None:
         """Raises :class:`GrammarError` if the table is too large, ValueError if it has no such terminal."""
         check_size(lr)
         if not 0 <= terminal < lr.n_terminals:
             raise ValueError(f"terminal {terminal} is not one of 0 .. {lr.n_terminals - 1}")
         self.terminal = terminal
-        self.n_states = int(lr.n_states)
+        self.n_states = int(lr.n_lr_states)
         self.bottom = bottom_label(lr)
         self.final = frozenset([state_label(lr.end_state)])
         """Symbols with which the text is accepted: the end has been shifted."""
         offsets, actions = lr.action_offsets.tolist(), lr.actions.tolist()
         self._n_nonterminals = int(lr.n_nonterminals)
         self._gotos: list[int] = lr.gotos.tolist()
-        self._lhs: list[int] = lr.lhs.tolist()
-        self._length: list[int] = lr.length.tolist()
+        self._lhs: list[int] = lr.production_lhs.tolist()
+        self._length: list[int] = lr.production_length.tolist()
         self._cells: list[list[int]] = []
         self._waiting: set[int] = set()
         for state in range(self.n_states):

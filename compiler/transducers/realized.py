@@ -19,7 +19,7 @@ from typing import Any
 
 import numpy as np
 
-from psc.compiler.transducers.tables import Table
+from psc._core import LrTables
 from psc.errors import GrammarError
 
 Condition = frozenset[int]
@@ -36,7 +36,7 @@ _Way = tuple[Sequence, int]
 """What was emitted, and the lexer state reached."""
 
 
-def realized_sequences(arrays: Mapping[str, Any], lr: Table) -> dict[int, Sequences]:
+def realized_sequences(arrays: Mapping[str, Any], lr: LrTables) -> dict[int, Sequences]:
     """R_q of every lexer state of an artifact in which a text can end; it is empty where no token is possible.
 
     Args:
@@ -93,7 +93,7 @@ def class_bytes_of(arrays: Mapping[str, Any]) -> list[bytes]:
 class _StoredLexer:
     """The lexer of an artifact, followed in every way that it can go."""
 
-    def __init__(self, arrays: Mapping[str, Any], lr: Table) -> None:
+    def __init__(self, arrays: Mapping[str, Any], lr: LrTables) -> None:
         self.n_states = int(arrays["n_lexer_states"])
         self._n_terminals = int(lr.n_terminals)
         self._classes = int(arrays["n_byte_classes"])
@@ -187,10 +187,10 @@ class _StoredLexer:
 class _PossibleTops:
     """Which LR states can be on top after a terminal: those that it leads into."""
 
-    def __init__(self, lr: Table) -> None:
+    def __init__(self, lr: LrTables) -> None:
         accessing = lr.accessing
         self._after = [frozenset(np.flatnonzero(accessing == t).tolist()) for t in range(lr.n_terminals)]
-        filled = np.diff(lr.action_offsets).reshape(lr.n_states, lr.n_terminals) > 0
+        filled = np.diff(lr.action_offsets).reshape(lr.n_lr_states, lr.n_terminals) > 0
         self.takers = [frozenset(np.flatnonzero(filled[:, t]).tolist()) for t in range(lr.n_terminals)]
 
     def __call__(self, symbol: int | Condition) -> Condition:

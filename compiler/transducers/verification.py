@@ -22,10 +22,10 @@ from typing import Any
 
 import pynini
 
+from psc._core import LrTables
 from psc.compiler.transducers.composition import minimal, real_stacks, union_of, viable_stacks
 from psc.compiler.transducers.pda import bottom_label, check_size, state_label
 from psc.compiler.transducers.realized import Sequences, realized_sequences
-from psc.compiler.transducers.tables import ArtifactTable, Table
 
 Progress = Callable[[str, int, int], None]
 
@@ -69,7 +69,7 @@ def verify(arrays: Mapping[str, Any], progress: Progress | None = None) -> Verif
     Raises:
         GrammarError: more than `MAX_LR_STATES` LR states or `MAX_SEQUENCES` sequences, or a table that reduces without end.
     """
-    lr = ArtifactTable.of(arrays)
+    lr = LrTables.from_arrays(dict(arrays))
     check_size(lr)
     found = realized_sequences(arrays, lr)
     paper, classifier = _Paper(lr), _Classifier(arrays, lr)
@@ -86,8 +86,8 @@ def verify(arrays: Mapping[str, Any], progress: Progress | None = None) -> Verif
                 difference = _difference(paper.stacks(key[0]), classifier.stacks(key[1]))
                 equal[key] = None if difference is None else Difference(q, c, *difference)
             if equal[key] is not None:
-                return Verification(lr.n_states, len(found), _count(found), n_classes, len(equal), equal[key])
-    return Verification(lr.n_states, len(found), _count(found), n_classes, len(equal), None)
+                return Verification(lr.n_lr_states, len(found), _count(found), n_classes, len(equal), equal[key])
+    return Verification(lr.n_lr_states, len(found), _count(found), n_classes, len(equal), None)
 
 
 def _count(found: Mapping[int, Sequences]) -> int:
@@ -123,7 +123,7 @@ def _difference(paper: pynini.Fst, classifier: pynini.Fst) -> tuple[tuple[int, .
 class _Paper:
     """Sets of stacks by the sequences that they allow."""
 
-    def __init__(self, lr: Table) -> None:
+    def __init__(self, lr: LrTables) -> None:
         self._lr = lr
         self._known: dict[frozenset[Any], pynini.Fst] = {}
 
@@ -136,7 +136,7 @@ class _Paper:
 class _Classifier:
     """Sets of stacks by the labels that the stored classifier emits on them."""
 
-    def __init__(self, arrays: Mapping[str, Any], lr: Table) -> None:
+    def __init__(self, arrays: Mapping[str, Any], lr: LrTables) -> None:
         self._arrays = arrays
         self._real = real_stacks(lr)
         self._first_label = bottom_label(lr) + 1  # of the classifier's labels, behind those of stack symbols
@@ -181,14 +181,14 @@ class _Classifier:
         members: list[int] = self._arrays["set_classes"][offsets[token_set] : offsets[token_set + 1]].tolist()
         return members
 
-    def _relation(self, lr: Table) -> pynini.Fst:
+    def _relation(self, lr: LrTables) -> pynini.Fst:
         """An acceptor of every stack of the parser followed by one label that reading it emits."""
         arrays = self._arrays
         offsets, symbols, skips, targets, emissions = (
             arrays[name].tolist() for name in ("arc_offsets", "arc_symbol", "arc_skip", "arc_next", "arc_emission")
         )
         label_offsets, labels = arrays["label_offsets"].tolist(), arrays["labels"].tolist()
-        every_symbol = [state_label(s) for s in range(lr.n_states)]
+        every_symbol = [state_label(s) for s in range(lr.n_lr_states)]
         fst = pynini.Fst()
         fst.add_states(int(arrays["n_classifier_states"]))
         fst.set_start(int(arrays["start"]))

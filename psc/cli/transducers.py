@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from psc.artifacts.format import Artifact
+from psc.artifacts.scalars import without_scalars
 from psc.errors import ArtifactError, GrammarError, needs_extra
 
 
@@ -22,9 +23,9 @@ def export_transducers(path: Path, artifact: Artifact, directory: Path) -> list[
         ArtifactError: the directory cannot be written to.
     """
     with needs_extra("openfst"):
-        from psc.compiler.transducers import export_artifact, with_scalars
+        from psc.compiler.transducers import export_artifact
     try:
-        return export_artifact(directory, with_scalars(artifact.arrays), artifact.metadata)
+        return export_artifact(directory, without_scalars(artifact.arrays), artifact.metadata)
     except GrammarError as e:
         raise GrammarError(f"{path}: {e}") from e
     except OSError as e:

@@ -25,9 +25,8 @@ class Lexemes:
 
     def __init__(self, compiled: CompiledGrammar) -> None:
         self._machine = compiled._machine
-        arrays = self._machine.lr_arrays()
-        self.n_terminals = int(arrays["n_terminals"])
-        self._n_lr_states = len(arrays["gotos"]) // max(1, int(arrays["n_nonterminals"]))
+        self.n_terminals = self._machine.lr.n_terminals
+        self._n_lr_states = self._machine.lr.n_lr_states
         self.byte_class: list[int] = self._machine.byte_class.tolist()
         self._steps: dict[int, list[tuple[int, Symbols, int]]] = {}
         self._finishes: dict[int, list[tuple[Symbols, int]]] = {}

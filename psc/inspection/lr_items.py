@@ -24,17 +24,17 @@ class LrItems:
     """The LR automaton of one compiled grammar. Symbols are terminals, then the end of the text, then nonterminals."""
 
     def __init__(self, compiled: CompiledGrammar) -> None:
-        tables = compiled._machine.lr_arrays()
-        self.n_terminals = int(tables["n_terminals"])
+        tables = compiled._machine.lr
+        self.n_terminals = tables.n_terminals
         """The end of the text, which is the last of them, included."""
-        self.n_nonterminals = int(tables["n_nonterminals"])
-        self.production_lhs: list[int] = tables["lhs"].tolist()
+        self.n_nonterminals = tables.n_nonterminals
+        self.production_lhs: list[int] = tables.production_lhs.tolist()
         """Per production its left side, as a nonterminal's number from 0."""
-        self.production_length: list[int] = tables["length"].tolist()
-        cells = np.repeat(np.arange(len(tables["action_offsets"]) - 1), np.diff(tables["action_offsets"]))
+        self.production_length: list[int] = tables.production_length.tolist()
+        cells = np.repeat(np.arange(len(tables.action_offsets) - 1), np.diff(tables.action_offsets))
         self._action_state, self._action_terminal = np.divmod(cells, self.n_terminals)
-        self._actions = tables["actions"]
-        self._gotos = tables["gotos"].reshape(-1, self.n_nonterminals)
+        self._actions = tables.actions
+        self._gotos = tables.gotos.reshape(-1, self.n_nonterminals)
         self.n_states = len(self._gotos)
         shifts_end = (self._actions & 1 == 0) & (self._action_terminal == self.n_terminals - 1)
         self.ends = frozenset(self._action_state[shifts_end].tolist())

@@ -318,7 +318,7 @@ def test_a_literal_longer_than_any_terminal() -> None:
 def test_empty_root() -> None:
     grammar = lower(load_ebnf('root ::= ""'))
     assert (grammar.start, grammar.terminals, grammar.productions) == ("$root", (), (Production(1, (), 0),))
-    assert lr_tables(grammar, keep_all=True).n_states > 0
+    assert lr_tables(grammar, keep_all=True).n_lr_states > 0
 
 
 UNPRODUCTIVE = [

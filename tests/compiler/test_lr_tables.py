@@ -58,7 +58,7 @@ def check_equal(grammar: Grammar, ours: LrTables, theirs: ParseTableBase) -> Non
                 assert code % 2 == 0
                 pairs[argument] = code // 2
                 todo.append(argument)
-    assert len(set(pairs.values())) == len(pairs) == len(theirs.states) == ours.n_states - 1
+    assert len(set(pairs.values())) == len(pairs) == len(theirs.states) == ours.n_lr_states - 1
 
 
 @pytest.mark.parametrize("name", LARK_NAMES)

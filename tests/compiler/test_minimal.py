@@ -12,7 +12,7 @@ from lark_grammars import lark_text
 from oracle.openfst import Automaton, to_fst
 from vocabularies import byte_tokenizer
 
-from psc.artifacts.format import SCALARS
+from psc.artifacts.scalars import SCALARS
 from psc.compiler.build import build
 from psc.compiler.frontends.lark.loader import load_lark
 

@@ -32,7 +32,7 @@ class Parser:
         offsets, actions = self.tables.action_offsets.tolist(), self.tables.actions.tolist()
         self._cells = [actions[a:b] for a, b in itertools.pairwise(offsets)]
         self._gotos = self.tables.gotos.tolist()
-        self._lhs, self._length = self.tables.lhs.tolist(), self.tables.length.tolist()
+        self._lhs, self._length = self.tables.production_lhs.tolist(), self.tables.production_length.tolist()
         self.stack = [0]
         self.highest = 0
         self.reductions = 0
@@ -121,7 +121,7 @@ def test_no_conflicts_and_logarithmic_size(body: str, most: int) -> None:
     assert conflicts(tables) == 0
     counters = body.count("%d")
     assert len(grammar.productions) <= 30 + 10 * counters * most.bit_length()
-    assert tables.n_states <= 30 + 10 * counters * most.bit_length()
+    assert tables.n_lr_states <= 30 + 10 * counters * most.bit_length()
 
 
 @pytest.mark.parametrize("text", ["root ::= [a-z]{0,100000}", 'root ::= (item ","){5,5000}\nitem ::= [0-9]+ | "(" item ")"'])

@@ -148,10 +148,10 @@ def step(lr: LrTables, stack: tuple[int, ...], terminal: int) -> set[tuple[int, 
             if action % 2 == 0:
                 outcomes.add((action // 2, *at))
                 continue
-            rest = at[lr.length[action // 2] :]
+            rest = at[lr.production_length[action // 2] :]
             if not rest:
                 continue
-            to = int(lr.gotos[rest[0] * lr.n_nonterminals + lr.lhs[action // 2]])
+            to = int(lr.gotos[rest[0] * lr.n_nonterminals + lr.production_lhs[action // 2]])
             if to >= 0 and (to, *rest) not in seen:
                 seen.add((to, *rest))
                 todo.append((to, *rest))
@@ -181,7 +181,7 @@ def iter_growing(found: dict[tuple[int, ...], None]) -> Iterator[tuple[int, ...]
 def random_stacks(lr: LrTables, count: int, seed: int) -> list[tuple[int, ...]]:
     """Half of them any sequences of LR states, half possible ones."""
     rng = random.Random(seed)
-    stacks = [tuple(rng.randrange(lr.n_states) for _ in range(rng.randint(1, 8))) for _ in range(count // 2)]
+    stacks = [tuple(rng.randrange(lr.n_lr_states) for _ in range(rng.randint(1, 8))) for _ in range(count // 2)]
     real = reachable_stacks(lr, 4 * count)
     return stacks + rng.sample(real, min(len(real), count // 2))
 
@@ -239,7 +239,7 @@ def members(arrays: dict[str, np.ndarray], token_set: int) -> set[int]:
 def classifier_acceptor(lr: LrTables, arrays: dict[str, np.ndarray], lexer_state: int) -> pynini.Fst:
     """The classifier of one lexer state as an acceptor: real stacks, each followed by a class that reading it emits."""
     fst = pynini.Fst()
-    everything = [state_label(s) for s in range(lr.n_states)]
+    everything = [state_label(s) for s in range(lr.n_lr_states)]
     fst.add_states(arrays["n_classifier_states"])
     fst.set_start(arrays["start"])
     end = fst.add_state()
@@ -581,7 +581,7 @@ def test_exported_machines_are_the_machines(case: Case, tmp_path: Path) -> None:
     exported(case, tmp_path)
     tokens = pynini.SymbolTable.read_text(str(tmp_path / "tokens.syms"))
     stacks = pynini.SymbolTable.read_text(str(tmp_path / "stacks.syms"))
-    assert stacks.num_symbols() == case.lr.n_states + 1
+    assert stacks.num_symbols() == case.lr.n_lr_states + 1
     assert stacks.find(1) == "0/start"
     q = live_states(case)[0]
     machine = pynini.Fst.read(str(tmp_path / f"classifier_q{q}.fst"))

@@ -7,10 +7,12 @@ import pytest
 import strategies
 from hypothesis import given, settings
 
+from psc._core import LrTables
+from psc.artifacts.scalars import without_scalars
 from psc.compiler import transducers
 from psc.compiler.build import build
 from psc.compiler.frontends.lark.loader import load_lark
-from psc.compiler.transducers import Verification, verify, with_scalars
+from psc.compiler.transducers import Verification, verify
 from psc.errors import GrammarError
 from psc.grammar import Grammar
 from psc.vocabulary.tokenizer_info import TokenizerInfo
@@ -31,11 +33,11 @@ TOKENS += [b" ", b" if ", b"a =", b"; }"]
 
 def stored(grammar: Any, tokens: Sequence[bytes]) -> dict[str, Any]:
     tokenizer = TokenizerInfo.from_tokens([*tokens, b"</s>"], stop_token_ids=[len(tokens)])
-    return with_scalars(build(grammar, tokenizer).arrays)
+    return without_scalars(build(grammar, tokenizer).arrays)
 
 
 def conditions_in(arrays: dict[str, Any]) -> int:
-    found = transducers.realized_sequences(arrays, transducers.ArtifactTable.of(arrays))
+    found = transducers.realized_sequences(arrays, LrTables.from_arrays(arrays))
     return sum(isinstance(symbol, frozenset) for sequences in found.values() for w in sequences for symbol in w)
 
 

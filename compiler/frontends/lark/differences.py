@@ -38,7 +38,7 @@ def contexts(grammar: Grammar, lr: LrTables) -> list[frozenset[int]]:
     if grammar.lexer != "contextual":
         return [frozenset(range(n))]
     ignored = frozenset(i for i, t in enumerate(grammar.terminals) if t.ignored)
-    filled = np.diff(lr.action_offsets).reshape(lr.n_states, n + 1)[:, :n] > 0
+    filled = np.diff(lr.action_offsets).reshape(lr.n_lr_states, n + 1)[:, :n] > 0
     sets = {frozenset(np.flatnonzero(row).tolist()) | ignored for row in np.unique(filled, axis=0)}
     return sorted(sets, key=sorted)
 

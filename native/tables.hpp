@@ -1,0 +1,176 @@
+// The stored tables: what a compilation makes, an artifact holds, and a machine reads.
+//
+// To add a table: add a member to one of these structs, of one of the types of columns.hpp over ids of ids.hpp (a new id space is a
+// line there), and its line in `fields`: name, member, meaning. The rest follows: the artifact has a section or scalar of that name,
+// loading checks its length and range, `_core` shows it as a documented array, LrTables carry it between processes, and
+// docs/artifact-format.md lists it (its test prints the list when the page is stale). What then fills the column is the compiler's
+// (lexer_tables.cpp, lalr.cpp, assembly.cpp, or build.py for the tokens), and what ids mean together (sorted, never restarting at a start) is
+// checked in artifact_machine.cpp. Raise the artifact's format version and the compiler's revision.
+#pragma once
+
+#include "columns.hpp"
+
+namespace psc {
+
+// The lexer: a transducer from classes of bytes to outputs, which are sequences of terminals and conditions.
+struct LexerTables {
+    Count<LexerState> n_lexer_states;
+    Count<ByteClass> n_byte_classes;
+    Column<Byte, ByteClass> byte_class;
+    Offsets<LexOutput, Id<Space::output_symbol>, 1> emission_offsets;
+    Column<Id<Space::output_symbol>, OutputSymbol> emission_symbols;
+    Offsets<Condition, Id<Space::condition_state>> condition_offsets;
+    Column<Id<Space::condition_state>, LrState> condition_states;
+    Column<LrState, LexerState, Presence::optional> start_of_top;
+    Offsets<Branch, Id<Space::alternative>> branch_offsets;
+    Column<Id<Space::alternative>, LexOutput> branch_emit;
+    Column<Id<Space::alternative>, LexerState> branch_next;
+    Column<Cell<LexerState, ByteClass>, StoredTarget> lexer_next;
+    Column<Cell<LexerState, ByteClass>, LexOutput> lexer_emit;
+    Offsets<LexerState, Id<Space::ending>> end_offsets;
+    Column<Id<Space::ending>, LexOutput> ends;
+    Offsets<LexerState, Id<Space::future>> future_offsets;
+    Column<Id<Space::future>, LexOutput> futures;
+
+    static constexpr const char* title = "the lexer";
+    template <class F>
+    static void fields(F&& f) {
+        using T = LexerTables;
+        f("n_lexer_states", &T::n_lexer_states, "states of the lexer; 0 is the start of a lexeme where the context is not known, or the only start");
+        f("n_byte_classes", &T::n_byte_classes, "classes of bytes that do the same everywhere");
+        f("byte_class", &T::byte_class, "the class of each byte");
+        f("emission_offsets", &T::emission_offsets, "lists of `emission_symbols`; output 0 is empty");
+        f("emission_symbols", &T::emission_symbols, "what each output is made of");
+        f("condition_offsets", &T::condition_offsets, "lists of `condition_states`");
+        f("condition_states", &T::condition_states, "the LR states of which one must be on top, sorted");
+        f("start_of_top", &T::start_of_top, "where a lexeme begins when this LR state is on top; empty: in state 0 whatever is");
+        f("branch_offsets", &T::branch_offsets, "lists of `branch_emit` and `branch_next`: the ways of each branch");
+        f("branch_emit", &T::branch_emit, "what a way emits");
+        f("branch_next", &T::branch_next, "where it goes on");
+        f("lexer_next", &T::lexer_next, "where a byte of this class leads");
+        f("lexer_emit", &T::lexer_emit, "what is emitted then; of a restart, before the byte is read again");
+        f("end_offsets", &T::end_offsets, "lists of `ends`");
+        f("ends", &T::ends, "what is read, one of these, when the text ends in this state; none where the lexeme is incomplete");
+        f("future_offsets", &T::future_offsets, "lists of `futures`");
+        f("futures", &T::futures, "what the unfinished lexeme can still become: one of these must fit the stack");
+    }
+
+    bool contextual() const { return !start_of_top.empty(); }
+    std::span<const OutputSymbol> output(LexOutput o) const { return emission_symbols[emission_offsets[o]]; }
+    std::span<const LrState> condition(Condition c) const { return condition_states[condition_offsets[c]]; }
+    std::span<const LexOutput> ends_of(LexerState q) const { return ends[end_offsets[q]]; }
+    std::span<const LexOutput> futures_of(LexerState q) const { return futures[future_offsets[q]]; }
+};
+
+// The LR automaton of a grammar.
+struct LrTables {
+    Count<Terminal> n_terminals;
+    Count<Nonterminal> n_nonterminals;
+    Count<LrState> n_lr_states;
+    Maybe<LrState> end_state;
+    Column<Production, Nonterminal> production_lhs;
+    Column<Production, StackDepth> production_length;
+    Offsets<Cell<LrState, Terminal>, Id<Space::action>> action_offsets;
+    Column<Id<Space::action>, Action> actions;
+    Column<Cell<LrState, Nonterminal>, Maybe<LrState>> gotos;
+
+    static constexpr const char* title = "the LR tables";
+    template <class F>
+    static void fields(F&& f) {
+        using T = LrTables;
+        f("n_terminals", &T::n_terminals, "terminals; the last one is the end of the text");
+        f("n_nonterminals", &T::n_nonterminals, "nonterminals");
+        f("n_lr_states", &T::n_lr_states, "states; 0 is the start");
+        f("end_state", &T::end_state, "the state after the end of the text was shifted: the text is accepted");
+        f("production_lhs", &T::production_lhs, "what each production derives from");
+        f("production_length", &T::production_length, "how many symbols it derives");
+        f("action_offsets", &T::action_offsets, "lists of `actions`: several where the grammar is ambiguous");
+        f("actions", &T::actions, "what the parser does in this state before this terminal");
+        f("gotos", &T::gotos, "where it goes after this nonterminal");
+    }
+
+    std::span<const Action> cell(LrState state, Terminal terminal) const {
+        return actions[action_offsets.range(state.index() * static_cast<std::size_t>(n_terminals.n) + terminal.index())];
+    }
+    Maybe<LrState> go_to(LrState state, Nonterminal nonterminal) const {
+        return gotos.at(state.index() * static_cast<std::size_t>(n_nonterminals.n) + nonterminal.index());
+    }
+    Word length(Production p) const { return production_length[p].v; }
+    Nonterminal lhs(Production p) const { return production_lhs[p]; }
+    Terminal end_terminal() const { return {n_terminals.n - 1}; }
+};
+
+// The classifier of stacks, and which tokens its labels stand for.
+struct ClassifierTables {
+    ClassifierState start;
+    Count<ClassifierState> n_classifier_states;
+    Count<Label, 0> n_labels;
+    Offsets<ClassifierState, Id<Space::arc>> arc_offsets;
+    Column<Id<Space::arc>, LrState> arc_symbol;
+    Column<Id<Space::arc>, ClassifierState> arc_next;
+    Column<Id<Space::arc>, StackDepth> arc_skip;
+    Column<Id<Space::arc>, EmissionSet> arc_emission;
+    Offsets<EmissionSet, Id<Space::emitted_label>, 1> label_offsets;
+    Column<Id<Space::emitted_label>, Label> labels;
+    Offsets<ClassSet, Id<Space::set_member>, 1> set_offsets;
+    Column<Id<Space::set_member>, SetMember> set_classes;
+    Column<LexerState, ClassSet> always;
+    Offsets<LexerState, Id<Space::meaning>> meaning_offsets;
+    Column<Id<Space::meaning>, Label> meaning_labels;
+    Column<Id<Space::meaning>, ClassSet> meaning_sets;
+
+    static constexpr const char* title = "the stack classifier";
+    template <class F>
+    static void fields(F&& f) {
+        using T = ClassifierTables;
+        f("start", &T::start, "where reading begins, at the top of the stack");
+        f("n_classifier_states", &T::n_classifier_states, "states; 0 has nothing left to decide");
+        f("n_labels", &T::n_labels, "labels: sequences of terminals that are always emitted together");
+        f("arc_offsets", &T::arc_offsets, "lists of `arc_symbol`, `arc_next`, `arc_skip`, `arc_emission`");
+        f("arc_symbol", &T::arc_symbol, "the LR state read, sorted within each classifier state");
+        f("arc_next", &T::arc_next, "the state after it");
+        f("arc_skip", &T::arc_skip, "how many stack symbols to pass over before the next is read");
+        f("arc_emission", &T::arc_emission, "what is emitted");
+        f("label_offsets", &T::label_offsets, "lists of `labels`; emission set 0 is empty");
+        f("labels", &T::labels, "what each emission set holds");
+        f("set_offsets", &T::set_offsets, "lists of `set_classes`; set 0 is empty");
+        f("set_classes", &T::set_classes, "what each set holds");
+        f("always", &T::always, "the tokens that every stack allows in this lexer state");
+        f("meaning_offsets", &T::meaning_offsets, "lists of `meaning_labels` and `meaning_sets`");
+        f("meaning_labels", &T::meaning_labels, "the labels that stand for tokens in this lexer state, sorted");
+        f("meaning_sets", &T::meaning_sets, "the tokens that each of them stands for");
+    }
+};
+
+// The vocabulary, as classes of tokens that do the same in every lexer state.
+struct TokenTables {
+    Count<TokenClass, 0> n_classes;
+    Column<TokenId, Maybe<TokenClass>> class_of_token;
+    Offsets<TokenClass, Id<Space::class_byte>> class_offsets;
+    Column<Id<Space::class_byte>, std::uint8_t> class_bytes;
+
+    static constexpr const char* title = "the tokens";
+    template <class F>
+    static void fields(F&& f) {
+        using T = TokenTables;
+        f("n_classes", &T::n_classes, "classes of tokens");
+        f("class_of_token", &T::class_of_token, "the class of each token up to the last that is text; -1: it is never text");
+        f("class_offsets", &T::class_offsets, "lists of `class_bytes`");
+        f("class_bytes", &T::class_bytes, "the bytes of one token of each class");
+    }
+};
+
+// What depends on more than the text tokens: it is not stored but given where a machine is made of the tables.
+struct GivenTokens {
+    Count<TokenId> vocab_size;
+    Column<Id<Space::stop_token>, TokenId> stop_tokens;
+
+    template <class F>
+    static void fields(F&& f) {
+        using T = GivenTokens;
+        f("vocab_size", &T::vocab_size, "ids of tokens; `class_of_token` has as many by then");
+        f("stop_tokens", &T::stop_tokens, "the tokens that end the text");
+    }
+};
+
+}  // namespace psc
