@@ -14,7 +14,7 @@ import uuid
 from collections.abc import Iterator
 from pathlib import Path
 
-from psc.errors import RegistryError
+from psc.errors import RegistryError, StoreError
 
 _TEMPORARY = ".tmp-"
 
@@ -35,7 +35,7 @@ def replace_whole(path: Path, data: bytes) -> None:
 
 
 def write_whole(path: Path, data: bytes) -> None:
-    """Writes a file as `replace_whole`, and its folder. Raises RegistryError when that fails; nothing is left behind."""
+    """Writes a file as `replace_whole`, and its folder. Raises StoreError when that fails; nothing is left behind."""
     try:
         for attempt in (1, 2):
             try:
@@ -47,7 +47,7 @@ def write_whole(path: Path, data: bytes) -> None:
                     raise
         flush_folder(path.parent)
     except OSError as e:
-        raise RegistryError(f"{path}: cannot write the file: {e.strerror or e}{_way_out(e)}") from e
+        raise StoreError(f"{path}: cannot write the file: {e.strerror or e}{way_out(e)}") from e
 
 
 def flush_folder(folder: Path) -> None:
@@ -95,7 +95,10 @@ def remove_leftovers(folder: Path, older_than_s: float) -> int:
     return freed
 
 
-def _way_out(error: OSError) -> str:
+def way_out(error: OSError) -> str:
+    """What to do about a file that cannot be written; the end of a message."""
     if error.errno in (errno.ENOSPC, errno.EDQUOT):
         return "; make room, or shrink the store with psc registry gc"
+    if error.errno in (errno.EACCES, errno.EPERM, errno.EROFS):
+        return "; choose a folder that you may write to, with --store or PSC_STORE"
     return ""

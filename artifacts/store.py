@@ -34,7 +34,7 @@ from psc.artifacts.references import (
     name_path,
     verified,
 )
-from psc.errors import ArtifactError, RegistryError
+from psc.errors import ArtifactError, RegistryError, StoreError
 
 ENVIRONMENT = "PSC_STORE"
 _USED_ANEW_S = 3600.0
@@ -89,14 +89,15 @@ class Store:
 
         Raises:
             ArtifactError: the bytes are no artifact.
-            RegistryError: a name cannot be one, or a file cannot be written; then no reference points to what is not there.
+            RegistryError: a name cannot be one.
+            StoreError: a file cannot be written; then no reference points to what is not there.
         """
         reference = Reference.of(decode(data, max_payload=MAX_PAYLOAD_BYTES), grammar=grammar, tokenizer=tokenizer)
         self.add_verified(data, reference)
         return reference
 
     def add_verified(self, data: bytes, reference: Reference) -> None:
-        """Takes in an artifact that `verified` has accepted under this reference. Raises RegistryError as `add`."""
+        """Takes in an artifact that `verified` has accepted under this reference. Raises StoreError as `add`."""
         for attempt in (1, 2):
             self.add_blob(data, reference)
             write_whole(self.root / reference.key_path, reference.encode())
@@ -253,7 +254,7 @@ class Store:
             dry_run: only say what would go.
 
         Raises:
-            RegistryError: a file cannot be removed.
+            StoreError: a file cannot be removed.
         """
         result = Collected()
         now = time.time()
@@ -353,5 +354,5 @@ def _remove(path: Path) -> int:
     except FileNotFoundError:
         return 0
     except OSError as e:
-        raise RegistryError(f"{path}: cannot remove the file: {e.strerror or e}") from e
+        raise StoreError(f"{path}: cannot remove the file: {e.strerror or e}") from e
     return size

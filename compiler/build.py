@@ -9,8 +9,7 @@ from __future__ import annotations
 import hashlib
 import resource
 import sys
-import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import PurePath
@@ -25,21 +24,10 @@ from psc.compiler.frontends.registry import front_end
 from psc.compiler.grammar import Grammar
 from psc.compiler.lr_tables import lr_tables
 from psc.compiler.revision import COMPILER_REVISION
+from psc.compiler.stages import Progress, Stage, StageClock
 from psc.compiler.terminals import TerminalAutomaton, terminal_automaton
 from psc.errors import ResourceLimitError
 from psc.vocabulary.tokenizer_info import TokenizerInfo
-
-STAGES = (
-    "terminals",
-    "LR tables",
-    "lexer",
-    "token classes",
-    "terminal sequences",
-    "stack classifier",
-    "assembly",
-)
-Progress = Callable[[str, int, int], None]
-"""Called before each stage with its name, its number from 0, and the number of stages."""
 
 
 @dataclass
@@ -83,9 +71,9 @@ def grammar_tables(grammar: Grammar, *, progress: Progress | None = None) -> Gra
         GrammarError: a terminal is not regular or matches the empty string, or reductions clash.
     """
     clock = StageClock(progress)
-    clock.stage(0)
+    clock.begin(Stage.TERMINALS)
     automaton = terminal_automaton(grammar)
-    clock.stage(1)
+    clock.begin(Stage.LR_TABLES)
     lr = lr_tables(grammar, keep_all=grammar.keep_all_actions)
     warnings = front_end(grammar.language).warnings(grammar, automaton, lr)
     clock.stop()
@@ -107,17 +95,14 @@ def build(grammar: Grammar | GrammarTables, tokenizer: TokenizerInfo, *, progres
     clock = StageClock(progress)
     with named_limits(tables.grammar):
         compilation = native_compilation(tables.grammar, tables.lr, tables.automaton, tokenizer)
-    for i, run in enumerate(
-        (
-            compilation.build_lexer,
-            compilation.classify_tokens,
-            compilation.find_sequences,
-            compilation.build_classifier,
-            compilation.assemble,
-        ),
-        start=2,
+    for stage, run in (
+        (Stage.LEXER, compilation.build_lexer),
+        (Stage.TOKEN_CLASSES, compilation.classify_tokens),
+        (Stage.TERMINAL_SEQUENCES, compilation.find_sequences),
+        (Stage.STACK_CLASSIFIER, compilation.build_classifier),
+        (Stage.ASSEMBLY, compilation.assemble),
     ):
-        clock.stage(i)
+        clock.begin(stage)
         with named_limits(tables.grammar):
             run()
     found = vocabulary_tables(compilation, tables, tokenizer)
@@ -210,29 +195,6 @@ def terminal_arrays(grammar: Grammar, automaton: TerminalAutomaton) -> dict[str,
         "rank": np.array([t.rank for t in grammar.terminals], np.int32),
         "ignored": np.array([t.ignored for t in grammar.terminals], np.uint8),
     }
-
-
-class StageClock:
-    """Seconds per stage, and progress as each begins."""
-
-    def __init__(self, progress: Progress | None) -> None:
-        self.seconds: dict[str, float] = {}
-        self._progress = progress
-        self._current: str | None = None
-        self._since = 0.0
-
-    def stage(self, number: int) -> None:
-        self.stop()
-        self._current = STAGES[number]
-        if self._progress:
-            self._progress(self._current, number, len(STAGES))
-
-    def stop(self) -> None:
-        now = time.perf_counter()
-        if self._current is not None:
-            self.seconds[self._current] = now - self._since
-            self._current = None
-        self._since = now
 
 
 def describe(grammar: Grammar, tokenizer: TokenizerInfo) -> dict[str, Any]:

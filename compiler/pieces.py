@@ -24,14 +24,13 @@ from psc import _core
 from psc.compiler.build import (
     Build,
     GrammarTables,
-    Progress,
-    StageClock,
     VocabularyTables,
     named_limits,
     native_compilation,
     put_together,
     vocabulary_tables,
 )
+from psc.compiler.stages import Progress, Stage, StageClock
 from psc.vocabulary.tokenizer_info import TokenizerInfo
 
 Words = npt.NDArray[np.int32]
@@ -67,8 +66,12 @@ def find_sequences(
     clock = StageClock(progress)
     with named_limits(tables.grammar):
         compilation = native_compilation(tables.grammar, tables.lr, tables.automaton, tokenizer)
-        for i, run in enumerate((compilation.build_lexer, compilation.classify_tokens, compilation.find_sequences), start=2):
-            clock.stage(i)
+        for stage, run in (
+            (Stage.LEXER, compilation.build_lexer),
+            (Stage.TOKEN_CLASSES, compilation.classify_tokens),
+            (Stage.TERMINAL_SEQUENCES, compilation.find_sequences),
+        ):
+            clock.begin(stage)
             run()
     found = FoundSequences(
         vocabulary_tables(compilation, tables, tokenizer),
@@ -100,7 +103,7 @@ def assemble(
     The result is that of :func:`~psc.compiler.build.build`; its seconds are those of this call.
     """
     clock = StageClock(progress)
-    clock.stage(6)
+    clock.begin(Stage.ASSEMBLY)
     with named_limits(tables.grammar):
         merged = _core.merge_classifiers(tables.lr, list(classifiers))
         arrays, n_states, n_transitions = _core.assemble(merged, found.realized)

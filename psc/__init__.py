@@ -30,6 +30,7 @@ from psc.errors import (
     ReportError,
     ResourceLimitError,
     SimulationError,
+    StoreError,
     TokenizerError,
     VerificationError,
 )
@@ -78,6 +79,7 @@ __all__ = [
     "ReportError",
     "ResourceLimitError",
     "SimulationError",
+    "StoreError",
     "TokenizerError",
     "TokenizerInfo",
     "VerificationError",

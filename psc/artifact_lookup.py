@@ -25,7 +25,7 @@ from typing import Protocol
 from psc.artifacts.format import Artifact
 from psc.artifacts.references import Reference
 from psc.artifacts.store import Store
-from psc.errors import ArtifactError, PscError, RegistryError, RegistryNotFoundError
+from psc.errors import ArtifactError, PscError, RegistryError, RegistryNotFoundError, StoreError
 from psc.near_artifacts import Wanted, difference, is_of_this_grammar, near, serves_as_well
 
 _log = logging.getLogger("psc.artifacts")
@@ -236,6 +236,8 @@ class ArtifactLookup:
 
 
 def _unreachable(error: BaseException) -> str:
+    if isinstance(error, StoreError):
+        return f"an artifact cannot be kept here, and none is asked for again for {_ASK_AGAIN_AFTER_S:.0f} s: {error}"
     return f"no registry could be asked for an artifact, and nobody is asked again for {_ASK_AGAIN_AFTER_S:.0f} s: {error}"
 
 

@@ -23,8 +23,8 @@ from psc.verification import verify_build
 from psc.vocabulary.tokenizer_info import TokenizerInfo
 
 if TYPE_CHECKING:
-    from psc.compiler.build import Progress
     from psc.compiler.grammar import LarkLexer
+    from psc.compiler.stages import Progress
 
 
 @dataclass(frozen=True)

@@ -47,7 +47,15 @@ class VerificationError(PscError):
 
 
 class RegistryError(PscError):
-    """A registry, or the local store, that cannot be reached, is malformed, or does not hold what it says."""
+    """A registry that cannot be reached or is malformed, or, like the local store, does not hold what it says; a bad name."""
+
+
+class StoreError(RegistryError):
+    """A file of the local store that cannot be written: the disk is full, say, or the folder belongs to somebody else.
+
+    The disk of this machine is the cause, and no registry: asking another one does not help. Whoever catches
+    :class:`RegistryError` catches this too.
+    """
 
 
 class RegistryUnreachableError(RegistryError):

@@ -17,8 +17,9 @@ from psc.errors import GrammarError, VerificationError, needs_extra
 from psc.grammar import Grammar
 
 if TYPE_CHECKING:
-    from psc.compiler.build import Build, Progress
+    from psc.compiler.build import Build
     from psc.compiler.grammar import LarkLexer
+    from psc.compiler.stages import Progress
     from psc.compiler.transducers import Difference
 
 

@@ -8,7 +8,6 @@ where locks do not work, both write the same bytes to the same places, because a
 from __future__ import annotations
 
 import contextlib
-import errno
 import os
 import time
 import uuid
@@ -16,10 +15,11 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from psc.artifacts.folder import way_out
 from psc.artifacts.references import Reference, verified
 from psc.artifacts.registry.transport import BrokenOffError, Patience, Progress, StalledError, Transport
 from psc.artifacts.store import Store
-from psc.errors import ArtifactError, RegistryError
+from psc.errors import ArtifactError, RegistryError, StoreError
 
 _FRUITLESS = 4
 """So many attempts in a row without a new byte end a download; an attempt that brought some costs nothing but its time."""
@@ -41,7 +41,8 @@ def download(transport: Transport, reference: Reference, store: Store, progress:
         patience: how long to wait between attempts.
 
     Raises:
-        RegistryError: the registry does not have the blob, or something else under its name; or the disk is full.
+        RegistryError: the registry does not have the blob, or something else under its name.
+        StoreError: the bytes cannot be written here.
         RegistryUnreachableError: the registry stopped answering. What came is kept for the next pull.
         ArtifactError: the blob is no artifact.
     """
@@ -116,8 +117,7 @@ class _PartFile:
                 self.size += n
                 view = view[n:]
         except OSError as e:
-            hint = "; make room, or shrink the store with psc registry gc" if e.errno in (errno.ENOSPC, errno.EDQUOT) else ""
-            raise RegistryError(f"{self._path}: cannot write the file: {e.strerror or e}{hint}") from e
+            raise StoreError(f"{self._path}: cannot write the file: {e.strerror or e}{way_out(e)}") from e
 
     def truncate(self, size: int) -> None:
         os.ftruncate(self._descriptor, size)
@@ -146,7 +146,7 @@ def _part_file(store: Store, reference: Reference) -> Iterator[_PartFile]:
             os.close(descriptor)
             path, descriptor = own, os.open(own, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
     except OSError as e:
-        raise RegistryError(f"{folder}: cannot write into the store: {e.strerror or e}") from e
+        raise StoreError(f"{folder}: cannot write into the store: {e.strerror or e}{way_out(e)}") from e
     part = _PartFile(path, descriptor)
     try:
         yield part

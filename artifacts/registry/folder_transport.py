@@ -18,7 +18,7 @@ from psc.artifacts.folder import read_whole, write_whole
 from psc.artifacts.references import MAX_INDEX_BYTES, Reference
 from psc.artifacts.registry.transport import ABSENT, PIECE_BYTES, BrokenOffError, ChangedError, Part, Progress, SmallFile
 from psc.artifacts.store import Store
-from psc.errors import RegistryError
+from psc.errors import RegistryError, StoreError
 
 
 class FolderTransport:
@@ -58,9 +58,10 @@ class FolderTransport:
 
     def write(self, path: PurePosixPath, data: bytes, *, if_match: str | None = None) -> None:
         if if_match is None:
-            write_whole(self._root / path, data)
+            with _the_registrys_disk():
+                write_whole(self._root / path, data)
             return
-        with self._locked():
+        with self._locked(), _the_registrys_disk():
             now = self.read(path, 2 * MAX_INDEX_BYTES)
             if (ABSENT if now is None else now.etag) != if_match:
                 raise ChangedError(f"{self._root / path}: somebody else has changed the file meanwhile")
@@ -81,7 +82,8 @@ class FolderTransport:
             raise RegistryError(f"{self._root}: cannot write into the folder: {e.strerror or e}") from e
 
     def write_blob(self, reference: Reference, data: bytes, progress: Progress) -> bool:
-        written = self._store.add_blob(data, reference)
+        with _the_registrys_disk():
+            written = self._store.add_blob(data, reference)
         progress(len(data), len(data))
         return written
 
@@ -93,7 +95,8 @@ class FolderTransport:
             )
 
     def publish(self, references: Sequence[Reference]) -> None:
-        self._store.write_index()
+        with _the_registrys_disk():
+            self._store.write_index()
 
     def close(self) -> None:
         pass
@@ -101,6 +104,15 @@ class FolderTransport:
     def _check_there(self) -> None:
         if not self._root.is_dir():
             raise RegistryError(f"{self._root}: there is no such folder, so no registry")
+
+
+@contextmanager
+def _the_registrys_disk() -> Iterator[None]:
+    """A registry that is a folder has the layout of a store, but what cannot be written there is no fault of the local store's."""
+    try:
+        yield
+    except StoreError as e:
+        raise RegistryError(str(e)) from e
 
 
 def _pieces(f: BinaryIO, path: Path) -> Iterator[bytes]:

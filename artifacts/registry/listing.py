@@ -46,7 +46,7 @@ class Listing:
         self._changes += 1
 
     def write_index(self) -> None:
-        """Writes the index, if it differs. Raises RegistryError when it cannot be written."""
+        """Writes the index, if it differs. Raises StoreError when it cannot be written."""
         with self._lock:
             changes = self._changes
             self._look()

@@ -21,7 +21,7 @@ from psc.artifacts.registry.client import Registry, open_registry
 from psc.artifacts.registry.signing import TrustedKeys
 from psc.artifacts.registry.transport import Patience, Progress, no_progress
 from psc.artifacts.store import Store
-from psc.errors import ArtifactError, RegistryError, RegistryNotFoundError, RegistryUnreachableError
+from psc.errors import ArtifactError, RegistryError, RegistryNotFoundError, RegistryUnreachableError, StoreError
 
 REGISTRIES_ENVIRONMENT = "PSC_REGISTRY"
 OFFLINE_ENVIRONMENT = "PSC_OFFLINE"
@@ -161,6 +161,7 @@ class Registries:
 
         Raises:
             RegistryNotFoundError: no registry has it, and all said so.
+            StoreError: it cannot be written here; no further registry is asked.
             RegistryError: no registry has it whole, and at least one could not be asked, or lied; the message says why for each.
         """
         check_digest(key, "input key")
@@ -200,6 +201,8 @@ class Registries:
         for registry in self.registries:
             try:
                 found = self._ask(registry, ask)
+            except StoreError:  # with which another registry cannot help
+                raise
             except (RegistryError, ArtifactError) as e:
                 failed.append(str(e))
                 with self._lock:

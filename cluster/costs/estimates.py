@@ -23,7 +23,7 @@ from psc.artifacts.folder import read_whole, write_whole
 from psc.artifacts.input_key import input_key
 from psc.artifacts.store import Store
 from psc.compiler.grammar import Grammar
-from psc.errors import RegistryError
+from psc.errors import RegistryError, StoreError
 from psc.vocabulary.tokenizer_info import TokenizerInfo
 
 SCHEMA = "psc.costs.v1"
@@ -128,6 +128,6 @@ class Costs:
         if not self._changed:
             return
         kept = dict(list(self._measured.items())[-_MAX_GRAMMARS:])
-        with contextlib.suppress(RegistryError):
+        with contextlib.suppress(StoreError):
             write_whole(self._path, json.dumps({"schema": SCHEMA, "grammars": kept}, indent=1).encode() + b"\n")
             self._changed = False

@@ -48,7 +48,7 @@ def matrix(report: RunReport) -> str:
 def _cell(job: JobOutcome | None) -> str:
     if job is None:
         return "<td></td>"
-    told = f"{job.name}: {job.status}" + (f", {size(job.size)}" if job.size else "") + (f"\n{job.error}" if job.error else "")
+    told = f"{job.name}: {job.status}" + (f", {size(job.size)}" if job.size else "")
     time = f" {duration(job.own_seconds)}" if job.status == "compiled" else ""
     return f'<td class="{_style(job.status)}" title="{escaped(told)}">{_SIGNS[job.status]}{time}</td>'
 

@@ -9,12 +9,15 @@ from typing import Any
 from psc.artifacts.format import decode, encode
 from psc.artifacts.references import Reference
 from psc.cluster.run.task import Progress
-from psc.compiler.build import STAGES, Build, GrammarTables, build
+from psc.compiler.build import Build, GrammarTables, build
 from psc.compiler.grammar import Grammar
+from psc.compiler.stages import Stage
 from psc.vocabulary.tokenizer_info import TokenizerInfo
 
 ENCODING = "encoding"
 """The stage after the compiler's: compression, and reading the bytes back."""
+N_STAGES = len(Stage) + 1
+"""Of a whole job: the compiler's, and the encoding."""
 
 
 @dataclass(frozen=True)
@@ -42,14 +45,13 @@ def compile_artifact(
     Raises:
         GrammarError: the grammar cannot be compiled, or exceeds a limit.
     """
-    n_stages = len(STAGES) + 1
-    result = build(grammar, tokenizer, progress=lambda name, number, _: progress(name, number, n_stages))
+    result = build(grammar, tokenizer, progress=lambda title, number, _: progress(title, number, N_STAGES))
     return encoded(result, grammar_name, tokenizer_name, progress)
 
 
 def encoded(result: Build, grammar_name: str, tokenizer_name: str, progress: Progress) -> Compiled:
     """The artifact of a finished compilation, by these names."""
-    progress(ENCODING, len(STAGES), len(STAGES) + 1)
+    progress(ENCODING, len(Stage), N_STAGES)
     metadata: dict[str, Any] = result.metadata
     data = encode(result.arrays, metadata)
     reference = Reference.of(decode(data), grammar=grammar_name, tokenizer=tokenizer_name)

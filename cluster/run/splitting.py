@@ -10,12 +10,13 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from psc.cluster.run.compilation import Compiled, encoded
+from psc.cluster.run.compilation import N_STAGES, Compiled, encoded
 from psc.cluster.run.plan import Plan, PlannedJob, Task
 from psc.cluster.run.task import Progress
 from psc.compiler import pieces
-from psc.compiler.build import STAGES, GrammarTables, grammar_tables
+from psc.compiler.build import GrammarTables, grammar_tables
 from psc.compiler.grammar import Grammar
+from psc.compiler.stages import Stage
 from psc.errors import GrammarError
 from psc.vocabulary.tokenizer_info import TokenizerInfo
 
@@ -101,7 +102,7 @@ def sequences(tables: GrammarTables, tokenizer: TokenizerInfo, *, n_groups: int,
 
 def classifier(tables: GrammarTables, found: pieces.FoundSequences, *, group: int, progress: Progress) -> pieces.Words | None:
     """The classifier of a group; None where the grammar has fewer groups. Raises GrammarError when a limit is exceeded."""
-    progress(STAGES[5], 5, len(STAGES) + 1)
+    progress(Stage.STACK_CLASSIFIER.title, Stage.STACK_CLASSIFIER.number, N_STAGES)
     return pieces.classify(tables, found.trie, found.groups[group]) if group < len(found.groups) else None
 
 

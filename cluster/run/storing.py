@@ -22,7 +22,7 @@ from psc.cluster.run.observer import Observer
 from psc.cluster.run.outcomes import JobOutcome
 from psc.cluster.run.plan import PlannedJob
 from psc.cluster.run.publishing import Publishing
-from psc.errors import RegistryError
+from psc.errors import StoreError
 
 WRITE_PAUSES_S = (0.5, 1.0, 2.0, 4.0, 8.0, 16.0)
 """Before each further attempt to write an artifact."""
@@ -68,17 +68,17 @@ class Storing:
             write = heapq.heappop(self._writes)
             try:
                 self._write(write.job, write.compiled)
-            except RegistryError as e:
+            except StoreError as e:
                 self._once_more(write, e)
 
     def write_all(self) -> None:
         """Writes what is there, due or not, once: the run is over."""
         writes, self._writes = self._writes, []
         for write in writes:
-            with contextlib.suppress(RegistryError):
+            with contextlib.suppress(StoreError):
                 self._write(write.job, write.compiled)
 
-    def _once_more(self, write: _Write, error: RegistryError) -> None:
+    def _once_more(self, write: _Write, error: StoreError) -> None:
         if write.attempt > len(WRITE_PAUSES_S):
             for outcome in (write.job.outcome, *write.job.followers):
                 outcome.status = "failed"

@@ -17,6 +17,7 @@ rate_per_node_hour = 0.02
 
 from __future__ import annotations
 
+import difflib
 import math
 import tomllib
 from collections.abc import Mapping
@@ -262,7 +263,9 @@ class _Reader:
     def _known(self, at: _Place, table: Mapping[str, Any], names: tuple[str, ...]) -> None:
         for name in table:
             if name not in names:
-                raise self.fail((*at, name), f"{name!r} is not known here; there are {', '.join(names)}")
+                near = difflib.get_close_matches(name, names, 1)
+                meant = f"did you mean {near[0]!r}? " if near else ""
+                raise self.fail((*at, name), f"unknown key {name!r}; {meant}there are {', '.join(names)}")
 
     def _memory(self, at: _Place, value: Any) -> int:
         if isinstance(value, bool) or not isinstance(value, (str, int)):

@@ -13,13 +13,15 @@ from typing import Self
 from rich.console import Console
 from rich.progress import (
     BarColumn,
-    DownloadColumn,
     Progress,
     ProgressColumn,
+    Task,
     TextColumn,
     TimeElapsedColumn,
-    TransferSpeedColumn,
 )
+from rich.text import Text
+
+from psc.readable import size
 
 _PATIENCE_S = 1.0
 
@@ -104,4 +106,23 @@ class Transfers(_Patient):
         self._note(f"{self._title}: {name}", done, total)
 
     def _columns(self) -> tuple[ProgressColumn, ...]:
-        return (TextColumn("{task.description}", markup=False), BarColumn(), DownloadColumn(), TransferSpeedColumn())
+        return (TextColumn("{task.description}", markup=False), BarColumn(), _Sizes(), _Speed())
+
+
+class _Sizes(ProgressColumn):
+    """How much has been moved, of how much."""
+
+    def render(self, task: Task) -> Text:
+        return Text(_moved(task.completed, task.total or 0))
+
+
+class _Speed(ProgressColumn):
+    """How much is moved in a second."""
+
+    def render(self, task: Task) -> Text:
+        speed = task.finished_speed or task.speed
+        return Text(f"{size(speed)}/s" if speed else "")
+
+
+def _moved(done: float, total: float) -> str:
+    return f"{size(done)} of {size(total)}"

@@ -27,7 +27,7 @@ from psc.cli.registries import (
 from psc.cli.registry_care import gc, verify
 from psc.cli.registry_serve import keygen, serve
 from psc.cli.report import warning, write_json
-from psc.errors import PscError, RegistryError
+from psc.errors import PscError, RegistryError, StoreError
 from psc.readable import size
 
 
@@ -198,6 +198,8 @@ def _pull_all(registries: Registries, store: Store, transfers: Transfers) -> tup
             title = f"{reference.grammar}/{reference.tokenizer}"
             try:
                 registry.pull(reference, store, progress=lambda done, total, title=title: transfers.moved(title, done, total))  # type: ignore[misc]
+            except StoreError:  # what follows would be downloaded in vain
+                raise
             except PscError as e:
                 failed.setdefault(reference, str(e))
                 continue

@@ -22,7 +22,7 @@ from psc.compiler.frontends.found import find_grammar
 from psc.compiler.frontends.lark.imports import LIBRARY, find_imports
 from psc.compiler.frontends.request import GrammarRequest
 from psc.compiler.grammars import bundled_names
-from psc.errors import RegistryError, RegistryNotFoundError
+from psc.errors import RegistryError, RegistryNotFoundError, StoreError
 from psc.grammar import Grammar
 
 INFO = byte_tokenizer()
@@ -188,6 +188,15 @@ def test_a_registry_that_cannot_be_reached_is_a_warning(tmp_path: Path) -> None:
     assert "built" not in str(caught[0].message)
     assert compiler.compile_regex("b+").is_lazy
     assert len(shelf.asked) == 1
+
+
+def test_a_store_that_cannot_be_written_is_a_warning(tmp_path: Path) -> None:
+    """Which does not put the blame on the registry."""
+    shelf = Shelf(None, StoreError("blobs/x: cannot write the file: No space left on device"))
+    compiler = psc.GrammarCompiler(INFO, store=tmp_path, registry=shelf, registry_patience_s=60)
+    with pytest.warns(RuntimeWarning, match="an artifact cannot be kept here.*No space left") as caught:
+        assert compiler.compile_regex("a+").is_lazy
+    assert "registry" not in str(caught[0].message)
 
 
 def test_a_store_that_cannot_be_read_is_a_warning(tmp_path: Path) -> None:

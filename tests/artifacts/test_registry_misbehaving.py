@@ -37,7 +37,7 @@ from psc.artifacts.registry.client import open_registry
 from psc.artifacts.registry.registries import Registries
 from psc.artifacts.registry.transport import Patience
 from psc.artifacts.store import Store
-from psc.errors import ArtifactError, RegistryError, RegistryUnreachableError
+from psc.errors import ArtifactError, RegistryError, RegistryUnreachableError, StoreError
 
 FOUND = reference(artifact())
 
@@ -551,11 +551,30 @@ def test_a_full_disk_while_pulling(store: Store, monkeypatch: pytest.MonkeyPatch
     with misbehaving(published()) as url:
         with monkeypatch.context() as patched:
             patched.setattr("os.pwrite", full)
-            with pytest.raises(RegistryError, match=r"No space left.*psc registry gc") as e:
+            with pytest.raises(StoreError, match=r"incoming/.*: cannot write the file: No space left.*psc registry gc"):
                 pull(url, store)
-            assert not isinstance(e.value, RegistryUnreachableError)
         assert nothing_came(store)
         assert pull(url, store) == FOUND
+
+
+def test_a_full_disk_is_no_registrys_fault(tmp_path: Path, store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Another registry cannot help with it, so none is asked; a folder that is a registry is not the local store."""
+
+    def full(_descriptor: int) -> None:
+        raise OSError(28, "No space left on device")
+
+    folders = [tmp_path / "first", tmp_path / "second"]
+    for folder in folders:
+        with open_registry(str(folder)) as registry:
+            registry.push(artifact(), FOUND)
+    with Registries(map(str, folders)) as registries, monkeypatch.context() as patched:
+        patched.setattr("os.fsync", full)
+        with pytest.raises(StoreError, match=r"\A[^\n]*No space left[^\n]*\Z") as e:
+            registries.pull(store, key=FOUND.input_key)
+        assert str(store.root) in str(e.value) and registries.problems() == []
+        with open_registry(str(tmp_path / "third")) as registry, pytest.raises(RegistryError, match="No space left") as pushed:
+            registry.push(artifact(), FOUND)
+        assert not isinstance(pushed.value, StoreError)
 
 
 @pytest.mark.parametrize("token", [None, "wrong-token-0123456789", "expired-token-0123456789"])

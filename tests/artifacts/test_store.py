@@ -11,7 +11,7 @@ from registries import artifact, python, reference
 from psc.artifacts.input_key import input_key, input_key_of
 from psc.artifacts.references import Reference, decode_index, encode_index, name_path, short_name
 from psc.artifacts.store import Store, default_store
-from psc.errors import ArtifactError, RegistryError
+from psc.errors import ArtifactError, RegistryError, StoreError
 
 OLD = time.time() - 40 * 86400
 
@@ -229,7 +229,7 @@ def test_a_full_disk_leaves_nothing_half_written(store: Store, monkeypatch: pyte
     there = files(store.root)
     with monkeypatch.context() as patched:
         patched.setattr("os.fsync", full)
-        with pytest.raises(RegistryError, match=r"No space left.*psc registry gc"):
+        with pytest.raises(StoreError, match=r"blobs/.*: cannot write the file: No space left.*psc registry gc"):
             store.add(artifact("b"))
     assert files(store.root) == there and store.references() == [before]
     assert store.verify() == []

@@ -1,5 +1,6 @@
 """``psc batch`` as it is typed: what it prints where, its exit codes, and that a run that was killed goes on."""
 
+import errno
 import json
 import os
 import re
@@ -17,9 +18,11 @@ import pytest
 from batches import CLASHING, JOBS, blobs, write_folder
 from click.testing import Result
 
+import psc.cli.batch as batch_command
 from psc.artifacts.store import Store
 from psc.cli.batch_progress import LineDisplay, TerminalDisplay
 from psc.cluster.run.outcomes import JobOutcome, RunReport
+from psc.errors import ReportError
 
 Run = Callable[..., Result]
 
@@ -84,6 +87,27 @@ def test_a_report_that_could_not_be_written(tmp_path: Path, jobs: Path, run: Run
     done = run("batch", jobs, "--store", tmp_path / "store", "--report", tmp_path / "none" / "r.json")
     assert done.exit_code == 2 and "there is no folder" in done.stderr
     assert not (tmp_path / "store").exists(), "found out before the work"
+
+
+def test_a_report_whose_disk_is_full(tmp_path: Path, jobs: Path, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The artifacts are there all the same, and the message says so; no half of a report is left."""
+
+    def full(path: Path, data: bytes) -> None:
+        if path.name == "r.json":
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        original(path, data)
+
+    original = batch_command.replace_whole
+    monkeypatch.setattr(batch_command, "replace_whole", full)
+    report = tmp_path / "r.json"
+    done = run("batch", jobs, "--store", tmp_path / "store", "--report", report, "--quiet")
+    assert done.exit_code == 1 and done.stdout == ""
+    assert (
+        done.stderr == f"psc: error: {report}: cannot write the report: No space left on device; the artifacts are in the store\n"
+    )
+    assert not report.exists() and len(blobs(Store(tmp_path / "store"))) == 6
+    with pytest.raises(ReportError, match="cannot write the report: No space left"):
+        batch_command._write(report, "{}")
 
 
 def test_publishing(tmp_path: Path, run: Run) -> None:

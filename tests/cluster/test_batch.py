@@ -27,7 +27,7 @@ from psc.cluster.run.observer import Observer
 from psc.cluster.run.outcomes import JobOutcome, RunReport
 from psc.cluster.run.plan import Plan, Task
 from psc.cluster.run.task import Began, Call, Ended, Progress
-from psc.errors import RegistryError, RegistryUnreachableError
+from psc.errors import RegistryError, RegistryUnreachableError, StoreError
 
 ALL = {f"{g}/{t}" for g in ("assignments", "sums", "list") for t in ("bytes", "pieces")}
 
@@ -184,7 +184,7 @@ def full_disk(times: int, only: str = "") -> Callable[..., None]:
         if only in reference.grammar and left[0] > 0:
             left[0] -= 1
             e = OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
-            raise RegistryError(f"{self.root}: cannot write the file: {e.strerror}") from e
+            raise StoreError(f"{self.root}: cannot write the file: {e.strerror}") from e
         original(self, data, reference)
 
     return add_verified
