@@ -12,7 +12,7 @@
 // Example of the case that needs all three: a fork is alive, an attempt inside an attempt outgrows the chunk; going back to the
 // inner attempt's begin and then to the outer's is going back to the same chunk twice.
 //
-// Cost: allocate, copy and rewind are O(1) amortized; an attempt is six moves.
+// Cost: allocate, copy and rewind are O(1) amortized; an attempt is a few moves.
 #pragma once
 
 #include <algorithm>
@@ -44,12 +44,13 @@ public:
     // Lives on the stack of the function that tries something.
     class Attempt {
     public:
-        explicit Attempt(Arena& arena) : arena_(arena), outer_(arena.attempt_), chunk_(arena.chunk_.get()), at_(arena.at_), end_(arena.end_) {
-            arena.attempt_ = this;
-        }
+        explicit Attempt(Arena& arena) : at_(arena.at_), end_(arena.end_), chunk_(arena.chunk_.get()), arena_(arena) { ++arena.n_attempts_; }
         ~Attempt() {
-            arena_.attempt_ = outer_;
-            if (!kept_) arena_.restore(chunk_, at_, end_);
+            --arena_.n_attempts_;
+            if (kept_) return;
+            if (arena_.chunk_.get() != chunk_) arena_.drop_chunks_above(chunk_);
+            arena_.at_ = at_;
+            arena_.end_ = end_;
         }
         Attempt(const Attempt&) = delete;
         Attempt& operator=(const Attempt&) = delete;
@@ -58,10 +59,9 @@ public:
         void keep() { kept_ = true; }
 
     private:
-        Arena& arena_;
-        const Attempt* outer_;
-        const Chunk* chunk_;
         char *at_, *end_;
+        const Chunk* chunk_;
+        Arena& arena_;
         bool kept_ = false;
     };
 
@@ -112,7 +112,7 @@ private:
         return p;
     }
 
-    void add_chunk(std::size_t n) {
+    [[gnu::noinline, gnu::cold]] void add_chunk(std::size_t n) {
         // A quarter of what there is, so that little of it is not used.
         const std::size_t before = chunk_ ? chunk_->total : 0;
         const std::size_t size = std::max(n, std::clamp(before / 4 / 8 * 8, kFirst, kLargest));
@@ -125,14 +125,12 @@ private:
 
     void drop_chunk() { chunk_ = std::shared_ptr<Chunk>(chunk_->below); }
 
-    void restore(const Chunk* chunk, char* at, char* end) {
+    [[gnu::noinline, gnu::cold]] void drop_chunks_above(const Chunk* chunk) {
         while (chunk_.get() != chunk) drop_chunk();
-        at_ = at;
-        end_ = end;
     }
 
     void no_attempt() const {
-        if (attempt_) throw std::logic_error("an arena is copied or rewound while an attempt is open");
+        if (n_attempts_) throw std::logic_error("an arena is copied or rewound while an attempt is open");
     }
 
     std::uint64_t id() {
@@ -144,7 +142,7 @@ private:
     std::shared_ptr<Chunk> chunk_;
     char *at_ = nullptr, *end_ = nullptr;  // the free part of chunk_; both null: none of it is ours to write
     std::uint64_t id_ = 0;
-    const Attempt* attempt_ = nullptr;  // the innermost open one
+    std::uint64_t n_attempts_ = 0;  // open ones
 };
 
 }  // namespace psc
