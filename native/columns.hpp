@@ -101,7 +101,7 @@ private:
     std::array<std::int64_t, static_cast<std::size_t>(Space::count)> n_;
 };
 
-// How many stack symbols: the length of a right-hand side, or symbols to be passed over.
+// How many stack symbols are to be passed over.
 struct StackDepth {
     Word v;
     static constexpr Word kMost = 1 << 20;
@@ -148,7 +148,7 @@ struct Name<Cell<Row, Col>> {
 };
 template <>
 struct Name<Symbol> {
-    static std::string of() { return "symbol"; }
+    static std::string of() { return "terminal, or n_terminals + nonterminal"; }
 };
 template <>
 struct Name<OutputSymbol> {

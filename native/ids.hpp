@@ -40,6 +40,7 @@ enum class Space : std::uint8_t {
     vocabulary_node,
     output_symbol,
     condition_state,
+    rhs_symbol,
     alternative,
     ending,
     future,
@@ -57,7 +58,7 @@ enum class Space : std::uint8_t {
 constexpr const char* kSpaceNames[] = {
     "byte",          "byte class",      "lexer state",     "lexer output",  "condition",  "branch",          "terminal",
     "nonterminal",   "production",      "LR state",        "classifier state", "emission set", "label",     "set of token classes",
-    "token",         "token class",     "mask row",        "sequence",      "vocabulary node", "output symbol", "condition state",
+    "token",         "token class",     "mask row",        "sequence",      "vocabulary node", "output symbol", "condition state", "right-hand symbol",
     "alternative",   "ending",          "future",          "action",        "arc",        "emitted label",   "meaning",
     "set member",    "class byte",      "stop token",
 };

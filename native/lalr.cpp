@@ -265,15 +265,20 @@ LalrTables build_lalr(const Productions& g, ConflictPolicy policy) {
             action_offsets.push_back(static_cast<Word>(actions.size()));
         }
     });
-    std::vector<StackDepth> length;
-    for (const auto& r : g.rhs) length.push_back({static_cast<Word>(r.size())});
+    std::vector<Word> rhs_offsets{0};
+    std::vector<Symbol> rhs;
+    for (const auto& r : g.rhs) {
+        rhs.insert(rhs.end(), r.begin(), r.end());
+        rhs_offsets.push_back(static_cast<Word>(rhs.size()));
+    }
     LrTables& t = result.tables;
     t.n_terminals = {n_terminals};
     t.n_nonterminals = {g.n_nonterminals};
     t.n_lr_states = {lr0.n_states()};
     t.end_state = lr0.next(lr0.next({0}, Symbol::of(g.start, n_terminals)), Symbol::of(g.end_terminal()));
     t.production_lhs = g.lhs;
-    t.production_length = std::move(length);
+    t.rhs_offsets = std::move(rhs_offsets);
+    t.rhs = std::move(rhs);
     t.action_offsets = std::move(action_offsets);
     t.actions = std::move(actions);
     t.gotos = std::move(gotos);

@@ -69,7 +69,8 @@ struct LrTables {
     Count<LrState> n_lr_states;
     Maybe<LrState> end_state;
     Column<Production, Nonterminal> production_lhs;
-    Column<Production, StackDepth> production_length;
+    Offsets<Production, Id<Space::rhs_symbol>> rhs_offsets;
+    Column<Id<Space::rhs_symbol>, Symbol> rhs;
     Offsets<Cell<LrState, Terminal>, Id<Space::action>> action_offsets;
     Column<Id<Space::action>, Action> actions;
     Column<Cell<LrState, Nonterminal>, Maybe<LrState>> gotos;
@@ -82,8 +83,9 @@ struct LrTables {
         f("n_nonterminals", &T::n_nonterminals, "nonterminals");
         f("n_lr_states", &T::n_lr_states, "states; 0 is the start");
         f("end_state", &T::end_state, "the state after the end of the text was shifted: the text is accepted");
-        f("production_lhs", &T::production_lhs, "what each production derives from");
-        f("production_length", &T::production_length, "how many symbols it derives");
+        f("production_lhs", &T::production_lhs, "the left-hand side");
+        f("rhs_offsets", &T::rhs_offsets, "lists of `rhs`");
+        f("rhs", &T::rhs, "the right-hand side");
         f("action_offsets", &T::action_offsets, "lists of `actions`: several where the grammar is ambiguous");
         f("actions", &T::actions, "what the parser does in this state before this terminal");
         f("gotos", &T::gotos, "where it goes after this nonterminal");
@@ -95,7 +97,8 @@ struct LrTables {
     Maybe<LrState> go_to(LrState state, Nonterminal nonterminal) const {
         return gotos.at(state.index() * static_cast<std::size_t>(n_nonterminals.n) + nonterminal.index());
     }
-    Word length(Production p) const { return production_length[p].v; }
+    std::span<const Symbol> symbols(Production p) const { return rhs[rhs_offsets[p]]; }
+    Word length(Production p) const { return static_cast<Word>(rhs_offsets[p].size()); }
     Nonterminal lhs(Production p) const { return production_lhs[p]; }
     Terminal end_terminal() const { return {n_terminals.n - 1}; }
 };

@@ -50,11 +50,17 @@ class LrTables:
 
     @property
     def production_lhs(self) -> Annotated[NDArray[numpy.int32], dict(shape=(None,), writable=False)]:
-        """Per production: nonterminal; what each production derives from."""
+        """Per production: nonterminal; the left-hand side."""
 
     @property
-    def production_length(self) -> Annotated[NDArray[numpy.int32], dict(shape=(None,), writable=False)]:
-        """Per production: number of stack symbols; how many symbols it derives."""
+    def rhs_offsets(self) -> Annotated[NDArray[numpy.int32], dict(shape=(None,), writable=False)]:
+        """Per production and one more: where its list begins; lists of `rhs`."""
+
+    @property
+    def rhs(self) -> Annotated[NDArray[numpy.int32], dict(shape=(None,), writable=False)]:
+        """
+        Per right-hand symbol: terminal, or n_terminals + nonterminal; the right-hand side.
+        """
 
     @property
     def action_offsets(self) -> Annotated[NDArray[numpy.int32], dict(shape=(None,), writable=False)]:

@@ -30,6 +30,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+import numpy as np
+
 from psc._core import LrTables
 from psc.errors import GrammarError
 
@@ -73,7 +75,7 @@ class Pda:
         self._n_nonterminals = int(lr.n_nonterminals)
         self._gotos: list[int] = lr.gotos.tolist()
         self._lhs: list[int] = lr.production_lhs.tolist()
-        self._length: list[int] = lr.production_length.tolist()
+        self._length: list[int] = np.diff(lr.rhs_offsets).tolist()
         self._cells: list[list[int]] = []
         self._waiting: set[int] = set()
         for state in range(self.n_states):

@@ -19,7 +19,7 @@ from functools import cached_property
 from psc._core import MatcherView
 from psc.errors import GrammarError
 from psc.inspection.lexemes import Lexemes
-from psc.inspection.lr_items import LrItems
+from psc.inspection.lr_items import LrItems, LrState
 from psc.runtime.compiled import CompiledGrammar, GrammarMatcher
 
 _NEVER = float("inf")
@@ -72,7 +72,7 @@ class Completer:
     """Finds ends for texts of one grammar. What it learns of a stack it keeps, so reuse it."""
 
     def __init__(self, compiled: CompiledGrammar) -> None:
-        self.items = LrItems(compiled)
+        self.items = LrItems(compiled._machine.lr)
         self.lexemes = Lexemes(compiled)
         self._stacks = Stacks()
         self._missing: dict[int, float] = {}
@@ -176,8 +176,8 @@ class Completer:
             below = self._stacks.pop(stack, dot)
             if below == Stacks.EMPTY:
                 continue
-            state = self.items.go_to(self._stacks.top(below), self.items.production_lhs[production])
-            if state >= 0:
+            state = self.items.go_to(LrState(self._stacks.top(below)), self.items.production_lhs[production])
+            if state is not None:
                 out.append((self._stacks.push(below, state), rest, (production, dot)))
         return out
 
@@ -210,15 +210,14 @@ class Completer:
     @cached_property
     def _shortest_text(self) -> float:
         """The fewest bytes of a sentence."""
-        starts = (n for n in range(self.items.n_nonterminals) if self.items.go_to(0, n) in self.items.ends)
-        shortest = min((self._shortest[self.items.n_terminals + n] for n in starts), default=_NEVER)
+        shortest = min((self._shortest[self.items.n_terminals + n] for n in self.items.starts), default=_NEVER)
         return 0.0 if 0 in self.items.ends else shortest
 
     @cached_property
     def _shortest(self) -> list[float]:
-        """Per symbol the fewest bytes that it derives (Knuth 1977); a last entry, for symbol -1, is infinite."""
+        """Per symbol the fewest bytes that it derives (Knuth 1977)."""
         items = self.items
-        shortest = [_NEVER] * (items.n_terminals + items.n_nonterminals + 1)
+        shortest = [_NEVER] * (items.n_terminals + items.n_nonterminals)
         for terminal, n in self.lexemes.shortest_spellings().items():
             shortest[terminal] = n
         users: dict[int, list[int]] = {}

@@ -2,7 +2,7 @@
 
 Everything is asked of the native matcher and the machine below it, so an explanation cannot differ from the masks. For each pair
 of a lexer state and a parser stack (one, unless the text can be read in several ways): the terminals that the unfinished lexeme
-can become, and the rules that the parser is in the middle of (read back from the LR tables, ``lr_items``; where several
+can become, and the rules that the parser is in the middle of (the items of its LR states, ``lr_items``; where several
 rules are possible, those by which the text ends soonest, ``completion``).
 
 Cost: some 0.1 s for the grammar, once; then some milliseconds, and more if tens of thousands of tokens are allowed.

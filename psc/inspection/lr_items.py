@@ -1,89 +1,107 @@
-"""The items of an LR automaton, read back from its tables: which rules the parser is in the middle of in each state.
+"""The items of an LR automaton: which rules the parser is in the middle of in each state.
 
-Tables keep no items, but they determine the kernel ones: an item (production, dot) stands in every state that lies that deep
-under a reduction by the production. So the items are found backwards from the reductions, along the arcs that lead into
-each state; and a production's right side is read off the symbols on those arcs. Items that a resolved conflict cut
-off from every reduction are missed.
+The tables have the productions, and an LR(0) state is its kernel items. So the items are found as the automaton was built: from a
+state's kernel its closure, and from that, along the arc of each symbol behind a dot, the kernel of the state after it
+(Aho, Sethi, Ullman, "Compilers", section 4.7).
 
-Cost: linear in the tables and items; some 50 ms for a programming language.
+Cost: linear in the closures of all states; some 50 ms for a programming language.
 """
 
 from __future__ import annotations
 
+import itertools
 from functools import cached_property
+from typing import NewType
 
 import numpy as np
 
-from psc.runtime.compiled import CompiledGrammar
+from psc._core import LrTables
 
-Item = tuple[int, int]
+LrState = NewType("LrState", int)
+Nonterminal = NewType("Nonterminal", int)
+Production = NewType("Production", int)
+Symbol = NewType("Symbol", int)
+"""A terminal, or beyond them a nonterminal."""
+Item = tuple[Production, int]
 """(production, how many symbols of its right side have been read)."""
 
 
 class LrItems:
-    """The LR automaton of one compiled grammar. Symbols are terminals, then the end of the text, then nonterminals."""
+    """The LR automaton of a grammar. Symbols are terminals, then the end of the text, then nonterminals."""
 
-    def __init__(self, compiled: CompiledGrammar) -> None:
-        tables = compiled._machine.lr
+    def __init__(self, tables: LrTables) -> None:
         self.n_terminals = tables.n_terminals
         """The end of the text, which is the last of them, included."""
         self.n_nonterminals = tables.n_nonterminals
-        self.production_lhs: list[int] = tables.production_lhs.tolist()
-        """Per production its left side, as a nonterminal's number from 0."""
-        self.production_length: list[int] = tables.production_length.tolist()
+        self.n_states = tables.n_lr_states
+        self.production_lhs: list[Nonterminal] = tables.production_lhs.tolist()
+        """Per production its left side."""
+        self.accessing: list[Symbol] = tables.accessing.tolist()
+        """Per state, the symbol that leads into it; -1 for the start."""
+        rhs, ends = tables.rhs.tolist(), tables.rhs_offsets.tolist()
+        self.right_sides: list[list[Symbol]] = [rhs[a:b] for a, b in itertools.pairwise(ends)]
+        """Per production its symbols."""
         cells = np.repeat(np.arange(len(tables.action_offsets) - 1), np.diff(tables.action_offsets))
-        self._action_state, self._action_terminal = np.divmod(cells, self.n_terminals)
-        self._actions = tables.actions
+        states, terminals = np.divmod(cells, self.n_terminals)
+        shifts = tables.actions & 1 == 0
+        arcs = zip(states[shifts].tolist(), terminals[shifts].tolist(), (tables.actions[shifts] >> 1).tolist(), strict=True)
+        self._shifts: dict[tuple[LrState, Symbol], LrState] = {(state, terminal): to for state, terminal, to in arcs}
         self._gotos = tables.gotos.reshape(-1, self.n_nonterminals)
-        self.n_states = len(self._gotos)
-        shifts_end = (self._actions & 1 == 0) & (self._action_terminal == self.n_terminals - 1)
-        self.ends = frozenset(self._action_state[shifts_end].tolist())
+        self.ends = frozenset(state for state, terminal in self._shifts if terminal == self.n_terminals - 1)
         """The states in which the end of the text is shifted."""
 
-    def go_to(self, state: int, nonterminal: int) -> int:
-        """The state after a nonterminal, or -1."""
-        return int(self._gotos[state, nonterminal])
+    def go_to(self, state: LrState, nonterminal: Nonterminal) -> LrState | None:
+        """The state after a nonterminal."""
+        to = int(self._gotos[state, nonterminal])
+        return LrState(to) if to >= 0 else None
+
+    def after(self, state: LrState, symbol: Symbol) -> LrState | None:
+        """The state after a symbol."""
+        if symbol >= self.n_terminals:
+            return self.go_to(state, Nonterminal(symbol - self.n_terminals))
+        return self._shifts.get((state, symbol))
 
     @cached_property
-    def accessing(self) -> list[int]:
-        """Per state, the symbol that leads into it; -1 for the start."""
-        out = np.full(self.n_states, -1)
-        shift = self._actions & 1 == 0
-        out[self._actions[shift] >> 1] = self._action_terminal[shift]
-        state, nonterminal = np.nonzero(self._gotos >= 0)
-        out[self._gotos[state, nonterminal]] = self.n_terminals + nonterminal
-        accessing: list[int] = out.tolist()
-        return accessing
-
-    @cached_property
-    def _predecessors(self) -> list[list[int]]:
-        """Per state, the states that lead into it."""
-        out: list[set[int]] = [set() for _ in range(self.n_states)]
-        shift = self._actions & 1 == 0
-        for state, to in zip(self._action_state[shift].tolist(), (self._actions[shift] >> 1).tolist(), strict=True):
-            out[to].add(state)
-        state, nonterminal = np.nonzero(self._gotos >= 0)
-        for source, to in zip(state.tolist(), self._gotos[state, nonterminal].tolist(), strict=True):
-            out[to].add(source)
-        return [sorted(s) for s in out]
+    def starts(self) -> list[Nonterminal]:
+        """What a whole text derives from: one nonterminal, unless the tables are damaged."""
+        all_of_them = (Nonterminal(n) for n in range(self.n_nonterminals))
+        return [n for n in all_of_them if self.go_to(LrState(0), n) in self.ends]
 
     @cached_property
     def items(self) -> list[list[Item]]:
         """Per state its kernel items, sorted."""
-        items: list[set[Item]] = [set() for _ in range(self.n_states)]
-        reduce = self._actions & 1 == 1
-        reductions = set(zip(self._action_state[reduce].tolist(), (self._actions[reduce] >> 1).tolist(), strict=True))
-        work = [(state, production, self.production_length[production]) for state, production in sorted(reductions)]
-        while work:
-            state, production, dot = work.pop()
-            if dot == 0 or (production, dot) in items[state]:
-                continue
-            items[state].add((production, dot))
-            work.extend((p, production, dot - 1) for p in self._predecessors[state])
-        return [sorted(s) for s in items]
+        kernels: list[set[Item]] = [set() for _ in range(self.n_states)]
+        todo, met = [LrState(0)], {0}
+        for state in todo:  # grows while it is read
+            for production, dot in self._closure(state, kernels[state]):
+                symbols = self.right_sides[production]
+                if dot < len(symbols) and (to := self.after(state, symbols[dot])) is not None:
+                    kernels[to].add((production, dot + 1))
+                    if to not in met:
+                        met.add(to)
+                        todo.append(to)
+        return [sorted(kernel) for kernel in kernels]
+
+    def _closure(self, state: LrState, kernel: set[Item]) -> list[Item]:
+        items = list(kernel)
+        behind_dots = [self.right_sides[p][dot] - self.n_terminals for p, dot in kernel if dot < len(self.right_sides[p])]
+        todo = [Nonterminal(n) for n in behind_dots if n >= 0]
+        if state == 0:
+            todo += self.starts
+        met = set(todo)
+        while todo:
+            for production in self._productions_of[todo.pop()]:
+                items.append((production, 0))
+                for symbol in self.right_sides[production][:1]:
+                    first = Nonterminal(symbol - self.n_terminals)
+                    if first >= 0 and first not in met:
+                        met.add(first)
+                        todo.append(first)
+        return items
 
     @cached_property
-    def right_sides(self) -> list[list[int]]:
-        """Per production its symbols; -1 where the symbol stands in no state's items, so the production is never reduced."""
-        symbol_at = {item: self.accessing[state] for state, items in enumerate(self.items) for item in items}
-        return [[symbol_at.get((p, dot), -1) for dot in range(1, n + 1)] for p, n in enumerate(self.production_length)]
+    def _productions_of(self) -> list[list[Production]]:
+        out: list[list[Production]] = [[] for _ in range(self.n_nonterminals)]
+        for production, lhs in enumerate(self.production_lhs):
+            out[lhs].append(Production(production))
+        return out

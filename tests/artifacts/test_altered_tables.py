@@ -46,7 +46,8 @@ def altered(data: bytes, path: Path, change: Callable[[dict[str, IntArray]], Non
 
 def reduce_for_ever(arrays: dict[str, IntArray]) -> None:
     """Every state reduces under every terminal, which takes nothing off the stack."""
-    arrays["production_length"][:] = 0
+    arrays["rhs_offsets"][:] = 0
+    arrays["rhs"] = arrays["rhs"][:0]
     arrays["gotos"][:] = 0
     n_cells = len(arrays["action_offsets"]) - 1
     arrays["action_offsets"] = np.arange(n_cells + 1, dtype=np.int32)

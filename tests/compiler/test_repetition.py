@@ -32,7 +32,7 @@ class Parser:
         offsets, actions = self.tables.action_offsets.tolist(), self.tables.actions.tolist()
         self._cells = [actions[a:b] for a, b in itertools.pairwise(offsets)]
         self._gotos = self.tables.gotos.tolist()
-        self._lhs, self._length = self.tables.production_lhs.tolist(), self.tables.production_length.tolist()
+        self._lhs, self._length = self.tables.production_lhs.tolist(), np.diff(self.tables.rhs_offsets).tolist()
         self.stack = [0]
         self.highest = 0
         self.reductions = 0

@@ -148,7 +148,7 @@ def step(lr: LrTables, stack: tuple[int, ...], terminal: int) -> set[tuple[int, 
             if action % 2 == 0:
                 outcomes.add((action // 2, *at))
                 continue
-            rest = at[lr.production_length[action // 2] :]
+            rest = at[int(np.diff(lr.rhs_offsets)[action // 2]) :]
             if not rest:
                 continue
             to = int(lr.gotos[rest[0] * lr.n_nonterminals + lr.production_lhs[action // 2]])

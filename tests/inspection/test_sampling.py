@@ -1,16 +1,18 @@
-"""What sampling rests on: items read back from the tables, ends that are found, tokens told apart by what they do."""
+"""What sampling rests on: items of the LR automaton, ends that are found, tokens told apart by what they do."""
 
 import random
+from collections.abc import Callable
 
 import pytest
 from small_grammars import COMPILERS, GRAMMARS, compiled
 
 import psc
 from psc._core import MatcherView
+from psc.compiler.lr_tables import lr_tables
 from psc.errors import GrammarError
 from psc.inspection.completion import Completer
 from psc.inspection.lexemes import Lexemes
-from psc.inspection.lr_items import LrItems
+from psc.inspection.lr_items import LrItems, LrState, Symbol
 from psc.inspection.sampling import Sampler
 from psc.inspection.token_effects import TokenEffects
 
@@ -19,10 +21,71 @@ EVERY = pytest.mark.parametrize(("name", "how"), [(name, how) for name in GRAMMA
 
 @EVERY
 def test_right_sides_are_the_grammar_s(name: str, how: str) -> None:
-    items = LrItems(compiled(name, how))
+    items = LrItems(compiled(name, how)._machine.lr)
     grammar = GRAMMARS[name]().to_compiler_grammar()
     assert items.right_sides == [list(p.rhs) for p in grammar.productions]
     assert [grammar.first_nonterminal + n for n in items.production_lhs] == [p.lhs for p in grammar.productions]
+
+
+Items = frozenset[tuple[int, int]]
+
+
+def textbook_items(
+    productions: list[tuple[int, list[int]]], start: int, after: Callable[[int, int], int | None]
+) -> dict[int, set[tuple[int, int]]]:
+    """Kernel items per LR state, by sets of items (the textbook's way): `after(state, symbol)` follows the tables in step."""
+
+    def closure(kernel: Items, more: list[int]) -> set[tuple[int, int]]:
+        items, wanted = set(kernel), set(more)
+        while True:
+            wanted |= {productions[p][1][dot] for p, dot in items if dot < len(productions[p][1])}
+            grown = items | {(p, 0) for p, (lhs, _) in enumerate(productions) if lhs in wanted}
+            if grown == items:
+                return items
+            items = grown
+
+    states: dict[int, Items] = {0: frozenset()}
+    for state in (todo := [0]):
+        moves: dict[int, set[tuple[int, int]]] = {}
+        for p, dot in closure(states[state], [start] * (state == 0)):
+            if dot < len(productions[p][1]):
+                moves.setdefault(productions[p][1][dot], set()).add((p, dot + 1))
+        for symbol, kernel in moves.items():
+            to = after(state, symbol)
+            assert to is not None and states.setdefault(to, frozenset(kernel)) == kernel
+            if to not in todo:
+                todo.append(to)
+    return {state: set(kernel) for state, kernel in states.items()}
+
+
+CUT_OFF = psc.Grammar.from_lark('start: a "b" | "a" "b" "c"\na: "a"\n')
+"""Lark shifts "b" where ``a`` could be reduced, so no action reduces ``a : "a"``."""
+
+
+@pytest.mark.parametrize("make", [*GRAMMARS.values(), lambda: CUT_OFF])
+def test_items_are_the_textbook_s(make: Callable[[], psc.Grammar]) -> None:
+    grammar = make().to_compiler_grammar()
+    lr = lr_tables(grammar, keep_all=grammar.keep_all_actions)
+    items = LrItems(lr)
+    productions = [(p.lhs, list(p.rhs)) for p in grammar.productions]
+    start = grammar.first_nonterminal + grammar.nonterminals.index(grammar.start)
+    assert [grammar.first_nonterminal + n for n in items.starts] == [start]
+    found = textbook_items(productions, start, lambda state, symbol: items.after(LrState(state), Symbol(symbol)))
+    (end,) = {items.after(state, Symbol(grammar.end_terminal)) for state in items.ends}
+    assert end == lr.end_state
+    (accepting,) = items.ends
+    found.setdefault(accepting, set())  # the item of the production that the tables add is not among those of the grammar
+    assert {state: set(kernel) for state, kernel in enumerate(items.items) if state != end} == found
+    for state, kernel in found.items():
+        assert {productions[p][1][dot - 1] for p, dot in kernel} <= {items.accessing[state]}
+
+
+def test_right_sides_that_no_action_reduces_by() -> None:
+    grammar = CUT_OFF.to_compiler_grammar()
+    lr = lr_tables(grammar)
+    items, actions = LrItems(lr), set(lr.actions.tolist())
+    cut_off = [p for p in range(len(items.right_sides)) if 2 * p + 1 not in actions]
+    assert [[grammar.symbol_name(s) for s in items.right_sides[p]] for p in cut_off] == [["A"]]
 
 
 @pytest.mark.parametrize(
@@ -140,7 +203,7 @@ def test_samples_are_complete_and_varied(name: str, how: str) -> None:
 
 def _terminals(grammar: psc.CompiledGrammar, text: bytes) -> set[int]:
     """Terminals on the parser's stack at any place of a text, or that the lexeme there can be."""
-    items, lexemes = LrItems(grammar), Lexemes(grammar)
+    items, lexemes = LrItems(grammar._machine.lr), Lexemes(grammar)
     matcher, read = psc.GrammarMatcher(grammar), set[int]()
     for byte in text:
         matcher.accept_string(bytes([byte]))
