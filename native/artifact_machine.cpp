@@ -33,6 +33,11 @@ void ArtifactMachine::check() const {
     for (LexerState start : lexer.start_of_top)
         for (Word c = 0; c < lexer.n_byte_classes; ++c)
             if (restarts(lexer.lexer_next.at(start.index() * lexer.n_byte_classes + c))) TableCheck::fail("lexer_next", "restarts at a start");
+    if (lexer.future_offsets.at(2) != 0) TableCheck::fail("future_offsets", "does not begin with the sets that need nothing");
+    // A set that came again after itself would never end.
+    for (FutureSet set{0}; set.v < lexer.future_offsets.n_lists(); ++set.v)
+        for (FutureSet after : lexer.future_sets[lexer.future_offsets[set]])
+            if (after >= set) TableCheck::fail("future_sets", "holds a set that is not before its own");
     const ClassifierTables& classifier = t_.classifier;
     check_sorted("arc_symbol", classifier.arc_offsets, classifier.arc_symbol);
     // A class that a set names over and over would make composing a row as long as the table is large.
@@ -51,6 +56,8 @@ ArtifactMachine::ArtifactMachine(ArtifactTables tables, std::size_t cache_limit)
         arcs_[i].store(pack({lexer.lexer_next.at(i).target(lexer.n_lexer_states).word(), lexer.lexer_emit.at(i).v}), std::memory_order_relaxed);
     for (std::size_t i = 0; i < lexer.branch_next.size(); ++i)
         branches_.insert(branches_.end(), {lexer.branch_emit.at(i).v, lexer.branch_next.at(i).v});
+    for (std::size_t i = 0; i < lexer.future_sets.size(); ++i)
+        future_edges_.insert(future_edges_.end(), {lexer.future_symbols.at(i).v, lexer.future_sets.at(i).v});
     stored_rows_ = arcs_.get();
     n_byte_classes_ = lexer.n_byte_classes;
     for (std::size_t b = 0; b < 256; ++b) byte_class_[b] = lexer.byte_class.at(b).v;

@@ -37,7 +37,11 @@ public:
         return words_of(t_.lexer.condition(OutputSymbol{symbol}.condition(lr_.n_terminals)));
     }
     std::span<const Word> at_end(Word state) override { return words_of(t_.lexer.ends_of({state})); }
-    std::span<const Word> futures(Word state) override { return words_of(t_.lexer.futures_of({state})); }
+    Word futures(Word state) override { return t_.lexer.futures[LexerState{state}].v; }
+    std::span<const Word> future_edges(Word set) const override {
+        const auto edges = t_.lexer.future_offsets[FutureSet{set}];
+        return {future_edges_.data() + 2 * edges.begin, 2 * edges.size()};
+    }
 
 private:
     LexArc build_lex_arc(Word, Word) override;
@@ -53,6 +57,7 @@ private:
     ArtifactTables t_;
     std::unique_ptr<std::atomic<PackedArc>[]> arcs_;
     std::vector<Word> branches_;  // (emission, state), one after the other
+    std::vector<Word> future_edges_;  // (symbol, set), one after the other
     std::vector<Word> member_offsets_;  // token class, the stop tokens behind them -> their tokens in `members_`
     std::vector<TokenId> members_;
     std::vector<std::uint8_t> stop_;

@@ -1,4 +1,6 @@
 // Machines: an artifact's, and those built on first visit; and the vocabularies of the latter.
+#include <set>
+
 #include "artifact_machine.hpp"
 #include "bind_machine.hpp"
 #include "bind_tables.hpp"
@@ -6,6 +8,7 @@
 #include "errors.hpp"
 #include "lazy_machine.hpp"
 #include "limits.hpp"
+#include "sorted.hpp"
 
 namespace psc {
 namespace {
@@ -25,6 +28,28 @@ std::vector<Symbols> symbols_of_all(Machine& m, Word state, std::span<const Word
     check_lexer_state(m, state);
     std::vector<Symbols> out;
     for (Word e : (m.*emissions)(state)) out.push_back(symbols_of(m, e));
+    return out;
+}
+
+// The last terminal of each sequence of F(q).
+std::vector<Word> last_terminals(const Machine& m, Word futures) {
+    std::vector<Word> out, todo{futures};
+    std::set<Word> seen{futures};
+    const auto ends = [&](auto& self, Word set) -> bool {  // after conditions only
+        const auto edges = m.future_edges(set);
+        for (std::size_t i = 0; i < edges.size(); i += 2)
+            if (m.is_condition(edges[i]) && self(self, edges[i + 1])) return true;
+        return set == SequenceSets::kOne;
+    };
+    while (!todo.empty()) {
+        const auto edges = m.future_edges(todo.back());
+        todo.pop_back();
+        for (std::size_t i = 0; i < edges.size(); i += 2) {
+            if (!m.is_condition(edges[i]) && ends(ends, edges[i + 1])) out.push_back(edges[i]);
+            if (seen.insert(edges[i + 1]).second) todo.push_back(edges[i + 1]);
+        }
+    }
+    sort_unique(out);
     return out;
 }
 
@@ -67,8 +92,13 @@ void bind_tables(nb::class_<PyMachine>& c) {
           "again from that start.");
     c.def("lexer_ends", [](const PyMachine& t, Word state) { return symbols_of_all(*t.machine, state, &Machine::at_end); }, "lexer_state"_a,
           "What is read, one of these, if the text ends here; none where the lexeme is incomplete.");
-    c.def("lexer_futures", [](const PyMachine& t, Word state) { return symbols_of_all(*t.machine, state, &Machine::futures); },
-          "lexer_state"_a, "What the unfinished lexeme can still become; an empty sequence: nothing that the parser sees.");
+    c.def("lexer_becomes",
+          [](const PyMachine& t, Word state) {
+              check_lexer_state(*t.machine, state);
+              return last_terminals(*t.machine, t.machine->futures(state));
+          },
+          "lexer_state"_a,
+          "The terminals that the unfinished lexeme can still become, or what is begun in it where it fails; none where it may be ignored.");
 }
 
 }  // namespace

@@ -42,14 +42,28 @@ Word Classifier::bundle(std::vector<Word>& items) {
     const auto [id, fresh] = bundles_.intern(items);
     if (fresh)
         has_conditions_.push_back(std::any_of(items.begin(), items.end(), [&](Word i) {
-            return trie_.terminal(node_of(i)) == SequenceTrie::kCondition;
+            return SequenceTrie::is_condition(symbol_of(i));
         }));
     return id;
 }
 
-Word Classifier::item(Word node, bool wanted, Word children) {
-    const Word key[3] = {node, wanted, children};
+Word Classifier::item(Word symbol, Word sequence, Word children) {
+    const Word key[3] = {symbol, sequence, children};
     return items_.intern(key).first;
+}
+
+// What may come first in the sequences of a set; each of them, read to its end, makes `leaf` viable.
+Word Classifier::bundle_of_set(Word set, Word leaf) {
+    if (const Word known = set_bundles_.find(set, leaf); known >= 0) return known;
+    std::vector<Word> items;
+    const auto edges = trie_.edges(set);
+    for (std::size_t i = 0; i < edges.size(); i += 2) {
+        const bool ends = edges[i + 1] == SequenceSets::kOne;
+        items.push_back(item(edges[i], ends ? leaf : kNoNode, ends ? 0 : bundle_of_set(edges[i + 1], leaf)));
+    }
+    const Word made = bundle(items);
+    set_bundles_.insert(set, leaf, made);
+    return made;
 }
 
 Word Classifier::add_start(std::span<const Word> sequences) {
@@ -67,20 +81,28 @@ Word Classifier::add_start(std::span<const Word> sequences) {
     for (std::size_t i = 0; i < nodes.size(); ++i) slot_[nodes[i]] = static_cast<Word>(i);
     std::vector<char> wanted(nodes.size());
     for (Word n : sequences) wanted[slot_[n]] = 1;
-    // The items of each node's children, as ranges of one pool.
+    // The items of each node's children, as ranges of one pool. A leaf that stands for a set is many.
+    std::vector<std::vector<Word>> of_sets(nodes.size());
     std::vector<Word> at(nodes.size() + 1), pool(nodes.size()), items;
     for (Word n : nodes)
-        if (n != 0) ++at[slot_[trie_.parent(n)] + 1];
+        if (n != 0 && trie_.terminal(n) != SequenceTrie::kOpen) ++at[slot_[trie_.parent(n)] + 1];
     for (std::size_t i = 0; i < nodes.size(); ++i) at[i + 1] += at[i];
     auto filled = at;
     Word first = 0;
     for (std::size_t i = 0; i < nodes.size(); ++i) {
+        if (trie_.terminal(nodes[i]) == SequenceTrie::kOpen) {
+            const auto more = bundles_[bundle_of_set(trie_.set_of(nodes[i]), nodes[i])];
+            auto& into = of_sets[slot_[trie_.parent(nodes[i])]];
+            into.insert(into.end(), more.begin(), more.end());
+            continue;
+        }
         items.assign(pool.begin() + at[i], pool.begin() + at[i + 1]);
+        items.insert(items.end(), of_sets[i].begin(), of_sets[i].end());
         const Word following = bundle(items);
         if (nodes[i] == 0)
             first = following;
         else
-            pool[filled[slot_[trie_.parent(nodes[i])]]++] = item(nodes[i], wanted[i], following);
+            pool[filled[slot_[trie_.parent(nodes[i])]]++] = item(trie_.symbol(nodes[i]), wanted[i] ? nodes[i] : kNoNode, following);
     }
     for (Word n : nodes) slot_[n] = -1;
     const Word t = thread(first, -1, 0);
@@ -93,11 +115,11 @@ Classifier::Resolved Classifier::resolve(Word whole, Word top) {
     if (const Word known = resolved_ids_.find(whole, top); known >= 0) return resolved_[known];
     std::vector<Word> todo(bundles_[whole].begin(), bundles_[whole].end()), kept, emitted;
     for (std::size_t i = 0; i < todo.size(); ++i) {
-        const Word node = node_of(todo[i]);
-        if (trie_.terminal(node) != SequenceTrie::kCondition) {
+        const Word symbol = symbol_of(todo[i]);
+        if (!SequenceTrie::is_condition(symbol)) {
             kept.push_back(todo[i]);
-        } else if (trie_.holds(node, top)) {
-            if (wanted(todo[i])) emitted.push_back(node);
+        } else if (trie_.holds(symbol, top)) {
+            if (sequence_of(todo[i]) != kNoNode) emitted.push_back(sequence_of(todo[i]));
             const auto following = bundles_[children_of(todo[i])];
             todo.insert(todo.end(), following.begin(), following.end());
         }
@@ -126,7 +148,7 @@ void Classifier::split(Word whole, Word top, std::vector<Move>& moves, std::size
     const std::size_t first = moves.size();
     work_.spend(1 + bundles_[whole].size() / 16);
     for (Word i : bundles_[whole])
-        for (Action action : tables_.cell({top}, {trie_.terminal(node_of(i))})) {
+        for (Action action : tables_.cell({top}, {symbol_of(i)})) {
             if (action.is_reduce())
                 reductions[action.production().v].push_back(i);
             else
@@ -160,7 +182,7 @@ void Classifier::simulate(Word bundle, std::vector<Word>& local, std::vector<Wor
 
 void Classifier::shift(Move move, std::vector<Word>& local, std::vector<Word>& emitted, std::vector<Word>& threads, Word depth) {
     const auto [item, state] = move;
-    if (wanted(item)) emitted.push_back(node_of(item));
+    if (sequence_of(item) != kNoNode) emitted.push_back(sequence_of(item));
     const Word following = children_of(item);
     if (following == 0) return;
     const Resolved rest = resolve(following, state);
@@ -305,7 +327,7 @@ void Classifier::close(Word start) {
 ClosedClassifier Classifier::take(Word start) {
     // Most of the memory goes first.
     for (SequenceInterner* i : {&items_, &bundles_, &threads_, &thread_sets_, &bundle_lists_}) *i = SequenceInterner();
-    for (PairMap* m : {&parts_ids_, &outcome_ids_, &transition_ids_}) *m = PairMap();
+    for (PairMap* m : {&parts_ids_, &outcome_ids_, &transition_ids_, &set_bundles_}) *m = PairMap();
     parts_ = {};
     part_pool_ = {};
     outcomes_ = {};

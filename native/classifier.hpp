@@ -73,9 +73,11 @@ private:
     };
 
     Word bundle(std::vector<Word>& items);
-    Word item(Word node, bool wanted, Word children);
-    Word node_of(Word item) const { return items_[item][0]; }
-    bool wanted(Word item) const { return items_[item][1]; }
+    Word item(Word symbol, Word sequence, Word children);
+    Word bundle_of_set(Word set, Word leaf);
+    Word symbol_of(Word item) const { return items_[item][0]; }
+    // The sequence that is viable when the item's symbol can be read; kNoNode where it only leads to others.
+    Word sequence_of(Word item) const { return items_[item][1]; }
     Word children_of(Word item) const { return items_[item][2]; }
     Resolved resolve(Word bundle, Word top);
     Word thread(Word bundle, Word nonterminal, Word pops);
@@ -100,7 +102,7 @@ private:
     Work& work_;
     bool several_actions_;  // some LR cell holds more than one
 
-    SequenceInterner items_;  // (trie node, whether its sequence is to be classified, bundle of what follows)
+    SequenceInterner items_;  // (symbol, sequence or kNoNode, bundle of what follows)
     SequenceInterner bundles_;  // sorted items; 0 is empty
     std::vector<char> has_conditions_;  // per bundle
     std::vector<Resolved> resolved_;
@@ -119,6 +121,7 @@ private:
     SequenceInterner bundle_lists_;  // bundles that were merged
     std::vector<Word> merged_;  // per list, their union
     PairMap parts_ids_, outcome_ids_, transition_ids_;
+    PairMap set_bundles_;  // (set, leaf that stands for it) -> bundle
     std::vector<Parts> parts_;
     std::vector<Move> part_pool_;
     std::vector<Outcome> outcomes_;

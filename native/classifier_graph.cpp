@@ -36,7 +36,7 @@ void Classifier::explore(const std::vector<Word>& tops, Word whole, std::vector<
     for (Word i : items) {
         work_.spend(4);
         const std::size_t mark = graph_.size();
-        const Word terminal = trie_.terminal(node_of(i));
+        const Word terminal = symbol_of(i);
         std::map<Word, std::map<Word, std::vector<Word>>> shifts;  // LR state shifted to -> LR state below -> its parents
         seen = FlatSet();
         for (Word top : tops)
@@ -84,7 +84,7 @@ void Classifier::explore(const std::vector<Word>& tops, Word whole, std::vector<
             }
         }
         if (!shifts.empty()) {
-            if (wanted(i)) emitted.push_back(node_of(i));
+            if (sequence_of(i) != kNoNode) emitted.push_back(sequence_of(i));
             std::map<Word, std::vector<Word>> groups;  // what follows, without its conditions -> tops
             if (children_of(i) != 0)
                 for (auto& [to, below] : shifts) {

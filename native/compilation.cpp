@@ -58,8 +58,7 @@ void Compilation::find_sequences() {
             by_config[config].clear();
             const auto outcomes = steps_->outcomes(config);
             for (std::size_t k = 0; k < outcomes.size(); k += 2)
-                for (Word future : lexer_->futures(outcomes[k + 1]))
-                    if (const Word node = steps_->extend(outcomes[k], lexer_->emission(future)); node != kNoNode) labels[node].push_back(set);
+                for (Word node : steps_->futures(outcomes[k], outcomes[k + 1])) labels[node].push_back(set);
         }
         for (Word emission : lexer_->at_end(states[i])) {
             const Word node = steps_->extend(steps_->extend(0, lexer_->emission(emission)), {&end_terminal, 1});

@@ -43,6 +43,7 @@ enum class Space : std::uint8_t {
     rhs_symbol,
     alternative,
     ending,
+    future_set,
     future,
     action,
     arc,
@@ -59,7 +60,7 @@ constexpr const char* kSpaceNames[] = {
     "byte",          "byte class",      "lexer state",     "lexer output",  "condition",  "branch",          "terminal",
     "nonterminal",   "production",      "LR state",        "classifier state", "emission set", "label",     "set of token classes",
     "token",         "token class",     "mask row",        "sequence",      "vocabulary node", "output symbol", "condition state", "right-hand symbol",
-    "alternative",   "ending",          "future",          "action",        "arc",        "emitted label",   "meaning",
+    "alternative",   "ending",          "set of futures",  "future",        "action",        "arc",        "emitted label",   "meaning",
     "set member",    "class byte",      "stop token",
 };
 static_assert(std::size(kSpaceNames) == static_cast<std::size_t>(Space::count));
@@ -78,6 +79,7 @@ using ByteClass = Id<Space::byte_class, std::uint8_t>;
 using LexerState = Id<Space::lexer_state>;
 using LexOutput = Id<Space::lex_output>;  // a sequence of terminals and conditions that the lexer emits; 0 is empty
 using Condition = Id<Space::condition>;
+using FutureSet = Id<Space::future_set>;  // what an unfinished lexeme can still become; 0: nothing, 1: the empty sequence only
 using Branch = Id<Space::branch>;  // several ways in which the lexer goes on
 using Terminal = Id<Space::terminal>;  // the last one is the end of the text
 using Nonterminal = Id<Space::nonterminal>;

@@ -49,8 +49,8 @@ std::span<const Word> LazyMachine::at_end(Word state) {
     return lexer_owner_->at_end(state);
 }
 
-std::span<const Word> LazyMachine::futures(Word state) {
-    if (const auto* known = lexer_owner_->known_futures(state)) return *known;
+Word LazyMachine::futures(Word state) {
+    if (const Word known = lexer_owner_->known_futures(state); known >= 0) return known;
     const std::lock_guard lock(lock_);
     return lexer_owner_->futures(state);
 }

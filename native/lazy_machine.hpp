@@ -29,7 +29,8 @@ public:
     std::span<const Word> alternatives(Word list) const override { return lexer_owner_->list(list); }
     std::span<const Word> condition(Word symbol) const override { return lexer_owner_->condition(symbol); }
     std::span<const Word> at_end(Word state) override;
-    std::span<const Word> futures(Word state) override;
+    Word futures(Word state) override;
+    std::span<const Word> future_edges(Word set) const override { return lexer_owner_->future_sets().edges(set); }
 
     struct Counts {
         Word lexer_states, visited_lexer_states, sequences, classifier_states, transitions;

@@ -1,7 +1,6 @@
 #include "lexer.hpp"
 
 #include <algorithm>
-#include <set>
 
 #include "limits.hpp"
 #include "sorted.hpp"
@@ -14,7 +13,6 @@ constexpr std::size_t kMaxAlternatives = 4096;
 // Lexemes that are open past a complete one, each begun within the one before; also bounds recursion.
 constexpr int kMaxOpen = 400;
 constexpr std::size_t kMaxEmitted = 1 << 24;
-constexpr std::size_t kMaxFutures = 1 << 24;
 
 class Nested {
 public:
@@ -374,74 +372,6 @@ void Lexer::close() {
         at_end(q);
         futures(q);
     }
-}
-
-// The set of sequences of which none is a prefix of another, sorted.
-static std::vector<std::vector<Word>> without_extensions(std::set<std::vector<Word>> all) {
-    std::vector<std::vector<Word>> kept;
-    for (const auto& x : all) {  // a prefix sorts before its extensions
-        const bool extends = !kept.empty() && kept.back().size() <= x.size() &&
-                             std::equal(kept.back().begin(), kept.back().end(), x.begin());
-        if (!extends) kept.push_back(x);
-    }
-    return kept;
-}
-
-const std::vector<Word>& Lexer::futures(Word state) {
-    State& s = states_[state];
-    if (const auto* known = s.futures.load(std::memory_order_relaxed)) return *known;
-    auto out = std::make_unique<std::vector<Word>>();
-    for (const auto& sequence : future_of(state, kMaxFallback)) out->push_back(emission_id(sequence));
-    s.futures_owner = std::move(out);
-    s.futures.store(s.futures_owner.get(), std::memory_order_release);
-    return *s.futures_owner;
-}
-
-std::vector<std::vector<Word>> Lexer::future_of(Word state, std::size_t budget) {
-    const Word end_terminal = static_cast<Word>(dfa_.ignored.size());
-    if (is_start(state)) return {{}};
-    const State& root = states_[state];
-    std::set<std::vector<Word>> found;
-    for (Word t : reachable_[root.dfa]) {
-        if (dfa_.ignored[t]) return {{}};
-        found.insert({t});
-    }
-    if (root.fallback == 0) return without_extensions(std::move(found));
-    if (budget == 0) return {};
-    if (const auto known = memo_.find({state, budget}); known != memo_.end()) return known->second;
-    // The open lexeme may also fail: follow every way in which it can, while it is not complete.
-    std::set<Word> seen{state};
-    std::vector<Word> todo{state};
-    auto record = [&](Word emission, const std::vector<std::vector<Word>>& then) {
-        for (const auto& tail : then) {
-            const Word joined = append(emission, emission_id(tail));
-            if (joined == kFail) continue;
-            n_futures_ += emissions_[joined].size();
-            if (n_futures_ > kMaxFutures) throw LimitExceeded("terminals in all the ways in which open lexemes can fail", kMaxFutures);
-            found.emplace(emissions_[joined].begin(), emissions_[joined].end());
-        }
-    };
-    while (!todo.empty()) {
-        const Word q = todo.back();
-        todo.pop_back();
-        const State& s = states_[q];
-        if (s.fallback == 0) continue;
-        for (Word c = 0; c < n_classes(); ++c) {
-            const auto next = steps(q, c);
-            const Word dfa_to = dfa_.next[s.dfa * 256 + representative_[c]];
-            for (std::size_t i = 0; i < next.size(); i += 2) {
-                const Word emission = next[i], to = next[i + 1];
-                if (dfa_to == kFail) {
-                    const std::size_t emitted = std::max<std::size_t>(1, emissions_[emission].size());
-                    record(emission, future_of(to, budget > emitted ? budget - emitted : 0));
-                } else if (dfa_.accept(dfa_to).empty() && seen.insert(to).second) {
-                    todo.push_back(to);
-                }
-            }
-        }
-        for (Word last : at_end(q)) record(last, {{end_terminal}});
-    }
-    return memo_[{state, budget}] = without_extensions(std::move(found));
 }
 
 }  // namespace psc

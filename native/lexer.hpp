@@ -27,6 +27,7 @@
 
 #include "concurrent.hpp"
 #include "intern.hpp"
+#include "sequence_sets.hpp"
 #include "terminal_contexts.hpp"
 
 namespace psc {
@@ -91,13 +92,14 @@ public:
 
     // The emissions of which one is made at the end of the text; none where a lexeme is incomplete. Builds them when not known.
     const std::vector<Word>& at_end(Word state);
-    // F(q): emissions, one of which must be viable for the text so far to have a continuation; none is a prefix of another, and
-    // the empty one means that nothing is needed. A fall-back that re-enters itself has infinitely many; those of more than
-    // `kMaxFallback` fallen-back terminals are left out. Builds them when not known.
-    const std::vector<Word>& futures(Word state);
+    // F(q): a set of symbol sequences, one of which must be viable for the text so far to have a continuation; the set of the empty
+    // one means that nothing is needed. A fall-back that re-enters itself has infinitely many; those of more than
+    // `kMaxFallback` fallen-back terminals are left out. Builds it when not known.
+    Word futures(Word state);
+    const SequenceSets& future_sets() const { return future_sets_; }
     // The same without building: null where not known.
     const std::vector<Word>* known_at_end(Word state) const { return states_[state].at_end.load(std::memory_order_acquire); }
-    const std::vector<Word>* known_futures(Word state) const { return states_[state].futures.load(std::memory_order_acquire); }
+    Word known_futures(Word state) const { return states_[state].futures.load(std::memory_order_acquire) - 1; }  // -1: not known
 
     // Builds everything reachable.
     void close();
@@ -112,10 +114,11 @@ private:
         Word dfa;  // kFail for state 0 of a contextual lexer
         Word fallback;  // a list; 0: none
         std::unique_ptr<std::atomic<PackedArc>[]> row;
-        std::atomic<const std::vector<Word>*> at_end, futures;
+        std::atomic<const std::vector<Word>*> at_end;
+        std::atomic<Word> futures;  // the set + 1; 0: not known
         std::vector<Word> endings;  // the emissions of the terminals that match here
         bool endings_known;
-        std::unique_ptr<std::vector<Word>> at_end_owner, futures_owner;
+        std::unique_ptr<std::vector<Word>> at_end_owner;
     };
 
     Word state_id(Word dfa, Word fallback);
@@ -131,7 +134,11 @@ private:
     void find_byte_classes();
     void find_unbounded();
     void find_reachable_terminals();
-    std::vector<std::vector<Word>> future_of(Word state, std::size_t budget);
+    // Futures: see lexer_futures.cpp.
+    using Failures = std::vector<std::pair<Word, Word>>;  // (emission, state in which the text is lexed again)
+    Word future_set(Word state, std::size_t budget);
+    const Failures& failures(Word state);
+    Word put_before(Word emission, Word set);
 
     TerminalAutomaton dfa_;
     Contexts contexts_;
@@ -149,9 +156,11 @@ private:
     PairMap fall_back_;  // can_fall_back, where it is known
     PairMap asked_;  // the questions put to it
     std::vector<std::vector<Word>> reachable_;  // per DFA state: terminals its lexeme can still become
-    std::size_t n_emitted_ = 0, n_futures_ = 0;  // words of all emissions; of those that futures were made of
+    std::size_t n_emitted_ = 0;  // words of all emissions
     int depth_ = 0;  // of fall-backs within fall-backs that are being looked at
-    std::map<std::pair<Word, std::size_t>, std::vector<std::vector<Word>>> memo_;  // future_of, where it recurses
+    SequenceSets future_sets_;
+    PairMap future_ids_;  // (state, budget) -> set, where the state has a fall-back
+    std::map<Word, Failures> failures_;
 };
 
 }  // namespace psc

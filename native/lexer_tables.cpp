@@ -25,8 +25,9 @@ public:
     LexerTables tables() {
         const Word n_states = lexer_.n_states(), n_classes = lexer_.n_classes();
         std::vector<StoredTarget> next;
-        std::vector<LexOutput> emit, ends, futures;
-        std::vector<Word> end_offsets{0}, future_offsets{0};
+        std::vector<LexOutput> emit, ends;
+        std::vector<FutureSet> futures;
+        std::vector<Word> end_offsets{0};
         for (Word q = 0; q < n_states; ++q) {
             for (Word cls = 0; cls < n_classes; ++cls) {
                 const LexArc arc = lexer_.arc(q, cls);
@@ -35,8 +36,7 @@ public:
             }
             for (Word e : lexer_.at_end(q)) ends.push_back(output(e));
             end_offsets.push_back(static_cast<Word>(ends.size()));
-            for (Word e : lexer_.futures(q)) futures.push_back(output(e));
-            future_offsets.push_back(static_cast<Word>(futures.size()));
+            futures.push_back(future_set(lexer_.futures(q)));
         }
         std::vector<ByteClass> byte_class;
         for (const std::uint8_t c : lexer_.byte_class()) byte_class.push_back({c});
@@ -57,7 +57,9 @@ public:
         t.lexer_emit = std::move(emit);
         t.end_offsets = std::move(end_offsets);
         t.ends = std::move(ends);
-        t.future_offsets = std::move(future_offsets);
+        t.future_offsets = std::move(future_offsets_);
+        t.future_symbols = std::move(future_symbols_);
+        t.future_sets = std::move(future_sets_);
         t.futures = std::move(futures);
         return t;
     }
@@ -66,11 +68,27 @@ private:
     LexOutput output(Word id) {
         const auto [number, fresh] = outputs_.of(id);
         if (fresh) {
-            for (Word symbol : lexer_.emission(id))
-                emission_symbols_.push_back(lexer_.is_condition(symbol) ? OutputSymbol::of(condition(symbol), n_terminals_) : OutputSymbol{symbol});
+            for (Word symbol : lexer_.emission(id)) emission_symbols_.push_back(stored(symbol));
             emission_offsets_.push_back(static_cast<Word>(emission_symbols_.size()));
         }
         return {number};
+    }
+
+    OutputSymbol stored(Word symbol) {
+        return lexer_.is_condition(symbol) ? OutputSymbol::of(condition(symbol), n_terminals_) : OutputSymbol{symbol};
+    }
+
+    // Numbered after the sets that follow in it.
+    FutureSet future_set(Word set) {
+        if (const auto known = future_numbers_.find(set); known != future_numbers_.end()) return known->second;
+        const auto edges = lexer_.future_sets().edges(set);
+        for (std::size_t i = 0; i < edges.size(); i += 2) future_set(edges[i + 1]);
+        for (std::size_t i = 0; i < edges.size(); i += 2) {
+            future_symbols_.push_back(stored(edges[i]));
+            future_sets_.push_back(future_numbers_.at(edges[i + 1]));
+        }
+        future_offsets_.push_back(static_cast<Word>(future_sets_.size()));
+        return future_numbers_.emplace(set, FutureSet{static_cast<Word>(future_numbers_.size())}).first->second;
     }
 
     Condition condition(Word symbol) {
@@ -101,7 +119,10 @@ private:
     Lexer& lexer_;
     Word n_terminals_;
     Numbers outputs_, conditions_, branches_;
-    std::vector<Word> emission_offsets_{0, 0}, condition_offsets_{0}, branch_offsets_{0};
+    std::map<Word, FutureSet> future_numbers_{{SequenceSets::kNone, {0}}, {SequenceSets::kOne, {1}}};
+    std::vector<Word> emission_offsets_{0, 0}, condition_offsets_{0}, branch_offsets_{0}, future_offsets_{0, 0, 0};
+    std::vector<OutputSymbol> future_symbols_;
+    std::vector<FutureSet> future_sets_;
     std::vector<OutputSymbol> emission_symbols_;
     std::vector<LrState> condition_states_;
     std::vector<LexOutput> branch_emit_;

@@ -93,7 +93,9 @@ public:
     virtual std::span<const Word> alternatives(Word list) const = 0;  // (emission, state), one after the other
     virtual std::span<const Word> condition(Word symbol) const = 0;  // sorted LR states
     virtual std::span<const Word> at_end(Word state) = 0;  // emissions
-    virtual std::span<const Word> futures(Word state) = 0;  // emissions
+    // F(q): a set of symbol sequences, one of which must be viable; the sets that follow one in it have smaller numbers.
+    virtual Word futures(Word state) = 0;
+    virtual std::span<const Word> future_edges(Word set) const = 0;  // (symbol, set of what follows), one after the other
 
     // The classifier. What has to be built for it is paid for by the caller's `work`.
     Word start(Cache& cache, Word lexer_state, Work& work) {

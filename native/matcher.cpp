@@ -10,6 +10,7 @@
 #include "errors.hpp"
 #include "flat_set.hpp"
 #include "limits.hpp"
+#include "sequence_sets.hpp"
 #include "sorted.hpp"
 
 namespace psc {
@@ -676,10 +677,45 @@ bool Matcher::viable(std::span<const Word> symbols, const Node* top) {
     return o == Outcome::ok;
 }
 
+// Whether some sequence of F(q) can be read on the stack.
 bool Matcher::alive(const Thread& thread) {
-    for (Word future : machine_->futures(thread.state))
-        if (viable(machine_->emission(future), thread.top)) return true;
-    return false;
+    const Word set = machine_->futures(thread.state);
+    if (set == SequenceSets::kOne) return true;
+    // Nearly always the lexeme that is open can become one terminal that the parser takes.
+    const auto edges = machine_->future_edges(set);
+    bool longer = false;
+    for (std::size_t i = 0; i < edges.size(); i += 2) {
+        if (edges[i + 1] != SequenceSets::kOne)
+            longer = true;
+        else if (viable(edges.subspan(i, 1), thread.top))
+            return true;
+    }
+    return longer && !viable_ends(set, thread.top).empty();
+}
+
+// The last symbols of the sequences of a set that can be read on the stack. Sets come after those that lead to them, each with all
+// stacks at once, so that ways that go on alike are followed once.
+std::vector<Word> Matcher::viable_ends(Word set, const Node* top) {
+    const Arena::Attempt attempt(arena_);
+    std::vector<Word> out;
+    Graph graph;
+    std::map<Word, Nodes, std::greater<>> stacks{{set, {top}}};
+    for (; !stacks.empty(); stacks.erase(stacks.begin())) {
+        const Nodes here = stacks.begin()->second;
+        const auto edges = machine_->future_edges(stacks.begin()->first);
+        for (std::size_t i = 0; i < edges.size(); i += 2) {
+            const Nodes after = emit_all(edges.subspan(i, 1), here, graph);
+            if (after.empty()) continue;
+            if (edges[i + 1] == SequenceSets::kOne) {
+                out.push_back(edges[i]);
+                continue;
+            }
+            auto& there = stacks[edges[i + 1]];
+            there.insert(there.end(), after.begin(), after.end());
+        }
+    }
+    sort_unique(out);
+    return out;
 }
 
 bool Matcher::complete(const Threads& threads) {
@@ -762,10 +798,8 @@ std::vector<Word> Matcher::continuations() {
     }
     if (!finished)
         for (const Thread& t : threads())
-            for (Word future : machine_->futures(t.state)) {
-                const auto symbols = machine_->emission(future);
-                if (!symbols.empty() && viable(symbols, t.top)) out.insert(symbols.back());
-            }
+            for (Word symbol : viable_ends(machine_->futures(t.state), t.top))
+                if (!machine_->is_condition(symbol)) out.insert(symbol);
     return {out.begin(), out.end()};
 }
 

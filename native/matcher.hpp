@@ -133,6 +133,7 @@ private:
     bool advance(std::span<const std::uint8_t> bytes, Threads& threads);
     bool viable(std::span<const Word> symbols, const Node* top);
     bool alive(const Thread& thread);
+    std::vector<Word> viable_ends(Word set, const Node* top);
     bool complete(const Threads& threads);
 
     Word row_of(const Thread& thread);

@@ -1,6 +1,8 @@
 #include "sequences.hpp"
 
 #include <algorithm>
+#include <map>
+#include <set>
 
 #include "limits.hpp"
 #include "sorted.hpp"
@@ -149,12 +151,96 @@ Word SequenceTrie::where(Word node, std::span<const Word> states) {
     return made;
 }
 
+void SequenceTrie::add_any_of(Word node, Word set, std::vector<Word>& out) {
+    if (set == SequenceSets::kOne) return out.push_back(node);
+    const auto edges = sets_.edges(set);
+    for (std::size_t i = 0; i < edges.size(); i += 2) {
+        const Word to = is_condition(edges[i]) ? where(node, tops_.states(kFirstCondition - edges[i])) : child(node, edges[i]);
+        if (to == kNoNode) continue;
+        const Word rest = viable_part(top_[to], edges[i + 1]);
+        if (to != 0 && sets_.count(rest) > kFew)  // never under the root: the sequences of a first terminal are classified together
+            out.push_back(open(to, rest));
+        else
+            add_any_of(to, rest, out);
+    }
+}
+
+Word SequenceTrie::any_of_after(Word node, Word leaf) {
+    const Word rest = viable_part(top_[node], set_of(leaf));
+    if (rest == SequenceSets::kNone) return kNoNode;
+    return rest == SequenceSets::kOne ? node : open(node, rest);
+}
+
+// The sequences of a set that some stack with one of these states on top allows. Conditions that narrow nothing are left out.
+Word SequenceTrie::viable_part(Word top, Word set) {
+    if (set == SequenceSets::kNone || set == SequenceSets::kOne) return set;
+    if (const Word known = viable_parts_.find(top, set); known >= 0) return known;
+    std::vector<Word> parts;
+    const auto edges = sets_.edges(set);
+    for (std::size_t i = 0; i < edges.size(); i += 2) {
+        Word symbol = edges[i], to;
+        if (is_condition(symbol)) {
+            const auto states = tops_.states(kFirstCondition - symbol);
+            to = tops_.narrowed(top, std::vector<Word>(states.begin(), states.end()));
+            if (to != kNoNode) symbol = kFirstCondition - to;
+        } else {
+            to = tops_.after(top, symbol);
+        }
+        if (to == kNoNode) continue;
+        const Word then = viable_part(to, edges[i + 1]);
+        parts.push_back(to == top && is_condition(symbol) ? then : sets_.before(symbol, then));
+    }
+    const Word part = sets_.unite(std::move(parts));
+    viable_parts_.insert(top, set, part);
+    return part;
+}
+
+Word SequenceTrie::open(Word node, Word set) {
+    if (const Word known = open_.find(node, set); known >= 0) return known;
+    const Word made = add(node, kOpen, set);
+    open_.insert(node, set, made);
+    return made;
+}
+
+// Nodes; then the sets that leaves stand for and the conditions in them, numbered anew, children first.
 std::vector<Word> SequenceTrie::to_words() const {
+    std::set<Word> needed;
+    std::vector<Word> todo;
+    for (Word node = 0; node < size(); ++node)
+        if (terminal_[node] == kOpen) todo.push_back(set_of(node));
+    while (!todo.empty()) {
+        const Word set = todo.back();
+        todo.pop_back();
+        if (set <= SequenceSets::kOne || !needed.insert(set).second) continue;
+        for (std::size_t i = 1; i < edges(set).size(); i += 2) todo.push_back(edges(set)[i]);
+    }
     WordWriter w;
     w.put(parent_);
     w.put(terminal_);
     for (Word node = 0; node < size(); ++node)
         if (terminal_[node] == kCondition) w.put(condition(node));
+    std::map<Word, Word> number{{SequenceSets::kNone, SequenceSets::kNone}, {SequenceSets::kOne, SequenceSets::kOne}};
+    std::map<Word, Word> conditions;  // by the symbol here
+    std::vector<Word> listed;
+    for (Word set : needed)
+        for (std::size_t i = 0; i < edges(set).size(); i += 2)
+            if (const Word symbol = edges(set)[i]; is_condition(symbol) && conditions.emplace(symbol, kFirstCondition - static_cast<Word>(listed.size())).second)
+                listed.push_back(symbol);
+    w.put(static_cast<Word>(listed.size()));
+    for (Word symbol : listed) w.put(tops_.states(kFirstCondition - symbol));
+    w.put(static_cast<Word>(needed.size()));
+    for (Word set : needed) {
+        std::vector<Word> renamed;
+        for (std::size_t i = 0; i < edges(set).size(); i += 2) {
+            const Word symbol = edges(set)[i];
+            renamed.insert(renamed.end(), {is_condition(symbol) ? conditions.at(symbol) : symbol, number.at(edges(set)[i + 1])});
+        }
+        const Word next = static_cast<Word>(number.size());
+        number.emplace(set, next);
+        w.put(renamed);
+    }
+    for (Word node = 0; node < size(); ++node)
+        if (terminal_[node] == kOpen) w.put(number.at(set_of(node)));
     return w.take();
 }
 
@@ -166,6 +252,19 @@ SequenceTrie::SequenceTrie(const LrTables& tables, const std::vector<std::vector
     top_.assign(parent_.size(), kNoNode);
     for (Word node = 0; node < size(); ++node)
         if (terminal_[node] == kCondition) top_[node] = tops_.intern(r.vector());
+    std::vector<Word> conditions, sets{SequenceSets::kNone, SequenceSets::kOne};
+    for (Word n = r.word(); n > 0; --n) conditions.push_back(kFirstCondition - tops_.intern(r.vector()));
+    for (Word n = r.word(); n > 0; --n) {
+        std::map<Word, Word> by_symbol;
+        const std::vector<Word> renamed = r.vector();
+        for (std::size_t i = 0; i + 1 < renamed.size(); i += 2)
+            by_symbol.emplace(is_condition(renamed[i]) ? conditions.at(kFirstCondition - renamed[i]) : renamed[i], sets.at(renamed[i + 1]));
+        std::vector<Word> edges;
+        for (const auto& [symbol, then] : by_symbol) edges.insert(edges.end(), {symbol, then});
+        sets.push_back(sets_.intern(edges));
+    }
+    for (Word node = 0; node < size(); ++node)
+        if (terminal_[node] == kOpen) top_[node] = sets.at(r.word());
     r.end();
 }
 

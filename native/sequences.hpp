@@ -7,6 +7,9 @@
 // A condition of the lexer (a set of LR states, one of which must be on top) is a node as well, which narrows the bound. One that
 // narrows nothing is the node itself, and one that the next terminal implies is left out, so that few remain.
 //
+// Where a lexeme can fail in very many ways, what then must be viable is not spelled out: a leaf stands for a set of sequences, one of
+// which must be viable after its parent's.
+//
 // Cost: a child that exists is one lookup; a new one is a union over the states of its bound, remembered per (bound, terminal).
 #pragma once
 
@@ -14,6 +17,7 @@
 
 #include "intern.hpp"
 #include "lalr.hpp"
+#include "sequence_sets.hpp"
 #include "work.hpp"
 
 namespace psc {
@@ -64,22 +68,43 @@ public:
     // The node of `node`'s sequence where one of these LR states is on top after it.
     Word where(Word node, std::span<const Word> states);
 
+    // Sets of what may follow, as this trie has them: a symbol is a terminal or, below kOpen, a condition (see condition_of()).
+    SequenceSets& sets() { return sets_; }
+    Word condition_symbol(std::span<const Word> states) { return kFirstCondition - tops_.intern(states); }
+    // Adds the nodes of which one must be viable for one sequence of the set to be after `node`'s.
+    void add_any_of(Word node, Word set, std::vector<Word>& out);
+
     Word size() const { return static_cast<Word>(parent_.size()); }
     Word parent(Word node) const { return parent_[node]; }
     // The last terminal; kCondition for a node that a condition made.
     Word terminal(Word node) const { return terminal_[node]; }
     static constexpr Word kCondition = -2;
+    static constexpr Word kOpen = -3;  // of a leaf that stands for a set
+    Word set_of(Word leaf) const { return top_[leaf]; }
+    std::span<const Word> edges(Word set) const { return sets_.edges(set); }
+    // The leaf's set after another node, as a leaf; kNoNode where none is viable.
+    Word any_of_after(Word node, Word leaf);
+    // The last symbol: a terminal, or a condition as edges() has it.
+    Word symbol(Word node) const { return terminal_[node] == kCondition ? kFirstCondition - top_[node] : terminal_[node]; }
+    static bool is_condition(Word symbol) { return symbol <= kFirstCondition; }
     // Of a condition: whether it holds with this LR state on top.
-    bool holds(Word node, Word state) const { return tops_.contains(top_[node], state); }
+    bool holds(Word symbol, Word state) const { return tops_.contains(kFirstCondition - symbol, state); }
     std::span<const Word> condition(Word node) const { return tops_.states(top_[node]); }
     std::size_t bytes() const { return parent_.size() * 32; }
 
 private:
+    static constexpr Word kFirstCondition = -4;
+    // Sets of so many sequences are spelled out, so that lexer states share what they share of them.
+    static constexpr std::uint32_t kFew = 64;
+
     Word add(Word parent, Word terminal, Word top);
+    Word viable_part(Word top, Word set);
+    Word open(Word node, Word set);
 
     Work& work_;
     TopStates tops_;
-    PairMap children_, conditions_;
+    SequenceSets sets_;
+    PairMap children_, conditions_, open_, viable_parts_;
     std::vector<Word> top_, parent_, terminal_;
 };
 

@@ -29,8 +29,10 @@ struct LexerTables {
     Column<Cell<LexerState, ByteClass>, LexOutput> lexer_emit;
     Offsets<LexerState, Id<Space::ending>> end_offsets;
     Column<Id<Space::ending>, LexOutput> ends;
-    Offsets<LexerState, Id<Space::future>> future_offsets;
-    Column<Id<Space::future>, LexOutput> futures;
+    Offsets<FutureSet, Id<Space::future>, 2> future_offsets;
+    Column<Id<Space::future>, OutputSymbol> future_symbols;
+    Column<Id<Space::future>, FutureSet> future_sets;
+    Column<LexerState, FutureSet> futures;
 
     static constexpr const char* title = "the lexer";
     template <class F>
@@ -51,15 +53,16 @@ struct LexerTables {
         f("lexer_emit", &T::lexer_emit, "what is emitted then; of a restart, before the byte is read again");
         f("end_offsets", &T::end_offsets, "lists of `ends`");
         f("ends", &T::ends, "what is read, one of these, when the text ends in this state; none where the lexeme is incomplete");
-        f("future_offsets", &T::future_offsets, "lists of `futures`");
-        f("futures", &T::futures, "what the unfinished lexeme can still become: one of these must fit the stack");
+        f("future_offsets", &T::future_offsets, "lists of `future_symbols` and `future_sets`; set 0 has no sequence, set 1 the empty one only");
+        f("future_symbols", &T::future_symbols, "what a sequence of the set may begin with");
+        f("future_sets", &T::future_sets, "what follows it: a set with a smaller number");
+        f("futures", &T::futures, "what the unfinished lexeme can still become: a sequence of this set must fit the stack");
     }
 
     bool contextual() const { return !start_of_top.empty(); }
     std::span<const OutputSymbol> output(LexOutput o) const { return emission_symbols[emission_offsets[o]]; }
     std::span<const LrState> condition(Condition c) const { return condition_states[condition_offsets[c]]; }
     std::span<const LexOutput> ends_of(LexerState q) const { return ends[end_offsets[q]]; }
-    std::span<const LexOutput> futures_of(LexerState q) const { return futures[future_offsets[q]]; }
 };
 
 // The LR automaton of a grammar.

@@ -47,6 +47,25 @@ Word TokenSteps::extend(Word node, std::span<const Word> symbols) {
     return node;
 }
 
+const std::vector<Word>& TokenSteps::futures(Word node, Word state) {
+    found_.clear();
+    trie_.add_any_of(node, as_trie_has_it(lexer_.futures(state)), found_);
+    return found_;
+}
+
+// The lexer's sets name conditions in a way of its own.
+Word TokenSteps::as_trie_has_it(Word set) {
+    if (set <= SequenceSets::kOne) return set;
+    if (const auto known = trie_sets_.find(set); known != trie_sets_.end()) return known->second;
+    std::vector<Word> parts;
+    const auto edges = lexer_.future_sets().edges(set);
+    for (std::size_t i = 0; i < edges.size(); i += 2) {
+        const Word symbol = lexer_.is_condition(edges[i]) ? trie_.condition_symbol(lexer_.condition(edges[i])) : edges[i];
+        parts.push_back(trie_.sets().before(symbol, as_trie_has_it(edges[i + 1])));
+    }
+    return trie_sets_[set] = trie_.sets().unite(std::move(parts));
+}
+
 Word TokenSteps::find_step(Word config, Word byte_class) {
     const auto span = configs_[config];
     std::vector<Word> after;

@@ -7,6 +7,7 @@
 
 #include <memory>
 #include <optional>
+#include <unordered_map>
 #include <vector>
 
 #include "intern.hpp"
@@ -40,6 +41,8 @@ public:
 
     // The node after the symbols (terminals and conditions) of `node`'s sequence and these, or kNoNode.
     Word extend(Word node, std::span<const Word> symbols);
+    // The nodes of which one must be viable for text that has led to `node` and the lexer state to have a continuation.
+    const std::vector<Word>& futures(Word node, Word state);
 
 private:
     static constexpr Word kUnknown = -2;
@@ -49,8 +52,12 @@ private:
     VocabularyIndex::Kinds state_stays(Word state);
     Word intern(const std::vector<Word>& outcomes);
 
+    Word as_trie_has_it(Word set);
+
     Lexer& lexer_;
     SequenceTrie& trie_;
+    std::unordered_map<Word, Word> trie_sets_;  // sets of the lexer as the trie has them
+    std::vector<Word> found_;  // by futures()
     SequenceInterner configs_;
     std::vector<std::unique_ptr<Word[]>> rows_;
     std::vector<std::optional<VocabularyIndex::Kinds>> stays_;  // per lexer state

@@ -30,8 +30,7 @@ void TokenWalk::finish(const Sets& sets, Entries& out) {
         const auto span = steps_.outcomes(config);
         const std::vector<Word> outcomes(span.begin(), span.end());
         for (std::size_t k = 0; k < outcomes.size(); k += 2)
-            for (Word future : lexer_.futures(outcomes[k + 1]))
-                if (const Word node = steps_.extend(outcomes[k], lexer_.emission(future)); node != kNoNode) out.push_back({node, tokens});
+            for (Word node : steps_.futures(outcomes[k], outcomes[k + 1])) out.push_back({node, tokens});
     }
 }
 
@@ -160,6 +159,8 @@ Word TokenWalk::concatenation(Word node, Word sequence) {
         if (trie_.terminal(sequence) == SequenceTrie::kCondition) {
             const auto span = trie_.condition(sequence);
             made = trie_.where(before, std::vector<Word>(span.begin(), span.end()));
+        } else if (trie_.terminal(sequence) == SequenceTrie::kOpen) {
+            made = trie_.any_of_after(before, sequence);
         } else {
             made = trie_.child(before, trie_.terminal(sequence));
         }

@@ -202,9 +202,9 @@ class Machine:
         What is read, one of these, if the text ends here; none where the lexeme is incomplete.
         """
 
-    def lexer_futures(self, lexer_state: int) -> list[list[int]]:
+    def lexer_becomes(self, lexer_state: int) -> list[int]:
         """
-        What the unfinished lexeme can still become; an empty sequence: nothing that the parser sees.
+        The terminals that the unfinished lexeme can still become, or what is begun in it where it fails; none where it may be ignored.
         """
 
     @staticmethod

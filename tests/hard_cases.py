@@ -162,6 +162,24 @@ CASES: list[tuple[str, str, str, list[Token]]] = [
         'start: ("é" NAME | NAME "x")+\nNAME: /[à-ü]/',
         [b"\xc3", b"\xa9", b"\xa9\xc3", "é", "è", "x", "éé", b"x\xc3"],
     ),
+    (
+        "a lexeme that can fail in hundreds of ways",
+        "basic",
+        'start: (A B | B A A)* T?\nA: "a"\nB: "b"\nT: /[ab]{8}d/',
+        ["a", "b", "d", "ab", "ba", "abaab", "aab", "aaaaaaa", "bb", "ad"],
+    ),
+    (
+        "a lexeme that can fail in hundreds of ways",
+        "contextual",
+        'start: (A B | B A A)* T?\nA: "a"\nB: "b"\nT: /[ab]{6}d/',
+        ["a", "b", "d", "ab", "ba", "abaab", "aab", "aaaaaaa", "bb", "ad"],
+    ),
+    (
+        "a lexeme that can fail in hundreds of ways",
+        "keep all",
+        'start: (A B | B A A)* T?\nA: "a"\nB: "b"\nT: /[ab]{8}d/',
+        ["a", "b", "d", "ab", "ba", "abaab", "aab", "aaaaaaa", "bb", "ad"],
+    ),
     ("dangling else", "keep all", 'start: "i" start | "i" start "e" start | "x"', ["i", "e", "x", "ix", "xe", "ixe", "ixex", "ee"]),
     ("reduce/reduce", "keep all", 'start: (a "y" | b "z")+\na: "x"\nb: "x"', ["x", "y", "z", "xy", "zx", "yx"]),
     (

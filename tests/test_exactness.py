@@ -15,6 +15,7 @@ from oracle import Oracle, Undecided
 from vocabularies import tokenizer
 
 import psc
+from psc.grammar_compiler import compile_ahead_of_time
 
 
 def allowed(matcher: psc.GrammarMatcher, n: int) -> list[bool]:
@@ -150,6 +151,13 @@ def test_a_rule_that_derives_itself_terminates() -> None:
 def test_a_fall_back_with_exponentially_many_futures() -> None:
     text = 'start: (T2 | T3 | r2)+\nr2: "é"\nT0: "a"\nT2: "d"\nT3: /(?:d|é){2}[ab]/\n%ignore T0\n'
     walk(text, [b"d", "é".encode(), b"a", b"b", b"\xc3", b"da", b"dd"], seed=1, walks=3, steps=6)
+
+
+def test_a_small_grammar_whose_lexeme_fails_in_thousands_of_ways() -> None:
+    """As lists of terminals the ways in which T fails, after each text, were more than a limit allows."""
+    text = 'start: (A B | B A A)* T?\nA: "a"\nB: "b"\nT: /[ab]{10}d/'
+    compiled = compile_ahead_of_time(psc.Grammar.from_lark(text, lexer="basic"), tokenizer([b"a", b"b", b"d", b"ab", b"abaabab"]))
+    check_here(compiled, Oracle(text), [b"a", b"b", b"d", b"ab", b"abaabab"], [3, 1])
 
 
 def test_json() -> None:

@@ -380,7 +380,7 @@ class Explainer:
                     yield f"{what} is read as {self._names[(*symbols, *more)[refused]]}, which the parser cannot take here"
 
     def _begun(self, lexer_state: int, how: str, what: str) -> str:
-        names = self._sorted({self._terminals(f)[-1] for f in self._lexemes.futures(lexer_state) if self._terminals(f)})
+        names = self._sorted(set(self._lexemes.becomes(lexer_state)))
         return f"{what} {how} {_either(names) or 'nothing'}, which the parser cannot take here"
 
     def _no_step(self, matcher: GrammarMatcher, pair: int, state: int, at_start: bool, what: str) -> str:

@@ -46,9 +46,9 @@ class Lexemes:
         """What is read if the text ends here, one of these; none if the lexeme is incomplete."""
         return [tuple(s) for s in self._machine.lexer_ends(state)]
 
-    def futures(self, state: int) -> list[Symbols]:
-        """What the unfinished lexeme can become, the last terminal of each; an empty one where it may be ignored."""
-        return [tuple(s) for s in self._machine.lexer_futures(state)]
+    def becomes(self, state: int) -> list[int]:
+        """The terminals that the unfinished lexeme, or one begun in it where it fails, can become; none where it may be ignored."""
+        return self._machine.lexer_becomes(state)
 
     def finishes(self, state: int) -> list[tuple[Symbols, int]]:
         """What the unfinished lexeme can become, and the fewest bytes to that; nearest first."""

@@ -18,7 +18,7 @@ import psc
 from psc.artifacts.format import MAGIC, decode, encode, read_file, write_file
 from psc.compiler.build import build
 from psc.compiler.frontends.lark.loader import load_lark
-from psc.errors import ArtifactError
+from psc.errors import ArtifactError, ResourceLimitError
 
 GRAMMAR = 'start: pair ("," pair)*\npair: NAME "=" (NAME | "(" start ")")\nNAME: /[a-z]+/\n%ignore " "\n'
 
@@ -200,9 +200,9 @@ def test_hostile_tables_never_crash(seed: int, tmp_path_factory: pytest.TempPath
     try:
         use(path)
     except ArtifactError as e:
-        assert str(path) in str(e)
-    except RuntimeError as e:
-        assert "damaged" in str(e)
+        assert str(path) in str(e) or "damaged" in str(e)  # found when it was loaded, or when it was used
+    except ResourceLimitError:
+        pass  # tables that go round and round
 
 
 def test_another_tokenizer_shows_both_fingerprints(data: bytes, tmp_path: Path) -> None:

@@ -80,3 +80,10 @@ def test_words_of_another_version_are_refused() -> None:
             assemble(tables, byte_tokenizer(), found, [damaged, classifiers[1]])
     with pytest.raises(ValueError, match="cut short"):
         classify(tables, found.trie[:-1], found.groups[0])
+
+
+def test_leaves_that_stand_for_sets_of_sequences() -> None:
+    """T can fail in more ways than are spelled out, with conditions in them."""
+    text = 'start: (A B | B A A | "c" T)* T?\nA: "a"\nB: "b"\nT: /[ab]{6}d/'
+    info = byte_tokenizer(b"ab", b"ba", b"abaab", b"aab", b"cab")
+    assert same(psc.Grammar.from_lark(text), info, 3) > 1

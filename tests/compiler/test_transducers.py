@@ -323,6 +323,13 @@ def realizable_sequences(case: Case, lexer_state: int) -> dict[tuple[int, ...], 
     def emission(number: int) -> tuple[int, ...]:
         return tuple(pool[offsets[number] : offsets[number + 1]].tolist())
 
+    def spelled(a_set: int) -> list[tuple[int, ...]]:
+        """Every sequence of a set; set 1 is the empty sequence alone."""
+        edges = range(lexer["future_offsets"][a_set], lexer["future_offsets"][a_set + 1])
+        return [()] * (a_set == 1) + [
+            (int(lexer["future_symbols"][e]), *rest) for e in edges for rest in spelled(int(lexer["future_sets"][e]))
+        ]
+
     for c, token in enumerate(case.representatives):
         state, emitted = lexer_state, ()
         for byte in token:
@@ -332,8 +339,8 @@ def realizable_sequences(case: Case, lexer_state: int) -> dict[tuple[int, ...], 
                 break
             emitted += emission(lexer["lexer_emit"][cell])
         else:
-            for future in lexer["futures"][lexer["future_offsets"][state] : lexer["future_offsets"][state + 1]]:
-                sequences.setdefault(emitted + emission(future), set()).add(c)
+            for future in spelled(int(lexer["futures"][state])):
+                sequences.setdefault(emitted + future, set()).add(c)
     for end in lexer["ends"][lexer["end_offsets"][lexer_state] : lexer["end_offsets"][lexer_state + 1]]:
         ending = (*emission(end), case.lr.n_terminals - 1)
         sequences.setdefault(ending, set()).add(len(case.representatives))
