@@ -75,7 +75,12 @@ def grammar_tables(grammar: Grammar, *, progress: Progress | None = None) -> Gra
     automaton = terminal_automaton(grammar)
     clock.begin(Stage.LR_TABLES)
     lr = lr_tables(grammar, keep_all=grammar.keep_all_actions)
-    warnings = front_end(grammar.language).warnings(grammar, automaton, lr)
+    left_out = tuple(
+        f"rule {name!r} can never finish (each of its alternatives needs itself, or a terminal that is ignored), so it is "
+        "left out, and so are the alternatives that use it"
+        for name in grammar.left_out
+    )
+    warnings = left_out + front_end(grammar.language).warnings(grammar, automaton, lr)
     clock.stop()
     return GrammarTables(grammar, automaton, lr, warnings, clock.seconds)
 

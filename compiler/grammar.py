@@ -77,6 +77,8 @@ class Grammar:
     """What ``source`` is written in: a name in the registry of front ends."""
     asked_for: str | None = None
     """The rule that a whole text must match, where ``start`` is a symbol made for it."""
+    left_out: tuple[str, ...] = ()
+    """Rules that can never be finished, with which the productions that use them are left out."""
 
     @property
     def end_terminal(self) -> int:

@@ -90,7 +90,10 @@ class _Lowering:
             language=rule_set.language,
         )
         may_be_empty = analysis.nullable(analysis.bodies[rule_set.root])
-        return _without_unused_terminals(finish(productions, start, may_be_empty, raw, rule_set.lines))
+        finished = finish(productions, start, may_be_empty, raw, rule_set.lines)
+        # A nonterminal stands for nonempty texts: where those can never be finished, the rule may still be empty.
+        left_out = tuple([rule for rule in finished.left_out if not analysis.nullable(analysis.bodies[rule])])
+        return _without_unused_terminals(replace(finished, left_out=left_out))
 
     def _nonterminal(self, rule: str) -> int:
         symbol = self._nonterminals.get(rule)

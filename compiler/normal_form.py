@@ -25,6 +25,27 @@ Plain = tuple[int, tuple[int, ...], int]
 """Left-hand side, right-hand side, priority; symbols as in :mod:`psc.compiler.productions`."""
 
 
+def without_unproductive(grammar: Grammar) -> Grammar:
+    """The grammar without productions that no text can finish, of the same language; as it is where there are none.
+
+    A production is finished where each symbol is a terminal that the parser sees, which an ignored one is not, or has a production
+    that is finished. LALR tables do not ask for that: they would take the beginning of such a production and then allow nothing.
+
+    Raises:
+        GrammarError: the start symbol can never be finished.
+    """
+    finished = {i for i, t in enumerate(grammar.terminals) if not t.ignored}
+    while new := {p.lhs for p in grammar.productions if p.lhs not in finished and finished.issuperset(p.rhs)}:
+        finished |= new
+    if grammar.first_nonterminal + grammar.nonterminals.index(grammar.start) not in finished:
+        normal_form(grammar)  # raises, and says why
+    kept = tuple([p for p in grammar.productions if finished.issuperset(p.rhs)])
+    if len(kept) == len(grammar.productions):
+        return grammar
+    names = [grammar.symbol_name(s) for s in sorted({p.lhs for p in grammar.productions} - finished)]
+    return replace(grammar, productions=kept, left_out=tuple([n for n in names if not n.startswith("__")]))
+
+
 def normal_form(grammar: Grammar) -> Grammar:
     """The grammar without empty productions, cycles and useless symbols, of the same language.
 
@@ -68,7 +89,8 @@ def finish(
         grammar: its terminals are those that the productions use.
         lines: where nonterminals are defined, for messages.
     """
-    plain = useful(_expanded(productions), start)
+    expanded = _expanded(productions)
+    plain = useful(expanded, start)
     if not may_be_empty and not any(lhs == start for lhs, _, _ in plain):
         raise GrammarError(_unproductive_message(productions, start, grammar, lines))
     plain, start = _without_unit_cycles(plain, start)
@@ -86,7 +108,16 @@ def finish(
         nonterminals=tuple([productions.name_of(symbol) for symbol in used]),
         productions=tuple([Production(number[lhs], tuple([s if s >= 0 else number[s] for s in rhs]), p) for lhs, rhs, p in plain]),
         asked_for=grammar.asked_for or grammar.start,
+        left_out=grammar.left_out + _never_finished(productions, expanded, lines),
     )
+
+
+def _never_finished(productions: Productions, plain: list[Plain], lines: Mapping[str, int]) -> tuple[str, ...]:
+    """The rules of the text that derive nothing, not even the empty text."""
+    productive = _productive(plain)
+    may_be_empty = {s for _, items, _ in productions.rules for s, leave_out in items if leave_out}
+    found = {lhs for lhs, _, _ in plain} - productive - may_be_empty
+    return tuple([name for symbol in sorted(found, reverse=True) if (name := productions.name_of(symbol)) in lines])
 
 
 def _nullable(grammar: Grammar) -> set[int]:

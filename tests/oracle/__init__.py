@@ -14,6 +14,7 @@ byte.
     masks.py         Oracle: a Lark grammar, LALR(1), all terminals allowed everywhere (`basic`)
     contextual.py    ContextualOracle: the same, each lexeme lexed with what the parser can take there (`contextual`)
     keep_all.py      KeepAllOracle: `basic`, but every derivation counts, not only the one that Lark's tables prefer
+    contextual_keep_all.py  ContextualKeepAllOracle: `contextual`, every derivation counting, each with contexts of its own
     context_free.py  CfgOracle: EBNF, or any productions over regexes; the plain context-free language (`any`)
 
     openfst/         terminals' byte automata by OpenFst, from psc's own parsed patterns; not imported with the others
@@ -25,8 +26,18 @@ microseconds for each byte of each token. Source of the definitions: docs/langua
 from .automaton import Unsupported
 from .context_free import CfgOracle
 from .contextual import ContextualOracle
+from .contextual_keep_all import ContextualKeepAllOracle
 from .keep_all import KeepAllOracle
 from .lexing import LexError
 from .masks import Oracle, Undecided
 
-__all__ = ["CfgOracle", "ContextualOracle", "KeepAllOracle", "LexError", "Oracle", "Undecided", "Unsupported"]
+__all__ = [
+    "CfgOracle",
+    "ContextualKeepAllOracle",
+    "ContextualOracle",
+    "KeepAllOracle",
+    "LexError",
+    "Oracle",
+    "Undecided",
+    "Unsupported",
+]

@@ -7,18 +7,37 @@ Cost: the reductions made for each shift, times the depth of the stack (tuples a
 from collections.abc import Iterable
 from typing import Any
 
-from lark.parsers.lalr_analysis import Shift
+from lark.common import ParserConf
+from lark.parsers.lalr_analysis import LALR_Analyzer, Shift
 
 Stack = tuple[int, ...]
 END = "$END"
 _MOST_REDUCTIONS = 100_000  # before one shift; only a cyclic grammar (a: b, b: a) gets there
 
 
+class NoSentence(Exception):
+    """The start can never be finished."""
+
+
+def finished(rules: Iterable[Any], seen: frozenset[str]) -> list[Any]:
+    """The rules each of whose symbols is a terminal that the parser sees or has such a rule."""
+    rules, done = list(rules), set(seen)
+    while new := {r.origin.name for r in rules if done.issuperset(s.name for s in r.expansion)} - done:
+        done |= new
+    return [r for r in rules if done.issuperset(s.name for s in r.expansion)]
+
+
 class Parser:
     """The parser of a Lark object made with parser='lalr'."""
 
     def __init__(self, lark_object: Any, start: str) -> None:
-        table = lark_object.parser.parser._parse_table
+        # Lark's tables, but for the productions that no text can finish: Lark's own take their beginnings, and then nothing.
+        rules = finished(lark_object.rules, frozenset(t.name for t in lark_object.terminals) - frozenset(lark_object.ignore_tokens))
+        if not any(rule.origin.name == start for rule in rules):
+            raise NoSentence(start)
+        analyzer = LALR_Analyzer(ParserConf(rules, dict.fromkeys(rules), [start]))
+        analyzer.compute_lalr()
+        table = analyzer.parse_table
         self._actions: dict[int, dict[str, tuple[Any, Any]]] = table.states
         self._end_state: int = table.end_states[start]
         self.ignored = frozenset(lark_object.ignore_tokens)

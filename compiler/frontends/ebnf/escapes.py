@@ -53,39 +53,48 @@ def class_expression(body: str) -> Expression:
     ranges = []
     i = 0
     while i < len(units):
-        low = high = ord(_character(units[i], _IN_CLASS))
         # A dash between two characters makes a range; at either end, or after a range, it is itself.
         if i + 2 < len(units) and units[i + 1].group() == "-":
-            high = ord(_character(units[i + 2], _IN_CLASS))
+            # Either end may be half of a surrogate pair: the range stands for the characters in it.
+            low, high = _code_point(units[i], _IN_CLASS), _code_point(units[i + 2], _IN_CLASS)
             if high < low:
                 written = body[units[i].start() : units[i + 2].end()]
                 raise EscapeError(f"the range {written} runs backwards; write the lower character first", units[i].start())
             i += 2
+        else:
+            low = high = ord(_character(units[i], _IN_CLASS))
         ranges.append((low, high))
         i += 1
+    if not complement and not _normalized(ranges):
+        raise EscapeError("the class holds halves of surrogate pairs only, which are no characters", 0)
     return Chars(_complement(ranges) if complement else _normalized(ranges))
 
 
 def _character(unit: re.Match[str], escapes: dict[str, str]) -> str:
-    plain = unit[7]
-    if plain is not None:
-        return plain
-    if unit[1] is not None:
-        return chr(0x10000 + ((int(unit[1], 16) & 0x3FF) << 10) + (int(unit[2], 16) & 0x3FF))
-    if (letter := unit[6]) is not None:
-        if (character := escapes.get(letter)) is not None:
-            return character
-        raise EscapeError(_unknown(letter), unit.start())
-    digits = unit[3] or unit[4] or unit[5]
-    code = int(digits, 16)
-    if code > MAX_CODE_POINT:
-        raise EscapeError(f"there is no character U+{digits}; the last one is U+10FFFF", unit.start())
+    code = _code_point(unit, escapes)
     if 0xD800 <= code <= 0xDFFF:
         raise EscapeError(
             f"U+{code:04X} is half of a surrogate pair, which is no character; write both halves, or \\U with eight digits",
             unit.start(),
         )
     return chr(code)
+
+
+def _code_point(unit: re.Match[str], escapes: dict[str, str]) -> int:
+    plain = unit[7]
+    if plain is not None:
+        return ord(plain)
+    if unit[1] is not None:
+        return 0x10000 + ((int(unit[1], 16) & 0x3FF) << 10) + (int(unit[2], 16) & 0x3FF)
+    if (letter := unit[6]) is not None:
+        if (character := escapes.get(letter)) is not None:
+            return ord(character)
+        raise EscapeError(_unknown(letter), unit.start())
+    digits = unit[3] or unit[4] or unit[5]
+    code = int(digits, 16)
+    if code > MAX_CODE_POINT:
+        raise EscapeError(f"there is no character U+{digits}; the last one is U+10FFFF", unit.start())
+    return code
 
 
 def _unknown(letter: str) -> str:

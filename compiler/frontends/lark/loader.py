@@ -30,7 +30,7 @@ from psc.compiler.frontends.lark.imports import import_name
 from psc.compiler.frontends.lark.templates import Templates
 from psc.compiler.frontends.lark.terminal_patterns import check_widths, terminal_patterns
 from psc.compiler.grammar import Grammar, LexerKind, Production, Terminal
-from psc.compiler.normal_form import normal_form
+from psc.compiler.normal_form import normal_form, without_unproductive
 from psc.compiler.terminal_regex import literal_expression, pattern_expression
 from psc.errors import GrammarError, ResourceLimitError
 
@@ -81,6 +81,7 @@ def load_lark(
     except (LarkError, OSError, ValueError, AssertionError) as e:
         raise GrammarError(f"{source_name}: Lark cannot load this grammar: {_one_message(e)}") from e
     grammar = replace(grammar, lexer=lexer, keep_all_actions=keep_all_actions)
+    grammar = without_unproductive(grammar)
     return normal_form(grammar) if keep_all_actions else grammar
 
 
