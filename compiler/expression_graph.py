@@ -10,9 +10,12 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from psc.compiler.expressions import Chars, Choice, Expression, Literal, Reference, Repeat, Sequence
+from psc.errors import ResourceLimitError
 
 LITERAL, CHARS, SEQUENCE, CHOICE, REPEAT, REFERENCE = range(6)
 
+MAX_COUNT = 10**18
+"""The largest bound of a repetition, when repetitions of repetitions have become one."""
 SIZE_CAP = 1 << 40
 """Sizes are counted up to this."""
 
@@ -84,18 +87,27 @@ class ExpressionGraph:
     def sequence(self, parts: Iterable[int]) -> int:
         kinds, values = self.kind, self.value
         flat: list[int] = []
+        text: list[str] = []  # literals in a row, made one at the end of the row: one for each of its prefixes is quadratic
         for part in parts:
             for p in self.parts[part] if kinds[part] == SEQUENCE else (part,):
                 if p == self.nothing:
                     return self.nothing
                 if p == self.empty:
                     continue
+                if text and kinds[p] == LITERAL:
+                    text.append(str(values[p]))
+                    continue
+                if text:
+                    flat.append(self.literal("".join(text)))
+                    text = []
                 if flat and (joined := self._join(flat[-1], p)) is not None:
                     flat[-1] = joined
-                elif flat and kinds[p] == LITERAL and kinds[flat[-1]] == LITERAL:
-                    flat[-1] = self.literal(f"{values[flat[-1]]}{values[p]}")
+                elif kinds[p] == LITERAL:
+                    text.append(str(values[p]))
                 else:
                     flat.append(p)
+        if text:
+            flat.append(self.literal("".join(text)))
         if len(flat) < 2:
             return flat[0] if flat else self.empty
         return self._composite(SEQUENCE, tuple(flat))
@@ -146,6 +158,10 @@ class ExpressionGraph:
     def repeat(self, body: int, least: int, most: int | None) -> int:
         if (least, most) == (1, 1):
             return body
+        if max(least, most or 0) > MAX_COUNT:
+            raise ResourceLimitError(
+                f"repetitions inside each other count above {MAX_COUNT:,}, which is the limit; leave a bound open"
+            )
         if most == 0 or body == self.empty:
             return self.empty
         if body == self.nothing:

@@ -110,7 +110,10 @@ class Analysis:
                 continue
             if name not in rules:
                 raise GrammarError(self._undefined(name))
-            node = self._node(name, rules[name])
+            try:
+                node = self._node(name, rules[name])
+            except ResourceLimitError as e:
+                raise ResourceLimitError(f"{self._rule_set.source_name}: rule {name}: {e}") from None
             if name in graph.names[node]:
                 rewritten = without_self_reference(graph, name, node, only_at_the_end=True)
                 node = node if rewritten is None else rewritten

@@ -121,9 +121,8 @@ AllTerminals all_terminals(Ints next, Ints match_offsets, Ints matches, Ints ran
     return a;
 }
 
-static void bind_errors(nb::module_& m) {
+static void bind_errors() {
     const nb::object errors = nb::module_::import_("psc.errors");
-    const nb::object limit = nb::exception<LimitExceeded>(m, "LimitExceeded", errors.attr("ResourceLimitError"));
     const auto as = [](auto example, nb::object type) {
         using Error = decltype(example);
         nb::register_exception_translator(
@@ -136,6 +135,7 @@ static void bind_errors(nb::module_& m) {
             },
             type.release().ptr());  // lives as long as the module
     };
+    as(LimitExceeded("", 0), errors.attr("ResourceLimitError"));
     as(MatcherError(""), errors.attr("MatcherError"));
     as(ArtifactError(""), errors.attr("ArtifactError"));
     as(BitmaskError(""), errors.attr("BitmaskError"));
@@ -147,12 +147,12 @@ static void bind_errors(nb::module_& m) {
                 PyErr_SetString(static_cast<PyObject*>(payload), "memory: more than this process can get");
             }
         },
-        nb::object(limit).release().ptr());
+        nb::object(errors.attr("ResourceLimitError")).release().ptr());
 }
 
 void bind_machine(nb::module_& m) {
     using Release = nb::call_guard<nb::gil_scoped_release>;
-    bind_errors(m);
+    bind_errors();
     struct Vocabulary {
         std::shared_ptr<VocabularyIndex> index;
     };

@@ -5,8 +5,6 @@ import numpy
 import numpy.typing
 from numpy.typing import NDArray
 
-import psc.errors
-
 
 def stored_tables() -> dict[str, list[tuple[str, str, str, str]]]:
     """
@@ -157,9 +155,6 @@ def assemble(classifier: Annotated[NDArray[numpy.int32], dict(shape=(None,), ord
     """
     The arrays that a classifier adds to an artifact, and how many states and transitions it had before it was minimized.
     """
-
-class LimitExceeded(psc.errors.ResourceLimitError):
-    pass
 
 class VocabularyIndex:
     """

@@ -75,7 +75,51 @@ LARK: Texts = {
     "malformed escapes": ('start: "\\U99999999"', ""),
 }
 
-TEXTS: dict[str, Texts] = {"lark": LARK}
+EBNF: Texts = {
+    "long sequence": ("root ::= " + '"a" [b] ' * 60_000, None),
+    "large text": ("root ::= " + '"a" [b] ' * 240_000, "characters"),
+    "nested groups": ("root ::= " + _nested(5000, '"a"', ")"), "200"),
+    "nested lists": ("root ::= " + _nested(199, '"a"', ")*"), None),
+    "nested lists of choices": ("root ::= " + _nested(199, '"x" | "y"', ")+ "), None),
+    "repetitions of repetitions": ('root ::= "a"' + "?+*" * 100_000, "repetitions"),
+    "counts of counts": ('root ::= "a"' + "{2,3}" * 100_000, "repetitions"),
+    "counts in counts": ("root ::= " + _nested(60, '"a" "b"', "){1000}"), "rule root"),
+    "ranges in ranges": ("root ::= " + _nested(60, '"a" "b"', "){0,1000}"), "rule root"),
+    "huge count": ('root ::= "a"{' + "9" * 20 + "}", "1,000,000,000"),
+    "count of many digits": ('root ::= "a"{' + "9" * 6000 + "}", "1,000,000,000"),
+    "nested groups of a regex": ('root ::= Regex("' + _nested(5000, "a", ")") + '")', "250"),
+    "large regex": ('root ::= Regex("' + "a*" * 200_000 + '")', "250,000"),
+    "rules that double": ('root ::= r30\nr0 ::= "ab"\n' + _lines("r#+ ::= r# r#", 30), None),
+    "choices that double": ('root ::= r30\nr0 ::= "ab" | "c"\n' + _lines('r#+ ::= r# r# | "d" r#', 30), None),
+    "chain of rules": ("root ::= r0\n" + _lines('r# ::= "a" r#+', 2000) + 'r2000 ::= "z"', None),
+    "undefined name": ("root ::= a0\n" + _lines('averylongrulename# ::= "x"', 10_000), "'a0'"),
+    "error at the end": ("root ::= " + '"a" ' * 100_000 + " %", "'%'"),
+    "surrogate": ('root ::= "\ud800"', "surrogate"),
+    "surrogate in a comment": ('root ::= "a" # \ud800', "surrogate"),
+}
+
+REGEX: Texts = {
+    "nested groups": (_nested(5000, "a", ")"), "250"),
+    "nested lists": (_nested(240, "a", ")*"), None),
+    "large text": ("ab[cd]" * 1_700_000, "250,000"),
+    "stars in a row": ("a*" * 20_000, None),
+    "long": ("ab[cd]" * 10_000, None),
+    "words": ("|".join([f"w{i}" for i in range(20_000)]), None),
+    "huge count": ("a{" + "9" * 20 + "}", "1,000,000"),
+    "count of many digits": ("a{" + "9" * 6000 + "}", "1,000,000"),
+    "counts in counts": (_nested(100, "ab", "){1000}"), "count above"),
+    "options": ("a?" * 3000 + "a" * 3000, None),
+    "brackets": ("[" * 5000, "not closed"),
+    "many ranges": ("[" + "a-z" * 60_000 + "]", None),
+    "anchors": ("(^a$|b)" * 5000, None),
+    "flags in flags": ("(?i:" * 200 + "k" + ")" * 200, None),
+    "error at the end": ("a\n" * 100_000 + "(", "not closed"),
+    "code point of many digits": ("\\u{" + "9" * 100_000 + "}", ""),
+    "character of a long name": ("\\N{" + "A" * 100_000 + "}", ""),
+    "surrogate": ("\ud800", "surrogate"),
+}
+
+TEXTS: dict[str, Texts] = {"lark": LARK, "ebnf": EBNF, "regex": REGEX}
 
 
 def compile_all(language: str) -> None:

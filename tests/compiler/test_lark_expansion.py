@@ -1,6 +1,7 @@
 """Productions and terminals of Lark files are Lark's own: the loader expands as Lark does, but knows sizes before."""
 
 import re
+from itertools import product
 from pathlib import Path
 from random import Random
 
@@ -9,7 +10,9 @@ from lark.exceptions import LarkError
 from lark.load_grammar import load_grammar
 
 import psc
+from psc.compiler.frontends.lark import expansion
 from psc.compiler.frontends.lark.loader import load_lark
+from psc.compiler.grammar import Grammar
 
 BUNDLED = sorted((Path(psc.__file__).parent / "compiler" / "grammars").glob("*.lark"))
 
@@ -113,3 +116,46 @@ def test_expansion_of_random_rules_is_larks() -> None:
         compared += 1
         assert expanded_by_us(text, "<string>") == expected, text
     assert compared > 15
+
+
+def test_groups_that_become_rules_keep_the_language(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Past the limit, `keep_all_actions` makes groups rules: the same texts are taken as where every choice is written out."""
+    text = 'start: ("a" | "b" ["c"])? ("d"~0..2 | start "e")? ["a" ("b" | "f")] "d"*\n'
+    written_out = load_lark(text, keep_all_actions=True)
+    with monkeypatch.context() as m:
+        m.setattr(expansion, "MAX_EXPANDED", 60)
+        with pytest.raises(psc.ResourceLimitError, match="start"):
+            load_lark(text)
+        compact = load_lark(text, keep_all_actions=True)
+    assert any("group" in name for name in compact.nonterminals)
+    assert len(compact.productions) < len(written_out.productions)
+    texts = ["".join(letters) for n in range(5) for letters in product("abcdef", repeat=n)]
+    taken = [{t for t in texts if accepts(grammar, t.encode())} for grammar in (written_out, compact)]
+    assert taken[0] == taken[1]
+    assert 20 < len(taken[0]) < len(texts)
+
+
+def accepts(grammar: Grammar, text: bytes) -> bool:
+    """Whether the productions derive the text, whose terminals are single letters: an Earley parser without care for speed."""
+    numbers = {ord(t.text or ""): i for i, t in enumerate(grammar.terminals)}
+    first = len(grammar.terminals) + 1
+    of: dict[int, list[tuple[int, ...]]] = {}
+    for p in grammar.productions:
+        of.setdefault(p.lhs, []).append(p.rhs)
+    start = first + grammar.nonterminals.index(grammar.start)
+    columns: list[set[tuple[int, tuple[int, ...], int, int]]] = [set() for _ in range(len(text) + 1)]
+    columns[0] = {(start, rhs, 0, 0) for rhs in of[start]}
+    for i, column in enumerate(columns):
+        changed = True
+        while changed:
+            new = set()
+            for lhs, rhs, dot, origin in column:
+                if dot == len(rhs):
+                    new |= {(a, b, c + 1, d) for a, b, c, d in columns[origin] if c < len(b) and b[c] == lhs}
+                elif rhs[dot] >= first:
+                    new |= {(rhs[dot], other, 0, i) for other in of.get(rhs[dot], ())}
+                elif i < len(text) and numbers.get(text[i]) == rhs[dot]:
+                    columns[i + 1].add((lhs, rhs, dot + 1, origin))
+            changed = not new <= column
+            column |= new
+    return any(lhs == start and dot == len(rhs) and origin == 0 for lhs, rhs, dot, origin in columns[-1])

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 
-from psc.errors import GrammarError
+from psc.errors import GrammarError, ResourceLimitError
 
 Token = tuple[str, str, int]
 """Its kind, its text, and its offset in the grammar text. Kinds: name, assign, literal, class, repeat, ``(=`` and one for each of
@@ -66,8 +66,15 @@ class Place:
 
     def error(self, offset: int, message: str) -> GrammarError:
         """The error to raise about what stands at ``offset``."""
+        return GrammarError(f"{self._at(offset)}: {message}")
+
+    def limit(self, offset: int, message: str) -> ResourceLimitError:
+        """The error to raise where what stands at ``offset`` passes a limit."""
+        return ResourceLimitError(f"{self._at(offset)}: {message}")
+
+    def _at(self, offset: int) -> str:
         column = offset - max(self.text.rfind("\n", 0, offset), self.text.rfind("\r", 0, offset))
-        return GrammarError(f"{self.source_name}:{self.line(offset)}:{column}: {message}")
+        return f"{self.source_name}:{self.line(offset)}:{column}"
 
 
 def tokens_of(text: str, place: Place) -> list[Token]:

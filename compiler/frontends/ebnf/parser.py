@@ -17,12 +17,14 @@ from psc.compiler.frontends.ebnf.escapes import ANY_CHARACTER, EscapeError, clas
 from psc.compiler.frontends.ebnf.lexer import Place, Token, refusal_of, tokens_of
 from psc.errors import GrammarError, ResourceLimitError
 
-MAX_TEXT = 2_000_000
+MAX_TEXT = 1_000_000
 """Characters of a grammar text."""
 MAX_NESTING = 200
 """Groups within each other. Expressions are trees, and other parts of Python walk trees by recursion."""
 MAX_REPEAT = 1_000_000_000
 """The largest bound of a repetition."""
+MAX_REPEATS = 8
+"""Repetitions right behind each other, as in ``x*?``."""
 
 _OTHER_MACROS = {
     "Substring": 'write the parts that may be used as a choice: "a" | "b"',
@@ -31,6 +33,7 @@ _OTHER_MACROS = {
     "ExcludeToken": "a grammar is about text, not about tokens: use a character class such as [^<]",
     "TokenTagDispatch": "a grammar is about text, not about tokens: write the tags as literals",
 }
+_REPEATS = frozenset(("*", "+", "?", "repeat"))
 _SIMPLE_REPEATS: dict[str, tuple[int, int | None]] = {"*": (0, None), "+": (1, None), "?": (0, 1)}
 
 
@@ -128,7 +131,7 @@ class _Body:
                 parts = []
             elif kind == "(" or kind == "(=":
                 if len(open_groups) >= MAX_NESTING:
-                    raise place.error(
+                    raise place.limit(
                         offset, f"groups are nested more than {MAX_NESTING} deep, which is the limit; name inner groups as rules"
                     )
                 open_groups.append((options, parts, offset, kind))
@@ -150,6 +153,8 @@ class _Body:
             else:  # a repetition: ::= was seen to follow names only
                 if not parts:
                     raise place.error(offset, f"there is nothing before {text} to repeat")
+                if i - start > MAX_REPEATS and all([kind in _REPEATS for kind, _, _ in tokens[i - 1 - MAX_REPEATS : i - 1]]):
+                    raise place.limit(offset, f"more than {MAX_REPEATS} repetitions of each other, which is the limit; write one")
                 least, most = _SIMPLE_REPEATS.get(text) or self._bounds(text, offset)
                 parts[-1] = Repeat(parts[-1], least, most)
         if open_groups:
@@ -185,7 +190,7 @@ class _Body:
     def _bounds(self, text: str, offset: int) -> tuple[int, int | None]:
         low, comma, high = text[1:-1].partition(",")
         if max(len(low.strip()), len(high.strip())) > 18 or max(int(low), int(high or 0)) > MAX_REPEAT:
-            raise self._place.error(offset, f"the limit of a repetition is {MAX_REPEAT:,}; leave the bound open, as {{3,}}")
+            raise self._place.limit(offset, f"the limit of a repetition is {MAX_REPEAT:,}; leave the bound open, as {{3,}}")
         least = int(low)
         if not comma:
             return least, least
@@ -209,6 +214,8 @@ class _Body:
         pattern = self._literal(tokens[i + 2][1], tokens[i + 2][2])
         try:
             expression: Expression = regex_expression(pattern.text)
+        except ResourceLimitError as e:
+            raise self._place.limit(tokens[i + 2][2], str(e)) from e
         except GrammarError as e:
             raise self._place.error(tokens[i + 2][2], str(e)) from e
         return expression

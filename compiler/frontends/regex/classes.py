@@ -140,7 +140,7 @@ def escaped_character(source: Source) -> int:
         try:
             point = ord(unicodedata.lookup(name))
         except (KeyError, TypeError):
-            raise source.error(at, f"there is no character named {name!r}") from None
+            raise source.error(at, f"there is no character named {name[:60]!r}") from None
         source.at = end + 1
         return point
     if c.isascii() and c.isalpha():
@@ -174,7 +174,7 @@ def _braced(source: Source, at: int) -> int:
 
 def _no_surrogate(source: Source, at: int, point: int) -> int:
     if point > 0x10FFFF:
-        raise source.error(at, f"there is no code point above U+10FFFF ({point:X})")
+        raise source.error(at, f"there is no code point above U+10FFFF ({f'{point:X}'[:20]})")
     if 0xD800 <= point < 0xE000:
         raise source.error(at, f"U+{point:04X} is half of a surrogate pair, not a character; write both halves, or \\u{{H...}}")
     return point

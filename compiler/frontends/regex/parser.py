@@ -36,12 +36,16 @@ from psc.compiler.frontends.regex.pieces import (
 from psc.compiler.frontends.regex.source import Source
 from psc.compiler.terminal_regex.codepoints import Bounds, from_ranges
 from psc.compiler.terminal_regex.expression import chars
-from psc.errors import GrammarError
+from psc.errors import GrammarError, ResourceLimitError
 
+MAX_TEXT: Final = 250_000
+"""Characters of a regex."""
 MAX_NESTING: Final = 250
 """Groups inside each other; what reads the expression may do so recursively."""
 MAX_COUNT: Final = 1_000_000
 """The largest count of a repetition."""
+
+_LONGEST_SHOWN: Final = 60
 
 _FLAGS: Final = {"i": re.IGNORECASE, "m": re.MULTILINE, "s": re.DOTALL, "x": re.VERBOSE, "a": re.ASCII, "u": re.UNICODE}
 _FLAG_GROUP: Final = re.compile(r"\(\?([a-zA-Z]*)(?:-([a-zA-Z]*))?([:)])")
@@ -79,6 +83,8 @@ def regex_expression(pattern: str, *, source_name: str = "<regex>", dialect: Dia
         GrammarError: the pattern is malformed, has something that is refused, is nested too deep, or matches no text at all; the
             message has line and column.
     """
+    if len(pattern) > MAX_TEXT:
+        raise ResourceLimitError(f"{source_name}: the regex has {len(pattern):,} characters; the limit is {MAX_TEXT:,}")
     return _Parser(Source(pattern, source_name), dialect).parse()
 
 
@@ -227,7 +233,9 @@ class _Parser:
         low, comma, high = match.groups()
         for digits in (low, high or ""):
             if len(digits.lstrip("0")) > 7 or int(digits or 0) > MAX_COUNT:
-                raise source.error(at, f"{match.group()} has a count above {MAX_COUNT:,}, which is the limit; leave the end open")
+                raise source.limit(
+                    at, f"{_shortened(match.group())} has a count above {MAX_COUNT:,}, which is the limit; leave the end open"
+                )
         least = int(low or 0)
         most = least if not comma else int(high) if high else None
         if most is not None and most < least:
@@ -254,7 +262,7 @@ class _Parser:
                 return
             flags = new_flags
         if len(self.groups) > MAX_NESTING:
-            raise source.error(at, f"more than {MAX_NESTING} groups inside each other, which is the limit")
+            raise source.limit(at, f"more than {MAX_NESTING} groups inside each other, which is the limit")
         self.groups.append(_Group(at, flags))
 
     def _flags(self, at: int, flags: int) -> int | None:
@@ -290,6 +298,10 @@ class _Parser:
         self.groups[-1].flags = flags
         self._flags_end = source.at
         return None
+
+
+def _shortened(written: str) -> str:
+    return written if len(written) <= _LONGEST_SHOWN else f"{written[:_LONGEST_SHOWN]}…"
 
 
 def _counts(text: str, at: int, dialect: Dialect) -> re.Match[str] | None:

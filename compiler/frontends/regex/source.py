@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from psc.errors import GrammarError
+from psc.errors import GrammarError, ResourceLimitError
 
 
 class Source:
@@ -35,6 +35,13 @@ class Source:
 
     def error(self, at: int, message: str) -> GrammarError:
         """The error to raise for what stands at an offset."""
+        return GrammarError(f"{self._place(at)}: {message}")
+
+    def limit(self, at: int, message: str) -> ResourceLimitError:
+        """The error to raise where what stands at an offset passes a limit."""
+        return ResourceLimitError(f"{self._place(at)}: {message}")
+
+    def _place(self, at: int) -> str:
         line = self.text.count("\n", 0, at) + 1
         column = at - (self.text.rfind("\n", 0, at) + 1) + 1
-        return GrammarError(f"{self.name}:{line}:{column}: {message}")
+        return f"{self.name}:{line}:{column}"
