@@ -15,7 +15,7 @@ from oracle import Oracle, Undecided
 from vocabularies import tokenizer
 
 import psc
-from psc.grammar_compiler import compile_ahead_of_time
+from psc.compiled_grammar import compile_ahead_of_time
 
 
 def allowed(matcher: psc.GrammarMatcher, n: int) -> list[bool]:

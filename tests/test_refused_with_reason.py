@@ -13,7 +13,7 @@ from test_exactness_any import allowed
 from vocabularies import tokenizer
 
 import psc
-from psc.grammar_compiler import compile_ahead_of_time, compile_just_in_time
+from psc.compiled_grammar import compile_ahead_of_time, compile_just_in_time
 
 
 def contextual_keep_all(text: str) -> ContextualKeepAllOracle:
