@@ -12,7 +12,7 @@ Cost: lexer states x bytes of all classes (as a trie) x ways to lex, in Python; 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from functools import lru_cache
 from itertools import pairwise
 from typing import Any
@@ -102,11 +102,21 @@ class _StoredLexer:
         self._branches = list(zip(arrays["branch_emit"].tolist(), arrays["branch_next"].tolist(), strict=True))
         self._branch_offsets = arrays["branch_offsets"].tolist()
         conditions = [frozenset(states) for states in _lists(arrays, "condition_offsets", "condition_states")]
-        self._emissions: list[Sequence] = [
-            tuple(s if s < self._n_terminals else conditions[s - self._n_terminals] for s in symbols)
-            for symbols in _lists(arrays, "emission_offsets", "emission_symbols")
-        ]
-        self._ends, self._futures = _lists(arrays, "end_offsets", "ends"), _lists(arrays, "future_offsets", "futures")
+
+        def stored(symbols: Iterable[int]) -> Sequence:
+            return tuple(s if s < self._n_terminals else conditions[s - self._n_terminals] for s in symbols)
+
+        self._emissions = [stored(symbols) for symbols in _lists(arrays, "emission_offsets", "emission_symbols")]
+        self._ends = _lists(arrays, "end_offsets", "ends")
+        self._futures = arrays["futures"].tolist()
+        # Each set follows those that it goes on with.
+        self._future_sets: list[list[Sequence]] = [[], [()]]
+        firsts, rests = (_lists(arrays, "future_offsets", name) for name in ("future_symbols", "future_sets"))
+        for symbols, sets in zip(firsts[2:], rests[2:], strict=True):
+            check_sequences(sum(len(self._future_sets[after]) for after in sets))
+            self._future_sets.append(
+                [stored([s]) + rest for s, after in zip(symbols, sets, strict=True) for rest in self._future_sets[after]]
+            )
         self._starts = _starts(arrays)
         # State 0 of a contextual lexer is the start whose context is not known: no text ends in it.
         self.states = range(1 if self._starts else 0, self.n_states)
@@ -120,7 +130,7 @@ class _StoredLexer:
 
     def futures(self, state: int) -> list[Sequence]:
         """What may come before the next step of the parser, at the latest; the empty sequence if nothing need."""
-        return [self._emissions[e] for e in self._futures[state]]
+        return self._future_sets[self._futures[state]]
 
     def ends(self, state: int) -> list[Sequence]:
         """What is emitted if the text ends."""
