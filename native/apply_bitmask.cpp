@@ -43,7 +43,8 @@ void select(Bits* logits, std::uint32_t masked, Bits minus_infinity) {
 }  // namespace
 
 template <class Bits>
-void apply_bitmask_row(Bits* logits, std::size_t width, std::ptrdiff_t stride, std::span<const std::int32_t> words, Bits minus_infinity) {
+void apply_bitmask_row(Bits* logits, std::size_t width, std::ptrdiff_t stride, std::span<const std::int32_t> words,
+                       Bits minus_infinity) {
     std::size_t at = 0;
     for (std::size_t w = 0; w < words.size() && at < width; ++w, at += kWordBits) {
         const std::size_t count = std::min(kWordBits, width - at);
@@ -56,7 +57,8 @@ void apply_bitmask_row(Bits* logits, std::size_t width, std::ptrdiff_t stride, s
         } else if (std::popcount(masked) > 4 && stride == 1 && count == kWordBits) {
             select(here, masked, minus_infinity);  // many masked bits would be as many unpredictable steps
         } else {
-            for (; masked != 0; masked &= masked - 1) here[static_cast<std::ptrdiff_t>(std::countr_zero(masked)) * stride] = minus_infinity;
+            for (; masked != 0; masked &= masked - 1)
+                here[static_cast<std::ptrdiff_t>(std::countr_zero(masked)) * stride] = minus_infinity;
         }
     }
     if (at < width) fill(logits + static_cast<std::ptrdiff_t>(at) * stride, width - at, stride, minus_infinity);

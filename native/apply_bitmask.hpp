@@ -14,7 +14,8 @@ namespace psc {
 
 // One row of logits, `width` of them, `stride` elements apart; `words` has the bits, and what lies beyond them is masked.
 template <class Bits>
-void apply_bitmask_row(Bits* logits, std::size_t width, std::ptrdiff_t stride, std::span<const std::int32_t> words, Bits minus_infinity);
+void apply_bitmask_row(Bits* logits, std::size_t width, std::ptrdiff_t stride, std::span<const std::int32_t> words,
+                       Bits minus_infinity);
 
 extern template void apply_bitmask_row(std::uint16_t*, std::size_t, std::ptrdiff_t, std::span<const std::int32_t>, std::uint16_t);
 extern template void apply_bitmask_row(std::uint32_t*, std::size_t, std::ptrdiff_t, std::span<const std::int32_t>, std::uint32_t);

@@ -44,7 +44,9 @@ public:
     // Lives on the stack of the function that tries something.
     class Attempt {
     public:
-        explicit Attempt(Arena& arena) : at_(arena.at_), end_(arena.end_), chunk_(arena.chunk_.get()), arena_(arena) { ++arena.n_attempts_; }
+        explicit Attempt(Arena& arena) : at_(arena.at_), end_(arena.end_), chunk_(arena.chunk_.get()), arena_(arena) {
+            ++arena.n_attempts_;
+        }
         ~Attempt() {
             --arena_.n_attempts_;
             if (kept_) return;

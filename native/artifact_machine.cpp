@@ -15,7 +15,8 @@ template <class Index, class Pool, Word kLeast, class T>
 void check_sorted(const char* name, const Offsets<Index, Pool, kLeast>& offsets, const Column<Pool, T>& column) {
     for (std::size_t i = 0; i + 1 < offsets.size(); ++i) {
         const auto list = column[offsets.range(i)];
-        if (std::adjacent_find(list.begin(), list.end(), std::greater_equal<>()) != list.end()) TableCheck::fail(name, "is not sorted");
+        if (std::adjacent_find(list.begin(), list.end(), std::greater_equal<>()) != list.end())
+            TableCheck::fail(name, "is not sorted");
     }
 }
 
@@ -32,7 +33,8 @@ void ArtifactMachine::check() const {
         TableCheck::fail("lexer_next", "restarts without contexts");
     for (LexerState start : lexer.start_of_top)
         for (Word c = 0; c < lexer.n_byte_classes; ++c)
-            if (restarts(lexer.lexer_next.at(start.index() * lexer.n_byte_classes + c))) TableCheck::fail("lexer_next", "restarts at a start");
+            if (restarts(lexer.lexer_next.at(start.index() * lexer.n_byte_classes + c)))
+                TableCheck::fail("lexer_next", "restarts at a start");
     if (lexer.future_offsets.at(2) != 0) TableCheck::fail("future_offsets", "does not begin with the sets that need nothing");
     // A set that came again after itself would never end.
     for (FutureSet set{0}; set.v < lexer.future_offsets.n_lists(); ++set.v)
@@ -53,7 +55,8 @@ ArtifactMachine::ArtifactMachine(ArtifactTables tables, std::size_t cache_limit)
     const std::size_t n_arcs = lexer.lexer_next.size();
     arcs_ = std::make_unique<std::atomic<PackedArc>[]>(n_arcs);
     for (std::size_t i = 0; i < n_arcs; ++i)
-        arcs_[i].store(pack({lexer.lexer_next.at(i).target(lexer.n_lexer_states).word(), lexer.lexer_emit.at(i).v}), std::memory_order_relaxed);
+        arcs_[i].store(pack({lexer.lexer_next.at(i).target(lexer.n_lexer_states).word(), lexer.lexer_emit.at(i).v}),
+                       std::memory_order_relaxed);
     for (std::size_t i = 0; i < lexer.branch_next.size(); ++i)
         branches_.insert(branches_.end(), {lexer.branch_emit.at(i).v, lexer.branch_next.at(i).v});
     for (std::size_t i = 0; i < lexer.future_sets.size(); ++i)
@@ -85,7 +88,8 @@ ArtifactMachine::ArtifactMachine(ArtifactTables tables, std::size_t cache_limit)
     const ClassifierTables& classifier = t_.classifier;
     for (ClassSet set{0}; set.v < classifier.set_offsets.n_lists(); ++set.v) {
         std::int64_t n_tokens = 0;  // stop tokens may be text as well
-        for (SetMember m : classifier.set_classes[classifier.set_offsets[set]]) n_tokens += member_offsets_[m.v + 1] - member_offsets_[m.v];
+        for (SetMember m : classifier.set_classes[classifier.set_offsets[set]])
+            n_tokens += member_offsets_[m.v + 1] - member_offsets_[m.v];
         set_tokens_.push_back(static_cast<Word>(std::min<std::int64_t>(n_tokens, vocab_size)));
     }
     dense_sets_.resize(set_tokens_.size());
@@ -96,7 +100,9 @@ ArtifactMachine::ArtifactMachine(ArtifactTables tables, std::size_t cache_limit)
 // An artifact is complete: nothing of this is asked for.
 LexArc ArtifactMachine::build_lex_arc(Word, Word) { throw std::logic_error("an artifact has every lexer arc"); }
 Word ArtifactMachine::build_start(Cache&, Word, Work&) { throw std::logic_error("an artifact has a start"); }
-Machine::Arc ArtifactMachine::build_transition(Cache&, Word, Word, Work&) { throw std::logic_error("an artifact has every transition"); }
+Machine::Arc ArtifactMachine::build_transition(Cache&, Word, Word, Work&) {
+    throw std::logic_error("an artifact has every transition");
+}
 
 void ArtifactMachine::add_set(std::uint32_t* words, ClassSet set) {
     // Setting a bit costs a few times what merging a word does.
@@ -112,7 +118,8 @@ void ArtifactMachine::add_set(std::uint32_t* words, ClassSet set) {
 void ArtifactMachine::add_tokens(std::uint32_t* words, ClassSet set) const {
     const ClassifierTables& t = classifier_;
     for (SetMember m : t.set_classes[t.set_offsets[set]])
-        for (Word k = member_offsets_[m.v]; k < member_offsets_[m.v + 1]; ++k) words[members_[k].v >> 5] |= 1u << (members_[k].v & 31);
+        for (Word k = member_offsets_[m.v]; k < member_offsets_[m.v + 1]; ++k)
+            words[members_[k].v >> 5] |= 1u << (members_[k].v & 31);
 }
 
 void ArtifactMachine::add_parts(Cache&, Word emission, std::vector<Word>& out) {

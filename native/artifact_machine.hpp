@@ -56,14 +56,14 @@ private:
 
     ArtifactTables t_;
     std::unique_ptr<std::atomic<PackedArc>[]> arcs_;
-    std::vector<Word> branches_;  // (emission, state), one after the other
-    std::vector<Word> future_edges_;  // (symbol, set), one after the other
+    std::vector<Word> branches_;        // (emission, state), one after the other
+    std::vector<Word> future_edges_;    // (symbol, set), one after the other
     std::vector<Word> member_offsets_;  // token class, the stop tokens behind them -> their tokens in `members_`
     std::vector<TokenId> members_;
     std::vector<std::uint8_t> stop_;
-    std::vector<Word> set_tokens_;  // per set of classes, how many tokens
+    std::vector<Word> set_tokens_;                              // per set of classes, how many tokens
     std::vector<std::unique_ptr<std::uint32_t[]>> dense_sets_;  // large sets as bits, made when first needed
-    std::vector<char> wanted_labels_;  // scratch of compose
+    std::vector<char> wanted_labels_;                           // scratch of compose
 };
 
 }  // namespace psc

@@ -79,7 +79,7 @@ struct Lists {
 struct Labels {
     Word count = 0;
     std::vector<Word> of_node;  // kNone for a sequence that is never emitted
-    SequenceInterner sets;  // set 0 is empty
+    SequenceInterner sets;      // set 0 is empty
     std::vector<Word> set_of_emission;
 
     Labels(const ClosedClassifier& c, Word n_nodes) : of_node(n_nodes, kNone), set_of_emission(c.n_emissions()) {
@@ -170,9 +170,8 @@ namespace {
 void minimize(const ClosedClassifier& classifier, const Labels& labels, ClassifierTables& t) {
     LabelledGraph g;
     auto built = classifier.transitions;
-    std::sort(built.begin(), built.end(), [](const auto& x, const auto& y) {
-        return x.state != y.state ? x.state < y.state : x.symbol < y.symbol;
-    });
+    std::sort(built.begin(), built.end(),
+              [](const auto& x, const auto& y) { return x.state != y.state ? x.state < y.state : x.symbol < y.symbol; });
     SequenceInterner outputs;
     std::size_t at = 0;
     for (Word s = 0; s < classifier.n_states; ++s) {

@@ -11,7 +11,7 @@ namespace psc {
 
 // The sequences that some token realizes from a lexer state, each with the sets of token classes that do.
 struct Realizable {
-    std::vector<Word> node;  // of the trie, sorted
+    std::vector<Word> node;        // of the trie, sorted
     std::vector<Word> offsets{0};  // per node into `sets`
     std::vector<Word> sets;
 
@@ -21,9 +21,9 @@ struct Realizable {
 };
 
 struct RealizedSequences {
-    std::vector<Realizable> of_state;  // per lexer state
+    std::vector<Realizable> of_state;               // per lexer state
     std::vector<Word> set_offsets{0}, set_classes;  // sets of token classes, sorted; set 0 is empty
-    Word n_nodes = 0;  // of the trie
+    Word n_nodes = 0;                               // of the trie
 
     std::span<const Word> token_set(Word set) const {
         return {set_classes.data() + set_offsets[set], static_cast<std::size_t>(set_offsets[set + 1] - set_offsets[set])};

@@ -18,7 +18,7 @@ using Rows = nb::ndarray<const std::int64_t, nb::ndim<1>, nb::c_contig, nb::devi
 
 // A bitmask row with its words side by side, copied if they are not.
 class Words {
-   public:
+public:
     explicit Words(const Bitmask& mask) : mask_(mask) {
         if (mask.stride(1) != 1) copy_.resize(mask.shape(1));
     }
@@ -29,7 +29,7 @@ class Words {
         return copy_;
     }
 
-   private:
+private:
     const Bitmask& mask_;
     std::vector<std::int32_t> copy_;
 };
@@ -40,7 +40,8 @@ void apply(const Logits& logits, const Bitmask& mask, std::size_t width, const s
     Words words(mask);
     auto* data = static_cast<Bits*>(logits.data());
     auto one = [&](std::size_t i) {
-        apply_bitmask_row(data + static_cast<std::int64_t>(i) * logits.stride(0), width, logits.stride(1), words.row(i), minus_infinity);
+        apply_bitmask_row(data + static_cast<std::int64_t>(i) * logits.stride(0), width, logits.stride(1), words.row(i),
+                          minus_infinity);
     };
     if (rows) {
         for (std::size_t k = 0; k < rows->shape(0); ++k) one(static_cast<std::size_t>(rows->data()[k]));
@@ -80,13 +81,13 @@ void apply_ids(const Integers& logits, std::uint64_t minus_infinity, const Fixed
         const Word id = ids.data()[k];
         if (id < 0) continue;
         const std::int64_t at = rows ? rows->data()[k] : static_cast<std::int64_t>(k);
-        apply_bitmask_row(data + at * logits.stride(0), width, logits.stride(1), {table.data() + id * table.stride(0), table.shape(1)},
-                          static_cast<Bits>(minus_infinity));
+        apply_bitmask_row(data + at * logits.stride(0), width, logits.stride(1),
+                          {table.data() + id * table.stride(0), table.shape(1)}, static_cast<Bits>(minus_infinity));
     }
 }
 
-void apply_mask_rows(const Integers& logits, std::uint64_t minus_infinity, const FixedTable& table, const Ints& ids, std::size_t width,
-                     const std::optional<Rows>& rows) {
+void apply_mask_rows(const Integers& logits, std::uint64_t minus_infinity, const FixedTable& table, const Ints& ids,
+                     std::size_t width, const std::optional<Rows>& rows) {
     if (width > logits.shape(1)) throw BitmaskError("the width is larger than the logits");
     if (rows ? rows->shape(0) != ids.shape(0) : ids.shape(0) > logits.shape(0))
         throw BitmaskError("there are not as many ids of mask rows as rows of logits");
@@ -97,9 +98,12 @@ void apply_mask_rows(const Integers& logits, std::uint64_t minus_infinity, const
         if (rows && (rows->data()[k] < 0 || static_cast<std::size_t>(rows->data()[k]) >= logits.shape(0)))
             throw BitmaskError("there is no row " + std::to_string(rows->data()[k]) + " of logits");
     }
-    if (logits.dtype() == nb::dtype<std::uint16_t>()) return apply_ids<std::uint16_t>(logits, minus_infinity, table, ids, width, rows);
-    if (logits.dtype() == nb::dtype<std::uint32_t>()) return apply_ids<std::uint32_t>(logits, minus_infinity, table, ids, width, rows);
-    if (logits.dtype() == nb::dtype<std::uint64_t>()) return apply_ids<std::uint64_t>(logits, minus_infinity, table, ids, width, rows);
+    if (logits.dtype() == nb::dtype<std::uint16_t>())
+        return apply_ids<std::uint16_t>(logits, minus_infinity, table, ids, width, rows);
+    if (logits.dtype() == nb::dtype<std::uint32_t>())
+        return apply_ids<std::uint32_t>(logits, minus_infinity, table, ids, width, rows);
+    if (logits.dtype() == nb::dtype<std::uint64_t>())
+        return apply_ids<std::uint64_t>(logits, minus_infinity, table, ids, width, rows);
     throw nb::type_error("logits must be seen as uint16, uint32 or uint64");
 }
 
@@ -108,7 +112,8 @@ void check_mask_writes(const Ints& writes, const Array<std::uint32_t>& pool, std
     if (writes.shape(0) % 4) throw BitmaskError("a write is four numbers");
     const std::span<const Word> numbers(writes.data(), writes.shape(0));
     for (std::size_t i = 0; i < numbers.size(); i += 4)
-        check_write({numbers[i], numbers[i + 1], numbers[i + 2], numbers[i + 3]}, {pool.data(), pool.shape(0)}, n_slots, vocab_size);
+        check_write({numbers[i], numbers[i + 1], numbers[i + 2], numbers[i + 3]}, {pool.data(), pool.shape(0)}, n_slots,
+                    vocab_size);
 }
 
 void write_mask_rows(const Table& table, const Ints& writes, const Array<std::uint32_t>& pool, Word vocab_size) {
@@ -126,7 +131,8 @@ void write_mask_rows(const Table& table, const Ints& writes, const Array<std::ui
 
 void bind_bitmask(nb::module_& m) {
     // Spelled out, because the stub generator has no name for an array of some dtype.
-    constexpr auto* signature = "def apply_bitmask(logits: object, bitmask: object, width: int, rows: object | None = None) -> None";
+    constexpr auto* signature =
+        "def apply_bitmask(logits: object, bitmask: object, width: int, rows: object | None = None) -> None";
     m.def("apply_bitmask", &apply_bitmask, nb::sig(signature), "logits"_a.noconvert(), "bitmask"_a.noconvert(), "width"_a,
           "rows"_a.noconvert().none() = nb::none(),
           "Sets logits[i, :width] to minus infinity where bit j % 32 of bitmask[i, j // 32] is 0, and beyond the bitmask.\n\n"
@@ -134,21 +140,27 @@ void bind_bitmask(nb::module_& m) {
           "int32. rows: the rows to change, int64; all of them if None. Raises ValueError if the shapes do not fit, TypeError for\n"
           "another dtype.");
     m.def("apply_mask_rows", &apply_mask_rows,
-          nb::sig("def apply_mask_rows(logits: object, minus_infinity: int, table: object, ids: object, width: int, rows: object | None = "
+          nb::sig("def apply_mask_rows(logits: object, minus_infinity: int, table: object, ids: object, width: int, rows: object | "
+                  "None = "
                   "None) -> None"),
           "logits"_a.noconvert(), "minus_infinity"_a, "table"_a.noconvert(), "ids"_a.noconvert(), "width"_a,
           "rows"_a.noconvert().none() = nb::none(),
-          "Sets logits[k, :width] to minus infinity where the mask row table[ids[k]] has no bit, and beyond it; -1 leaves logits[k] alone.\n\n"
-          "logits: (batch, columns), the bits of floats as uint16, uint32 or uint64, any strides, changed in place. minus_infinity: its bits.\n"
-          "table: (slots, words) int32. ids: (n,) int32. rows: (n,) int64, the row of logits that each id is for; k by default. Raises\n"
+          "Sets logits[k, :width] to minus infinity where the mask row table[ids[k]] has no bit, and beyond it; -1 leaves "
+          "logits[k] alone.\n\n"
+          "logits: (batch, columns), the bits of floats as uint16, uint32 or uint64, any strides, changed in place. "
+          "minus_infinity: its bits.\n"
+          "table: (slots, words) int32. ids: (n,) int32. rows: (n,) int64, the row of logits that each id is for; k by default. "
+          "Raises\n"
           "BitmaskError, before anything is changed, when an id or a row is out of range.");
     m.def("check_mask_writes", &check_mask_writes,
-          nb::sig("def check_mask_writes(writes: numpy.typing.NDArray[numpy.int32], pool: numpy.typing.NDArray[numpy.uint32], n_slots: int, "
+          nb::sig("def check_mask_writes(writes: numpy.typing.NDArray[numpy.int32], pool: numpy.typing.NDArray[numpy.uint32], "
+                  "n_slots: int, "
                   "vocab_size: int) -> None"),
           "writes"_a.noconvert(), "pool"_a.noconvert(), "n_slots"_a, "vocab_size"_a,
           "Raises BitmaskError when a write, as in MaskSlots.writes, reaches out of the table, its pool or the vocabulary.");
     m.def("write_mask_rows", &write_mask_rows,
-          nb::sig("def write_mask_rows(table: object, writes: numpy.typing.NDArray[numpy.int32], pool: numpy.typing.NDArray[numpy.uint32], "
+          nb::sig("def write_mask_rows(table: object, writes: numpy.typing.NDArray[numpy.int32], pool: "
+                  "numpy.typing.NDArray[numpy.uint32], "
                   "vocab_size: int) -> None"),
           "table"_a.noconvert(), "writes"_a.noconvert(), "pool"_a.noconvert(), "vocab_size"_a,
           "Makes what MaskSlots.writes describes: one row of `table` (slots, words) for each write.\n\n"

@@ -24,11 +24,15 @@ void bind_lr_tables(nb::module_& m) {
             add(TokenTables());
             return groups;
         },
-        "What an artifact holds: per group of tables its fields, in order, each as (name, what it has one element for, what an element\n"
+        "What an artifact holds: per group of tables its fields, in order, each as (name, what it has one element for, what an "
+        "element\n"
         "is, what it means). A field with one number is a scalar.");
     nb::class_<LalrTables> c(m, "LrTables", "The LALR(1) automaton of a grammar, as an artifact stores it.");
-    c.def("__getstate__", [](const LalrTables& t) { return to_array(t.to_words()); })
-        .def("__setstate__", [](LalrTables& t, Ints words) { new (&t) LalrTables(LalrTables::from_words({words.data(), words.size()})); });
+    c.def("__getstate__", [](const LalrTables& t) {
+         return to_array(t.to_words());
+     }).def("__setstate__", [](LalrTables& t, Ints words) {
+        new (&t) LalrTables(LalrTables::from_words({words.data(), words.size()}));
+    });
     c.def("arrays", [](const LalrTables& t) { return to_dict(t.tables); }, "The stored tables, by name.");
     c.def_static(
         "from_arrays",
@@ -40,17 +44,21 @@ void bind_lr_tables(nb::module_& m) {
         },
         "arrays"_a, "The same from an artifact's, by name. Raises ValueError when a length or an index is out of range.");
     bind_fields<LrTables>(c, [](const LalrTables& t) -> const LrTables& { return t.tables; });
-    c.def_prop_ro("accessing", [](const LalrTables& t) { return ids_to_array(accessing_symbols(t.tables)); }, nb::rv_policy::reference,
-                  "Per LR state the symbol that leads into it, a terminal or n_terminals + a nonterminal; -1 for the start.")
+    c.def_prop_ro(
+         "accessing", [](const LalrTables& t) { return ids_to_array(accessing_symbols(t.tables)); }, nb::rv_policy::reference,
+         "Per LR state the symbol that leads into it, a terminal or n_terminals + a nonterminal; -1 for the start.")
         .def_ro("shift_reduce_resolved", &LalrTables::shift_reduce_resolved, "Cells in which a shift silently won.")
-        .def_prop_ro("conflicts", [](const LalrTables& t) {
-            nb::typed<nb::list, nb::typed<nb::tuple, Word, Word, std::vector<Word>>> list;
-            for (const Conflict& c : t.conflicts) {
-                const auto productions = words_of(std::span<const Production>(c.productions));
-                list.append(nb::make_tuple(c.state.v, c.terminal.v, std::vector<Word>(productions.begin(), productions.end())));
-            }
-            return list;
-        }, "Reductions that clash: LR state, terminal, productions.");
+        .def_prop_ro(
+            "conflicts",
+            [](const LalrTables& t) {
+                nb::typed<nb::list, nb::typed<nb::tuple, Word, Word, std::vector<Word>>> list;
+                for (const Conflict& c : t.conflicts) {
+                    const auto productions = words_of(std::span<const Production>(c.productions));
+                    list.append(nb::make_tuple(c.state.v, c.terminal.v, std::vector<Word>(productions.begin(), productions.end())));
+                }
+                return list;
+            },
+            "Reductions that clash: LR state, terminal, productions.");
     m.def(
         "build_lalr",
         [](Word n_terminals, Word n_nonterminals, Word start, Ints lhs, Ints rhs_offsets, Ints rhs, Ints priority, bool keep_all) {
@@ -97,13 +105,18 @@ void bind_compilation(nb::module_& m) {
         .def_prop_ro("n_sequences", &Compilation::n_sequences)
         .def_prop_ro("n_classifier_states", [](const Compilation& c) { return c.classifier().n_states; })
         .def_prop_ro("n_transitions", [](const Compilation& c) { return c.classifier().transitions.size(); })
-        .def("lexer_arrays", [](const Compilation& c) { return to_dict(lexer_tables(c.lexer(), c.lr().n_terminals)); },
-             "The stored tables of the lexer, by name.")
-        .def("classifier_arrays", [](const Compilation& c) { return to_dict(c.tables()); }, "The stored tables of the classifier, by name.")
-        .def("trie_words", [](const Compilation& c) { return to_array(c.trie().to_words()); },
-             "The trie of all sequences, for `classify_sequences`.")
-        .def("realized_words", [](const Compilation& c) { return to_array(c.realized().to_words()); },
-             "What tokens the sequences stand for, for `assemble`.")
+        .def(
+            "lexer_arrays", [](const Compilation& c) { return to_dict(lexer_tables(c.lexer(), c.lr().n_terminals)); },
+            "The stored tables of the lexer, by name.")
+        .def(
+            "classifier_arrays", [](const Compilation& c) { return to_dict(c.tables()); },
+            "The stored tables of the classifier, by name.")
+        .def(
+            "trie_words", [](const Compilation& c) { return to_array(c.trie().to_words()); },
+            "The trie of all sequences, for `classify_sequences`.")
+        .def(
+            "realized_words", [](const Compilation& c) { return to_array(c.realized().to_words()); },
+            "What tokens the sequences stand for, for `assemble`.")
         .def(
             "sequence_groups",
             [](const Compilation& c, std::size_t n) {
@@ -112,20 +125,22 @@ void bind_compilation(nb::module_& m) {
                 return out;
             },
             "n"_a, "At most `n` groups of sequences, nodes of the trie, that may be classified apart.")
-        .def_prop_ro("class_of_token",
-                     [](const Compilation& c) {
-                         std::vector<Word> out(c.n_tokens());
-                         for (std::size_t i = 0; i < out.size(); ++i) out[i] = c.classes().class_of(static_cast<Word>(i));
-                         return to_array(std::move(out));
-                     },
-                     nb::rv_policy::reference)
-        .def_prop_ro("class_representatives",
-                     [](const Compilation& c) {
-                         std::vector<Word> out(c.classes().size());
-                         for (Word i = 0; i < c.classes().size(); ++i) out[i] = c.classes().representative(i);
-                         return to_array(std::move(out));
-                     },
-                     nb::rv_policy::reference)
+        .def_prop_ro(
+            "class_of_token",
+            [](const Compilation& c) {
+                std::vector<Word> out(c.n_tokens());
+                for (std::size_t i = 0; i < out.size(); ++i) out[i] = c.classes().class_of(static_cast<Word>(i));
+                return to_array(std::move(out));
+            },
+            nb::rv_policy::reference)
+        .def_prop_ro(
+            "class_representatives",
+            [](const Compilation& c) {
+                std::vector<Word> out(c.classes().size());
+                for (Word i = 0; i < c.classes().size(); ++i) out[i] = c.classes().representative(i);
+                return to_array(std::move(out));
+            },
+            nb::rv_policy::reference)
         .def(
             "sequences",
             [](const Compilation& c, Word lexer_state) {
@@ -133,7 +148,8 @@ void bind_compilation(nb::module_& m) {
                 const Realizable& r = c.sequences(lexer_state);
                 for (std::size_t i = 0; i < r.node.size(); ++i) {
                     std::vector<Word> terminals;
-                    for (Word n = r.node[i]; n != 0; n = c.trie().parent(n)) terminals.insert(terminals.begin(), c.trie().terminal(n));
+                    for (Word n = r.node[i]; n != 0; n = c.trie().parent(n))
+                        terminals.insert(terminals.begin(), c.trie().terminal(n));
                     std::vector<Word> classes;
                     for (Word s : r.sets_of(i)) {
                         const auto more = c.realized().token_set(s);

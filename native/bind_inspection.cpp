@@ -12,11 +12,14 @@ struct MatcherView {
 }  // namespace
 
 void bind_inspection(nb::module_& m) {
-    nb::class_<MatcherView>(m, "MatcherView",
-                            "Where a matcher is: its lexer states and parser stacks. It looks at the matcher as it is when it is asked.\n\n"
-                            "Args:\n"
-                            "    matcher: kept alive, and not changed.")
-        .def("__init__", [](MatcherView* self, PyMatcher& matcher) { new (self) MatcherView{matcher}; }, "matcher"_a, nb::keep_alive<1, 2>())
+    nb::class_<MatcherView>(
+        m, "MatcherView",
+        "Where a matcher is: its lexer states and parser stacks. It looks at the matcher as it is when it is asked.\n\n"
+        "Args:\n"
+        "    matcher: kept alive, and not changed.")
+        .def(
+            "__init__", [](MatcherView* self, PyMatcher& matcher) { new (self) MatcherView{matcher}; }, "matcher"_a,
+            nb::keep_alive<1, 2>())
         .def(
             "configurations",
             [](const MatcherView& self) {
@@ -32,10 +35,13 @@ void bind_inspection(nb::module_& m) {
                 return self.of.matcher.stacks_after(configuration, symbols);
             },
             "configuration"_a, "symbols"_a,
-            "The stacks that a configuration's becomes when the lexer's symbols (terminals and conditions) are read on it; none where\n"
+            "The stacks that a configuration's becomes when the lexer's symbols (terminals and conditions) are read on it; none "
+            "where\n"
             "they cannot be. LR states, top first.")
-        .def("continuations", [](MatcherView& self) { return self.of.matcher.continuations(); },
-             "Numbers of the terminals that may come next: after the lexeme read last where it is complete, else those it can become.");
+        .def(
+            "continuations", [](MatcherView& self) { return self.of.matcher.continuations(); },
+            "Numbers of the terminals that may come next: after the lexeme read last where it is complete, else those it can "
+            "become.");
 }
 
 }  // namespace psc

@@ -55,50 +55,61 @@ std::vector<Word> last_terminals(const Machine& m, Word futures) {
 
 // The tables as Python's tools read them, to say why a text stopped and to look for how it can go on.
 void bind_tables(nb::class_<PyMachine>& c) {
-    c.def_prop_ro("lr", [](const PyMachine& t) { return LalrTables{t.machine->lr(), {}, 0}; }, "The LR tables, shared with the machine.");
-    c.def_prop_ro("byte_class",
-                  [](const PyMachine& t) {
-                      const auto& classes = t.machine->byte_class();
-                      return to_array(std::vector<std::uint8_t>(classes.begin(), classes.end()));
-                  },
-                  nb::rv_policy::reference, "Per byte its class: bytes of a class do the same everywhere.");
-    c.def("lexer_start",
-          [](const PyMachine& t, Word top) {
-              if (top < 0 || top >= t.machine->lr().n_lr_states) throw nb::index_error("no such LR state");
-              return t.machine->start_of(top);
-          },
-          "lr_state"_a, "The lexer state in which a lexeme begins when this LR state is on top.");
-    c.def("lexer_steps",
-          [](const PyMachine& t, Word state) {
-              Machine& m = *t.machine;
-              check_lexer_state(m, state);
-              nb::typed<nb::list, nb::typed<nb::tuple, Word, Symbols, Word>> out;
-              const auto add = [&](Word cls, Word emission, Word next) { out.append(nb::make_tuple(cls, symbols_of(m, emission), next)); };
-              for (Word cls = 0; cls < m.n_byte_classes(); ++cls) {
-                  const LexArc arc = m.lex(state, cls);
-                  if (arc.state == kFail) continue;
-                  if (arc.state > LexArc::kBranch) {
-                      add(cls, arc.emission, arc.state);
-                      continue;
-                  }
-                  const auto list = m.alternatives(LexArc::kBranch - arc.state);
-                  for (std::size_t i = 0; i < list.size(); i += 2) add(cls, list[i], list[i + 1]);
-              }
-              return out;
-          },
-          "lexer_state"_a,
-          "What a byte of each class does, as (byte class, symbols read, next state), several where there are several ways. Symbols are\n"
-          "terminals and, beyond them, conditions on the stack. State 0 is the start that the stack's top has then; at -2 the byte is read\n"
-          "again from that start.");
-    c.def("lexer_ends", [](const PyMachine& t, Word state) { return symbols_of_all(*t.machine, state, &Machine::at_end); }, "lexer_state"_a,
-          "What is read, one of these, if the text ends here; none where the lexeme is incomplete.");
-    c.def("lexer_becomes",
-          [](const PyMachine& t, Word state) {
-              check_lexer_state(*t.machine, state);
-              return last_terminals(*t.machine, t.machine->futures(state));
-          },
-          "lexer_state"_a,
-          "The terminals that the unfinished lexeme can still become, or what is begun in it where it fails; none where it may be ignored.");
+    c.def_prop_ro(
+        "lr", [](const PyMachine& t) { return LalrTables{t.machine->lr(), {}, 0}; }, "The LR tables, shared with the machine.");
+    c.def_prop_ro(
+        "byte_class",
+        [](const PyMachine& t) {
+            const auto& classes = t.machine->byte_class();
+            return to_array(std::vector<std::uint8_t>(classes.begin(), classes.end()));
+        },
+        nb::rv_policy::reference, "Per byte its class: bytes of a class do the same everywhere.");
+    c.def(
+        "lexer_start",
+        [](const PyMachine& t, Word top) {
+            if (top < 0 || top >= t.machine->lr().n_lr_states) throw nb::index_error("no such LR state");
+            return t.machine->start_of(top);
+        },
+        "lr_state"_a, "The lexer state in which a lexeme begins when this LR state is on top.");
+    c.def(
+        "lexer_steps",
+        [](const PyMachine& t, Word state) {
+            Machine& m = *t.machine;
+            check_lexer_state(m, state);
+            nb::typed<nb::list, nb::typed<nb::tuple, Word, Symbols, Word>> out;
+            const auto add = [&](Word cls, Word emission, Word next) {
+                out.append(nb::make_tuple(cls, symbols_of(m, emission), next));
+            };
+            for (Word cls = 0; cls < m.n_byte_classes(); ++cls) {
+                const LexArc arc = m.lex(state, cls);
+                if (arc.state == kFail) continue;
+                if (arc.state > LexArc::kBranch) {
+                    add(cls, arc.emission, arc.state);
+                    continue;
+                }
+                const auto list = m.alternatives(LexArc::kBranch - arc.state);
+                for (std::size_t i = 0; i < list.size(); i += 2) add(cls, list[i], list[i + 1]);
+            }
+            return out;
+        },
+        "lexer_state"_a,
+        "What a byte of each class does, as (byte class, symbols read, next state), several where there are several ways. Symbols "
+        "are\n"
+        "terminals and, beyond them, conditions on the stack. State 0 is the start that the stack's top has then; at -2 the byte "
+        "is read\n"
+        "again from that start.");
+    c.def(
+        "lexer_ends", [](const PyMachine& t, Word state) { return symbols_of_all(*t.machine, state, &Machine::at_end); },
+        "lexer_state"_a, "What is read, one of these, if the text ends here; none where the lexeme is incomplete.");
+    c.def(
+        "lexer_becomes",
+        [](const PyMachine& t, Word state) {
+            check_lexer_state(*t.machine, state);
+            return last_terminals(*t.machine, t.machine->futures(state));
+        },
+        "lexer_state"_a,
+        "The terminals that the unfinished lexeme can still become, or what is begun in it where it fails; none where it may be "
+        "ignored.");
 }
 
 }  // namespace
@@ -156,11 +167,13 @@ void bind_machine(nb::module_& m) {
     struct Vocabulary {
         std::shared_ptr<VocabularyIndex> index;
     };
-    nb::class_<Vocabulary>(m, "VocabularyIndex", nb::is_weak_referenceable(), "A vocabulary as a trie, and what was learnt about it for every grammar.")
+    nb::class_<Vocabulary>(m, "VocabularyIndex", nb::is_weak_referenceable(),
+                           "A vocabulary as a trie, and what was learnt about it for every grammar.")
         .def(
             "__init__",
             [](Vocabulary* self, Bytes bytes, Longs offsets, Ints text, Ints stop_tokens) {
-                if (offsets.size() && offsets.data()[offsets.size() - 1] > 0x7fffffff) throw LimitExceeded("bytes of all tokens", 0x7fffffff);
+                if (offsets.size() && offsets.data()[offsets.size() - 1] > 0x7fffffff)
+                    throw LimitExceeded("bytes of all tokens", 0x7fffffff);
                 std::vector<Word> narrow(offsets.data(), offsets.data() + offsets.size());
                 const auto ids = to_vector(text);
                 auto all = to_vector(bytes);
@@ -188,8 +201,8 @@ void bind_machine(nb::module_& m) {
             "arrays"_a, "cache_limit"_a = 0)
         .def_static(
             "lazy",
-            [](const LalrTables& lr, Ints next, Ints match_offsets, Ints matches, Ints rank, Bytes ignored, const std::string& lexer,
-               const Vocabulary& vocabulary, std::size_t cache_limit) {
+            [](const LalrTables& lr, Ints next, Ints match_offsets, Ints matches, Ints rank, Bytes ignored,
+               const std::string& lexer, const Vocabulary& vocabulary, std::size_t cache_limit) {
                 const auto terminals = all_terminals(next, match_offsets, matches, rank, ignored);
                 const auto kind = lexer_kind(lexer);
                 nb::gil_scoped_release release;
@@ -200,8 +213,10 @@ void bind_machine(nb::module_& m) {
         .def_prop_ro("n_rows", [](const PyMachine& t) { return t.machine->cache()->rows.size(); })
         .def_prop_ro("n_words", [](const PyMachine& t) { return t.machine->n_words(); })
         .def_prop_ro("cache_bytes", [](const PyMachine& t) { return t.machine->bytes(); })
-        .def("clear", [](PyMachine& t) { t.machine->clear(); }, Release())
-        .def("set_limit", [](PyMachine& t, std::size_t bytes) { t.machine->set_limit(bytes); }, "bytes"_a)
+        .def(
+            "clear", [](PyMachine& t) { t.machine->clear(); }, Release())
+        .def(
+            "set_limit", [](PyMachine& t, std::size_t bytes) { t.machine->set_limit(bytes); }, "bytes"_a)
         .def_prop_rw(
             "vocabulary_tag", [](const PyMachine& t) { return t.machine->vocabulary_tag; },
             [](PyMachine& t, std::uint64_t tag) { t.machine->vocabulary_tag = tag; }, "Equal for grammars of one vocabulary.")

@@ -16,7 +16,9 @@ namespace {
 using Bitmask = nb::ndarray<>;
 using Indices = nb::ndarray<const std::int64_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 
-std::string name_of_type(nb::handle h) { return nb::cast<std::string>(nb::handle(reinterpret_cast<PyObject*>(Py_TYPE(h.ptr()))).attr("__name__")); }
+std::string name_of_type(nb::handle h) {
+    return nb::cast<std::string>(nb::handle(reinterpret_cast<PyObject*>(Py_TYPE(h.ptr()))).attr("__name__"));
+}
 
 // An array that can be written to, of whatever shape and type.
 Bitmask bitmask_from(nb::handle h) {
@@ -29,7 +31,8 @@ Bitmask bitmask_from(nb::handle h) {
     PyErr_Clear();
     if (nb::ndarray<nb::ro> fixed; nb::try_cast(h, fixed)) throw BitmaskError("the bitmask is read-only");
     PyErr_Clear();
-    throw nb::type_error(("the bitmask must be an int32 array, NumPy's or one that DLPack carries, not " + name_of_type(h)).c_str());
+    throw nb::type_error(
+        ("the bitmask must be an int32 array, NumPy's or one that DLPack carries, not " + name_of_type(h)).c_str());
 }
 
 // Links and tokens of a draft tree: copied where they are spread or of another integer type.
@@ -54,7 +57,7 @@ struct Rows {
         const std::size_t last = bitmask.ndim() - 1;
         if (bitmask.shape(last) != words)
             throw BitmaskError("the bitmask has " + std::to_string(bitmask.shape(last)) + " words a row; this vocabulary needs " +
-                                     std::to_string(words));
+                               std::to_string(words));
         if (words > 1 && bitmask.stride(last) != 1) throw BitmaskError("the bitmask's rows must be contiguous");
         if (last == 1) {
             count = bitmask.shape(0);
@@ -143,8 +146,8 @@ std::vector<Word> stop_tokens_from(const nb::handle& given, Word vocab_size) {
     std::vector<Word> out;
     for (std::int64_t id : ids) {
         if (id < 0 || id >= vocab_size)
-            throw MatcherError("stop token " + std::to_string(id) + " is out of range; the vocabulary has " + std::to_string(vocab_size) +
-                                     " tokens");
+            throw MatcherError("stop token " + std::to_string(id) + " is out of range; the vocabulary has " +
+                               std::to_string(vocab_size) + " tokens");
         out.push_back(static_cast<Word>(id));
     }
     return out;
@@ -161,13 +164,15 @@ void bind_one(nb::module_& m) {
         "    max_rollback_tokens: any number can be taken back; accepted for compatibility.\n"
         "    default_temperature: kept for the caller, see `temperature`.\n\n"
         "Raises ValueError when the first argument is not a CompiledGrammar, RuntimeError for stop tokens out of range.\n"
-        "Cost: under a microsecond a call in the steady state; the first visit to a new mask composes its row. A matcher belongs to\n"
+        "Cost: under a microsecond a call in the steady state; the first visit to a new mask composes its row. A matcher belongs "
+        "to\n"
         "one thread at a time; matchers of one grammar may be used by several at once.")
         .def(
             "__init__",
             [](PyMatcher* self, nb::object compiled, nb::object stops, bool without_stop, int, nb::object temperature) {
                 if (!nb::hasattr(compiled, "_machine") || !nb::isinstance<PyMachine>(compiled.attr("_machine")))
-                    throw nb::value_error("the grammar must be a CompiledGrammar: compile it with GrammarCompiler, or load() an artifact");
+                    throw nb::value_error(
+                        "the grammar must be a CompiledGrammar: compile it with GrammarCompiler, or load() an artifact");
                 auto* machine = nb::cast<PyMachine*>(nb::object(compiled.attr("_machine")));
                 std::vector<Word> tokens;
                 if (!stops.is_none()) tokens = stop_tokens_from(stops, machine->machine->vocabulary().size);
@@ -176,24 +181,29 @@ void bind_one(nb::module_& m) {
                 if (!tokens.empty()) self->matcher.set_stop_tokens(tokens);
                 if (without_stop) self->matcher.set_terminates_when_complete();
             },
-            "compiled_grammar"_a.none(), nb::kw_only(), "override_stop_tokens"_a = nb::none(), "terminate_without_stop_token"_a = false,
-            "max_rollback_tokens"_a = -1, "default_temperature"_a = nb::none(),
+            "compiled_grammar"_a.none(), nb::kw_only(), "override_stop_tokens"_a = nb::none(),
+            "terminate_without_stop_token"_a = false, "max_rollback_tokens"_a = -1, "default_temperature"_a = nb::none(),
             nb::sig("def __init__(self, compiled_grammar: object, *, override_stop_tokens: int | Sequence[int] | None = None, "
-                    "terminate_without_stop_token: bool = False, max_rollback_tokens: int = -1, default_temperature: float | None = None) "
+                    "terminate_without_stop_token: bool = False, max_rollback_tokens: int = -1, default_temperature: float | None "
+                    "= None) "
                     "-> None"))
-        .def("accept_token", [](PyMatcher& self, std::int64_t token, bool) { return self.matcher.accept(token_of(token)); }, "token_id"_a,
-             nb::kw_only(), "debug_print"_a = false,
-             "Takes a token: True, or False when the mask does not allow it, and then nothing changes.\n\n"
-             "A stop token is accepted where the text may end, and terminates the matcher. Ids out of range are refused.\n"
-             "Cost: the token's bytes through the lexer and a shift per terminal, about 0.1 us.")
-        .def("accept_string",
-             [](PyMatcher& self, nb::object text, bool) { return self.matcher.accept_text(bytes_of(text_of(text))); }, "input_str"_a.none(),
-             nb::kw_only(), "debug_print"_a = false, nb::sig("def accept_string(self, input_str: str | bytes, *, debug_print: bool = False) -> bool"),
-             "Takes text, all of it (True) or nothing (False); one step for rollback(). It is never a stop token.\n\n"
-             "Cost: linear in its length.")
-        .def("mask_row", [](PyMatcher& self) { return self.matcher.mask_row(); },
-             "The id of the current mask row, see CompiledGrammar.row().\n\n"
-             "Raises RuntimeError after a stop token. Cost: a lookup for each stack symbol that has to be read, about 0.1 us.")
+        .def(
+            "accept_token", [](PyMatcher& self, std::int64_t token, bool) { return self.matcher.accept(token_of(token)); },
+            "token_id"_a, nb::kw_only(), "debug_print"_a = false,
+            "Takes a token: True, or False when the mask does not allow it, and then nothing changes.\n\n"
+            "A stop token is accepted where the text may end, and terminates the matcher. Ids out of range are refused.\n"
+            "Cost: the token's bytes through the lexer and a shift per terminal, about 0.1 us.")
+        .def(
+            "accept_string",
+            [](PyMatcher& self, nb::object text, bool) { return self.matcher.accept_text(bytes_of(text_of(text))); },
+            "input_str"_a.none(), nb::kw_only(), "debug_print"_a = false,
+            nb::sig("def accept_string(self, input_str: str | bytes, *, debug_print: bool = False) -> bool"),
+            "Takes text, all of it (True) or nothing (False); one step for rollback(). It is never a stop token.\n\n"
+            "Cost: linear in its length.")
+        .def(
+            "mask_row", [](PyMatcher& self) { return self.matcher.mask_row(); },
+            "The id of the current mask row, see CompiledGrammar.row().\n\n"
+            "Raises RuntimeError after a stop token. Cost: a lookup for each stack symbol that has to be read, about 0.1 us.")
         .def(
             "mask",
             [](PyMatcher& self) {
@@ -230,10 +240,13 @@ void bind_one(nb::module_& m) {
             },
             "bitmask"_a.none(), "index"_a = 0, nb::kw_only(), "debug_print"_a = false,
             nb::sig("def fill_next_token_bitmask(self, bitmask: object, index: int = 0, *, debug_print: bool = False) -> bool"),
-            "Copies the current mask into row `index` of an int32 CPU array of shape (batch, ceil(vocab_size / 32)), or into one of\n"
+            "Copies the current mask into row `index` of an int32 CPU array of shape (batch, ceil(vocab_size / 32)), or into one "
+            "of\n"
             "shape (ceil(vocab_size / 32),).\n\n"
-            "NumPy, or any array that DLPack carries. Returns False when every token is allowed, so that applying the mask would change\n"
-            "nothing. Raises RuntimeError for a wrong dtype or shape, a row that is not there, or after a stop token. Cost: a copy of\n"
+            "NumPy, or any array that DLPack carries. Returns False when every token is allowed, so that applying the mask would "
+            "change\n"
+            "nothing. Raises RuntimeError for a wrong dtype or shape, a row that is not there, or after a stop token. Cost: a copy "
+            "of\n"
             "vocab_size / 8 bytes.")
         .def(
             "traverse_draft_tree",
@@ -243,7 +256,8 @@ void bind_one(nb::module_& m) {
                 const auto sibling = indices_from(next_sibling, "retrieve_next_sibling");
                 const auto token = indices_from(draft_tokens, "draft_tokens");
                 const Bitmask bitmask = bitmask_from(token_bitmask);
-                const DraftTree tree{{child.data(), child.shape(0)}, {sibling.data(), sibling.shape(0)}, {token.data(), token.shape(0)}};
+                const DraftTree tree{
+                    {child.data(), child.shape(0)}, {sibling.data(), sibling.shape(0)}, {token.data(), token.shape(0)}};
                 tree.check();
                 const Rows rows(bitmask, self.matcher.machine()->n_words());
                 if (bitmask.ndim() != 2 || rows.count != tree.token.size())
@@ -254,18 +268,22 @@ void bind_one(nb::module_& m) {
                     const float value = self.temperature.is_none() ? -1.0f : nb::cast<float>(self.temperature);
                     for (std::size_t i = 0; i < t.shape(0); ++i) t.data()[static_cast<std::int64_t>(i) * t.stride(0)] = value;
                 }
-                return fill_along(self.matcher, tree, [&](std::size_t i) { return rows.row(static_cast<std::int64_t>(i)); }, seconds);
+                return fill_along(
+                    self.matcher, tree, [&](std::size_t i) { return rows.row(static_cast<std::int64_t>(i)); }, seconds);
             },
-            "retrieve_next_token"_a.none(), "retrieve_next_sibling"_a.none(), "draft_tokens"_a.none(), "token_bitmask"_a.none(), "time_threshold"_a = -1.0,
-            "temperatures"_a = nb::none(),
-            nb::sig("def traverse_draft_tree(self, retrieve_next_token: object, retrieve_next_sibling: object, draft_tokens: object, "
-                    "token_bitmask: object, time_threshold: float = -1.0, temperatures: object | None = None) -> bool"),
+            "retrieve_next_token"_a.none(), "retrieve_next_sibling"_a.none(), "draft_tokens"_a.none(), "token_bitmask"_a.none(),
+            "time_threshold"_a = -1.0, "temperatures"_a = nb::none(),
+            nb::sig(
+                "def traverse_draft_tree(self, retrieve_next_token: object, retrieve_next_sibling: object, draft_tokens: object, "
+                "token_bitmask: object, time_threshold: float = -1.0, temperatures: object | None = None) -> bool"),
             "Masks along a tree of draft tokens (speculative decoding), in one walk; the matcher is as before afterwards.\n\n"
             "Args:\n"
-            "    retrieve_next_token, retrieve_next_sibling: int64 of shape (n,): the first child and the next sibling of each node, -1 for\n"
+            "    retrieve_next_token, retrieve_next_sibling: int64 of shape (n,): the first child and the next sibling of each "
+            "node, -1 for\n"
             "        none. Node 0 is where the matcher stands.\n"
             "    draft_tokens: int64 of shape (n,): the token that leads to each node; that of node 0 is not looked at.\n"
-            "    token_bitmask: int32 of shape (n, ceil(vocab_size / 32)). Row i becomes the mask after the tokens down to node i; zeros\n"
+            "    token_bitmask: int32 of shape (n, ceil(vocab_size / 32)). Row i becomes the mask after the tokens down to node i; "
+            "zeros\n"
             "        where the token is not allowed or ends the text, and the rows of that node's descendants are left alone.\n"
             "    time_threshold: seconds, if positive.\n"
             "    temperatures: float32 of shape (n,), filled with `temperature`, or -1 when there is none.\n\n"
@@ -276,28 +294,42 @@ void bind_one(nb::module_& m) {
                 const std::string forced = self.matcher.forced_text();
                 return nb::str(forced.data(), whole_characters(forced));
             },
-            "The text that every continuation begins with, in whole characters; empty where the text may end or there is a choice.\n\n"
+            "The text that every continuation begins with, in whole characters; empty where the text may end or there is a "
+            "choice.\n\n"
             "Raises RuntimeError after a stop token. Cost: some microseconds for each byte found.")
-        .def("rollback", [](PyMatcher& self, std::int64_t n) { self.matcher.rollback(steps_of(n)); }, "num_tokens"_a = 1,
-             "Takes back the last `num_tokens` accepted tokens or strings, a stop token among them.\n\n"
-             "Raises RuntimeError when fewer were accepted, and then nothing changes. Cost: logarithmic in the number of steps.")
-        .def("fork", [](const PyMatcher& self) { return new PyMatcher(self); }, nb::rv_policy::take_ownership,
-             "A second matcher at the same place, with the same past; what happens to one does not touch the other. Cost: O(1).")
-        .def("reset", [](PyMatcher& self) { self.matcher.reset(); }, "Back to the empty text.")
-        .def("is_terminated", [](PyMatcher& self) { return self.matcher.is_terminated(); },
-             "A stop token was accepted; or, with terminate_without_stop_token, the text is complete.")
-        .def("is_completed", [](PyMatcher& self) { return self.matcher.is_complete(); }, "The text so far is a whole sentence.")
-        .def("get_captures", [](const PyMatcher&) { return nb::typed<nb::list, nb::object>(); }, "No grammar has captures: always empty.")
-        .def_prop_ro("stop_token_ids", [](const PyMatcher& self) { return self.matcher.stop_tokens(); }, "Tokens that end the text.")
-        .def_prop_ro("max_rollback_tokens", [](const PyMatcher&) { return -1; }, "-1: any number of steps can be taken back.")
-        .def_prop_ro("temperature", [](const PyMatcher& self) { return self.temperature; },
-                     nb::sig("def temperature(self) -> float | None"), "The default_temperature that was given.")
-        .def_prop_ro("compiled", [](const PyMatcher& self) { return self.compiled; }, nb::sig("def compiled(self) -> Any"),
-                     "The compiled grammar.")
-        .def_prop_ro("n_steps", [](const PyMatcher& self) { return self.matcher.n_steps(); }, "Accepted tokens and strings, as rollback() counts them.")
         .def(
-            "accept_prefix", [](PyMatcher& self, nb::object text) { return self.matcher.accept_prefix(bytes_of(text_of(text))); }, "text"_a,
-            nb::sig("def accept_prefix(self, text: str | bytes) -> int"),
+            "rollback", [](PyMatcher& self, std::int64_t n) { self.matcher.rollback(steps_of(n)); }, "num_tokens"_a = 1,
+            "Takes back the last `num_tokens` accepted tokens or strings, a stop token among them.\n\n"
+            "Raises RuntimeError when fewer were accepted, and then nothing changes. Cost: logarithmic in the number of steps.")
+        .def(
+            "fork", [](const PyMatcher& self) { return new PyMatcher(self); }, nb::rv_policy::take_ownership,
+            "A second matcher at the same place, with the same past; what happens to one does not touch the other. Cost: O(1).")
+        .def(
+            "reset", [](PyMatcher& self) { self.matcher.reset(); }, "Back to the empty text.")
+        .def(
+            "is_terminated", [](PyMatcher& self) { return self.matcher.is_terminated(); },
+            "A stop token was accepted; or, with terminate_without_stop_token, the text is complete.")
+        .def(
+            "is_completed", [](PyMatcher& self) { return self.matcher.is_complete(); }, "The text so far is a whole sentence.")
+        .def(
+            "get_captures", [](const PyMatcher&) { return nb::typed<nb::list, nb::object>(); },
+            "No grammar has captures: always empty.")
+        .def_prop_ro(
+            "stop_token_ids", [](const PyMatcher& self) { return self.matcher.stop_tokens(); }, "Tokens that end the text.")
+        .def_prop_ro(
+            "max_rollback_tokens", [](const PyMatcher&) { return -1; }, "-1: any number of steps can be taken back.")
+        .def_prop_ro(
+            "temperature", [](const PyMatcher& self) { return self.temperature; }, nb::sig("def temperature(self) -> float | None"),
+            "The default_temperature that was given.")
+        .def_prop_ro(
+            "compiled", [](const PyMatcher& self) { return self.compiled; }, nb::sig("def compiled(self) -> Any"),
+            "The compiled grammar.")
+        .def_prop_ro(
+            "n_steps", [](const PyMatcher& self) { return self.matcher.n_steps(); },
+            "Accepted tokens and strings, as rollback() counts them.")
+        .def(
+            "accept_prefix", [](PyMatcher& self, nb::object text) { return self.matcher.accept_prefix(bytes_of(text_of(text))); },
+            "text"_a, nb::sig("def accept_prefix(self, text: str | bytes) -> int"),
             "Takes text while it has a continuation, as one step for rollback(); the number of bytes taken.\n\n"
             "Cost: linear in that number.")
         .def(
@@ -305,7 +337,8 @@ void bind_one(nb::module_& m) {
             [](PyMatcher& self) {
                 const auto names = nb::cast<nb::sequence>(self.compiled.attr("terminal_names"));
                 std::vector<std::string> out;
-                for (Word t : self.matcher.expected_terminals()) out.push_back(nb::cast<std::string>(names[static_cast<std::size_t>(t)]));
+                for (Word t : self.matcher.expected_terminals())
+                    out.push_back(nb::cast<std::string>(names[static_cast<std::size_t>(t)]));
                 return out;
             },
             "Names of the terminals that the parser can take next, $END among them when the text may end.");
@@ -316,7 +349,8 @@ class Matchers {
 public:
     explicit Matchers(const nb::object& list) : kept_(list) {
         for (nb::handle h : kept_) {
-            if (!nb::isinstance<PyMatcher>(h)) throw nb::type_error(("a batch is made of GrammarMatchers, not of " + name_of_type(h)).c_str());
+            if (!nb::isinstance<PyMatcher>(h))
+                throw nb::type_error(("a batch is made of GrammarMatchers, not of " + name_of_type(h)).c_str());
             all_.push_back(&nb::cast<PyMatcher&>(h).matcher);
         }
     }
@@ -336,8 +370,7 @@ private:
 };
 
 void same_length(std::size_t matchers, std::size_t others, const char* what) {
-    if (matchers != others)
-        throw MatcherError(std::to_string(matchers) + " matchers, but " + std::to_string(others) + " " + what);
+    if (matchers != others) throw MatcherError(std::to_string(matchers) + " matchers, but " + std::to_string(others) + " " + what);
 }
 
 struct Batch {
@@ -377,15 +410,18 @@ void bind_batch(nb::module_& m) {
                     rows = integers(indices, "indices");
                 same_length(all.size(), rows.size(), "indices");
                 std::vector<std::uint32_t*> out;
-                for (std::size_t i = 0; i < all.size(); ++i) out.push_back(Rows(bitmask, all[i]->machine()->n_words()).row(rows[i]));
+                for (std::size_t i = 0; i < all.size(); ++i)
+                    out.push_back(Rows(bitmask, all[i]->machine()->n_words()).row(rows[i]));
                 nb::gil_scoped_release release;
                 self.pool.run(all.size(), all.distinct() ? 8 : all.size(), [&](std::size_t i) { fill(*all[i], out[i]); });
             },
             "matchers"_a, "bitmask"_a.none(), "indices"_a = nb::none(), "debug_print"_a = false,
-            nb::sig("def batch_fill_next_token_bitmask(self, matchers: Sequence[GrammarMatcher], bitmask: object, indices: Sequence[int] | None "
+            nb::sig("def batch_fill_next_token_bitmask(self, matchers: Sequence[GrammarMatcher], bitmask: object, indices: "
+                    "Sequence[int] | None "
                     "= None, debug_print: bool = False) -> None"),
             "Fills one row of `bitmask` for each matcher: row i for the i-th, or row indices[i].\n\n"
-            "Raises RuntimeError as GrammarMatcher.fill_next_token_bitmask does; a matcher that has terminated raises, and the other\n"
+            "Raises RuntimeError as GrammarMatcher.fill_next_token_bitmask does; a matcher that has terminated raises, and the "
+            "other\n"
             "rows are filled all the same. Cost: about that of a copy of each row, on all threads.")
         .def_static(
             "batch_accept_token",
@@ -401,7 +437,8 @@ void bind_batch(nb::module_& m) {
                 return out;
             },
             "matchers"_a, "tokens"_a, "debug_print"_a = false,
-            nb::sig("def batch_accept_token(matchers: Sequence[GrammarMatcher], tokens: Sequence[int], debug_print: bool = False) -> list[bool]"),
+            nb::sig("def batch_accept_token(matchers: Sequence[GrammarMatcher], tokens: Sequence[int], debug_print: bool = False) "
+                    "-> list[bool]"),
             "accept_token() of each matcher with its token. Raises RuntimeError when there are not as many of one as of the other.")
         .def_static(
             "batch_accept_string",
@@ -416,7 +453,8 @@ void bind_batch(nb::module_& m) {
                 return out;
             },
             "matchers"_a, "strings"_a, "debug_print"_a = false,
-            nb::sig("def batch_accept_string(matchers: Sequence[GrammarMatcher], strings: Sequence[str | bytes], debug_print: bool = False) -> "
+            nb::sig("def batch_accept_string(matchers: Sequence[GrammarMatcher], strings: Sequence[str | bytes], debug_print: bool "
+                    "= False) -> "
                     "list[bool]"),
             "accept_string() of each matcher with its string.")
         .def_static(
@@ -434,8 +472,8 @@ void bind_batch(nb::module_& m) {
                 for (std::size_t i = 0; i < all.size(); ++i) {
                     std::size_t& steps = left.try_emplace(all[i], all[i]->n_steps()).first->second;
                     if (n[i] > steps)
-                        throw MatcherError("matcher " + std::to_string(i) + " cannot take back " + std::to_string(n[i]) + " steps: only " +
-                                           std::to_string(steps) + " were made since the start");
+                        throw MatcherError("matcher " + std::to_string(i) + " cannot take back " + std::to_string(n[i]) +
+                                           " steps: only " + std::to_string(steps) + " were made since the start");
                     steps -= n[i];
                 }
                 for (std::size_t i = 0; i < all.size(); ++i) all[i]->rollback(n[i]);
@@ -466,7 +504,8 @@ struct Slots {
 void bind_slots(nb::module_& m) {
     using Out = nb::ndarray<Word, nb::c_contig, nb::device::cpu, nb::ndim<1>>;
     nb::class_<Slots>(m, "MaskSlots",
-                      "Which mask rows are in a table with room for `n_slots`, for all grammars of a vocabulary. Not for several threads at once.")
+                      "Which mask rows are in a table with room for `n_slots`, for all grammars of a vocabulary. Not for several "
+                      "threads at once.")
         .def(
             "__init__",
             [](Slots* self, Word n_slots, Word vocab_size, std::uint64_t tag) {
@@ -476,14 +515,16 @@ void bind_slots(nb::module_& m) {
             "n_slots"_a, "vocab_size"_a, "vocabulary_tag"_a)
         .def_prop_ro("n_slots", [](const Slots& s) { return s.slots.n_slots(); })
         .def_prop_ro("n_used", [](const Slots& s) { return s.slots.n_used(); })
-        .def_prop_ro("n_steps", [](const Slots& s) { return s.slots.n_steps(); }, "Steps begun.")
+        .def_prop_ro(
+            "n_steps", [](const Slots& s) { return s.slots.n_steps(); }, "Steps begun.")
         .def(
             "step",
             [](Slots& self, const nb::object& matchers, const nb::object& tokens, const Out& out) {
                 const nb::tuple kept(matchers);
                 const auto all = matchers_or_none(kept);
                 if (out.size() < all.size())
-                    throw BitmaskError("room for " + std::to_string(out.size()) + " ids, but " + std::to_string(all.size()) + " matchers");
+                    throw BitmaskError("room for " + std::to_string(out.size()) + " ids, but " + std::to_string(all.size()) +
+                                       " matchers");
                 std::vector<std::int64_t> ids;
                 if (!tokens.is_none()) {
                     ids = integers(tokens, "token ids");
@@ -492,7 +533,8 @@ void bind_slots(nb::module_& m) {
                 for (std::size_t i = 0; i < all.size(); ++i)
                     if (all[i] && (all[i]->machine()->vocabulary().size != self.vocab_size ||
                                    all[i]->machine()->vocabulary_tag != self.vocabulary_tag))
-                        throw BitmaskError("matcher " + std::to_string(i) + " belongs to another vocabulary than the table of masks");
+                        throw BitmaskError("matcher " + std::to_string(i) +
+                                           " belongs to another vocabulary than the table of masks");
                 std::vector<std::size_t> refused;
                 {
                     nb::gil_scoped_release release;
@@ -517,22 +559,29 @@ void bind_slots(nb::module_& m) {
             "matchers"_a, "tokens"_a.none(), "out"_a,
             nb::sig("def step(self, matchers: Sequence[GrammarMatcher | None], tokens: Sequence[int] | None, out: "
                     "numpy.typing.NDArray[numpy.int32]) -> list[int]"),
-            "Accepts a token for each matcher (-1: none; None: for no matcher) and writes the slots of their masks to `out`: -1 for None and\n"
-            "for a matcher that has terminated. Returns the matchers, by index, that refused their token; they are as they were.\n\n"
-            "What is then in `writes` must be written before the slots are used. Raises BitmaskError, before anything is accepted, for a\n"
+            "Accepts a token for each matcher (-1: none; None: for no matcher) and writes the slots of their masks to `out`: -1 "
+            "for None and\n"
+            "for a matcher that has terminated. Returns the matchers, by index, that refused their token; they are as they "
+            "were.\n\n"
+            "What is then in `writes` must be written before the slots are used. Raises BitmaskError, before anything is accepted, "
+            "for a\n"
             "matcher of another vocabulary, and, when the others are done, the first error of a matcher, whose slot is -1.")
-        .def_prop_ro("writes",
-                     [](const Slots& s) {
-                         std::vector<Word> flat;
-                         for (const auto& w : s.slots.writes()) flat.insert(flat.end(), {w.slot, w.form, w.begin, w.count});
-                         return to_array(std::move(flat));
-                     },
-                     nb::rv_policy::reference,
-                     "What the last step has to write, four numbers each: slot, form (0: only these tokens are allowed, 1: only these are not,\n"
-                     "2: all bits), and the first and the number of its words in `pool`.")
+        .def_prop_ro(
+            "writes",
+            [](const Slots& s) {
+                std::vector<Word> flat;
+                for (const auto& w : s.slots.writes()) flat.insert(flat.end(), {w.slot, w.form, w.begin, w.count});
+                return to_array(std::move(flat));
+            },
+            nb::rv_policy::reference,
+            "What the last step has to write, four numbers each: slot, form (0: only these tokens are allowed, 1: only these are "
+            "not,\n"
+            "2: all bits), and the first and the number of its words in `pool`.")
         .def_prop_ro("n_writes", [](const Slots& s) { return s.slots.writes().size(); })
-        .def_prop_ro("pool", [](const Slots& s) { return to_array(std::vector<std::uint32_t>(s.slots.pool().begin(), s.slots.pool().end())); },
-                     nb::rv_policy::reference);
+        .def_prop_ro(
+            "pool",
+            [](const Slots& s) { return to_array(std::vector<std::uint32_t>(s.slots.pool().begin(), s.slots.pool().end())); },
+            nb::rv_policy::reference);
 }
 
 }  // namespace

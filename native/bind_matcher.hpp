@@ -9,7 +9,8 @@ namespace psc {
 // psc.GrammarMatcher. The compiled grammar is kept: it owns the machine.
 struct PyMatcher {
     PyMatcher(nb::object compiled_grammar, PyMachine* m) : compiled(std::move(compiled_grammar)), machine(m), matcher(m->machine) {}
-    PyMatcher(const PyMatcher& other) : compiled(other.compiled), machine(other.machine), temperature(other.temperature), matcher(other.matcher) {}
+    PyMatcher(const PyMatcher& other)
+        : compiled(other.compiled), machine(other.machine), temperature(other.temperature), matcher(other.matcher) {}
 
     nb::object compiled;
     PyMachine* machine;  // of `compiled`

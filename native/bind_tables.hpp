@@ -103,7 +103,8 @@ void bind_fields(C& c, F tables) {
         const FieldText text = field_text(Table().*member);
         const std::string doc = text.index + ": " + text.element + "; " + meaning + ".";
         using Bound = typename C::Type;
-        c.def_prop_ro(name, [member, tables](const Bound& b) { return to_python(tables(b).*member); }, nb::rv_policy::reference, doc.c_str());
+        c.def_prop_ro(
+            name, [member, tables](const Bound& b) { return to_python(tables(b).*member); }, nb::rv_policy::reference, doc.c_str());
     });
 }
 

@@ -41,9 +41,8 @@ Word Classifier::bundle(std::vector<Word>& items) {
     sort_unique(items);
     const auto [id, fresh] = bundles_.intern(items);
     if (fresh)
-        has_conditions_.push_back(std::any_of(items.begin(), items.end(), [&](Word i) {
-            return SequenceTrie::is_condition(symbol_of(i));
-        }));
+        has_conditions_.push_back(
+            std::any_of(items.begin(), items.end(), [&](Word i) { return SequenceTrie::is_condition(symbol_of(i)); }));
     return id;
 }
 

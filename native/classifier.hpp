@@ -58,16 +58,16 @@ public:
     std::span<const Word> sequences_of(Word part) const { return leaf_emissions_[part]; }
 
 private:
-    struct Outcome {  // of a bundle on top of an LR state, as far as that state alone decides
+    struct Outcome {    // of a bundle on top of an LR state, as far as that state alone decides
         Word emission;  // into leaf_emissions_
-        Word threads;  // into thread_sets_; pops count from below the state
+        Word threads;   // into thread_sets_; pops count from below the state
     };
     struct Resolved {  // a bundle when a step starts on an LR state: without its conditions
         Word bundle;
         Word emission;  // sequences that end with a condition that holds, into leaf_emissions_
     };
-    struct Parts {  // a bundle on top of an LR state, as ranges of part_pool_
-        Word shifts;  // from here: (item, LR state)
+    struct Parts {        // a bundle on top of an LR state, as ranges of part_pool_
+        Word shifts;      // from here: (item, LR state)
         Word reductions;  // from here: (production, bundle)
         Word end;
     };
@@ -102,8 +102,8 @@ private:
     Work& work_;
     bool several_actions_;  // some LR cell holds more than one
 
-    SequenceInterner items_;  // (symbol, sequence or kNoNode, bundle of what follows)
-    SequenceInterner bundles_;  // sorted items; 0 is empty
+    SequenceInterner items_;            // (symbol, sequence or kNoNode, bundle of what follows)
+    SequenceInterner bundles_;          // sorted items; 0 is empty
     std::vector<char> has_conditions_;  // per bundle
     std::vector<Resolved> resolved_;
     PairMap resolved_ids_;
@@ -112,14 +112,14 @@ private:
         Word state;
         std::vector<Word> parents;
     };
-    std::vector<GraphNode> graph_;  // the known stacks of the outcome being built, where cells hold several actions
-    SequenceInterner threads_;  // (bundle, nonterminal or -1, pops)
+    std::vector<GraphNode> graph_;     // the known stacks of the outcome being built, where cells hold several actions
+    SequenceInterner threads_;         // (bundle, nonterminal or -1, pops)
     SequenceInterner leaf_emissions_;  // sorted sequences, of one thread's read
     SequenceInterner thread_sets_;
-    SequenceInterner states_;  // sorted threads
+    SequenceInterner states_;         // sorted threads
     SequenceInterner emission_sets_;  // sorted leaf emissions, of a whole transition
-    SequenceInterner bundle_lists_;  // bundles that were merged
-    std::vector<Word> merged_;  // per list, their union
+    SequenceInterner bundle_lists_;   // bundles that were merged
+    std::vector<Word> merged_;        // per list, their union
     PairMap parts_ids_, outcome_ids_, transition_ids_;
     PairMap set_bundles_;  // (set, leaf that stands for it) -> bundle
     std::vector<Parts> parts_;

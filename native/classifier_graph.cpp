@@ -21,7 +21,8 @@ constexpr Word kBelow = -1;  // the parent of the lowest known symbol: what is n
 }  // namespace
 
 // `tops`: nodes of graph_, with different LR states. Reads each item of the bundle on all of them.
-void Classifier::explore(const std::vector<Word>& tops, Word whole, std::vector<Word>& emitted, std::vector<Word>& threads, Word depth) {
+void Classifier::explore(const std::vector<Word>& tops, Word whole, std::vector<Word>& emitted, std::vector<Word>& threads,
+                         Word depth) {
     if (depth > kMaxSequence) throw LimitExceeded("terminals in one token", kMaxSequence);
     const std::vector<Word> items(bundles_[whole].begin(), bundles_[whole].end());
     using Edge = std::pair<Word, Word>;  // LR state, the node under it or kBelow

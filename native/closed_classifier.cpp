@@ -35,7 +35,8 @@ namespace {
 
 class Merge {
 public:
-    explicit Merge(std::vector<ClosedClassifier> parts) : parts_(std::move(parts)), index_(parts_.size()), first_part_(parts_.size()) {
+    explicit Merge(std::vector<ClosedClassifier> parts)
+        : parts_(std::move(parts)), index_(parts_.size()), first_part_(parts_.size()) {
         states_.intern({});
         emissions_.intern({});
         for (std::size_t i = 0; i < parts_.size(); ++i) {
@@ -106,8 +107,8 @@ private:
     std::vector<ClosedClassifier> parts_;
     std::vector<PairMap> index_;  // per classifier, (state, symbol) -> transition
     std::vector<Word> first_part_;
-    SequenceInterner states_;  // (classifier, its state, what it has yet to skip), one after the other
-    SequenceInterner emissions_;  // (classifier, its emission)
+    SequenceInterner states_;                 // (classifier, its state, what it has yet to skip), one after the other
+    SequenceInterner emissions_;              // (classifier, its emission)
     std::vector<Word> from_, key_, emitted_;  // scratch of step()
     PairMap taken_;
     ClosedClassifier merged_;

@@ -17,8 +17,8 @@
 namespace psc {
 
 struct Transition {
-    Word next;  // classifier state; `Classifier::kDone` when nothing is left to decide
-    Word skip;  // stack symbols to pass over before the next read
+    Word next;      // classifier state; `Classifier::kDone` when nothing is left to decide
+    Word skip;      // stack symbols to pass over before the next read
     Word emission;  // a set of sequences; 0 is empty
 };
 
@@ -30,9 +30,9 @@ struct BuiltTransition {
 struct ClosedClassifier {
     Word n_states = 1;  // state 0 has nothing left to decide
     Word start = 0;
-    std::vector<BuiltTransition> transitions;  // in the order of construction
+    std::vector<BuiltTransition> transitions;               // in the order of construction
     std::vector<Word> emission_offsets{0}, emission_parts;  // an emission is the union of its parts; emission 0 is empty
-    std::vector<Word> part_offsets{0}, part_sequences;  // a part is a sorted list of sequences (trie nodes)
+    std::vector<Word> part_offsets{0}, part_sequences;      // a part is a sorted list of sequences (trie nodes)
 
     Word n_emissions() const { return static_cast<Word>(emission_offsets.size()) - 1; }
     Word n_parts() const { return static_cast<Word>(part_offsets.size()) - 1; }
@@ -74,7 +74,7 @@ void explore_stacks(const LrTables& tables, const std::vector<std::vector<Word>>
         return of[skip][symbol];
     };
     std::vector<std::pair<Word, Word>> todo;  // (state, symbol) to be read
-    PairMap visited;  // (state, list)
+    PairMap visited;                          // (state, list)
     auto visit = [&](Word state, Word list) {
         if (state == 0 || visited.find(state, list) >= 0) return;
         visited.insert(state, list, 0);

@@ -178,7 +178,8 @@ struct Name<std::uint8_t> {
 // Calls f(name, member of `table`, meaning) for each declared field, in order.
 template <class Table, class F>
 void each_field(Table& table, F&& f) {
-    std::remove_const_t<Table>::fields([&](const char* name, auto member, const char* meaning) { f(name, table.*member, meaning); });
+    std::remove_const_t<Table>::fields(
+        [&](const char* name, auto member, const char* meaning) { f(name, table.*member, meaning); });
 }
 
 // Throws std::invalid_argument, which names the array, unless every count, length and element is in range. In this order: counts, then

@@ -32,8 +32,8 @@ void Compilation::classify_tokens() {
     for (Word q = lexer_->contextual() ? 1 : 0; q < lexer_->n_states(); ++q) states.push_back(q);
     trie_ = std::make_unique<SequenceTrie>(lr_, below_, work_);
     steps_ = std::make_unique<TokenSteps>(*lexer_, *trie_);
-    classes_ = std::make_unique<TokenClasses>(*lexer_, *steps_, states, vocabulary_.bytes, vocabulary_.offsets,
-                                              vocabulary_.text_tokens);
+    classes_ =
+        std::make_unique<TokenClasses>(*lexer_, *steps_, states, vocabulary_.bytes, vocabulary_.offsets, vocabulary_.text_tokens);
 }
 
 void Compilation::find_sequences() {

@@ -17,7 +17,7 @@ namespace psc {
 struct Vocabulary {
     std::vector<std::uint8_t> bytes;
     std::vector<std::int64_t> offsets;  // per token id, one more at the end
-    std::vector<Word> text_tokens;  // ids of the tokens that are text
+    std::vector<Word> text_tokens;      // ids of the tokens that are text
 };
 
 class Compilation {

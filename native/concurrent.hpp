@@ -131,7 +131,8 @@ public:
             const Table* old = t;
             t = add_table((old->mask + 1) * 2);
             for (std::size_t i = 0; i <= old->mask; ++i)
-                if (const auto key = old->slots[i].key.load(std::memory_order_relaxed); key != kNone) place(*t, key, old->slots[i].value);
+                if (const auto key = old->slots[i].key.load(std::memory_order_relaxed); key != kNone)
+                    place(*t, key, old->slots[i].value);
             place(*t, key_of(a, b), value);
             table_.store(t, std::memory_order_release);
             return;

@@ -20,17 +20,18 @@ void DraftTree::check() const {
         for (std::int64_t i = 0; i < n; ++i) {
             const std::int64_t to = links[i];
             if (to < -1 || to >= n)
-                throw MatcherError(std::string(name) + "[" + std::to_string(i) + "] is " + std::to_string(to) + "; it must be -1 or a node below " +
-                                         std::to_string(n));
+                throw MatcherError(std::string(name) + "[" + std::to_string(i) + "] is " + std::to_string(to) +
+                                   "; it must be -1 or a node below " + std::to_string(n));
             if (to == 0 || (to > 0 && std::exchange(reached[to], 1)))
-                throw MatcherError("the draft tree is no tree: " + std::string(name) + "[" + std::to_string(i) + "] leads to node " +
-                                         std::to_string(to) + ", which is the root or has another link already");
+                throw MatcherError("the draft tree is no tree: " + std::string(name) + "[" + std::to_string(i) +
+                                   "] leads to node " + std::to_string(to) + ", which is the root or has another link already");
         }
 }
 
 bool fill_along(Matcher& matcher, const DraftTree& tree, const std::function<std::uint32_t*(std::size_t)>& row, double seconds) {
     using Clock = std::chrono::steady_clock;
-    const auto until = Clock::now() + std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(seconds > 0 ? seconds : 0));
+    const auto until =
+        Clock::now() + std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(seconds > 0 ? seconds : 0));
     const std::size_t words = matcher.machine()->n_words(), before = matcher.n_steps();
     // The matcher is as before, also when a step throws.
     struct Back {

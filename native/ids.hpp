@@ -57,11 +57,39 @@ enum class Space : std::uint8_t {
 
 // As messages and docs/artifact-format.md call a member of each.
 constexpr const char* kSpaceNames[] = {
-    "byte",          "byte class",      "lexer state",     "lexer output",  "condition",  "branch",          "terminal",
-    "nonterminal",   "production",      "LR state",        "classifier state", "emission set", "label",     "set of token classes",
-    "token",         "token class",     "mask row",        "sequence",      "vocabulary node", "output symbol", "condition state", "right-hand symbol",
-    "alternative",   "ending",          "set of futures",  "future",        "action",        "arc",        "emitted label",   "meaning",
-    "set member",    "class byte",      "stop token",
+    "byte",
+    "byte class",
+    "lexer state",
+    "lexer output",
+    "condition",
+    "branch",
+    "terminal",
+    "nonterminal",
+    "production",
+    "LR state",
+    "classifier state",
+    "emission set",
+    "label",
+    "set of token classes",
+    "token",
+    "token class",
+    "mask row",
+    "sequence",
+    "vocabulary node",
+    "output symbol",
+    "condition state",
+    "right-hand symbol",
+    "alternative",
+    "ending",
+    "set of futures",
+    "future",
+    "action",
+    "arc",
+    "emitted label",
+    "meaning",
+    "set member",
+    "class byte",
+    "stop token",
 };
 static_assert(std::size(kSpaceNames) == static_cast<std::size_t>(Space::count));
 
@@ -80,19 +108,19 @@ using LexerState = Id<Space::lexer_state>;
 using LexOutput = Id<Space::lex_output>;  // a sequence of terminals and conditions that the lexer emits; 0 is empty
 using Condition = Id<Space::condition>;
 using FutureSet = Id<Space::future_set>;  // what an unfinished lexeme can still become; 0: nothing, 1: the empty sequence only
-using Branch = Id<Space::branch>;  // several ways in which the lexer goes on
-using Terminal = Id<Space::terminal>;  // the last one is the end of the text
+using Branch = Id<Space::branch>;         // several ways in which the lexer goes on
+using Terminal = Id<Space::terminal>;     // the last one is the end of the text
 using Nonterminal = Id<Space::nonterminal>;
 using Production = Id<Space::production>;
 using LrState = Id<Space::lr_state>;
 using ClassifierState = Id<Space::classifier_state>;  // 0: nothing left to decide
-using EmissionSet = Id<Space::emission_set>;  // what a transition of the classifier emits; 0 is empty
-using Label = Id<Space::label>;  // sequences that are always emitted together
-using ClassSet = Id<Space::class_set>;  // a set of token classes
+using EmissionSet = Id<Space::emission_set>;          // what a transition of the classifier emits; 0 is empty
+using Label = Id<Space::label>;                       // sequences that are always emitted together
+using ClassSet = Id<Space::class_set>;                // a set of token classes
 using TokenId = Id<Space::token_id>;
 using TokenClass = Id<Space::token_class>;
 using MaskRow = Id<Space::mask_row>;
-using SequenceNode = Id<Space::sequence_node>;  // of the trie of terminal sequences; 0 is the empty one
+using SequenceNode = Id<Space::sequence_node>;      // of the trie of terminal sequences; 0 is the empty one
 using VocabularyNode = Id<Space::vocabulary_node>;  // of the trie of a vocabulary's bytes
 
 // An id or none, in the same integer.

@@ -56,9 +56,7 @@ public:
         return {id, true};
     }
 
-    std::span<const Word> operator[](Word id) const {
-        return {pool_.data() + offsets_[id], offsets_[id + 1] - offsets_[id]};
-    }
+    std::span<const Word> operator[](Word id) const { return {pool_.data() + offsets_[id], offsets_[id + 1] - offsets_[id]}; }
 
     Word size() const { return static_cast<Word>(hashes_.size()); }
     std::size_t bytes() const {
@@ -69,8 +67,7 @@ public:
 private:
     bool equal(Word id, std::span<const Word> words) const {
         const auto have = (*this)[id];
-        return have.size() == words.size() &&
-               (words.empty() || std::memcmp(have.data(), words.data(), words.size_bytes()) == 0);
+        return have.size() == words.size() && (words.empty() || std::memcmp(have.data(), words.data(), words.size_bytes()) == 0);
     }
 
     void grow() {
@@ -117,8 +114,7 @@ private:
     };
 
     std::size_t slot_of(Word a, Word b) const {
-        return mix((static_cast<std::uint64_t>(static_cast<std::uint32_t>(a)) << 32) |
-                   static_cast<std::uint32_t>(b)) &
+        return mix((static_cast<std::uint64_t>(static_cast<std::uint32_t>(a)) << 32) | static_cast<std::uint32_t>(b)) &
                (slots_.size() - 1);
     }
 

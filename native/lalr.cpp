@@ -41,7 +41,9 @@ public:
         build();
     }
 
-    std::span<const Symbol> rhs(Production p) const { return p.v == root_ ? std::span<const Symbol>(root_rhs_) : g_.rhs[p.index()]; }
+    std::span<const Symbol> rhs(Production p) const {
+        return p.v == root_ ? std::span<const Symbol>(root_rhs_) : g_.rhs[p.index()];
+    }
     Word n_states() const { return static_cast<Word>(transitions_.size()); }
     Production root() const { return {root_}; }
     const std::vector<std::pair<Symbol, LrState>>& transitions(LrState state) const { return transitions_[state.index()]; }
@@ -195,7 +197,8 @@ LalrTables build_lalr(const Productions& g, ConflictPolicy policy) {
     const auto move = [&](LrState s, Symbol symbol) { return number.find(s.v, symbol.nonterminal(n_terminals).v); };
 
     const auto n_states = static_cast<std::size_t>(lr0.n_states());
-    if (moves.size() * ((n_terminals + 63) / 64) > kMaxLookaheadWords) throw LimitExceeded("words of LR lookaheads", kMaxLookaheadWords);
+    if (moves.size() * ((n_terminals + 63) / 64) > kMaxLookaheadWords)
+        throw LimitExceeded("words of LR lookaheads", kMaxLookaheadWords);
     if (n_states * (n_terminals + g.n_nonterminals) > kMaxCells) throw LimitExceeded("cells of LR tables", kMaxCells);
 
     std::vector<TerminalSet> follow(moves.size(), TerminalSet(n_terminals));
@@ -216,7 +219,8 @@ LalrTables build_lalr(const Productions& g, ConflictPolicy policy) {
             while (nullable_from > 0 && is_nullable(rhs[nullable_from - 1])) --nullable_from;
             LrState at = state;
             for (std::size_t i = 0; i < rhs.size(); ++i) {
-                if (!rhs[i].is_terminal(n_terminals) && i + 1 >= nullable_from) includes[move(at, rhs[i])].push_back(static_cast<Word>(m));
+                if (!rhs[i].is_terminal(n_terminals) && i + 1 >= nullable_from)
+                    includes[move(at, rhs[i])].push_back(static_cast<Word>(m));
                 at = lr0.next(at, rhs[i]);
             }
             lookback[{at, p}].push_back(static_cast<Word>(m));

@@ -28,14 +28,17 @@ LazyMachine::Built::Built(const LazyMachine& m)
       walk(*m.lexer_owner_, trie, *m.index_),
       classifier(m.lr_, m.below_, trie, work) {}
 
-std::size_t LazyMachine::Built::bytes() const { return Cache::bytes() + trie.bytes() + walk.bytes() + classifier.bytes() + state_bytes; }
+std::size_t LazyMachine::Built::bytes() const {
+    return Cache::bytes() + trie.bytes() + walk.bytes() + classifier.bytes() + state_bytes;
+}
 
 LazyMachine::Counts LazyMachine::counts() {
     const std::lock_guard lock(lock_);
     const auto kept = cache();
     const auto& c = static_cast<const Built&>(*kept);
     const auto visited = std::count_if(c.states.begin(), c.states.end(), [](const auto& s) { return s != nullptr; });
-    return {lexer_owner_->n_states(), static_cast<Word>(visited), c.trie.size(), c.classifier.n_states(), static_cast<Word>(c.classifier.n_transitions())};
+    return {lexer_owner_->n_states(), static_cast<Word>(visited), c.trie.size(), c.classifier.n_states(),
+            static_cast<Word>(c.classifier.n_transitions())};
 }
 
 Word LazyMachine::n_lexer_states() {

@@ -38,11 +38,11 @@ public:
     Counts counts();
 
 private:
-    struct Visited {  // what tokens do from there
-        Word start;  // of the classifier
+    struct Visited {                                    // what tokens do from there
+        Word start;                                     // of the classifier
         std::vector<std::shared_ptr<TokenSet>> always;  // the tokens that every stack allows
-        std::vector<Word> nodes, offsets;  // sequences, sorted, and per sequence a range of sets
-        std::vector<std::shared_ptr<TokenSet>> sets;  // null stands for the stop tokens
+        std::vector<Word> nodes, offsets;               // sequences, sorted, and per sequence a range of sets
+        std::vector<std::shared_ptr<TokenSet>> sets;    // null stands for the stop tokens
     };
     struct Built : Cache {
         Built(const LazyMachine& m);

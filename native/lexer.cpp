@@ -187,7 +187,8 @@ void Lexer::find_reachable_terminals() {
     std::vector<std::vector<Word>> before(n);
     for (Word s = 0; s < n; ++s)
         for (std::uint8_t byte : representative_)
-            if (const Word to = dfa_.next[s * 256 + byte]; to != kFail && (before[to].empty() || before[to].back() != s)) before[to].push_back(s);
+            if (const Word to = dfa_.next[s * 256 + byte]; to != kFail && (before[to].empty() || before[to].back() != s))
+                before[to].push_back(s);
     // Terminal by terminal, against the arcs.
     std::vector<std::vector<Word>> states_of(dfa_.ignored.size());
     for (Word s = 0; s < n; ++s)
@@ -240,7 +241,8 @@ Lexer::List Lexer::find_steps(Word state, Word cls) {
         for (auto& [step, states] : tops) {
             sort_unique(states);
             const Word symbol = contexts_.n_terminals + conditions_.intern(states).first;
-            if (const Word emission = append(emission_id({&symbol, 1}), step.first); emission != kFail) out.emplace_back(emission, step.second);
+            if (const Word emission = append(emission_id({&symbol, 1}), step.first); emission != kFail)
+                out.emplace_back(emission, step.second);
         }
         return out;
     }

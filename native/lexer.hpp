@@ -40,18 +40,20 @@ struct LexArc {
     // kFail: no lexeme goes on with this byte.
     static constexpr Word kRestart = -2;  // after the emission the byte is read again, from the start that the stack top has
     static constexpr Word kUnknown = -3;  // not built yet
-    static constexpr Word kBranch = -4;  // and below: list kBranch - state of alternatives
+    static constexpr Word kBranch = -4;   // and below: list kBranch - state of alternatives
 };
 
 // An arc in one word, so that readers need no lock.
 using PackedArc = std::uint64_t;
-inline PackedArc pack(LexArc a) { return static_cast<std::uint64_t>(static_cast<std::uint32_t>(a.state)) << 32 | static_cast<std::uint32_t>(a.emission); }
+inline PackedArc pack(LexArc a) {
+    return static_cast<std::uint64_t>(static_cast<std::uint32_t>(a.state)) << 32 | static_cast<std::uint32_t>(a.emission);
+}
 inline LexArc unpack(PackedArc a) { return {static_cast<Word>(a >> 32), static_cast<Word>(a & 0xffffffff)}; }
 
 class Lexer {
 public:
     struct Contexts {
-        Word n_terminals = 0;  // those of the grammar, the end of text among them: conditions are numbered from here
+        Word n_terminals = 0;      // those of the grammar, the end of text among them: conditions are numbered from here
         std::vector<Word> of_top;  // per LR state its context; -1 where no lexeme begins. Empty: one context for all
     };
     enum class Munch { longest, any };
@@ -76,8 +78,8 @@ public:
 
     // The same where nothing but this can happen: the lexeme goes on, or has ended and the byte begins the next.
     struct Split {
-        bool plain;  // nothing but this
-        Word within;  // the state in which the lexeme goes on, or kFail
+        bool plain;                     // nothing but this
+        Word within;                    // the state in which the lexeme goes on, or kFail
         std::span<const Word> endings;  // emissions, after which the byte is read from state 0
     };
     Split split(Word state, Word cls);
@@ -111,7 +113,7 @@ private:
     using List = std::vector<std::pair<Word, Word>>;  // (emission, state)
 
     struct State {
-        Word dfa;  // kFail for state 0 of a contextual lexer
+        Word dfa;       // kFail for state 0 of a contextual lexer
         Word fallback;  // a list; 0: none
         std::unique_ptr<std::atomic<PackedArc>[]> row;
         std::atomic<const std::vector<Word>*> at_end;
@@ -152,12 +154,12 @@ private:
     StableVector<State> states_;
     PublishedArray<const std::atomic<PackedArc>*> rows_;  // of the states
     StableSequences emissions_, lists_, conditions_;
-    PairMap steps_;  // (state, class) -> list
-    PairMap fall_back_;  // can_fall_back, where it is known
-    PairMap asked_;  // the questions put to it
+    PairMap steps_;                             // (state, class) -> list
+    PairMap fall_back_;                         // can_fall_back, where it is known
+    PairMap asked_;                             // the questions put to it
     std::vector<std::vector<Word>> reachable_;  // per DFA state: terminals its lexeme can still become
-    std::size_t n_emitted_ = 0;  // words of all emissions
-    int depth_ = 0;  // of fall-backs within fall-backs that are being looked at
+    std::size_t n_emitted_ = 0;                 // words of all emissions
+    int depth_ = 0;                             // of fall-backs within fall-backs that are being looked at
     SequenceSets future_sets_;
     PairMap future_ids_;  // (state, budget) -> set, where the state has a fall-back
     std::map<Word, Failures> failures_;

@@ -8,7 +8,8 @@ std::unique_ptr<Lexer> make_lexer(const LrTables& lr, const AllTerminals& termin
     Lexer::Contexts contexts;
     contexts.n_terminals = lr.n_terminals;
     if (kind == LexerKind::any) return std::make_unique<Lexer>(every_match(terminals), std::move(contexts), Lexer::Munch::any);
-    if (kind == LexerKind::basic) return std::make_unique<Lexer>(winners_only(terminals), std::move(contexts), Lexer::Munch::longest);
+    if (kind == LexerKind::basic)
+        return std::make_unique<Lexer>(winners_only(terminals), std::move(contexts), Lexer::Munch::longest);
     std::map<std::vector<Word>, Word> numbers;
     std::vector<std::vector<Word>> sets;
     contexts.of_top.assign(lr.n_lr_states, -1);

@@ -8,8 +8,7 @@ namespace psc {
 
 class LimitExceeded : public std::runtime_error {
 public:
-    LimitExceeded(const std::string& what, std::size_t limit)
-        : std::runtime_error(what + ": more than " + std::to_string(limit)) {}
+    LimitExceeded(const std::string& what, std::size_t limit) : std::runtime_error(what + ": more than " + std::to_string(limit)) {}
 };
 
 }  // namespace psc

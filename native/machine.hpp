@@ -51,12 +51,12 @@ public:
         virtual std::size_t bytes() const;
 
         MaskRows rows;
-        SharedPairMap unions;  // (set of emissions, emission) -> set
-        SharedPairMap row_ids;  // (lexer state, set of emissions) -> row
-        SharedPairMap row_unions;  // (row, row) -> row
+        SharedPairMap unions;       // (set of emissions, emission) -> set
+        SharedPairMap row_ids;      // (lexer state, set of emissions) -> row
+        SharedPairMap row_unions;   // (row, row) -> row
         SharedPairMap other_stops;  // (row, set of stop tokens) -> row
-        SharedPairMap starts;  // (lexer state, 0) -> classifier state, of a lazy machine
-        SharedPairMap arc_ids;  // (classifier state, LR state) -> arc, of a lazy machine
+        SharedPairMap starts;       // (lexer state, 0) -> classifier state, of a lazy machine
+        SharedPairMap arc_ids;      // (classifier state, LR state) -> arc, of a lazy machine
         StableVector<Arc> arcs;
         SequenceInterner emission_sets;  // by what they hold: sorted sequences or labels; under the lock
         std::atomic<bool> retired{false};
@@ -75,8 +75,8 @@ public:
     std::size_t n_words() const { return (static_cast<std::size_t>(vocabulary_.size) + 31) / 32; }
 
     std::shared_ptr<Cache> cache() const;
-    std::size_t bytes();  // of the current cache
-    void clear();  // begins an empty cache
+    std::size_t bytes();                                                                         // of the current cache
+    void clear();                                                                                // begins an empty cache
     void set_limit(std::size_t bytes) { cache_limit_.store(bytes, std::memory_order_relaxed); }  // 0: none
 
     // The lexer.
@@ -91,8 +91,8 @@ public:
     bool is_condition(Word symbol) const { return symbol >= lr_.n_terminals; }
     virtual std::span<const Word> emission(Word id) const = 0;
     virtual std::span<const Word> alternatives(Word list) const = 0;  // (emission, state), one after the other
-    virtual std::span<const Word> condition(Word symbol) const = 0;  // sorted LR states
-    virtual std::span<const Word> at_end(Word state) = 0;  // emissions
+    virtual std::span<const Word> condition(Word symbol) const = 0;   // sorted LR states
+    virtual std::span<const Word> at_end(Word state) = 0;             // emissions
     // F(q): a set of symbol sequences, one of which must be viable; the sets that follow one in it have smaller numbers.
     virtual Word futures(Word state) = 0;
     virtual std::span<const Word> future_edges(Word set) const = 0;  // (symbol, set of what follows), one after the other
@@ -154,7 +154,7 @@ protected:
     bool has_classifier_ = false;
     ClassifierTables classifier_;
     std::atomic<std::size_t> cache_limit_{0};  // bytes; 0 is none
-    std::mutex lock_;  // of everything that is built
+    std::mutex lock_;                          // of everything that is built
 
 private:
     const std::atomic<PackedArc>* lexer_row(Word state) const {

@@ -85,7 +85,8 @@ std::vector<Word> MaskRows::tokens(Word row) const {
     copy(row, bits.data());
     std::vector<Word> out;
     for (std::size_t i = 0; i < n_words_; ++i)
-        for (std::uint32_t word = bits[i]; word; word &= word - 1) out.push_back(static_cast<Word>(i * 32 + std::countr_zero(word)));
+        for (std::uint32_t word = bits[i]; word; word &= word - 1)
+            out.push_back(static_cast<Word>(i * 32 + std::countr_zero(word)));
     return out;
 }
 

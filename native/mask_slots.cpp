@@ -71,8 +71,9 @@ void check_write(const MaskSlots::Write& w, std::span<const std::uint32_t> pool,
     if (w.begin < 0 || w.count < 0 || static_cast<std::size_t>(w.begin) + static_cast<std::size_t>(w.count) > pool.size())
         throw BitmaskError("a mask row that is not within its pool");
     const auto words = pool.subspan(static_cast<std::size_t>(w.begin), static_cast<std::size_t>(w.count));
-    if (w.form == bits ? words.size() != n_words
-                       : std::any_of(words.begin(), words.end(), [&](std::uint32_t t) { return t >= static_cast<std::uint32_t>(vocab_size); }))
+    if (w.form == bits ? words.size() != n_words : std::any_of(words.begin(), words.end(), [&](std::uint32_t t) {
+            return t >= static_cast<std::uint32_t>(vocab_size);
+        }))
         throw BitmaskError("a mask row that does not fit a vocabulary of " + std::to_string(vocab_size));
 }
 

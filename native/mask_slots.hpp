@@ -39,7 +39,7 @@ public:
     std::span<const std::uint32_t> pool() const { return pool_; }
 
 private:
-    struct Grammar {  // one generation of its rows
+    struct Grammar {                          // one generation of its rows
         std::weak_ptr<Machine::Cache> cache;  // keeps the address from being another's
         std::vector<Word> slot_of_row;
         Word n_slots = 0;

@@ -34,13 +34,15 @@ void make_set(std::vector<T>& v) {
 }
 
 // Only damaged tables can disagree with their own mask.
-[[noreturn]] void damaged() { throw ArtifactError("the artifact's mask and tables disagree: it is damaged; compile the grammar again"); }
+[[noreturn]] void damaged() {
+    throw ArtifactError("the artifact's mask and tables disagree: it is damaged; compile the grammar again");
+}
 }  // namespace
 
 // What was found while a token is read. Nodes never change, so it stays right as long as nothing is given back.
 struct Matcher::Graph {
-    std::map<std::pair<Word, Nodes>, Nodes> shifted;  // (terminal, tops) -> tops
-    std::map<std::pair<const Node*, Word>, Nodes> popped;  // (node, pops) -> nodes below
+    std::map<std::pair<Word, Nodes>, Nodes> shifted;           // (terminal, tops) -> tops
+    std::map<std::pair<const Node*, Word>, Nodes> popped;      // (node, pops) -> nodes below
     std::unordered_multimap<std::uint64_t, const Node*> made;  // by what they hold
 
     static std::uint64_t hash(Word symbol, std::span<const Node* const> parents) {
@@ -168,7 +170,7 @@ void Matcher::rollback(std::size_t n) {
     if (n == 0) return;
     if (n > position_->depth)
         throw MatcherError("cannot take back " + std::to_string(n) + " steps: only " + std::to_string(position_->depth) +
-                                 " were made since the start");
+                           " were made since the start");
     const std::uint32_t depth = position_->depth - static_cast<std::uint32_t>(n);
     const Position* p = position_;
     while (p->depth > depth) p = p->jump->depth >= depth ? p->jump : p->before;
@@ -277,7 +279,7 @@ Matcher::Outcome Matcher::shift(Word terminal, const Node*& top) {
     const LrTables& lr = machine_->lr();
     const Node* base = top;
     Word symbol = top->symbol;
-    bool aside = false;  // whether `symbol` is above `base`, not on it
+    bool aside = false;   // whether `symbol` is above `base`, not on it
     std::size_t own = 0;  // nodes of `base` that were made here: taking them off pays for nothing
     std::size_t paid = kFreeReductions;
     work_.spend();
@@ -547,7 +549,9 @@ const Matcher::Node* Matcher::shared_node(Word symbol, Nodes& parents, Graph& gr
 void Matcher::merge(Threads& threads) {
     if (threads.size() < 2) return;
     std::sort(threads.begin(), threads.end(), [](const Thread& a, const Thread& b) {
-        return a.state != b.state ? a.state < b.state : a.top->symbol != b.top->symbol ? a.top->symbol < b.top->symbol : a.top < b.top;
+        return a.state != b.state               ? a.state < b.state
+               : a.top->symbol != b.top->symbol ? a.top->symbol < b.top->symbol
+                                                : a.top < b.top;
     });
     // Nodes made apart may be the same all the same.
     const auto order = [](const Node* a, const Node* b) {
@@ -557,7 +561,8 @@ void Matcher::merge(Threads& threads) {
     };
     Threads merged;
     for (std::size_t i = 0, end; i < threads.size(); i = end) {
-        for (end = i + 1; end < threads.size() && threads[end].state == threads[i].state && threads[end].top->symbol == threads[i].top->symbol;)
+        for (end = i + 1;
+             end < threads.size() && threads[end].state == threads[i].state && threads[end].top->symbol == threads[i].top->symbol;)
             ++end;
         const Node* top = threads[i].top;
         if (threads[end - 1].top != top) {
@@ -569,7 +574,9 @@ void Matcher::merge(Threads& threads) {
             work_.spend(all.size());
             make_set(all);
             std::stable_sort(all.begin(), all.end(), order);
-            all.erase(std::unique(all.begin(), all.end(), [&](const Node* a, const Node* b) { return !order(a, b) && !order(b, a); }), all.end());
+            all.erase(
+                std::unique(all.begin(), all.end(), [&](const Node* a, const Node* b) { return !order(a, b) && !order(b, a); }),
+                all.end());
             std::sort(all.begin(), all.end());
             if (all.size() != parents_of(*top).size()) top = node(top->symbol, all);
         }
@@ -736,7 +743,8 @@ bool Matcher::is_complete() {
 }
 
 std::string Matcher::forced_text() {
-    if (position_->stopped) throw MatcherError("the matcher has terminated: a stop token was accepted; rollback() or reset() it first");
+    if (position_->stopped)
+        throw MatcherError("the matcher has terminated: a stop token was accepted; rollback() or reset() it first");
     begin();
     const Arena::Attempt attempt(arena_);
     std::string out;
@@ -776,7 +784,8 @@ std::vector<Word> Matcher::expected_terminals() {
     std::vector<Word> out;
     const Threads all = threads();
     for (Word t = 0; t < machine_->lr().n_terminals; ++t)
-        if (std::any_of(all.begin(), all.end(), [&](const Thread& thread) { return viable({&t, 1}, thread.top); })) out.push_back(t);
+        if (std::any_of(all.begin(), all.end(), [&](const Thread& thread) { return viable({&t, 1}, thread.top); }))
+            out.push_back(t);
     return out;
 }
 

@@ -73,7 +73,7 @@ public:
 private:
     struct Node {
         union {
-            const Node* parent;  // null under the start state
+            const Node* parent;          // null under the start state
             const Node* const* parents;  // n_parents of them, where that is not 0
         };
         Word symbol;

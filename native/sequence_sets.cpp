@@ -11,7 +11,7 @@ namespace {
 constexpr Word kMostSets = 1 << 21;
 constexpr std::size_t kMostMerged = 1 << 26;
 constexpr Word kUnknown = -1;
-}
+}  // namespace
 
 SequenceSets::SequenceSets() {
     sets_.intern({});

@@ -23,7 +23,7 @@ namespace psc {
 class SequenceSets {
 public:
     static constexpr Word kNone = 0;  // no sequence
-    static constexpr Word kOne = 1;  // the empty sequence alone
+    static constexpr Word kOne = 1;   // the empty sequence alone
 
     SequenceSets();
 
@@ -41,7 +41,7 @@ public:
 
 private:
     StableSequences sets_;
-    SequenceInterner lists_;  // of sets that were united
+    SequenceInterner lists_;    // of sets that were united
     std::vector<Word> united_;  // per list
     std::size_t n_merged_ = 0;
     std::vector<std::uint32_t> counts_;

@@ -224,7 +224,8 @@ std::vector<Word> SequenceTrie::to_words() const {
     std::vector<Word> listed;
     for (Word set : needed)
         for (std::size_t i = 0; i < edges(set).size(); i += 2)
-            if (const Word symbol = edges(set)[i]; is_condition(symbol) && conditions.emplace(symbol, kFirstCondition - static_cast<Word>(listed.size())).second)
+            if (const Word symbol = edges(set)[i];
+                is_condition(symbol) && conditions.emplace(symbol, kFirstCondition - static_cast<Word>(listed.size())).second)
                 listed.push_back(symbol);
     w.put(static_cast<Word>(listed.size()));
     for (Word symbol : listed) w.put(tops_.states(kFirstCondition - symbol));
@@ -244,7 +245,8 @@ std::vector<Word> SequenceTrie::to_words() const {
     return w.take();
 }
 
-SequenceTrie::SequenceTrie(const LrTables& tables, const std::vector<std::vector<Word>>& below, std::span<const Word> words, Work& work)
+SequenceTrie::SequenceTrie(const LrTables& tables, const std::vector<std::vector<Word>>& below, std::span<const Word> words,
+                           Work& work)
     : work_(work), tops_(tables, below, work) {
     WordReader r(words);
     parent_ = r.vector();
@@ -258,7 +260,8 @@ SequenceTrie::SequenceTrie(const LrTables& tables, const std::vector<std::vector
         std::map<Word, Word> by_symbol;
         const std::vector<Word> renamed = r.vector();
         for (std::size_t i = 0; i + 1 < renamed.size(); i += 2)
-            by_symbol.emplace(is_condition(renamed[i]) ? conditions.at(kFirstCondition - renamed[i]) : renamed[i], sets.at(renamed[i + 1]));
+            by_symbol.emplace(is_condition(renamed[i]) ? conditions.at(kFirstCondition - renamed[i]) : renamed[i],
+                              sets.at(renamed[i + 1]));
         std::vector<Word> edges;
         for (const auto& [symbol, then] : by_symbol) edges.insert(edges.end(), {symbol, then});
         sets.push_back(sets_.intern(edges));

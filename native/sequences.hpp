@@ -30,10 +30,10 @@ public:
     // `below`: the tables' stack predecessors. All must outlive this.
     TopStates(const LrTables& tables, const std::vector<std::vector<Word>>& below, Work& work);
 
-    Word everywhere() const { return 0; }  // every state that can be on top when a step starts
-    Word after(Word set, Word terminal);  // kNoNode when no state of the set can take the terminal
+    Word everywhere() const { return 0; }                   // every state that can be on top when a step starts
+    Word after(Word set, Word terminal);                    // kNoNode when no state of the set can take the terminal
     Word narrowed(Word set, std::span<const Word> states);  // the states of the set among `states`; kNoNode when there are none
-    Word takers(Word set, Word terminal);  // the states of the set that can take the terminal
+    Word takers(Word set, Word terminal);                   // the states of the set that can take the terminal
     std::span<const Word> states(Word set) const { return sets_[set]; }
     Word intern(std::span<const Word> sorted_states) { return sets_.intern(sorted_states).first; }
     bool contains(Word set, Word state) const;

@@ -38,7 +38,8 @@ struct LexerTables {
     template <class F>
     static void fields(F&& f) {
         using T = LexerTables;
-        f("n_lexer_states", &T::n_lexer_states, "states of the lexer; 0 is the start of a lexeme where the context is not known, or the only start");
+        f("n_lexer_states", &T::n_lexer_states,
+          "states of the lexer; 0 is the start of a lexeme where the context is not known, or the only start");
         f("n_byte_classes", &T::n_byte_classes, "classes of bytes that do the same everywhere");
         f("byte_class", &T::byte_class, "the class of each byte");
         f("emission_offsets", &T::emission_offsets, "lists of `emission_symbols`; output 0 is empty");
@@ -53,7 +54,8 @@ struct LexerTables {
         f("lexer_emit", &T::lexer_emit, "what is emitted then; of a restart, before the byte is read again");
         f("end_offsets", &T::end_offsets, "lists of `ends`");
         f("ends", &T::ends, "what is read, one of these, when the text ends in this state; none where the lexeme is incomplete");
-        f("future_offsets", &T::future_offsets, "lists of `future_symbols` and `future_sets`; set 0 has no sequence, set 1 the empty one only");
+        f("future_offsets", &T::future_offsets,
+          "lists of `future_symbols` and `future_sets`; set 0 has no sequence, set 1 the empty one only");
         f("future_symbols", &T::future_symbols, "what a sequence of the set may begin with");
         f("future_sets", &T::future_sets, "what follows it: a set with a smaller number");
         f("futures", &T::futures, "what the unfinished lexeme can still become: a sequence of this set must fit the stack");

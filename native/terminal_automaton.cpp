@@ -224,7 +224,8 @@ public:
 
 private:
     static void fill_runs(std::span<const Word> runs, std::span<Word, 256> row) {
-        for (std::size_t i = 0; i < runs.size(); i += 3) std::fill(row.begin() + runs[i], row.begin() + runs[i + 1] + 1, runs[i + 2]);
+        for (std::size_t i = 0; i < runs.size(); i += 3)
+            std::fill(row.begin() + runs[i], row.begin() + runs[i + 1] + 1, runs[i + 2]);
     }
 
     // The diagram's runs with the states of the key in the place of classes.

@@ -21,8 +21,8 @@ struct ByteAutomaton {
 
     std::vector<Word> next;  // (states, 256): the next state, or -1; numbered breadth-first by bytes, no arc leads into state 0
     std::vector<Word> match_offsets{0}, matches;  // per state, the terminals that match there, ascending
-    std::vector<Word> empty;      // terminals that match the empty text
-    std::vector<Word> unmatched;  // terminals that match no text
+    std::vector<Word> empty;                      // terminals that match the empty text
+    std::vector<Word> unmatched;                  // terminals that match no text
     Limit exceeded = Limit::none;
     std::vector<Word> involved;  // the terminals that were being read where the limit was passed; nothing else is filled in then
 };

@@ -13,17 +13,20 @@ constexpr std::size_t kMaxStates = 1 << 20;
 constexpr std::size_t kMaxArcs = 1 << 24;
 
 // Per state of `all`, the terminals that match there or further on, as bits.
-std::vector<std::vector<std::uint64_t>> reachable_terminals(const AllTerminals& all, std::span<const std::uint8_t> representatives) {
+std::vector<std::vector<std::uint64_t>> reachable_terminals(const AllTerminals& all,
+                                                            std::span<const std::uint8_t> representatives) {
     const std::size_t words = (all.rank.size() + 63) / 64;
     std::vector<std::vector<std::uint64_t>> reach(all.n_states, std::vector<std::uint64_t>(words));
     std::vector<std::vector<Word>> before(all.n_states);
     for (Word s = 0; s < all.n_states; ++s)
         for (std::uint8_t byte : representatives)
-            if (const Word to = all.next[s * 256 + byte]; to != kFail && (before[to].empty() || before[to].back() != s)) before[to].push_back(s);
+            if (const Word to = all.next[s * 256 + byte]; to != kFail && (before[to].empty() || before[to].back() != s))
+                before[to].push_back(s);
     std::vector<Word> todo;
     std::vector<char> queued(all.n_states);
     for (Word s = 0; s < all.n_states; ++s) {
-        for (Word i = all.match_offsets[s]; i < all.match_offsets[s + 1]; ++i) reach[s][all.matches[i] >> 6] |= 1ULL << (all.matches[i] & 63);
+        for (Word i = all.match_offsets[s]; i < all.match_offsets[s + 1]; ++i)
+            reach[s][all.matches[i] >> 6] |= 1ULL << (all.matches[i] & 63);
         todo.push_back(s);
         queued[s] = 1;
     }
@@ -99,7 +102,7 @@ TerminalAutomaton for_contexts(const AllTerminals& all, const std::vector<std::v
 
     // The product of states and allowed sets. A start is apart from the state that an arc could lead to.
     SequenceInterner masks;  // of 64-bit words, as pairs of 32
-    PairMap numbers;  // (state, mask) -> product state
+    PairMap numbers;         // (state, mask) -> product state
     std::vector<std::pair<Word, Word>> states;
     std::vector<std::uint64_t> mask(words);
     const auto mask_id = [&] { return masks.intern({reinterpret_cast<const Word*>(mask.data()), words * 2}).first; };

@@ -20,21 +20,22 @@ constexpr Word kFail = -1;
 // Deterministic, over bytes; state 0 is a start with no arc into it.
 struct AllTerminals {
     Word n_states = 0;
-    std::vector<Word> next;  // state * 256 + byte, or kFail
+    std::vector<Word> next;                    // state * 256 + byte, or kFail
     std::vector<Word> match_offsets, matches;  // per state, the terminals that match there, sorted
-    std::vector<Word> rank;  // per terminal: the smallest wins
-    std::vector<std::uint8_t> ignored;  // per terminal
+    std::vector<Word> rank;                    // per terminal: the smallest wins
+    std::vector<std::uint8_t> ignored;         // per terminal
 };
 
 struct TerminalAutomaton {
     Word n_states = 0;
-    std::vector<Word> next;  // state * 256 + byte, or kFail
+    std::vector<Word> next;                     // state * 256 + byte, or kFail
     std::vector<Word> accept_offsets, accepts;  // per state: the terminal that wins; with `any` lexing, all that match
     std::vector<std::uint8_t> ignored;
     std::vector<Word> starts;  // per context; no arc leads into one
 
     std::span<const Word> accept(Word state) const {
-        return {accepts.data() + accept_offsets[state], static_cast<std::size_t>(accept_offsets[state + 1] - accept_offsets[state])};
+        return {accepts.data() + accept_offsets[state],
+                static_cast<std::size_t>(accept_offsets[state + 1] - accept_offsets[state])};
     }
 };
 

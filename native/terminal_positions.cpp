@@ -68,8 +68,12 @@ private:
                 }
                 break;
             }
-            case Code::choice: open_choice(take()); break;
-            case Code::next: close_option(); break;
+            case Code::choice:
+                open_choice(take());
+                break;
+            case Code::next:
+                close_option();
+                break;
             case Code::repeat: {
                 const Word least = take(), most = take();
                 require(least >= 0 && (most == -1 || most >= least));
@@ -77,7 +81,9 @@ private:
                 if (least == 0) add(Kind::split, -1);
                 break;
             }
-            case Code::automaton: read_automaton(); break;
+            case Code::automaton:
+                read_automaton();
+                break;
             case Code::end: {
                 require(!frames_.empty());
                 const Frame frame = frames_.back();
@@ -91,7 +97,8 @@ private:
                 frames_.pop_back();
                 break;
             }
-            default: require(false);
+            default:
+                require(false);
         }
     }
 

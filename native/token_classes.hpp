@@ -24,14 +24,12 @@ public:
                  std::span<const std::int64_t> offsets, std::span<const Word> ids);
 
     Word size() const { return static_cast<Word>(representative_.size()); }
-    Word class_of(Word token) const { return class_of_[token]; }  // kFail for tokens that are not text
+    Word class_of(Word token) const { return class_of_[token]; }          // kFail for tokens that are not text
     Word representative(Word cls) const { return representative_[cls]; }  // a token of the class, the smallest id
     const std::vector<Word>& states() const { return states_; }
 
     // The config of `cls` from the i-th state, or kFail.
-    Word config(Word cls, std::size_t i) const {
-        return blocks_[functions_[function_of_class_[cls]][i / kBlock]][i % kBlock];
-    }
+    Word config(Word cls, std::size_t i) const { return blocks_[functions_[function_of_class_[cls]][i / kBlock]][i % kBlock]; }
     // Forgets the functions: afterwards only class_of() and representative() answer.
     void release_functions();
 

@@ -9,7 +9,7 @@ namespace psc {
 namespace {
 constexpr std::size_t kMaxOutcomes = 1 << 14;
 constexpr std::size_t kMaxOutcomesInAll = 1 << 23;
-}
+}  // namespace
 
 Word TokenSteps::intern(const std::vector<Word>& outcomes) {
     const auto [id, fresh] = configs_.intern(outcomes);
@@ -73,13 +73,15 @@ Word TokenSteps::find_step(Word config, Word byte_class) {
         const Word node = span[0];
         const auto steps = lexer_.steps(span[1], byte_class);
         for (std::size_t i = 0; i < steps.size(); i += 2)
-            if (const Word to = extend(node, lexer_.emission(steps[i])); to != kNoNode) after.insert(after.end(), {to, steps[i + 1]});
+            if (const Word to = extend(node, lexer_.emission(steps[i])); to != kNoNode)
+                after.insert(after.end(), {to, steps[i + 1]});
     } else {
         const std::vector<Word> before(span.begin(), span.end());
         for (std::size_t k = 0; k < before.size(); k += 2) {
             const auto steps = lexer_.steps(before[k + 1], byte_class);
             for (std::size_t i = 0; i < steps.size(); i += 2)
-                if (const Word to = extend(before[k], lexer_.emission(steps[i])); to != kNoNode) after.insert(after.end(), {to, steps[i + 1]});
+                if (const Word to = extend(before[k], lexer_.emission(steps[i])); to != kNoNode)
+                    after.insert(after.end(), {to, steps[i + 1]});
         }
     }
     if (after.size() > 2) {

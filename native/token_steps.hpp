@@ -57,11 +57,11 @@ private:
     Lexer& lexer_;
     SequenceTrie& trie_;
     std::unordered_map<Word, Word> trie_sets_;  // sets of the lexer as the trie has them
-    std::vector<Word> found_;  // by futures()
+    std::vector<Word> found_;                   // by futures()
     SequenceInterner configs_;
     std::vector<std::unique_ptr<Word[]>> rows_;
     std::vector<std::optional<VocabularyIndex::Kinds>> stays_;  // per lexer state
-    std::size_t n_outcomes_ = 0;  // of all configs
+    std::size_t n_outcomes_ = 0;                                // of all configs
 };
 
 }  // namespace psc

@@ -79,7 +79,8 @@ void TokenWalk::enter(Word node, Word before, Sets& sets, Entries& out) {
         const auto split = lexer_.split(state, cls);
         if (split.plain) {
             for (Word ending : split.endings)
-                if (const Word after = steps_.extend(prefix, lexer_.emission(ending)); after != kNoNode) put_after(after, from_start(node), out);
+                if (const Word after = steps_.extend(prefix, lexer_.emission(ending)); after != kNoNode)
+                    put_after(after, from_start(node), out);
             if (split.within >= 0) subtree(node, steps_.config(prefix, split.within), sets, out);
             return;
         }

@@ -20,8 +20,33 @@ std::array<std::uint8_t, 256> kinds_of_bytes() {
         for (unsigned char b : bytes) kind[b] = next;
         ++next;
     };
-    for (const char* group : {"abcdefghijklmnopqrstuvwxyz", "ABCDEFGHIJKLMNOPQRSTUVWXYZ", "0123456789", "_", "$", " ", "\t", "\n", "\r", "\"",
-                              "'", "\\", "/", "*", ".", ",", ";:", "()", "[]", "{}", "<>", "=!", "-", "+", "#@", "%&|^~?", "`"})
+    for (const char* group : {"abcdefghijklmnopqrstuvwxyz",
+                              "ABCDEFGHIJKLMNOPQRSTUVWXYZ",
+                              "0123456789",
+                              "_",
+                              "$",
+                              " ",
+                              "\t",
+                              "\n",
+                              "\r",
+                              "\"",
+                              "'",
+                              "\\",
+                              "/",
+                              "*",
+                              ".",
+                              ",",
+                              ";:",
+                              "()",
+                              "[]",
+                              "{}",
+                              "<>",
+                              "=!",
+                              "-",
+                              "+",
+                              "#@",
+                              "%&|^~?",
+                              "`"})
         together(group);
     for (int b = 0x80; b < 0xc0; ++b) kind[b] = next;
     for (int b = 0xc0; b < 0xe0; ++b) kind[b] = next + 1;
@@ -46,7 +71,8 @@ VocabularyIndex::VocabularyIndex(std::vector<std::uint8_t> bytes, std::vector<Wo
       n_words_((offsets_.size() - 1 + 31) / 32) {
     for (Word t : stop_tokens_) is_stop_[t] = 1;
     const auto token = [&](Word id) {
-        return std::span<const std::uint8_t>(bytes_.data() + offsets_[id], static_cast<std::size_t>(offsets_[id + 1] - offsets_[id]));
+        return std::span<const std::uint8_t>(bytes_.data() + offsets_[id],
+                                             static_cast<std::size_t>(offsets_[id + 1] - offsets_[id]));
     };
     // By the first eight bytes as one number, which nearly always decides.
     std::vector<std::pair<std::uint64_t, Word>> keyed;
@@ -61,8 +87,8 @@ VocabularyIndex::VocabularyIndex(std::vector<std::uint8_t> bytes, std::vector<Wo
         if (a.first != b.first) return a.first < b.first;
         const auto x = token(a.second), y = token(b.second);
         const int order = std::lexicographical_compare_three_way(x.begin(), x.end(), y.begin(), y.end()) < 0 ? -1
-                          : std::equal(x.begin(), x.end(), y.begin(), y.end())                              ? 0
-                                                                                                            : 1;
+                          : std::equal(x.begin(), x.end(), y.begin(), y.end())                               ? 0
+                                                                                                             : 1;
         return order != 0 ? order < 0 : a.second < b.second;
     });
     for (std::size_t i = 0; i < keyed.size(); ++i) sorted_[i] = keyed[i].second;
@@ -86,7 +112,8 @@ VocabularyIndex::VocabularyIndex(std::vector<std::uint8_t> bytes, std::vector<Wo
     nodes_.push_back({0, 0, 0, static_cast<Word>(sorted_.size()), 0});
     // From the last to the first, so that a node's children have theirs.
     for (Word n = static_cast<Word>(nodes_.size()) - 2; n >= 0; --n)
-        for (Word child = n + 1; child < nodes_[n].end; child = nodes_[child].end) nodes_[n].below |= nodes_[child].below | kind(nodes_[child].byte);
+        for (Word child = n + 1; child < nodes_[n].end; child = nodes_[child].end)
+            nodes_[n].below |= nodes_[child].below | kind(nodes_[child].byte);
 }
 
 void VocabularyIndex::add_bits(std::uint32_t* words, TokenSet& set) const {
@@ -143,7 +170,8 @@ std::shared_ptr<const VocabularyIndex::Fragment> VocabularyIndex::fragment(std::
     // Runs of equal targets, so that a shape costs little to keep.
     std::vector<Word> shape;
     for (std::size_t i = 0, end; i < next.size(); i = end) {
-        for (end = i; end < next.size() && next[end] == next[i]; ++end) {}
+        for (end = i; end < next.size() && next[end] == next[i]; ++end) {
+        }
         shape.insert(shape.end(), {next[i], static_cast<Word>(end - i)});
     }
     const std::lock_guard lock(lock_);

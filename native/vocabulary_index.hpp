@@ -42,7 +42,8 @@ struct TokenSet {
 class VocabularyIndex {
 public:
     // Token i has the bytes bytes[offsets[i] .. offsets[i + 1]); `text`: ids of the tokens that are text.
-    VocabularyIndex(std::vector<std::uint8_t> bytes, std::vector<Word> offsets, std::span<const Word> text, std::vector<Word> stop_tokens);
+    VocabularyIndex(std::vector<std::uint8_t> bytes, std::vector<Word> offsets, std::span<const Word> text,
+                    std::vector<Word> stop_tokens);
 
     Word n_tokens() const { return static_cast<Word>(offsets_.size()) - 1; }
     const std::vector<std::uint8_t>& bytes() const { return bytes_; }
@@ -59,9 +60,9 @@ public:
     struct Node {
         std::uint8_t byte;
         std::uint16_t depth;  // from 1
-        Word end;  // past the node's subtree
-        Word first_token;  // sorted position; those of the node itself come first
-        Kinds below;  // of the bytes of its descendants
+        Word end;             // past the node's subtree
+        Word first_token;     // sorted position; those of the node itself come first
+        Kinds below;          // of the bytes of its descendants
     };
     std::span<const Node> nodes() const { return {nodes_.data(), nodes_.size() - 1}; }
     Word tokens_begin(Word node) const { return nodes_[node].first_token; }

@@ -49,7 +49,9 @@ public:
     }
 
 private:
-    [[noreturn]] static void fail() { throw std::invalid_argument("words sent by another process are cut short, or of another version"); }
+    [[noreturn]] static void fail() {
+        throw std::invalid_argument("words sent by another process are cut short, or of another version");
+    }
 
     std::span<const Word> rest_;
 };
