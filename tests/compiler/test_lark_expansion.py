@@ -10,7 +10,7 @@ from lark.exceptions import LarkError
 from lark.load_grammar import load_grammar
 
 import psc
-from psc.compiler.frontends.lark import expansion
+from psc.compiler.frontends.lark import expansion, loader
 from psc.compiler.frontends.lark.loader import load_lark
 from psc.compiler.grammar import Grammar
 
@@ -31,7 +31,9 @@ def _with_flags_sorted(pattern: str) -> str:
 
 
 def expanded_by_us(text: str, source_name: str) -> tuple[list[tuple[str, list[str], int]], list[tuple[str, str, int]]]:
-    grammar = load_lark(text, source_name=source_name)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(loader, "finished", lambda grammar: grammar)  # before what cannot finish is left out
+        grammar = load_lark(text, source_name=source_name)
     names = [*[t.name for t in grammar.terminals], "$END", *grammar.nonterminals]
     productions = [(names[p.lhs], [names[s] for s in p.rhs], p.priority) for p in grammar.productions]
     return productions, [(t.name, t.pattern, t.priority) for t in grammar.terminals]

@@ -184,7 +184,7 @@ def test_several_at_once(client: Client) -> None:
         ({"logprobs": True}, "logprobs", "cannot be enforced"),
         ({"guided_choice": []}, "guided_choice", "one at least"),
         ({"guided_choice": ["a", 1]}, "guided_choice", "strings"),
-        ({"guided_choice": ["\ud800"]}, "guided_choice", "ud800"),
+        ({"guided_choice": ["\ud800"]}, "guided_choice", "D800"),
         ({"stop": [""]}, "stop", "none of them empty"),
         ({"model": "gpt-4"}, "model", "no model"),
         ({"response_format": "json_object"}, "response_format", "type dict"),

@@ -30,7 +30,7 @@ pytestmark = pytest.mark.skipif(not (ROOT / "fuzz").is_dir(), reason="the fuzzer
 
 
 def run(fuzzer: str, *options: str, path: Path = ROOT) -> subprocess.CompletedProcess[str]:
-    environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(path), str(ROOT), *sys.path])}
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join([*([str(path)] if path != ROOT else []), *sys.path, str(ROOT)])}
     environment.pop("PSC_SANITIZED", None)  # ten times as long before something hangs
     command = [sys.executable, "-m", f"fuzz.{fuzzer}", *options]
     return subprocess.run(command, env=environment, capture_output=True, text=True, timeout=300, cwd=path)

@@ -73,7 +73,7 @@ def test_what_tokens_do_from_each_state(grammar: str) -> None:
             # Every string of these grammars' terminals is a text of theirs, so the lexer alone decides.
             matcher = psc.GrammarMatcher(compiled)
             assert matcher.accept_string(reached[state])
-            readable = at is not None and bool(machine.lexer_ends(at) or machine.lexer_futures(at))
+            readable = at is not None and bool(machine.lexer_ends(at) or machine.lexer_becomes(at))
             assert matcher.is_allowed(token) == readable, (reached[state], text)
             n_tokens[readable] += 1
     assert n_tokens[True] > 5

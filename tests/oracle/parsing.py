@@ -35,9 +35,12 @@ class Parser:
         rules = finished(lark_object.rules, frozenset(t.name for t in lark_object.terminals) - frozenset(lark_object.ignore_tokens))
         if not any(rule.origin.name == start for rule in rules):
             raise NoSentence(start)
-        analyzer = LALR_Analyzer(ParserConf(rules, dict.fromkeys(rules), [start]))
-        analyzer.compute_lalr()
-        table = analyzer.parse_table
+        if len(rules) == len(lark_object.rules):
+            table = lark_object.parser.parser._parse_table
+        else:
+            analyzer = LALR_Analyzer(ParserConf(rules, dict.fromkeys(rules), [start]))
+            analyzer.compute_lalr()
+            table = analyzer.parse_table
         self._actions: dict[int, dict[str, tuple[Any, Any]]] = table.states
         self._end_state: int = table.end_states[start]
         self.ignored = frozenset(lark_object.ignore_tokens)

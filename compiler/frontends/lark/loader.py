@@ -80,9 +80,13 @@ def load_lark(
         raise ResourceLimitError(f"{source_name}: the grammar is nested too deep for Python's stack; name inner groups") from e
     except (LarkError, OSError, ValueError, AssertionError) as e:
         raise GrammarError(f"{source_name}: Lark cannot load this grammar: {_one_message(e)}") from e
-    grammar = replace(grammar, lexer=lexer, keep_all_actions=keep_all_actions)
+    return finished(replace(grammar, lexer=lexer, keep_all_actions=keep_all_actions))
+
+
+def finished(grammar: Grammar) -> Grammar:
+    """A grammar as Lark expands it, without what can never finish; and in normal form where every action is kept."""
     grammar = without_unproductive(grammar)
-    return normal_form(grammar) if keep_all_actions else grammar
+    return normal_form(grammar) if grammar.keep_all_actions else grammar
 
 
 def _one_message(error: BaseException) -> str:
