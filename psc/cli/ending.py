@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import select
 import signal
 import sys
 import threading
@@ -74,16 +75,25 @@ class _Signals:
             self.at_once(number)
 
     def _watch(self) -> None:
-        while data := os.read(self._read_end, 1):
-            if data[0] not in self._before:
-                continue
-            again = self.first is not None and time.monotonic() - self._first_at > _ONE_S
-            deadline = time.monotonic() + GRACE_S
-            # Where the handler gets to run, it does what is to be done, and after a second signal it does not come back.
-            while (again or self.first is None) and time.monotonic() < deadline:
-                time.sleep(0.02)
-            if again or self.first is None:
-                self.at_once(data[0])
+        # When something came is told from the bytes alone: this thread may be woken long after the handler ran for the same signal.
+        heard_at, number, again, deadline = None, 0, False, None
+        while True:
+            wait = None if deadline is None else max(0.0, deadline - time.monotonic())
+            if select.select([self._read_end], [], [], wait)[0]:
+                data = os.read(self._read_end, 64)
+                if not data:
+                    break
+                ours = [n for n in data if n in self._before]
+                now = time.monotonic()
+                if ours and heard_at is None:
+                    heard_at, number, deadline = now, ours[0], now + GRACE_S
+                elif ours and heard_at is not None and not again and now - heard_at > _ONE_S:
+                    number, again, deadline = ours[-1], True, now + GRACE_S
+            elif again or self.first is None:
+                # The handler has not run. After a second signal it would not have come back.
+                self.at_once(number)
+            else:
+                deadline = None
         os.close(self._read_end)
 
     def at_once(self, number: int) -> None:

@@ -175,7 +175,9 @@ def test_a_signal_while_it_compiles(batch: Callable[..., Batch]) -> None:
 def test_a_second_signal_leaves_nothing_either(batch: Callable[..., Batch]) -> None:
     started = batch()
     started.stop_a_worker()
+    deadline = time.monotonic() + 120
     while started.process.poll() is None:  # as somebody who is in a hurry
+        assert time.monotonic() < deadline
         os.killpg(started.process.pid, signal.SIGINT)
         time.sleep(0.05)
     assert started.process.returncode == 130
