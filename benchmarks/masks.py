@@ -119,7 +119,7 @@ def prepare(grammar: GrammarFile, spec: str, corpus: list[Document], keep: Path 
 
 def _artifact(grammar: GrammarFile, info: psc.TokenizerInfo, keep: Path | None) -> Artifact:
     """A kept artifact of this very grammar, vocabulary and compiler, or a new one."""
-    loaded = Grammar.parse(grammar.request()).to_compiler_grammar()
+    loaded = Grammar.parse(grammar.request()).to_cfg()
     path = keep and keep / f"{grammar.stem}-{info.name.split('.')[0] or info.fingerprint[:12]}.psc"
     if path and path.exists() and (kept := _kept(path, loaded.source, info)):
         return kept

@@ -21,7 +21,7 @@ from psc._core import Compilation, LrTables
 from psc.artifacts.format import IntArray
 from psc.artifacts.scalars import with_scalars
 from psc.compiler.frontends.registry import front_end
-from psc.compiler.grammar import Grammar
+from psc.compiler.grammar import Cfg
 from psc.compiler.lr_tables import lr_tables
 from psc.compiler.revision import COMPILER_REVISION
 from psc.compiler.stages import Progress, Stage, StageClock
@@ -53,14 +53,14 @@ class Build:
 class GrammarTables:
     """What a compilation knows of a grammar before it meets a vocabulary; for any number of them. Can be pickled."""
 
-    grammar: Grammar
+    grammar: Cfg
     automaton: TerminalAutomaton
     lr: LrTables
     warnings: tuple[str, ...]
     seconds: Mapping[str, float] = field(default_factory=dict, compare=False)
 
 
-def grammar_tables(grammar: Grammar, *, progress: Progress | None = None) -> GrammarTables:
+def grammar_tables(grammar: Cfg, *, progress: Progress | None = None) -> GrammarTables:
     """The first two stages.
 
     Args:
@@ -85,7 +85,7 @@ def grammar_tables(grammar: Grammar, *, progress: Progress | None = None) -> Gra
     return GrammarTables(grammar, automaton, lr, warnings, clock.seconds)
 
 
-def build(grammar: Grammar | GrammarTables, tokenizer: TokenizerInfo, *, progress: Progress | None = None) -> Build:
+def build(grammar: Cfg | GrammarTables, tokenizer: TokenizerInfo, *, progress: Progress | None = None) -> Build:
     """Compiles a grammar for a vocabulary.
 
     Args:
@@ -168,7 +168,7 @@ def put_together(
 
 
 @contextmanager
-def named_limits(grammar: Grammar) -> Iterator[None]:
+def named_limits(grammar: Cfg) -> Iterator[None]:
     """Says of which grammar a limit was exceeded in the native core."""
     try:
         yield
@@ -178,7 +178,7 @@ def named_limits(grammar: Grammar) -> Iterator[None]:
         ) from e
 
 
-def native_compilation(grammar: Grammar, lr: LrTables, automaton: TerminalAutomaton, tokenizer: TokenizerInfo) -> Compilation:
+def native_compilation(grammar: Cfg, lr: LrTables, automaton: TerminalAutomaton, tokenizer: TokenizerInfo) -> Compilation:
     """The native pipeline over these inputs, no stage of it run yet. What it finds depends on the text tokens only."""
     text = tokenizer.without_stop_tokens
     return Compilation(
@@ -191,7 +191,7 @@ def native_compilation(grammar: Grammar, lr: LrTables, automaton: TerminalAutoma
     )
 
 
-def terminal_arrays(grammar: Grammar, automaton: TerminalAutomaton) -> dict[str, Any]:
+def terminal_arrays(grammar: Cfg, automaton: TerminalAutomaton) -> dict[str, Any]:
     """The automaton of all terminals, and what decides between them, as the native code takes it."""
     return {
         "next": automaton.next.reshape(-1),
@@ -202,7 +202,7 @@ def terminal_arrays(grammar: Grammar, automaton: TerminalAutomaton) -> dict[str,
     }
 
 
-def describe(grammar: Grammar, tokenizer: TokenizerInfo) -> dict[str, Any]:
+def describe(grammar: Cfg, tokenizer: TokenizerInfo) -> dict[str, Any]:
     """What was compiled for what: the metadata that every compiled grammar has."""
     return {
         "compiler_revision": COMPILER_REVISION,

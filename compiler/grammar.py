@@ -1,6 +1,6 @@
 """The grammar form that every front end ends in: terminals and productions over integer symbols.
 
-Symbols ``0 .. len(terminals)-1`` are terminals in the order of ``Grammar.terminals``, the next one is the end of the text
+Symbols ``0 .. len(terminals)-1`` are terminals in the order of ``Cfg.terminals``, the next one is the end of the text
 (``$END``), and the nonterminals follow.
 """
 
@@ -57,8 +57,8 @@ class Production:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Grammar:
-    """Terminals, nonterminals and productions, and where they came from."""
+class Cfg:
+    """A context-free grammar: terminals, nonterminals and productions, and where they came from."""
 
     source: str
     """The grammar text."""

@@ -12,7 +12,7 @@ import numpy as np
 
 from psc._core import Machine, VocabularyIndex
 from psc.compiler.build import named_limits, terminal_arrays
-from psc.compiler.grammar import Grammar
+from psc.compiler.grammar import Cfg
 from psc.compiler.lr_tables import lr_tables
 from psc.compiler.terminals import terminal_automaton
 from psc.vocabulary.tokenizer_info import TokenizerInfo
@@ -25,7 +25,7 @@ def vocabulary_index(tokenizer: TokenizerInfo) -> VocabularyIndex:
     )
 
 
-def lazy_machine(grammar: Grammar, vocabulary: VocabularyIndex, *, cache_limit_bytes: int = -1) -> Machine:
+def lazy_machine(grammar: Cfg, vocabulary: VocabularyIndex, *, cache_limit_bytes: int = -1) -> Machine:
     """The machine of a grammar, nothing of it visited yet.
 
     Args:

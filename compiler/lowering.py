@@ -19,7 +19,7 @@ from dataclasses import replace
 
 from psc.compiler.expression_graph import CHOICE, LITERAL, REFERENCE, REPEAT, SEQUENCE
 from psc.compiler.expressions import Literal, RuleSet
-from psc.compiler.grammar import Grammar, Production, Terminal
+from psc.compiler.grammar import Cfg, Production, Terminal
 from psc.compiler.grammar_analysis import Analysis, TerminalLimits, analyse
 from psc.compiler.normal_form import finish
 from psc.compiler.productions import Item, Productions
@@ -34,7 +34,7 @@ _DEFAULT_LIMITS = TerminalLimits()
 _CHUNK = 1000  # characters of a terminal, where a literal is too long for one
 
 
-def lower(rule_set: RuleSet, limits: TerminalLimits = _DEFAULT_LIMITS) -> Grammar:
+def lower(rule_set: RuleSet, limits: TerminalLimits = _DEFAULT_LIMITS) -> Cfg:
     """The grammar of a rule set: its lexer is ``any``, all LR actions are kept, and it is in normal form.
 
     Args:
@@ -47,7 +47,7 @@ def lower(rule_set: RuleSet, limits: TerminalLimits = _DEFAULT_LIMITS) -> Gramma
     return _Lowering(rule_set, analyse(rule_set, limits)).grammar()
 
 
-def terminals_and_productions(parsed: RuleSet | Grammar) -> Grammar:
+def terminals_and_productions(parsed: RuleSet | Cfg) -> Cfg:
     """What a front end has parsed, as it is compiled: rules are lowered, and raise GrammarError as :func:`lower`."""
     return lower(parsed) if isinstance(parsed, RuleSet) else parsed
 
@@ -68,7 +68,7 @@ class _Lowering:
         self._lists: dict[int, int] = {}
         self._rule = ""
 
-    def grammar(self) -> Grammar:
+    def grammar(self) -> Cfg:
         """Lowers the root, and every rule when it is first met."""
         rule_set, analysis, productions = self._rule_set, self._analysis, self._productions
         productions.reserve(list(analysis.bodies))
@@ -77,7 +77,7 @@ class _Lowering:
             self._rule = rule
             for alternative in self._alternatives(analysis.inlined.get(rule, analysis.bodies[rule])):
                 productions.add(self._nonterminals[rule], alternative)
-        raw = Grammar(
+        raw = Cfg(
             source=rule_set.source,
             source_name=rule_set.source_name,
             imports=(),
@@ -244,7 +244,7 @@ class _Lowering:
         return unique
 
 
-def _without_unused_terminals(grammar: Grammar) -> Grammar:
+def _without_unused_terminals(grammar: Cfg) -> Cfg:
     count = len(grammar.terminals)
     used = sorted({s for p in grammar.productions for s in p.rhs if s < count})
     if len(used) == count:

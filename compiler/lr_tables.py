@@ -6,11 +6,11 @@ import numpy as np
 import numpy.typing as npt
 
 from psc._core import LrTables, build_lalr
-from psc.compiler.grammar import Grammar
+from psc.compiler.grammar import Cfg
 from psc.errors import GrammarError, ResourceLimitError
 
 
-def lr_tables(grammar: Grammar, *, keep_all: bool = False) -> LrTables:
+def lr_tables(grammar: Cfg, *, keep_all: bool = False) -> LrTables:
     """LALR(1) tables.
 
     Args:
@@ -35,7 +35,7 @@ def lr_tables(grammar: Grammar, *, keep_all: bool = False) -> LrTables:
     return tables
 
 
-def _built(grammar: Grammar, offsets: npt.NDArray[np.int32], keep_all: bool) -> LrTables:
+def _built(grammar: Cfg, offsets: npt.NDArray[np.int32], keep_all: bool) -> LrTables:
     return build_lalr(
         n_terminals=len(grammar.terminals) + 1,
         n_nonterminals=len(grammar.nonterminals),
@@ -48,7 +48,7 @@ def _built(grammar: Grammar, offsets: npt.NDArray[np.int32], keep_all: bool) -> 
     )
 
 
-def _conflict_message(grammar: Grammar, tables: LrTables) -> str:
+def _conflict_message(grammar: Cfg, tables: LrTables) -> str:
     lines = [f"{grammar.source_name}: not LALR(1): {len(tables.conflicts)} reduce/reduce conflict(s)"]
     by_rules: dict[tuple[int, ...], list[int]] = {}
     for _state, terminal, productions in tables.conflicts:

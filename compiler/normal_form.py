@@ -14,7 +14,7 @@ from itertools import product
 from types import MappingProxyType
 
 from psc.compiler.components import components
-from psc.compiler.grammar import Grammar, Production
+from psc.compiler.grammar import Cfg, Production
 from psc.compiler.productions import Productions
 from psc.errors import GrammarError
 
@@ -25,7 +25,7 @@ Plain = tuple[int, tuple[int, ...], int]
 """Left-hand side, right-hand side, priority; symbols as in :mod:`psc.compiler.productions`."""
 
 
-def without_unproductive(grammar: Grammar) -> Grammar:
+def without_unproductive(grammar: Cfg) -> Cfg:
     """The grammar without productions that no text can finish, of the same language; as it is where there are none.
 
     A production is finished where each symbol is a terminal that the parser sees, which an ignored one is not, or has a production
@@ -46,7 +46,7 @@ def without_unproductive(grammar: Grammar) -> Grammar:
     return replace(grammar, productions=kept, left_out=tuple([n for n in names if not n.startswith("__")]))
 
 
-def normal_form(grammar: Grammar) -> Grammar:
+def normal_form(grammar: Cfg) -> Cfg:
     """The grammar without empty productions, cycles and useless symbols, of the same language.
 
     Terminals stay as they are, used or not, since they decide how text is lexed; nonterminals keep their names.
@@ -78,8 +78,8 @@ def normal_form(grammar: Grammar) -> Grammar:
 
 
 def finish(
-    productions: Productions, start: int, may_be_empty: bool, grammar: Grammar, lines: Mapping[str, int] = MappingProxyType({})
-) -> Grammar:
+    productions: Productions, start: int, may_be_empty: bool, grammar: Cfg, lines: Mapping[str, int] = MappingProxyType({})
+) -> Cfg:
     """The normal form of productions, with everything else as ``grammar`` has it.
 
     Args:
@@ -120,7 +120,7 @@ def _never_finished(productions: Productions, plain: list[Plain], lines: Mapping
     return tuple([name for symbol in sorted(found, reverse=True) if (name := productions.name_of(symbol)) in lines])
 
 
-def _nullable(grammar: Grammar) -> set[int]:
+def _nullable(grammar: Cfg) -> set[int]:
     """The nonterminals that derive the empty text: those with a right-hand side of such, to the least fixpoint."""
     missing = [len(p.rhs) for p in grammar.productions]
     uses: dict[int, list[int]] = {}
@@ -228,7 +228,7 @@ def _without_unit_cycles(plain: list[Plain], start: int) -> tuple[list[Plain], i
     return [(lhs, rhs, priority) for (lhs, rhs), priority in merged.items()], start
 
 
-def _unproductive_message(productions: Productions, start: int, grammar: Grammar, lines: Mapping[str, int]) -> str:
+def _unproductive_message(productions: Productions, start: int, grammar: Cfg, lines: Mapping[str, int]) -> str:
     """Follows, from the start, a symbol that an alternative needs and that derives nothing, until one comes again."""
     plain = _expanded(productions)
     productive = _productive(plain)

@@ -11,14 +11,14 @@ from __future__ import annotations
 
 import numpy as np
 
-from psc.compiler.grammar import Grammar
+from psc.compiler.grammar import Cfg
 from psc.compiler.terminals import TerminalAutomaton, terminal_automaton
 from psc.vocabulary.tokenizer_info import TokenizerInfo
 
 _SHOWN = 6
 
 
-def unspellable(grammar: Grammar, tokenizer: TokenizerInfo, automaton: TerminalAutomaton | None = None) -> str | None:
+def unspellable(grammar: Cfg, tokenizer: TokenizerInfo, automaton: TerminalAutomaton | None = None) -> str | None:
     """Which terminals no text of the vocabulary's tokens has, in words; None where there is none, or only ignored ones.
 
     Args:
@@ -54,7 +54,7 @@ def _matched(automaton: TerminalAutomaton, byte_values: np.ndarray[tuple[int], n
     return {int(t) for state in np.flatnonzero(reached) for t in terminals[offsets[state] : offsets[state + 1]]}
 
 
-def _derives_a_text(grammar: Grammar, written: set[int]) -> bool:
+def _derives_a_text(grammar: Cfg, written: set[int]) -> bool:
     """Whether the start derives a sequence of these terminals."""
     productive: set[int] = set(written)
     while True:

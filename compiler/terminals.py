@@ -17,7 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from psc._core import ByteAutomaton, build_terminal_automaton
-from psc.compiler.grammar import Grammar, Terminal
+from psc.compiler.grammar import Cfg, Terminal
 from psc.compiler.terminal_programs import TerminalPrograms
 from psc.compiler.terminal_regex import ClassAutomaton, RegexTooLarge, UnsupportedRegex, class_automaton, pattern_difference
 from psc.errors import GrammarError, ResourceLimitError
@@ -44,7 +44,7 @@ class TerminalAutomaton:
     """(states + 1,): where each state's entries in `match_terminals` begin."""
     match_terminals: npt.NDArray[np.int32]
     """Per state, every terminal that matches there, ascending."""
-    grammar: Grammar = field(repr=False)
+    grammar: Cfg = field(repr=False)
 
     @cached_property
     def matches(self) -> tuple[frozenset[int], ...]:
@@ -53,7 +53,7 @@ class TerminalAutomaton:
         return tuple(frozenset(terminals[a:b]) for a, b in pairwise(offsets))
 
 
-def terminal_automaton(grammar: Grammar, *, max_states: int = MAX_STATES) -> TerminalAutomaton:
+def terminal_automaton(grammar: Cfg, *, max_states: int = MAX_STATES) -> TerminalAutomaton:
     """Builds the automaton.
 
     Raises:
@@ -77,7 +77,7 @@ def terminal_automaton(grammar: Grammar, *, max_states: int = MAX_STATES) -> Ter
     return TerminalAutomaton(found.next.reshape(-1, 256), accept, offsets, terminals, grammar)
 
 
-def place(grammar: Grammar, terminal: Terminal) -> str:
+def place(grammar: Cfg, terminal: Terminal) -> str:
     """Where a terminal stands, for messages."""
     at = f"{grammar.source_name}:{terminal.line}" if terminal.line else grammar.source_name
     return f"{at}: terminal {terminal.name}"
@@ -88,7 +88,7 @@ def _shown(terminal: Terminal) -> str:
     return pattern if len(pattern) <= _LONGEST_SHOWN else f"{pattern[:_LONGEST_SHOWN]}…"
 
 
-def _write(programs: TerminalPrograms, grammar: Grammar, terminal: Terminal) -> None:
+def _write(programs: TerminalPrograms, grammar: Cfg, terminal: Terminal) -> None:
     if terminal.expression is not None:
         programs.write(terminal.expression)
         return
@@ -118,7 +118,7 @@ def write_automaton(programs: TerminalPrograms, automaton: ClassAutomaton) -> No
     programs.write_automaton(automaton.final, ((source, sets[c], target) for source, c, target in automaton.arcs))
 
 
-def _refuse(grammar: Grammar, found: ByteAutomaton, max_states: int) -> None:
+def _refuse(grammar: Cfg, found: ByteAutomaton, max_states: int) -> None:
     if found.exceeded:
         limit = {
             "states": f"more than {max_states:,} states",

@@ -18,7 +18,7 @@ from psc.grammar import Grammar
 from psc.vocabulary.tokenizer_info import TokenizerInfo
 
 if TYPE_CHECKING:
-    from psc.compiler.grammar import Grammar as CompilerGrammar
+    from psc.compiler.grammar import Cfg
 
 _log = logging.getLogger("psc.compiler")
 _vocabularies: WeakValueDictionary[tuple[object, ...], VocabularyIndex] = WeakValueDictionary()
@@ -51,17 +51,17 @@ def lazy_machine(grammar: Grammar, tokenizer_info: TokenizerInfo, *, cache_limit
     from psc.compiler import just_in_time
     from psc.compiler.build import describe
 
-    lowered = grammar.to_compiler_grammar()
+    lowered = grammar.to_cfg()
     _tell_of_unspellable(lowered, tokenizer_info)
     machine = just_in_time.lazy_machine(lowered, shared_vocabulary(tokenizer_info), cache_limit_bytes=cache_limit_bytes)
     return machine, describe(lowered, tokenizer_info)
 
 
-def artifact_bytes(grammar: Grammar | CompilerGrammar, tokenizer_info: TokenizerInfo) -> bytes:
+def artifact_bytes(grammar: Grammar | Cfg, tokenizer_info: TokenizerInfo) -> bytes:
     """A grammar as the bytes of an artifact, everything built. Raises GrammarError, as :func:`lazy_machine`."""
     from psc.compiler.build import build
 
-    lowered = grammar.to_compiler_grammar() if isinstance(grammar, Grammar) else grammar
+    lowered = grammar.to_cfg() if isinstance(grammar, Grammar) else grammar
     _tell_of_unspellable(lowered, tokenizer_info)
     began = time.perf_counter()
     result = build(lowered, tokenizer_info)
@@ -69,7 +69,7 @@ def artifact_bytes(grammar: Grammar | CompilerGrammar, tokenizer_info: Tokenizer
     return encode(result.arrays, result.metadata)
 
 
-def _tell_of_unspellable(grammar: CompilerGrammar, tokenizer_info: TokenizerInfo) -> None:
+def _tell_of_unspellable(grammar: Cfg, tokenizer_info: TokenizerInfo) -> None:
     from psc.compiler.spelling_check import unspellable
 
     why = unspellable(grammar, tokenizer_info)

@@ -79,7 +79,7 @@ def compile_to_artifact(
     found = find_grammar(grammar)
     _check_writable(path)  # found out now rather than after the compilation
     request = found.request(start=start, lexer=lexer, keep_all_actions=keep_all_actions)
-    loaded = Grammar.parse(request).to_compiler_grammar()
+    loaded = Grammar.parse(request).to_cfg()
     with needs_extra("compiler"):
         from psc.compiler.build import build
         from psc.compiler.spelling_check import unspellable

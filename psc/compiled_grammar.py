@@ -20,7 +20,7 @@ from psc.serialization import field, read_document, write_document
 from psc.vocabulary.tokenizer_info import TokenizerInfo
 
 if TYPE_CHECKING:
-    from psc.compiler.grammar import Grammar as CompilerGrammar
+    from psc.compiler.grammar import Cfg
 
 _KIND = "compiled grammar"
 _WHAT = "serialized compiled grammar"
@@ -171,7 +171,7 @@ def compile_just_in_time(grammar: Grammar, tokenizer_info: TokenizerInfo, *, cac
     return CompiledGrammar(machine, metadata, tokenizer_info=tokenizer_info, place=grammar.origin, grammar=grammar)
 
 
-def compile_ahead_of_time(grammar: Grammar | CompilerGrammar, tokenizer_info: TokenizerInfo) -> CompiledGrammar:
+def compile_ahead_of_time(grammar: Grammar | Cfg, tokenizer_info: TokenizerInfo) -> CompiledGrammar:
     """A grammar with everything built, as ``load`` gives it: no mask waits for building, and ``save`` has nothing left to do.
 
     Args:

@@ -22,8 +22,7 @@ from psc.serialization import read_document, write_document
 
 if TYPE_CHECKING:
     from psc.compiler.expressions import RuleSet
-    from psc.compiler.grammar import Grammar as CompilerGrammar
-    from psc.compiler.grammar import LarkLexer, LexerKind
+    from psc.compiler.grammar import Cfg, LarkLexer, LexerKind
     from psc.vocabulary.tokenizer_info import TokenizerInfo
 
 _KIND = "grammar"
@@ -36,7 +35,7 @@ class Grammar:
 
     request: GrammarRequest
     """What was asked for: the text, its language, the options and where the text is from."""
-    _parsed: RuleSet | CompilerGrammar = field(repr=False)
+    _parsed: RuleSet | Cfg = field(repr=False)
 
     @staticmethod
     def parse(request: GrammarRequest) -> Grammar:
@@ -209,7 +208,7 @@ class Grammar:
         rules = self._parsed if self._parsed.root == "root" else rule_sets.union([self._parsed])
         return rule_sets.to_ebnf(rules)
 
-    def to_compiler_grammar(self) -> CompilerGrammar:
+    def to_cfg(self) -> Cfg:
         """The grammar as terminals and productions, which is what is compiled.
 
         Raises:

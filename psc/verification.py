@@ -42,7 +42,7 @@ def check_verifiable(
         from psc.compiler.transducers import check_size
     found = find_grammar(grammar)
     request = found.request(start=start, lexer=lexer, keep_all_actions=keep_all_actions)
-    loaded = Grammar.parse(request).to_compiler_grammar()
+    loaded = Grammar.parse(request).to_cfg()
     lr = lr_tables(loaded, keep_all=loaded.keep_all_actions)
     with _named(found.name):
         check_size(lr)

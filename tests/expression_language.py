@@ -2,7 +2,7 @@
 
 from psc._core import build_terminal_automaton
 from psc.compiler.expressions import Chars, Choice, Expression, Literal, Repeat, Sequence
-from psc.compiler.grammar import Grammar, Terminal
+from psc.compiler.grammar import Cfg, Terminal
 from psc.compiler.terminal_programs import TerminalPrograms
 
 
@@ -44,7 +44,7 @@ def pattern_of(expression: Expression) -> str:
     raise AssertionError(expression)
 
 
-def grammar_of(*expressions: Expression) -> Grammar:
+def grammar_of(*expressions: Expression) -> Cfg:
     """A grammar whose terminals are these, the first of highest rank, and which has no rules."""
     terminals = tuple(
         Terminal(
@@ -61,4 +61,4 @@ def grammar_of(*expressions: Expression) -> Grammar:
         )
         for i, e in enumerate(expressions)
     )
-    return Grammar(source="", source_name="<test>", imports=(), start="start", terminals=terminals, nonterminals=(), productions=())
+    return Cfg(source="", source_name="<test>", imports=(), start="start", terminals=terminals, nonterminals=(), productions=())

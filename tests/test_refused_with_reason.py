@@ -18,7 +18,7 @@ from psc.compiled_grammar import compile_ahead_of_time, compile_just_in_time
 
 def contextual_keep_all(text: str) -> ContextualKeepAllOracle:
     loaded = lark.Lark(text, parser="earley", lexer="basic")
-    return ContextualKeepAllOracle(psc.Grammar.from_lark(text, keep_all_actions=True).to_compiler_grammar(), loaded.terminals)
+    return ContextualKeepAllOracle(psc.Grammar.from_lark(text, keep_all_actions=True).to_cfg(), loaded.terminals)
 
 
 LANGUAGES: dict[str, tuple[Callable[[str], Any], dict[str, Any]]] = {

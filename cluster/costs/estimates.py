@@ -22,7 +22,7 @@ from typing import Any, Literal
 from psc.artifacts.folder import read_whole, write_whole
 from psc.artifacts.input_key import input_key
 from psc.artifacts.store import Store
-from psc.compiler.grammar import Grammar
+from psc.compiler.grammar import Cfg
 from psc.errors import RegistryError, StoreError
 from psc.vocabulary.tokenizer_info import TokenizerInfo
 
@@ -70,7 +70,7 @@ def grammar_key(description: Mapping[str, Any]) -> str:
     )
 
 
-def by_formula(grammar: Grammar, tokenizer: TokenizerInfo) -> Estimate:
+def by_formula(grammar: Cfg, tokenizer: TokenizerInfo) -> Estimate:
     """The estimate for what was never compiled before."""
     size = len(grammar.productions) * len(grammar.terminals)
     vocabulary = len(tokenizer.data)
@@ -101,7 +101,7 @@ class Costs:
                     for grammar, costs in found["grammars"].items()
                 }
 
-    def estimate(self, key: str, grammar: Grammar, tokenizer: TokenizerInfo) -> Estimate:
+    def estimate(self, key: str, grammar: Cfg, tokenizer: TokenizerInfo) -> Estimate:
         """The best that is known.
 
         Args:

@@ -10,7 +10,7 @@ from psc.artifacts.format import decode, encode
 from psc.artifacts.references import Reference
 from psc.cluster.run.task import Progress
 from psc.compiler.build import Build, GrammarTables, build
-from psc.compiler.grammar import Grammar
+from psc.compiler.grammar import Cfg
 from psc.compiler.stages import Stage
 from psc.vocabulary.tokenizer_info import TokenizerInfo
 
@@ -31,7 +31,7 @@ class Compiled:
 
 
 def compile_artifact(
-    grammar: Grammar | GrammarTables, tokenizer: TokenizerInfo, *, grammar_name: str, tokenizer_name: str, progress: Progress
+    grammar: Cfg | GrammarTables, tokenizer: TokenizerInfo, *, grammar_name: str, tokenizer_name: str, progress: Progress
 ) -> Compiled:
     """Compiles a grammar for a vocabulary.
 

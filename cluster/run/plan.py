@@ -23,7 +23,7 @@ from psc.cluster.run.compilation import compile_artifact
 from psc.cluster.run.outcomes import JobOutcome
 from psc.compiler.build import describe, grammar_tables
 from psc.compiler.frontends.request import GrammarRequest
-from psc.compiler.grammar import Grammar
+from psc.compiler.grammar import Cfg
 from psc.compiler.lowering import terminals_and_productions
 from psc.errors import GrammarError, RegistryError
 
@@ -114,7 +114,7 @@ class _Planner:
         self._store = store
         self._force = force
         self._on_grammar = on_grammar
-        self._grammars: dict[GrammarRequest, Grammar | str] = {}
+        self._grammars: dict[GrammarRequest, Cfg | str] = {}
         self._names: dict[tuple[object, ...], str] = {}
         self._todo: dict[str, PlannedJob] = {}
         self._plan = Plan([], [], [], {}, Costs(store))
@@ -127,7 +127,7 @@ class _Planner:
             error = job.tokenizer.error or (grammar if isinstance(grammar, str) else None)
             if error is not None:
                 outcome.status, outcome.error = "failed", error
-            elif request is not None and isinstance(grammar, Grammar):
+            elif request is not None and isinstance(grammar, Cfg):
                 self._add(job, outcome, request, grammar)
         self._share_tables()
         # The longest of the most urgent first: short ones fill the gaps at the end.
@@ -151,7 +151,7 @@ class _Planner:
                     for outcome in (planned.outcome, *planned.followers):
                         outcome.status, outcome.error = "failed", str(e)
 
-    def _grammar(self, named: NamedGrammar, request: GrammarRequest) -> Grammar | str:
+    def _grammar(self, named: NamedGrammar, request: GrammarRequest) -> Cfg | str:
         """The grammar, or why there is none."""
         if request not in self._grammars:
             self._on_grammar(named.name)
@@ -162,7 +162,7 @@ class _Planner:
                 self._grammars[request] = str(e)
         return self._grammars[request]
 
-    def _add(self, job: Job, outcome: JobOutcome, request: GrammarRequest, grammar: Grammar) -> None:
+    def _add(self, job: Job, outcome: JobOutcome, request: GrammarRequest, grammar: Cfg) -> None:
         info = job.tokenizer.info
         assert info is not None
         description = describe(grammar, info)

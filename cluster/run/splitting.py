@@ -15,7 +15,7 @@ from psc.cluster.run.plan import Plan, PlannedJob, Task
 from psc.cluster.run.task import Progress
 from psc.compiler import pieces
 from psc.compiler.build import GrammarTables, grammar_tables
-from psc.compiler.grammar import Grammar
+from psc.compiler.grammar import Cfg
 from psc.compiler.stages import Stage
 from psc.errors import GrammarError
 from psc.vocabulary.tokenizer_info import TokenizerInfo
@@ -50,7 +50,7 @@ def _has_tables(plan: Plan, planned: PlannedJob) -> bool:
     """Whether the tables of its grammar are shared, which all pieces need; makes them if they are not."""
     name = planned.tasks[0].shared[0]
     grammar = plan.shared[name]
-    if isinstance(grammar, Grammar):
+    if isinstance(grammar, Cfg):
         try:
             plan.shared[name] = grammar_tables(grammar)
         except GrammarError:  # its own task will say why

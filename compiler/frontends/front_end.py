@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from psc._core import LrTables
     from psc.compiler.expressions import RuleSet
-    from psc.compiler.grammar import Grammar, LexerKind
+    from psc.compiler.grammar import Cfg, LexerKind
     from psc.compiler.terminals import TerminalAutomaton
 
 Imports = tuple[tuple[str, str], ...]
@@ -45,7 +45,7 @@ class FrontEnd:
     """A language that grammars are written in.
 
     ``module`` names the module with the functions. ``parse(text, options, origin)`` gives a ``RuleSet`` (a language of characters)
-    or a ``Grammar`` (terminals and productions), and raises GrammarError. Two more are there if the language has the matter:
+    or a ``Cfg`` (terminals and productions), and raises GrammarError. Two more are there if the language has the matter:
     ``find_imports(text, origin)``, as :meth:`imports`, and ``differences(grammar, automaton, lr)``, as :meth:`warnings`.
     """
 
@@ -104,7 +104,7 @@ class FrontEnd:
         if not self.has_rules and options.start != self.defaults.start:
             raise GrammarError(f"{origin}: {self.a_grammar} has no rules, so there is no start to choose")
 
-    def parse(self, text: str, options: GrammarOptions, origin: str) -> RuleSet | Grammar:
+    def parse(self, text: str, options: GrammarOptions, origin: str) -> RuleSet | Cfg:
         """The grammar that a text is.
 
         Raises:
@@ -113,7 +113,7 @@ class FrontEnd:
         """
         check_text(text, origin)
         if self.extra is None:
-            parsed: RuleSet | Grammar = self._function("parse")(text, options, origin)
+            parsed: RuleSet | Cfg = self._function("parse")(text, options, origin)
             return parsed
         with needs_extra(self.extra):
             parsed = self._function("parse")(text, options, origin)
@@ -126,7 +126,7 @@ class FrontEnd:
         found: Imports | None = self._function("find_imports")(text, origin)
         return found
 
-    def warnings(self, grammar: Grammar, automaton: TerminalAutomaton, lr: LrTables) -> tuple[str, ...]:
+    def warnings(self, grammar: Cfg, automaton: TerminalAutomaton, lr: LrTables) -> tuple[str, ...]:
         """Where the language's own tool would lex another text than psc does."""
         return tuple(self._function("differences")(grammar, automaton, lr)) if self.differs else ()
 

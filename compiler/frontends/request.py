@@ -18,7 +18,7 @@ from psc.compiler.revision import COMPILER_REVISION
 
 if TYPE_CHECKING:
     from psc.compiler.expressions import RuleSet
-    from psc.compiler.grammar import Grammar, LexerKind
+    from psc.compiler.grammar import Cfg, LexerKind
 
 
 @dataclass(frozen=True)
@@ -66,7 +66,7 @@ class GrammarRequest:
         """What reads the text."""
         return front_end(self.language)
 
-    def parse(self) -> RuleSet | Grammar:
+    def parse(self) -> RuleSet | Cfg:
         """Reads the text.
 
         Raises:

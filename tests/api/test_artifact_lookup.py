@@ -55,7 +55,7 @@ def test_a_key_is_the_same_of_text_of_a_grammar_and_of_an_artifact(source: Gramm
     key = key_of(source)
     grammar = Grammar.parse(source)
     assert key == grammar.key.with_vocabulary(INFO.fingerprint)
-    assert key == input_key_of(describe(grammar.to_compiler_grammar(), INFO))
+    assert key == input_key_of(describe(grammar.to_cfg(), INFO))
 
 
 def test_everything_that_matters_is_in_the_key() -> None:

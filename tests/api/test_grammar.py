@@ -21,13 +21,13 @@ LARK = 'start: "a" B*\nB: /b+/\n%ignore " "\n'
 def test_ebnf():
     grammar = Grammar.from_ebnf(EBNF)
     assert str(grammar) == 'root ::= "a" | b\nb ::= [x-z]{2,3}\n'
-    compiled = grammar.to_compiler_grammar()
+    compiled = grammar.to_cfg()
     assert (compiled.lexer, compiled.keep_all_actions, compiled.source) == ("any", True, EBNF)
 
 
 def test_ebnf_with_another_root():
     grammar = Grammar.from_ebnf('x ::= "a" y\ny ::= "b"', root_rule_name="x")
-    assert grammar.root == grammar.to_compiler_grammar().start == "x"
+    assert grammar.root == grammar.to_cfg().start == "x"
     assert str(grammar) == 'root ::= x\nx ::= "a" y\ny ::= "b"\n'  # from_ebnf's default root again
 
 
@@ -41,9 +41,9 @@ def test_regex(capsys):
 def test_lark():
     grammar = Grammar.from_lark(LARK)
     assert str(grammar) == LARK
-    compiled = grammar.to_compiler_grammar()
+    compiled = grammar.to_cfg()
     assert (compiled.lexer, compiled.keep_all_actions, compiled.start) == ("contextual", False, "start")
-    options = Grammar.from_lark('s: "a"', start="s", lexer="basic", keep_all_actions=True).to_compiler_grammar()
+    options = Grammar.from_lark('s: "a"', start="s", lexer="basic", keep_all_actions=True).to_cfg()
     assert (options.lexer, options.keep_all_actions, options.start) == ("basic", True, "s")
 
 
@@ -68,7 +68,7 @@ def test_combinations_of_combinations():
     a, b = Grammar.from_regex("a"), Grammar.from_regex("b")
     nested = Grammar.concat(Grammar.union(a, b), Grammar.union(b), a)
     assert str(Grammar.from_ebnf(str(nested))) == str(nested)
-    assert nested.to_compiler_grammar().productions
+    assert nested.to_cfg().productions
 
 
 def test_lark_does_not_combine():
@@ -117,7 +117,7 @@ def test_round_trips(make):
     for again in (Grammar.deserialize_json(grammar.serialize_json()), pickle.loads(pickle.dumps(grammar))):
         assert again == grammar
         assert str(again) == str(grammar)
-        assert again.to_compiler_grammar().productions == grammar.to_compiler_grammar().productions
+        assert again.to_cfg().productions == grammar.to_cfg().productions
 
 
 DROPS_A_TERMINAL = 'root ::= ("a" | x)?\nx ::= "b" x\n'
@@ -127,7 +127,7 @@ DROPS_A_TERMINAL = 'root ::= ("a" | x)?\nx ::= "b" x\n'
 def check_description(grammar: Grammar) -> None:
     """An artifact's metadata describe the grammar as it was asked for: it is read back from them, and found by the same key."""
     tokenizer = byte_tokenizer()
-    metadata = json.loads(json.dumps(describe(grammar.to_compiler_grammar(), tokenizer)))
+    metadata = json.loads(json.dumps(describe(grammar.to_cfg(), tokenizer)))
     assert Grammar.from_metadata(metadata["grammar"]) == grammar
     assert input_key_of(metadata) == grammar.key.with_vocabulary(tokenizer.fingerprint)
 
@@ -156,7 +156,7 @@ def test_text_is_read_as_what_it_says(words):
     grammar = Grammar.from_ebnf("root ::= " + " | ".join(f'"{word}"' for word in escaped))
     again = Grammar.from_ebnf(str(grammar))
     assert str(again) == str(grammar)
-    literals = {t.text for t in again.to_compiler_grammar().terminals if t.text is not None}
+    literals = {t.text for t in again.to_cfg().terminals if t.text is not None}
     assert literals <= set(words)
 
 

@@ -22,7 +22,7 @@ A_TABLE = re.compile("^table '")
 @pytest.fixture(scope="module")
 def stored() -> dict[str, object]:
     """Of a contextual grammar, which has conditions and starts."""
-    result = build(GRAMMARS["contextual"]().to_compiler_grammar(), byte_tokenizer())
+    result = build(GRAMMARS["contextual"]().to_cfg(), byte_tokenizer())
     assert set(result.arrays) == {*ARRAYS, "scalars"}
     tables = without_scalars(result.arrays)
     assert {name: array.tobytes() for name, array in with_scalars(tables).items()} == {

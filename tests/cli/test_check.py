@@ -84,7 +84,7 @@ def test_passes(checker: Checker, text: str) -> None:
     ],
 )
 def test_strings_are_called_by_their_text(grammar: Grammar, names: set[str]) -> None:
-    metadata = describe(grammar.to_compiler_grammar(), byte_tokenizer())
+    metadata = describe(grammar.to_cfg(), byte_tokenizer())
     assert set(display_names(metadata)) == names | {"end of file"}
 
 

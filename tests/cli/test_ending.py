@@ -146,7 +146,9 @@ def test_nothing_is_changed_for_who_calls_it(tmp_path: Path) -> None:
 
 def test_one_that_the_thread_hears_of_late_is_not_a_second(start: Callable[..., "subprocess.Popen[str]"]) -> None:
     """On a busy machine the thread is woken long after the handler ran."""
-    program = STUBBORN.replace('print("cleaning", flush=True)\n            time.sleep(600)', 'time.sleep(3); print("cleaned"); raise')
+    program = STUBBORN.replace(
+        'print("cleaning", flush=True)\n            time.sleep(600)', 'time.sleep(3); print("cleaned"); raise'
+    )
     late = "import os\nread = os.read\ndef late(*arguments):\n    time.sleep(0.5)\n    return read(*arguments)\nimport time\nos.read = late"
     process = start("-c", f"{late}\n{program}")
     reached(process)

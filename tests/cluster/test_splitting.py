@@ -15,7 +15,7 @@ from psc.cluster.run.in_process import InProcess
 from psc.cluster.run.plan import Plan
 from psc.cluster.run.splitting import LEAST_SECONDS, split_long_jobs
 from psc.compiler.build import GrammarTables
-from psc.compiler.grammar import Grammar
+from psc.compiler.grammar import Cfg
 
 
 def with_seconds(plan: Plan, *seconds: float) -> Plan:
@@ -81,7 +81,7 @@ def test_a_grammar_without_tables_fails_by_itself(tmp_path: Path) -> None:
     plan = batches.plan_of(path, store)
     split_long_jobs(plan, 2)
     assert {p.outcome.grammar: len(p.tasks) for p in plan.todo} == {"clash": 1, "assignments": 4, "list": 4, "sums": 4}
-    assert any(isinstance(thing, Grammar) for thing in plan.shared.values())
+    assert any(isinstance(thing, Cfg) for thing in plan.shared.values())
     path.write_text(jobs.replace('["models/bytes.json"]', '["models/*.json"]'))
     planned = batches.plan_of(path, store)
     failed = [o for o in planned.outcomes if o.status == "failed"]

@@ -125,7 +125,7 @@ from psc.compiler.frontends.found import find_grammar
 from psc.grammar import Grammar
 from vocabularies import byte_tokenizer
 
-grammar = Grammar.parse(find_grammar("java").request()).to_compiler_grammar()
+grammar = Grammar.parse(find_grammar("java").request()).to_cfg()
 vocabulary = byte_tokenizer()
 for limit in (1, 3, 6, 1024):
     call = Call(compile_artifact, {"grammar_name": "java", "tokenizer_name": "bytes"}, memory_limit=limit << 20)

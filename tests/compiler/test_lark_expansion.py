@@ -12,7 +12,7 @@ from lark.load_grammar import load_grammar
 import psc
 from psc.compiler.frontends.lark import expansion, loader
 from psc.compiler.frontends.lark.loader import load_lark
-from psc.compiler.grammar import Grammar
+from psc.compiler.grammar import Cfg
 
 BUNDLED = sorted((Path(psc.__file__).parent / "compiler" / "grammars").glob("*.lark"))
 
@@ -137,7 +137,7 @@ def test_groups_that_become_rules_keep_the_language(monkeypatch: pytest.MonkeyPa
     assert 20 < len(taken[0]) < len(texts)
 
 
-def accepts(grammar: Grammar, text: bytes) -> bool:
+def accepts(grammar: Cfg, text: bytes) -> bool:
     """Whether the productions derive the text, whose terminals are single letters: an Earley parser without care for speed."""
     numbers = {ord(t.text or ""): i for i, t in enumerate(grammar.terminals)}
     first = len(grammar.terminals) + 1

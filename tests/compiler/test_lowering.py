@@ -17,7 +17,7 @@ from psc.compiler.determinism import stays_small
 from psc.compiler.expression_graph import ExpressionGraph
 from psc.compiler.expressions import EMPTY, NOTHING, Chars, Choice, Expression, Literal, Reference, Repeat, RuleSet, Sequence
 from psc.compiler.frontends.ebnf import load_ebnf
-from psc.compiler.grammar import Grammar, Production
+from psc.compiler.grammar import Cfg, Production
 from psc.compiler.grammar_analysis import TerminalLimits
 from psc.compiler.grammars import bundled_text
 from psc.compiler.lowering import lower
@@ -31,7 +31,7 @@ TEXTS = ["".join(t) for n in range(6) for t in itertools.product("ab", repeat=n)
 JSON = load_ebnf(bundled_text("json"))
 
 
-def check_terminals(grammar: Grammar) -> None:
+def check_terminals(grammar: Cfg) -> None:
     """Each is used, matches something but not the empty text, and says the same as expression and as pattern."""
     assert grammar.lexer == "any" and grammar.keep_all_actions
     assert {s for p in grammar.productions for s in p.rhs if s < len(grammar.terminals)} == set(range(len(grammar.terminals)))

@@ -11,7 +11,7 @@ from lark_grammars import LARK_NAMES, lark_text
 
 from psc._core import LrTables
 from psc.compiler.frontends.lark.loader import load_lark
-from psc.compiler.grammar import Grammar
+from psc.compiler.grammar import Cfg
 from psc.compiler.lr_tables import lr_tables
 from psc.errors import GrammarError
 
@@ -20,7 +20,7 @@ def lark_table(text: str) -> ParseTableBase:
     return lark.Lark(text, parser="lalr", lexer="basic").parser.parser._parse_table
 
 
-def check_equal(grammar: Grammar, ours: LrTables, theirs: ParseTableBase) -> None:
+def check_equal(grammar: Cfg, ours: LrTables, theirs: ParseTableBase) -> None:
     """Walks both automata from their start states; Lark accepts in its end state, where we shift the end of the text."""
     number = {grammar.symbol_name(i): i for i in range(grammar.first_nonterminal + len(grammar.nonterminals))}
     production = {

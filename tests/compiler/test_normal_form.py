@@ -6,14 +6,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from oracle.derivation import check_normal_form, derives
 
-from psc.compiler.grammar import Grammar, Production, Terminal
+from psc.compiler.grammar import Cfg, Production, Terminal
 from psc.compiler.normal_form import normal_form
 from psc.errors import GrammarError
 
 TEXTS = ["".join(t) for n in range(6) for t in itertools.product("ab", repeat=n)]
 
 
-def _grammar(productions: list[tuple[int, tuple[int, ...]]], nonterminals: int = 3) -> Grammar:
+def _grammar(productions: list[tuple[int, tuple[int, ...]]], nonterminals: int = 3) -> Cfg:
     """Over the terminals a (0) and b (1); the nonterminals are 3, 4, …, the first one the start."""
     terminals = tuple(
         Terminal(name=c, pattern=c, text=c, flags=frozenset(), priority=0, lark_order=i, rank=i, ignored=False, line=None)
@@ -21,7 +21,7 @@ def _grammar(productions: list[tuple[int, tuple[int, ...]]], nonterminals: int =
     )
     names = tuple("SXYZ"[:nonterminals])
     made = tuple(Production(lhs, rhs, 0) for lhs, rhs in productions)
-    return Grammar(
+    return Cfg(
         source="",
         source_name="plain",
         imports=(),

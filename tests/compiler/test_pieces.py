@@ -29,7 +29,7 @@ def sent(value: Any) -> Any:
 
 def same(grammar: psc.Grammar, info: TokenizerInfo, n_groups: int) -> int:
     """Builds whole and in pieces, and says of how many groups the pieces were."""
-    lowered = grammar.to_compiler_grammar()
+    lowered = grammar.to_cfg()
     try:
         whole = build(lowered, info)
     except psc.ResourceLimitError:
@@ -64,7 +64,7 @@ def test_bundled(name: str, lexer: Any) -> None:
 
 
 def test_tables_serve_several_vocabularies() -> None:
-    lowered = Grammar.parse(find_grammar("json").request()).to_compiler_grammar()
+    lowered = Grammar.parse(find_grammar("json").request()).to_cfg()
     tables = grammar_tables(lowered)
     for info in (byte_tokenizer(), byte_tokenizer(b'{"', b"}}")):
         shared, own = build(tables, info), build(lowered, info)
@@ -72,7 +72,7 @@ def test_tables_serve_several_vocabularies() -> None:
 
 
 def test_words_of_another_version_are_refused() -> None:
-    tables = grammar_tables(Grammar.parse(find_grammar("json").request()).to_compiler_grammar())
+    tables = grammar_tables(Grammar.parse(find_grammar("json").request()).to_cfg())
     found = find_sequences(tables, byte_tokenizer(), 2)
     classifiers = [classify(tables, found.trie, group) for group in found.groups]
     for damaged in (classifiers[0][:-1], classifiers[0][:0]):

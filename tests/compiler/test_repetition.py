@@ -8,7 +8,7 @@ import pytest
 
 from psc._core import LrTables
 from psc.compiler.frontends.ebnf import load_ebnf
-from psc.compiler.grammar import Grammar
+from psc.compiler.grammar import Cfg
 from psc.compiler.grammar_analysis import TerminalLimits
 from psc.compiler.lowering import lower
 from psc.compiler.lr_tables import lr_tables
@@ -25,7 +25,7 @@ def conflicts(tables: LrTables) -> int:
 class Parser:
     """A deterministic LR parser over tables without conflicts; counts what it has to do."""
 
-    def __init__(self, grammar: Grammar) -> None:
+    def __init__(self, grammar: Cfg) -> None:
         self.grammar = grammar
         self.tables = lr_tables(grammar, keep_all=True)
         assert conflicts(self.tables) == 0
@@ -64,7 +64,7 @@ class Parser:
         return self._after(self.stack, self.grammar.end_terminal) is not None
 
 
-def counts_allowed(grammar: Grammar, up_to: int) -> list[int]:
+def counts_allowed(grammar: Cfg, up_to: int) -> list[int]:
     """The numbers of the only terminal after which the text may end, up to a number."""
     assert len(grammar.terminals) == 1
     parser = Parser(grammar)

@@ -27,20 +27,20 @@ class Told:
 
 def test_each_is_told_once_in_order() -> None:
     told = Told()
-    result = build(psc.Grammar.from_ebnf(GRAMMAR).to_compiler_grammar(), byte_tokenizer(), progress=told)
+    result = build(psc.Grammar.from_ebnf(GRAMMAR).to_cfg(), byte_tokenizer(), progress=told)
     assert told.stages == ALL and told.of == {len(Stage)}
     assert list(result.seconds) == [stage.title for stage in Stage]
 
 
 def test_a_worker_tells_the_same_and_one_more() -> None:
     told = Told()
-    compile_artifact(psc.Grammar.from_ebnf(GRAMMAR).to_compiler_grammar(), byte_tokenizer(), **NAMES, progress=told)
+    compile_artifact(psc.Grammar.from_ebnf(GRAMMAR).to_cfg(), byte_tokenizer(), **NAMES, progress=told)
     assert told.stages == [*ALL, (ENCODING, N_STAGES - 1)] and told.of == {N_STAGES}
 
 
 def test_pieces_tell_those_that_they_are() -> None:
     told, info = Told(), byte_tokenizer()
-    tables = grammar_tables(psc.Grammar.from_ebnf(GRAMMAR).to_compiler_grammar(), progress=told)
+    tables = grammar_tables(psc.Grammar.from_ebnf(GRAMMAR).to_cfg(), progress=told)
     found = sequences(tables, info, n_groups=1, progress=told)
     words = classifier(tables, found, group=0, progress=told)
     assembly(tables, info, found, words, **NAMES, progress=told)

@@ -22,7 +22,7 @@ from psc._core import Compilation, LrTables
 from psc.compiler import transducers
 from psc.compiler.build import native_compilation
 from psc.compiler.frontends.lark.loader import load_lark
-from psc.compiler.grammar import Grammar
+from psc.compiler.grammar import Cfg
 from psc.compiler.lr_tables import lr_tables
 from psc.compiler.terminals import terminal_automaton
 from psc.compiler.transducers import Names, class_label, state_label
@@ -104,7 +104,7 @@ TOKENS = {  # _ is a space
 class Case:
     """A grammar compiled for a vocabulary."""
 
-    grammar: Grammar
+    grammar: Cfg
     lr: LrTables
     compilation: Compilation
     representatives: list[bytes]
@@ -503,7 +503,7 @@ def test_random_grammars_with_cells_of_several_actions(text: str, tokens: list[b
     assert_equivalent(case, live_states(case)[:6])
 
 
-def derives_itself(grammar: Grammar) -> bool:
+def derives_itself(grammar: Cfg) -> bool:
     """Whether some nonterminal derives just itself: with every action kept, the parser can then go round for ever."""
     empty: set[int] = set()
     while more := {p.lhs for p in grammar.productions if empty.issuperset(p.rhs)} - empty:
@@ -554,7 +554,7 @@ def exported(case: Case, directory: Path) -> list[Path]:
     return transducers.export(directory, names_of(case.grammar), case.lr, sequences, class_bytes=case.representatives)
 
 
-def names_of(grammar: Grammar) -> Names:
+def names_of(grammar: Cfg) -> Names:
     symbols = range(len(grammar.terminals) + 1 + len(grammar.nonterminals))
     productions = range(len(grammar.productions))
     return Names(grammar.source_name, tuple(map(grammar.symbol_name, symbols)), tuple(map(grammar.production_text, productions)))

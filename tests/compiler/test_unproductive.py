@@ -6,7 +6,7 @@ import pytest
 
 import psc
 from psc.compiler.build import grammar_tables
-from psc.compiler.grammar import Grammar
+from psc.compiler.grammar import Cfg
 
 LARK = """\
 start: "a" | dead "b" | "c" half
@@ -27,8 +27,8 @@ LOADERS: dict[str, Callable[[], psc.Grammar]] = {
 }
 
 
-def lowered(name: str) -> Grammar:
-    return LOADERS[name]().to_compiler_grammar()
+def lowered(name: str) -> Cfg:
+    return LOADERS[name]().to_cfg()
 
 
 @pytest.mark.parametrize("name", LOADERS)
@@ -46,9 +46,7 @@ def test_no_production_uses_it(name: str) -> None:
 
 @pytest.mark.parametrize("keep", [False, True])
 def test_a_rule_that_needs_an_ignored_terminal(keep: bool) -> None:
-    grammar = psc.Grammar.from_lark(
-        'start: "a" | r "b"\nr: "c" SPACE\nSPACE: " "\n%ignore SPACE', keep_all_actions=keep
-    ).to_compiler_grammar()
+    grammar = psc.Grammar.from_lark('start: "a" | r "b"\nr: "c" SPACE\nSPACE: " "\n%ignore SPACE', keep_all_actions=keep).to_cfg()
     assert grammar.left_out == ("r",)
 
 

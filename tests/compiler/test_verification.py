@@ -56,9 +56,7 @@ def test_lark_grammar(lexer: Any) -> None:
 )
 def test_ebnf_grammar(text: str) -> None:
     """Lexemes may end anywhere, LR cells have several actions."""
-    found = verify(
-        stored(Grammar.from_ebnf(text).to_compiler_grammar(), [b"a", b"b", b"ab", b"aab", b"abc", b"bb", b"c", b"(", b"))", b"(a"])
-    )
+    found = verify(stored(Grammar.from_ebnf(text).to_cfg(), [b"a", b"b", b"ab", b"aab", b"abc", b"bb", b"c", b"(", b"))", b"(a"]))
     assert found.difference is None and found.comparisons > 1
 
 

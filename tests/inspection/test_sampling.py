@@ -22,7 +22,7 @@ EVERY = pytest.mark.parametrize(("name", "how"), [(name, how) for name in GRAMMA
 @EVERY
 def test_right_sides_are_the_grammar_s(name: str, how: str) -> None:
     items = LrItems(compiled(name, how)._machine.lr)
-    grammar = GRAMMARS[name]().to_compiler_grammar()
+    grammar = GRAMMARS[name]().to_cfg()
     assert items.right_sides == [list(p.rhs) for p in grammar.productions]
     assert [grammar.first_nonterminal + n for n in items.production_lhs] == [p.lhs for p in grammar.productions]
 
@@ -64,7 +64,7 @@ CUT_OFF = psc.Grammar.from_lark('start: a "b" | "a" "b" "c"\na: "a"\n')
 
 @pytest.mark.parametrize("make", [*GRAMMARS.values(), lambda: CUT_OFF])
 def test_items_are_the_textbook_s(make: Callable[[], psc.Grammar]) -> None:
-    grammar = make().to_compiler_grammar()
+    grammar = make().to_cfg()
     lr = lr_tables(grammar, keep_all=grammar.keep_all_actions)
     items = LrItems(lr)
     productions = [(p.lhs, list(p.rhs)) for p in grammar.productions]
@@ -81,7 +81,7 @@ def test_items_are_the_textbook_s(make: Callable[[], psc.Grammar]) -> None:
 
 
 def test_right_sides_that_no_action_reduces_by() -> None:
-    grammar = CUT_OFF.to_compiler_grammar()
+    grammar = CUT_OFF.to_cfg()
     lr = lr_tables(grammar)
     items, actions = LrItems(lr), set(lr.actions.tolist())
     cut_off = [p for p in range(len(items.right_sides)) if 2 * p + 1 not in actions]

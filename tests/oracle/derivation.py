@@ -5,10 +5,10 @@ Cost: cubic in the text, times the productions, several times; for texts of a fe
 
 import re
 
-from psc.compiler.grammar import Grammar
+from psc.compiler.grammar import Cfg
 
 
-def derives(grammar: Grammar, text: str) -> bool:
+def derives(grammar: Cfg, text: str) -> bool:
     """Whether the start symbol derives the text: spans of every symbol, grown until they change no more."""
     n = len(text)
     spans: dict[int, set[tuple[int, int]]] = {}
@@ -28,7 +28,7 @@ def derives(grammar: Grammar, text: str) -> bool:
     return (0, n) in spans.get(grammar.first_nonterminal + grammar.nonterminals.index(grammar.start), set())
 
 
-def check_normal_form(grammar: Grammar) -> None:
+def check_normal_form(grammar: Cfg) -> None:
     """No empty production but of a start symbol that nothing uses, no cycle of unit productions, nothing useless, nothing twice."""
     first = grammar.first_nonterminal
     start = first + grammar.nonterminals.index(grammar.start)

@@ -25,14 +25,14 @@ import numpy as np
 
 from psc._core import LrTables
 from psc.compiler.frontends.lark.first_match import first_match_differs
-from psc.compiler.grammar import Grammar
+from psc.compiler.grammar import Cfg
 from psc.compiler.terminal_regex import UnsupportedRegex, looks_past_end
 from psc.compiler.terminals import TerminalAutomaton
 
 _MOST_NAMES = 6
 
 
-def contexts(grammar: Grammar, lr: LrTables) -> list[frozenset[int]]:
+def contexts(grammar: Cfg, lr: LrTables) -> list[frozenset[int]]:
     """The sets of terminals that are lexed together: all of them, or those that an LR state can take, and the ignored ones."""
     n = len(grammar.terminals)
     if grammar.lexer != "contextual":
@@ -43,7 +43,7 @@ def contexts(grammar: Grammar, lr: LrTables) -> list[frozenset[int]]:
     return sorted(sets, key=sorted)
 
 
-def lark_differences(grammar: Grammar, automaton: TerminalAutomaton, lr: LrTables) -> tuple[str, ...]:
+def lark_differences(grammar: Cfg, automaton: TerminalAutomaton, lr: LrTables) -> tuple[str, ...]:
     """One warning for each kind of difference, naming terminals; empty where Lark's lexer and ours agree."""
     order = _LarkOrder(grammar)
     together = contexts(grammar, lr)
@@ -82,7 +82,7 @@ def lark_differences(grammar: Grammar, automaton: TerminalAutomaton, lr: LrTable
     return tuple(_messages(grammar, shorter, other, refused, first))
 
 
-def _tried(grammar: Grammar, automaton: TerminalAutomaton, order: _LarkOrder) -> Iterator[tuple[tuple[int, int], tuple[int, int]]]:
+def _tried(grammar: Cfg, automaton: TerminalAutomaton, order: _LarkOrder) -> Iterator[tuple[tuple[int, int], tuple[int, int]]]:
     """What Lark and we read first, as (terminal, length), on the shortest text to each state, alone and with more after it."""
     alternation = re.compile("|".join(f"(?P<t{t}>{grammar.terminals[t].pattern})" for t in order.tried))
     for word in _shortest_texts(automaton):
@@ -130,7 +130,7 @@ def _longest(automaton: TerminalAutomaton, text: bytes) -> tuple[int, int] | Non
 class _LarkOrder:
     """Lark's BasicLexer: the order in which it tries terminals, and which strings it finds through a regex instead."""
 
-    def __init__(self, grammar: Grammar) -> None:
+    def __init__(self, grammar: Cfg) -> None:
         self.grammar = grammar
         terminals = grammar.terminals
         by_order = sorted(range(len(terminals)), key=lambda t: terminals[t].lark_order)
@@ -189,7 +189,7 @@ def _matched_on_the_way(automaton: TerminalAutomaton) -> list[frozenset[int]]:
 
 
 def _messages(
-    grammar: Grammar,
+    grammar: Cfg,
     shorter: set[tuple[int, int]],
     other: set[tuple[int, int]],
     refused: set[tuple[int, int]],

@@ -1,4 +1,4 @@
-"""Lark grammar files: text to :class:`~psc.compiler.grammar.Grammar`, with Lark's own parser.
+"""Lark grammar files: text to :class:`~psc.compiler.grammar.Cfg`, with Lark's own parser.
 
     definitions.py         text and imports to trees, by Lark
     terminal_patterns.py   trees of terminals to strings and regexes
@@ -29,7 +29,7 @@ from psc.compiler.frontends.lark.expansion import ExpandedRule, RuleExpander
 from psc.compiler.frontends.lark.imports import import_name
 from psc.compiler.frontends.lark.templates import Templates
 from psc.compiler.frontends.lark.terminal_patterns import check_widths, terminal_patterns
-from psc.compiler.grammar import Grammar, LexerKind, Production, Terminal
+from psc.compiler.grammar import Cfg, LexerKind, Production, Terminal
 from psc.compiler.normal_form import normal_form, without_unproductive
 from psc.compiler.terminal_regex import literal_expression, pattern_expression
 from psc.errors import GrammarError, ResourceLimitError
@@ -44,7 +44,7 @@ def load_lark(
     start: str = "start",
     lexer: LexerKind = "contextual",
     keep_all_actions: bool = False,
-) -> Grammar:
+) -> Cfg:
     """Reads grammar text in Lark's language.
 
     Args:
@@ -83,7 +83,7 @@ def load_lark(
     return finished(replace(grammar, lexer=lexer, keep_all_actions=keep_all_actions))
 
 
-def finished(grammar: Grammar) -> Grammar:
+def finished(grammar: Cfg) -> Cfg:
     """A grammar as Lark expands it, without what can never finish; and in normal form where every action is kept."""
     grammar = without_unproductive(grammar)
     return normal_form(grammar) if grammar.keep_all_actions else grammar
@@ -165,7 +165,7 @@ def _convert(
     terminal_defs: list[TerminalDef],
     rules: list[ExpandedRule],
     place: Callable[[str], str],
-) -> Grammar:
+) -> Cfg:
     ignored = frozenset(definitions.ignored)
     used = {name for r in rules for is_terminal, name in r.symbols if is_terminal} | ignored
     terminal_defs = [t for t in terminal_defs if t.name in used]
@@ -203,7 +203,7 @@ def _convert(
         for r in rules
     )
     imports = tuple(sorted((import_name(k, source_name), v) for k, v in definitions.used_files.items()))
-    return Grammar(
+    return Cfg(
         source=text,
         source_name=source_name,
         imports=imports,
