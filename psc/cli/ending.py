@@ -78,7 +78,7 @@ class _Signals:
         # When something came is told from the bytes alone: this thread may be woken long after the handler ran for the same signal.
         heard_at, number, again, deadline = None, 0, False, None
         while True:
-            wait = None if deadline is None else max(0.0, deadline - time.monotonic())
+            wait: float | None = None if deadline is None else max(0.0, deadline - time.monotonic())
             if select.select([self._read_end], [], [], wait)[0]:
                 data = os.read(self._read_end, 64)
                 if not data:

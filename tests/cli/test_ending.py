@@ -149,7 +149,9 @@ def test_one_that_the_thread_hears_of_late_is_not_a_second(start: Callable[..., 
     program = STUBBORN.replace(
         'print("cleaning", flush=True)\n            time.sleep(600)', 'time.sleep(3); print("cleaned"); raise'
     )
-    late = "import os\nread = os.read\ndef late(*arguments):\n    time.sleep(0.5)\n    return read(*arguments)\nimport time\nos.read = late"
+    late = (
+        "import os, time\nread = os.read\ndef late(*arguments):\n    time.sleep(0.5)\n    return read(*arguments)\nos.read = late"
+    )
     process = start("-c", f"{late}\n{program}")
     reached(process)
     process.send_signal(signal.SIGTERM)
