@@ -55,15 +55,14 @@ ArtifactMachine::ArtifactMachine(ArtifactTables tables, std::size_t cache_limit)
     const std::size_t n_arcs = lexer.lexer_next.size();
     arcs_ = std::make_unique<std::atomic<PackedArc>[]>(n_arcs);
     for (std::size_t i = 0; i < n_arcs; ++i)
-        arcs_[i].store(pack({lexer.lexer_next.at(i).target(lexer.n_lexer_states).word(), lexer.lexer_emit.at(i).v}),
+        arcs_[i].store(pack({lexer.lexer_next.at(i).target(lexer.n_lexer_states), lexer.lexer_emit.at(i)}),
                        std::memory_order_relaxed);
-    for (std::size_t i = 0; i < lexer.branch_next.size(); ++i)
-        branches_.insert(branches_.end(), {lexer.branch_emit.at(i).v, lexer.branch_next.at(i).v});
+    for (std::size_t i = 0; i < lexer.branch_next.size(); ++i) ways_.push_back({lexer.branch_emit.at(i), lexer.branch_next.at(i)});
     for (std::size_t i = 0; i < lexer.future_sets.size(); ++i)
-        future_edges_.insert(future_edges_.end(), {lexer.future_symbols.at(i).v, lexer.future_sets.at(i).v});
+        future_edges_.push_back({lexer.future_symbols.at(i), lexer.future_sets.at(i)});
     stored_rows_ = arcs_.get();
     n_byte_classes_ = lexer.n_byte_classes;
-    for (std::size_t b = 0; b < 256; ++b) byte_class_[b] = lexer.byte_class.at(b).v;
+    std::copy(lexer.byte_class.begin(), lexer.byte_class.end(), byte_class_.begin());
     starts_of_tops_ = lexer.start_of_top;
     cache_limit_ = cache_limit;
     // Tokens of each class, and the stop tokens as one more class.
@@ -98,9 +97,9 @@ ArtifactMachine::ArtifactMachine(ArtifactTables tables, std::size_t cache_limit)
 }
 
 // An artifact is complete: nothing of this is asked for.
-LexArc ArtifactMachine::build_lex_arc(Word, Word) { throw std::logic_error("an artifact has every lexer arc"); }
-Word ArtifactMachine::build_start(Cache&, Word, Work&) { throw std::logic_error("an artifact has a start"); }
-Machine::Arc ArtifactMachine::build_transition(Cache&, Word, Word, Work&) {
+LexArc ArtifactMachine::build_lex_arc(LexerState, ByteClass) { throw std::logic_error("an artifact has every lexer arc"); }
+ClassifierState ArtifactMachine::build_start(Cache&, LexerState, Work&) { throw std::logic_error("an artifact has a start"); }
+Machine::Arc ArtifactMachine::build_transition(Cache&, ClassifierState, LrState, Work&) {
     throw std::logic_error("an artifact has every transition");
 }
 
@@ -122,17 +121,17 @@ void ArtifactMachine::add_tokens(std::uint32_t* words, ClassSet set) const {
             words[members_[k].v >> 5] |= 1u << (members_[k].v & 31);
 }
 
-void ArtifactMachine::add_parts(Cache&, Word emission, std::vector<Word>& out) {
-    const auto labels = words_of(classifier_.labels[classifier_.label_offsets[EmissionSet{emission}]]);
+void ArtifactMachine::add_parts(Cache&, EmissionSet emission, std::vector<Word>& out) {
+    const auto labels = words_of(classifier_.labels[classifier_.label_offsets[emission]]);
     out.insert(out.end(), labels.begin(), labels.end());
 }
 
-void ArtifactMachine::compose(Cache&, Word lexer_state, std::span<const Word> parts, std::uint32_t* words) {
+void ArtifactMachine::compose(Cache&, LexerState lexer_state, std::span<const Word> parts, std::uint32_t* words) {
     const ClassifierTables& t = classifier_;
-    add_set(words, t.always[LexerState{lexer_state}]);
+    add_set(words, t.always[lexer_state]);
     for (Word label : parts) wanted_labels_[label] = 1;
     std::vector<ClassSet> sets;
-    const auto meanings = t.meaning_offsets[LexerState{lexer_state}];
+    const auto meanings = t.meaning_offsets[lexer_state];
     const auto labels = t.meaning_labels[meanings];
     const auto sets_of_labels = t.meaning_sets[meanings];
     for (std::size_t i = 0; i < labels.size(); ++i)

@@ -28,27 +28,27 @@ public:
     ArtifactMachine(ArtifactTables tables, std::size_t cache_limit);
 
     Word n_lexer_states() override { return t_.lexer.n_lexer_states; }
-    std::span<const Word> emission(Word id) const override { return words_of(t_.lexer.output({id})); }
-    std::span<const Word> alternatives(Word branch) const override {
-        const auto ways = t_.lexer.branch_offsets[Branch{branch}];
-        return {branches_.data() + 2 * ways.begin, 2 * ways.size()};
+    std::span<const OutputSymbol> output(LexOutput id) const override { return t_.lexer.output(id); }
+    std::span<const LexWay> ways(Branch branch) const override {
+        const auto at = t_.lexer.branch_offsets[branch];
+        return {ways_.data() + at.begin, at.size()};
     }
-    std::span<const Word> condition(Word symbol) const override {
-        return words_of(t_.lexer.condition(OutputSymbol{symbol}.condition(lr_.n_terminals)));
+    std::span<const LrState> condition(OutputSymbol symbol) const override {
+        return t_.lexer.condition(symbol.condition(lr_.n_terminals));
     }
-    std::span<const Word> at_end(Word state) override { return words_of(t_.lexer.ends_of({state})); }
-    Word futures(Word state) override { return t_.lexer.futures[LexerState{state}].v; }
-    std::span<const Word> future_edges(Word set) const override {
-        const auto edges = t_.lexer.future_offsets[FutureSet{set}];
-        return {future_edges_.data() + 2 * edges.begin, 2 * edges.size()};
+    std::span<const LexOutput> at_end(LexerState state) override { return t_.lexer.ends_of(state); }
+    FutureSet futures(LexerState state) override { return t_.lexer.futures[state]; }
+    std::span<const FutureEdge> future_edges(FutureSet set) const override {
+        const auto at = t_.lexer.future_offsets[set];
+        return {future_edges_.data() + at.begin, at.size()};
     }
 
 private:
-    LexArc build_lex_arc(Word, Word) override;
-    Word build_start(Cache&, Word, Work&) override;
-    Arc build_transition(Cache&, Word, Word, Work&) override;
-    void add_parts(Cache& cache, Word emission, std::vector<Word>& out) override;
-    void compose(Cache& cache, Word lexer_state, std::span<const Word> parts, std::uint32_t* words) override;
+    LexArc build_lex_arc(LexerState, ByteClass) override;
+    ClassifierState build_start(Cache&, LexerState, Work&) override;
+    Arc build_transition(Cache&, ClassifierState, LrState, Work&) override;
+    void add_parts(Cache& cache, EmissionSet emission, std::vector<Word>& out) override;
+    void compose(Cache& cache, LexerState lexer_state, std::span<const Word> parts, std::uint32_t* words) override;
 
     void check() const;
     void add_set(std::uint32_t* words, ClassSet set);
@@ -56,9 +56,9 @@ private:
 
     ArtifactTables t_;
     std::unique_ptr<std::atomic<PackedArc>[]> arcs_;
-    std::vector<Word> branches_;        // (emission, state), one after the other
-    std::vector<Word> future_edges_;    // (symbol, set), one after the other
-    std::vector<Word> member_offsets_;  // token class, the stop tokens behind them -> their tokens in `members_`
+    std::vector<LexWay> ways_;              // of all branches, one after the other
+    std::vector<FutureEdge> future_edges_;  // of all sets, one after the other
+    std::vector<Word> member_offsets_;      // token class, the stop tokens behind them -> their tokens in `members_`
     std::vector<TokenId> members_;
     std::vector<std::uint8_t> stop_;
     std::vector<Word> set_tokens_;                              // per set of classes, how many tokens

@@ -9,6 +9,13 @@ struct MatcherView {
     PyMatcher& of;
 };
 
+// Ids as Python has them.
+template <WordLike T>
+std::vector<Word> numbers(const std::vector<T>& ids) {
+    const auto words = words_of(std::span<const T>(ids));
+    return {words.begin(), words.end()};
+}
+
 }  // namespace
 
 void bind_inspection(nb::module_& m) {
@@ -24,7 +31,7 @@ void bind_inspection(nb::module_& m) {
             "configurations",
             [](const MatcherView& self) {
                 nb::typed<nb::list, nb::typed<nb::tuple, Word, std::vector<Word>>> out;
-                for (const auto& p : self.of.matcher.pairs()) out.append(nb::make_tuple(p.lexer_state, p.stack));
+                for (const auto& p : self.of.matcher.pairs()) out.append(nb::make_tuple(p.lexer_state.v, numbers(p.stack)));
                 return out;
             },
             "The (lexer state, parser stack) pairs that the text may have led to; LR states, top first. One where the grammar is\n"
@@ -32,14 +39,17 @@ void bind_inspection(nb::module_& m) {
         .def(
             "stacks_after",
             [](MatcherView& self, std::size_t configuration, const std::vector<Word>& symbols) {
-                return self.of.matcher.stacks_after(configuration, symbols);
+                std::vector<std::vector<Word>> out;
+                for (const auto& stack : self.of.matcher.stacks_after(configuration, ids_of<OutputSymbol>(symbols)))
+                    out.push_back(numbers(stack));
+                return out;
             },
             "configuration"_a, "symbols"_a,
             "The stacks that a configuration's becomes when the lexer's symbols (terminals and conditions) are read on it; none "
             "where\n"
             "they cannot be. LR states, top first.")
         .def(
-            "continuations", [](MatcherView& self) { return self.of.matcher.continuations(); },
+            "continuations", [](MatcherView& self) { return numbers(self.of.matcher.continuations()); },
             "Numbers of the terminals that may come next: after the lexeme read last where it is complete, else those it can "
             "become.");
 }

@@ -15,38 +15,38 @@ namespace {
 
 using Symbols = std::vector<Word>;
 
-Symbols symbols_of(const Machine& m, Word emission) {
-    const auto s = m.emission(emission);
+Symbols symbols_of(const Machine& m, LexOutput output) {
+    const auto s = words_of(m.output(output));
     return {s.begin(), s.end()};
 }
 
-void check_lexer_state(Machine& m, Word state) {
-    if (state < 0 || state >= m.n_lexer_states()) throw nb::index_error("no such lexer state");
+LexerState checked(Machine& m, Word lexer_state) {
+    if (lexer_state < 0 || lexer_state >= m.n_lexer_states()) throw nb::index_error("no such lexer state");
+    return {lexer_state};
 }
 
-std::vector<Symbols> symbols_of_all(Machine& m, Word state, std::span<const Word> (Machine::*emissions)(Word)) {
-    check_lexer_state(m, state);
+std::vector<Symbols> symbols_of_all(Machine& m, Word state, std::span<const LexOutput> (Machine::*outputs)(LexerState)) {
     std::vector<Symbols> out;
-    for (Word e : (m.*emissions)(state)) out.push_back(symbols_of(m, e));
+    for (LexOutput o : (m.*outputs)(checked(m, state))) out.push_back(symbols_of(m, o));
     return out;
 }
 
 // The last terminal of each sequence of F(q).
-std::vector<Word> last_terminals(const Machine& m, Word futures) {
-    std::vector<Word> out, todo{futures};
-    std::set<Word> seen{futures};
-    const auto ends = [&](auto& self, Word set) -> bool {  // after conditions only
-        const auto edges = m.future_edges(set);
-        for (std::size_t i = 0; i < edges.size(); i += 2)
-            if (m.is_condition(edges[i]) && self(self, edges[i + 1])) return true;
-        return set == SequenceSets::kOne;
+std::vector<Word> last_terminals(const Machine& m, FutureSet futures) {
+    std::vector<FutureSet> todo{futures};
+    std::set<FutureSet> seen{futures};
+    std::vector<Word> out;
+    const auto ends = [&](auto& self, FutureSet set) -> bool {  // after conditions only
+        for (const FutureEdge& edge : m.future_edges(set))
+            if (m.is_condition(edge.symbol) && self(self, edge.then)) return true;
+        return set == Machine::kNothingNeeded;
     };
     while (!todo.empty()) {
         const auto edges = m.future_edges(todo.back());
         todo.pop_back();
-        for (std::size_t i = 0; i < edges.size(); i += 2) {
-            if (!m.is_condition(edges[i]) && ends(ends, edges[i + 1])) out.push_back(edges[i]);
-            if (seen.insert(edges[i + 1]).second) todo.push_back(edges[i + 1]);
+        for (const FutureEdge& edge : edges) {
+            if (!m.is_condition(edge.symbol) && ends(ends, edge.then)) out.push_back(edge.symbol.terminal().v);
+            if (seen.insert(edge.then).second) todo.push_back(edge.then);
         }
     }
     sort_unique(out);
@@ -61,34 +61,35 @@ void bind_tables(nb::class_<PyMachine>& c) {
         "byte_class",
         [](const PyMachine& t) {
             const auto& classes = t.machine->byte_class();
-            return to_array(std::vector<std::uint8_t>(classes.begin(), classes.end()));
+            std::vector<std::uint8_t> out;
+            for (ByteClass c : classes) out.push_back(c.v);
+            return to_array(std::move(out));
         },
         nb::rv_policy::reference, "Per byte its class: bytes of a class do the same everywhere.");
     c.def(
         "lexer_start",
         [](const PyMachine& t, Word top) {
             if (top < 0 || top >= t.machine->lr().n_lr_states) throw nb::index_error("no such LR state");
-            return t.machine->start_of(top);
+            return t.machine->start_of({top}).v;
         },
         "lr_state"_a, "The lexer state in which a lexeme begins when this LR state is on top.");
     c.def(
         "lexer_steps",
         [](const PyMachine& t, Word state) {
             Machine& m = *t.machine;
-            check_lexer_state(m, state);
+            const LexerState from = checked(m, state);
             nb::typed<nb::list, nb::typed<nb::tuple, Word, Symbols, Word>> out;
-            const auto add = [&](Word cls, Word emission, Word next) {
-                out.append(nb::make_tuple(cls, symbols_of(m, emission), next));
+            const auto add = [&](Word cls, LexArc arc) {
+                out.append(nb::make_tuple(cls, symbols_of(m, arc.output), arc.target.word()));
             };
             for (Word cls = 0; cls < m.n_byte_classes(); ++cls) {
-                const LexArc arc = m.lex(state, cls);
-                if (arc.state == kFail) continue;
-                if (arc.state > LexArc::kBranch) {
-                    add(cls, arc.emission, arc.state);
+                const LexArc arc = m.lex(from, {static_cast<std::uint8_t>(cls)});
+                if (arc.target.is_fail()) continue;
+                if (!arc.target.is_branch()) {
+                    add(cls, arc);
                     continue;
                 }
-                const auto list = m.alternatives(LexArc::kBranch - arc.state);
-                for (std::size_t i = 0; i < list.size(); i += 2) add(cls, list[i], list[i + 1]);
+                for (const LexWay& way : m.ways(arc.target.branch())) add(cls, {LexTarget::to(way.next), way.output});
             }
             return out;
         },
@@ -103,10 +104,7 @@ void bind_tables(nb::class_<PyMachine>& c) {
         "lexer_state"_a, "What is read, one of these, if the text ends here; none where the lexeme is incomplete.");
     c.def(
         "lexer_becomes",
-        [](const PyMachine& t, Word state) {
-            check_lexer_state(*t.machine, state);
-            return last_terminals(*t.machine, t.machine->futures(state));
-        },
+        [](const PyMachine& t, Word state) { return last_terminals(*t.machine, t.machine->futures(checked(*t.machine, state))); },
         "lexer_state"_a,
         "The terminals that the unfinished lexeme can still become, or what is begun in it where it fails; none where it may be "
         "ignored.");

@@ -73,7 +73,7 @@ struct Rows {
 
 // False: every token is allowed.
 bool fill(Matcher& m, std::uint32_t* out) {
-    const Word row = m.mask_row();
+    const Word row = m.mask_row().v;
     m.cache().rows.copy(row, out);
     return !m.cache().rows.all(row);
 }
@@ -188,7 +188,7 @@ void bind_one(nb::module_& m) {
                     "= None) "
                     "-> None"))
         .def(
-            "accept_token", [](PyMatcher& self, std::int64_t token, bool) { return self.matcher.accept(token_of(token)); },
+            "accept_token", [](PyMatcher& self, std::int64_t token, bool) { return self.matcher.accept({token_of(token)}); },
             "token_id"_a, nb::kw_only(), "debug_print"_a = false,
             "Takes a token: True, or False when the mask does not allow it, and then nothing changes.\n\n"
             "A stop token is accepted where the text may end, and terminates the matcher. Ids out of range are refused.\n"
@@ -201,13 +201,13 @@ void bind_one(nb::module_& m) {
             "Takes text, all of it (True) or nothing (False); one step for rollback(). It is never a stop token.\n\n"
             "Cost: linear in its length.")
         .def(
-            "mask_row", [](PyMatcher& self) { return self.matcher.mask_row(); },
+            "mask_row", [](PyMatcher& self) { return self.matcher.mask_row().v; },
             "The id of the current mask row, see CompiledGrammar.row().\n\n"
             "Raises RuntimeError after a stop token. Cost: a lookup for each stack symbol that has to be read, about 0.1 us.")
         .def(
             "mask",
             [](PyMatcher& self) {
-                const Word row = self.matcher.mask_row();
+                const Word row = self.matcher.mask_row().v;
                 return self.machine->view(self.matcher.shared_cache(), row);
             },
             nb::sig("def mask(self) -> NDArray[numpy.int32]"),
@@ -216,7 +216,7 @@ void bind_one(nb::module_& m) {
         .def(
             "allowed_tokens",
             [](PyMatcher& self) {
-                const Word row = self.matcher.mask_row();
+                const Word row = self.matcher.mask_row().v;
                 return to_array(self.matcher.cache().rows.tokens(row));
             },
             nb::sig("def allowed_tokens(self) -> NDArray[numpy.int32]"), nb::rv_policy::reference,
@@ -226,7 +226,7 @@ void bind_one(nb::module_& m) {
             "is_allowed",
             [](PyMatcher& self, const nb::object& token) {
                 const std::int64_t id = integer(token, "token ids");
-                const Word row = self.matcher.mask_row();
+                const Word row = self.matcher.mask_row().v;
                 return id >= 0 && id < self.machine->machine->vocabulary().size &&
                        self.matcher.cache().rows.allowed(row, static_cast<Word>(id));
             },
@@ -337,8 +337,7 @@ void bind_one(nb::module_& m) {
             [](PyMatcher& self) {
                 const auto names = nb::cast<nb::sequence>(self.compiled.attr("terminal_names"));
                 std::vector<std::string> out;
-                for (Word t : self.matcher.expected_terminals())
-                    out.push_back(nb::cast<std::string>(names[static_cast<std::size_t>(t)]));
+                for (Terminal t : self.matcher.expected_terminals()) out.push_back(nb::cast<std::string>(names[t.index()]));
                 return out;
             },
             "Names of the terminals that the parser can take next, $END among them when the text may end.");
@@ -432,7 +431,7 @@ void bind_batch(nb::module_& m) {
                 std::vector<bool> out;
                 {
                     nb::gil_scoped_release release;
-                    for (std::size_t i = 0; i < all.size(); ++i) out.push_back(all[i]->accept(token_of(ids[i])));
+                    for (std::size_t i = 0; i < all.size(); ++i) out.push_back(all[i]->accept({token_of(ids[i])}));
                 }
                 return out;
             },
@@ -544,9 +543,9 @@ void bind_slots(nb::module_& m) {
                         out.data()[i] = -1;
                         if (!all[i]) continue;
                         try {
-                            if (!ids.empty() && ids[i] != -1 && !all[i]->accept(token_of(ids[i]))) refused.push_back(i);
+                            if (!ids.empty() && ids[i] != -1 && !all[i]->accept({token_of(ids[i])})) refused.push_back(i);
                             if (all[i]->stopped()) continue;
-                            const Word row = all[i]->mask_row();
+                            const Word row = all[i]->mask_row().v;
                             out.data()[i] = self.slots.slot_of(all[i]->shared_cache(), row);
                         } catch (...) {
                             if (!first) first = std::current_exception();

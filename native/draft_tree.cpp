@@ -40,7 +40,7 @@ bool fill_along(Matcher& matcher, const DraftTree& tree, const std::function<std
         ~Back() { matcher.rollback(matcher.n_steps() - before); }
     };
     const auto fill = [&](std::size_t i) {
-        const Word r = matcher.mask_row();
+        const Word r = matcher.mask_row().v;
         matcher.cache().rows.copy(r, row(i));
     };
     const auto clear = [&](std::size_t i) { std::memset(row(i), 0, words * 4); };
@@ -65,7 +65,7 @@ bool fill_along(Matcher& matcher, const DraftTree& tree, const std::function<std
             break;
         }
         const std::int64_t token = tree.token[at];
-        const bool taken = token >= 0 && token < matcher.machine()->vocabulary().size && matcher.accept(static_cast<Word>(token));
+        const bool taken = token >= 0 && token < matcher.machine()->vocabulary().size && matcher.accept({static_cast<Word>(token)});
         if (!taken || matcher.stopped()) {
             clear(at);
             if (taken) matcher.rollback(1);

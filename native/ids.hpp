@@ -37,6 +37,8 @@ enum class Space : std::uint8_t {
     token_class,
     mask_row,
     sequence_node,
+    stop_set,
+    gathered,
     vocabulary_node,
     output_symbol,
     condition_state,
@@ -75,6 +77,8 @@ constexpr const char* kSpaceNames[] = {
     "token class",
     "mask row",
     "sequence",
+    "set of stop tokens",
+    "gathered emissions",
     "vocabulary node",
     "output symbol",
     "condition state",
@@ -120,6 +124,8 @@ using ClassSet = Id<Space::class_set>;                // a set of token classes
 using TokenId = Id<Space::token_id>;
 using TokenClass = Id<Space::token_class>;
 using MaskRow = Id<Space::mask_row>;
+using StopSet = Id<Space::stop_set>;                // of a matcher's own stop tokens, see Machine::add_stop_set()
+using Gathered = Id<Space::gathered>;               // what all emissions met on a stack hold; 0 is nothing
 using SequenceNode = Id<Space::sequence_node>;      // of the trie of terminal sequences; 0 is the empty one
 using VocabularyNode = Id<Space::vocabulary_node>;  // of the trie of a vocabulary's bytes
 
@@ -231,6 +237,12 @@ std::span<const Word> words_of(std::span<const T> ids) {
 template <WordLike T>
 std::span<const T> ids_of(std::span<const Word> words) {
     return {reinterpret_cast<const T*>(words.data()), words.size()};
+}
+// Two ids that lie one after the other.
+template <class T>
+    requires(sizeof(T) == 2 * sizeof(Word) && std::is_trivially_copyable_v<T> && std::is_standard_layout_v<T>)
+std::span<const T> ids_of_pairs(std::span<const Word> words) {
+    return {reinterpret_cast<const T*>(words.data()), words.size() / 2};
 }
 
 }  // namespace psc

@@ -11,7 +11,8 @@ LazyMachine::LazyMachine(LrTables lr, const AllTerminals& terminals, LexerKind k
     lexer_owner_ = make_lexer(lr_, terminals, kind);
     vocabulary_ = {index_->n_tokens(), nullptr, index_->offsets().data(), index_->bytes().data(), index_->is_stop().data()};
     stop_tokens_ = index_->stop_tokens();
-    byte_class_ = lexer_owner_->byte_class();
+    std::transform(lexer_owner_->byte_class().begin(), lexer_owner_->byte_class().end(), byte_class_.begin(),
+                   [](std::uint8_t c) { return ByteClass{c}; });
     n_byte_classes_ = lexer_owner_->n_classes();
     lexer_ = lexer_owner_.get();
     if (lexer_owner_->contextual()) {
@@ -46,54 +47,54 @@ Word LazyMachine::n_lexer_states() {
     return lexer_owner_->n_states();
 }
 
-std::span<const Word> LazyMachine::at_end(Word state) {
-    if (const auto* known = lexer_owner_->known_at_end(state)) return *known;
+std::span<const LexOutput> LazyMachine::at_end(LexerState state) {
+    if (const auto* known = lexer_owner_->known_at_end(state.v)) return ids_of<LexOutput>(*known);
     const std::lock_guard lock(lock_);
-    return lexer_owner_->at_end(state);
+    return ids_of<LexOutput>(lexer_owner_->at_end(state.v));
 }
 
-Word LazyMachine::futures(Word state) {
-    if (const Word known = lexer_owner_->known_futures(state); known >= 0) return known;
+FutureSet LazyMachine::futures(LexerState state) {
+    if (const Word known = lexer_owner_->known_futures(state.v); known >= 0) return {known};
     const std::lock_guard lock(lock_);
-    return lexer_owner_->futures(state);
+    return {lexer_owner_->futures(state.v)};
 }
 
-LexArc LazyMachine::build_lex_arc(Word state, Word byte_class) {
+LexArc LazyMachine::build_lex_arc(LexerState state, ByteClass byte_class) {
     const std::lock_guard lock(lock_);
-    return lexer_owner_->arc(state, byte_class);
+    return lexer_owner_->arc(state.v, byte_class.v);
 }
 
-Word LazyMachine::build_start(Cache& cache, Word lexer_state, Work& work) {
+ClassifierState LazyMachine::build_start(Cache& cache, LexerState lexer_state, Work& work) {
     const std::lock_guard lock(lock_);
-    if (const Word known = cache.starts.find(lexer_state, 0); known >= 0) return known;
+    if (const Word known = cache.starts.find(lexer_state.v, 0); known >= 0) return {known};
     auto& built = static_cast<Built&>(cache);
     const Work::Lent lent(built.work, work);
-    const Word start = visit(built, lexer_state).start;
-    cache.starts.insert(lexer_state, 0, start);
+    const ClassifierState start = visit(built, lexer_state).start;
+    cache.starts.insert(lexer_state.v, 0, start.v);
     limit(cache);
     return start;
 }
 
-Machine::Arc LazyMachine::build_transition(Cache& cache, Word state, Word symbol, Work& work) {
+Machine::Arc LazyMachine::build_transition(Cache& cache, ClassifierState state, LrState symbol, Work& work) {
     const std::lock_guard lock(lock_);
-    if (const Word known = cache.arc_ids.find(state, symbol); known >= 0) return cache.arcs[known];
+    if (const Word known = cache.arc_ids.find(state.v, symbol.v); known >= 0) return cache.arcs[known];
     auto& built = static_cast<Built&>(cache);
     const Work::Lent lent(built.work, work);
-    const Transition t = built.classifier.step(state, symbol);
-    const Arc arc{t.next, t.skip, t.emission};
+    const Transition t = built.classifier.step(state.v, symbol.v);
+    const Arc arc{{t.next}, t.skip, {t.emission}};
     cache.arcs.push_back(arc);
-    cache.arc_ids.insert(state, symbol, static_cast<Word>(cache.arcs.size()) - 1);
+    cache.arc_ids.insert(state.v, symbol.v, static_cast<Word>(cache.arcs.size()) - 1);
     limit(cache);
     return arc;
 }
 
-LazyMachine::Visited& LazyMachine::visit(Built& cache, Word lexer_state) {
-    if (static_cast<std::size_t>(lexer_state) >= cache.states.size()) cache.states.resize(lexer_owner_->n_states() + 1);
-    if (cache.states[lexer_state]) return *cache.states[lexer_state];
+LazyMachine::Visited& LazyMachine::visit(Built& cache, LexerState lexer_state) {
+    if (lexer_state.index() >= cache.states.size()) cache.states.resize(lexer_owner_->n_states() + 1);
+    if (cache.states[lexer_state.index()]) return *cache.states[lexer_state.index()];
     auto made = std::make_unique<Visited>();
-    auto entries = cache.walk.from(lexer_state);
+    auto entries = cache.walk.from(lexer_state.v);
     const Word end_terminal = lr_.n_terminals - 1;
-    for (Word emission : lexer_owner_->at_end(lexer_state)) {
+    for (Word emission : lexer_owner_->at_end(lexer_state.v)) {
         const Word node = cache.walk.extend(cache.walk.extend(0, lexer_owner_->emission(emission)), {&end_terminal, 1});
         if (node != kNoNode) entries.push_back({node, nullptr});
     }
@@ -111,21 +112,21 @@ LazyMachine::Visited& LazyMachine::visit(Built& cache, Word lexer_state) {
     }
     made->offsets.push_back(static_cast<Word>(made->sets.size()));
     cache.state_bytes += made->nodes.size() * 8 + made->sets.size() * 16 + sizeof(Visited);
-    made->start = cache.classifier.add_start(made->nodes);
-    if (static_cast<std::size_t>(lexer_state) >= cache.states.size()) cache.states.resize(lexer_owner_->n_states() + 1);
-    cache.states[lexer_state] = std::move(made);
-    return *cache.states[lexer_state];
+    made->start = {cache.classifier.add_start(made->nodes)};
+    if (lexer_state.index() >= cache.states.size()) cache.states.resize(lexer_owner_->n_states() + 1);
+    cache.states[lexer_state.index()] = std::move(made);
+    return *cache.states[lexer_state.index()];
 }
 
-void LazyMachine::add_parts(Cache& base, Word emission, std::vector<Word>& out) {
+void LazyMachine::add_parts(Cache& base, EmissionSet emission, std::vector<Word>& out) {
     const Classifier& classifier = static_cast<Built&>(base).classifier;
-    for (Word part : classifier.parts_of(emission)) {
+    for (Word part : classifier.parts_of(emission.v)) {
         const auto sequences = classifier.sequences_of(part);
         out.insert(out.end(), sequences.begin(), sequences.end());
     }
 }
 
-void LazyMachine::compose(Cache& base, Word lexer_state, std::span<const Word> parts, std::uint32_t* words) {
+void LazyMachine::compose(Cache& base, LexerState lexer_state, std::span<const Word> parts, std::uint32_t* words) {
     auto& cache = static_cast<Built&>(base);
     const Visited& q = visit(cache, lexer_state);
     cache.wanted.resize(cache.trie.size());

@@ -25,12 +25,16 @@ public:
                 std::size_t cache_limit);
 
     Word n_lexer_states() override;
-    std::span<const Word> emission(Word id) const override { return lexer_owner_->emission(id); }
-    std::span<const Word> alternatives(Word list) const override { return lexer_owner_->list(list); }
-    std::span<const Word> condition(Word symbol) const override { return lexer_owner_->condition(symbol); }
-    std::span<const Word> at_end(Word state) override;
-    Word futures(Word state) override;
-    std::span<const Word> future_edges(Word set) const override { return lexer_owner_->future_sets().edges(set); }
+    std::span<const OutputSymbol> output(LexOutput id) const override { return ids_of<OutputSymbol>(lexer_owner_->emission(id.v)); }
+    std::span<const LexWay> ways(Branch branch) const override { return ids_of_pairs<LexWay>(lexer_owner_->list(branch.v)); }
+    std::span<const LrState> condition(OutputSymbol symbol) const override {
+        return ids_of<LrState>(lexer_owner_->condition(symbol.v));
+    }
+    std::span<const LexOutput> at_end(LexerState state) override;
+    FutureSet futures(LexerState state) override;
+    std::span<const FutureEdge> future_edges(FutureSet set) const override {
+        return ids_of_pairs<FutureEdge>(lexer_owner_->future_sets().edges(set.v));
+    }
 
     struct Counts {
         Word lexer_states, visited_lexer_states, sequences, classifier_states, transitions;
@@ -38,8 +42,8 @@ public:
     Counts counts();
 
 private:
-    struct Visited {                                    // what tokens do from there
-        Word start;                                     // of the classifier
+    struct Visited {  // what tokens do from there
+        ClassifierState start;
         std::vector<std::shared_ptr<TokenSet>> always;  // the tokens that every stack allows
         std::vector<Word> nodes, offsets;               // sequences, sorted, and per sequence a range of sets
         std::vector<std::shared_ptr<TokenSet>> sets;    // null stands for the stop tokens
@@ -57,13 +61,13 @@ private:
     };
 
     std::shared_ptr<Cache> new_cache() const override { return std::make_shared<Built>(*this); }
-    LexArc build_lex_arc(Word state, Word byte_class) override;
-    Word build_start(Cache& cache, Word lexer_state, Work& work) override;
-    Arc build_transition(Cache& cache, Word state, Word symbol, Work& work) override;
-    void add_parts(Cache& cache, Word emission, std::vector<Word>& out) override;
-    void compose(Cache& cache, Word lexer_state, std::span<const Word> parts, std::uint32_t* words) override;
+    LexArc build_lex_arc(LexerState state, ByteClass byte_class) override;
+    ClassifierState build_start(Cache& cache, LexerState lexer_state, Work& work) override;
+    Arc build_transition(Cache& cache, ClassifierState state, LrState symbol, Work& work) override;
+    void add_parts(Cache& cache, EmissionSet emission, std::vector<Word>& out) override;
+    void compose(Cache& cache, LexerState lexer_state, std::span<const Word> parts, std::uint32_t* words) override;
 
-    Visited& visit(Built& cache, Word lexer_state);
+    Visited& visit(Built& cache, LexerState lexer_state);
 
     std::vector<std::vector<Word>> below_;
     std::unique_ptr<Lexer> lexer_owner_;

@@ -62,7 +62,7 @@ Word Lexer::state_id(Word dfa, Word fallback) {
     s.dfa = dfa;
     s.fallback = fallback;
     s.row = std::make_unique<std::atomic<PackedArc>[]>(n_classes());
-    for (Word c = 0; c < n_classes(); ++c) s.row[c].store(pack({LexArc::kUnknown, 0}), std::memory_order_relaxed);
+    for (Word c = 0; c < n_classes(); ++c) s.row[c].store(pack({LexTarget::unknown(), {0}}), std::memory_order_relaxed);
     rows_.push_back(s.row.get());
     state_ids_.insert(dfa, fallback, id);
     return id;
@@ -348,21 +348,21 @@ Lexer::Split Lexer::split(Word state, Word cls) {
 
 LexArc Lexer::arc(Word state, Word cls) {
     auto& cells = states_[state].row;
-    if (const LexArc known = unpack(cells[cls].load(std::memory_order_acquire)); known.state != LexArc::kUnknown) return known;
-    LexArc made{kFail, 0};
+    if (const LexArc known = unpack(cells[cls].load(std::memory_order_acquire)); !known.target.is_unknown()) return known;
+    LexArc made{LexTarget::fail(), {0}};
     const Word dfa = states_[state].dfa;
     const bool ends = contextual() && munch_ == Munch::longest && dfa != kFail && !dfa_.accept(dfa).empty() &&
                       dfa_.next[dfa * 256 + representative_[cls]] == kFail;
     if (ends) {
         // Which lexeme follows depends on the stack, which a matcher knows.
-        made = {LexArc::kRestart, emission_of(dfa_.accept(dfa)[0])};
+        made = {LexTarget::restart(), {emission_of(dfa_.accept(dfa)[0])}};
     } else {
         const Word id = steps_id(state, cls);
         const auto steps = lists_[id];
         if (steps.size() == 2)
-            made = {steps[1], steps[0]};
+            made = {LexTarget::to({steps[1]}), {steps[0]}};
         else if (!steps.empty())
-            made = {LexArc::kBranch - id, 0};
+            made = {LexTarget::several({id}), {0}};
     }
     cells[cls].store(pack(made), std::memory_order_release);
     return made;

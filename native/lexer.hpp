@@ -26,29 +26,40 @@
 #include <vector>
 
 #include "concurrent.hpp"
-#include "intern.hpp"
+#include "ids.hpp"
 #include "sequence_sets.hpp"
 #include "terminal_contexts.hpp"
 
 namespace psc {
 
-// What happens on a byte. `state` is a lexer state, or one of the following.
+// What happens on a byte: something is emitted, and the lexer goes on. A restart emits before the byte is read again.
 struct LexArc {
-    Word state;
-    Word emission;
+    LexTarget target;
+    LexOutput output;
 
-    // kFail: no lexeme goes on with this byte.
-    static constexpr Word kRestart = -2;  // after the emission the byte is read again, from the start that the stack top has
-    static constexpr Word kUnknown = -3;  // not built yet
-    static constexpr Word kBranch = -4;   // and below: list kBranch - state of alternatives
+    auto operator<=>(const LexArc&) const = default;
 };
 
 // An arc in one word, so that readers need no lock.
 using PackedArc = std::uint64_t;
 inline PackedArc pack(LexArc a) {
-    return static_cast<std::uint64_t>(static_cast<std::uint32_t>(a.state)) << 32 | static_cast<std::uint32_t>(a.emission);
+    return static_cast<std::uint64_t>(static_cast<std::uint32_t>(a.target.word())) << 32 | static_cast<std::uint32_t>(a.output.v);
 }
-inline LexArc unpack(PackedArc a) { return {static_cast<Word>(a >> 32), static_cast<Word>(a & 0xffffffff)}; }
+inline LexArc unpack(PackedArc a) {
+    return {LexTarget::from_word(static_cast<Word>(a >> 32)), {static_cast<Word>(a & 0xffffffff)}};
+}
+
+// One of the ways in which the lexer can go on.
+struct LexWay {
+    LexOutput output;
+    LexerState next;
+};
+
+// What a text may go on with, and the set of what follows that.
+struct FutureEdge {
+    OutputSymbol symbol;
+    FutureSet then;
+};
 
 class Lexer {
 public:
@@ -73,7 +84,7 @@ public:
 
     // What a matcher does; builds it when it is not known.
     LexArc arc(Word state, Word cls);
-    // All that can happen, as a list of (emission, state); no state is kRestart.
+    // All that can happen, as a list of (emission, state).
     std::span<const Word> steps(Word state, Word cls) { return lists_[steps_id(state, cls)]; }
 
     // The same where nothing but this can happen: the lexeme goes on, or has ended and the byte begins the next.
@@ -84,7 +95,7 @@ public:
     };
     Split split(Word state, Word cls);
 
-    // Per state an arc for each byte class, kUnknown where it is not built.
+    // Per state an arc for each byte class, unknown where it is not built.
     const std::atomic<PackedArc>* row(Word state) const { return rows_[state]; }
     // (emission, state), one after the other.
     std::span<const Word> list(Word id) const { return lists_[id]; }

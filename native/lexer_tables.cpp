@@ -31,8 +31,8 @@ public:
         for (Word q = 0; q < n_states; ++q) {
             for (Word cls = 0; cls < n_classes; ++cls) {
                 const LexArc arc = lexer_.arc(q, cls);
-                next.push_back(StoredTarget::of(target(LexTarget::from_word(arc.state)), n_states));
-                emit.push_back(output(arc.emission));
+                next.push_back(StoredTarget::of(target(arc.target), n_states));
+                emit.push_back(output(arc.output.v));
             }
             for (Word e : lexer_.at_end(q)) ends.push_back(output(e));
             end_offsets.push_back(static_cast<Word>(ends.size()));

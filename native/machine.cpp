@@ -8,7 +8,7 @@ namespace psc {
 
 std::size_t Machine::Cache::bytes() const {
     return rows.bytes() + unions.bytes() + row_ids.bytes() + row_unions.bytes() + other_stops.bytes() + starts.bytes() +
-           arc_ids.bytes() + arcs.size() * sizeof(Arc) + emission_sets.bytes();
+           arc_ids.bytes() + arcs.size() * sizeof(Arc) + gathered.bytes();
 }
 
 void Machine::begin() {
@@ -46,84 +46,83 @@ void Machine::limit(Cache& cache) {
     if (most && !cache.retired.load(std::memory_order_relaxed) && cache.bytes() > most) give_up(cache);
 }
 
-bool Machine::stored_transition(Word state, Word symbol, Arc& out) const {
+bool Machine::stored_transition(ClassifierState state, LrState symbol, Arc& out) const {
     const ClassifierTables& t = classifier_;
-    const auto symbols = t.arc_symbol[t.arc_offsets[ClassifierState{state}]];
-    const auto at = std::lower_bound(symbols.begin(), symbols.end(), LrState{symbol});
-    if (at == symbols.end() || at->v != symbol) return false;
+    const auto symbols = t.arc_symbol[t.arc_offsets[state]];
+    const auto at = std::lower_bound(symbols.begin(), symbols.end(), symbol);
+    if (at == symbols.end() || *at != symbol) return false;
     const std::size_t i = &*at - t.arc_symbol.data();
-    out = {t.arc_next.at(i).v, t.arc_skip.at(i).v, t.arc_emission.at(i).v};
+    out = {t.arc_next.at(i), t.arc_skip.at(i).v, t.arc_emission.at(i)};
     return true;
 }
 
-Word Machine::make_union(Cache& cache, Word set, Word emission) {
+Gathered Machine::make_union(Cache& cache, Gathered set, EmissionSet emission) {
     const std::lock_guard lock(lock_);
-    if (const Word known = cache.unions.find(set, emission); known >= 0) return known;
-    const auto span = cache.emission_sets[set];
+    if (const Word known = cache.unions.find(set.v, emission.v); known >= 0) return {known};
+    const auto span = cache.gathered[set.v];
     std::vector<Word> all(span.begin(), span.end());
     add_parts(cache, emission, all);
     sort_unique(all);
-    const Word id = cache.emission_sets.intern(all).first;
-    cache.unions.insert(set, emission, id);
+    const Gathered id{cache.gathered.intern(all).first};
+    cache.unions.insert(set.v, emission.v, id.v);
     return id;
 }
 
-Word Machine::make_row(Cache& cache, Word lexer_state, Word emissions) {
+MaskRow Machine::make_row(Cache& cache, LexerState lexer_state, Gathered emissions) {
     const std::lock_guard lock(lock_);
-    if (const Word known = cache.row_ids.find(lexer_state, emissions); known >= 0) return known;
+    if (const Word known = cache.row_ids.find(lexer_state.v, emissions.v); known >= 0) return {known};
     const auto words = std::make_unique<std::uint32_t[]>(n_words());
-    compose(cache, lexer_state, cache.emission_sets[emissions], words.get());
-    const Word id = cache.rows.add(words.get());
-    cache.row_ids.insert(lexer_state, emissions, id);
+    compose(cache, lexer_state, cache.gathered[emissions.v], words.get());
+    const MaskRow id{cache.rows.add(words.get())};
+    cache.row_ids.insert(lexer_state.v, emissions.v, id.v);
     limit(cache);
     return id;
 }
 
-Word Machine::row_union(Cache& cache, Word a, Word b) {
+MaskRow Machine::row_union(Cache& cache, MaskRow a, MaskRow b) {
     if (a == b) return a;
     if (a > b) std::swap(a, b);
-    if (const Word known = cache.row_unions.find(a, b); known >= 0) return known;
+    if (const Word known = cache.row_unions.find(a.v, b.v); known >= 0) return {known};
     const std::lock_guard lock(lock_);
-    if (const Word known = cache.row_unions.find(a, b); known >= 0) return known;
+    if (const Word known = cache.row_unions.find(a.v, b.v); known >= 0) return {known};
     std::vector<std::uint32_t> x(n_words()), y(n_words());
-    cache.rows.copy(a, x.data());
-    cache.rows.copy(b, y.data());
+    cache.rows.copy(a.v, x.data());
+    cache.rows.copy(b.v, y.data());
     for (std::size_t i = 0; i < x.size(); ++i) x[i] |= y[i];
-    const Word id = cache.rows.add(x.data());
-    cache.row_unions.insert(a, b, id);
+    const MaskRow id{cache.rows.add(x.data())};
+    cache.row_unions.insert(a.v, b.v, id.v);
     limit(cache);
     return id;
 }
 
-Word Machine::with_stops(Cache& cache, Word row, Word set) {
-    if (const Word known = cache.other_stops.find(row, set); known >= 0) return known;
+MaskRow Machine::with_stops(Cache& cache, MaskRow row, StopSet set) {
+    if (const Word known = cache.other_stops.find(row.v, set.v); known >= 0) return {known};
     const std::lock_guard lock(lock_);
-    if (const Word known = cache.other_stops.find(row, set); known >= 0) return known;
+    if (const Word known = cache.other_stops.find(row.v, set.v); known >= 0) return {known};
     std::vector<std::uint32_t> words(n_words());
-    cache.rows.copy(row, words.data());
-    // Where the set's first entry says so the text may end: a row does not know, if the grammar has no stop token.
-    const auto& tokens = *stop_sets_[set];
+    cache.rows.copy(row.v, words.data());
+    const Stops& stops = *stop_sets_[set.index()];
     for (Word t : stop_tokens_) words[t >> 5] &= ~(1u << (t & 31));
-    for (std::size_t i = 1; i < tokens.size(); ++i) {
-        const Word t = tokens[i];
-        if (tokens[0])
+    for (Word t : stops.tokens) {
+        if (stops.may_end)
             words[t >> 5] |= 1u << (t & 31);
         else
             words[t >> 5] &= ~(1u << (t & 31));
     }
-    const Word id = cache.rows.add(words.data());
-    cache.other_stops.insert(row, set, id);
+    const MaskRow id{cache.rows.add(words.data())};
+    cache.other_stops.insert(row.v, set.v, id.v);
     limit(cache);
     return id;
 }
 
-Word Machine::add_stop_set(const std::vector<Word>& tokens) {
+StopSet Machine::add_stop_set(bool may_end, const std::vector<Word>& tokens) {
+    Stops wanted{may_end, tokens};
     const std::lock_guard lock(lock_);
     for (std::size_t i = 0; i < stop_sets_.size(); ++i)
-        if (*stop_sets_[i] == tokens) return static_cast<Word>(i);
+        if (*stop_sets_[i] == wanted) return {static_cast<Word>(i)};
     if (stop_sets_.size() == stop_sets_.capacity()) throw std::length_error("too many sets of stop tokens for one grammar");
-    stop_sets_.push_back(std::make_unique<std::vector<Word>>(tokens));
-    return static_cast<Word>(stop_sets_.size()) - 1;
+    stop_sets_.push_back(std::make_unique<Stops>(std::move(wanted)));
+    return {static_cast<Word>(stop_sets_.size()) - 1};
 }
 
 }  // namespace psc

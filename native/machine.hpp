@@ -32,8 +32,8 @@ struct VocabularyView {
     const std::uint8_t* bytes = nullptr;
     const std::uint8_t* is_stop = nullptr;  // per token
 
-    std::span<const std::uint8_t> text(Word token) const {
-        const Word i = class_of ? class_of[token].v : token;
+    std::span<const std::uint8_t> text(TokenId token) const {
+        const Word i = class_of ? class_of[token.v].v : token.v;
         return {bytes + offsets[i], static_cast<std::size_t>(offsets[i + 1] - offsets[i])};
     }
 };
@@ -41,24 +41,26 @@ struct VocabularyView {
 class Machine {
 public:
     struct Arc {  // of the classifier
-        Word next, skip, emission;
+        ClassifierState next;
+        Word skip;  // stack symbols to be passed over before the next is read
+        EmissionSet emission;
     };
 
     class Cache {
     public:
-        explicit Cache(Word vocab_size) : rows(vocab_size) { emission_sets.intern({}); }
+        explicit Cache(Word vocab_size) : rows(vocab_size) { gathered.intern({}); }
         virtual ~Cache() = default;
         virtual std::size_t bytes() const;
 
         MaskRows rows;
-        SharedPairMap unions;       // (set of emissions, emission) -> set
-        SharedPairMap row_ids;      // (lexer state, set of emissions) -> row
+        SharedPairMap unions;       // (gathered, emission set) -> gathered
+        SharedPairMap row_ids;      // (lexer state, gathered) -> row
         SharedPairMap row_unions;   // (row, row) -> row
         SharedPairMap other_stops;  // (row, set of stop tokens) -> row
         SharedPairMap starts;       // (lexer state, 0) -> classifier state, of a lazy machine
         SharedPairMap arc_ids;      // (classifier state, LR state) -> arc, of a lazy machine
         StableVector<Arc> arcs;
-        SequenceInterner emission_sets;  // by what they hold: sorted sequences or labels; under the lock
+        SequenceInterner gathered;  // by what they hold: sorted sequences or labels; under the lock
         std::atomic<bool> retired{false};
     };
 
@@ -68,7 +70,7 @@ public:
 
     const LrTables& lr() const { return lr_; }
     const VocabularyView& vocabulary() const { return vocabulary_; }
-    const std::array<std::uint8_t, 256>& byte_class() const { return byte_class_; }
+    const std::array<ByteClass, 256>& byte_class() const { return byte_class_; }
     const std::vector<Word>& stop_tokens() const { return stop_tokens_; }
     // Equal for grammars of one vocabulary, and for no others; 0: not known.
     std::uint64_t vocabulary_tag = 0;
@@ -80,70 +82,71 @@ public:
     void set_limit(std::size_t bytes) { cache_limit_.store(bytes, std::memory_order_relaxed); }  // 0: none
 
     // The lexer.
-    Word start_of(Word top) const { return contextual() ? starts_of_tops_.at(top).v : 0; }
+    LexerState start_of(LrState top) const { return contextual() ? starts_of_tops_[top] : LexerState{0}; }
     bool contextual() const { return !starts_of_tops_.empty(); }
     Word n_byte_classes() const { return n_byte_classes_; }
     virtual Word n_lexer_states() = 0;  // those known so far
-    LexArc lex(Word state, Word byte_class) {
-        const LexArc known = unpack(lexer_row(state)[byte_class].load(std::memory_order_acquire));
-        return known.state != LexArc::kUnknown ? known : build_lex_arc(state, byte_class);
+    LexArc lex(LexerState state, ByteClass byte_class) {
+        const LexArc known = unpack(lexer_row(state)[byte_class.index()].load(std::memory_order_acquire));
+        return !known.target.is_unknown() ? known : build_lex_arc(state, byte_class);
     }
-    bool is_condition(Word symbol) const { return symbol >= lr_.n_terminals; }
-    virtual std::span<const Word> emission(Word id) const = 0;
-    virtual std::span<const Word> alternatives(Word list) const = 0;  // (emission, state), one after the other
-    virtual std::span<const Word> condition(Word symbol) const = 0;   // sorted LR states
-    virtual std::span<const Word> at_end(Word state) = 0;             // emissions
+    bool is_condition(OutputSymbol symbol) const { return symbol.is_condition(lr_.n_terminals); }
+    virtual std::span<const OutputSymbol> output(LexOutput id) const = 0;
+    virtual std::span<const LexWay> ways(Branch branch) const = 0;
+    virtual std::span<const LrState> condition(OutputSymbol symbol) const = 0;  // sorted
+    virtual std::span<const LexOutput> at_end(LexerState state) = 0;
     // F(q): a set of symbol sequences, one of which must be viable; the sets that follow one in it have smaller numbers.
-    virtual Word futures(Word state) = 0;
-    virtual std::span<const Word> future_edges(Word set) const = 0;  // (symbol, set of what follows), one after the other
+    virtual FutureSet futures(LexerState state) = 0;
+    virtual std::span<const FutureEdge> future_edges(FutureSet set) const = 0;
+    static constexpr FutureSet kNothingNeeded{SequenceSets::kOne};  // the set of the empty sequence alone
 
     // The classifier. What has to be built for it is paid for by the caller's `work`.
-    Word start(Cache& cache, Word lexer_state, Work& work) {
-        if (has_classifier_) return classifier_.start.v;
-        const Word known = cache.starts.find(lexer_state, 0);
-        return known >= 0 ? known : whole(cache, [&] { return build_start(cache, lexer_state, work); });
+    ClassifierState start(Cache& cache, LexerState lexer_state, Work& work) {
+        if (has_classifier_) return classifier_.start;
+        const Word known = cache.starts.find(lexer_state.v, 0);
+        return known >= 0 ? ClassifierState{known} : whole(cache, [&] { return build_start(cache, lexer_state, work); });
     }
     // False where no stack of the grammar leads.
-    bool transition(Cache& cache, Word state, Word symbol, Arc& out, Work& work) {
+    bool transition(Cache& cache, ClassifierState state, LrState symbol, Arc& out, Work& work) {
         if (has_classifier_) return stored_transition(state, symbol, out);
-        const Word known = cache.arc_ids.find(state, symbol);
+        const Word known = cache.arc_ids.find(state.v, symbol.v);
         out = known >= 0 ? cache.arcs[known] : whole(cache, [&] { return build_transition(cache, state, symbol, work); });
         return true;
     }
-    // What the emissions `set` hold, with one more; 0 is empty. Different emissions may hold the same.
-    Word with_emission(Cache& cache, Word set, Word emission) {
-        const Word known = cache.unions.find(set, emission);
-        return known >= 0 ? known : whole(cache, [&] { return make_union(cache, set, emission); });
+    // What was gathered, with one emission more. Different emissions may hold the same.
+    Gathered with_emission(Cache& cache, Gathered set, EmissionSet emission) {
+        const Word known = cache.unions.find(set.v, emission.v);
+        return known >= 0 ? Gathered{known} : whole(cache, [&] { return make_union(cache, set, emission); });
     }
-    Word row(Cache& cache, Word lexer_state, Word emissions) {
-        const Word known = cache.row_ids.find(lexer_state, emissions);
-        return known >= 0 ? known : whole(cache, [&] { return make_row(cache, lexer_state, emissions); });
+    MaskRow row(Cache& cache, LexerState lexer_state, Gathered emissions) {
+        const Word known = cache.row_ids.find(lexer_state.v, emissions.v);
+        return known >= 0 ? MaskRow{known} : whole(cache, [&] { return make_row(cache, lexer_state, emissions); });
     }
     // The union of two rows.
-    Word row_union(Cache& cache, Word a, Word b);
-    // The row in which other tokens stop the text. `set` names them, see add_stop_set().
-    Word with_stops(Cache& cache, Word row, Word set);
-    Word add_stop_set(const std::vector<Word>& tokens);
-    const std::vector<Word>& stop_set(Word set) const { return *stop_sets_[set]; }
+    MaskRow row_union(Cache& cache, MaskRow a, MaskRow b);
+    // The row in which other tokens stop the text, where the text may end: a row does not know, if the grammar has no stop token.
+    // `set` names both, see add_stop_set().
+    MaskRow with_stops(Cache& cache, MaskRow row, StopSet set);
+    StopSet add_stop_set(bool may_end, const std::vector<Word>& tokens);
 
 protected:
     Machine() = default;
     void begin();  // once the members below are set
 
     virtual std::shared_ptr<Cache> new_cache() const { return std::make_shared<Cache>(vocabulary_.size); }
-    virtual LexArc build_lex_arc(Word state, Word byte_class) = 0;
-    virtual Word build_start(Cache& cache, Word lexer_state, Work& work) = 0;
-    virtual Arc build_transition(Cache& cache, Word state, Word symbol, Work& work) = 0;
+    virtual LexArc build_lex_arc(LexerState state, ByteClass byte_class) = 0;
+    virtual ClassifierState build_start(Cache& cache, LexerState lexer_state, Work& work) = 0;
+    virtual Arc build_transition(Cache& cache, ClassifierState state, LrState symbol, Work& work) = 0;
     // Adds what an emission holds: sequences (a lazy machine's) or labels (an artifact's).
-    virtual void add_parts(Cache& cache, Word emission, std::vector<Word>& out) = 0;
+    virtual void add_parts(Cache& cache, EmissionSet emission, std::vector<Word>& out) = 0;
     // Sets the bits of a row in `words`, which are zero. `parts`: of all the emissions met.
-    virtual void compose(Cache& cache, Word lexer_state, std::span<const Word> parts, std::uint32_t* words) = 0;
+    virtual void compose(Cache& cache, LexerState lexer_state, std::span<const Word> parts, std::uint32_t* words) = 0;
     // Begins an empty cache when `cache`, to which something was just added, is too large. Under the lock.
     void limit(Cache& cache);
 
     LrTables lr_;
     VocabularyView vocabulary_;
-    std::array<std::uint8_t, 256> byte_class_{};
+    std::array<ByteClass, 256> byte_class_{};
     std::vector<Word> stop_tokens_;
     Column<LrState, LexerState, Presence::optional> starts_of_tops_;
     // Lexer rows: of an artifact, one after the other; else those of a lexer.
@@ -157,10 +160,10 @@ protected:
     std::mutex lock_;                          // of everything that is built
 
 private:
-    const std::atomic<PackedArc>* lexer_row(Word state) const {
-        return stored_rows_ ? stored_rows_ + static_cast<std::size_t>(state) * n_byte_classes_ : lexer_->row(state);
+    const std::atomic<PackedArc>* lexer_row(LexerState state) const {
+        return stored_rows_ ? stored_rows_ + state.index() * static_cast<std::size_t>(n_byte_classes_) : lexer_->row(state.v);
     }
-    bool stored_transition(Word state, Word symbol, Arc& out) const;
+    bool stored_transition(ClassifierState state, LrState symbol, Arc& out) const;
     // Where building fails (a limit, no memory) what it left half done is given up.
     template <class F>
     [[gnu::noinline, gnu::cold]] std::invoke_result_t<F> whole(Cache& cache, F build) {
@@ -172,12 +175,17 @@ private:
         }
     }
     void give_up(Cache& cache);  // begins an empty one, unless that has happened
-    Word make_union(Cache& cache, Word set, Word emission);
-    Word make_row(Cache& cache, Word lexer_state, Word emissions);
+    Gathered make_union(Cache& cache, Gathered set, EmissionSet emission);
+    MaskRow make_row(Cache& cache, LexerState lexer_state, Gathered emissions);
 
     mutable std::mutex cache_lock_;  // of the pointer
     std::shared_ptr<Cache> cache_;
-    std::vector<std::unique_ptr<std::vector<Word>>> stop_sets_;
+    struct Stops {
+        bool may_end;
+        std::vector<Word> tokens;
+        bool operator==(const Stops&) const = default;
+    };
+    std::vector<std::unique_ptr<Stops>> stop_sets_;
 };
 
 }  // namespace psc

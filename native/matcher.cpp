@@ -41,28 +41,28 @@ void make_set(std::vector<T>& v) {
 
 // What was found while a token is read. Nodes never change, so it stays right as long as nothing is given back.
 struct Matcher::Graph {
-    std::map<std::pair<Word, Nodes>, Nodes> shifted;           // (terminal, tops) -> tops
+    std::map<std::pair<Terminal, Nodes>, Nodes> shifted;       // (terminal, tops) -> tops
     std::map<std::pair<const Node*, Word>, Nodes> popped;      // (node, pops) -> nodes below
     std::unordered_multimap<std::uint64_t, const Node*> made;  // by what they hold
 
-    static std::uint64_t hash(Word symbol, std::span<const Node* const> parents) {
-        std::uint64_t h = mix(static_cast<std::uint64_t>(symbol) + 1);
+    static std::uint64_t hash(LrState state, std::span<const Node* const> parents) {
+        std::uint64_t h = mix(static_cast<std::uint64_t>(state.v) + 1);
         for (const Node* p : parents) h = mix(h ^ reinterpret_cast<std::uintptr_t>(p));
         return h;
     }
     void keep(const Node* n) {
-        const std::uint64_t h = hash(n->symbol, parents_of(*n));
+        const std::uint64_t h = hash(n->state, parents_of(*n));
         const auto [first, last] = made.equal_range(h);
         if (std::none_of(first, last, [&](const auto& entry) { return entry.second == n; })) made.emplace(h, n);
     }
 };
 
 Matcher::Matcher(std::shared_ptr<Machine> machine) : machine_(std::move(machine)), cache_(machine_->cache()) {
-    const Node* bottom = node(0, nullptr);
+    const Node* bottom = node({0}, nullptr);
     auto* p = arena_.make<Position>();
     *p = Position{};
     p->top = bottom;
-    p->state = machine_->start_of(0);
+    p->state = machine_->start_of({0});
     p->n_threads = 1;
     p->before = nullptr;
     p->jump = p;
@@ -86,45 +86,39 @@ Matcher::Matcher(const Matcher& other)
 
 void Matcher::set_stop_tokens(const std::vector<Word>& tokens) {
     stops_ = std::make_shared<const std::vector<Word>>(tokens);
-    for (Word complete : {0, 1}) {
-        std::vector<Word> set{complete};
-        set.insert(set.end(), tokens.begin(), tokens.end());
-        stop_sets_[complete] = machine_->add_stop_set(set);
-    }
-    row_ = -1;
+    for (bool complete : {false, true}) stop_sets_[complete] = machine_->add_stop_set(complete, tokens);
+    row_ = {};
 }
 
 void Matcher::set_terminates_when_complete() {
     terminates_when_complete_ = true;
     const auto shown = stops_ ? stops_ : std::make_shared<const std::vector<Word>>(machine_->stop_tokens());
     // Stop tokens of the matcher's own are still never text.
-    std::vector<Word> set{0};
-    set.insert(set.end(), shown->begin(), shown->end());
-    stop_sets_[0] = stop_sets_[1] = machine_->add_stop_set(set);
+    stop_sets_[0] = stop_sets_[1] = machine_->add_stop_set(false, *shown);
     stops_ = shown;
-    row_ = -1;
+    row_ = {};
 }
 
-const Matcher::Node* Matcher::node(Word symbol, const Node* parent) {
+const Matcher::Node* Matcher::node(LrState state, const Node* parent) {
     auto* n = arena_.make<Node>();
     n->parent = parent;
-    n->symbol = symbol;
+    n->state = state;
     n->n_parents = 0;
     return n;
 }
 
-const Matcher::Node* Matcher::node(Word symbol, const Nodes& parents) {
-    if (parents.size() < 2) return node(symbol, parents.empty() ? nullptr : parents[0]);
+const Matcher::Node* Matcher::node(LrState state, const Nodes& parents) {
+    if (parents.size() < 2) return node(state, parents.empty() ? nullptr : parents[0]);
     auto** kept = arena_.make<const Node*>(parents.size());
     std::copy(parents.begin(), parents.end(), kept);
     auto* n = arena_.make<Node>();
     n->parents = kept;
-    n->symbol = symbol;
+    n->state = state;
     n->n_parents = static_cast<Word>(parents.size());
     return n;
 }
 
-void Matcher::push(const Node* top, Word state) {
+void Matcher::push(const Node* top, LexerState state) {
     const Position* b = position_;
     auto* p = arena_.make<Position>();
     p->top = top;
@@ -137,7 +131,7 @@ void Matcher::push(const Node* top, Word state) {
     p->jump = b->depth - j->depth == j->depth - j->jump->depth ? j->jump : b;
     p->depth = b->depth + 1;
     position_ = p;
-    row_ = -1;
+    row_ = {};
 }
 
 void Matcher::push(const Threads& threads, bool stopped) {
@@ -163,7 +157,7 @@ void Matcher::reset() {
     position_ = first_;
     arena_.rewind_to_end_of(first_);
     read_top_ = nullptr;
-    row_ = -1;
+    row_ = {};
 }
 
 void Matcher::rollback(std::size_t n) {
@@ -177,7 +171,7 @@ void Matcher::rollback(std::size_t n) {
     position_ = p;
     arena_.rewind_to_end_of(p);
     read_top_ = nullptr;  // its memory may be used again
-    row_ = -1;
+    row_ = {};
 }
 
 // Changes over to the machine's cache when ours was given up.
@@ -185,28 +179,29 @@ void Matcher::refresh() {
     if (!cache_->retired.load(std::memory_order_relaxed)) return;
     cache_ = machine_->cache();
     read_top_ = nullptr;
-    row_ = -1;
+    row_ = {};
 }
 
-Word Matcher::mask_row() {
+MaskRow Matcher::mask_row() {
     if (position_->stopped)
         throw MatcherError("the matcher has terminated: a stop token was accepted; rollback() or reset() it first");
     refresh();
-    if (row_ >= 0) return row_;
+    if (row_) return *row_;
     begin();
-    Word row;
+    MaskRow row;
     if (position_->n_threads == 1) {
         row = row_of({position_->top, position_->state});
     } else {
         row = row_of(position_->threads[0]);
         for (Word i = 1; i < position_->n_threads; ++i) row = machine_->row_union(*cache_, row, row_of(position_->threads[i]));
     }
-    if (stop_sets_[0] >= 0) row = machine_->with_stops(*cache_, row, stop_sets_[is_complete()]);
-    return row_ = row;
+    if (stop_sets_[0]) row = machine_->with_stops(*cache_, row, *stop_sets_[is_complete()]);
+    row_ = row;
+    return row;
 }
 
-Word Matcher::row_of(const Thread& thread) {
-    const Word start = machine_->start(*cache_, thread.state, work_);
+MaskRow Matcher::row_of(const Thread& thread) {
+    const ClassifierState start = machine_->start(*cache_, thread.state, work_);
     if (read_top_ != thread.top || read_start_ != start) {
         read_ = read(thread.top, start);
         read_top_ = thread.top;
@@ -215,15 +210,16 @@ Word Matcher::row_of(const Thread& thread) {
     return machine_->row(*cache_, thread.state, read_);
 }
 
-Word Matcher::read(const Node* top, Word start) {
+Gathered Matcher::read(const Node* top, ClassifierState start) {
     Machine& m = *machine_;
-    Word emissions = 0, state = start;
+    Gathered emissions{0};
+    ClassifierState state = start;
     const Node* n = top;
     Machine::Arc arc;
-    while (state != 0 && n && m.transition(*cache_, state, n->symbol, arc, work_)) {
-        if (arc.emission) emissions = m.with_emission(*cache_, emissions, arc.emission);
+    while (state.v != 0 && n && m.transition(*cache_, state, n->state, arc, work_)) {
+        if (arc.emission.v) emissions = m.with_emission(*cache_, emissions, arc.emission);
         state = arc.next;
-        if (state == 0) break;
+        if (state.v == 0) break;
         if (n->n_parents) return read_graph(top, start);
         n = n->parent;
         for (Word skip = arc.skip; skip > 0 && n; --skip) {
@@ -235,18 +231,19 @@ Word Matcher::read(const Node* top, Word start) {
 }
 
 // The same along every path of the graph.
-Word Matcher::read_graph(const Node* top, Word start) {
+Gathered Matcher::read_graph(const Node* top, ClassifierState start) {
     Machine& m = *machine_;
     struct Place {
-        Word state, skip;
+        ClassifierState state;
+        Word skip;
         const Node* node;
     };
-    std::vector<Word> emissions;  // those met
+    std::vector<EmissionSet> emissions;  // those met
     FlatSet seen;
     std::vector<Place> todo;
-    const auto visit = [&](Word state, Word skip, const Node* node) {
+    const auto visit = [&](ClassifierState state, Word skip, const Node* node) {
         work_.spend();
-        const auto reading = static_cast<std::uint64_t>(state) << 32 | static_cast<std::uint32_t>(skip);
+        const auto reading = static_cast<std::uint64_t>(state.v) << 32 | static_cast<std::uint32_t>(skip);
         if (!seen.insert(reading, reinterpret_cast<std::uintptr_t>(node))) return;
         work_.spend(3);
         todo.push_back({state, skip, node});
@@ -255,18 +252,18 @@ Word Matcher::read_graph(const Node* top, Word start) {
     while (!todo.empty()) {
         const Place at = todo.back();
         todo.pop_back();
-        Machine::Arc arc{at.state, at.skip - 1, 0};
+        Machine::Arc arc{at.state, at.skip - 1, {0}};
         if (at.skip == 0) {
-            if (!m.transition(*cache_, at.state, at.node->symbol, arc, work_)) continue;
-            if (arc.emission) emissions.push_back(arc.emission);
-            if (arc.next == 0) continue;
+            if (!m.transition(*cache_, at.state, at.node->state, arc, work_)) continue;
+            if (arc.emission.v) emissions.push_back(arc.emission);
+            if (arc.next.v == 0) continue;
         }
         for (const Node* parent : parents_of(*at.node)) visit(arc.next, arc.skip, parent);
     }
     // In one order however the paths lie, so that the unions are known the next time.
     sort_unique(emissions);
-    Word all = 0;
-    for (Word emission : emissions) {
+    Gathered all{0};
+    for (EmissionSet emission : emissions) {
         work_.spend(16);
         all = m.with_emission(*cache_, all, emission);
     }
@@ -274,12 +271,12 @@ Word Matcher::read_graph(const Node* top, Word start) {
 }
 
 // Reduces under the lookahead `terminal`, then shifts it. The goto that a reduction ends with is kept aside, as a
-// symbol on top of `base`, until it is known to stay: most are popped again.
-Matcher::Outcome Matcher::shift(Word terminal, const Node*& top) {
+// state on top of `base`, until it is known to stay: most are popped again.
+Matcher::Outcome Matcher::shift(Terminal terminal, const Node*& top) {
     const LrTables& lr = machine_->lr();
     const Node* base = top;
-    Word symbol = top->symbol;
-    bool aside = false;   // whether `symbol` is above `base`, not on it
+    LrState state = top->state;
+    bool aside = false;   // whether `state` is above `base`, not on it
     std::size_t own = 0;  // nodes of `base` that were made here: taking them off pays for nothing
     std::size_t paid = kFreeReductions;
     work_.spend();
@@ -288,13 +285,13 @@ Matcher::Outcome Matcher::shift(Word terminal, const Node*& top) {
             work_.spend(kLot);
             paid += kLot;
         }
-        const auto cell = lr.cell({symbol}, {terminal});
+        const auto cell = lr.cell(state, terminal);
         if (cell.empty()) return Outcome::rejected;
         if (cell.size() > 1) return Outcome::ambiguous;
         const Action action = cell[0];
         if (action.is_shift()) {
-            if (aside) base = node(symbol, base);
-            top = node(action.state().v, base);
+            if (aside) base = node(state, base);
+            top = node(action.state(), base);
             return Outcome::ok;
         }
         Word pops = lr.length(action.production());
@@ -303,7 +300,7 @@ Matcher::Outcome Matcher::shift(Word terminal, const Node*& top) {
                 --pops;
             } else {
                 work_.spend(kStepsForNode);
-                base = node(symbol, base);
+                base = node(state, base);
                 ++own;
             }
         }
@@ -316,39 +313,41 @@ Matcher::Outcome Matcher::shift(Word terminal, const Node*& top) {
             else
                 paid += kFreeReductions;
         }
-        symbol = lr.go_to({base->symbol}, lr.lhs(action.production())).v;
-        if (symbol < 0) return Outcome::rejected;
+        const auto to = lr.go_to(base->state, lr.lhs(action.production()));
+        if (!to) return Outcome::rejected;
+        state = *to;
         aside = true;
     }
 }
 
-Matcher::Outcome Matcher::emit(Word emission, const Node*& top) {
-    for (Word symbol : machine_->emission(emission)) {
+Matcher::Outcome Matcher::emit(LexOutput output, const Node*& top) {
+    for (OutputSymbol symbol : machine_->output(output)) {
         if (machine_->is_condition(symbol)) {
             const auto states = machine_->condition(symbol);
-            if (!std::binary_search(states.begin(), states.end(), top->symbol)) return Outcome::rejected;
-        } else if (const Outcome o = shift(symbol, top); o != Outcome::ok) {
+            if (!std::binary_search(states.begin(), states.end(), top->state)) return Outcome::rejected;
+        } else if (const Outcome o = shift(symbol.terminal(), top); o != Outcome::ok) {
             return o;
         }
     }
     return Outcome::ok;
 }
 
-Matcher::Outcome Matcher::lex(std::span<const std::uint8_t> bytes, Word& state, const Node*& top) {
+Matcher::Outcome Matcher::lex(std::span<const std::uint8_t> bytes, LexerState& state, const Node*& top) {
     Machine& m = *machine_;
     const bool contextual = m.contextual();
     for (std::uint8_t byte : bytes) {
-        const Word cls = m.byte_class()[byte];
+        const ByteClass cls = m.byte_class()[byte];
         LexArc arc = m.lex(state, cls);
-        if (arc.state == LexArc::kRestart) {
-            if (arc.emission)
-                if (const Outcome o = emit(arc.emission, top); o != Outcome::ok) return o;
-            arc = m.lex(m.start_of(top->symbol), cls);
+        if (arc.target.is_restart()) {
+            if (arc.output.v)
+                if (const Outcome o = emit(arc.output, top); o != Outcome::ok) return o;
+            arc = m.lex(m.start_of(top->state), cls);
         }
-        if (arc.state < 0) return arc.state == kFail ? Outcome::rejected : Outcome::ambiguous;
-        if (arc.emission)
-            if (const Outcome o = emit(arc.emission, top); o != Outcome::ok) return o;
-        state = arc.state == 0 && contextual ? m.start_of(top->symbol) : arc.state;
+        if (!arc.target.is_state()) return arc.target.is_fail() ? Outcome::rejected : Outcome::ambiguous;
+        if (arc.output.v)
+            if (const Outcome o = emit(arc.output, top); o != Outcome::ok) return o;
+        state = arc.target.state();
+        if (state.v == 0 && contextual) state = m.start_of(top->state);
     }
     return Outcome::ok;
 }
@@ -357,7 +356,7 @@ bool Matcher::lex_all(std::span<const std::uint8_t> bytes, Threads& threads) {
     Threads next;
     Graph graph;
     for (std::uint8_t byte : bytes) {
-        const Word cls = machine_->byte_class()[byte];
+        const ByteClass cls = machine_->byte_class()[byte];
         next.clear();
         Requests requests;
         for (const Thread& t : threads) step(t, cls, next, requests);
@@ -366,14 +365,9 @@ bool Matcher::lex_all(std::span<const std::uint8_t> bytes, Threads& threads) {
         while (!requests.empty()) {
             auto [key, tops] = *requests.begin();
             requests.erase(requests.begin());
-            const auto [state, emission] = key;
             make_set(tops);
-            for (const Node* top : emit_all(machine_->emission(emission), std::move(tops), graph)) {
-                if (state == LexArc::kRestart)
-                    step({top, machine_->start_of(top->symbol)}, cls, next, requests);
-                else
-                    next.push_back({top, state == 0 ? machine_->start_of(top->symbol) : state});
-            }
+            for (const Node* top : emit_all(machine_->output(key.output), std::move(tops), graph))
+                go_on(key.target, top, cls, next, requests);
         }
         merge(next);
         threads.swap(next);
@@ -382,34 +376,41 @@ bool Matcher::lex_all(std::span<const std::uint8_t> bytes, Threads& threads) {
     return true;
 }
 
-void Matcher::step(Thread thread, Word byte_class, Threads& out, Requests& requests) {
-    const auto go = [&](Word emission, Word state) {
-        if (emission)
-            requests[{state, emission}].push_back(thread.top);
-        else if (state == LexArc::kRestart)
-            step({thread.top, machine_->start_of(thread.top->symbol)}, byte_class, out, requests);
+// After what was emitted: the byte is read again from a start, or the lexeme goes on.
+void Matcher::go_on(LexTarget target, const Node* top, ByteClass byte_class, Threads& out, Requests& requests) {
+    const LexerState start = machine_->start_of(top->state);
+    if (target.is_restart())
+        step({top, start}, byte_class, out, requests);
+    else
+        out.push_back({top, target.state().v == 0 ? start : target.state()});
+}
+
+void Matcher::step(Thread thread, ByteClass byte_class, Threads& out, Requests& requests) {
+    const auto go = [&](LexArc arc) {
+        if (arc.output.v)
+            requests[arc].push_back(thread.top);
         else
-            out.push_back({thread.top, state == 0 ? machine_->start_of(thread.top->symbol) : state});
+            go_on(arc.target, thread.top, byte_class, out, requests);
     };
     work_.spend();
     const LexArc arc = machine_->lex(thread.state, byte_class);
-    if (arc.state == kFail) return;
-    if (arc.state > LexArc::kBranch) return go(arc.emission, arc.state);
-    const auto list = machine_->alternatives(LexArc::kBranch - arc.state);
-    work_.spend(list.size());
-    for (std::size_t i = 0; i < list.size(); i += 2) go(list[i], list[i + 1]);
+    if (arc.target.is_fail()) return;
+    if (!arc.target.is_branch()) return go(arc);
+    const auto ways = machine_->ways(arc.target.branch());
+    work_.spend(2 * ways.size());
+    for (const LexWay& way : ways) go({LexTarget::to(way.next), way.output});
 }
 
-Matcher::Nodes Matcher::emit_all(std::span<const Word> symbols, Nodes tops, Graph& graph) {
-    for (Word symbol : symbols) {
+Matcher::Nodes Matcher::emit_all(std::span<const OutputSymbol> symbols, Nodes tops, Graph& graph) {
+    for (OutputSymbol symbol : symbols) {
         if (machine_->is_condition(symbol)) {
             const auto states = machine_->condition(symbol);
-            std::erase_if(tops, [&](const Node* n) { return !std::binary_search(states.begin(), states.end(), n->symbol); });
+            std::erase_if(tops, [&](const Node* n) { return !std::binary_search(states.begin(), states.end(), n->state); });
         } else {
-            std::pair key{symbol, std::move(tops)};
+            std::pair key{symbol.terminal(), std::move(tops)};
             auto known = graph.shifted.find(key);
             if (known == graph.shifted.end()) {
-                Nodes after = shift_all(symbol, key.second, graph);
+                Nodes after = shift_all(key.first, key.second, graph);
                 known = graph.shifted.emplace(std::move(key), std::move(after)).first;
             }
             tops = known->second;
@@ -465,47 +466,47 @@ Matcher::Nodes Matcher::pop_level_by_level(const Node* from, Word pops) {
 
 // Every reduction under the lookahead, along every path, until nothing new comes: an edge is an LR state on top of a node. Then
 // every shift: one node for each LR state, over one for each LR state under it.
-Matcher::Nodes Matcher::shift_all(Word terminal, const Nodes& tops, Graph& graph) {
+Matcher::Nodes Matcher::shift_all(Terminal terminal, const Nodes& tops, Graph& graph) {
     const LrTables& lr = machine_->lr();
     struct Edge {
-        Word symbol;
+        LrState state;
         const Node* below;
     };
     struct Shift {
-        Word to;
+        LrState to;
         Edge from;
-        auto key() const { return std::tuple(to, from.symbol, from.below); }
+        auto key() const { return std::tuple(to, from.state, from.below); }
     };
     FlatSet seen;
     std::vector<Edge> todo;
     std::vector<Shift> shifts;
     const auto add = [&](Edge e) {
         work_.spend();
-        if (!seen.insert(static_cast<std::uint64_t>(e.symbol), reinterpret_cast<std::uintptr_t>(e.below))) return;
+        if (!seen.insert(static_cast<std::uint64_t>(e.state.v), reinterpret_cast<std::uintptr_t>(e.below))) return;
         work_.spend(3);
         if (seen.size() > kMaxEdges) throw LimitExceeded("stacks under one terminal", kMaxEdges);
         todo.push_back(e);
     };
     // A top is an edge on each of its parents; the bottom is one on nothing.
     for (const Node* top : tops) {
-        for (const Node* parent : parents_of(*top)) add({top->symbol, parent});
-        if (parents_of(*top).empty()) add({top->symbol, nullptr});
+        for (const Node* parent : parents_of(*top)) add({top->state, parent});
+        if (parents_of(*top).empty()) add({top->state, nullptr});
         graph.keep(top);
     }
     while (!todo.empty()) {
         const Edge e = todo.back();
         todo.pop_back();
-        for (Action action : lr.cell({e.symbol}, {terminal})) {
+        for (Action action : lr.cell(e.state, terminal)) {
             if (action.is_shift()) {
-                shifts.push_back({action.state().v, e});
+                shifts.push_back({action.state(), e});
                 continue;
             }
             const Word length = lr.length(action.production());
             const auto reduce_to = [&](const Node* base) {
-                if (const auto to = lr.go_to({base->symbol}, lr.lhs(action.production()))) add({to.v, base});
+                if (const auto to = lr.go_to(base->state, lr.lhs(action.production()))) add({*to, base});
             };
             if (length == 0)
-                reduce_to(node(e.symbol, e.below));  // an empty production: the edge becomes a node of its own
+                reduce_to(node(e.state, e.below));  // an empty production: the edge becomes a node of its own
             else if (length == 1 && e.below)
                 reduce_to(e.below);
             else if (e.below)
@@ -515,14 +516,14 @@ Matcher::Nodes Matcher::shift_all(Word terminal, const Nodes& tops, Graph& graph
     std::sort(shifts.begin(), shifts.end(), [](const Shift& a, const Shift& b) { return a.key() < b.key(); });
     Nodes result, parents, below;
     for (auto it = shifts.begin(); it != shifts.end();) {
-        const Word to = it->to;
+        const LrState to = it->to;
         parents.clear();
         while (it != shifts.end() && it->to == to) {
-            const Word symbol = it->from.symbol;
+            const LrState state = it->from.state;
             below.clear();
-            for (; it != shifts.end() && it->to == to && it->from.symbol == symbol; ++it)
+            for (; it != shifts.end() && it->to == to && it->from.state == state; ++it)
                 if (it->from.below) below.push_back(it->from.below);
-            parents.push_back(shared_node(symbol, below, graph));
+            parents.push_back(shared_node(state, below, graph));
         }
         result.push_back(shared_node(to, parents, graph));
     }
@@ -530,17 +531,17 @@ Matcher::Nodes Matcher::shift_all(Word terminal, const Nodes& tops, Graph& graph
     return result;
 }
 
-// The one node with this symbol and these parents, if one was made while this token was read: what is reduced in the same way under
+// The one node with this state and these parents, if one was made while this token was read: what is reduced in the same way under
 // different terminals is one stack.
-const Matcher::Node* Matcher::shared_node(Word symbol, Nodes& parents, Graph& graph) {
+const Matcher::Node* Matcher::shared_node(LrState state, Nodes& parents, Graph& graph) {
     std::sort(parents.begin(), parents.end());
     work_.spend(parents.size());
-    const auto [first, last] = graph.made.equal_range(Graph::hash(symbol, parents));
+    const auto [first, last] = graph.made.equal_range(Graph::hash(state, parents));
     for (auto it = first; it != last; ++it) {
         const auto own = parents_of(*it->second);
-        if (it->second->symbol == symbol && std::equal(own.begin(), own.end(), parents.begin(), parents.end())) return it->second;
+        if (it->second->state == state && std::equal(own.begin(), own.end(), parents.begin(), parents.end())) return it->second;
     }
-    const Node* made = node(symbol, parents);
+    const Node* made = node(state, parents);
     graph.keep(made);
     return made;
 }
@@ -549,20 +550,18 @@ const Matcher::Node* Matcher::shared_node(Word symbol, Nodes& parents, Graph& gr
 void Matcher::merge(Threads& threads) {
     if (threads.size() < 2) return;
     std::sort(threads.begin(), threads.end(), [](const Thread& a, const Thread& b) {
-        return a.state != b.state               ? a.state < b.state
-               : a.top->symbol != b.top->symbol ? a.top->symbol < b.top->symbol
-                                                : a.top < b.top;
+        return a.state != b.state ? a.state < b.state : a.top->state != b.top->state ? a.top->state < b.top->state : a.top < b.top;
     });
     // Nodes made apart may be the same all the same.
     const auto order = [](const Node* a, const Node* b) {
-        if (a->symbol != b->symbol) return a->symbol < b->symbol;
+        if (a->state != b->state) return a->state < b->state;
         const auto x = parents_of(*a), y = parents_of(*b);
         return std::lexicographical_compare(x.begin(), x.end(), y.begin(), y.end());
     };
     Threads merged;
     for (std::size_t i = 0, end; i < threads.size(); i = end) {
         for (end = i + 1;
-             end < threads.size() && threads[end].state == threads[i].state && threads[end].top->symbol == threads[i].top->symbol;)
+             end < threads.size() && threads[end].state == threads[i].state && threads[end].top->state == threads[i].top->state;)
             ++end;
         const Node* top = threads[i].top;
         if (threads[end - 1].top != top) {
@@ -578,7 +577,7 @@ void Matcher::merge(Threads& threads) {
                 std::unique(all.begin(), all.end(), [&](const Node* a, const Node* b) { return !order(a, b) && !order(b, a); }),
                 all.end());
             std::sort(all.begin(), all.end());
-            if (all.size() != parents_of(*top).size()) top = node(top->symbol, all);
+            if (all.size() != parents_of(*top).size()) top = node(top->state, all);
         }
         merged.push_back({top, threads[i].state});
     }
@@ -605,12 +604,12 @@ bool Matcher::advance(std::span<const std::uint8_t> bytes, Threads& threads) {
     return true;
 }
 
-bool Matcher::accept(Word token) {
-    if (position_->stopped || token < 0 || token >= machine_->vocabulary().size) return false;
-    const Word row = mask_row();  // before cache_ is looked at: it may change over to another cache
-    if (!cache_->rows.allowed(row, token)) return false;
-    const bool stops = stop_sets_[0] >= 0 ? std::find(stops_->begin(), stops_->end(), token) != stops_->end()
-                                          : machine_->vocabulary().is_stop[token];
+bool Matcher::accept(TokenId token) {
+    if (position_->stopped || token.v < 0 || token.v >= machine_->vocabulary().size) return false;
+    const MaskRow row = mask_row();  // before cache_ is looked at: it may change over to another cache
+    if (!cache_->rows.allowed(row.v, token.v)) return false;
+    const bool stops = stop_sets_[0] ? std::find(stops_->begin(), stops_->end(), token.v) != stops_->end()
+                                     : machine_->vocabulary().is_stop[token.v];
     if (stops) {
         push(threads(), true);
         return true;
@@ -619,7 +618,7 @@ bool Matcher::accept(Word token) {
     begin(bytes.size());
     if (position_->n_threads == 1) {
         Arena::Attempt attempt(arena_);
-        Word state = position_->state;
+        LexerState state = position_->state;
         const Node* top = position_->top;
         const Outcome o = lex(bytes, state, top);
         if (o == Outcome::ok) {
@@ -663,17 +662,17 @@ std::size_t Matcher::accept_prefix(std::span<const std::uint8_t> bytes) {
 }
 
 // Whether the symbols can be read on the stack. Takes back what it allocates.
-bool Matcher::viable(std::span<const Word> symbols, const Node* top) {
+bool Matcher::viable(std::span<const OutputSymbol> symbols, const Node* top) {
     work_.spend(1 + symbols.size());
     const Arena::Attempt attempt(arena_);
     Outcome o = Outcome::ok;
     const Node* at = top;
-    for (Word symbol : symbols) {
+    for (OutputSymbol symbol : symbols) {
         if (machine_->is_condition(symbol)) {
             const auto states = machine_->condition(symbol);
-            if (!std::binary_search(states.begin(), states.end(), at->symbol)) o = Outcome::rejected;
+            if (!std::binary_search(states.begin(), states.end(), at->state)) o = Outcome::rejected;
         } else {
-            o = shift(symbol, at);
+            o = shift(symbol.terminal(), at);
         }
         if (o != Outcome::ok) break;
     }
@@ -686,15 +685,14 @@ bool Matcher::viable(std::span<const Word> symbols, const Node* top) {
 
 // Whether some sequence of F(q) can be read on the stack.
 bool Matcher::alive(const Thread& thread) {
-    const Word set = machine_->futures(thread.state);
-    if (set == SequenceSets::kOne) return true;
+    const FutureSet set = machine_->futures(thread.state);
+    if (set == Machine::kNothingNeeded) return true;
     // Nearly always the lexeme that is open can become one terminal that the parser takes.
-    const auto edges = machine_->future_edges(set);
     bool longer = false;
-    for (std::size_t i = 0; i < edges.size(); i += 2) {
-        if (edges[i + 1] != SequenceSets::kOne)
+    for (const FutureEdge& edge : machine_->future_edges(set)) {
+        if (edge.then != Machine::kNothingNeeded)
             longer = true;
-        else if (viable(edges.subspan(i, 1), thread.top))
+        else if (viable({&edge.symbol, 1}, thread.top))
             return true;
     }
     return longer && !viable_ends(set, thread.top).empty();
@@ -702,22 +700,21 @@ bool Matcher::alive(const Thread& thread) {
 
 // The last symbols of the sequences of a set that can be read on the stack. Sets come after those that lead to them, each with all
 // stacks at once, so that ways that go on alike are followed once.
-std::vector<Word> Matcher::viable_ends(Word set, const Node* top) {
+std::vector<OutputSymbol> Matcher::viable_ends(FutureSet set, const Node* top) {
     const Arena::Attempt attempt(arena_);
-    std::vector<Word> out;
+    std::vector<OutputSymbol> out;
     Graph graph;
-    std::map<Word, Nodes, std::greater<>> stacks{{set, {top}}};
+    std::map<FutureSet, Nodes, std::greater<>> stacks{{set, {top}}};
     for (; !stacks.empty(); stacks.erase(stacks.begin())) {
         const Nodes here = stacks.begin()->second;
-        const auto edges = machine_->future_edges(stacks.begin()->first);
-        for (std::size_t i = 0; i < edges.size(); i += 2) {
-            const Nodes after = emit_all(edges.subspan(i, 1), here, graph);
+        for (const FutureEdge& edge : machine_->future_edges(stacks.begin()->first)) {
+            const Nodes after = emit_all({&edge.symbol, 1}, here, graph);
             if (after.empty()) continue;
-            if (edges[i + 1] == SequenceSets::kOne) {
-                out.push_back(edges[i]);
+            if (edge.then == Machine::kNothingNeeded) {
+                out.push_back(edge.symbol);
                 continue;
             }
-            auto& there = stacks[edges[i + 1]];
+            auto& there = stacks[edge.then];
             there.insert(there.end(), after.begin(), after.end());
         }
     }
@@ -726,12 +723,12 @@ std::vector<Word> Matcher::viable_ends(Word set, const Node* top) {
 }
 
 bool Matcher::complete(const Threads& threads) {
-    std::vector<Word> sequence;
+    std::vector<OutputSymbol> sequence;
     for (const Thread& t : threads)
-        for (Word last : machine_->at_end(t.state)) {
-            const auto symbols = machine_->emission(last);
+        for (LexOutput last : machine_->at_end(t.state)) {
+            const auto symbols = machine_->output(last);
             sequence.assign(symbols.begin(), symbols.end());
-            sequence.push_back(machine_->lr().n_terminals - 1);
+            sequence.push_back(OutputSymbol::of(machine_->lr().end_terminal()));
             if (viable(sequence, t.top)) return true;
         }
     return false;
@@ -752,8 +749,8 @@ std::string Matcher::forced_text() {
     std::array<int, 256> byte_of{};  // the byte of a class, or -1 where it has several
     std::array<int, 256> n_bytes{};
     for (int b = 0; b < 256; ++b) {
-        byte_of[machine_->byte_class()[b]] = b;
-        ++n_bytes[machine_->byte_class()[b]];
+        byte_of[machine_->byte_class()[b].v] = b;
+        ++n_bytes[machine_->byte_class()[b].v];
     }
     try {
         while (out.size() < kMaxForced && !complete(here)) {
@@ -779,36 +776,38 @@ std::string Matcher::forced_text() {
     return out;
 }
 
-std::vector<Word> Matcher::expected_terminals() {
+std::vector<Terminal> Matcher::expected_terminals() {
     begin();
-    std::vector<Word> out;
+    std::vector<Terminal> out;
     const Threads all = threads();
-    for (Word t = 0; t < machine_->lr().n_terminals; ++t)
-        if (std::any_of(all.begin(), all.end(), [&](const Thread& thread) { return viable({&t, 1}, thread.top); }))
+    for (Terminal t{0}; t.v < machine_->lr().n_terminals; ++t.v) {
+        const OutputSymbol symbol = OutputSymbol::of(t);
+        if (std::any_of(all.begin(), all.end(), [&](const Thread& thread) { return viable({&symbol, 1}, thread.top); }))
             out.push_back(t);
+    }
     return out;
 }
 
-std::vector<Word> Matcher::continuations() {
+std::vector<Terminal> Matcher::continuations() {
     begin();
-    std::set<Word> out;
-    std::vector<Word> sequence;
+    std::set<Terminal> out;
+    std::vector<OutputSymbol> sequence;
     bool finished = false;
     for (const Thread& t : threads()) {
-        for (Word last : machine_->at_end(t.state)) {
-            const auto symbols = machine_->emission(last);
+        for (LexOutput last : machine_->at_end(t.state)) {
+            const auto symbols = machine_->output(last);
             sequence.assign(symbols.begin(), symbols.end());
-            sequence.push_back(0);
-            for (Word next = 0; next < machine_->lr().n_terminals; ++next) {
-                sequence.back() = next;
+            sequence.push_back({0});
+            for (Terminal next{0}; next.v < machine_->lr().n_terminals; ++next.v) {
+                sequence.back() = OutputSymbol::of(next);
                 if (viable(sequence, t.top)) out.insert(next), finished = true;
             }
         }
     }
     if (!finished)
         for (const Thread& t : threads())
-            for (Word symbol : viable_ends(machine_->futures(t.state), t.top))
-                if (!machine_->is_condition(symbol)) out.insert(symbol);
+            for (OutputSymbol symbol : viable_ends(machine_->futures(t.state), t.top))
+                if (!machine_->is_condition(symbol)) out.insert(symbol.terminal());
     return {out.begin(), out.end()};
 }
 
@@ -818,16 +817,16 @@ std::vector<Matcher::Pair> Matcher::pairs() const {
     return out;
 }
 
-std::vector<Word> Matcher::first_stack(const Node* top) {
-    std::vector<Word> out;
-    for (const Node* n = top; n; n = parents_of(*n).empty() ? nullptr : parents_of(*n)[0]) out.push_back(n->symbol);
+Matcher::Stack Matcher::first_stack(const Node* top) {
+    Stack out;
+    for (const Node* n = top; n; n = parents_of(*n).empty() ? nullptr : parents_of(*n)[0]) out.push_back(n->state);
     return out;
 }
 
-std::vector<std::vector<Word>> Matcher::stacks_after(std::size_t pair, std::span<const Word> symbols) {
+std::vector<Matcher::Stack> Matcher::stacks_after(std::size_t pair, std::span<const OutputSymbol> symbols) {
     begin();
     const Arena::Attempt attempt(arena_);
-    std::vector<std::vector<Word>> out;
+    std::vector<Stack> out;
     Graph graph;
     for (const Node* top : emit_all(symbols, {threads().at(pair).top}, graph)) out.push_back(first_stack(top));
     return out;

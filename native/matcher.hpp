@@ -36,8 +36,8 @@ public:
     const std::vector<Word>& stop_tokens() const { return stops_ ? *stops_ : machine_->stop_tokens(); }
 
     // The id of the row of allowed tokens in cache().rows; throws MatcherError once a stop token was accepted.
-    Word mask_row();
-    bool accept(Word token);
+    MaskRow mask_row();
+    bool accept(TokenId token);
     // Reads text, all of it or nothing. One step for rollback().
     bool accept_text(std::span<const std::uint8_t> bytes);
     // Reads text as far as it has a continuation: the number of bytes read. One step for rollback(), if any was.
@@ -52,19 +52,20 @@ public:
     bool is_complete();  // the text may end here
     // The bytes that any continuation begins with, up to where the text may end; fewer where finding more would cost too much.
     std::string forced_text();
-    std::vector<Word> expected_terminals();  // terminals that the parser can take next, the end of text among them
+    std::vector<Terminal> expected_terminals();  // terminals that the parser can take next, the end of text among them
 
     // What may come next: terminals after the lexeme read last, where that is complete and fits, and those that it can become.
-    std::vector<Word> continuations();
+    std::vector<Terminal> continuations();
 
+    using Stack = std::vector<LrState>;  // top first
     struct Pair {
-        Word lexer_state;
-        std::vector<Word> stack;  // LR states, top first; of several stacks in one, the first
+        LexerState lexer_state;
+        Stack stack;  // of several stacks in one, the first
     };
     std::vector<Pair> pairs() const;
-    // What the stacks of the `pair`-th pair become when the symbols of an emission are read on them: none where they cannot be; LR
-    // states, top first; of several stacks with one top, the first.
-    std::vector<std::vector<Word>> stacks_after(std::size_t pair, std::span<const Word> symbols);
+    // What the stacks of the `pair`-th pair become when the symbols of an emission are read on them: none where they cannot be; of
+    // several stacks with one top, the first.
+    std::vector<Stack> stacks_after(std::size_t pair, std::span<const OutputSymbol> symbols);
 
     const std::shared_ptr<Machine>& machine() const { return machine_; }
     Machine::Cache& cache() const { return *cache_; }
@@ -76,19 +77,19 @@ private:
             const Node* parent;          // null under the start state
             const Node* const* parents;  // n_parents of them, where that is not 0
         };
-        Word symbol;
+        LrState state;
         Word n_parents;  // 0: one
     };
     struct Thread {  // a pair
         const Node* top;
-        Word state;
+        LexerState state;
     };
     struct Position {
         union {
             const Node* top;
             const Thread* threads;  // n_threads of them, where that is not 1
         };
-        Word state;
+        LexerState state;
         Word n_threads : 31;
         bool stopped : 1;
         const Position *before, *jump;
@@ -98,31 +99,32 @@ private:
     using Threads = std::vector<Thread>;
     using Nodes = std::vector<const Node*>;
 
-    const Node* node(Word symbol, const Node* parent);
-    const Node* node(Word symbol, const Nodes& parents);
+    const Node* node(LrState state, const Node* parent);
+    const Node* node(LrState state, const Nodes& parents);
     struct Graph;  // what is known of the stacks while a token is read
-    static std::vector<Word> first_stack(const Node* top);
+    static Stack first_stack(const Node* top);
     static std::span<const Node* const> parents_of(const Node& n) {
         if (n.n_parents) return {n.parents, static_cast<std::size_t>(n.n_parents)};
         return {&n.parent, n.parent ? 1u : 0u};
     }
     void push(const Threads& threads, bool stopped);
-    void push(const Node* top, Word state);
+    void push(const Node* top, LexerState state);
     Threads threads() const;
     void refresh();
 
     // The one-pair path. `ambiguous`: it needs the other one; nothing was decided.
-    Outcome lex(std::span<const std::uint8_t> bytes, Word& state, const Node*& top);
-    Outcome emit(Word emission, const Node*& top);
-    Outcome shift(Word terminal, const Node*& top);
+    Outcome lex(std::span<const std::uint8_t> bytes, LexerState& state, const Node*& top);
+    Outcome emit(LexOutput output, const Node*& top);
+    Outcome shift(Terminal terminal, const Node*& top);
 
     // The path for any number of pairs.
     bool lex_all(std::span<const std::uint8_t> bytes, Threads& threads);
-    using Requests = std::map<std::pair<Word, Word>, Nodes>;  // (state to go on in, emission before) -> tops
-    void step(Thread thread, Word byte_class, Threads& out, Requests& requests);
-    Nodes emit_all(std::span<const Word> symbols, Nodes tops, Graph& graph);
-    Nodes shift_all(Word terminal, const Nodes& tops, Graph& graph);
-    const Node* shared_node(Word symbol, Nodes& parents, Graph& graph);
+    using Requests = std::map<LexArc, Nodes>;  // what is emitted before, and where it goes on -> tops
+    void step(Thread thread, ByteClass byte_class, Threads& out, Requests& requests);
+    void go_on(LexTarget target, const Node* top, ByteClass byte_class, Threads& out, Requests& requests);
+    Nodes emit_all(std::span<const OutputSymbol> symbols, Nodes tops, Graph& graph);
+    Nodes shift_all(Terminal terminal, const Nodes& tops, Graph& graph);
+    const Node* shared_node(LrState state, Nodes& parents, Graph& graph);
     Nodes pop(const Node* from, Word pops, Graph& graph);
     Nodes pop_level_by_level(const Node* from, Word pops);
     void merge(Threads& threads);
@@ -131,14 +133,14 @@ private:
     static constexpr std::size_t kMaxSteps = 40'000'000, kStepsForByte = 100'000;
 
     bool advance(std::span<const std::uint8_t> bytes, Threads& threads);
-    bool viable(std::span<const Word> symbols, const Node* top);
+    bool viable(std::span<const OutputSymbol> symbols, const Node* top);
     bool alive(const Thread& thread);
-    std::vector<Word> viable_ends(Word set, const Node* top);
+    std::vector<OutputSymbol> viable_ends(FutureSet set, const Node* top);
     bool complete(const Threads& threads);
 
-    Word row_of(const Thread& thread);
-    Word read(const Node* top, Word start);
-    Word read_graph(const Node* top, Word start);
+    MaskRow row_of(const Thread& thread);
+    Gathered read(const Node* top, ClassifierState start);
+    Gathered read_graph(const Node* top, ClassifierState start);
 
     std::shared_ptr<Machine> machine_;
     std::shared_ptr<Machine::Cache> cache_;
@@ -148,12 +150,12 @@ private:
     const Position* first_ = nullptr;
     // What was last read down from, from which start of the classifier, and the emissions met: most tokens leave the stack alone.
     const Node* read_top_ = nullptr;
-    Word read_start_ = -1;
-    Word read_ = 0;
-    Word row_ = -1;  // of the current position, when known
+    ClassifierState read_start_{-1};
+    Gathered read_{0};
+    Maybe<MaskRow> row_;  // of the current position, when known
     bool terminates_when_complete_ = false;
     std::shared_ptr<const std::vector<Word>> stops_;
-    Word stop_sets_[2] = {-1, -1};  // of the machine: where the text is not complete, where it is
+    Maybe<StopSet> stop_sets_[2];  // of the machine: where the text is not complete, where it is
 };
 
 }  // namespace psc
