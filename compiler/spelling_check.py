@@ -26,11 +26,10 @@ def unspellable(grammar: Cfg, tokenizer: TokenizerInfo, automaton: TerminalAutom
         tokenizer: the vocabulary.
         automaton: of its terminals, if there is one already.
     """
-    has = np.bincount(tokenizer.data, minlength=256) > 0
-    if has.all():
+    if len(tokenizer.byte_values) == 256:
         return None
     automaton = automaton if automaton is not None else terminal_automaton(grammar)
-    written = _matched(automaton, np.flatnonzero(has))
+    written = _matched(automaton, tokenizer.byte_values)
     missing = [i for i, t in enumerate(grammar.terminals) if i not in written and not t.ignored]
     if not missing:
         return None

@@ -9,6 +9,8 @@ from __future__ import annotations
 import logging
 import threading
 import time
+from collections.abc import Callable
+from functools import partial
 from typing import TYPE_CHECKING, Any
 from weakref import WeakValueDictionary
 
@@ -37,8 +39,10 @@ def shared_vocabulary(tokenizer_info: TokenizerInfo) -> VocabularyIndex:
         return index
 
 
-def lazy_machine(grammar: Grammar, tokenizer_info: TokenizerInfo, *, cache_limit_bytes: int = -1) -> tuple[Machine, dict[str, Any]]:
-    """A machine that is built as matchers visit it, and the metadata that go with it.
+def lazy_machine(
+    grammar: Grammar, tokenizer_info: TokenizerInfo, *, cache_limit_bytes: int = -1
+) -> tuple[Machine, Callable[[], dict[str, Any]]]:
+    """A machine that is built as matchers visit it, and what gives the metadata that go with it.
 
     Args:
         grammar: the grammar.
@@ -54,7 +58,7 @@ def lazy_machine(grammar: Grammar, tokenizer_info: TokenizerInfo, *, cache_limit
     lowered = grammar.to_cfg()
     _tell_of_unspellable(lowered, tokenizer_info)
     machine = just_in_time.lazy_machine(lowered, shared_vocabulary(tokenizer_info), cache_limit_bytes=cache_limit_bytes)
-    return machine, describe(lowered, tokenizer_info)
+    return machine, partial(describe, lowered, tokenizer_info)
 
 
 def artifact_bytes(grammar: Grammar | Cfg, tokenizer_info: TokenizerInfo) -> bytes:

@@ -36,7 +36,7 @@ class CompiledGrammar(runtime.CompiledGrammar):
     def __init__(
         self,
         machine: Machine,
-        metadata: Mapping[str, Any],
+        metadata: Mapping[str, Any] | Callable[[], Mapping[str, Any]],
         *,
         tokenizer_info: TokenizerInfo | FindTokenizer,
         place: str = "grammar",
@@ -167,8 +167,8 @@ def compile_just_in_time(grammar: Grammar, tokenizer_info: TokenizerInfo, *, cac
 
     Cost: some milliseconds for a small grammar, 0.1 to 0.3 s for a programming language; then each visit to something new.
     """
-    machine, metadata = lazy_machine(grammar, tokenizer_info, cache_limit_bytes=cache_limit_bytes)
-    return CompiledGrammar(machine, metadata, tokenizer_info=tokenizer_info, place=grammar.origin, grammar=grammar)
+    machine, describe = lazy_machine(grammar, tokenizer_info, cache_limit_bytes=cache_limit_bytes)
+    return CompiledGrammar(machine, describe, tokenizer_info=tokenizer_info, place=grammar.origin, grammar=grammar)
 
 
 def compile_ahead_of_time(grammar: Grammar | Cfg, tokenizer_info: TokenizerInfo) -> CompiledGrammar:

@@ -284,7 +284,7 @@ class GrammarCompiler:
         if self._vocabulary is None:
             self._vocabulary = shared_vocabulary(self.tokenizer_info)
         compiled = compile_just_in_time(grammar, self.tokenizer_info, cache_limit_bytes=self.cache_limit_bytes)
-        _log.info("%s: ready to be built just in time after %.3f s", compiled.grammar_name, time.perf_counter() - began)
+        _log.info("%s: ready to be built just in time after %.3f s", grammar.origin, time.perf_counter() - began)
         return compiled
 
     def _wanted(self, request: GrammarRequest, key: GrammarKey) -> Wanted:

@@ -11,6 +11,7 @@ token's own bytes, so the masks are those of an artifact for that vocabulary. Th
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from functools import cached_property
 from typing import Any, Self
 
 import numpy as np
@@ -45,7 +46,7 @@ class CompiledGrammar:
     def __init__(
         self,
         machine: Machine,
-        metadata: Mapping[str, Any],
+        metadata: Mapping[str, Any] | Callable[[], Mapping[str, Any]],
         *,
         tokenizer_info: TokenizerInfo | FindTokenizer,
         place: str = "grammar",
@@ -54,7 +55,7 @@ class CompiledGrammar:
 
         Args:
             machine: the tables.
-            metadata: as the compiler wrote it.
+            metadata: as the compiler wrote it, or, where the vocabulary is at hand, what gives it when it is first asked for.
             tokenizer_info: the vocabulary, or a function of (metadata, place) that finds it when it is first asked for.
             place: the file, for messages.
 
@@ -62,19 +63,23 @@ class CompiledGrammar:
             ArtifactError: the metadata is malformed, or the vocabulary is not the one the grammar was compiled for.
         """
         self._machine = machine
-        self.metadata = metadata
         self.place = place
         self._tokenizer: TokenizerInfo | None = None
         self._find_tokenizer: FindTokenizer | None = None
-        try:
-            self.grammar_name = str(metadata["grammar"]["name"])
-            self.tokenizer_name = str(metadata["tokenizer"]["name"])
-            recorded = str(metadata["tokenizer"]["fingerprint"])
-            self.fingerprint = tokenizer_info.fingerprint if isinstance(tokenizer_info, TokenizerInfo) else recorded
-            self.vocab_size, self.stop_token_ids = _width_and_stops(metadata, tokenizer_info)
-            self.terminal_names = (*(str(t["name"]) for t in metadata["grammar"]["terminals"]), "$END")
-        except (KeyError, TypeError, ValueError, OverflowError) as e:
-            raise ArtifactError(f"{place}: the metadata is malformed: {e!r}") from e
+        if callable(metadata):
+            assert isinstance(tokenizer_info, TokenizerInfo)
+            self._describe = metadata
+            self.fingerprint = tokenizer_info.fingerprint
+            self.vocab_size, self.stop_token_ids = tokenizer_info.vocab_size, tuple(tokenizer_info.stop_token_ids)
+        else:
+            self.metadata = metadata
+            try:
+                _ = self.grammar_name, self.tokenizer_name, self.terminal_names
+                recorded = str(metadata["tokenizer"]["fingerprint"])
+                self.fingerprint = tokenizer_info.fingerprint if isinstance(tokenizer_info, TokenizerInfo) else recorded
+                self.vocab_size, self.stop_token_ids = _width_and_stops(metadata, tokenizer_info)
+            except (KeyError, TypeError, ValueError, OverflowError) as e:
+                raise ArtifactError(f"{place}: the metadata is malformed: {e!r}") from e
         # So that native code can tell vocabularies apart.
         machine.vocabulary_tag = vocabulary_tag(self.fingerprint)
         if isinstance(tokenizer_info, TokenizerInfo):
@@ -135,6 +140,26 @@ class CompiledGrammar:
                 f"{tokenizer.name or 'unnamed'} has {tokenizer.vocab_size} and {tokenizer.stop_token_ids}; load it with that"
             )
         return tokenizer
+
+    @cached_property
+    def metadata(self) -> Mapping[str, Any]:
+        """What was compiled for what, see docs/artifact-format.md."""
+        return self._describe()
+
+    @cached_property
+    def grammar_name(self) -> str:
+        """The grammar's file without its folder, its bundled name, or a label."""
+        return str(self.metadata["grammar"]["name"])
+
+    @cached_property
+    def tokenizer_name(self) -> str:
+        """The vocabulary's, as it was when the grammar was compiled; may be empty."""
+        return str(self.metadata["tokenizer"]["name"])
+
+    @cached_property
+    def terminal_names(self) -> tuple[str, ...]:
+        """Of all terminals by number; the last one is the end of the text."""
+        return (*(str(t["name"]) for t in self.metadata["grammar"]["terminals"]), "$END")
 
     @property
     def tokenizer_info(self) -> TokenizerInfo:

@@ -453,6 +453,13 @@ class TokenizerInfo:
         return TokenizerInfo._of(data, offsets, tuple(names), (), (), tuple(names.values()), *form)
 
     @cached_property
+    def byte_values(self) -> NDArray[np.intp]:
+        """The values of bytes that occur in text tokens, ascending, read-only; 256 of them in a byte-level vocabulary."""
+        values = np.flatnonzero(np.bincount(self._data, minlength=256))
+        values.flags.writeable = False
+        return values
+
+    @cached_property
     def text_end(self) -> int:
         """One past the last id that stands for text, stop tokens or not; `vocab_size` may be as small as this."""
         ids = self.without_stop_tokens.text_token_ids

@@ -214,3 +214,8 @@ def test_arrays_are_not_copied(info):
     again = TokenizerInfo.from_arrays(arrays)
     assert again.data.base is arrays["data"]
     assert arrays["data"].flags.writeable  # the caller's own array stays as it was
+
+
+def test_byte_values_are_those_of_text_tokens() -> None:
+    info = TokenizerInfo.from_tokens([b"ab", b"<s>", b"\xff"], special_token_ids=[1])
+    assert info.byte_values.tolist() == [*b"ab", 0xFF]
