@@ -6,7 +6,7 @@ Loops that decode (`psc.decoding`, adapters) take any of them by these two proto
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, Protocol
 
 from psc._core import GrammarMatcher
@@ -81,3 +81,15 @@ class MaskTable(Protocol):
 
         Raises BitmaskError, before anything is changed, when the update is of another vocabulary or size of table, or not the next.
         """
+
+
+class MaskLibrary(Protocol):
+    """A module of this package whose arrays are changed in place: `numpy_masks` or `cupy_masks`. (JAX's arrays never change.)"""
+
+    @property
+    def MaskTable(self) -> Callable[..., MaskTable]:
+        """Makes a table: of a `TokenizerInfo`, and `max_batch=`, `device=`."""
+
+    @property
+    def apply_rows(self) -> Callable[..., None]:
+        """Masks logits in place by rows of a table."""

@@ -1,7 +1,8 @@
-"""What a request is constrained by, and the masks of the sequences that follow it.
+"""What the requests of a batch are constrained by, and the masks of the sequences that follow them.
 
-A constraint is a compiled grammar, a `DeferredGrammar`, or None for a request without one. A `Hypothesis` is one sequence that is
-being generated for a request: a matcher, and whether it is still of any use.
+A constraint is a compiled grammar, a `DeferredGrammar`, or None for a request without one. `Requests` has the constraints of a
+batch and the vocabulary that these share. A `Hypothesis` is one sequence that is being generated for a request: a matcher, and
+whether the matcher still follows the sequence.
 
 Cost: a copy of vocab_size / 8 bytes for each constrained sequence and step.
 """
@@ -23,32 +24,21 @@ from psc.vocabulary.tokenizer_info import TEXT, TokenizerInfo
 Constraint = CompiledGrammar | DeferredGrammar | None
 
 
-def constraints_of(grammars: Constraint | Iterable[Constraint]) -> tuple[Constraint, ...]:
-    """The constraints of a batch of requests, checked: one for all of them, or one for each.
+def _compiled(constraint: Constraint) -> CompiledGrammar | None:
+    return constraint.compiled if isinstance(constraint, DeferredGrammar) else constraint
 
-    Raises:
-        MatcherError: there is none, one is something else, all are None, or they were compiled for different vocabularies.
-    """
+
+def _listed(grammars: Constraint | Iterable[Constraint]) -> tuple[Constraint, ...]:
+    """Raises MatcherError for anything that is no constraint, and where none of them is a grammar."""
     listed = (grammars,) if grammars is None or isinstance(grammars, Constraint) else tuple(grammars)
     for each in listed:
         if not isinstance(each, Constraint):
             raise MatcherError(
                 f"a compiled grammar, a DeferredGrammar or None was expected for a request, not {type(each).__name__}"
             )
-    compiled = [c for c in map(_compiled, listed) if c is not None]
-    if not compiled:
+    if all(each is None for each in listed):
         raise MatcherError("no grammar was given")
-    for other in compiled[1:]:
-        if (other.fingerprint, other.vocab_size) != (compiled[0].fingerprint, compiled[0].vocab_size):
-            raise MatcherError(
-                f"grammars {compiled[0].grammar_name!r} and {other.grammar_name!r} were compiled for different vocabularies "
-                f"({compiled[0].tokenizer_name or 'unnamed'}, {other.tokenizer_name or 'unnamed'}); one batch has one model"
-            )
     return listed
-
-
-def _compiled(constraint: Constraint) -> CompiledGrammar | None:
-    return constraint.compiled if isinstance(constraint, DeferredGrammar) else constraint
 
 
 @dataclass
@@ -57,13 +47,6 @@ class Hypothesis:
 
     matcher: AnyMatcher | None
     given_up: bool = False
-
-    @classmethod
-    def of(cls, constraint: Constraint) -> Hypothesis:
-        """A sequence at the beginning of a request's text."""
-        if isinstance(constraint, DeferredGrammar):
-            return cls(constraint.matcher())
-        return cls(None if constraint is None else GrammarMatcher(constraint))
 
     def fork(self) -> Hypothesis:
         """A second one at the same place. Cost: O(1)."""
@@ -88,14 +71,41 @@ class Hypothesis:
         return self.matcher.accept_token(token_id)
 
 
-class Vocabulary:
-    """What masks need to know of the vocabulary that all constraints share."""
+class Requests:
+    """The constraints of a batch of requests, and what masks need to know of the vocabulary that these share.
 
-    def __init__(self, constraints: Sequence[Constraint]) -> None:
-        self._compiled = next(c for c in map(_compiled, constraints) if c is not None)
-        self.size = self._compiled.vocab_size
-        self.n_words = -(-self.size // 32)
-        self.stop_token_ids = self._compiled.stop_token_ids
+    Args:
+        grammars: one constraint for all requests, or one for each.
+        stop_token_ids: ids that end the text in place of the vocabulary's stop tokens; by default the vocabulary's.
+
+    Raises MatcherError where no grammar was given, one is something else, two were compiled for different vocabularies, or a stop
+    token is not in the vocabulary.
+    """
+
+    def __init__(self, grammars: Constraint | Iterable[Constraint], *, stop_token_ids: int | Sequence[int] | None = None) -> None:
+        self.constraints = _listed(grammars)
+        compiled = [c for c in map(_compiled, self.constraints) if c is not None]
+        self._compiled = compiled[0]
+        for other in compiled[1:]:
+            if (other.fingerprint, other.vocab_size) != (self._compiled.fingerprint, self._compiled.vocab_size):
+                raise MatcherError(
+                    f"grammars {self._compiled.grammar_name!r} and {other.grammar_name!r} were compiled for different vocabularies "
+                    f"({self._compiled.tokenizer_name or 'unnamed'}, {other.tokenizer_name or 'unnamed'}); one batch has one model"
+                )
+        self.vocab_size = self._compiled.vocab_size
+        self.n_words = -(-self.vocab_size // 32)
+        self._override = stop_token_ids
+        # A matcher checks the ids that were given: they end the text from its first token on.
+        self.stop_token_ids = GrammarMatcher(self._compiled, override_stop_tokens=stop_token_ids).stop_token_ids
+
+    def begin(self, request: int) -> Hypothesis:
+        """A sequence at the beginning of a request's text."""
+        constraint = self.constraints[request]
+        if constraint is None:
+            return Hypothesis(None)
+        if isinstance(constraint, DeferredGrammar):
+            return Hypothesis(constraint.matcher(override_stop_tokens=self._override))
+        return Hypothesis(GrammarMatcher(constraint, override_stop_tokens=self._override))
 
     @property
     def tokenizer_info(self) -> TokenizerInfo:
@@ -120,21 +130,21 @@ class Vocabulary:
 
     def check_width(self, width: int) -> None:
         """Raises BitmaskError when logits are too few for the vocabulary."""
-        if width < self.size:
+        if width < self.vocab_size:
             raise BitmaskError(
-                f"the logits are {width} wide, and the grammar was compiled for a vocabulary of {self.size} tokens: this is "
+                f"the logits are {width} wide, and the grammar was compiled for a vocabulary of {self.vocab_size} tokens: this is "
                 "another model's, or vocab_size= of the tokenizer was larger than the model's output layer"
             )
 
     def is_text(self, token_id: int) -> bool:
         """The token stands for text; unknown tokens do when they do not end the text."""
-        if not 0 <= token_id < self.size or token_id in self.stop_token_ids:
+        if not 0 <= token_id < self.vocab_size or token_id in self.stop_token_ids:
             return False
         return self._kinds is None or bool(self._kinds[token_id] == TEXT)
 
     def spelling(self, token_id: int) -> str:
         """A token for a message."""
-        if self._kinds is None or not 0 <= token_id < self.size:
+        if self._kinds is None or not 0 <= token_id < self.vocab_size:
             return f"token {token_id}"
         return f"token {token_id} ({self._compiled.tokenizer_info.token_bytes(token_id)!r})"
 

@@ -24,8 +24,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from psc._core import apply_bitmask
-from psc.adapters.constraints import Constraint, constraints_of
-from psc.adapters.sequences import Sequences
+from psc.adapters.constraints import Constraint, Requests
+from psc.adapters.sequences import Growth, Sequences
 from psc.errors import BitmaskError, MatcherError, TokenizerError, needs_extra
 from psc.vocabulary.tokenizer_info import TokenizerInfo
 
@@ -45,9 +45,9 @@ class GrammarLogitsProcessor:
     """
 
     def __init__(self, grammar: Constraint, *, prompt_length: int | None = None) -> None:
-        self._sequences = Sequences(constraints_of(grammar), grows_by_one=True, prompt_length=prompt_length)
-        self._vocabulary = self._sequences.vocabulary
-        self._bitmask = np.zeros((1, self._vocabulary.n_words), dtype=np.int32)
+        self._requests = Requests(grammar)
+        self._sequences = Sequences(self._requests, growth=Growth.ONLY_BY_ONE, prompt_length=prompt_length)
+        self._bitmask = np.zeros((1, self._requests.n_words), dtype=np.int32)
         self.error: Exception | None = None
         """What went wrong in this generation."""
 
@@ -76,9 +76,9 @@ class GrammarLogitsProcessor:
             self.error = e
             if isinstance(e, MatcherError):  # the text ends here
                 scores[:] = -np.inf
-                scores[list(self._vocabulary.stop_token_ids)] = 0
+                scores[list(self._requests.stop_token_ids)] = 0
             raise
-        if self._vocabulary.fill(hypotheses, self._bitmask):
+        if self._requests.fill(hypotheses, self._bitmask):
             apply_bitmask(scores[None], self._bitmask, len(scores))
         return scores
 
@@ -99,7 +99,7 @@ class GrammarLogitsProcessor:
             raise MatcherError(f"input_ids are {input_ids.dtype}; token ids are integers")
         if scores.dtype.kind != "f":
             raise BitmaskError(f"scores are {scores.dtype}; logits are floating point numbers")
-        self._vocabulary.check_width(scores.shape[0])
+        self._requests.check_width(scores.shape[0])
 
 
 def tokenizer_info(llama: Any, *, stop_token_ids: list[int] | None = None) -> TokenizerInfo:

@@ -15,8 +15,8 @@ from typing import Any
 
 import numpy as np
 
-from psc.adapters.constraints import Constraint, constraints_of
-from psc.adapters.sequences import Sequences
+from psc.adapters.constraints import Constraint, Requests
+from psc.adapters.sequences import Growth, Sequences
 from psc.errors import BitmaskError, MatcherError, needs_extra
 
 with needs_extra("mlx"):
@@ -38,9 +38,11 @@ class GrammarLogitsProcessor:
     """
 
     def __init__(self, grammar: Constraint, *, prompt_length: int | None = None, assisted: bool = False) -> None:
-        self._sequences = Sequences(constraints_of(grammar), rolls_back=assisted, prompt_length=prompt_length)
-        self._vocabulary = self._sequences.vocabulary
-        self._bitmask = np.zeros((1, self._vocabulary.n_words), dtype=np.int32)
+        self._requests = Requests(grammar)
+        self._sequences = Sequences(
+            self._requests, growth=Growth.BACK_AND_FORTH if assisted else Growth.BY_ONE, prompt_length=prompt_length
+        )
+        self._bitmask = np.zeros((1, self._requests.n_words), dtype=np.int32)
         self._bits = mx.arange(32, dtype=mx.uint32)
 
     def reset(self) -> None:
@@ -60,7 +62,7 @@ class GrammarLogitsProcessor:
         """
         self._check(tokens, logits)
         hypotheses = self._sequences.step(1, tokens.shape[0], lambda columns: _columns(tokens, columns))
-        if not self._vocabulary.fill(hypotheses, self._bitmask):
+        if not self._requests.fill(hypotheses, self._bitmask):
             return logits
         width = logits.shape[-1]
         words = mx.array(self._bitmask[0].view(np.uint32))
@@ -76,7 +78,7 @@ class GrammarLogitsProcessor:
             raise BitmaskError("logits must be an mlx array of shape (1, width) or (width,)")
         if not mx.issubdtype(logits.dtype, mx.floating):
             raise BitmaskError(f"logits are {logits.dtype}; logits are floating point numbers")
-        self._vocabulary.check_width(logits.shape[-1])
+        self._requests.check_width(logits.shape[-1])
 
 
 def _columns(tokens: Any, columns: Any) -> np.ndarray[Any, np.dtype[np.int64]]:

@@ -16,20 +16,18 @@ from __future__ import annotations
 import threading
 from collections import deque
 from collections.abc import Callable, Sequence
-from typing import Literal as OneOf
+from enum import Enum
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from psc.adapters.constraints import Constraint, Hypothesis, Vocabulary
+from psc.adapters.constraints import Hypothesis, Requests
 from psc.errors import MatcherError
 
 Tokens = NDArray[np.int64]
 ReadColumns = Callable[[Sequence[int] | slice], Tokens]
 """Gives columns of the ids: (rows, columns)."""
-
-Refusals = OneOf["raise", "drop"]
 
 _TAIL = 16
 _KEPT = 4
@@ -47,45 +45,44 @@ class _Rows(NamedTuple):
     """What is there, (rows, columns)."""
 
 
+class Growth(Enum):
+    """How the ids of one generation may change from a step to the next. Other changes begin a generation, or are errors."""
+
+    BY_ONE = "by one"
+    """One token more. Ids that grew by several are a new generation's prompt."""
+    ONLY_BY_ONE = "only by one"
+    """One token more. Ids that grew by several are an error: the engine shows processors other ids than it samples after."""
+    BACK_AND_FORTH = "back and forth"
+    """Any end of the one row may be replaced: a draft model's tokens are tried and dropped."""
+
+
 class Sequences:
     """Follows the sequences of one generation after another.
 
     Args:
-        constraints: of the requests; rows of ids belong to them in equal shares, in order. One stands for all.
-        refused: what to do about a row with a token that the grammar did not allow. "raise": an error. "drop": leave that row
-            alone from then on, for engines that fill up their beams with sequences of probability 0.
-        rolls_back: ids may become shorter within a generation (a draft model's tokens are tried and dropped); one row only.
-        grows_by_one: ids that grow by more than one token within a generation are an error, and no new prompt.
+        requests: the constraints; rows of ids belong to them in equal shares, in order. One constraint stands for all rows.
+        growth: how ids may change within a generation.
+        leaves_alone: tells of a token id that the grammar refused whether its row goes on without a grammar; else the token is an
+            error. By default every refused token is an error.
         prompt_length: how many tokens are the prompt; those after it are the text's beginning. By default all.
-        pads: the engine ends rows for reasons of its own, and pads them with tokens that are no text.
-        pad_token_id: what it pads them with, if it is text.
 
-    Raises MatcherError when the options do not go together.
+    Raises MatcherError when `prompt_length` is negative.
     """
 
     def __init__(
         self,
-        constraints: Sequence[Constraint],
+        requests: Requests,
         *,
-        refused: Refusals = "raise",
-        rolls_back: bool = False,
-        grows_by_one: bool = False,
+        growth: Growth = Growth.BY_ONE,
+        leaves_alone: Callable[[int], bool] | None = None,
         prompt_length: int | None = None,
-        pads: bool = False,
-        pad_token_id: int | None = None,
     ) -> None:
-        if refused not in ("raise", "drop"):
-            raise MatcherError(f"refused={refused!r}: it is 'raise' or 'drop'")
         if prompt_length is not None and prompt_length < 0:
             raise MatcherError(f"prompt_length={prompt_length}: it cannot be negative")
-        self.vocabulary = Vocabulary(constraints)
-        self._constraints = constraints
-        self._drop = refused == "drop"
-        self._rolls_back = rolls_back
-        self._grows_by_one = grows_by_one
+        self.requests = requests
+        self._growth = growth
+        self._leaves_alone = leaves_alone
         self._prompt_length = prompt_length
-        self._pads = pads
-        self._pad = pad_token_id
         self._lock = threading.Lock()
         self.reset()
 
@@ -132,9 +129,9 @@ class Sequences:
                 raise MatcherError(
                     f"the batch has {n_rows} rows, and had {len(rows.tail)} a step ago; rows cannot come or go within a generation"
                 )
-        elif self._rolls_back and n_rows == 1 == len(rows.tail) and self._has_prompt(length, read):
+        elif self._growth is Growth.BACK_AND_FORTH and n_rows == 1 == len(rows.tail) and self._has_prompt(length, read):
             return self._go_back(length, read)
-        elif self._grows_by_one and length > rows.length + 1 and _extends(rows, read):
+        elif self._growth is Growth.ONLY_BY_ONE and length > rows.length + 1 and _extends(rows, read):
             raise MatcherError(
                 f"the ids grew by {length - rows.length} tokens in a step: with a draft model, or tokens that were sent to the "
                 "generator, this engine shows processors other ids than those that it samples after, so a grammar cannot be kept. "
@@ -165,26 +162,26 @@ class Sequences:
         return self._n_prompt if self._prompt_length is None else min(self._prompt_length, self._n_prompt)
 
     def _begin(self, n_rows: int, length: int, read: ReadColumns) -> list[Hypothesis]:
-        n = len(self._constraints)
+        n = len(self.requests.constraints)
         if n_rows == 0 or n_rows % n:
             raise MatcherError(
                 f"{n_rows} rows for {n} grammars: each request has equally many rows; give one grammar, or one for each request "
                 "(None for one without)"
             )
-        if self._rolls_back and n_rows != 1:
+        if self._growth is Growth.BACK_AND_FORTH and n_rows != 1:
             raise MatcherError(f"assisted generation follows one sequence, and there are {n_rows}")
         share = n_rows // n
         prompt = read(slice(0, length))
         self._prompt = prompt
         self._generated = prompt[0, self._text_begins :].tolist()
         hypotheses: list[Hypothesis] = []
-        for request, constraint in enumerate(self._constraints):
+        for request in range(n):
             members = prompt[request * share : (request + 1) * share]
             # Rows that begin alike are one sequence until they part.
             distinct: dict[bytes, Hypothesis] = {}
             for row in members:
                 if (key := row.tobytes()) not in distinct:
-                    distinct[key] = Hypothesis.of(constraint)
+                    distinct[key] = self.requests.begin(request)
                 hypotheses.append(distinct[key])
         columns = _telling_columns(prompt, share, range(length))
         self._rows = _Rows(length, prompt[:, -_TAIL:], columns, prompt[:, columns])
@@ -212,7 +209,7 @@ class Sequences:
             before, known, new = seen[:, :-1], np.concatenate((rows.values, rows.tail), axis=1), seen[:, -1]
         if np.array_equal(before, known):
             return list(range(len(known))), new
-        share = len(known) // len(self._constraints)
+        share = len(known) // len(self.requests.constraints)
         same = (before == known).all(axis=1)
         parents: list[int] = []
         for row in range(len(known)):
@@ -248,14 +245,14 @@ class Sequences:
             hypotheses.append(child)
         for hypothesis, token, row in first:
             self._accept(hypothesis, token, row)
-        if self._rolls_back:
+        if self._growth is Growth.BACK_AND_FORTH:
             self._generated.append(tokens[0])
         self._rows = self._next_rows(rows, parents, new)
         return hypotheses
 
     def _next_rows(self, rows: _Rows, parents: list[int], new: Tokens) -> _Rows:
         tail = np.concatenate((rows.tail[parents], new[:, None]), axis=1)[:, -_TAIL:]
-        share = len(parents) // len(self._constraints)
+        share = len(parents) // len(self.requests.constraints)
         if share == 1:
             return _Rows(rows.length + 1, tail, rows.columns, rows.values)
         columns = [*rows.columns, rows.length]
@@ -268,11 +265,11 @@ class Sequences:
     def _accept(self, hypothesis: Hypothesis, token: int, row: int) -> None:
         if hypothesis.accept(token):
             return
-        if self._drop or (self._pads and (token == self._pad or not self.vocabulary.is_text(token))):
+        if self._leaves_alone is not None and self._leaves_alone(token):
             hypothesis.given_up = True
             return
         raise MatcherError(
-            f"row {row}: {self.vocabulary.spelling(token)} was generated, and the grammar does not allow it there. It was not "
+            f"row {row}: {self.requests.spelling(token)} was generated, and the grammar does not allow it there. It was not "
             "sampled under the mask: look for another processor of logits that raises what was masked; beam search that samples "
             "fills up its beams with sequences of probability 0, which refused='drop' leaves alone"
         )
@@ -290,7 +287,7 @@ class Sequences:
         common = 0
         while common < min(len(text), len(self._generated)) and text[common] == self._generated[common]:
             common += 1
-        hypothesis = Hypothesis.of(self._constraints[0])
+        hypothesis = self.requests.begin(0)
         current = self._hypotheses[0]
         if current.matcher is not None and not current.given_up and current.matcher.n_steps == len(self._generated):
             hypothesis = current
@@ -306,7 +303,7 @@ class Sequences:
 
 
 def _telling_columns(values: Tokens, share: int, columns: Sequence[int]) -> list[int]:
-    """Columns by which rows of one request can be told apart as well as by all of them: at most as many as rows."""
+    """A set of columns that tells all distinct rows of a request apart: at most as many columns as rows."""
     kind = np.arange(len(values)) // share
     n_kinds = len(values) // share
     n_all = (

@@ -15,14 +15,15 @@ Cost: some 50 us a step, and for each row of 150,000 float32 logits some 0.1 ms,
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from types import ModuleType
+import warnings
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
+from typing import Literal as OneOf
 
 import numpy as np
 
-from psc.adapters.constraints import Constraint, Hypothesis, constraints_of
-from psc.adapters.sequences import Refusals, Sequences
+from psc.adapters.constraints import Constraint, Hypothesis, Requests
+from psc.adapters.sequences import Growth, Sequences
 from psc.bitmask import allocate_token_bitmask, apply_token_bitmask_inplace
 from psc.errors import BitmaskError, MatcherError, needs_extra
 
@@ -31,7 +32,11 @@ with needs_extra("transformers"):
     from transformers import LogitsProcessor
 
 if TYPE_CHECKING:
+    from psc.runtime.mask_table import MaskLibrary
     from psc.vocabulary.tokenizer_info import TokenizerInfo
+
+_GOES_ON = 8
+"""Steps after the last row's end until a warning, where the rows may be beams: those of a few texts may go on for a little."""
 
 
 class GrammarLogitsProcessor(LogitsProcessor):  # type: ignore[misc]  # the package is not typed
@@ -50,10 +55,14 @@ class GrammarLogitsProcessor(LogitsProcessor):  # type: ignore[misc]  # the pack
         in_place: mask the scores that are given, which saves a copy; `generate(output_logits=True)` then returns masked logits.
         masks: `psc.runtime.cupy_masks`, to keep the masks on the GPU where the model is and send numbers of rows; by default masks
             are made on the CPU and sent, vocab_size / 8 bytes for each row and step.
+        eos_token_id: the model's end-of-sequence tokens, `model.generation_config.eos_token_id`: an id, several, or None. They end
+            the grammar's text in place of the vocabulary's stop tokens. `generate` stops at these tokens and at no others.
 
-    Raises MatcherError for grammars of different vocabularies, or another one than `tokenizer_info`.
+    Raises MatcherError for grammars of different vocabularies, or another one than `tokenizer_info`, and for an end-of-sequence
+    token that is not in the vocabulary.
 
-    The model's end-of-sequence tokens (`generation_config.eos_token_id`) have to be the grammar's stop tokens, or some of them.
+    Without `eos_token_id` some of the vocabulary's stop tokens have to be end-of-sequence tokens of the model. Where none is,
+    `generate` does not stop at the end of the text: the processor warns, and allows only stop tokens until `max_new_tokens`.
     A processor follows one generation at a time; a next one may begin when the last is over, also when that was cut short.
     """
 
@@ -64,25 +73,37 @@ class GrammarLogitsProcessor(LogitsProcessor):  # type: ignore[misc]  # the pack
         tokenizer_info: TokenizerInfo | None = None,
         prompt_length: int | None = None,
         assisted: bool = False,
-        refused: Refusals = "raise",
+        refused: OneOf["raise", "drop"] = "raise",
         pad_token_id: int | None = None,
         in_place: bool = False,
-        masks: ModuleType | None = None,
+        masks: MaskLibrary | None = None,
+        eos_token_id: int | Sequence[int] | torch.Tensor | None = None,
     ) -> None:
-        constraints = constraints_of(grammars)
-        self._sequences = Sequences(
-            constraints, refused=refused, rolls_back=assisted, prompt_length=prompt_length, pads=True, pad_token_id=pad_token_id
-        )
-        self._vocabulary = self._sequences.vocabulary
+        if refused not in ("raise", "drop"):
+            raise MatcherError(f"refused={refused!r}: it is 'raise' or 'drop'")
+        self._requests = requests = Requests(grammars, stop_token_ids=_ids(eos_token_id))
         if tokenizer_info is not None:
-            self._vocabulary.check(tokenizer_info)
+            requests.check(tokenizer_info)
+
+        def leaves_alone(token: int) -> bool:
+            # `generate` ends rows for reasons of its own, such as a stop string, and pads them.
+            return refused == "drop" or token == pad_token_id or not requests.is_text(token)
+
+        self._sequences = Sequences(
+            requests,
+            growth=Growth.BACK_AND_FORTH if assisted else Growth.BY_ONE,
+            leaves_alone=leaves_alone,
+            prompt_length=prompt_length,
+        )
+        self._assisted = assisted
+        self._n_after_the_end = 0
         self._tokenizer_info = tokenizer_info
         self._in_place = in_place
         self._masks = masks
         self._table: Any = None
         self._room = 0
         self._device: Any = None
-        self._bitmask = allocate_token_bitmask(0, self._vocabulary.size, library="torch")
+        self._bitmask = allocate_token_bitmask(0, self._requests.vocab_size, library="torch")
         self._rows = self._bitmask.numpy()
 
     def reset(self) -> None:
@@ -105,12 +126,14 @@ class GrammarLogitsProcessor(LogitsProcessor):  # type: ignore[misc]  # the pack
         hypotheses = self._sequences.step(
             n_rows, length, lambda columns: input_ids[:, columns].cpu().numpy().astype(np.int64, copy=False)
         )
+        if not self._assisted:  # a draft is looked at beyond its end
+            self._watch_for_the_end(hypotheses)
         if self._masks is not None:
             return self._masked_by_table(hypotheses, scores)
         if len(self._rows) < n_rows:
-            self._bitmask = allocate_token_bitmask(n_rows, self._vocabulary.size, library="torch")
+            self._bitmask = allocate_token_bitmask(n_rows, self._requests.vocab_size, library="torch")
             self._rows = self._bitmask.numpy()
-        masked = self._vocabulary.fill(hypotheses, self._rows)
+        masked = self._requests.fill(hypotheses, self._rows)
         if not masked:
             return scores
         changed = scores if self._in_place else _copy(scores)
@@ -118,17 +141,35 @@ class GrammarLogitsProcessor(LogitsProcessor):  # type: ignore[misc]  # the pack
         apply_token_bitmask_inplace(changed, bitmask, indices=None if len(masked) == n_rows else masked)
         return changed
 
+    def _watch_for_the_end(self, hypotheses: list[Hypothesis]) -> None:
+        """Warns where `generate` asks for one more token although every row has ended."""
+        if not all(h.has_ended for h in hypotheses):
+            self._n_after_the_end = 0
+            return
+        self._n_after_the_end += 1
+        if self._n_after_the_end != (1 if len(hypotheses) == len(self._requests.constraints) else _GOES_ON):
+            return
+        stop = " and ".join(map(str, self._requests.stop_token_ids))
+        warnings.warn(
+            f"psc: the grammar's text has ended, and generation goes on. The text ends with token {stop}, and the model's "
+            "end-of-sequence tokens seem to be others. Name them: GrammarLogitsProcessor(..., "
+            "eos_token_id=model.generation_config.eos_token_id)",
+            RuntimeWarning,
+            stacklevel=3,
+        )
+
     def _masked_by_table(self, hypotheses: list[Hypothesis], scores: Any) -> Any:
-        masks: Any = self._masks
+        masks = self._masks
+        assert masks is not None
         on_gpu = scores.device.type == "cuda"
         if self._table is None or self._room < len(hypotheses) or self._device != scores.device:
             self._device, self._room = scores.device, max(1024, len(hypotheses))
-            info = self._tokenizer_info or self._vocabulary.tokenizer_info
+            info = self._tokenizer_info or self._requests.tokenizer_info
             self._table = masks.MaskTable(info, max_batch=self._room, device=scores.device.index if on_gpu else None)
         stream = torch.cuda.current_stream(scores.device) if on_gpu else None
         step = self._table.step([h.constraining for h in hypotheses], stream=stream)
         ended = [row for row, h in enumerate(hypotheses) if h.has_ended]
-        stop = np.ix_(ended, self._vocabulary.stop_token_ids)
+        stop = np.ix_(ended, self._requests.stop_token_ids)
         kept = scores[stop]
         changed = scores if self._in_place else _copy(scores)
         masks.apply_rows(changed, self._table.rows, step.ids, stream=stream)
@@ -148,7 +189,13 @@ class GrammarLogitsProcessor(LogitsProcessor):  # type: ignore[misc]  # the pack
             raise BitmaskError(f"scores are {scores.dtype}; logits are floating point numbers")
         if input_ids.shape[0] != scores.shape[0]:
             raise BitmaskError(f"{scores.shape[0]} rows of scores for {input_ids.shape[0]} rows of input_ids")
-        self._vocabulary.check_width(scores.shape[1])
+        self._requests.check_width(scores.shape[1])
+
+
+def _ids(eos_token_id: Any) -> int | list[int] | None:
+    if isinstance(eos_token_id, torch.Tensor):
+        eos_token_id = eos_token_id.reshape(-1).tolist()
+    return eos_token_id if eos_token_id is None or isinstance(eos_token_id, int) else list(eos_token_id)
 
 
 def _copy(scores: Any) -> Any:

@@ -10,8 +10,8 @@ from small_grammars import compiled
 from vocabularies import byte_tokenizer
 
 import psc
-from psc.adapters.constraints import Constraint, Hypothesis, constraints_of
-from psc.adapters.sequences import Sequences
+from psc.adapters.constraints import Constraint, Hypothesis, Requests
+from psc.adapters.sequences import Growth, Sequences
 from psc.decoding import DeferredGrammar
 from psc.errors import BitmaskError, MatcherError
 from psc.runtime.compiled import GrammarMatcher
@@ -73,7 +73,7 @@ def test_beams_of_several_requests(share: int, seed: int) -> None:
     """Rows that take any row of their request as their past: each must have the mask of its own text, and little is read."""
     rng = random.Random(seed)
     constraints: list[Constraint] = [JSON, None, DeferredGrammar(JSON, "ab"), compiled("ebnf")]
-    sequences = Sequences(constraints_of(constraints))
+    sequences = Sequences(Requests(constraints))
     alphabet = [ord(c) for c in "ab"]
     prompts = [[rng.randrange(256) for _ in range(7)] for _ in constraints]
     texts: list[list[int]] = [[] for _ in range(share * len(constraints))]
@@ -83,7 +83,7 @@ def test_beams_of_several_requests(share: int, seed: int) -> None:
         ids = Ids([prompts[i // share] + text for i, text in enumerate(texts)])
         hypotheses = ids.step(sequences)
         assert step < 2 or ids.n_read <= 17 + 2 * len(texts) + 16
-        masked = sequences.vocabulary.fill(hypotheses, bitmask)
+        masked = sequences.requests.fill(hypotheses, bitmask)
         choices = []
         for i, text in enumerate(texts):
             expected = mask(constraints[i // share], text)
@@ -99,7 +99,7 @@ def test_beams_of_several_requests(share: int, seed: int) -> None:
 
 
 def test_rows_share_a_matcher_until_they_part() -> None:
-    sequences = Sequences(constraints_of(JSON))
+    sequences = Sequences(Requests(JSON))
     same = follow(sequences, [1, 2], [1, 2], [1, 2])
     assert len({id(h) for h in same}) == 1
     parted = follow(sequences, [1, 2, ord("[")], [1, 2, ord("{")], [1, 2, ord("[")])
@@ -111,7 +111,7 @@ def test_rows_share_a_matcher_until_they_part() -> None:
 
 def test_prompts_that_differ_only_far_back() -> None:
     """Rows of one request may have any prompts; a swap of two with the same last columns is seen."""
-    sequences = Sequences(constraints_of(JSON))
+    sequences = Sequences(Requests(JSON))
     long = list(range(40, 80))
     rows = [[1, *long], [2, *long]]
     follow(sequences, *rows)
@@ -122,7 +122,7 @@ def test_prompts_that_differ_only_far_back() -> None:
 
 
 def test_new_prompts() -> None:
-    sequences = Sequences(constraints_of(JSON))
+    sequences = Sequences(Requests(JSON))
     start = follow(sequences, [1, 2, 3])[0]
     assert follow(sequences, [1, 2, 3, ord("[")])[0] is start
     for prompt in ([4, 5], [1, 2, 4, ord("["), 7], [1, 2, 3], [1, 2, 3, ord("["), 8, 9, 10], list(range(100))):
@@ -131,7 +131,7 @@ def test_new_prompts() -> None:
 
 
 def test_prompt_of_one_more_token_than_the_last_ids() -> None:
-    sequences = Sequences(constraints_of(JSON))
+    sequences = Sequences(Requests(JSON))
     follow(sequences, [1, *range(20, 50)])
     other = follow(sequences, [2, *range(20, 50), ord("[")])[0]
     assert other.matcher is not None and other.matcher.n_steps == 0
@@ -139,7 +139,7 @@ def test_prompt_of_one_more_token_than_the_last_ids() -> None:
 
 def test_prompts_of_no_tokens() -> None:
     """Engines that are given embeddings show no ids at first."""
-    sequences = Sequences(constraints_of(JSON))
+    sequences = Sequences(Requests(JSON))
     start = follow(sequences, [], [])
     assert start[0] is start[1]
     follow(sequences, [ord("[")], [ord("{")])
@@ -149,13 +149,13 @@ def test_prompts_of_no_tokens() -> None:
 
 def test_going_back() -> None:
     rng = random.Random(2)
-    sequences = Sequences(constraints_of(JSON), rolls_back=True)
+    sequences = Sequences(Requests(JSON), growth=Growth.BACK_AND_FORTH)
     prompt = [7, 8, 9]
     text: list[int] = []
     bitmask = np.zeros((1, N_WORDS), np.int32)
     for _ in range(150):
         hypotheses = follow(sequences, [*prompt, *text])
-        assert sequences.vocabulary.fill(hypotheses, bitmask) == [0]
+        assert sequences.requests.fill(hypotheses, bitmask) == [0]
         np.testing.assert_array_equal(bitmask[0], mask(JSON, text))
         text.append(rng.choice(allowed(bitmask[0])))
         if rng.random() < 0.3:  # some tokens are dropped, and others tried
@@ -164,7 +164,7 @@ def test_going_back() -> None:
 
 
 def test_going_back_with_the_beginning_in_the_prompt() -> None:
-    sequences = Sequences(constraints_of(JSON), rolls_back=True, prompt_length=2)
+    sequences = Sequences(Requests(JSON), growth=Growth.BACK_AND_FORTH, prompt_length=2)
     text = [ord(c) for c in '["ab"']
     for ids in ([5, 6, *text[:2]], [5, 6, *text[:3]], [5, 6, *text], [5, 6, *text[:3]], [5, 6, *text]):
         hypothesis = follow(sequences, ids)[0]
@@ -172,7 +172,7 @@ def test_going_back_with_the_beginning_in_the_prompt() -> None:
 
 
 def test_after_the_end() -> None:
-    sequences = Sequences(constraints_of(JSON), pads=True)
+    sequences = Sequences(Requests(JSON))
     ids = [1]
     for token in (ord("["), ord("]"), STOP, 0, 0):
         follow(sequences, ids)
@@ -180,23 +180,22 @@ def test_after_the_end() -> None:
     [hypothesis] = follow(sequences, ids)
     assert hypothesis.has_ended
     bitmask = np.zeros((1, N_WORDS), np.int32)
-    assert sequences.vocabulary.fill([hypothesis], bitmask) == [0]
+    assert sequences.requests.fill([hypothesis], bitmask) == [0]
     assert allowed(bitmask[0]) == [STOP]
 
 
 @pytest.mark.parametrize(
-    ("options", "token", "accepted"),
+    ("leaves_alone", "token", "accepted"),
     [
-        ({}, ord("x"), False),
-        ({}, STOP, False),
-        ({"pads": True}, ord("x"), False),
-        ({"pads": True}, STOP, True),
-        ({"pads": True, "pad_token_id": ord("x")}, ord("x"), True),
-        ({"refused": "drop"}, ord("x"), True),
+        (None, ord("x"), False),
+        (None, STOP, False),
+        (lambda token: token == STOP, ord("x"), False),
+        (lambda token: token == STOP, STOP, True),
+        (lambda token: True, ord("x"), True),
     ],
 )
-def test_tokens_that_are_refused(options: Any, token: int, accepted: bool) -> None:
-    sequences = Sequences(constraints_of(JSON), **options)
+def test_tokens_that_are_refused(leaves_alone: Any, token: int, accepted: bool) -> None:
+    sequences = Sequences(Requests(JSON), leaves_alone=leaves_alone)
     follow(sequences, [1], [1])
     if accepted:
         hypotheses = follow(sequences, [1, ord("[")], [1, token])
@@ -209,7 +208,7 @@ def test_tokens_that_are_refused(options: Any, token: int, accepted: bool) -> No
 
 
 def test_what_is_not_clear_is_an_error() -> None:
-    sequences = Sequences(constraints_of(JSON))
+    sequences = Sequences(Requests(JSON))
     steps = [[1, 2], [1, 2, ord("[")], [1, 2, ord("["), ord("[")]]
 
     def begin() -> None:
@@ -230,7 +229,7 @@ def test_what_is_not_clear_is_an_error() -> None:
     begin()
     sequences.reset()
     assert follow(sequences, steps[1])[0].matcher.n_steps == 0  # type: ignore[union-attr]
-    strict = Sequences(constraints_of(JSON), grows_by_one=True)
+    strict = Sequences(Requests(JSON), growth=Growth.ONLY_BY_ONE)
     follow(strict, [1, 2])
     with pytest.raises(MatcherError, match="grew by 2"):
         follow(strict, [1, 2, ord("["), ord("]")])
@@ -239,31 +238,52 @@ def test_what_is_not_clear_is_an_error() -> None:
 
 
 def test_batches_and_options_that_do_not_fit() -> None:
-    sequences = Sequences(constraints_of([JSON, None]))
+    sequences = Sequences(Requests([JSON, None]))
     for rows in ([[1]], [[1], [1], [1]]):
         with pytest.raises(MatcherError, match=f"{len(rows)} rows for 2 grammars"):
             follow(sequences, *rows)
     with pytest.raises(MatcherError, match="follows one sequence"):
-        follow(Sequences(constraints_of(JSON), rolls_back=True), [1], [2])
+        follow(Sequences(Requests(JSON), growth=Growth.BACK_AND_FORTH), [1], [2])
     with pytest.raises(MatcherError, match="cannot be negative"):
-        Sequences(constraints_of(JSON), prompt_length=-1)
-    with pytest.raises(MatcherError, match="'raise' or 'drop'"):
-        Sequences(constraints_of(JSON), refused="no")  # type: ignore[arg-type]
+        Sequences(Requests(JSON), prompt_length=-1)
 
 
 def test_vocabularies() -> None:
     other = psc.GrammarCompiler(byte_tokenizer()).compile_builtin_json_grammar()
     with pytest.raises(MatcherError, match="different vocabularies"):
-        constraints_of([JSON, None, DeferredGrammar(other, "x")])
+        Requests([JSON, None, DeferredGrammar(other, "x")])
     for nothing in ([], [None], None):
         with pytest.raises(MatcherError, match="no grammar"):
-            constraints_of(nothing)
+            Requests(nothing)
     with pytest.raises(MatcherError, match="not GrammarMatcher"):
-        constraints_of([GrammarMatcher(JSON)])  # type: ignore[list-item]
-    vocabulary = Sequences(constraints_of(JSON)).vocabulary
+        Requests([GrammarMatcher(JSON)])  # type: ignore[list-item]
+    requests = Requests(JSON)
     with pytest.raises(MatcherError, match="another vocabulary"):
-        vocabulary.check(other.tokenizer_info)
-    vocabulary.check(INFO)
-    vocabulary.check_width(INFO.vocab_size)
+        requests.check(other.tokenizer_info)
+    requests.check(INFO)
+    requests.check_width(INFO.vocab_size)
     with pytest.raises(BitmaskError, match="10 wide"):
-        vocabulary.check_width(10)
+        requests.check_width(10)
+
+
+def test_stop_tokens_in_place_of_the_vocabulary_s() -> None:
+    end = ord("~")
+    for constraint in (JSON, DeferredGrammar(JSON, "=")):
+        requests = Requests(constraint, stop_token_ids=end)
+        sequences = Sequences(requests)
+        bitmask = np.zeros((1, N_WORDS), np.int32)
+        ids = [1]
+        for token in (*([] if constraint is JSON else [ord("=")]), ord("["), ord("]")):
+            follow(sequences, ids)
+            ids.append(token)
+        requests.fill(follow(sequences, ids), bitmask)
+        assert end in allowed(bitmask[0]) and STOP not in allowed(bitmask[0])
+        [hypothesis] = follow(sequences, [*ids, end])
+        assert hypothesis.has_ended
+        requests.fill([hypothesis], bitmask)
+        assert allowed(bitmask[0]) == [end]
+    assert Requests(JSON).stop_token_ids == INFO.stop_token_ids
+    with pytest.raises(MatcherError, match="override_stop_tokens"):
+        Requests(JSON, stop_token_ids=[])
+    with pytest.raises(MatcherError):
+        Requests(JSON, stop_token_ids=INFO.vocab_size)

@@ -397,6 +397,65 @@ def test_bad_grammars() -> None:
         GrammarLogitsProcessor(grammar("list"), refused="ignore")
 
 
+OTHER_END = INFO.vocab_size - 1
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_the_model_ends_with_another_token(way: str) -> None:
+    """End-of-sequence tokens that the vocabulary takes for text, or for nothing: generation stops where the grammar's text does."""
+    ends = {"one": OTHER_END, "several": [OTHER_END, OTHER_END - 1], "tensor": torch.tensor([OTHER_END])}
+    for eos in ends.values():
+        for masks in (None, numpy_masks):
+            processor = GrammarLogitsProcessor(grammar("list"), eos_token_id=eos, masks=masks)
+            options = {"eos_token_id": eos, "max_new_tokens": 60, **WAYS[way]}
+            for row in generate(processor, prompts(2), **options):
+                length = min(i for i, token in enumerate(row) if token in (OTHER_END, OTHER_END - 1))
+                assert re.fullmatch(PATTERNS["list"], b"".join(INFO.token_bytes(t) for t in row[:length]))
+                assert set(row[length + 1 :]) <= {PAD}
+
+
+@pytest.mark.parametrize("masks", [None, numpy_masks])
+@pytest.mark.parametrize("way", ["greedy", "sampling", "returned sequences"])
+def test_a_model_that_does_not_stop_is_warned_of(way: str, masks: Any) -> None:
+    processor = GrammarLogitsProcessor(grammar("list"), masks=masks)
+    options = {"eos_token_id": OTHER_END, "max_new_tokens": 60, **WAYS[way]}
+    with pytest.warns(RuntimeWarning, match=f"text has ended.*token {STOP}.*eos_token_id=model.generation_config") as warned:
+        generate(processor, **options)
+    assert len(warned) == 1
+
+
+def test_end_tokens_that_cannot_be() -> None:
+    for bad, message in ((WIDTH, "vocabulary"), (-1, "vocabulary"), ([], "empty")):
+        with pytest.raises(psc.MatcherError, match=message):
+            GrammarLogitsProcessor(grammar("list"), eos_token_id=bad)
+    assert generate(GrammarLogitsProcessor(grammar("list"), eos_token_id=None)) == generate(GrammarLogitsProcessor(grammar("list")))
+
+
+@pytest.mark.parametrize(
+    ("options", "token", "accepted"),
+    [
+        ({}, "x", False),
+        ({}, PAD, True),
+        ({"pad_token_id": "x"}, "x", True),
+        ({"refused": "drop"}, "x", True),
+    ],
+)
+def test_tokens_that_are_refused(options: dict[str, Any], token: Any, accepted: bool) -> None:
+    ids_of = {INFO.token_bytes(t): t for t in range(INFO.vocab_size)}
+    options = {name: ids_of[b"x"] if value == "x" else value for name, value in options.items()}
+    wrong = ids_of[b"x"] if token == "x" else token
+    processor = GrammarLogitsProcessor(grammar("list"), **options)
+    scores = torch.zeros((2, WIDTH))
+    processor(torch.tensor([[1], [1]]), scores)
+    ids = torch.tensor([[1, ids_of[b"["]], [1, wrong]])
+    if accepted:
+        out = processor(ids, scores)
+        assert torch.isinf(out[0]).any() and torch.isfinite(out[1]).all()
+    else:
+        with pytest.raises(psc.MatcherError, match="row 1: token"):
+            processor(ids, scores)
+
+
 def test_a_tokenizer_of_the_library() -> None:
     """The vocabulary taken out of a Transformers tokenizer: byte-level BPE, as GPT-2's and Llama 3's are."""
     tokenizers = pytest.importorskip("tokenizers")
