@@ -36,6 +36,10 @@ SIGNED_INDEX_PATH = PurePosixPath("index.signed.json")
 INDEX_SCHEMA = "psc.index.v1"
 MAX_INDEX_BYTES = 64 << 20
 
+_SUFFIXES = (".lark", ".ebnf", ".gbnf", ".psc", ".zst", ".json", ".model", ".tiktoken", ".gz")
+"""Left out of names, in this order. They are a part of the layout: hosts of another version, with other front ends, have to give a
+file the same name. tests/test_front_ends.py tells of a front end's suffix that is missing here."""
+
 _HEX = re.compile(r"[0-9a-f]{64}")
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._+@=-]{0,99}")
 _REFERENCE_PATH = re.compile(rf"keys/{_HEX.pattern}\.json|names/{_NAME.pattern}/{_NAME.pattern}\.json")
@@ -190,7 +194,7 @@ def check_digest(digest: str, what: str) -> str:
 def short_name(label: str) -> str:
     """What a grammar or tokenizer recorded as ``label``, perhaps a path, is called in a registry."""
     name = label.replace("\\", "/").rstrip("/").rpartition("/")[2]
-    for suffix in (".lark", ".ebnf", ".gbnf", ".psc", ".zst", ".json", ".model", ".tiktoken", ".gz"):
+    for suffix in _SUFFIXES:
         name = name.removesuffix(suffix)
     name = re.sub(r"[^A-Za-z0-9._+@=-]", "-", name).lstrip("._+@=-")[:100]
     return name or "unnamed"

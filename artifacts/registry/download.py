@@ -117,21 +117,30 @@ class _PartFile:
                 self.size += n
                 view = view[n:]
         except OSError as e:
-            raise StoreError(f"{self._path}: cannot write the file: {e.strerror or e}{way_out(e)}") from e
+            raise self._failed(e) from e
 
     def truncate(self, size: int) -> None:
-        os.ftruncate(self._descriptor, size)
+        try:
+            os.ftruncate(self._descriptor, size)
+        except OSError as e:
+            raise self._failed(e) from e
         self.size = size
 
     def read(self, size: int) -> bytes:
         data = bytearray()
-        while len(data) < size and (piece := os.pread(self._descriptor, size - len(data), len(data))):
-            data += piece
+        try:
+            while len(data) < size and (piece := os.pread(self._descriptor, size - len(data), len(data))):
+                data += piece
+        except OSError as e:
+            raise StoreError(f"{self._path}: cannot read the file: {e.strerror or e}") from e
         return bytes(data)
 
     def remove(self) -> None:
         with contextlib.suppress(OSError):
             self._path.unlink()
+
+    def _failed(self, e: OSError) -> StoreError:
+        return StoreError(f"{self._path}: cannot write the file: {e.strerror or e}{way_out(e)}")
 
 
 @contextmanager

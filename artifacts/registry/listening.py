@@ -96,7 +96,7 @@ def application(served: Served, log: Log | None = None) -> web.Application:
         except (ConnectionError, TimeoutError, web.HTTPException):
             raise
         except Exception as e:
-            print(f"psc: error: {request.method} {request.raw_path}: {type(e).__name__}: {e}", file=sys.stderr, flush=True)
+            _tell(f"psc: error: {request.method} {request.raw_path}: {type(e).__name__}: {e}")
             if sent.began:
                 raise ConnectionResetError("failed while sending") from e
             return refusal(500, "the registry failed; its log says why")
@@ -119,7 +119,7 @@ async def _index_kept(app: web.Application) -> AsyncIterator[None]:
                 try:
                     await asyncio.to_thread(listing.write_index)
                 except RegistryError as e:
-                    print(f"psc: warning: {e}", file=sys.stderr, flush=True)
+                    _tell(f"psc: warning: {e}")
 
     await asyncio.to_thread(remove_leftovers, app[_SERVED].root, _LEFTOVER_S)
     try:
@@ -127,7 +127,7 @@ async def _index_kept(app: web.Application) -> AsyncIterator[None]:
     except RegistryError as e:
         if not (app[_SERVED].root / "index.json").is_file():
             raise
-        print(f"psc: warning: {e}; the index may be out of date", file=sys.stderr, flush=True)
+        _tell(f"psc: warning: {e}; the index may be out of date")
     task = asyncio.create_task(keep())
     yield
     task.cancel()
@@ -196,8 +196,15 @@ def serve(served: Served, listening: Listening, *, ready: Callable[[str], None],
 
 def log_to_stderr(entry: dict[str, object]) -> None:
     """One line of JSON a request."""
-    sys.stderr.write(json.dumps(entry, separators=(",", ":")) + "\n")
-    sys.stderr.flush()
+    _tell(json.dumps(entry, separators=(",", ":")))
+
+
+def _tell(line: str) -> None:
+    """A line on stderr. Where it cannot be written (closed, a broken pipe, a full disk) it is lost, and requests are answered."""
+    if sys.stderr is not None:  # None: closed before Python began
+        with contextlib.suppress(OSError, ValueError):
+            sys.stderr.write(line + "\n")
+            sys.stderr.flush()
 
 
 def _tls(listening: Listening) -> ssl.SSLContext | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 from collections.abc import Iterable
 from typing import Any
@@ -23,10 +24,12 @@ def write_pairs(pairs: Iterable[tuple[str, object]], *, indent: int = 0) -> None
 
 
 def note(text: str) -> None:
-    """A remark on stderr."""
-    click.echo(f"psc: note: {text}", err=True)
+    """A remark on stderr. A stderr that nobody reads ends no command."""
+    with contextlib.suppress(OSError):
+        click.echo(f"psc: note: {text}", err=True)
 
 
 def warning(text: str) -> None:
-    """A warning on stderr."""
-    click.echo(f"psc: warning: {text}", err=True)
+    """A warning on stderr, as a note."""
+    with contextlib.suppress(OSError):
+        click.echo(f"psc: warning: {text}", err=True)

@@ -557,6 +557,24 @@ def test_a_full_disk_while_pulling(store: Store, monkeypatch: pytest.MonkeyPatch
         assert pull(url, store) == FOUND
 
 
+@pytest.mark.parametrize(("call", "what"), [("ftruncate", "write"), ("pread", "read")])
+def test_a_part_file_that_cannot_be_cut_off_or_read(store: Store, monkeypatch: pytest.MonkeyPatch, call: str, what: str) -> None:
+    """Bytes of an earlier pull that are too many are cut off first."""
+
+    def failing(*_arguments: object) -> int:
+        raise OSError(5, "Input/output error")
+
+    part = store.root / "incoming" / f"{FOUND.digest}.part"
+    with misbehaving(published()) as url:
+        part.parent.mkdir(parents=True, exist_ok=True)
+        part.write_bytes(bytes(FOUND.size + 1))
+        with monkeypatch.context() as patched:
+            patched.setattr(f"os.{call}", failing)
+            with pytest.raises(StoreError, match=rf"incoming/.*\.part: cannot {what} the file: Input/output error"):
+                pull(url, store)
+        assert pull(url, store) == FOUND
+
+
 def test_a_full_disk_is_no_registrys_fault(tmp_path: Path, store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
     """Another registry cannot help with it, so none is asked; a folder that is a registry is not the local store."""
 

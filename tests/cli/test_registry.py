@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 import time
+import urllib.error
 import urllib.request
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -203,6 +204,34 @@ def test_a_server_without_a_token_says_that_it_is_read_only(serve: Serve, tmp_pa
     assert "read-only" in (tmp_path / "log0").read_text()
     refused = run("registry", "push", assignments, "--registry", url)
     assert refused.exit_code == 1 and "read-only" in refused.output
+
+
+@pytest.mark.parametrize("stderr", ["closed", "a broken pipe", "a full disk"])
+def test_a_server_serves_whatever_becomes_of_its_log(stderr: str, tmp_path: Path, run: Run, assignments: Path) -> None:
+    """Nobody to tell about a request is no reason to refuse it; requests that fail and warnings are not told either."""
+    run("registry", "push", assignments, "--registry", tmp_path / "registry")
+    command = [sys.executable, "-m", "psc", "registry", "serve", str(tmp_path / "registry"), "--port", "0"]
+    shell = {"closed": 'exec "$@" 2>&-', "a broken pipe": 'exec "$@" 2>"$0"', "a full disk": 'exec "$@" 2>/dev/full'}[stderr]
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    reader = os.open(pipe, os.O_RDONLY | os.O_NONBLOCK) if stderr == "a broken pipe" else None
+    env = {**os.environ, "PYTHONPATH": os.pathsep.join(p for p in sys.path if p)}
+    with subprocess.Popen(["sh", "-c", shell, str(pipe), *command], env=env, stdout=subprocess.PIPE, text=True) as process:
+        try:
+            assert process.stdout is not None
+            url = process.stdout.readline().rpartition(" at ")[2].strip()
+            if reader is not None:
+                os.close(reader)
+            for path, status in (("index.json", 200), ("nothing", 404), ("index.json", 200)):
+                try:
+                    with urllib.request.urlopen(f"{url}/{path}", timeout=60) as answer:
+                        assert answer.status == status
+                except urllib.error.HTTPError as e:
+                    assert e.code == status
+            process.terminate()
+            assert "Traceback" not in process.communicate(timeout=60)[0]
+        finally:
+            process.kill()
 
 
 def test_a_warning_where_tokens_travel_in_clear(run: Run, tmp_path: Path) -> None:
