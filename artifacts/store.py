@@ -20,6 +20,7 @@ from pathlib import Path
 
 from psc.artifacts.folder import files_in, read_whole, remove_leftovers, write_whole
 from psc.artifacts.format import Artifact, decode
+from psc.artifacts.grammar_tables import collect_tables
 from psc.artifacts.mapped import mapped_path, open_mapped, write_mapped
 from psc.artifacts.references import (
     INDEX_PATH,
@@ -249,7 +250,8 @@ class Store:
 
         Args:
             max_age_s: artifacts not used for longer go.
-            max_bytes: what the artifacts that stay, and their uncompressed copies, may take together.
+            max_bytes: what the artifacts that stay, and their uncompressed copies, may take together; tables of grammars have what
+                the artifacts leave.
             grace_s: unreachable blobs, and files half written, younger than this stay: somebody may be about to refer to them.
             dry_run: only say what would go.
 
@@ -301,7 +303,14 @@ class Store:
             result.freed_bytes += remove_leftovers(self.root, grace_s)
             if result.references and (self.root / INDEX_PATH).exists():
                 self.write_index()
-        result.kept_bytes = total
+        freed, kept = collect_tables(
+            self.root,
+            max_age_s=max_age_s,
+            max_bytes=None if max_bytes is None else max(0, max_bytes - total),
+            remove=remove,
+        )
+        result.freed_bytes += freed
+        result.kept_bytes = total + kept
         return result
 
     def set_aside(self, path: Path) -> None:

@@ -40,7 +40,7 @@ class Terminal:
     line: int | None
     """Where the grammar text defines it, counted from 1, if it does."""
     expression: Expression | None = None
-    """The same language as ``pattern``, without references; None where the pattern has lookaround or lazy quantifiers."""
+    """The same language as ``pattern``, without references, where the front end has it; else it is read from the pattern."""
 
     @property
     def is_string(self) -> bool:

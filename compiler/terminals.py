@@ -17,9 +17,18 @@ import numpy as np
 import numpy.typing as npt
 
 from psc._core import ByteAutomaton, build_terminal_automaton
+from psc.compiler.expressions import Expression
 from psc.compiler.grammar import Cfg, Terminal
 from psc.compiler.terminal_programs import TerminalPrograms
-from psc.compiler.terminal_regex import ClassAutomaton, RegexTooLarge, UnsupportedRegex, class_automaton, pattern_difference
+from psc.compiler.terminal_regex import (
+    ClassAutomaton,
+    RegexTooLarge,
+    UnsupportedRegex,
+    class_automaton,
+    literal_expression,
+    pattern_difference,
+    pattern_expression,
+)
 from psc.errors import GrammarError, ResourceLimitError
 
 MAX_STATES: Final = 50_000
@@ -77,6 +86,15 @@ def terminal_automaton(grammar: Cfg, *, max_states: int = MAX_STATES) -> Termina
     return TerminalAutomaton(found.next.reshape(-1, 256), accept, offsets, terminals, grammar)
 
 
+def terminal_expression(terminal: Terminal) -> Expression | None:
+    """The language of a terminal, without references; None where its pattern has lookaround or lazy quantifiers."""
+    if terminal.expression is not None:
+        return terminal.expression
+    if terminal.text is not None:
+        return literal_expression(terminal.text, ignoring_case="i" in terminal.flags)
+    return pattern_expression(terminal.pattern)
+
+
 def place(grammar: Cfg, terminal: Terminal) -> str:
     """Where a terminal stands, for messages."""
     at = f"{grammar.source_name}:{terminal.line}" if terminal.line else grammar.source_name
@@ -89,10 +107,11 @@ def _shown(terminal: Terminal) -> str:
 
 
 def _write(programs: TerminalPrograms, grammar: Cfg, terminal: Terminal) -> None:
-    if terminal.expression is not None:
-        programs.write(terminal.expression)
-        return
     try:
+        expression = terminal_expression(terminal)
+        if expression is not None:
+            programs.write(expression)
+            return
         write_pattern(programs, terminal.pattern)
     except UnsupportedRegex as e:
         error = ResourceLimitError if isinstance(e, RegexTooLarge) else GrammarError

@@ -4,7 +4,8 @@ EBNF, regular expressions and the built-in JSON grammar become rule sets over ch
 meaning, which is more than a language of characters: text is cut into lexemes by maximal munch before the rules see it, so a Lark
 grammar put after another one would have to say where its lexer takes over. ``union`` and ``concat`` therefore refuse them.
 
-Cost: parsing. EBNF and regex take about a millisecond for a page of text; Lark's loader 0.1 s for a programming language.
+Cost: parsing. EBNF and regex take about a millisecond for a page of text; Lark's loader 0.1 s for a programming language, and 3 ms
+where its tables are known, see ``psc.known_grammars``.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from psc import known_grammars
 from psc.compiler.frontends.front_end import UNNAMED, GrammarOptions, Imports, check_text
 from psc.compiler.frontends.registry import front_end, title
 from psc.compiler.frontends.request import GrammarKey, GrammarRequest
@@ -21,8 +23,10 @@ from psc.serialization import field as entry
 from psc.serialization import read_document, write_document
 
 if TYPE_CHECKING:
+    from psc.artifacts.store import Store
     from psc.compiler.expressions import RuleSet
     from psc.compiler.grammar import Cfg, LarkLexer, LexerKind
+    from psc.compiler.ready_grammar import ReadyGrammar
     from psc.vocabulary.tokenizer_info import TokenizerInfo
 
 _KIND = "grammar"
@@ -36,19 +40,23 @@ class Grammar:
     request: GrammarRequest
     """What was asked for: the text, its language, the options and where the text is from."""
     _parsed: RuleSet | Cfg = field(repr=False)
+    _ready: ReadyGrammar | None = field(default=None, repr=False)
 
     @staticmethod
-    def parse(request: GrammarRequest) -> Grammar:
+    def parse(request: GrammarRequest, *, store: Store | None = None) -> Grammar:
         """Reads text in any language that has a front end.
 
         Args:
             request: see ``GrammarRequest.of``.
+            store: where the tables of a grammar that was read before may lie.
 
         Raises:
             GrammarError: the text is malformed, an option does not fit its language, or there is no such language.
             MissingExtraError: the language is read by a package that is not installed.
         """
-        return Grammar(request, request.parse())
+        request.front_end.check(request.options, request.origin)
+        known = known_grammars.find(request, store)
+        return Grammar(request, request.parse()) if known is None else Grammar(request, known.cfg, known)
 
     @staticmethod
     def from_ebnf(ebnf_string: str, *, root_rule_name: str = "root", source_name: str = UNNAMED) -> Grammar:
@@ -217,6 +225,28 @@ class Grammar:
         from psc.compiler.lowering import terminals_and_productions
 
         return terminals_and_productions(self._parsed)
+
+    def ready(self, *, store: Store | None = None) -> ReadyGrammar:
+        """The grammar with the tables that it has for any vocabulary.
+
+        Args:
+            store: where they are looked for, and kept, where the grammar's language is one that takes long to parse.
+
+        Raises:
+            GrammarError: as ``to_cfg``; or a terminal is not regular, or reductions clash.
+        """
+        from psc.compiler.ready_grammar import ready_grammar
+
+        if self._ready is not None:
+            return self._ready
+        ready = ready_grammar(self.to_cfg())
+        if self.request.front_end.keeps_tables:
+            known_grammars.remember(self.request, ready, store)
+            object.__setattr__(self, "_ready", ready)
+        return ready
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**self.__dict__, "_ready": None}  # a megabyte, and made again in some milliseconds
 
     @staticmethod
     def from_metadata(metadata: Mapping[str, Any]) -> Grammar:

@@ -68,6 +68,8 @@ class FrontEnd:
     """Whether there are texts that the language's own tool would lex in another way."""
     extra: str | None = None
     """The extra of psc that parsing needs."""
+    keeps_tables: bool = False
+    """Whether parsing takes so much longer than reading a grammar's tables from a file that they are kept in one."""
 
     def options(
         self, *, start: str | None = None, lexer: LexerKind | None = None, keep_all_actions: bool = False, origin: str = UNNAMED

@@ -26,6 +26,7 @@ FRONT_ENDS: dict[str, FrontEnd] = {
             has_imports=True,
             differs=True,
             extra="compiler",
+            keeps_tables=True,
         ),
         FrontEnd(
             language="ebnf",

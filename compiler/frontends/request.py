@@ -97,6 +97,10 @@ class GrammarKey:
     imports: Imports
     options: GrammarOptions
 
+    def without_vocabulary(self, layout: int) -> str:
+        """The key of what the grammar has for any vocabulary, in a layout of files."""
+        return self.with_vocabulary("", format_version=layout)
+
     def with_vocabulary(
         self, fingerprint: str, *, compiler_revision: int = COMPILER_REVISION, format_version: int = VERSION
     ) -> str:

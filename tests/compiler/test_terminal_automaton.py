@@ -15,7 +15,7 @@ from psc.compiler.expressions import EMPTY, NOTHING, Chars, Choice, Expression, 
 from psc.compiler.frontends.lark.loader import load_lark
 from psc.compiler.terminal_programs import TerminalPrograms
 from psc.compiler.terminal_regex import UnsupportedRegex, pattern_difference, pattern_expression
-from psc.compiler.terminals import TerminalAutomaton, terminal_automaton
+from psc.compiler.terminals import TerminalAutomaton, terminal_automaton, terminal_expression
 from psc.errors import GrammarError
 
 # --- equality with OpenFst's construction
@@ -133,7 +133,7 @@ def test_kinds_of_patterns(pattern: str) -> None:
     assert kind == KINDS[pattern]
     text = f"start: A\nA: /{pattern}/\n".replace("\n)", "\\n)")
     grammar = load_lark(text)
-    assert (grammar.terminals[0].expression is None) == (kind != "expression")
+    assert (terminal_expression(grammar.terminals[0]) is None) == (kind != "expression")
     assert_as_openfst(terminal_automaton(grammar))
 
 
@@ -145,7 +145,7 @@ def test_what_is_no_expression_at_all(pattern: str) -> None:
 
 def test_strings_ignore_case_as_re_does() -> None:
     grammar = load_lark('start: A B\nA: "Sk.i"i\nB: "a\\nb"\n')
-    assert {t.name: t.expression is not None for t in grammar.terminals} == {"A": True, "B": True}
+    assert {t.name: terminal_expression(t) is not None for t in grammar.terminals} == {"A": True, "B": True}
     assert_as_openfst(terminal_automaton(grammar))
 
 

@@ -27,7 +27,7 @@ from psc._core import LrTables
 from psc.compiler.frontends.lark.first_match import first_match_differs
 from psc.compiler.grammar import Cfg
 from psc.compiler.terminal_regex import UnsupportedRegex, looks_past_end
-from psc.compiler.terminals import TerminalAutomaton
+from psc.compiler.terminals import TerminalAutomaton, terminal_expression
 
 _MOST_NAMES = 6
 
@@ -48,7 +48,7 @@ def lark_differences(grammar: Cfg, automaton: TerminalAutomaton, lr: LrTables) -
     order = _LarkOrder(grammar)
     together = contexts(grammar, lr)
     ranks = [t.rank for t in grammar.terminals]
-    beyond = {i for i, t in enumerate(grammar.terminals) if t.expression is None and _looks_past_end(t.pattern)}
+    beyond = {i for i, t in enumerate(grammar.terminals) if terminal_expression(t) is None and _looks_past_end(t.pattern)}
     shorter: set[tuple[int, int]] = set()
     other: set[tuple[int, int]] = set()
     refused: set[tuple[int, int]] = set()

@@ -23,7 +23,6 @@ from lark.grammar import RuleOptions
 from lark.lexer import PatternStr, TerminalDef
 from lark.load_grammar import PrepareAnonTerminals, PrepareLiterals, ValidateSymbols
 
-from psc.compiler.expressions import Expression
 from psc.compiler.frontends.lark.definitions import Definitions, read_definitions
 from psc.compiler.frontends.lark.expansion import ExpandedRule, RuleExpander
 from psc.compiler.frontends.lark.imports import import_name
@@ -31,7 +30,6 @@ from psc.compiler.frontends.lark.templates import Templates
 from psc.compiler.frontends.lark.terminal_patterns import check_widths, terminal_patterns
 from psc.compiler.grammar import Cfg, LexerKind, Production, Terminal
 from psc.compiler.normal_form import normal_form, without_unproductive
-from psc.compiler.terminal_regex import literal_expression, pattern_expression
 from psc.errors import GrammarError, ResourceLimitError
 
 _MOST_NAMES = 6
@@ -186,7 +184,6 @@ def _convert(
             rank=rank[t.name],
             ignored=t.name in ignored,
             line=lines.get(t.name) or _line_of_pattern(text, t),
-            expression=_expression(t, pattern),
         )
         for t, pattern in zip(terminal_defs, patterns, strict=True)
     )
@@ -212,12 +209,6 @@ def _convert(
         nonterminals=nonterminals,
         productions=productions,
     )
-
-
-def _expression(t: TerminalDef, pattern: str) -> Expression | None:
-    if isinstance(t.pattern, PatternStr):
-        return literal_expression(t.pattern.value, ignoring_case="i" in t.pattern.flags)
-    return pattern_expression(pattern)
 
 
 def _lark_order(t: TerminalDef) -> tuple[int, int, int, str]:
