@@ -1,4 +1,4 @@
-"""The tables of grammars in a store: what a grammar's text comes to before there is a vocabulary, kept so that it is not parsed again.
+"""The tables of grammars in a store: what a text comes to before there is a vocabulary, kept so that it is not parsed again.
 
 They lie in ``tables/KEY.1`` of the store's folder, uncompressed, as the copies of artifacts do (see `psc.artifacts.mapped`): whole
 or not there, with checksums, mapped when they are read. They are a cache. Whatever is damaged is not used, a file that cannot be
@@ -41,7 +41,7 @@ def read_tables(root: Path, key: str) -> Artifact | None:
 
 
 def write_tables(root: Path, key: str, arrays: Mapping[str, IntArray], metadata: Mapping[str, Any]) -> None:
-    """Keeps the tables of a grammar, in the place of those not used for longest where there are too many. A full disk is no error."""
+    """Keeps the tables of a grammar; those not used for longest go where there are too many. A full disk is no error."""
     path = tables_path(root, key)
     if write_mapped(path, Artifact(arrays, metadata, key, 0)):
         keep_within(path.parent, MAX_FILES, MAX_BYTES)
@@ -57,9 +57,7 @@ def keep_within(folder: Path, max_files: int, max_bytes: int) -> None:
                 path.unlink()
 
 
-def collect_tables(
-    root: Path, *, max_age_s: float | None, max_bytes: int | None, remove: Callable[[Path], int]
-) -> tuple[int, int]:
+def collect_tables(root: Path, *, max_age_s: float | None, max_bytes: int | None, remove: Callable[[Path], int]) -> tuple[int, int]:
     """Removes tables that were not used for longer, and the least recently used until the rest fits.
 
     Args:

@@ -4,10 +4,12 @@
 
 The idea: a request brings a grammar that the server has not seen. Each reading is the first of its process. *Warm* is a
 server's process: everything is imported and the vocabulary indexed, by two grammars of one letter, which leave nothing that
-another could use. *Cold* is a process that has only loaded the tokenizer: the first grammar of all pays for imports (Lark's,
-for a Lark grammar) and for the index too. Peers are measured warm. The split is of the warm readings:
+another could use. *Known* is such a process where another one has read the grammar before, and has left its tables in the store
+(psc leaves those of Lark's language only). *Parsed* reads the text, that of a bundled grammar too, whose tables are part of psc.
+*Cold* is a process that has only loaded the tokenizer: the first grammar of all pays for imports and for the index too. Peers
+are measured warm. The split is of the warm readings:
 
-    front end   the text parsed
+    front end   the text parsed, or its tables read
     lowering    EBNF rules to terminals and productions
     terminals   the byte automaton of all terminals
     LR          the LALR(1) tables
@@ -26,6 +28,8 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import wraps
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from types import SimpleNamespace
 from typing import Any
 
@@ -35,6 +39,8 @@ from measure import in_words, machine, number, report, table
 from subjects import Subject, add_subject_options, chosen
 
 import psc
+from psc import known_grammars
+from psc.artifacts.store import Store
 
 STAGES = ("front end", "lowering", "terminals", "LR", "machine", "first mask")
 TIMEOUT = 300.0
@@ -49,16 +55,31 @@ class FirstMask:
     stages: dict[str, float]
 
 
-def first_mask(subject: Subject, spec: str, warm: bool) -> FirstMask:
+@dataclass(frozen=True)
+class Conditions:
+    """Of a process, before the grammar's text comes."""
+
+    warm: bool = True
+    """Whether grammars of one letter came first."""
+    bundled: bool = True
+    """Whether the tables that are part of psc are there."""
+    store: str | None = None
+    """The folder in which another process may have left tables."""
+
+
+def first_mask(subject: Subject, spec: str, conditions: Conditions) -> FirstMask:
     """The first mask of this process, or, warm, the first after those of grammars of one letter."""
     info = psc.load_tokenizer(spec)
     compiler = psc.GrammarCompiler(info, cache_enabled=False, store=False)
-    if warm:
+    store = None if conditions.store is None else Store(conditions.store)
+    if conditions.warm:
         warm_up(compiler)
+    if not conditions.bundled:
+        known_grammars._BUNDLED = Path(__file__).parent / "no folder"
     seconds = dict.fromkeys(STAGES, 0.0)
     watch(seconds)
     cpu, began = time.process_time(), time.perf_counter()
-    grammar = subject.open()
+    grammar = subject.open(store)
     opened = time.perf_counter()
     compiled = compiler.compile_grammar(grammar)
     made = time.perf_counter()
@@ -69,9 +90,15 @@ def first_mask(subject: Subject, spec: str, warm: bool) -> FirstMask:
     return FirstMask(ended - began, cpu, seconds)
 
 
+def leave_tables(subject: Subject, folder: str) -> None:
+    """Reads a grammar and leaves its tables in a store."""
+    known_grammars._BUNDLED = Path(folder) / "no folder"
+    subject.open().ready(store=Store(folder))
+
+
 def watch(seconds: dict[str, float]) -> None:
     """From now on, adds up the time spent in each stage of a compilation."""
-    from psc.compiler import just_in_time, lowering
+    from psc.compiler import just_in_time, lowering, ready_grammar
 
     def timed(stage: str, call: Callable[..., Any]) -> Callable[..., Any]:
         @wraps(call)
@@ -84,9 +111,10 @@ def watch(seconds: dict[str, float]) -> None:
 
         return measured
 
+    tables: Any = ready_grammar
+    tables.terminal_automaton = timed("terminals", tables.terminal_automaton)
+    tables.lr_tables = timed("LR", tables.lr_tables)
     patched: Any = just_in_time
-    patched.terminal_automaton = timed("terminals", patched.terminal_automaton)
-    patched.lr_tables = timed("LR", patched.lr_tables)
     patched.Machine = SimpleNamespace(lazy=timed("machine", patched.Machine.lazy))
     lowering.lower = timed("lowering", lowering.lower)
 
@@ -103,10 +131,20 @@ def peer_first_mask(engine: str, subject: Subject, spec: str) -> Ready:
 
 def measure(subject: Subject, spec: str, repeat: int, peers: list[str]) -> dict[str, Any]:
     """All readings of one grammar."""
-    readings = {
-        name: [result(first_mask, subject, spec, warm, timeout=TIMEOUT) for _ in range(repeat)]
-        for name, warm in (("warm", True), ("cold", False))
-    }
+    with TemporaryDirectory(prefix="psc-") as folder:
+        if subject.language == "lark":
+            result(leave_tables, subject, folder, timeout=TIMEOUT)
+        conditions = {
+            "warm": Conditions(),
+            "parsed": Conditions(bundled=False),
+            "known": Conditions(bundled=False, store=folder),
+            "cold": Conditions(warm=False),
+        }
+        readings = {
+            name: [result(first_mask, subject, spec, under, timeout=TIMEOUT) for _ in range(repeat)]
+            for name, under in conditions.items()
+            if subject.language == "lark" or name in ("warm", "cold")
+        }
     found: dict[str, Any] = {"grammar": subject.name, "bytes": len(subject.text.encode())}
     for name, all_of in readings.items():
         best: FirstMask = min(all_of, key=lambda r: r.total)
@@ -138,11 +176,12 @@ def milliseconds(seconds: float | None) -> str:
 def print_tables(results: list[dict[str, Any]], peers: list[str]) -> None:
     """Totals side by side, then psc's stages, and why a peer is absent."""
     print("Milliseconds from the grammar's text to the first mask:\n")
-    head = ["grammar", "bytes", "psc, warm", "CPU", "psc, cold", *peers]
+    head = ["grammar", "bytes", "psc, warm", "CPU", "known", "parsed", "psc, cold", *peers]
     rows = []
     for r in results:
         others = [milliseconds(r[p].get("total")) for p in peers]
-        figures = [milliseconds(r["warm"]["total"]), milliseconds(r["warm"]["cpu"]), milliseconds(r["cold"]["total"])]
+        figures = [milliseconds(r["warm"]["total"]), milliseconds(r["warm"]["cpu"])]
+        figures += [milliseconds(r.get(name, {}).get("total")) for name in ("known", "parsed", "cold")]
         rows.append([r["grammar"], f"{r['bytes']:,}", *figures, *others])
     print(table(head, rows))
     print("\nOf psc, warm, milliseconds:\n")

@@ -17,6 +17,7 @@ from corpus import Document, json_documents, read_corpus
 from sample_texts import TEXTS, sample_texts
 
 import psc
+from psc.artifacts.store import Store
 from psc.compiler.frontends.found import find_grammar
 from psc.compiler.grammars import bundled_text
 from psc.grammar import Grammar
@@ -37,15 +38,15 @@ class Subject:
     language: Literal["ebnf", "lark", "regex", "builtin"]
     text: str
 
-    def open(self) -> psc.Grammar:
-        """The grammar, parsed."""
+    def open(self, store: Store | None = None) -> psc.Grammar:
+        """The grammar, parsed; or, a Lark grammar whose tables are in the store, read from there."""
         if self.language == "builtin":
             return psc.Grammar.builtin_json_grammar()
         if self.language == "ebnf":
             return psc.Grammar.from_ebnf(self.text)
         if self.language == "regex":
             return psc.Grammar.from_regex(self.text)
-        return Grammar.parse(find_grammar(self.spec).request())
+        return Grammar.parse(find_grammar(self.spec).request(), store=store)
 
 
 def find_subject(name: str) -> Subject:

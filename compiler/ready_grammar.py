@@ -64,7 +64,9 @@ def to_arrays(ready: ReadyGrammar) -> tuple[dict[str, IntArray], dict[str, Any]]
         "accept": automaton.accept,
         "match_offsets": automaton.match_offsets,
         "match_terminals": automaton.match_terminals,
-        "terminal_numbers": np.array([(t.priority, t.lark_order, t.rank, t.ignored, t.line or 0) for t in terminals], np.int32).reshape(-1),
+        "terminal_numbers": np.array(
+            [(t.priority, t.lark_order, t.rank, t.ignored, t.line or 0) for t in terminals], np.int32
+        ).reshape(-1),
         "lhs": np.array([p.lhs for p in productions], np.int32),
         "rhs_offsets": np.cumsum([0, *(len(p.rhs) for p in productions)], dtype=np.int32),
         "rhs": np.array([s for p in productions for s in p.rhs], np.int32),

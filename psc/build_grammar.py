@@ -21,6 +21,7 @@ from psc.vocabulary.tokenizer_info import TokenizerInfo
 
 if TYPE_CHECKING:
     from psc.compiler.grammar import Cfg
+    from psc.compiler.terminals import TerminalAutomaton
 
 _log = logging.getLogger("psc.compiler")
 _vocabularies: WeakValueDictionary[tuple[object, ...], VocabularyIndex] = WeakValueDictionary()
@@ -55,10 +56,10 @@ def lazy_machine(
     from psc.compiler import just_in_time
     from psc.compiler.build import describe
 
-    lowered = grammar.to_cfg()
-    _tell_of_unspellable(lowered, tokenizer_info)
-    machine = just_in_time.lazy_machine(lowered, shared_vocabulary(tokenizer_info), cache_limit_bytes=cache_limit_bytes)
-    return machine, partial(describe, lowered, tokenizer_info)
+    ready = grammar.ready()
+    _tell_of_unspellable(ready.cfg, tokenizer_info, ready.automaton)
+    machine = just_in_time.lazy_machine(ready, shared_vocabulary(tokenizer_info), cache_limit_bytes=cache_limit_bytes)
+    return machine, partial(describe, ready.cfg, tokenizer_info)
 
 
 def artifact_bytes(grammar: Grammar | Cfg, tokenizer_info: TokenizerInfo) -> bytes:
@@ -73,9 +74,9 @@ def artifact_bytes(grammar: Grammar | Cfg, tokenizer_info: TokenizerInfo) -> byt
     return encode(result.arrays, result.metadata)
 
 
-def _tell_of_unspellable(grammar: Cfg, tokenizer_info: TokenizerInfo) -> None:
+def _tell_of_unspellable(grammar: Cfg, tokenizer_info: TokenizerInfo, automaton: TerminalAutomaton | None = None) -> None:
     from psc.compiler.spelling_check import unspellable
 
-    why = unspellable(grammar, tokenizer_info)
+    why = unspellable(grammar, tokenizer_info, automaton)
     if why is not None:
         _log.warning("%s: %s", grammar.source_name, why)

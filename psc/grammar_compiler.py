@@ -270,7 +270,7 @@ class GrammarCompiler:
                 return self._open(*found)
         began = time.perf_counter()
         try:
-            grammar = parsed if parsed is not None else Grammar.parse(request)
+            grammar = parsed if parsed is not None else Grammar.parse(request, store=self._lookup.store)
         except MissingExtraError as e:  # a host that only serves waits for the artifact as long as it takes
             if wanted is None:
                 raise
@@ -283,6 +283,7 @@ class GrammarCompiler:
             raise MissingExtraError(f"{self._lookup.missed(wanted)}; and building it here: {e}", name=e.name) from e
         if self._vocabulary is None:
             self._vocabulary = shared_vocabulary(self.tokenizer_info)
+        grammar.ready(store=self._lookup.store)
         compiled = compile_just_in_time(grammar, self.tokenizer_info, cache_limit_bytes=self.cache_limit_bytes)
         _log.info("%s: ready to be built just in time after %.3f s", grammar.origin, time.perf_counter() - began)
         return compiled
