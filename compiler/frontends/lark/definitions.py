@@ -13,9 +13,9 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from lark.grammar import RuleOptions
-from lark.load_grammar import GrammarBuilder
 from lark.tree import Tree
 
+from psc.compiler.frontends.lark.building import DefinitionBuilder
 from psc.errors import GrammarError, ResourceLimitError
 
 MAX_TEXT: Final = 250_000
@@ -93,7 +93,7 @@ def read_definitions(text: str, source_name: str) -> Definitions:
     return Definitions(tuple(rules), tuple(terminals), tuple(builder._ignore_names), tuple(declared), builder.used_files)
 
 
-class _Builder(GrammarBuilder):
+class _Builder(DefinitionBuilder):
     """Lark's builder, to which every terminal looks as if it were only declared."""
 
     def __init__(self, source_name: str) -> None:

@@ -24,6 +24,7 @@ from lark.load_grammar import REPEAT_BREAK_THRESHOLD, SMALL_FACTOR_THRESHOLD
 from lark.tree import Tree
 from lark.utils import small_factors
 
+from psc.compiler.frontends.lark.names import Parts
 from psc.errors import GrammarError, ResourceLimitError
 
 MAX_EXPANDED: Final = 250_000
@@ -90,14 +91,14 @@ class RuleExpander:
         self._rules: list[tuple[str, _Node, int]] = []
         self._empty = self._node(_SYMBOL, (None, _EMPTY_NAME), (), placeholders=0)
 
-    def add(self, name: str, tree: Tree[Any], priority: int, *, keep_all_tokens: bool) -> None:
-        """Reads a rule whose literals, templates and names are resolved."""
+    def add(self, name: str, parts: Parts, priority: int, *, keep_all_tokens: bool) -> None:
+        """Reads a rule, whose parts are in the order in which Lark names new rules, the whole of it last."""
         self._rule = name
         self._keep_all_tokens = keep_all_tokens
         of: dict[int, Any] = {}
-        for subtree in tree.iter_subtrees():  # in the order in which Lark names new rules
+        for subtree in parts:
             of[id(subtree)] = [self._converted(c, of) for c in subtree.children]
-        self._rules.append((name, self._converted(tree, of), priority))
+        self._rules.append((name, self._converted(parts[-1], of), priority))
 
     def expanded(self) -> list[ExpandedRule]:
         """The productions of all rules, those that repetitions need last."""

@@ -12,7 +12,6 @@ from typing import Any, Final
 
 from lark.grammar import NonTerminal
 from lark.load_grammar import _ReplaceSymbols, nr_deepcopy_tree
-from lark.visitors import Transformer_InPlace
 
 from psc.compiler.frontends.lark.definitions import RuleDefinition
 from psc.errors import GrammarError, ResourceLimitError
@@ -23,11 +22,10 @@ MAX_TEMPLATE_PARTS: Final = 500_000
 """Parts of the rules made from templates, and characters of their names."""
 
 
-class Templates(Transformer_InPlace[Any, Any]):
-    """Replaces uses of templates by the names of rules, and adds these rules to a list that is still being read."""
+class Templates:
+    """Makes rules for uses of templates, and adds these rules to a list that is still being read."""
 
     def __init__(self, definitions: list[RuleDefinition], place: Callable[[str], str]) -> None:
-        super().__init__()
         self._definitions = definitions
         self._templates = {d.name: d for d in definitions if d.parameters}
         self._place = place
@@ -35,7 +33,7 @@ class Templates(Transformer_InPlace[Any, Any]):
         self._made: set[str] = set()
         self._n_parts = 0
 
-    def template_usage(self, children: list[Any]) -> NonTerminal:
+    def use(self, children: list[Any]) -> NonTerminal:
         """The rule for a use; `children` are the template and its arguments."""
         name, *arguments = [str(c.name) for c in children]
         made = f"{name}{{{','.join(arguments)}}}"
