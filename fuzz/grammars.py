@@ -20,7 +20,8 @@ from types import FrameType
 import strategies
 from hypothesis import HealthCheck, Phase, given, seed, settings
 from hypothesis import strategies as st
-from test_exactness_any import LANGUAGES, check_short_histories
+from languages import LANGUAGES, check_short_histories
+from test_exactness_any import FANCY_TEXTS, TEXTS
 
 import psc
 from fuzz.session import Case, main
@@ -50,14 +51,14 @@ def alarm(seconds: float) -> Iterator[None]:
 
 
 def run_case(case: Case) -> None:
-    language = case.rng.choice(sorted(LANGUAGES))
+    language = case.rng.choice(sorted(TEXTS))
 
     @seed(case.rng.randrange(2**32))
     @settings(
         max_examples=_EXAMPLES, database=None, deadline=None, phases=[Phase.generate], suppress_health_check=list(HealthCheck)
     )
     @given(
-        text=LANGUAGES[language].texts if case.rng.random() < 0.7 else LANGUAGES[language].fancy_texts,
+        text=(TEXTS if case.rng.random() < 0.7 else FANCY_TEXTS)[language],
         tokens=strategies.vocabularies(max_size=6),
         walk=st.integers(0, 2**16),
     )
@@ -66,7 +67,8 @@ def run_case(case: Case) -> None:
         case.attach("grammar", f"{language}\n{text}\n{tokens!r} {walk}\n".encode())
         try:
             with alarm(_EXAMPLE_S):
-                check_short_histories(LANGUAGES[language], text, tokens, walk, longest=2)
+                reading = LANGUAGES[language]
+                check_short_histories(reading.builds(text, tokens), reading.oracle(text), tokens, walk, longest=2)
         except _TimeIsUp:
             case.counts["out of time"] += 1
         except psc.ResourceLimitError:

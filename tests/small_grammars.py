@@ -2,34 +2,15 @@
 
 from functools import cache
 
+from grammar_cases import case
 from vocabularies import byte_tokenizer
 
 from psc.compiled_grammar import CompiledGrammar, compile_ahead_of_time, compile_just_in_time
 from psc.grammar import Grammar
 
-ASSIGNMENTS = """\
-start: assignment+
-assignment: NAME "=" value ";"
-value: NAME | NUMBER | "none" | "(" value ")" | range
-range: NUMBER ".." NUMBER
-NAME: /[a-zé]+/
-NUMBER: /[0-9]+(\\.[0-9]+)?/
-COMMENT: /#[^\\n]*\\n/
-%ignore /[ \\n]+/
-%ignore COMMENT
-"""
-AMBIGUOUS = """\
-start: sum
-sum: sum "+" sum | sum "-" sum | call | "(" sum ")"
-call: NAME "(" ")" | NAME | cast
-cast: "(" NAME ")" sum
-NAME: /[a-z]+/
-"""
-WORDS = """\
-root ::= sum
-sum ::= sum "+" sum | "(" sum ")" | name | [0-9]+ | "if " sum " then " sum (" else " sum)?
-name ::= [a-z]+ | "id " [a-z] "."
-"""
+ASSIGNMENTS = case("assignments", "contextual").grammar
+AMBIGUOUS = case("sums, calls and casts", "keep all").grammar
+WORDS = case("conditional sums", "any").grammar
 
 GRAMMARS = {
     "contextual": lambda: Grammar.from_lark(ASSIGNMENTS),

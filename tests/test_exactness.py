@@ -2,10 +2,8 @@
 
 import random
 from collections.abc import Sequence
-from itertools import product
 
 import numpy as np
-import pytest
 import strategies
 from bounded import bounded
 from hypothesis import assume, given
@@ -87,56 +85,6 @@ def test_every_short_history(text: str, tokens: list[bytes]) -> None:
     reached: list[tuple[int, ...]] = [()]
     for _ in range(4):
         reached = [(*h, t) for h in reached for t in check_here(compiled, oracle, tokens, h)][:40]
-
-
-CASES = {
-    "number or range": ('start: NUM (".." NUM)?\nNUM: /[0-9]+(\\.[0-9]+)?/\n', ["1", "2", ".", "..", "1.", ".2", "1..2", "..."]),
-    "keyword or name": (
-        'start: ("if" | "in" | NAME)+\nNAME: /[a-z]+/\n%ignore " "\n',
-        ["i", "f", "n", "if", " if", "in", " i", "fi", " ", "  if ", "x"],
-    ),
-    "opened comment": (
-        'start: ("a" | "/" | "*")*\n%ignore /\\/\\*([^*]|\\*+[^*\\/])*\\*+\\//\n',
-        ["a", "/", "*", "/*", "*/", "**", "/**/", "*/a", "a/*", "//"],
-    ),
-    "fall-back over several terminals": (
-        'start: ("a" | "ab" | "abcd" | "bcde" | "c" | "d" | "b")*\n',
-        ["a", "b", "c", "d", "e", "ab", "bc", "abc", "abcd", "abcde", "cd"],
-    ),
-    "fall-back that re-enters itself": ('start: "a"* X\nX: "aab"\n', ["a", "b", "aa", "ab", "aaa", "aab"]),
-    "spaces first and last": ('start: "a" "b"\n%ignore /[ \\n]+/\n', [" ", "a", "b", " a", "b ", "\n", " \n", "a b"]),
-    "empty text": ('start: X*\nX: "x"\n', ["x", "xx", "y"]),
-    "nothing but ignored": ('start: "a"?\n%ignore " "\n', [" ", "a", "  "]),
-    "priorities": ("start: A B\nA.2: /[ab]+/\nB.1: /b+c?/\n%ignore /,/\n", ["a", "b", "c", ",", "ab", "bc", "b,", ",b"]),
-    "string before regex": ('start: "ab" X | X X X\nX: /[ab]{2}/\n', ["a", "b", "ab", "ba", "aba"]),
-    "same bytes twice": ('start: "a" "b"\n', ["a", "a", "b", "ab", "ab"]),
-    "characters cut in two": ('start: /[é-ü]+/ "x"\n', [b"\xc3", b"\xa9", "é", "ü", b"\xa9\xc3", "x", b"\xbcx", b"\xe2"]),
-    "dangling else": (
-        'start: s\ns: "i" s | "i" s "e" s | "x"\n',
-        ["i", "e", "x", "ix", "xe", "ixe", "ixex", "ee"],
-    ),
-    "empty rules": ('start: a b c\na: "a"?\nb: "b"*\nc: | "c" c\n', ["a", "b", "c", "ab", "bc", "cc", "ac"]),
-    "left and right recursion": (
-        'start: l ";" r\nl: l "," "x" | "x"\nr: "y" "," r | "y"\n',
-        ["x", ",", ";", "y", ",x", ",y", ";y", "x;y", ",,", "y,"],
-    ),
-    "nested brackets": (
-        'start: "(" start ")" start | "[" start "]" | \n',
-        ["(", ")", "[", "]", "()", ")]", "]]", "(([", "]))", "()()"],
-    ),
-}
-
-
-@pytest.mark.parametrize("name", CASES)
-def test_cases(name: str) -> None:
-    text, tokens = CASES[name]
-    encoded = [t.encode() if isinstance(t, str) else t for t in tokens]
-    compiled, oracle = compile_text(text, encoded), Oracle(text)
-    for length in range(4):
-        for history in product(range(len(encoded)), repeat=length):
-            matcher = psc.GrammarMatcher(compiled)
-            if all(matcher.accept_token(t) for t in history) and random.Random(str(history)).random() < 0.2 * 5 / (length + 1):
-                check_here(compiled, oracle, encoded, history)
 
 
 def test_a_rule_that_derives_itself_terminates() -> None:

@@ -1,125 +1,44 @@
-"""Every way to lex and parse, built just in time and ahead of time, against its oracle: random grammars and hard cases.
+"""Every way to lex and parse, built just in time and ahead of time, against its oracle: random grammars.
 
 For each language (how text becomes terminals, which derivations count) and both builds of a grammar: the whole mask after
 every short history equals the oracle's, `accept_token` agrees with it on every token, both builds agree along random
-walks, and rolling back or forking changes nothing.
+walks, and rolling back or forking changes nothing. Cases written by hand are in tests/cases/.
 """
 
 import random
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
-from typing import Any, Protocol
+from collections.abc import Iterator, Sequence
 
-import numpy as np
 import pytest
 import strategies
 from bounded import bounded
-from hard_cases import CASES, Token
-from hypothesis import assume, given
+from hypothesis import given
 from hypothesis import strategies as st
-from oracle import CfgOracle, ContextualOracle, KeepAllOracle, Oracle, Undecided
-from vocabularies import tokenizer
+from languages import LANGUAGES, allowed, check_mask, check_short_histories, ebnf_grammar, oracle_mask, replay
+from oracle import CfgOracle, KeepAllOracle
 
 import psc
-from psc.compiled_grammar import compile_ahead_of_time
-from psc.vocabulary.tokenizer_info import TokenizerInfo
 
-MOST_HISTORIES = 40  # of one length
 LONGEST_WALK = 12  # bytes, then a walk takes no more tokens; what ambiguity costs is a power of the length
 
 
-class Masks(Protocol):
-    def allowed(self, prefix: bytes, tokens: Sequence[bytes]) -> list[bool]: ...
-
-    def eos_allowed(self, prefix: bytes) -> bool: ...
+def ambiguous(fancy: bool) -> st.SearchStrategy[str]:
+    return strategies.ambiguous_grammars(fancy).filter(lambda text: KeepAllOracle(text).has_sentences)
 
 
-@dataclass(frozen=True)
-class Language:
-    """One way to read grammars: its oracle, both builds, and random grammars for it."""
-
-    oracle: Callable[[str], Masks]
-    just_in_time: Callable[[str, TokenizerInfo], psc.CompiledGrammar]
-    grammar: Callable[[str], Any]
-    texts: st.SearchStrategy[str]
-    fancy_texts: st.SearchStrategy[str]
-
-    def builds(self, text: str, tokens: Sequence[bytes]) -> dict[str, psc.CompiledGrammar]:
-        info = tokenizer(tokens)
-        try:
-            return {
-                "just in time": self.just_in_time(text, info),
-                "ahead of time": compile_ahead_of_time(self.grammar(text), info),
-            }
-        except psc.ResourceLimitError:
-            assume(False)
-            raise
-
-
-def ebnf_grammar(text: str) -> Any:
-    from psc.compiler.frontends.ebnf import load_ebnf
-    from psc.compiler.lowering import lower
-
-    return lower(load_ebnf(text))
-
-
-def lark_language(
-    oracle: Callable[[str], Masks],
-    grammars: Callable[[bool], st.SearchStrategy[str]],
-    **options: Any,
-) -> Language:
-    def grammar(text: str) -> Any:
-        from psc.compiler.frontends.lark.loader import load_lark
-
-        return load_lark(text, **options)
-
-    return Language(
-        oracle,
-        lambda text, info: psc.GrammarCompiler(info).compile_lark(text, **options),
-        grammar,
-        grammars(False),
-        grammars(True),
-    )
-
-
-LANGUAGES = {
-    "any": Language(
-        CfgOracle.of_ebnf,
-        lambda text, info: psc.GrammarCompiler(info).compile_grammar(text),
-        ebnf_grammar,
-        strategies.cfg_texts(),
-        strategies.cfg_texts(),
-    ),
-    "basic": lark_language(Oracle, strategies.grammars, lexer="basic"),
-    "contextual": lark_language(ContextualOracle, strategies.contextual_grammars, lexer="contextual"),
-    "keep all": lark_language(
-        KeepAllOracle,
-        lambda fancy: strategies.ambiguous_grammars(fancy).filter(lambda text: KeepAllOracle(text).has_sentences),
-        lexer="basic",
-        keep_all_actions=True,
-    ),
+TEXTS = {
+    "any": strategies.cfg_texts(),
+    "basic": strategies.grammars(),
+    "contextual": strategies.contextual_grammars(),
+    "keep all": ambiguous(False),
 }
-
-
-def allowed(matcher: psc.GrammarMatcher, n: int) -> list[bool]:
-    return np.unpackbits(matcher.mask().view(np.uint8), bitorder="little")[:n].astype(bool).tolist()
-
-
-def replay(compiled: psc.CompiledGrammar, history: Sequence[int]) -> psc.GrammarMatcher:
-    matcher = psc.GrammarMatcher(compiled)
-    for token in history:
-        assert matcher.accept_token(token), (history, token)
-    return matcher
-
-
-def oracle_mask(oracle: Masks, tokens: Sequence[bytes], history: Sequence[int]) -> list[bool]:
-    """The mask over the tokens and the stop token. An undecided fall-back ends the example."""
-    prefix = b"".join(tokens[i] for i in history)
-    try:
-        return [*oracle.allowed(prefix, tokens), oracle.eos_allowed(prefix)]
-    except Undecided:
-        assume(False)
-        raise
+"""Random grammars of a language."""
+FANCY_TEXTS = {
+    "any": strategies.cfg_texts(),
+    "basic": strategies.grammars(True),
+    "contextual": strategies.contextual_grammars(True),
+    "keep all": ambiguous(True),
+}
+"""The same, with lookaround and laziness."""
 
 
 def length(tokens: Sequence[bytes], history: Sequence[int]) -> int:
@@ -127,50 +46,19 @@ def length(tokens: Sequence[bytes], history: Sequence[int]) -> int:
     return sum(len(tokens[i]) for i in history)
 
 
-def check_mask(matcher: psc.GrammarMatcher, want: list[bool], tokens: Sequence[bytes], *place: object) -> None:
-    got = allowed(matcher, len(want))
-    names = [*tokens, b"<stop>"]
-    wrong = {names[i]: f"allowed: {got[i]}, by the oracle: {want[i]}" for i in range(len(want)) if got[i] != want[i]}
-    assert not wrong, (*place, wrong)
-
-
-def check_history(
-    builds: dict[str, psc.CompiledGrammar], oracle: Masks, tokens: Sequence[bytes], history: Sequence[int]
-) -> list[int]:
-    """Mask and accept_token of both builds after `history` against the oracle; the text tokens allowed."""
-    want = oracle_mask(oracle, tokens, history)
-    for build, compiled in builds.items():
-        check_mask(replay(compiled, history), want, tokens, build, [tokens[i] for i in history])
-        for token, bit in enumerate(want):
-            # A fresh matcher that has computed no mask.
-            matcher = replay(compiled, history)
-            assert matcher.accept_token(token) == bit, (build, [tokens[i] for i in history], token)
-            assert matcher.is_terminated() == (bit and token == len(tokens))
-            if not bit:  # a refusal changes nothing
-                check_mask(matcher, want, tokens, build, "after a refusal", [tokens[i] for i in history])
-    return [i for i in range(len(tokens)) if want[i]]
-
-
-def check_short_histories(language: Language, text: str, tokens: Sequence[bytes], seed: int, longest: int = 4) -> None:
-    builds, oracle, rng = language.builds(text, tokens), language.oracle(text), random.Random(seed)
-    reached: list[tuple[int, ...]] = [()]
-    for _ in range(longest + 1):
-        reached = [(*h, t) for h in reached for t in check_history(builds, oracle, tokens, h)]
-        reached = rng.sample(reached, min(len(reached), MOST_HISTORIES))
-
-
-@pytest.mark.parametrize("language", LANGUAGES)
+@pytest.mark.parametrize("language", TEXTS)
 @given(data=st.data(), tokens=strategies.vocabularies(max_size=6), seed=st.integers(0, 2**16))
 @bounded
 def test_every_short_history(language: str, data: st.DataObject, tokens: list[bytes], seed: int) -> None:
-    check_short_histories(LANGUAGES[language], data.draw(LANGUAGES[language].texts, "grammar"), tokens, seed)
+    text = data.draw(TEXTS[language], "grammar")
+    check_short_histories(LANGUAGES[language].builds(text, tokens), LANGUAGES[language].oracle(text), tokens, seed)
 
 
-@pytest.mark.parametrize("language", LANGUAGES)
+@pytest.mark.parametrize("language", TEXTS)
 @given(data=st.data(), tokens=strategies.vocabularies(), seed=st.integers(0, 2**16))
 @bounded
 def test_random_walks(language: str, data: st.DataObject, tokens: list[bytes], seed: int) -> None:
-    text = data.draw(LANGUAGES[language].fancy_texts, "grammar")
+    text = data.draw(FANCY_TEXTS[language], "grammar")
     try:
         builds = LANGUAGES[language].builds(text, tokens)
     except psc.GrammarError as error:
@@ -224,12 +112,12 @@ def walk(
         yield mask
 
 
-@pytest.mark.parametrize("language", LANGUAGES)
+@pytest.mark.parametrize("language", TEXTS)
 @given(data=st.data(), tokens=strategies.vocabularies(), seed=st.integers(0, 2**16))
 @bounded
 def test_builds_agree_on_longer_walks(language: str, data: st.DataObject, tokens: list[bytes], seed: int) -> None:
     """Also with a grammar built anew, which has met other states before or none at all."""
-    text = data.draw(LANGUAGES[language].texts, "grammar")
+    text = data.draw(TEXTS[language], "grammar")
     builds, rng = LANGUAGES[language].builds(text, tokens), random.Random(seed)
     walks: list[tuple[list[list[bool]], list[int]]] = []
     for _ in range(3):
@@ -244,11 +132,11 @@ def test_builds_agree_on_longer_walks(language: str, data: st.DataObject, tokens
                 assert matcher.accept_token(token)
 
 
-@pytest.mark.parametrize("language", LANGUAGES)
+@pytest.mark.parametrize("language", TEXTS)
 @given(data=st.data(), tokens=strategies.vocabularies(), seed=st.integers(0, 2**16))
 @bounded
 def test_rolling_back_restores_the_mask(language: str, data: st.DataObject, tokens: list[bytes], seed: int) -> None:
-    builds, rng = LANGUAGES[language].builds(data.draw(LANGUAGES[language].texts, "grammar"), tokens), random.Random(seed)
+    builds, rng = LANGUAGES[language].builds(data.draw(TEXTS[language], "grammar"), tokens), random.Random(seed)
     stop = len(tokens)
     for compiled in builds.values():
         matcher = psc.GrammarMatcher(compiled)
@@ -270,11 +158,11 @@ def test_rolling_back_restores_the_mask(language: str, data: st.DataObject, toke
             del history[kept:], masks[kept:]
 
 
-@pytest.mark.parametrize("language", LANGUAGES)
+@pytest.mark.parametrize("language", TEXTS)
 @given(data=st.data(), tokens=strategies.vocabularies(), seed=st.integers(0, 2**16))
 @bounded
 def test_a_fork_is_independent(language: str, data: st.DataObject, tokens: list[bytes], seed: int) -> None:
-    builds, rng = LANGUAGES[language].builds(data.draw(LANGUAGES[language].texts, "grammar"), tokens), random.Random(seed)
+    builds, rng = LANGUAGES[language].builds(data.draw(TEXTS[language], "grammar"), tokens), random.Random(seed)
     for compiled in builds.values():
         matchers: list[tuple[psc.GrammarMatcher, list[int]]] = [(psc.GrammarMatcher(compiled), [])]
         for _ in range(12):
@@ -290,27 +178,3 @@ def test_a_fork_is_independent(language: str, data: st.DataObject, tokens: list[
                     pass
             for other, read in matchers:
                 assert allowed(other, len(tokens) + 1) == allowed(replay(compiled, read), len(tokens) + 1)
-
-
-# ---------------------------------------------------------------------------------------------------------------------
-# Hard cases
-
-
-@pytest.mark.parametrize(("language", "text", "tokens"), [case[1:] for case in CASES], ids=[f"{c[1]}: {c[0]}" for c in CASES])
-def test_hard_cases(language: str, text: str, tokens: list[Token]) -> None:
-    encoded = [t.encode() if isinstance(t, str) else t for t in tokens]
-    check_short_histories(LANGUAGES[language], text, encoded, seed=1)
-
-
-def test_deep_nesting() -> None:
-    """A long text, where stacks and counts grow, along one path."""
-    text, tokens = 'root ::= "(" root ")" root | "a"{0,200}', [b"(", b")", b"a", b"((((", b"))", b"a" * 50, b"aaa)"]
-    builds, oracle = LANGUAGES["any"].builds(text, tokens), CfgOracle.of_ebnf(text)
-    history = [3] * 5 + [0] + [5] * 4 + [1] + [2] * 3 + [4] * 5 + [6, 4, 0, 5] + [4] * 4
-    assert oracle.accepts(b"".join(tokens[i] for i in history))
-    for compiled in builds.values():
-        matcher = psc.GrammarMatcher(compiled)
-        for i, token in enumerate(history):
-            check_mask(matcher, oracle_mask(oracle, tokens, history[:i]), tokens, i)
-            assert matcher.accept_token(token)
-        assert allowed(matcher, len(tokens) + 1)[len(tokens)]

@@ -6,20 +6,13 @@ Each was found at random, and worked out by hand and by an oracle of the languag
 from collections.abc import Callable
 from typing import Any
 
-import lark
 import pytest
-from oracle import ContextualKeepAllOracle, KeepAllOracle, Oracle
-from test_exactness_any import allowed
+from languages import allowed, contextual_keep_all
+from oracle import KeepAllOracle, Oracle
 from vocabularies import tokenizer
 
 import psc
 from psc.compiled_grammar import compile_ahead_of_time, compile_just_in_time
-
-
-def contextual_keep_all(text: str) -> ContextualKeepAllOracle:
-    loaded = lark.Lark(text, parser="earley", lexer="basic")
-    return ContextualKeepAllOracle(psc.Grammar.from_lark(text, keep_all_actions=True).to_cfg(), loaded.terminals)
-
 
 LANGUAGES: dict[str, tuple[Callable[[str], Any], dict[str, Any]]] = {
     "basic": (Oracle, {"lexer": "basic"}),

@@ -6,7 +6,6 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 import lark
-import pytest
 import strategies
 from hypothesis import assume, given
 from hypothesis import strategies as st
@@ -104,26 +103,3 @@ def test_accepts_what_the_rules_generate(text: str) -> None:
         if oracle.accepts(word.encode()):
             begun = [word.encode()[:i] for i in range(len(word.encode()) + 1)]
             assert all(oracle.allowed(b"", begun))
-
-
-CASES = [
-    # grammar, prefix, tokens, which of them and the end are allowed
-    ('start: a | b\na: "x"\nb: "x" "y"?', "x", ["x", "y"], [False, True], True),  # reduce/reduce
-    ('start: a "y" | b "z"\na: "x"\nb: "x"', "x", ["y", "z", "x"], [True, True, False], False),
-    ('start: start | "x"', "x", ["x"], [False], True),
-    ('start: start start | "x" |', "xx", ["x"], [True], True),
-    ('start: "a" start "a" | "a"', "aa", ["a", "aa", "b"], [True, True, False], False),  # LALR would only shift
-    ('start: "a" start "a" | "a"', "aaa", ["a", "aa"], [True, True], True),
-    ('start: "i" start | "i" start "e" start | "x"', "iixe", ["x", "e"], [True, False], False),
-    ('start: A | B "y"\nA: /x+/\nB: "x"', "x", ["y", "x"], [True, True], False),  # the lexer still decides: B, then A
-    ('start: "a" B | "a"\nB: " "\n%ignore B', "a", ["a", " "], [False, True], True),  # an ignored terminal is never seen
-    ('start: "a" B "b" | "c"\nB: " "\n%ignore B', "", ["a", "ab", "a b", "c"], [False, False, False, True], False),
-    ('start: "a" dead | "b"\ndead: "c" dead', "", ["a", "b"], [False, True], False),
-]
-
-
-@pytest.mark.parametrize(("grammar", "prefix", "tokens", "allowed", "eos"), CASES)
-def test_cases(grammar: str, prefix: str, tokens: list[str], allowed: list[bool], eos: bool) -> None:
-    oracle = KeepAllOracle(grammar)
-    assert oracle.allowed(prefix.encode(), [t.encode() for t in tokens]) == allowed
-    assert oracle.eos_allowed(prefix.encode()) == eos

@@ -1,0 +1,136 @@
+"""The ways to read a grammar's text, each with its oracle and psc's engines, and whole masks of these compared.
+
+A language says how text becomes terminals and which derivations count: `any` is EBNF; the others are Lark files, lexed with the
+contextual or the basic lexer, in `keep all` with every LR action kept. An engine is a way to have masks of it: a grammar built just
+in time or ahead of time, or an artifact that was written and loaded again.
+"""
+
+import random
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import lark
+import numpy as np
+from hypothesis import assume
+from oracle import CfgOracle, ContextualKeepAllOracle, ContextualOracle, KeepAllOracle, Oracle, Undecided
+from vocabularies import tokenizer
+
+import psc
+from psc.compiled_grammar import compile_ahead_of_time
+from psc.vocabulary.tokenizer_info import TokenizerInfo
+
+MOST_HISTORIES = 40  # of one length
+
+
+class Masks(Protocol):
+    def allowed(self, prefix: bytes, tokens: Sequence[bytes]) -> list[bool]: ...
+
+    def eos_allowed(self, prefix: bytes) -> bool: ...
+
+
+@dataclass(frozen=True)
+class Language:
+    """One way to read grammars: its oracle, and its engines."""
+
+    oracle: Callable[[str], Masks]
+    just_in_time: Callable[[str, TokenizerInfo], psc.CompiledGrammar]
+    grammar: Callable[[str], Any]
+
+    def builds(self, text: str, tokens: Sequence[bytes]) -> dict[str, psc.CompiledGrammar]:
+        """The grammar in both builds. A limit ends the example."""
+        info = tokenizer(tokens)
+        try:
+            return {
+                "just in time": self.just_in_time(text, info),
+                "ahead of time": compile_ahead_of_time(self.grammar(text), info),
+            }
+        except psc.ResourceLimitError:
+            assume(False)
+            raise
+
+
+def ebnf_grammar(text: str) -> Any:
+    from psc.compiler.frontends.ebnf import load_ebnf
+    from psc.compiler.lowering import lower
+
+    return lower(load_ebnf(text))
+
+
+def lark_language(oracle: Callable[[str], Masks], **options: Any) -> Language:
+    def grammar(text: str) -> Any:
+        from psc.compiler.frontends.lark.loader import load_lark
+
+        return load_lark(text, **options)
+
+    return Language(oracle, lambda text, info: psc.GrammarCompiler(info).compile_lark(text, **options), grammar)
+
+
+def contextual_keep_all(text: str) -> ContextualKeepAllOracle:
+    loaded = lark.Lark(text, parser="earley", lexer="basic")
+    return ContextualKeepAllOracle(psc.Grammar.from_lark(text, keep_all_actions=True).to_cfg(), loaded.terminals)
+
+
+LANGUAGES = {
+    "any": Language(CfgOracle.of_ebnf, lambda text, info: psc.GrammarCompiler(info).compile_grammar(text), ebnf_grammar),
+    "basic": lark_language(Oracle, lexer="basic"),
+    "contextual": lark_language(ContextualOracle, lexer="contextual"),
+    "keep all": lark_language(KeepAllOracle, lexer="basic", keep_all_actions=True),
+    "contextual, keep all": lark_language(contextual_keep_all, lexer="contextual", keep_all_actions=True),
+}
+
+
+def allowed(matcher: psc.GrammarMatcher, n: int) -> list[bool]:
+    return np.unpackbits(matcher.mask().view(np.uint8), bitorder="little")[:n].astype(bool).tolist()
+
+
+def replay(compiled: psc.CompiledGrammar, history: Sequence[int]) -> psc.GrammarMatcher:
+    matcher = psc.GrammarMatcher(compiled)
+    for token in history:
+        assert matcher.accept_token(token), (history, token)
+    return matcher
+
+
+def oracle_mask(oracle: Masks, tokens: Sequence[bytes], history: Sequence[int]) -> list[bool]:
+    """The mask over the tokens and the stop token. An undecided fall-back ends the example."""
+    prefix = b"".join(tokens[i] for i in history)
+    try:
+        return [*oracle.allowed(prefix, tokens), oracle.eos_allowed(prefix)]
+    except Undecided:
+        assume(False)
+        raise
+
+
+def check_mask(matcher: psc.GrammarMatcher, want: list[bool], tokens: Sequence[bytes], *place: object) -> None:
+    got = allowed(matcher, len(want))
+    names = [*tokens, b"<stop>"]
+    wrong = {names[i]: f"allowed: {got[i]}, by the oracle: {want[i]}" for i in range(len(want)) if got[i] != want[i]}
+    assert not wrong, (*place, wrong)
+
+
+def check_history(
+    engines: dict[str, psc.CompiledGrammar], oracle: Masks, tokens: Sequence[bytes], history: Sequence[int]
+) -> list[int]:
+    """Mask and accept_token of every engine after `history` against the oracle; the text tokens allowed."""
+    want = oracle_mask(oracle, tokens, history)
+    for engine, compiled in engines.items():
+        check_mask(replay(compiled, history), want, tokens, engine, [tokens[i] for i in history])
+        for token, bit in enumerate(want):
+            # A fresh matcher that has computed no mask.
+            matcher = replay(compiled, history)
+            assert matcher.accept_token(token) == bit, (engine, [tokens[i] for i in history], token)
+            assert matcher.is_terminated() == (bit and token == len(tokens))
+            if not bit:  # a refusal changes nothing
+                check_mask(matcher, want, tokens, engine, "after a refusal", [tokens[i] for i in history])
+    return [i for i in range(len(tokens)) if want[i]]
+
+
+def check_short_histories(
+    engines: dict[str, psc.CompiledGrammar], oracle: Masks, tokens: Sequence[bytes], seed: int, longest: int = 4
+) -> None:
+    """All masks after up to so many tokens, of each length at most 40 histories."""
+    rng = random.Random(seed)
+    reached: list[tuple[int, ...]] = [()]
+    for _ in range(longest + 1):
+        reached = [(*h, t) for h in reached for t in check_history(engines, oracle, tokens, h)]
+        reached = rng.sample(reached, min(len(reached), MOST_HISTORIES))
