@@ -35,7 +35,7 @@ class DeviceError(PscError, RuntimeError):
 
 
 class MatcherError(PscError, ValueError, RuntimeError):
-    """A matcher was asked for what its state, or an argument, does not allow; it is as it was before."""
+    """A call that a matcher's state, or an argument, does not allow; the matcher is as it was before."""
 
 
 class ArtifactError(PscError, ValueError):
@@ -47,27 +47,26 @@ class VerificationError(PscError):
 
 
 class RegistryError(PscError):
-    """A registry that cannot be reached or is malformed, or, like the local store, does not hold what it says; a bad name."""
+    """A registry or store that cannot be reached, is malformed, or lacks what its references name; or a name that cannot be one."""
 
 
 class StoreError(RegistryError):
     """A file of the local store that cannot be written: the disk is full, say, or the folder belongs to somebody else.
 
-    The disk of this machine is the cause, and no registry: asking another one does not help. Whoever catches
-    :class:`RegistryError` catches this too.
+    The disk of this machine is the cause, so asking another registry does not help. ``except RegistryError`` catches this, too.
     """
 
 
 class RegistryUnreachableError(RegistryError):
-    """A registry that does not answer, or only with failures of its own: later, or another one, may do."""
+    """A registry that is down or fails (a status of 500 and more). Trying later, or another registry, may help."""
 
 
 class RegistryNotFoundError(RegistryError):
-    """What was asked for is in none of the registries, and all of them said so."""
+    """An artifact that none of the registries has; all of them have answered."""
 
 
 class JobsFileError(PscError, ValueError):
-    """A batch's jobs file that is malformed, or names what there is not; the message has every problem with its line."""
+    """A batch's jobs file that is malformed or names something that does not exist. The message has every problem with its line."""
 
 
 class ReportError(PscError):

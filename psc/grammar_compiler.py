@@ -47,7 +47,7 @@ class GrammarCompiler:
         tokenizer_info: the vocabulary.
         max_threads: accepted for compatibility: nothing that a compilation waits for would be faster with more.
         cache_enabled: keep compiled grammars, so that compiling the same again costs nothing.
-        cache_limit_bytes: what the kept grammars, and what they have built, may take; the ones not used for longest are let go of,
+        cache_limit_bytes: what the kept grammars, and what they have built, may take; the least recently used ones are evicted,
             those that stay share it equally, and one that exceeds its share begins anew. -1 is no limit.
         store: the folder of artifacts in which a grammar is looked for before it is built, and into which ``finish`` and downloads
             put theirs. None is the user's store, see ``psc.artifacts.store.default_store``; False is none at all.
@@ -86,8 +86,9 @@ class GrammarCompiler:
         self._lookup = ArtifactLookup(_store(store), _registries(registry), patience_s=registry_patience_s)
         self._lock = threading.Lock()
         self._kept: OrderedDict[_Asked, Future[CompiledGrammar]] = OrderedDict()
-        self._arrived: set[_Asked] = set()  # artifacts of what is being built
-        # Held so that what is known of the vocabulary outlives the grammars that learnt it.
+        # Requests whose artifact arrived while they were still being built: the result is not cached.
+        self._superseded: set[_Asked] = set()
+        # Held here so that what is known of the vocabulary outlives the grammars that found it out.
         self._vocabulary: VocabularyIndex | None = None
 
     def compile_grammar(self, grammar: str | Grammar | GrammarRequest, *, root_rule_name: str = "root") -> CompiledGrammar:
@@ -171,7 +172,7 @@ class GrammarCompiler:
         return self._compile(find_grammar(grammar).request(start=start, lexer=lexer, keep_all_actions=keep_all_actions))
 
     def clear_cache(self) -> None:
-        """Lets go of every kept grammar, and of what is known of the vocabulary; grammars in use stay usable."""
+        """Drops every cached grammar, and what is known of the vocabulary; grammars in use stay usable."""
         with self._lock:
             self._kept.clear()
             self._vocabulary = None
@@ -204,7 +205,7 @@ class GrammarCompiler:
             except BaseException as e:
                 done.set_exception(e)
                 return
-            self._forget(compiled)
+            self._drop(compiled)
             _log.info("%s: finished and written into the store in %.2f s", compiled.grammar_name, time.perf_counter() - began)
             done.set_result(store.root / reference.blob_path)
 
@@ -235,23 +236,23 @@ class GrammarCompiler:
             raise
         mine.set_result(compiled)
         with self._lock:
-            if asked in self._arrived:
-                self._arrived.discard(asked)
+            if asked in self._superseded:
+                self._superseded.discard(asked)
                 self._kept.pop(asked, None)
-            self._let_go(asked)
+            self._evict(asked)
         return compiled
 
     def _artifact_arrived(self, asked: _Asked) -> None:
-        """Lets go of what was built while an artifact was on its way, or notes that it is not to be kept."""
+        """Drops what was built while an artifact was on its way; where it is still being built, notes not to cache it."""
         with self._lock:
             kept = self._kept.get(asked)
             if kept is not None and kept.done():
                 del self._kept[asked]
             elif kept is not None:
-                self._arrived.add(asked)
+                self._superseded.add(asked)
 
-    def _forget(self, compiled: CompiledGrammar) -> None:
-        """Lets go of a grammar, so that the next who asks for it gets the artifact that is there now."""
+    def _drop(self, compiled: CompiledGrammar) -> None:
+        """Drops a grammar from the cache. Whoever asks for it next gets the artifact that is there now."""
         with self._lock:
             for key, kept in list(self._kept.items()):
                 if kept.done() and kept.exception() is None and kept.result() is compiled:
@@ -308,8 +309,11 @@ class GrammarCompiler:
             cache_limit_bytes=self.cache_limit_bytes,
         )
 
-    def _let_go(self, newest: _Asked) -> None:
-        """Keeps within the limit, the grammar that was just asked for last of all to go; those that stay share it equally."""
+    def _evict(self, newest: _Asked) -> None:
+        """Evicts the least recently used grammars until the cache fits, and shares the limit among those that stay.
+
+        ``newest`` is evicted last. The grammars that stay get equal shares of the limit for what they build.
+        """
         if self.cache_limit_bytes < 0:
             return
         while len(self._kept) > 1 and self._size() > self.cache_limit_bytes:
@@ -317,7 +321,7 @@ class GrammarCompiler:
             if oldest is None:
                 break
             name = self._kept.pop(oldest).result().grammar_name
-            _log.info("%s: let go of, to keep within %d bytes", name, self.cache_limit_bytes)
+            _log.info("%s: evicted, to keep within %d bytes", name, self.cache_limit_bytes)
         shared = self._vocabulary.fragment_bytes if self._vocabulary is not None else 0
         kept = [f.result() for f in self._kept.values() if f.done() and f.exception() is None]
         for compiled in kept:

@@ -224,8 +224,7 @@ class MaskTable:
         Not to be called within the capture of a graph.
 
         Args:
-            matchers: one for each sequence; None for one that is not constrained.
-            tokens: as many; -1 for none. By default no tokens: the masks of where the matchers are.
+            matchers, tokens: as of ``mask_table.MaskTable.step``.
             stream: in whose order rows and ids are written: CuPy's, torch's, a handle, or one with ``__cuda_stream__``. By default
                 CuPy's current one. It must come after what used the ids of the step before.
             into: an int32 array on the device for the ids, such as ``fixed_ids``; what it has beyond the batch becomes -1. By

@@ -129,8 +129,7 @@ class MaskTable:
         """Accepts a token for each sequence, and finds the rows of their masks.
 
         Args:
-            matchers: one for each sequence; None for one that is not constrained.
-            tokens: as many; -1 for none. By default no tokens: the masks of where the matchers are.
+            matchers, tokens: as of ``mask_table.MaskTable.step``.
             stream: for the interface's sake.
             into: an int32 array for the ids instead of one of the table's; what it has beyond the batch becomes -1.
 

@@ -22,7 +22,7 @@ from psc.runtime.mask_arguments import WORD_BITS, check_batch, check_table_size
 from psc.vocabulary.tokenizer_info import TokenizerInfo
 
 MAX_SLOTS = 1 << 20
-"""More rows than grammars have; a table for a small vocabulary need not be as large as it may be."""
+"""Grammars have fewer rows. Without this bound `max_bytes` would make the table of a small vocabulary needlessly large."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,8 +98,8 @@ class RowSlots:
     ) -> tuple[list[int], RowWrites | None]:
         """One step: accepts tokens, and leaves the slot of each matcher's mask in ``out``.
 
-        Returns which matchers refused their token, by index, and what must be written before the slots are used. After an exception
-        what would have been written is written with the next step.
+        Returns the indices of the matchers that refused their token, and what must be written before the slots are used. After an
+        exception the writes of this step come with the next step's.
 
         Raises:
             BitmaskError: a matcher of another vocabulary, too many matchers, or a table that follows another; nothing has happened.
@@ -109,7 +109,7 @@ class RowSlots:
         if self._follows:
             raise BitmaskError("this table follows another one's updates; step() the leading table")
         check_batch(matchers, self.max_batch)
-        # If `step` raises before it begins, `writes` still holds the previous step's, which were done: do not collect them.
+        # If `step` raises before it begins, `writes` still holds the previous step's: do not collect them a second time.
         before = self._slots.n_steps
         try:
             refused = self._slots.step(matchers, tokens, out)

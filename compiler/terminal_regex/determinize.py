@@ -89,14 +89,14 @@ def _step_in_order(run: Simulation, closed: Threads, at: Position, c: int) -> li
     """The threads after a character of class c, where one that has already matched outranks those behind it."""
     result: list[Thread] = []
     for thread in closed:
-        place, obligations = thread
-        if place in (MATCH, EARLY):
-            kept = run.keep(obligations, at, c)
-            if kept is None:
+        location, obligations = thread
+        if location in (MATCH, EARLY):
+            left = run.remaining(obligations, at, c)
+            if left is None:
                 continue
-            if not kept:
+            if not left:
                 break
-            result.append((EARLY, kept))
+            result.append((EARLY, left))
         else:
             result += run.move((thread,), at, c)
     while result and result[-1][0] == EARLY:  # nobody left to outrank
@@ -108,12 +108,12 @@ def _accepts(run: Simulation, threads: Threads, at: Position, ordered: bool) -> 
     """Whether the text may end here; None if that depends on what follows."""
     depends = False
     closed = run.close(threads, at)
-    for place, obligations in closed:
-        if place not in (MATCH, EARLY):
+    for location, obligations in closed:
+        if location not in (MATCH, EARLY):
             continue
-        verdict = run.met(obligations, at)
+        verdict = run.are_met(obligations, at)
         if verdict is None:
             depends = True
         elif verdict and not (ordered and depends):
-            return bool(place == MATCH)
-    return None if depends and any(place == MATCH for place, _ in closed) else False
+            return bool(location == MATCH)
+    return None if depends and any(location == MATCH for location, _ in closed) else False

@@ -1,16 +1,18 @@
 """Threads: the simulation behind regexes with assertions, atomic groups or lazy quantifiers, one character at a time.
 
-A thread is a place in the program with a set of *obligations*: lookaheads that were begun and are still undecided,
-each the state of a simulation of its own (of the lookahead's body, from where it began) that has to end in success, or
-in failure. Lookbehinds run the other way round: one simulation each, fed from the start of the text, says at every
-position whether the body has just matched.
+A thread is a location in the program with a set of *obligations*. An obligation is a lookahead that has begun and is still
+undecided: a simulation of the lookahead's body, from where it began, that has to end in success, or in failure. Lookbehinds run
+the other way round. Each has one simulation, fed from the start of the text, which says at every position whether the body has
+just matched.
 
-Assertions on the next character are why threads are kept as they are right after a character, and followed through the
-program (`close`) only when the next is known.
+Threads are stored as they are right after a character. They are followed through the program (`close`) when the next character
+is known, because assertions may look at it.
 
-An atomic group is a thread whose place carries an ordered list of threads inside the group. When one of them leaves, it
-takes the obligation that none of those before it in the list ever does, and those behind it stay only for the case
-that its own obligations, if it had any, fail.
+An atomic group has one thread, whose location carries an ordered list of threads inside the group. When a thread inside leaves
+the group, it gets an obligation: no thread before it in the list ever leaves. If the leaving thread has no other obligation, the
+threads behind it are dropped. Otherwise they stay, with the obligation that the leaving thread's obligations fail. An example is
+`(?>a|ab)c` after `a`: the thread of `a` leaves without an obligation, so the thread of `ab` behind it is dropped, and `abc` does
+not match.
 
 Cost: exponential at worst in nested lookarounds, so all steps are counted and bounded by `MAX_WORK`, some ten seconds.
 Source: R. Cox, "Regular Expression Matching: the Virtual Machine Approach"; A. K. Chandra, D. C. Kozen, L. J. Stockmeyer,
@@ -32,10 +34,10 @@ MAX_WORK: Final = 4_000_000
 Obligations = frozenset[int]
 """Numbers 2 * s (simulation s must succeed) and 2 * s + 1 (it must fail)."""
 
-Place = Any
+Location = Any
 """A node's number, or (number of an ATOMIC node, threads inside the group)."""
 
-Thread = tuple[Place, Obligations]
+Thread = tuple[Location, Obligations]
 Threads = tuple[Thread, ...]
 History = tuple[tuple[bool, ...], tuple[frozenset[Thread], ...]]
 """What the anchors see of the last character, and the lookbehind simulations."""
@@ -65,7 +67,7 @@ class Position:
         self.after = after
         self.closed: dict[Threads, Threads] = {}
         self.behind: dict[int, int | bool] = {}
-        self.kept: dict[tuple[Obligations, int], Obligations | None] = {}
+        self.remaining: dict[tuple[Obligations, int], Obligations | None] = {}
         self.moved: dict[tuple[int, int], int | bool] = {}
         self.histories: dict[int, History] = {}
         self.verdicts: dict[int, bool | None] = {}
@@ -138,13 +140,13 @@ class Simulation:
             known = at.histories[c] = ((False, *self.seen[c]), tuple(behinds))
         return known
 
-    # Following threads to the places where they need a character
+    # Following threads to the locations where they need a character
 
     def close(self, threads: Iterable[Thread], at: Position) -> Threads:
-        """The places that wait for a character, or have matched, in order of priority.
+        """The threads that wait for a character, or have matched, in order of priority.
 
-        A loop whose body matched nothing is left at once, as CPython does: hence the loops begun at this very
-        position (`begun`) are part of what tells two visits of a node apart.
+        A loop whose body matched nothing is left at once, as CPython does. So two visits of a node differ if other loops have
+        begun at this very position (`begun`).
         """
         key = tuple(threads)
         known = at.closed.get(key)
@@ -152,20 +154,20 @@ class Simulation:
             return known
         nodes = self.nodes
         result: dict[Thread, None] = {}
-        visited: set[tuple[Place, Obligations, frozenset[int]]] = set()
-        stack: list[tuple[Place, Obligations, frozenset[int]]] = [(p, o, NONE) for p, o in reversed(key)]
+        visited: set[tuple[Location, Obligations, frozenset[int]]] = set()
+        stack: list[tuple[Location, Obligations, frozenset[int]]] = [(p, o, NONE) for p, o in reversed(key)]
         while stack:
             visit = stack.pop()
             if visit in visited:
                 continue
             visited.add(visit)
-            place, obligations, begun = visit
-            if isinstance(place, tuple):
-                self._close_atomic(place, obligations, begun, at, stack, result)
+            location, obligations, begun = visit
+            if isinstance(location, tuple):
+                self._close_atomic(location, obligations, begun, at, stack, result)
                 continue
-            kind, arg, out = nodes[place]
+            kind, arg, out = nodes[location]
             if kind <= Kind.CHAR:
-                result[place, obligations] = None
+                result[location, obligations] = None
             elif kind == Kind.SPLIT:
                 stack.extend((following, obligations, begun) for following in reversed(out))
             elif kind == Kind.REPEAT:
@@ -182,7 +184,7 @@ class Simulation:
                 if holds is not False:
                     stack.append((out[0], obligations if holds else obligations | {2 * _UNKNOWN}, begun))
             elif kind == Kind.ATOMIC:
-                stack.append(((place, ((out[0], NONE),)), obligations, begun))
+                stack.append(((location, ((out[0], NONE),)), obligations, begun))
             else:
                 negative = kind in (Kind.NOT_AHEAD, Kind.NOT_BEHIND)
                 if kind in (Kind.AHEAD, Kind.NOT_AHEAD):
@@ -202,16 +204,16 @@ class Simulation:
 
     def _close_atomic(
         self,
-        place: Place,
+        location: Location,
         obligations: Obligations,
         begun: frozenset[int],
         at: Position,
-        stack: list[tuple[Place, Obligations, frozenset[int]]],
+        stack: list[tuple[Location, Obligations, frozenset[int]]],
         result: dict[Thread, None],
     ) -> None:
-        node, inside = place
+        node, inside = location
         before: list[Thread] = []
-        blocked: Obligations = NONE  # that the ways out found so far are closed after all
+        blocked: Obligations = NONE  # every way out that was found so far fails
         for where, duties in self.close(inside, at):
             duties |= blocked
             if where != MATCH:
@@ -240,35 +242,35 @@ class Simulation:
     # Reading a character
 
     def move(self, closed: Threads, at: Position, c: int) -> list[Thread]:
-        """The closed `threads` after a character of class c; those that have matched are gone."""
+        """The closed `threads` after a character of class c; threads that have matched are left out."""
         self._count(len(closed))
         result: list[Thread] = []
-        for place, obligations in closed:
-            if isinstance(place, tuple):
-                node, inside = place
+        for location, obligations in closed:
+            if isinstance(location, tuple):
+                node, inside = location
                 moved = self.move(inside, at, c)
                 if not moved:
                     continue
-                following: Place = (node, reduced(moved, ordered=True))
-            elif self.nodes[place].kind == Kind.CHAR and c in self.members[self.nodes[place].arg]:
-                following = self.nodes[place].out[0]
+                following: Location = (node, reduced(moved, ordered=True))
+            elif self.nodes[location].kind == Kind.CHAR and c in self.members[self.nodes[location].arg]:
+                following = self.nodes[location].out[0]
             else:
                 continue
-            kept = self.keep(obligations, at, c)
-            if kept is not None:
-                result.append((following, kept))
+            remaining = self.remaining(obligations, at, c)
+            if remaining is not None:
+                result.append((following, remaining))
         return result
 
-    def keep(self, obligations: Obligations, at: Position, c: int) -> Obligations | None:
+    def remaining(self, obligations: Obligations, at: Position, c: int) -> Obligations | None:
         """What is left of `obligations` after a character of class c; None if one of them is broken."""
         if not obligations:
             return obligations
         key = obligations, c
-        if key not in at.kept:
-            at.kept[key] = self._keep(obligations, at, c)
-        return at.kept[key]
+        if key not in at.remaining:
+            at.remaining[key] = self._remaining(obligations, at, c)
+        return at.remaining[key]
 
-    def _keep(self, obligations: Obligations, at: Position, c: int) -> Obligations | None:
+    def _remaining(self, obligations: Obligations, at: Position, c: int) -> Obligations | None:
         left: set[int] = set()
         for duty in obligations:
             result = self.advance(duty >> 1, at, c)
@@ -293,20 +295,20 @@ class Simulation:
         threads, atomic = self.simulations[simulation]
         closed = self.close(threads, at)
         following = self.move(closed, at, c)
-        for place, obligations in closed:
-            if place == MATCH:
-                kept = self.keep(obligations, at, c)
-                if kept is not None:
-                    if not kept:
+        for location, obligations in closed:
+            if location == MATCH:
+                remaining = self.remaining(obligations, at, c)
+                if remaining is not None:
+                    if not remaining:
                         return True
-                    following.append((MATCH, kept))
+                    following.append((MATCH, remaining))
         return self.number(reduced(following, ordered=False), atomic) if following else False
 
     def number(self, threads: Threads, atomic: bool = False) -> int:
         """The number of a simulation, new or not.
 
-        Those that an atomic group makes are kept apart: what they say about the text after the lexeme is only that
-        the group would rather have matched more, which any lexer that prefers longer lexemes wants anyway.
+        Simulations that an atomic group makes have numbers of their own. All that they say about the text after the lexeme is that
+        the group would rather have matched more. A lexer that prefers longer lexemes wants that anyway.
         """
         key = frozenset(threads), atomic
         known = self.numbers.get(key)
@@ -317,7 +319,7 @@ class Simulation:
 
     # Verdicts at the end
 
-    def met(self, obligations: Obligations, at: Position) -> bool | None:
+    def are_met(self, obligations: Obligations, at: Position) -> bool | None:
         """Whether `obligations` are met if the text ends here; None if `at` lets more follow, and it matters."""
         result: bool | None = True
         for duty in obligations:
@@ -340,8 +342,8 @@ class Simulation:
         if atomic:
             at = self.position(at.history, self.at_end)
         result: bool | None = False
-        for place, obligations in self.close(threads, at):
-            verdict = self.met(obligations, at) if place == MATCH else None if not at.after.known else False
+        for location, obligations in self.close(threads, at):
+            verdict = self.are_met(obligations, at) if location == MATCH else None if not at.after.known else False
             if verdict:
                 return True
             if verdict is None:
@@ -355,18 +357,19 @@ class Simulation:
 
 
 def reduced(threads: Iterable[Thread], ordered: bool) -> Threads:
-    """`threads` without those that cannot matter, because another at the same place asks for less.
+    """`threads` without those that cannot matter: another thread at the same location has a part of their obligations.
 
-    In order of priority, only an earlier one counts; and one that matched early and asks for less wins anyway.
+    With `ordered`, only an earlier thread makes a later one superfluous. A thread that has matched early makes every later thread
+    with more obligations superfluous, wherever that is.
     """
     if not ordered:
         threads = sorted(threads, key=lambda thread: len(thread[1]))
     result: list[Thread] = []
-    lesser: dict[Place, list[Obligations]] = {}
-    for place, obligations in threads:
-        rivals = lesser.setdefault(place, [])
+    lesser: dict[Location, list[Obligations]] = {}
+    for location, obligations in threads:
+        rivals = lesser.setdefault(location, [])
         early = lesser.get(EARLY, ())
         if not any(r <= obligations for r in rivals) and not any(r <= obligations for r in early):
             rivals.append(obligations)
-            result.append((place, obligations))
+            result.append((location, obligations))
     return tuple(result)

@@ -11,8 +11,9 @@ the lexeme then grows and fails, that stack is where the bytes since are lexed a
 Cost: an automaton for each set of terminals met; then a few microseconds for each byte. Source: docs/language.md.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import lark
 
@@ -39,6 +40,21 @@ class Reading:
     fall_back: "Reading | None"
 
 
+class ContextAutomata:
+    """One automaton for each set of terminals that a lexeme is lexed with."""
+
+    def __init__(self, terminals: Iterable[Any]) -> None:
+        self._terminals = list(terminals)
+        self._of: dict[frozenset[str], LexerAutomaton] = {}
+        self.representative_bytes = LexerAutomaton(self._terminals).representative_bytes
+
+    def of(self, context: frozenset[str]) -> LexerAutomaton:
+        """The automaton of the terminals with these names."""
+        if context not in self._of:
+            self._of[context] = LexerAutomaton([t for t in self._terminals if t.name in context])
+        return self._of[context]
+
+
 class ContextualOracle:
     """Masks of a Lark grammar, LALR(1), with the contextual lexer.
 
@@ -48,18 +64,15 @@ class ContextualOracle:
     def __init__(self, grammar_text: str, start: str = "start") -> None:
         self.lark = lark.Lark(grammar_text, parser="lalr", lexer="contextual", start=start)
         self.parser = Parser(self.lark, start)
-        self._bytes = LexerAutomaton(self.lark.terminals).representative_bytes
-        self._automata: dict[frozenset[str], LexerAutomaton] = {}
+        self._automata = ContextAutomata(self.lark.terminals)
+        self._bytes = self._automata.representative_bytes
         self._steps: dict[tuple[Reading, int], Reading | None] = {}
         self._continuations: dict[Reading, bool] = {}
         self.start = self._lexeme(self.parser.start)
 
     def automaton(self, stack: Stack) -> LexerAutomaton:
         """The automaton for the lexeme that begins on this stack."""
-        context = self.context(stack)
-        if context not in self._automata:
-            self._automata[context] = LexerAutomaton([t for t in self.lark.terminals if t.name in context])
-        return self._automata[context]
+        return self._automata.of(self.context(stack))
 
     def context(self, stack: Stack) -> frozenset[str]:
         """Names of the terminals allowed on this stack."""

@@ -17,6 +17,7 @@ from lark.common import ParserConf
 from lark.grammar import NonTerminal, Rule, RuleOptions, Terminal
 from lark.parsers.lalr_analysis import LALR_Analyzer
 
+from .contextual import ContextAutomata
 from .lexing import LexerAutomaton
 from .masks import Undecided
 
@@ -96,17 +97,13 @@ class ContextualKeepAllOracle:
 
     def __init__(self, grammar: Any, terminals: Iterable[Any]) -> None:
         self.parser = AllActions(grammar)
-        self._all = list(terminals)
-        self._bytes = LexerAutomaton(self._all).representative_bytes
-        self._automata: dict[frozenset[str], LexerAutomaton] = {}
+        self._automata = ContextAutomata(terminals)
+        self._bytes = self._automata.representative_bytes
         self._steps: dict[tuple[Reading, int], frozenset[Reading]] = {}
         self.start = self._lexeme(self.parser.start)
 
     def automaton(self, stack: Stack) -> LexerAutomaton:
-        context = self.parser.context(stack)
-        if context not in self._automata:
-            self._automata[context] = LexerAutomaton([t for t in self._all if t.name in context])
-        return self._automata[context]
+        return self._automata.of(self.parser.context(stack))
 
     def _lexeme(self, stack: Stack) -> Reading:
         return Reading(stack, self.automaton(stack).start, False, frozenset())

@@ -16,7 +16,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from itertools import product
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 from lark.grammar import NonTerminal, Symbol
 from lark.grammar import Terminal as LarkTerminal
@@ -35,6 +35,8 @@ MAX_REPEAT: Final = 1_000_000_000
 _CAP: Final = 1 << 62
 _SYMBOL, _ROW, _CHOICE, _ALIAS = range(4)
 _EMPTY_NAME: Final = "__empty__"
+
+_T = TypeVar("_T")
 
 
 @dataclass(frozen=True)
@@ -268,18 +270,7 @@ class RuleExpander:
 
     def _alternatives(self, root: _Node) -> Sequence[Alternative]:
         """Every choice of a rule, without repeats, the first group varying slowest."""
-        of: dict[int, Sequence[Alternative]] = {}
-        stack = [root]
-        while stack:
-            node = stack[-1]
-            missing = [p for p in node.parts if p.number not in of]
-            if missing:
-                stack += missing
-                continue
-            stack.pop()
-            if node.number not in of:
-                of[node.number] = self._combined(node, [of[p.number] for p in node.parts])
-        return of[root.number]
+        return _folded(root, self._combined)
 
     def _combined(self, node: _Node, parts: list[Sequence[Alternative]]) -> Sequence[Alternative]:
         if node.kind == _SYMBOL:
@@ -303,23 +294,9 @@ class RuleExpander:
     # Compact form
 
     def _with_groups_as_rules(self, rule: str, node: _Node) -> tuple[_Node, list[tuple[str, _Node]]]:
-        """The node with a rule in the place of each group that has a choice, and these rules; aliases, which mean nothing, go."""
+        """The node with a rule in place of each group that has a choice, and these rules. Aliases mean nothing and are dropped."""
         groups: list[tuple[str, _Node]] = []
         self._rule = rule
-
-        def compact(root: _Node) -> _Node:
-            of: dict[int, _Node] = {}
-            stack = [root]
-            while stack:
-                at = stack[-1]
-                missing = [p for p in at.parts if p.number not in of]
-                if missing:
-                    stack += missing
-                    continue
-                stack.pop()
-                if at.number not in of:
-                    of[at.number] = combined(at, [of[p.number] for p in at.parts])
-            return of[root.number]
 
         def combined(at: _Node, parts: list[_Node]) -> _Node:
             if at.kind == _SYMBOL:
@@ -338,4 +315,20 @@ class RuleExpander:
             groups.append((name, part))
             return self._rule_symbol(name)
 
-        return compact(node), groups
+        return _folded(node, combined), groups
+
+
+def _folded(root: _Node, combine: Callable[[_Node, list[_T]], _T]) -> _T:
+    """What `combine` makes of a node and of what it made of the node's parts; each part once, however deep they nest."""
+    of: dict[int, _T] = {}
+    stack = [root]
+    while stack:
+        node = stack[-1]
+        missing = [p for p in node.parts if p.number not in of]
+        if missing:
+            stack += missing
+            continue
+        stack.pop()
+        if node.number not in of:
+            of[node.number] = combine(node, [of[p.number] for p in node.parts])
+    return of[root.number]
