@@ -98,7 +98,7 @@ def leave_tables(subject: Subject, folder: str) -> None:
 
 def watch(seconds: dict[str, float]) -> None:
     """From now on, adds up the time spent in each stage of a compilation."""
-    from psc.compiler import just_in_time, lowering, ready_grammar
+    from psc.compiler import just_in_time, ready_grammar
 
     def timed(stage: str, call: Callable[..., Any]) -> Callable[..., Any]:
         @wraps(call)
@@ -112,11 +112,13 @@ def watch(seconds: dict[str, float]) -> None:
         return measured
 
     tables: Any = ready_grammar
-    tables.terminal_automaton = timed("terminals", tables.terminal_automaton)
-    tables.lr_tables = timed("LR", tables.lr_tables)
+    for name in ("terminal_automaton", "automaton_of_rules"):
+        setattr(tables, name, timed("terminals", getattr(tables, name)))
+    for name in ("lr_tables", "lr_tables_of_rules"):
+        setattr(tables, name, timed("LR", getattr(tables, name)))
+    tables.LoweredRules = timed("lowering", tables.LoweredRules)
     patched: Any = just_in_time
     patched.Machine = SimpleNamespace(lazy=timed("machine", patched.Machine.lazy))
-    lowering.lower = timed("lowering", lowering.lower)
 
 
 def peer_first_mask(engine: str, subject: Subject, spec: str) -> Ready:

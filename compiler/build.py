@@ -25,7 +25,7 @@ from psc.compiler.grammar import Cfg
 from psc.compiler.lr_tables import lr_tables
 from psc.compiler.revision import COMPILER_REVISION
 from psc.compiler.stages import Progress, Stage, StageClock
-from psc.compiler.terminals import TerminalAutomaton, terminal_automaton
+from psc.compiler.terminals import TerminalAutomaton, terminal_arrays, terminal_automaton
 from psc.errors import ResourceLimitError
 from psc.vocabulary.tokenizer_info import TokenizerInfo
 
@@ -98,7 +98,7 @@ def build(grammar: Cfg | GrammarTables, tokenizer: TokenizerInfo, *, progress: P
     """
     tables = grammar if isinstance(grammar, GrammarTables) else grammar_tables(grammar, progress=progress)
     clock = StageClock(progress)
-    with named_limits(tables.grammar):
+    with named_limits(tables.grammar.source_name):
         compilation = native_compilation(tables.grammar, tables.lr, tables.automaton, tokenizer)
     for stage, run in (
         (Stage.LEXER, compilation.build_lexer),
@@ -108,7 +108,7 @@ def build(grammar: Cfg | GrammarTables, tokenizer: TokenizerInfo, *, progress: P
         (Stage.ASSEMBLY, compilation.assemble),
     ):
         clock.begin(stage)
-        with named_limits(tables.grammar):
+        with named_limits(tables.grammar.source_name):
             run()
     found = vocabulary_tables(compilation, tables, tokenizer)
     before = (compilation.n_classifier_states, compilation.n_transitions)
@@ -168,14 +168,12 @@ def put_together(
 
 
 @contextmanager
-def named_limits(grammar: Cfg) -> Iterator[None]:
+def named_limits(source_name: str) -> Iterator[None]:
     """Says of which grammar a limit was exceeded in the native core."""
     try:
         yield
     except ResourceLimitError as e:
-        raise ResourceLimitError(
-            f"{grammar.source_name}: {e}, which is the limit; make the grammar smaller or less ambiguous"
-        ) from e
+        raise ResourceLimitError(f"{source_name}: {e}, which is the limit; make the grammar smaller or less ambiguous") from e
 
 
 def native_compilation(grammar: Cfg, lr: LrTables, automaton: TerminalAutomaton, tokenizer: TokenizerInfo) -> Compilation:
@@ -189,17 +187,6 @@ def native_compilation(grammar: Cfg, lr: LrTables, automaton: TerminalAutomaton,
         token_offsets=text.offsets,
         text_tokens=text.text_token_ids,
     )
-
-
-def terminal_arrays(grammar: Cfg, automaton: TerminalAutomaton) -> dict[str, Any]:
-    """The automaton of all terminals, and what decides between them, as the native code takes it."""
-    return {
-        "next": automaton.next.reshape(-1),
-        "match_offsets": automaton.match_offsets,
-        "matches": automaton.match_terminals,
-        "rank": np.array([t.rank for t in grammar.terminals], np.int32),
-        "ignored": np.array([t.ignored for t in grammar.terminals], np.uint8),
-    }
 
 
 def describe(grammar: Cfg, tokenizer: TokenizerInfo) -> dict[str, Any]:

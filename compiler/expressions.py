@@ -6,7 +6,7 @@ Lark's terminals are expressions where they have no lookaround and no lazy quant
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 MAX_CODE_POINT = 0x10FFFF
@@ -78,3 +78,14 @@ class RuleSet:
 
 EMPTY = Literal("")
 NOTHING = Choice(())
+
+
+def merged_ranges(ranges: Iterable[tuple[int, int]]) -> tuple[tuple[int, int], ...]:
+    """The ranges ascending, with those that overlap or touch made one."""
+    merged: list[tuple[int, int]] = []
+    for low, high in sorted(ranges):
+        if merged and low <= merged[-1][1] + 1:
+            merged[-1] = (merged[-1][0], max(high, merged[-1][1]))
+        else:
+            merged.append((low, high))
+    return tuple(merged)

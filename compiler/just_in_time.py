@@ -11,8 +11,8 @@ from __future__ import annotations
 import numpy as np
 
 from psc._core import Machine, VocabularyIndex
-from psc.compiler.build import named_limits, terminal_arrays
-from psc.compiler.ready_grammar import ReadyGrammar
+from psc.compiler.build import named_limits
+from psc.compiler.ready_grammar import ReadyGrammar, ReadyRules
 from psc.vocabulary.tokenizer_info import TokenizerInfo
 
 
@@ -23,7 +23,7 @@ def vocabulary_index(tokenizer: TokenizerInfo) -> VocabularyIndex:
     )
 
 
-def lazy_machine(grammar: ReadyGrammar, vocabulary: VocabularyIndex, *, cache_limit_bytes: int = -1) -> Machine:
+def lazy_machine(grammar: ReadyGrammar | ReadyRules, vocabulary: VocabularyIndex, *, cache_limit_bytes: int = -1) -> Machine:
     """The machine of a grammar, nothing of it visited yet.
 
     Args:
@@ -34,11 +34,5 @@ def lazy_machine(grammar: ReadyGrammar, vocabulary: VocabularyIndex, *, cache_li
     Raises:
         ResourceLimitError: names a limit that was exceeded.
     """
-    with named_limits(grammar.cfg):
-        return Machine.lazy(
-            lr=grammar.lr,
-            **terminal_arrays(grammar.cfg, grammar.automaton),
-            lexer=grammar.cfg.lexer,
-            vocabulary=vocabulary,
-            cache_limit=max(cache_limit_bytes, 0),
-        )
+    with named_limits(grammar.source_name):
+        return Machine.lazy(**grammar.machine_tables(), vocabulary=vocabulary, cache_limit=max(cache_limit_bytes, 0))

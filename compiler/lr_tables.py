@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-import numpy as np
-import numpy.typing as npt
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 from psc._core import LrTables, build_lalr
 from psc.compiler.grammar import Cfg
+from psc.compiler.lowering import LoweredRules
+from psc.compiler.normal_form import production_arrays
 from psc.errors import GrammarError, ResourceLimitError
 
 
@@ -23,27 +25,35 @@ def lr_tables(grammar: Cfg, *, keep_all: bool = False) -> LrTables:
 
     Cost: native, a few milliseconds for a programming language.
     """
-    offsets = np.cumsum([0, *(len(p.rhs) for p in grammar.productions)], dtype=np.int32)
-    try:
-        tables = _built(grammar, offsets, keep_all)
-    except ResourceLimitError as e:
-        raise ResourceLimitError(
-            f"{grammar.source_name}: {e}, which is the limit; use fewer rules, or fewer that can follow each other"
-        ) from e
+    with _named_limit(grammar.source_name):
+        tables = _built(grammar, keep_all)
     if tables.conflicts:
         raise GrammarError(_conflict_message(grammar, tables))
     return tables
 
 
-def _built(grammar: Cfg, offsets: npt.NDArray[np.int32], keep_all: bool) -> LrTables:
+def lr_tables_of_rules(rules: LoweredRules) -> LrTables:
+    """The tables of lowered rules, with every action kept. Raises ResourceLimitError, as :func:`lr_tables`."""
+    with _named_limit(rules.source_name):
+        return rules.native.lr_tables()
+
+
+@contextmanager
+def _named_limit(source_name: str) -> Iterator[None]:
+    try:
+        yield
+    except ResourceLimitError as e:
+        raise ResourceLimitError(
+            f"{source_name}: {e}, which is the limit; use fewer rules, or fewer that can follow each other"
+        ) from e
+
+
+def _built(grammar: Cfg, keep_all: bool) -> LrTables:
     return build_lalr(
         n_terminals=len(grammar.terminals) + 1,
         n_nonterminals=len(grammar.nonterminals),
         start=grammar.nonterminals.index(grammar.start),
-        lhs=np.array([p.lhs - grammar.first_nonterminal for p in grammar.productions], np.int32),
-        rhs_offsets=offsets,
-        rhs=np.array([s for p in grammar.productions for s in p.rhs], np.int32),
-        priority=np.array([p.priority for p in grammar.productions], np.int32),
+        **production_arrays(grammar, grammar.productions),
         keep_all=keep_all,
     )
 

@@ -64,7 +64,7 @@ def find_sequences(
         ResourceLimitError: a limit is exceeded.
     """
     clock = StageClock(progress)
-    with named_limits(tables.grammar):
+    with named_limits(tables.grammar.source_name):
         compilation = native_compilation(tables.grammar, tables.lr, tables.automaton, tokenizer)
         for stage, run in (
             (Stage.LEXER, compilation.build_lexer),
@@ -86,7 +86,7 @@ def find_sequences(
 
 def classify(tables: GrammarTables, trie: Words, group: Words) -> Words:
     """The classifier of one group of sequences. Raises ResourceLimitError when a limit is exceeded."""
-    with named_limits(tables.grammar):
+    with named_limits(tables.grammar.source_name):
         return _core.classify_sequences(tables.lr, trie, group)
 
 
@@ -104,7 +104,7 @@ def assemble(
     """
     clock = StageClock(progress)
     clock.begin(Stage.ASSEMBLY)
-    with named_limits(tables.grammar):
+    with named_limits(tables.grammar.source_name):
         merged = _core.merge_classifiers(tables.lr, list(classifiers))
         arrays, n_states, n_transitions = _core.assemble(merged, found.realized)
     result = put_together(tables, tokenizer, found.vocabulary, arrays, (n_states, n_transitions))

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import pairwise
 from typing import Any, Final
 
@@ -21,10 +22,12 @@ import numpy as np
 
 from psc._core import LrTables
 from psc.artifacts.format import IntArray
+from psc.compiler.expressions import RuleSet
 from psc.compiler.frontends.request import GrammarRequest
 from psc.compiler.grammar import Cfg, Production, Terminal
-from psc.compiler.lr_tables import lr_tables
-from psc.compiler.terminals import TerminalAutomaton, terminal_automaton
+from psc.compiler.lowering import LoweredRules
+from psc.compiler.lr_tables import lr_tables, lr_tables_of_rules
+from psc.compiler.terminals import TerminalAutomaton, automaton_of_rules, terminal_arrays, terminal_automaton, with_winners
 
 LAYOUT: Final = 1
 """The version of what `to_arrays` writes."""
@@ -37,6 +40,56 @@ class ReadyGrammar:
     cfg: Cfg
     automaton: TerminalAutomaton
     lr: LrTables
+
+    @property
+    def source_name(self) -> str:
+        """A file name or a label, for messages."""
+        return self.cfg.source_name
+
+    def machine_tables(self) -> dict[str, Any]:
+        """What a machine is made of besides a vocabulary, by the names that the native core has for it."""
+        return {"lr": self.lr, **terminal_arrays(self.cfg, self.automaton), "lexer": self.cfg.lexer}
+
+
+class ReadyRules:
+    """The same of a rule set, made by the native core and still there: records and arrays are made for those who ask.
+
+    Raises:
+        GrammarError: the rules have no text, or one is not defined; ResourceLimitError, one of them, names a limit that is passed.
+    """
+
+    def __init__(self, rule_set: RuleSet) -> None:
+        self._rules = LoweredRules(rule_set)
+        self._found = automaton_of_rules(self._rules)
+        self.lr = lr_tables_of_rules(self._rules)
+
+    @property
+    def source_name(self) -> str:
+        """A file name or a label, for messages."""
+        return self._rules.source_name
+
+    @property
+    def cfg(self) -> Cfg:
+        """Terminals and productions."""
+        return self._rules.cfg
+
+    @cached_property
+    def automaton(self) -> TerminalAutomaton:
+        """The automaton of the terminals."""
+        return with_winners(self.cfg, self._found)
+
+    def machine_tables(self) -> dict[str, Any]:
+        """As of a ReadyGrammar."""
+        found, n_terminals = self._found, self.lr.n_terminals - 1
+        return {
+            "lr": self.lr,
+            "next": found.next,
+            "match_offsets": found.match_offsets,
+            "matches": found.matches,
+            "rank": np.arange(n_terminals, dtype=np.int32),  # all that match count, in the order of their numbers
+            "ignored": np.zeros(n_terminals, np.uint8),
+            "lexer": "any",
+        }
 
 
 def ready_grammar(cfg: Cfg) -> ReadyGrammar:

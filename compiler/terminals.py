@@ -11,7 +11,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import pairwise
-from typing import Final
+from typing import Any, Final, NoReturn
 
 import numpy as np
 import numpy.typing as npt
@@ -19,6 +19,7 @@ import numpy.typing as npt
 from psc._core import ByteAutomaton, build_terminal_automaton
 from psc.compiler.expressions import Expression
 from psc.compiler.grammar import Cfg, Terminal
+from psc.compiler.lowering import LoweredRules
 from psc.compiler.terminal_programs import TerminalPrograms
 from psc.compiler.terminal_regex import (
     ClassAutomaton,
@@ -74,7 +75,21 @@ def terminal_automaton(grammar: Cfg, *, max_states: int = MAX_STATES) -> Termina
         _write(programs, grammar, terminal)
         programs.finish()
     found = build_terminal_automaton(*programs.arrays(), max_states=max_states, max_positions=MAX_POSITIONS, max_steps=MAX_STEPS)
-    _refuse(grammar, found, max_states)
+    if _is_refused(found):
+        _refuse(grammar, found, max_states)
+    return with_winners(grammar, found)
+
+
+def automaton_of_rules(rules: LoweredRules) -> ByteAutomaton:
+    """The automaton of the terminals of lowered rules. Raises ResourceLimitError, as :func:`terminal_automaton`."""
+    found = rules.native.terminal_automaton(max_states=MAX_STATES, max_positions=MAX_POSITIONS, max_steps=MAX_STEPS)
+    if _is_refused(found):
+        _refuse(rules.cfg, found, MAX_STATES)
+    return found
+
+
+def with_winners(grammar: Cfg, found: ByteAutomaton) -> TerminalAutomaton:
+    """The automaton with the terminal that wins in each state."""
     offsets, terminals = found.match_offsets, found.matches
     accept = np.full(len(offsets) - 1, -1, np.int32)
     if len(terminals):
@@ -84,6 +99,17 @@ def terminal_automaton(grammar: Cfg, *, max_states: int = MAX_STATES) -> Termina
         some = offsets[:-1] < offsets[1:]
         accept[some] = by_rank[np.minimum.reduceat(rank[terminals], offsets[:-1][some])]
     return TerminalAutomaton(found.next.reshape(-1, 256), accept, offsets, terminals, grammar)
+
+
+def terminal_arrays(grammar: Cfg, automaton: TerminalAutomaton) -> dict[str, Any]:
+    """The automaton of all terminals, and what decides between them, as the native code takes it."""
+    return {
+        "next": automaton.next.reshape(-1),
+        "match_offsets": automaton.match_offsets,
+        "matches": automaton.match_terminals,
+        "rank": np.array([t.rank for t in grammar.terminals], np.int32),
+        "ignored": np.array([t.ignored for t in grammar.terminals], np.uint8),
+    }
 
 
 def terminal_expression(terminal: Terminal) -> Expression | None:
@@ -137,7 +163,11 @@ def write_automaton(programs: TerminalPrograms, automaton: ClassAutomaton) -> No
     programs.write_automaton(automaton.final, ((source, sets[c], target) for source, c, target in automaton.arcs))
 
 
-def _refuse(grammar: Cfg, found: ByteAutomaton, max_states: int) -> None:
+def _is_refused(found: ByteAutomaton) -> bool:
+    return bool(found.exceeded or found.empty or found.unmatched)
+
+
+def _refuse(grammar: Cfg, found: ByteAutomaton, max_states: int) -> NoReturn:
     if found.exceeded:
         limit = {
             "states": f"more than {max_states:,} states",
@@ -155,8 +185,6 @@ def _refuse(grammar: Cfg, found: ByteAutomaton, max_states: int) -> None:
             "begin alike"
         )
     wrong = sorted(found.empty + found.unmatched)
-    if not wrong:
-        return
     terminal = grammar.terminals[wrong[0]]
     if wrong[0] in found.unmatched:
         raise GrammarError(f"{place(grammar, terminal)}: /{_shown(terminal)}/ matches no text at all")

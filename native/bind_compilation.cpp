@@ -62,15 +62,7 @@ void bind_lr_tables(nb::module_& m) {
     m.def(
         "build_lalr",
         [](Word n_terminals, Word n_nonterminals, Word start, Ints lhs, Ints rhs_offsets, Ints rhs, Ints priority, bool keep_all) {
-            Productions g;
-            g.n_terminals = n_terminals;
-            g.n_nonterminals = n_nonterminals;
-            g.start = {start};
-            for (Word n : to_vector(lhs)) g.lhs.push_back({n});
-            const auto symbols = ids_of<Symbol>({rhs.data(), rhs.size()});
-            for (std::size_t p = 0; p < lhs.size(); ++p)
-                g.rhs.emplace_back(symbols.begin() + rhs_offsets.data()[p], symbols.begin() + rhs_offsets.data()[p + 1]);
-            g.priority = to_vector(priority);
+            const Productions g = productions_of(n_terminals, n_nonterminals, start, lhs, rhs_offsets, rhs, priority);
             nb::gil_scoped_release release;
             return build_lalr(g, keep_all ? ConflictPolicy::keep_all : ConflictPolicy::lark);
         },

@@ -37,7 +37,12 @@ NewArray<T> to_array(std::vector<T> v) {
     return NewArray<T>(kept->data(), {kept->size()}, owner);
 }
 
+// As NumPy arrays have them: right-hand sides one after the other, symbols as in lalr.hpp.
+struct Productions;
+Productions productions_of(Word n_terminals, Word n_nonterminals, Word start, Ints lhs, Ints rhs_offsets, Ints rhs, Ints priority);
+
 void bind_lr_tables(nb::module_& m);
+void bind_lowering(nb::module_& m);
 void bind_compilation(nb::module_& m);
 void bind_machine(nb::module_& m);
 void bind_terminals(nb::module_& m);

@@ -54,6 +54,8 @@ enum class Space : std::uint8_t {
     set_member,
     class_byte,
     stop_token,
+    rule,
+    expression,
     count,
 };
 
@@ -94,6 +96,8 @@ constexpr const char* kSpaceNames[] = {
     "set member",
     "class byte",
     "stop token",
+    "rule",
+    "expression",
 };
 static_assert(std::size(kSpaceNames) == static_cast<std::size_t>(Space::count));
 
@@ -127,6 +131,8 @@ using MaskRow = Id<Space::mask_row>;
 using StopSet = Id<Space::stop_set>;                // of a matcher's own stop tokens, see Machine::add_stop_set()
 using Gathered = Id<Space::gathered>;               // what all emissions met on a stack hold; 0 is nothing
 using SequenceNode = Id<Space::sequence_node>;      // of the trie of terminal sequences; 0 is the empty one
+using Rule = Id<Space::rule>;                       // of a grammar's text
+using Expression = Id<Space::expression>;           // a node of an expression graph
 using VocabularyNode = Id<Space::vocabulary_node>;  // of the trie of a vocabulary's bytes
 
 // An id or none, in the same integer.

@@ -8,6 +8,7 @@ namespace psc {
 
 class LimitExceeded : public std::runtime_error {
 public:
+    explicit LimitExceeded(const std::string& message) : std::runtime_error(message) {}
     LimitExceeded(const std::string& what, std::size_t limit) : std::runtime_error(what + ": more than " + std::to_string(limit)) {}
 };
 

@@ -94,6 +94,122 @@ class LrTables:
 
 def build_lalr(n_terminals: int, n_nonterminals: int, start: int, lhs: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], rhs_offsets: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], rhs: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], priority: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], keep_all: bool) -> LrTables: ...
 
+class ByteAutomaton:
+    @property
+    def next(self) -> Annotated[NDArray[numpy.int32], dict(shape=(None,))]: ...
+
+    @property
+    def match_offsets(self) -> Annotated[NDArray[numpy.int32], dict(shape=(None,))]: ...
+
+    @property
+    def matches(self) -> Annotated[NDArray[numpy.int32], dict(shape=(None,))]: ...
+
+    @property
+    def empty(self) -> list[int]: ...
+
+    @property
+    def unmatched(self) -> list[int]: ...
+
+    @property
+    def involved(self) -> list[int]: ...
+
+    @property
+    def exceeded(self) -> str: ...
+
+def build_terminal_automaton(programs: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], offsets: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], ranges: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], range_offsets: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], max_states: int, max_positions: int, max_steps: int) -> ByteAutomaton: ...
+
+class NormalForm:
+    """A grammar without empty productions, unit cycles and useless symbols."""
+
+    @property
+    def nonterminals(self) -> list[str]:
+        """Their names; the first is the start."""
+
+    @property
+    def productions(self) -> tuple[Annotated[NDArray[numpy.int32], dict(shape=(None,))], Annotated[NDArray[numpy.int32], dict(shape=(None,))], Annotated[NDArray[numpy.int32], dict(shape=(None,))], Annotated[NDArray[numpy.int32], dict(shape=(None,))]]:
+        """
+        Left-hand nonterminals; where the right-hand sides begin, and one more; their symbols, as `psc.compiler.grammar` numbers them;
+        priorities.
+        """
+
+    @property
+    def way(self) -> list[str]:
+        """
+        Where the start derives nothing: nonterminals from it on, each needed by all that the one before can derive; else empty.
+        """
+
+    @property
+    def circle(self) -> int | None:
+        """
+        Where in the way the one begins that comes again; None where the last one has no production.
+        """
+
+def normal_form(n_terminals: int, nonterminals: Sequence[str], start: int, lhs: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], rhs_offsets: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], rhs: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], priority: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> NormalForm:
+    """
+    The normal form of productions. Terminals are counted with the end of the text.
+    """
+
+class LoweredRules:
+    """Rules of expressions as terminals and productions."""
+
+    @property
+    def undefined(self) -> str:
+        """
+        A rule that the root needs and that is not defined, or the empty text. Nothing else is known then.
+        """
+
+    @property
+    def way(self) -> list[str]:
+        """As of a NormalForm. Nothing else is known then."""
+
+    @property
+    def circle(self) -> int | None: ...
+
+    @property
+    def terminals(self) -> list[tuple[int, int, int]]:
+        """
+        Per terminal, in the order in which they were met, the rule that it is named after, or -1; the rule that it is written
+        in; and its number, or -1 where no production has it.
+        """
+
+    @property
+    def rules(self) -> list[str]:
+        """
+        The names of rules by number: those handed over, and those cut out of them.
+        """
+
+    def expression(self, terminal: int) -> list[int]:
+        """
+        What a terminal matches, by its place in `terminals`, in the words of `lower_rules`.
+        """
+
+    @property
+    def nonterminals(self) -> list[str]:
+        """Their names; the first is the start."""
+
+    @property
+    def productions(self) -> tuple[Annotated[NDArray[numpy.int32], dict(shape=(None,))], Annotated[NDArray[numpy.int32], dict(shape=(None,))], Annotated[NDArray[numpy.int32], dict(shape=(None,))], Annotated[NDArray[numpy.int32], dict(shape=(None,))]]:
+        """
+        Left-hand nonterminals; where the right-hand sides begin, and one more; their symbols, as `psc.compiler.grammar` numbers them;
+        priorities.
+        """
+
+    @property
+    def left_out(self) -> list[int]:
+        """Rules that derive nothing, not even the empty text."""
+
+    def terminal_automaton(self, max_states: int, max_positions: int, max_steps: int) -> ByteAutomaton:
+        """The byte automaton of the terminals that have a number."""
+
+    def lr_tables(self) -> LrTables:
+        """The LALR(1) tables, with every action kept."""
+
+def lower_rules(words: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], offsets: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], names: Sequence[str], root: int, size: int, named_size: int, around_free_text: int, literals: int, counted: int) -> LoweredRules:
+    """
+    The grammar of rules. For words, offsets, names and root see native/rule_programs.hpp; the others are the limits of
+    `psc.compiler.lowering.TerminalLimits`.
+    """
+
 class Compilation:
     def __init__(self, lr: LrTables, next: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], match_offsets: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], matches: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], rank: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], ignored: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)], lexer: str, token_bytes: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)], token_offsets: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], text_tokens: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> None: ...
 
@@ -231,30 +347,6 @@ class Machine:
     def counts(self) -> dict[str, int]: ...
 
     def row(self, row: int) -> NDArray[numpy.int32]: ...
-
-class ByteAutomaton:
-    @property
-    def next(self) -> Annotated[NDArray[numpy.int32], dict(shape=(None,))]: ...
-
-    @property
-    def match_offsets(self) -> Annotated[NDArray[numpy.int32], dict(shape=(None,))]: ...
-
-    @property
-    def matches(self) -> Annotated[NDArray[numpy.int32], dict(shape=(None,))]: ...
-
-    @property
-    def empty(self) -> list[int]: ...
-
-    @property
-    def unmatched(self) -> list[int]: ...
-
-    @property
-    def involved(self) -> list[int]: ...
-
-    @property
-    def exceeded(self) -> str: ...
-
-def build_terminal_automaton(programs: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], offsets: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], ranges: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], range_offsets: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], max_states: int, max_positions: int, max_steps: int) -> ByteAutomaton: ...
 
 def apply_bitmask(logits: object, bitmask: object, width: int, rows: object | None = None) -> None:
     """

@@ -10,7 +10,6 @@ import logging
 import threading
 import time
 from collections.abc import Callable
-from functools import partial
 from typing import TYPE_CHECKING, Any
 from weakref import WeakValueDictionary
 
@@ -57,9 +56,10 @@ def lazy_machine(
     from psc.compiler.build import describe
 
     ready = grammar.ready()
-    _tell_of_unspellable(ready.cfg, tokenizer_info, ready.automaton)
+    if len(tokenizer_info.byte_values) < 256:  # else nothing is amiss, and no records need be made of the grammar
+        _tell_of_unspellable(ready.cfg, tokenizer_info, ready.automaton)
     machine = just_in_time.lazy_machine(ready, shared_vocabulary(tokenizer_info), cache_limit_bytes=cache_limit_bytes)
-    return machine, partial(describe, ready.cfg, tokenizer_info)
+    return machine, lambda: describe(ready.cfg, tokenizer_info)
 
 
 def artifact_bytes(grammar: Grammar | Cfg, tokenizer_info: TokenizerInfo) -> bytes:

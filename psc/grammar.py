@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from psc.artifacts.store import Store
     from psc.compiler.expressions import RuleSet
     from psc.compiler.grammar import Cfg, LarkLexer, LexerKind
-    from psc.compiler.ready_grammar import ReadyGrammar
+    from psc.compiler.ready_grammar import ReadyGrammar, ReadyRules
     from psc.vocabulary.tokenizer_info import TokenizerInfo
 
 _KIND = "grammar"
@@ -226,7 +226,7 @@ class Grammar:
 
         return terminals_and_productions(self._parsed)
 
-    def ready(self, *, store: Store | None = None) -> ReadyGrammar:
+    def ready(self, *, store: Store | None = None) -> ReadyGrammar | ReadyRules:
         """The grammar with the tables that it has for any vocabulary.
 
         Args:
@@ -235,10 +235,13 @@ class Grammar:
         Raises:
             GrammarError: as ``to_cfg``; or a terminal is not regular, or reductions clash.
         """
-        from psc.compiler.ready_grammar import ready_grammar
+        from psc.compiler.expressions import RuleSet
+        from psc.compiler.ready_grammar import ReadyRules, ready_grammar
 
         if self._ready is not None:
             return self._ready
+        if isinstance(self._parsed, RuleSet):
+            return ReadyRules(self._parsed)
         ready = ready_grammar(self.to_cfg())
         if self.request.front_end.keeps_tables:
             known_grammars.remember(self.request, ready, store)

@@ -13,16 +13,14 @@ from hypothesis import strategies as st
 from oracle.derivation import check_normal_form, derives
 from oracle.expressions import begins_one, matches, matches_any
 
-from psc.compiler.determinism import stays_small
-from psc.compiler.expression_graph import ExpressionGraph
+from psc._core import lower_rules
+from psc.compiler.expression_words import RulePrograms, read_expression
 from psc.compiler.expressions import EMPTY, NOTHING, Chars, Choice, Expression, Literal, Reference, Repeat, RuleSet, Sequence
 from psc.compiler.frontends.ebnf import load_ebnf
 from psc.compiler.grammar import Cfg, Production
-from psc.compiler.grammar_analysis import TerminalLimits
 from psc.compiler.grammars import bundled_text
-from psc.compiler.lowering import lower
+from psc.compiler.lowering import TerminalLimits, lower
 from psc.compiler.lr_tables import lr_tables
-from psc.compiler.productions import MAX_PRODUCTIONS
 from psc.compiler.python_pattern import python_pattern
 from psc.compiler.rule_sets import to_ebnf
 from psc.errors import GrammarError
@@ -259,29 +257,28 @@ def test_terminals_never_explode_when_made_deterministic() -> None:
     assert len(lower(load_ebnf('root ::= [ab]* "a" [ab]{8}')).terminals) == 1  # 512 states
 
 
+def _positions(e: Expression) -> tuple[int, int]:
+    """Characters and classes of an expression with its counts written out, and those of its largest counted repetition."""
+    match e:
+        case Literal(text):
+            return len(text), 0
+        case Repeat(body, least, most):
+            once, counted = _positions(body)
+            written = once * (max(least, 1) if most is None else most)
+            return written, max(counted, written)
+        case Sequence(parts) | Choice(parts):
+            each = [_positions(p) for p in parts]
+            return sum([n for n, _ in each]), max([c for _, c in each], default=0)
+    return 1, 0
+
+
 @given(EXPRESSIONS_ALONE)
 @bounded
 def test_small_automata_are_called_small(expression: Expression) -> None:
-    """Over two letters, and with few positions: none of these has more than 1,000 states."""
-    graph = ExpressionGraph()
-
-    def node(e: Expression) -> int:
-        match e:
-            case Literal(text):
-                return graph.literal(text)
-            case Chars(ranges):
-                return graph.chars(ranges)
-            case Sequence(parts):
-                return graph.sequence([node(p) for p in parts])
-            case Choice(options):
-                return graph.choice([node(o) for o in options])
-            case Repeat(body, least, most):
-                return graph.repeat(node(body), least, most)
-        raise AssertionError
-
-    top = node(expression)
-    if graph.size[top] <= 40 and graph.counted[top] <= 8:
-        assert stays_small(graph, top)
+    """Over two letters, and with few positions: none of these has more than 1,000 states, so each is one terminal."""
+    positions, counted = _positions(expression)
+    if positions <= 40 and counted <= 8 and matches_any(rule_set(expression)):
+        assert len(lower(rule_set(expression)).terminals) <= 1
 
 
 def test_deep_expressions_do_not_need_the_python_stack() -> None:
@@ -352,5 +349,39 @@ def test_undefined_rules_of_other_front_ends() -> None:
 
 def test_the_limit_of_productions_is_named() -> None:
     rules = "\n".join(f'r{i} ::= "a" r{i + 1} | "x{i}"{{2,30000}} "{i}"' for i in range(4000))
-    with pytest.raises(GrammarError, match=f"{MAX_PRODUCTIONS:,} productions"):
+    with pytest.raises(GrammarError, match="200,000 productions"):
         lower(load_ebnf(f'root ::= r0\n{rules}\nr4000 ::= "b" root'))
+
+
+def test_a_rule_of_very_many_parts_needs_no_stack() -> None:
+    """A hundred thousand items in one right-hand side, three of which are optional."""
+    parts = [Reference("x"), Literal("-")] * 50_000 + [Repeat(X, 0, 1)] * 3
+    grammar = lower(rule_set(Sequence(tuple(parts)), Choice((Sequence((A, X, B)), A))))
+    assert max(len(p.rhs) for p in grammar.productions) == 100_001
+
+
+MALFORMED = [
+    ([0, 3, 97], "ends early"),
+    ([0, 1, -1], "out of range"),
+    ([1, 1, 98, 97], "not ascending"),
+    ([2, 1], "out of range"),
+    ([0, 0, 4, 3, 2], "a repetition"),
+    ([4, 0, 1], "a repetition"),
+    ([5, 7], "out of range"),
+    ([6, 0], "no such code"),
+    ([0, 0, 0, 0], "not one expression"),
+]
+
+
+@pytest.mark.parametrize(("words", "problem"), MALFORMED)
+def test_words_that_are_no_rules_are_refused(words: list[int], problem: str) -> None:
+    offsets = np.array([0, len(words)], np.int64)
+    with pytest.raises(ValueError, match=problem):
+        lower_rules(np.array(words, np.int64), offsets, ["root"], 0, 400, 128, 2, 20_000, 64)
+
+
+@given(EXPRESSIONS_ALONE)
+@bounded
+def test_expressions_come_back_from_words(expression: Expression) -> None:
+    programs = RulePrograms(RuleSet({"t": expression}, "t", "", "", {}))
+    assert read_expression(programs.words.tolist()) == expression

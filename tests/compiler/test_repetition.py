@@ -9,8 +9,7 @@ import pytest
 from psc._core import LrTables
 from psc.compiler.frontends.ebnf import load_ebnf
 from psc.compiler.grammar import Cfg
-from psc.compiler.grammar_analysis import TerminalLimits
-from psc.compiler.lowering import lower
+from psc.compiler.lowering import TerminalLimits, lower
 from psc.compiler.lr_tables import lr_tables
 
 LIFTED = TerminalLimits(counted=0)

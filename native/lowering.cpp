@@ -1,0 +1,272 @@
+#include "lowering.hpp"
+
+#include <algorithm>
+#include <unordered_map>
+#include <utility>
+
+#include "draft_productions.hpp"
+#include "normal_form.hpp"
+#include "repetition.hpp"
+
+namespace psc {
+
+namespace {
+
+using Kind = ExpressionGraph::Kind;
+using Alternatives = std::vector<Items>;
+using Parts = std::vector<Expression>;
+
+constexpr std::size_t kManyLiterals =
+    8;  // so many side by side are one terminal: a list of words, rather than keywords of a language
+constexpr std::ptrdiff_t kMostOptionalInList = 2;
+constexpr std::size_t kChunk = 1000;  // characters of a terminal, where a literal is too long for one
+constexpr Bounds kOptional{0, 1};
+
+class Lowering {
+public:
+    explicit Lowering(GrammarAnalysis& analysis) : analysis_(analysis), graph_(analysis.graph), repetition_(productions_) {}
+
+    // Lowers the root, and every rule when it is first met.
+    LoweredRules run(Rule root) {
+        nonterminals_.resize(analysis_.names().size(), -1);
+        for (Rule rule : analysis_.rules()) productions_.reserve(analysis_.name(rule));
+        const Nonterminal start = nonterminal(root);
+        for (std::size_t i = 0; i < queue_.size(); ++i) {
+            rule_ = queue_[i];
+            const auto inlined = analysis_.inlined(rule_);
+            for (Items& alternative : alternatives(inlined ? *inlined : analysis_.body(rule_)))
+                productions_.add({nonterminals_[rule_.index()]}, std::move(alternative));
+        }
+        const NormalForm normal =
+            normal_form(productions_, static_cast<Word>(terminals_.size()), start, analysis_.nullable(analysis_.body(root)));
+        LoweredRules out;
+        if (normal.dead) {
+            out.refusal = Refusal{{}, names(normal.dead->way), normal.dead->circle};
+        } else {
+            out.productions = normal.grammar;
+            out.nonterminals = names(normal.draft);
+            // A nonterminal stands for nonempty texts: where those can never be finished, the rule may still be empty.
+            for (Nonterminal n : normal.unfinished) {
+                const auto rule = rules_.find(n.v);
+                if (rule != rules_.end() && !analysis_.nullable(analysis_.body(rule->second))) out.left_out.push_back(rule->second);
+            }
+            out.rules = analysis_.names();
+            out.terminals = std::move(terminals_);
+            without_unused_terminals(out);
+        }
+        out.graph = std::move(graph_);
+        return out;
+    }
+
+private:
+    std::vector<std::string> names(std::span<const Nonterminal> all) const {
+        std::vector<std::string> out;
+        for (Nonterminal n : all) out.push_back(productions_.name(n));
+        return out;
+    }
+
+    Nonterminal nonterminal(Rule rule) {
+        Word& number = nonterminals_[rule.index()];
+        if (number < 0) {
+            number = productions_.named(analysis_.name(rule)).v;
+            rules_.emplace(number, rule);
+            queue_.push_back(rule);
+        }
+        return {number};
+    }
+
+    const std::string& name() const { return analysis_.name(rule_); }
+    DraftSymbol fresh() { return DraftSymbol::of(productions_.fresh(name())); }
+    Parts parts(Expression node) const { return {graph_.parts(node).begin(), graph_.parts(node).end()}; }
+
+    // What the node derives, but for the empty text.
+    Alternatives alternatives(Expression node) {
+        if (node == graph_.empty() || node == graph_.nothing()) return {};
+        const Kind kind = graph_.kind(node);
+        if (kind == Kind::reference) return {{{rule_symbol(graph_.rule(node)), false}}};
+        if (analysis_.is_terminal(node)) return {{{terminal(node), false}}};
+        switch (kind) {
+            case Kind::text:
+                return {chunks(node)};
+            case Kind::choice: {
+                Alternatives all;
+                for (Expression option : with_words_joined(parts(node)))
+                    for (Items& one : alternatives(option)) all.push_back(std::move(one));
+                return all;
+            }
+            case Kind::sequence:
+                return {row(parts(node))};
+            default:
+                if (graph_.bounds(node) == kOptional) return alternatives(graph_.parts(node)[0]);
+                return {repeated(node)};
+        }
+    }
+
+    Items chunks(Expression text) {
+        const std::vector<Word> all(graph_.characters(text).begin(), graph_.characters(text).end());
+        Items items;
+        for (std::size_t i = 0; i < all.size(); i += kChunk) {
+            const auto piece = std::span(all).subspan(i, std::min(kChunk, all.size() - i));
+            items.push_back({terminal(graph_.text(piece)), false});
+        }
+        return items;
+    }
+
+    DraftSymbol rule_symbol(Rule rule) {
+        const auto node = analysis_.inlined(rule);
+        if (!node || *node == graph_.empty() || *node == graph_.nothing()) return DraftSymbol::of(nonterminal(rule));
+        return terminal(*node, rule);
+    }
+
+    // Many literals as one option.
+    Parts with_words_joined(const Parts& options) {
+        const auto is_word = [&](Expression o) {
+            return graph_.kind(o) == Kind::text && graph_.positions(o) <= static_cast<std::int64_t>(kChunk);
+        };
+        Parts words, joined;
+        for (Expression o : options) (is_word(o) ? words : joined).push_back(o);
+        if (words.size() < kManyLiterals) return options;
+        for (std::size_t begin = 0, end = 0; begin < words.size(); begin = end) {
+            std::int64_t size = 0;
+            while (end < words.size() && size + graph_.positions(words[end]) <= analysis_.limits().literals)
+                size += graph_.positions(words[end++]);
+            if (end == begin) ++end;  // a word that is longer than the limit stands alone
+            joined.push_back(graph_.choice(std::span(words).subspan(begin, end - begin)));
+        }
+        return joined;
+    }
+
+    // The items of a sequence. Neighbours written in place are one terminal where that fits; named rules stay apart.
+    Items row(const Parts& parts) {
+        Items items;
+        Parts run;
+        const auto end_run = [&] {
+            if (!run.empty()) join(run, items);
+            run.clear();
+        };
+        for (Expression part : parts) {
+            if (analysis_.is_terminal(part)) {
+                run.push_back(part);
+                continue;
+            }
+            end_run();
+            if (graph_.kind(part) == Kind::repeat && graph_.bounds(part) != kOptional) {
+                for (const Item& item : repeated(part)) items.push_back(item);
+            } else {
+                const DraftSymbol s = symbol(part);
+                items.push_back({s, analysis_.nullable(part)});
+            }
+        }
+        end_run();
+        return items;
+    }
+
+    void join(std::span<const Expression> run, Items& items) {
+        const Expression node = run.size() > 1 ? graph_.sequence(run) : run[0];
+        if (analysis_.is_terminal(node)) {
+            items.push_back({terminal(node), graph_.nullable(node)});
+            return;
+        }
+        join(run.first(run.size() / 2), items);
+        join(run.subspan(run.size() / 2), items);
+    }
+
+    Items repeated(Expression node) {
+        const Expression body = graph_.parts(node)[0];
+        Bounds b = graph_.bounds(node);
+        if (analysis_.nullable(body)) b.least = 0;  // fewer of it that are not empty make up any number of it
+        if (b.open() && b.least <= 1) return {{list(body), b.least == 0}};
+        return repetition_.items(symbol(body), b, name());
+    }
+
+    // One or more of a node. Short bodies are written into the list, which saves the parser a reduction for each.
+    DraftSymbol list(Expression body) {
+        if (const auto known = lists_.find(body.v); known != lists_.end()) return known->second;
+        const Alternatives all = graph_.kind(body) == Kind::sequence ? alternatives(body) : Alternatives{};
+        const auto is_optional = [](const Item& item) { return item.optional; };
+        DraftSymbol made{};
+        if (all.size() != 1 || std::count_if(all[0].begin(), all[0].end(), is_optional) > kMostOptionalInList) {
+            const DraftSymbol one = symbol(body);
+            made = repetition_.list_of(one, name());
+        } else {
+            made = fresh();
+            productions_.add(made.nonterminal(), all[0]);
+            Items more{{made, false}};
+            more.insert(more.end(), all[0].begin(), all[0].end());
+            productions_.add(made.nonterminal(), std::move(more));
+        }
+        lists_.emplace(body.v, made);
+        return made;
+    }
+
+    // A symbol that derives what the node does, but for the empty text.
+    DraftSymbol symbol(Expression node) {
+        if (const auto known = symbols_.find(node.v); known != symbols_.end()) return known->second;
+        Alternatives all = alternatives(node);
+        DraftSymbol made{};
+        if (all.size() == 1 && all[0].size() == 1) {
+            made = all[0][0].symbol;
+        } else {
+            made = fresh();
+            for (Items& alternative : all) productions_.add(made.nonterminal(), std::move(alternative));
+        }
+        symbols_.emplace(node.v, made);
+        return made;
+    }
+
+    DraftSymbol terminal(Expression node, std::optional<Rule> named = {}) {
+        node = graph_.nonempty(node);
+        const auto [known, fresh] = number_of_.emplace(node.v, static_cast<Word>(terminals_.size()));
+        if (fresh) terminals_.push_back({node, named, named.value_or(rule_), {}});
+        return DraftSymbol::of(Terminal{known->second});
+    }
+
+    static void without_unused_terminals(LoweredRules& lowered) {
+        Productions& g = lowered.productions;
+        std::vector<char> used(lowered.terminals.size());
+        for (const auto& rhs : g.rhs)
+            for (Symbol s : rhs)
+                if (s.is_terminal(g.n_terminals)) used[s.terminal().index()] = 1;
+        Word kept = 0;
+        for (std::size_t t = 0; t < used.size(); ++t)
+            if (used[t]) lowered.terminals[t].number = Terminal{kept++};
+        const Word before = std::exchange(g.n_terminals, kept + 1);
+        for (auto& rhs : g.rhs)
+            for (Symbol& s : rhs)
+                s = s.is_terminal(before) ? Symbol::of(*lowered.terminals[s.terminal().index()].number)
+                                          : Symbol::of(s.nonterminal(before), g.n_terminals);
+    }
+
+    GrammarAnalysis& analysis_;
+    ExpressionGraph& graph_;
+    DraftProductions productions_;
+    Repetition repetition_;
+    std::vector<LoweredTerminal> terminals_;
+    std::unordered_map<Word, Word> number_of_;  // per expression, its terminal
+    std::vector<Word> nonterminals_;            // per rule, or -1
+    std::unordered_map<Word, Rule> rules_;      // per nonterminal of one
+    std::vector<Rule> queue_;
+    std::unordered_map<Word, DraftSymbol> symbols_, lists_;  // per expression
+    Rule rule_{};                                            // that is being lowered
+};
+
+}  // namespace
+
+LoweredRules lower(const RulePrograms& rules, const TerminalLimits& limits) {
+    GrammarAnalysis analysis(rules, limits);
+    if (const auto rule = analysis.undefined()) {
+        LoweredRules out;
+        out.refusal = Refusal{analysis.name(*rule), {}, {}};
+        return out;
+    }
+    return Lowering(analysis).run(rules.root);
+}
+
+TerminalPrograms LoweredRules::programs() const {
+    TerminalPrograms programs;
+    for (const LoweredTerminal& t : terminals)
+        if (t.number) programs.add(graph, t.expression);
+    return programs;
+}
+
+}  // namespace psc

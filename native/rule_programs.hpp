@@ -1,0 +1,40 @@
+// Rules as front ends hand them over: for each an expression in postfix order, without an object for each part.
+//
+//   text n, c1 .. cn               these characters, one after the other
+//   chars n, (first last) x n      one character of these ranges: ascending, disjoint, not adjacent
+//   sequence k                     the last k expressions, one after the other
+//   choice k                       any one of the last k expressions; of none, nothing matches
+//   repeat least most              the last expression so many times; most = -1: without limit
+//   reference r                    the rule of that number
+//
+// Characters are Unicode code points. Numbers of rules are positions in the list of names; names beyond the programs are rules that
+// are referred to and not defined.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "ids.hpp"
+
+namespace psc {
+
+struct RulePrograms {
+    enum Code : std::int64_t { text, chars, sequence, choice, repeat, reference };
+
+    std::vector<std::int64_t> words;
+    std::vector<std::int64_t> offsets;  // per rule, and one more
+    std::vector<std::string> names;     // of defined rules, then of undefined ones
+    Rule root;
+
+    Word n_defined() const { return static_cast<Word>(offsets.size()) - 1; }
+    std::span<const std::int64_t> of(Rule rule) const {
+        return std::span(words).subspan(static_cast<std::size_t>(offsets[rule.index()]),
+                                        static_cast<std::size_t>(offsets[rule.index() + 1] - offsets[rule.index()]));
+    }
+    // Throws std::invalid_argument for words that are no programs.
+    void check() const;
+};
+
+}  // namespace psc
