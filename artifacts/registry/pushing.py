@@ -21,7 +21,7 @@ from weakref import WeakValueDictionary
 from psc.artifacts.folder import flush_folder, read_whole, write_whole
 from psc.artifacts.format import decode
 from psc.artifacts.references import MAX_INDEX_BYTES, MAX_PAYLOAD_BYTES, MAX_REFERENCE_BYTES, Reference, blob_path
-from psc.artifacts.registry.serving import Place, Served, matches, place_of, refusal, refused_token
+from psc.artifacts.registry.serving import Resource, Served, matches, refusal, refused_token, resource_of
 from psc.artifacts.registry.signing import SignedIndex, read_envelope
 from psc.errors import ArtifactError, PscError, RegistryError, needs_extra
 
@@ -63,13 +63,13 @@ class Pushes:
             if refused is not None:
                 served.metrics.refused["token"] += 1
                 return refused
-            place = place_of(request.raw_path)
-            if place is None:
+            resource = resource_of(request.raw_path)
+            if resource is None:
                 raise _RefusedError(404, "path", "there is no such file in a registry")
-            if place.kind == "index":
+            if resource.kind == "index":
                 raise _RefusedError(405, "path", "the server keeps the index itself")
             try:
-                return await (self._take_blob(request, place) if place.kind == "blob" else self._take_json(request, place))
+                return await (self._take_blob(request, resource) if resource.kind == "blob" else self._take_json(request, resource))
             except OSError as e:
                 if e.errno not in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG):
                     raise
@@ -84,24 +84,24 @@ class Pushes:
             served.metrics.refused[e.cause] += 1
             return refusal(e.status, str(e))
 
-    async def _take_blob(self, request: web.Request, place: Place) -> web.Response:
+    async def _take_blob(self, request: web.Request, resource: Resource) -> web.Response:
         length = _length(request, self._served.max_blob_bytes)
-        target = self._served.root / place.path
+        target = self._served.root / resource.path
         folder = self._served.root / "incoming"
         temporary = folder / f".tmp-{uuid.uuid4().hex}"
         await asyncio.to_thread(folder.mkdir, parents=True, exist_ok=True)
         try:
             digest = await self._gather(request, temporary, length)
-            if digest != place.digest:
-                raise _RefusedError(422, "digest", f"the content's sha256 is {digest}, not {place.digest}")
+            if digest != resource.digest:
+                raise _RefusedError(422, "digest", f"the content's sha256 is {digest}, not {resource.digest}")
             async with self._checks:
-                await asyncio.to_thread(self._check, temporary, place.digest)
+                await asyncio.to_thread(self._check, temporary, resource.digest)
             there = target.exists()
             await asyncio.to_thread(_move, temporary, target)
         finally:
             with contextlib.suppress(OSError):
                 temporary.unlink(missing_ok=True)
-        return web.Response(status=200 if there else 201, headers={"ETag": f'"{place.digest}"'})
+        return web.Response(status=200 if there else 201, headers={"ETag": f'"{resource.digest}"'})
 
     async def _gather(self, request: web.Request, temporary: Path, length: int) -> str:
         digest = hashlib.sha256()
@@ -138,8 +138,8 @@ class Pushes:
             self._facts.popitem(last=False)
         return facts
 
-    async def _take_json(self, request: web.Request, place: Place) -> web.Response:
-        limit = 2 * MAX_INDEX_BYTES if place.kind == "signed index" else MAX_REFERENCE_BYTES
+    async def _take_json(self, request: web.Request, resource: Resource) -> web.Response:
+        limit = 2 * MAX_INDEX_BYTES if resource.kind == "signed index" else MAX_REFERENCE_BYTES
         length = _length(request, limit)
         data = bytearray()
         while len(data) < length:
@@ -152,22 +152,22 @@ class Pushes:
                 raise _RefusedError(400, "cut short", f"{len(data)} bytes came, {length} were announced")
             data += piece
         self._served.metrics.received_bytes += len(data)
-        lock = self._locks.get(place.path) or asyncio.Lock()
-        self._locks[place.path] = lock
+        lock = self._locks.get(resource.path) or asyncio.Lock()
+        self._locks[resource.path] = lock
         async with lock:
-            if place.kind == "reference":
-                blob = await self._check_reference(bytes(data), place)
+            if resource.kind == "reference":
+                blob = await self._check_reference(bytes(data), resource)
                 with contextlib.suppress(OSError):
                     os.utime(blob)  # a garbage collection lets young blobs be
-                answer = await self._write_if_allowed(request, place, bytes(data))
+                answer = await self._write_if_allowed(request, resource, bytes(data))
                 if not blob.is_file():
                     raise _RefusedError(409, "no blob", "the artifact was collected as garbage just now; push it again")
                 return answer
             await asyncio.to_thread(self._check_signed_index, bytes(data))
-            return await self._write_if_allowed(request, place, bytes(data))
+            return await self._write_if_allowed(request, resource, bytes(data))
 
-    async def _write_if_allowed(self, request: web.Request, place: Place, data: bytes) -> web.Response:
-        target = self._served.root / place.path
+    async def _write_if_allowed(self, request: web.Request, resource: Resource, data: bytes) -> web.Response:
+        target = self._served.root / resource.path
         before = await asyncio.to_thread(read_whole, target, 2 * MAX_INDEX_BYTES)
         etag = None if before is None else _etag(before)
         if_match, if_none_match = request.headers.get("If-Match"), request.headers.get("If-None-Match")
@@ -175,18 +175,18 @@ class Pushes:
             raise _RefusedError(412, "changed", "the file is not the one that was to be replaced")
         if before != data:
             await asyncio.to_thread(write_whole, target, data)
-        if place.kind == "reference":
+        if resource.kind == "reference":
             self._served.listing.changed()
         return web.Response(status=201 if before is None else 200, headers={"ETag": _etag(data)})
 
-    async def _check_reference(self, data: bytes, place: Place) -> Path:
+    async def _check_reference(self, data: bytes, resource: Resource) -> Path:
         """The blob that the reference describes. Raises _RefusedError unless it is here."""
         try:
-            reference = Reference.decode(data, place=str(place.path))
+            reference = Reference.decode(data, place=str(resource.path))
         except RegistryError as e:
             raise _RefusedError(422, "not a reference", str(e)) from e
-        if place.path not in (reference.key_path, reference.name_path):
-            raise _RefusedError(422, "not a reference", f"{place.path}: the reference belongs to {reference.key_path}")
+        if resource.path not in (reference.key_path, reference.name_path):
+            raise _RefusedError(422, "not a reference", f"{resource.path}: the reference belongs to {reference.key_path}")
         blob = self._served.root / reference.blob_path
         if not blob.is_file():
             raise _RefusedError(409, "no blob", f"{reference.blob_path} is not here; push the artifact first")
@@ -195,7 +195,7 @@ class Pushes:
             async with self._checks:
                 facts = await asyncio.to_thread(self._check, blob, reference.digest)
         if replace(facts, grammar=reference.grammar, tokenizer=reference.tokenizer) != reference:
-            raise _RefusedError(422, "not a reference", f"{place.path}: the reference does not describe {reference.blob_path}")
+            raise _RefusedError(422, "not a reference", f"{resource.path}: the reference does not describe {reference.blob_path}")
         return blob
 
     def _check_signed_index(self, data: bytes) -> None:

@@ -51,7 +51,7 @@ _PIECE_TAKES_S = 60.0
 
 
 @dataclass(frozen=True)
-class Place:
+class Resource:
     """A file of the layout that a request names."""
 
     kind: Kind
@@ -104,19 +104,19 @@ class Served:
         return f
 
 
-def place_of(raw_path: str) -> Place | None:
+def resource_of(raw_path: str) -> Resource | None:
     """The file that a request's path names, as it came over the wire; None when it is not one of the layout."""
     path = raw_path.partition("?")[0].removeprefix("/")
     if "%" in path:
         path = re.sub("%..", lambda m: _ESCAPED.get(m[0], m[0]), path)
     if named := _BLOB.fullmatch(path):
-        return Place("blob", PurePosixPath(path), named[1])
+        return Resource("blob", PurePosixPath(path), named[1])
     if is_reference_path(path):
-        return Place("reference", PurePosixPath(path))
+        return Resource("reference", PurePosixPath(path))
     if path == str(INDEX_PATH):
-        return Place("index", INDEX_PATH)
+        return Resource("index", INDEX_PATH)
     if path == str(SIGNED_INDEX_PATH):
-        return Place("signed index", SIGNED_INDEX_PATH)
+        return Resource("signed index", SIGNED_INDEX_PATH)
     return None
 
 
@@ -148,19 +148,19 @@ async def read(served: Served, request: web.Request, sent: Sent) -> web.StreamRe
         return web.Response(text="ok\n", headers={"Cache-Control": "no-store"})
     if request.path == "/metrics":
         return await _metrics(served)
-    place = place_of(request.raw_path)
-    if place is None:
+    resource = resource_of(request.raw_path)
+    if resource is None:
         return refusal(404, "there is no such file in a registry")
-    if place.kind == "index" and not served.listing.is_current:
+    if resource.kind == "index" and not served.listing.is_current:
         await asyncio.to_thread(served.listing.write_index)
-    f = served.open(place.path)
+    f = served.open(resource.path)
     if f is None:
         return refusal(404, "there is no such file in this registry")
     with f:
-        if place.kind in ("blob", "reference") and request.method == "GET":
+        if resource.kind in ("blob", "reference") and request.method == "GET":
             _note_use(f)
-        if place.kind == "blob":
-            return await _send_blob(served, request, place, f, sent)
+        if resource.kind == "blob":
+            return await _send_blob(served, request, resource, f, sent)
         data = f.read(2 * MAX_INDEX_BYTES + 1)
     etag = f'"{hashlib.sha256(data).hexdigest()}"'
     headers = {"ETag": etag, "Cache-Control": "no-cache"}
@@ -176,8 +176,8 @@ def _note_use(f: BinaryIO) -> None:
             os.utime(f.fileno())
 
 
-async def _send_blob(served: Served, request: web.Request, place: Place, f: BinaryIO, sent: Sent) -> web.StreamResponse:
-    etag = f'"{place.digest}"'
+async def _send_blob(served: Served, request: web.Request, resource: Resource, f: BinaryIO, sent: Sent) -> web.StreamResponse:
+    etag = f'"{resource.digest}"'
     size = os.fstat(f.fileno()).st_size
     scope = "private" if served.read_tokens else "public"
     headers = {

@@ -10,7 +10,7 @@ import bisect
 import re
 import tomllib
 
-Path = tuple[str | int, ...]
+KeyPath = tuple[str | int, ...]
 
 _SPACE = re.compile(r"(?:[ \t]|#[^\n]*)*")
 _SPACE_AND_LINES = re.compile(r"(?:[ \t\r\n]|#[^\n]*)*")
@@ -23,7 +23,7 @@ _STRING = re.compile(
 _PLAIN_VALUE = re.compile(r"[^,\]}#\r\n]+")
 
 
-def places(text: str) -> dict[Path, int]:
+def places(text: str) -> dict[KeyPath, int]:
     """The line, counted from 1, of every path in a document.
 
     Args:
@@ -40,15 +40,15 @@ def places(text: str) -> dict[Path, int]:
 
 class _Scan:
     def __init__(self, text: str) -> None:
-        self.found: dict[Path, int] = {}
+        self.found: dict[KeyPath, int] = {}
         self._text = text
         self._at = 0
         self._newlines = [m.start() for m in re.finditer("\n", text)]
-        self._lengths: dict[Path, int] = {}
+        self._lengths: dict[KeyPath, int] = {}
         """Per array of tables how many there were so far."""
 
     def document(self) -> None:
-        table: Path = ()
+        table: KeyPath = ()
         while True:
             self._skip(_SPACE_AND_LINES)
             if self._at >= len(self._text):
@@ -60,7 +60,7 @@ class _Scan:
             else:
                 self._pair(table)
 
-    def _array_table(self) -> Path:
+    def _array_table(self) -> KeyPath:
         line = self._line()
         self._at += 2
         *outer, last = self._key()
@@ -73,7 +73,7 @@ class _Scan:
         self._note((*array, number), line)
         return (*array, number)
 
-    def _table(self) -> Path:
+    def _table(self) -> KeyPath:
         line = self._line()
         self._at += 1
         path = self._resolved(self._key(), line)
@@ -81,9 +81,9 @@ class _Scan:
         self._at += 1
         return path
 
-    def _resolved(self, keys: list[str], line: int) -> Path:
+    def _resolved(self, keys: list[str], line: int) -> KeyPath:
         """The path that a header's keys mean: of an array of tables, its last one."""
-        path: Path = ()
+        path: KeyPath = ()
         for key in keys:
             path = (*path, key)
             self._note(path, line)
@@ -91,7 +91,7 @@ class _Scan:
                 path = (*path, self._lengths[path] - 1)
         return path
 
-    def _pair(self, table: Path) -> None:
+    def _pair(self, table: KeyPath) -> None:
         line = self._line()
         path = table
         for key in self._key():
@@ -102,7 +102,7 @@ class _Scan:
         self._skip(_SPACE)
         self._value(path)
 
-    def _value(self, path: Path) -> None:
+    def _value(self, path: KeyPath) -> None:
         start = self._text[self._at]
         if start == "[":
             self._array(path)
@@ -111,7 +111,7 @@ class _Scan:
         else:
             self._skip(_STRING if start in "\"'" else _PLAIN_VALUE)
 
-    def _array(self, path: Path) -> None:
+    def _array(self, path: KeyPath) -> None:
         self._at += 1
         number = 0
         while True:
@@ -126,7 +126,7 @@ class _Scan:
             number += 1
         self._at += 1
 
-    def _inline_table(self, path: Path) -> None:
+    def _inline_table(self, path: KeyPath) -> None:
         self._at += 1
         while True:
             self._skip(_SPACE_AND_LINES)
@@ -163,5 +163,5 @@ class _Scan:
     def _line(self) -> int:
         return bisect.bisect_left(self._newlines, self._at) + 1
 
-    def _note(self, path: Path, line: int) -> None:
+    def _note(self, path: KeyPath, line: int) -> None:
         self.found.setdefault(path, line)

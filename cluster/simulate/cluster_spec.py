@@ -25,14 +25,12 @@ from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any
 
-from psc.cluster.jobs.toml_places import places
+from psc.cluster.jobs.toml_places import KeyPath, places
 from psc.cluster.units import parse_bytes
 from psc.errors import SimulationError
 
 MAX_CPUS = 100_000
 """Of a whole cluster: beyond that a spec is a slip of the pen, and its simulation would take hours."""
-
-_Place = tuple[str | int, ...]
 
 
 @dataclass(frozen=True)
@@ -164,11 +162,11 @@ def parse_spec(text: str, *, place: str = "spec", folder: Path | None = None) ->
 class _Reader:
     """Checks what `tomllib` read; every path by which the document is indexed has a line."""
 
-    def __init__(self, lines: Mapping[_Place, int], place: str) -> None:
+    def __init__(self, lines: Mapping[KeyPath, int], place: str) -> None:
         self._lines = lines
         self._place = place
 
-    def fail(self, at: _Place, what: str) -> SimulationError:
+    def fail(self, at: KeyPath, what: str) -> SimulationError:
         where = next((self._lines[at[:n]] for n in range(len(at), 0, -1) if at[:n] in self._lines), None)
         return SimulationError(f"{self._place}:{where}: {what}" if where is not None else f"{self._place}: {what}")
 
@@ -186,7 +184,7 @@ class _Reader:
             raise self.fail(("nodes",), f"{found.n_cpus:,} CPUs in all; at most {MAX_CPUS:,} are simulated")
         return found
 
-    def _pool(self, at: _Place, table: dict[str, Any]) -> NodePool:
+    def _pool(self, at: KeyPath, table: dict[str, Any]) -> NodePool:
         self._known(at, table, ("count", "cpus", "memory", "name", "price_per_hour", "speed"))
         for needed, example in (("cpus", "cpus = 8"), ("memory", 'memory = "32GiB"')):
             if needed not in table:
@@ -212,7 +210,7 @@ class _Reader:
             **given, memory_share=self._number(at, table, "memory_share", Scheduler.memory_share, least=0.01, most=1.0)
         )
 
-    def _failures(self, at: _Place, table: dict[str, Any], pools: tuple[NodePool, ...]) -> Failures:
+    def _failures(self, at: KeyPath, table: dict[str, Any], pools: tuple[NodePool, ...]) -> Failures:
         self._known(at, table, tuple(f.name for f in fields(Failures)))
         if "rate_per_node_hour" not in table:
             raise self.fail(at, "[[failures]] without rate_per_node_hour; write how often a node is lost per hour")
@@ -260,14 +258,14 @@ class _Reader:
             raise self.fail((name,), f"{name} must be a list of tables: write [[{name}]]")
         return tables
 
-    def _known(self, at: _Place, table: Mapping[str, Any], names: tuple[str, ...]) -> None:
+    def _known(self, at: KeyPath, table: Mapping[str, Any], names: tuple[str, ...]) -> None:
         for name in table:
             if name not in names:
                 near = difflib.get_close_matches(name, names, 1)
                 meant = f"did you mean {near[0]!r}? " if near else ""
                 raise self.fail((*at, name), f"unknown key {name!r}; {meant}there are {', '.join(names)}")
 
-    def _memory(self, at: _Place, value: Any) -> int:
+    def _memory(self, at: KeyPath, value: Any) -> int:
         if isinstance(value, bool) or not isinstance(value, (str, int)):
             raise self.fail(at, f'memory = {value!r}: must be an amount such as "32GiB"')
         try:
@@ -275,14 +273,14 @@ class _Reader:
         except ValueError as e:
             raise self.fail(at, str(e)) from e
 
-    def _whole(self, at: _Place, table: Mapping[str, Any], name: str, default: int, *, least: int, most: int = MAX_CPUS) -> int:
+    def _whole(self, at: KeyPath, table: Mapping[str, Any], name: str, default: int, *, least: int, most: int = MAX_CPUS) -> int:
         value = table.get(name, default)
         if isinstance(value, bool) or not isinstance(value, int) or not least <= value <= most:
             raise self.fail((*at, name), f"{name} = {value!r}: must be a whole number from {least:,} to {most:,}")
         return value
 
     def _number(
-        self, at: _Place, table: Mapping[str, Any], name: str, default: float, *, least: float = 0.0, most: float = 1e9
+        self, at: KeyPath, table: Mapping[str, Any], name: str, default: float, *, least: float = 0.0, most: float = 1e9
     ) -> float:
         value = table.get(name, default)
         if isinstance(value, bool) or not isinstance(value, (int, float)) or not least <= value <= most:

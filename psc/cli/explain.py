@@ -16,13 +16,13 @@ from psc.cli.report import note, write_json
 from psc.cli.tokenizers import recorded_tokenizer_option
 from psc.compiler.grammar import LarkLexer
 from psc.errors import PscError
-from psc.inspection.explaining import Explainer, Explanation, Place, TokenGroup, Verdict, shown
+from psc.inspection.explaining import Explainer, Explanation, Reading, TokenGroup, Verdict, shown
 
 _MOST_TERMINALS = 12
 _MOST_RULES = 8
 _MOST_SYMBOLS = 16
 _MOST_GROUPS = 10
-_MOST_PLACES = 4
+_MOST_READINGS = 4
 _WIDTH = 100
 
 
@@ -93,10 +93,10 @@ def report(e: Explanation) -> Iterator[str]:
         yield ""
         yield "What may come there instead:"
     yield f"text    {e.read}▮" + (f"   ({e.line}:{e.column}, {e.bytes:,} bytes)" if e.bytes else "   (nothing is read yet)")
-    for i, place in enumerate(e.places[:_MOST_PLACES]):
+    for i, reading in enumerate(e.places[:_MOST_READINGS]):
         if e.n_places > 1:
             yield f"reading {i + 1} of {e.n_places}"
-        yield from _place(place)
+        yield from _reading(reading)
     yield _row("next", _some(e.expected, _MOST_TERMINALS) or "the end of the ignored text")
     yield _row("bytes", e.characters or "none")
     yield _row("end", f"the text may end here; or after {e.shortest_end}" if e.may_end and e.shortest_end != "''" else _end(e))
@@ -109,28 +109,28 @@ def report(e: Explanation) -> Iterator[str]:
         yield from _verdict(verdict)
 
 
-def _place(place: Place) -> Iterator[str]:
-    yield _row("lexeme", _lexeme(place))
-    for i, rule in enumerate(place.rules[:_MOST_RULES]):
+def _reading(reading: Reading) -> Iterator[str]:
+    yield _row("lexeme", _lexeme(reading))
+    for i, rule in enumerate(reading.rules[:_MOST_RULES]):
         yield _row("" if i else "rules", rule)
-    if len(place.rules) > _MOST_RULES:
-        yield _row("", f"and {len(place.rules) - _MOST_RULES} more around it")
-    more = "… " if len(place.symbols) > _MOST_SYMBOLS else ""
-    yield _row("stack", more + " ".join(place.symbols[-_MOST_SYMBOLS:]) if place.symbols else "empty")
+    if len(reading.rules) > _MOST_RULES:
+        yield _row("", f"and {len(reading.rules) - _MOST_RULES} more around it")
+    more = "… " if len(reading.symbols) > _MOST_SYMBOLS else ""
+    yield _row("stack", more + " ".join(reading.symbols[-_MOST_SYMBOLS:]) if reading.symbols else "empty")
 
 
-def _lexeme(place: Place) -> str:
-    if not place.lexeme_begun:
+def _lexeme(reading: Reading) -> str:
+    if not reading.lexeme_begun:
         return "none is begun"
-    ending = "may end here" if place.complete else "cannot end here"
-    if not place.can_become:
-        return f"ignored text, which {ending} (lexer state {place.lexer_state})"
-    options = [*place.can_become[:_MOST_TERMINALS]]
-    if len(place.can_become) > _MOST_TERMINALS:
-        options.append(f"{len(place.can_become) - _MOST_TERMINALS} more")
-    if place.can_be_ignored:
+    ending = "may end here" if reading.complete else "cannot end here"
+    if not reading.can_become:
+        return f"ignored text, which {ending} (lexer state {reading.lexer_state})"
+    options = [*reading.can_become[:_MOST_TERMINALS]]
+    if len(reading.can_become) > _MOST_TERMINALS:
+        options.append(f"{len(reading.can_become) - _MOST_TERMINALS} more")
+    if reading.can_be_ignored:
         options.append("ignored text")
-    return f"unfinished: {_or(options)}; it {ending} (lexer state {place.lexer_state})"
+    return f"unfinished: {_or(options)}; it {ending} (lexer state {reading.lexer_state})"
 
 
 def _end(e: Explanation) -> str:
@@ -162,8 +162,8 @@ def _verdict(v: Verdict) -> Iterator[str]:
     if v.expected:
         yield _row("next", _some(v.expected, _MOST_TERMINALS) + (" (before that byte)" if v.fails_at else ""))
     if v.fails_at:  # elsewhere the places are those of the text
-        for place in v.places[:_MOST_PLACES]:
-            yield from _place(place)
+        for reading in v.places[:_MOST_READINGS]:
+            yield from _reading(reading)
 
 
 def _reasons(reasons: Sequence[str]) -> Iterator[str]:

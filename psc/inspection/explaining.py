@@ -1,6 +1,6 @@
 """What may come after a text, and why a token may not: where lexer and parser are, in the words of the grammar.
 
-Everything is asked of the native matcher and the machine below it, so an explanation cannot differ from the masks. For each pair
+Everything is asked of the native matcher and the machine below it, so an explanation cannot differ from the masks. For each index
 of a lexer state and a parser stack (one, unless the text can be read in several ways): the terminals that the unfinished lexeme
 can become, and the rules that the parser is in the middle of (the items of its LR states, ``lr_items``; where several
 rules are possible, those by which the text ends soonest, ``completion``).
@@ -16,18 +16,20 @@ from functools import cached_property
 
 from psc._core import MatcherView
 from psc.errors import GrammarError, PscError
+from psc.ids import LexerState, Symbol
 from psc.inspection.checking import Checker, Stop, display_names, line_and_column, sorted_names
 from psc.inspection.completion import Completer
-from psc.inspection.lexemes import RESTART, Symbols
+from psc.inspection.configurations import Configuration, Stack, configurations, stacks_after
+from psc.inspection.lexemes import RESTART, START, Symbols
 from psc.runtime.compiled import CompiledGrammar, GrammarMatcher
 from psc.vocabulary.tokenizer_info import TokenizerInfo
 
 _MOST_EXAMPLES = 20
-_MOST_PLACES = 16
+_MOST_READINGS = 16
 
 
 @dataclass(frozen=True)
-class Place:
+class Reading:
     """One way in which the text can be read: where the lexer is, and where the parser."""
 
     lexer_state: int
@@ -73,8 +75,8 @@ class Verdict:
     """The byte of the token, from 0, that cannot be read."""
     expected: tuple[str, ...] = ()
     """Terminals that could stand there."""
-    places: tuple[Place, ...] = ()
-    """Where lexer and parser are before that byte."""
+    places: tuple[Reading, ...] = ()
+    """Where lexer and parser are before that byte. (The JSON report calls readings places.)"""
 
 
 @dataclass(frozen=True)
@@ -93,7 +95,7 @@ class Explanation:
     stop: Stop | None
     reasons: tuple[str, ...]
     """Why it stops there."""
-    places: tuple[Place, ...]
+    places: tuple[Reading, ...]
     n_places: int
     """In how many ways the text can be read; at most 16 are in ``places``."""
     may_end: bool
@@ -141,15 +143,18 @@ class Explainer:
         self._lexemes = self._completer.lexemes
         self._items = self._completer.items
         self._nonterminals = [str(name) for name in compiled.metadata["grammar"]["nonterminals"]]
-        self._note: tuple[str, ...] = ()
 
     @cached_property
-    def _vocabulary(self) -> TokenizerInfo | None:
+    def _vocabulary_or_note(self) -> TokenizerInfo | str:
+        """The vocabulary, or where it is not found, a note of that."""
         try:
             return self.compiled.tokenizer_info
         except (PscError, OSError) as e:
-            self._note = (f"the tokenizer was not found, so tokens are not shown: {e}",)
-            return None
+            return f"the tokenizer was not found, so tokens are not shown: {e}"
+
+    @property
+    def _vocabulary(self) -> TokenizerInfo | None:
+        return None if isinstance(self._vocabulary_or_note, str) else self._vocabulary_or_note
 
     def explain(self, text: bytes, tokens: Sequence[int] = ()) -> Explanation:
         """Explains what may come after a text.
@@ -175,8 +180,8 @@ class Explainer:
             read=_last_line(text[:n]),
             stop=stop,
             reasons=tuple(self._reasons(matcher, text[n])) if stop else (),
-            places=self._places(matcher),
-            n_places=len(MatcherView(matcher).configurations()),
+            places=self._readings(matcher),
+            n_places=len(configurations(matcher)),
             may_end=matcher.is_completed(),
             expected=self._sorted(MatcherView(matcher).continuations()),
             characters=_ranges(b for b in range(256) if matcher.fork().accept_string(bytes([b]))),
@@ -186,23 +191,23 @@ class Explainer:
             forced=matcher.find_jump_forward_string(),
             shortest_end=self._shortest_end(matcher),
             tokens=verdicts,
-            notes=self._note,
+            notes=(self._vocabulary_or_note,) if isinstance(self._vocabulary_or_note, str) else (),
         )
 
     # --- where lexer and parser are
 
-    def _places(self, matcher: GrammarMatcher) -> tuple[Place, ...]:
+    def _readings(self, matcher: GrammarMatcher) -> tuple[Reading, ...]:
         return tuple(
-            self._place(matcher, i, state, stack)
-            for i, (state, stack) in enumerate(MatcherView(matcher).configurations()[:_MOST_PLACES])
+            self._reading(matcher, i, configuration) for i, configuration in enumerate(configurations(matcher)[:_MOST_READINGS])
         )
 
-    def _place(self, matcher: GrammarMatcher, pair: int, state: int, stack: list[int]) -> Place:
+    def _reading(self, matcher: GrammarMatcher, index: int, configuration: Configuration) -> Reading:
+        state, stack = configuration
         finishes = self._lexemes.finishes(state)
-        viable = [(symbols, n) for symbols, n in finishes if MatcherView(matcher).stacks_after(pair, list(symbols))]
+        viable = [(symbols, n) for symbols, n in finishes if stacks_after(matcher, index, symbols)]
         sequences = {self._terminals(symbols) for symbols, _ in viable}
         begun = state != self._lexemes.start(stack[0])
-        return Place(
+        return Reading(
             lexer_state=state,
             lexeme_begun=begun,
             can_become=self._sorted_texts(" ".join(self._names[t] for t in s) for s in sequences if s),
@@ -212,14 +217,14 @@ class Explainer:
             rules=tuple(self._rules(stack)),
         )
 
-    def _rules(self, stack: list[int]) -> Iterator[str]:
+    def _rules(self, stack: Stack) -> Iterator[str]:
         for depth, (production, read) in enumerate(self._completer.open_rules(stack)):
             dot = read - (depth > 0)  # the parser is within the symbol that the rule inside it will be reduced to
             symbols = [self._symbol(s) for s in self._items.right_sides[production]]
             lhs = self._nonterminals[self._items.production_lhs[production]]
             yield " ".join([lhs, ":", *symbols[:dot], "·", *symbols[dot:]])
 
-    def _symbol(self, symbol: int) -> str:
+    def _symbol(self, symbol: Symbol) -> str:
         n = self._items.n_terminals
         return self._names[symbol] if symbol < n else self._nonterminals[symbol - n]
 
@@ -263,7 +268,7 @@ class Explainer:
             every, all_members = merged.setdefault(patterns or names, (set(), []))
             every.update(names)
             all_members.extend(members)
-        fresh = all(() in self._lexemes.ends(state) for state, _ in MatcherView(matcher).configurations())
+        fresh = all(() in self._lexemes.ends(state) for state, _ in configurations(matcher))
         made = [self._group(self._sorted_texts(names), members, fresh) for names, members in merged.values()]
         return tuple(sorted(made, key=lambda g: (-g.tokens, g.terminals)))
 
@@ -275,11 +280,11 @@ class Explainer:
 
     def _being_read(self, ahead: GrammarMatcher, before: GrammarMatcher) -> tuple[str, ...]:
         """The terminals that the byte just read belongs to; none if it is ignored."""
-        stacks = {tuple(stack) for _, stack in MatcherView(before).configurations()}
+        stacks = {stack for _, stack in configurations(before)}
         names: set[str] = set()
-        for i, (state, stack) in enumerate(MatcherView(ahead).configurations()):
+        for i, (state, stack) in enumerate(configurations(ahead)):
             if state == self._lexemes.start(stack[0]):
-                if tuple(stack) not in stacks:  # a terminal that nothing can extend
+                if stack not in stacks:  # a terminal that nothing can extend
                     names.add(self._symbol(self._items.accessing[stack[0]]))
                 continue
             for symbols, _ in self._lexemes.finishes(state):
@@ -313,7 +318,7 @@ class Explainer:
             tuple(self._reasons(reader, data[n])),
             fails_at=n,
             expected=self._sorted(MatcherView(reader).continuations()),
-            places=self._places(reader),
+            places=self._readings(reader),
         )
 
     def _judge_stop(self, matcher: GrammarMatcher, token: int, allowed: bool) -> Verdict:
@@ -323,7 +328,12 @@ class Explainer:
         missing = self._shortest_end(matcher)
         reason = "it ends the text, which is not complete" + (f": {missing}, for example, is missing" if missing else "")
         return Verdict(
-            token, name, False, (reason,), expected=self._sorted(MatcherView(matcher).continuations()), places=self._places(matcher)
+            token,
+            name,
+            False,
+            (reason,),
+            expected=self._sorted(MatcherView(matcher).continuations()),
+            places=self._readings(matcher),
         )
 
     def _special_name(self, token: int) -> str | None:
@@ -337,79 +347,79 @@ class Explainer:
     def _reasons(self, matcher: GrammarMatcher, byte: int) -> list[str]:
         """Why no way of reading the text goes on with this byte; each reason once."""
         found: dict[str, None] = {}
-        for i, (state, stack) in enumerate(MatcherView(matcher).configurations()):
+        for i, (state, stack) in enumerate(configurations(matcher)):
             for reason in self._reasons_of(matcher, i, state, stack, byte):
                 found.setdefault(reason)
         return list(found)
 
-    def _reasons_of(self, matcher: GrammarMatcher, pair: int, state: int, stack: list[int], byte: int) -> Iterator[str]:
+    def _reasons_of(self, matcher: GrammarMatcher, index: int, state: LexerState, stack: Stack, byte: int) -> Iterator[str]:
         what = shown(bytes([byte])) if byte < 0x80 else f"byte 0x{byte:02x}"
         at_start = state == self._lexemes.start(stack[0])
         steps = self._steps(state, byte)
         if not steps:
-            yield self._no_step(matcher, pair, state, at_start, what)
+            yield self._no_step(matcher, index, state, at_start, what)
         for symbols, to in steps:
-            refused = self._refused(matcher, pair, symbols)
+            refused = self._refused(matcher, index, symbols)
             if refused is not None:
                 if refused >= 0:
                     name = self._names[symbols[refused]]
-                    at_once = to == 0 and refused == len(symbols) - 1
+                    at_once = to == START and refused == len(symbols) - 1
                     yield (
                         f"{what} is read as {name}, which the parser cannot take here"
                         if at_once
                         else f"{what} ends the lexeme before it as {name}, which the parser cannot take there"
                     )
             elif to == RESTART:
-                yield from self._restarted(matcher, pair, symbols, byte, what)
+                yield from self._restarted(matcher, index, symbols, byte, what)
             else:
                 begins = bool(symbols) or () in self._lexemes.ends(state)
                 yield self._begun(to, "begins" if begins else "goes on as", what)
 
-    def _restarted(self, matcher: GrammarMatcher, pair: int, symbols: Symbols, byte: int, what: str) -> Iterator[str]:
+    def _restarted(self, matcher: GrammarMatcher, index: int, symbols: Symbols, byte: int, what: str) -> Iterator[str]:
         """The lexeme is over, and another begins with the byte where the parser then is."""
-        for stack in MatcherView(matcher).stacks_after(pair, list(symbols)):
+        for stack in stacks_after(matcher, index, symbols):
             steps = self._steps(self._lexemes.start(stack[0]), byte)
             if not steps:
                 where = next((f"after {self._names[t]}" for t in self._terminals(symbols)[-1:]), "here")
                 yield f"no terminal that the parser can take {where} begins with {what}"
             for more, to in steps:
-                refused = self._refused(matcher, pair, (*symbols, *more))
+                refused = self._refused(matcher, index, (*symbols, *more))
                 if refused is None:
                     yield self._begun(to, "begins", what)
                 elif refused >= 0:
                     yield f"{what} is read as {self._names[(*symbols, *more)[refused]]}, which the parser cannot take here"
 
-    def _begun(self, lexer_state: int, how: str, what: str) -> str:
+    def _begun(self, lexer_state: LexerState, how: str, what: str) -> str:
         names = self._sorted(set(self._lexemes.becomes(lexer_state)))
         return f"{what} {how} {_either(names) or 'nothing'}, which the parser cannot take here"
 
-    def _no_step(self, matcher: GrammarMatcher, pair: int, state: int, at_start: bool, what: str) -> str:
+    def _no_step(self, matcher: GrammarMatcher, index: int, state: LexerState, at_start: bool, what: str) -> str:
         contextual = self.compiled.metadata["grammar"]["lexer"] == "contextual"
         no_terminal = f"no terminal{' that the parser can take here' if contextual else ''} begins with {what}"
         if at_start:
             return no_terminal
-        ends = [e for e in self._lexemes.ends(state) if matcher_takes(matcher, pair, e)]
+        ends = [e for e in self._lexemes.ends(state) if matcher_takes(matcher, index, e)]
         if not ends:
-            names = self._place(matcher, pair, state, MatcherView(matcher).configurations()[pair][1]).can_become
+            names = self._reading(matcher, index, configurations(matcher)[index]).can_become
             return f"the unfinished lexeme ({_either(names) or 'ignored text'}) is not complete, and cannot go on with {what}"
         names = self._sorted(t for e in ends for t in self._terminals(e)[-1:])
         return f"the unfinished lexeme ({_either(names) or 'ignored text'}) cannot go on with {what}, and {no_terminal}"
 
-    def _steps(self, state: int, byte: int) -> list[tuple[Symbols, int]]:
+    def _steps(self, state: LexerState, byte: int) -> list[tuple[Symbols, LexerState]]:
         of_byte = self._lexemes.byte_class[byte]
         return [(symbols, to) for byte_class, symbols, to in self._lexemes.steps(state) if byte_class == of_byte]
 
-    def _refused(self, matcher: GrammarMatcher, pair: int, symbols: Symbols) -> int | None:
+    def _refused(self, matcher: GrammarMatcher, index: int, symbols: Symbols) -> int | None:
         """The first symbol that the parser refuses; -1 if that is a condition, so another step is taken; None if it takes all."""
         for k in range(len(symbols)):
-            if not matcher_takes(matcher, pair, symbols[: k + 1]):
+            if not matcher_takes(matcher, index, symbols[: k + 1]):
                 return k if symbols[k] < self._items.n_terminals else -1
         return None
 
 
-def matcher_takes(matcher: GrammarMatcher, pair: int, symbols: Symbols) -> bool:
-    """Whether the parser can read these symbols on a pair's stack."""
-    return bool(MatcherView(matcher).stacks_after(pair, list(symbols)))
+def matcher_takes(matcher: GrammarMatcher, index: int, symbols: Symbols) -> bool:
+    """Whether the parser can read these symbols on the stack of a configuration."""
+    return bool(stacks_after(matcher, index, symbols))
 
 
 def _either(names: Sequence[str], most: int = 6) -> str:

@@ -11,12 +11,15 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Iterator
 
+from psc.ids import ByteClass, LexerState, LexSymbol, LrState
 from psc.runtime.compiled import CompiledGrammar
 
-RESTART = -2
+START = LexerState(0)
+"""Where a lexeme begins, in whatever context; also where the lexer is after a lexeme that nothing can extend."""
+RESTART = LexerState(-2)
 """Instead of a state: the byte is read again, from the start that the parser's stack has then."""
-Symbols = tuple[int, ...]
-"""What the lexer reads for the parser: terminals and, numbered after them, conditions on the top of the stack."""
+Symbols = tuple[LexSymbol, ...]
+"""What the lexer reads for the parser: terminals, and conditions on the top of the stack."""
 _MOST_STATES = 20_000
 
 
@@ -27,37 +30,40 @@ class Lexemes:
         self._machine = compiled._machine
         self.n_terminals = self._machine.lr.n_terminals
         self._n_lr_states = self._machine.lr.n_lr_states
-        self.byte_class: list[int] = self._machine.byte_class.tolist()
-        self._steps: dict[int, list[tuple[int, Symbols, int]]] = {}
-        self._finishes: dict[int, list[tuple[Symbols, int]]] = {}
+        self.byte_class: list[ByteClass] = self._machine.byte_class.tolist()
+        """Per byte its class."""
+        self._steps: dict[LexerState, list[tuple[ByteClass, Symbols, LexerState]]] = {}
+        self._finishes: dict[LexerState, list[tuple[Symbols, int]]] = {}
 
-    def start(self, lr_state: int) -> int:
+    def start(self, lr_state: LrState) -> LexerState:
         """The lexer state in which a lexeme begins where this LR state is on top of the stack."""
-        return self._machine.lexer_start(lr_state)
+        return LexerState(self._machine.lexer_start(lr_state))
 
-    def steps(self, state: int) -> list[tuple[int, Symbols, int]]:
+    def steps(self, state: LexerState) -> list[tuple[ByteClass, Symbols, LexerState]]:
         """What can happen on a byte: (byte class, what is read, lexer state after it, or ``RESTART``)."""
         known = self._steps.get(state)
         if known is None:
-            known = self._steps[state] = [(c, tuple(s), to) for c, s, to in self._machine.lexer_steps(state)]
+            known = self._steps[state] = [
+                (ByteClass(c), tuple(map(LexSymbol, s)), LexerState(to)) for c, s, to in self._machine.lexer_steps(state)
+            ]
         return known
 
-    def ends(self, state: int) -> list[Symbols]:
+    def ends(self, state: LexerState) -> list[Symbols]:
         """What is read if the text ends here, one of these; none if the lexeme is incomplete."""
-        return [tuple(s) for s in self._machine.lexer_ends(state)]
+        return [tuple(map(LexSymbol, s)) for s in self._machine.lexer_ends(state)]
 
-    def becomes(self, state: int) -> list[int]:
+    def becomes(self, state: LexerState) -> list[LexSymbol]:
         """The terminals that the unfinished lexeme, or one begun in it where it fails, can become; none where it may be ignored."""
-        return self._machine.lexer_becomes(state)
+        return [LexSymbol(t) for t in self._machine.lexer_becomes(state)]
 
-    def finishes(self, state: int) -> list[tuple[Symbols, int]]:
+    def finishes(self, state: LexerState) -> list[tuple[Symbols, int]]:
         """What the unfinished lexeme can become, and the fewest bytes to that; nearest first."""
         known = self._finishes.get(state)
         if known is None:
             known = self._finishes[state] = sorted(self._find_finishes(state), key=lambda f: f[1])
         return known
 
-    def _find_finishes(self, start: int) -> Iterator[tuple[Symbols, int]]:
+    def _find_finishes(self, start: LexerState) -> Iterator[tuple[Symbols, int]]:
         found: set[Symbols] = set()
         distance = {start: 0}
         queue = deque([start])
@@ -69,22 +75,22 @@ class Lexemes:
                     found.add(last)
                     yield last, n
             if () in found:
-                return  # nothing is unfinished: what comes after that is another lexeme
+                return  # nothing is unfinished: another lexeme follows
             for _, symbols, to in self.steps(state):
-                if to == 0 and not any(symbols[:k] in found for k in range(1, len(symbols) + 1)):
+                if to == START and not any(symbols[:k] in found for k in range(1, len(symbols) + 1)):
                     # A lexeme that nothing can extend is complete at once. (After another that is complete here, it is the next.)
                     found.add(symbols)
                     yield symbols, n + 1
-                elif to > 0 and not symbols and to not in distance:
+                elif to > START and not symbols and to not in distance:
                     distance[to] = n + 1
                     queue.append(to)
 
-    def shortest_spellings(self) -> dict[int, int]:
-        """Per terminal the fewest bytes of a lexeme; without those that have none."""
-        shortest: dict[int, int] = {}
-        for start in sorted({self.start(s) for s in range(self._n_lr_states)}):
+    def shortest_spellings(self) -> dict[LexSymbol, int]:
+        """Per terminal the fewest bytes of a lexeme; terminals without a lexeme are left out."""
+        shortest: dict[LexSymbol, int] = {}
+        for start in sorted({self.start(LrState(s)) for s in range(self._n_lr_states)}):
             for _, symbols, to in self.steps(start):
-                ways = [((), 0)] if to == 0 else self.finishes(to) if to > 0 else []
+                ways: list[tuple[Symbols, int]] = [((), 0)] if to == START else self.finishes(to) if to > START else []
                 for more, n in ways:
                     terminals = [s for s in (*symbols, *more) if s < self.n_terminals]
                     if len(terminals) == 1:

@@ -11,17 +11,12 @@ from __future__ import annotations
 
 import itertools
 from functools import cached_property
-from typing import NewType
 
 import numpy as np
 
 from psc._core import LrTables
+from psc.ids import LrState, Nonterminal, Production, Symbol
 
-LrState = NewType("LrState", int)
-Nonterminal = NewType("Nonterminal", int)
-Production = NewType("Production", int)
-Symbol = NewType("Symbol", int)
-"""A terminal, or beyond them a nonterminal."""
 Item = tuple[Production, int]
 """(production, how many symbols of its right side have been read)."""
 
@@ -47,7 +42,7 @@ class LrItems:
         arcs = zip(states[shifts].tolist(), terminals[shifts].tolist(), (tables.actions[shifts] >> 1).tolist(), strict=True)
         self._shifts: dict[tuple[LrState, Symbol], LrState] = {(state, terminal): to for state, terminal, to in arcs}
         self._gotos = tables.gotos.reshape(-1, self.n_nonterminals)
-        self.ends = frozenset(state for state, terminal in self._shifts if terminal == self.n_terminals - 1)
+        self.ends: frozenset[LrState] = frozenset(state for state, terminal in self._shifts if terminal == self.n_terminals - 1)
         """The states in which the end of the text is shifted."""
 
     def go_to(self, state: LrState, nonterminal: Nonterminal) -> LrState | None:

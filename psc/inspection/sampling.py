@@ -24,9 +24,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from psc._core import MatcherView
 from psc.errors import GrammarError, PscError
 from psc.inspection.completion import Completer
+from psc.inspection.configurations import configurations
 from psc.inspection.token_effects import TokenEffects
 from psc.runtime.compiled import CompiledGrammar, GrammarMatcher
 from psc.vocabulary.segment import Segmenter
@@ -90,9 +90,9 @@ class Sampler:
     def _end(self, matcher: GrammarMatcher) -> list[int]:
         """Ends the text; the tokens that do.
 
-        The drawn ones are kept, unless they have led where the next terminal cannot be spelled: in Go a line comment may begin
-        wherever blanks may, but its line end may not follow there. Masks take a viable terminal to have a spelling
-        (docs/language.md), so such places are reached; then ever more tokens are taken back.
+        The tokens drawn are kept, unless the next terminal cannot be spelled after them. In Go, for example, a line comment may
+        begin wherever blanks may, but its line end may not follow everywhere. Masks take a viable terminal to have a spelling
+        (docs/language.md), so drawing gets there. Then ever more tokens are taken back.
         """
         back = 1
         while not matcher.is_completed():
@@ -114,7 +114,7 @@ class Sampler:
         allowed = matcher.allowed_tokens().astype(np.int64)
         if not len(allowed):
             return None
-        effects = self._effects.of(frozenset(state for state, _ in MatcherView(matcher).configurations()), allowed)
+        effects = self._effects.of(frozenset(c.lexer_state for c in configurations(matcher)), allowed)
         weights = self._weights[allowed]
         _, which = np.unique(effects, return_inverse=True)
         chosen = _drawn(np.power(np.bincount(which, weights), 0.3), rng)

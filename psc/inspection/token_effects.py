@@ -3,7 +3,7 @@ terminals.
 
 The vocabulary is a trie, level by level as arrays, and is walked breadth first from one lexer state, a level at a time. Where
 the lexer can go several ways (a lexeme that may end here or go on, a start whose context depends on the parser), all are
-followed at once: a place is a set of lexer states.
+followed at once, as in a subset construction: the walk is in a set of lexer states.
 
 Cost: building the trie takes about 0.1 s for 150,000 tokens; then some 20 ms for each lexer state asked for, once.
 """
@@ -13,7 +13,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from psc.inspection.lexemes import RESTART, Lexemes
+from psc.ids import ByteClass, LexerState
+from psc.inspection.lexemes import RESTART, START, Lexemes, Symbols
 from psc.runtime.compiled import CompiledGrammar
 from psc.vocabulary.tokenizer_info import TokenizerInfo
 
@@ -37,13 +38,14 @@ class TokenEffects:
         self._classes = np.array(self._lexemes.byte_class, np.int64)
         self._n_classes = int(self._classes.max()) + 1
         self._levels, self._node_of_token = _trie(compiled.tokenizer_info)
-        self._places: dict[frozenset[int], int] = {}
-        self._states: list[frozenset[int]] = []
+        self._numbers: dict[frozenset[LexerState], int] = {}
+        self._sets: list[frozenset[LexerState]] = []
+        """The sets of lexer states met so far, by number."""
         self._rows: list[tuple[_Ints, _Hashes] | None] = []
         self._labels: dict[tuple[object, ...], int] = {(): 0}
-        self._known: dict[frozenset[int], _Hashes] = {}
+        self._known: dict[frozenset[LexerState], _Hashes] = {}
 
-    def of(self, lexer_states: frozenset[int], tokens: _Ints) -> _Hashes:
+    def of(self, lexer_states: frozenset[LexerState], tokens: _Ints) -> _Hashes:
         """The numbers of these tokens' effects: uint64, of the tokens' shape. All stop tokens have one of their own.
 
         Args:
@@ -55,44 +57,44 @@ class TokenEffects:
             known = self._known[lexer_states] = self._find(lexer_states)
         return known[self._node_of_token[tokens]]
 
-    def _find(self, lexer_states: frozenset[int]) -> _Hashes:
-        places = [np.array([self._place(lexer_states)], np.int64)]
+    def _find(self, lexer_states: frozenset[LexerState]) -> _Hashes:
+        sets = [np.array([self._number(lexer_states)], np.int64)]
         read = [np.zeros(1, np.uint64)]
         for parent, byte in self._levels:
-            place, seen = places[-1][parent], read[-1][parent]
-            live = np.flatnonzero(place != _DEAD)
-            here, which = np.unique(place[live], return_inverse=True)
-            rows = [self._row(int(p)) for p in here]
-            place, seen = np.full(len(parent), _DEAD, np.int64), seen.copy()
+            before, seen = sets[-1][parent], read[-1][parent]
+            live = np.flatnonzero(before != _DEAD)
+            here, which = np.unique(before[live], return_inverse=True)
+            rows = [self._row(int(number)) for number in here]
+            after, seen = np.full(len(parent), _DEAD, np.int64), seen.copy()
             if rows:
                 symbol = self._classes[byte[live]]
-                place[live] = np.stack([r[0] for r in rows])[which, symbol]
+                after[live] = np.stack([r[0] for r in rows])[which, symbol]
                 label = np.stack([r[1] for r in rows])[which, symbol]
                 seen[live] = np.where(label != 0, seen[live] * _MULTIPLIER + label, seen[live])
-            places.append(place)
+            sets.append(after)
             read.append(seen)
-        effects = np.concatenate(read[1:]) * _MULTIPLIER + np.concatenate(places[1:]).astype(np.uint64)
+        effects = np.concatenate(read[1:]) * _MULTIPLIER + np.concatenate(sets[1:]).astype(np.uint64)
         return np.append(effects, _STOP)
 
-    def _place(self, states: frozenset[int]) -> int:
-        number = self._places.get(states)
+    def _number(self, states: frozenset[LexerState]) -> int:
+        number = self._numbers.get(states)
         if number is None:
-            number = self._places[states] = len(self._states)
-            self._states.append(states)
+            number = self._numbers[states] = len(self._sets)
+            self._sets.append(states)
             self._rows.append(None)
         return number
 
-    def _row(self, place: int) -> tuple[_Ints, _Hashes]:
-        """Per byte class the place after it, and what was read, as a number; 0 for nothing."""
-        known = self._rows[place]
+    def _row(self, number: int) -> tuple[_Ints, _Hashes]:
+        """Of a set of lexer states: per byte class the set after it, and what was read, both as numbers; 0 for nothing read."""
+        known = self._rows[number]
         if known is not None:
             return known
-        ways: dict[int, set[tuple[tuple[int, ...], int]]] = {}
-        for state in self._states[place]:
+        ways: dict[ByteClass, set[tuple[Symbols, LexerState]]] = {}
+        for state in self._sets[number]:
             for byte_class, symbols, to in self._lexemes.steps(state):
                 ways.setdefault(byte_class, set()).add((symbols, to))
         again = {
-            c: [(s, to) for cls, s, to in self._lexemes.steps(0) if cls == c]
+            c: [(s, to) for cls, s, to in self._lexemes.steps(START) if cls == c]
             for c, w in ways.items()
             if any(t == RESTART for _, t in w)
         }
@@ -104,10 +106,10 @@ class TokenEffects:
                     followed.update(((*symbols, *more), beyond) for more, beyond in again[byte_class])
             if not followed:
                 continue
-            after[byte_class] = self._place(frozenset(to for _, to in followed))
+            after[byte_class] = self._number(frozenset(to for _, to in followed))
             label = tuple(sorted(followed)) if any(symbols for symbols, _ in followed) else ()
             labels[byte_class] = self._labels.setdefault(label, len(self._labels))
-        made = self._rows[place] = (after, labels)
+        made = self._rows[number] = (after, labels)
         return made
 
 

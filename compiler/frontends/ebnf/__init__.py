@@ -1,7 +1,7 @@
 """EBNF grammar text, in the dialect of XGrammar's EBNF and llama.cpp's GBNF, to a :class:`~psc.compiler.expressions.RuleSet`.
 
     escapes.py    literals and character classes: escapes, ranges, complements
-    lexer.py      text to tokens, and the place of an offset for messages
+    lexer.py      text to tokens; where an offset is, for messages
     parser.py     tokens to expressions
 
 What both dialects take is taken, and so is what only one of them takes, where the other refuses it; docs/language.md has the list.

@@ -53,8 +53,8 @@ def refusal_of(token: str) -> str:
     return _REFUSED.get(token) or f"{token!r} means nothing here; put text into double quotes"
 
 
-class Place:
-    """Where an offset is, for messages: ``name:line:column``, both counted from 1 in characters."""
+class Source:
+    """The text and its name; says where an offset is, for messages: ``name:line:column``, both counted from 1 in characters."""
 
     def __init__(self, text: str, source_name: str) -> None:
         self.text = text
@@ -77,7 +77,7 @@ class Place:
         return f"{self.source_name}:{self.line(offset)}:{column}"
 
 
-def tokens_of(text: str, place: Place) -> list[Token]:
+def tokens_of(text: str, source: Source) -> list[Token]:
     """The tokens, without space and comments. Raises :class:`GrammarError` at the first character that is none."""
     tokens = []
     for match in _TOKEN.finditer(text):
@@ -86,6 +86,6 @@ def tokens_of(text: str, place: Place) -> list[Token]:
             continue
         token = match.group()
         if kind == "unknown" and token not in _IN_MACROS:
-            raise place.error(match.start(), refusal_of(token))
+            raise source.error(match.start(), refusal_of(token))
         tokens.append((token if kind in ("punctuation", "lookahead") else str(kind), token, match.start()))
     return tokens

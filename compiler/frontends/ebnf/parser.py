@@ -14,7 +14,7 @@ from collections.abc import Collection
 
 from psc.compiler.expressions import EMPTY, Choice, Expression, Literal, Reference, Repeat, RuleSet, Sequence
 from psc.compiler.frontends.ebnf.escapes import ANY_CHARACTER, EscapeError, class_expression, literal_expression
-from psc.compiler.frontends.ebnf.lexer import Place, Token, refusal_of, tokens_of
+from psc.compiler.frontends.ebnf.lexer import Source, Token, refusal_of, tokens_of
 from psc.errors import GrammarError, ResourceLimitError
 
 MAX_TEXT = 1_000_000
@@ -50,18 +50,18 @@ def load_ebnf(text: str, *, source_name: str = "<string>", root: str = "root") -
     """
     if len(text) > MAX_TEXT:
         raise ResourceLimitError(f"{source_name}: the grammar has {len(text):,} characters; the limit is {MAX_TEXT:,}")
-    place = Place(text, source_name)
-    tokens = tokens_of(text, place)
+    source = Source(text, source_name)
+    tokens = tokens_of(text, source)
     heads = [i - 1 for i, token in enumerate(tokens) if token[0] == "assign"]
-    _check_heads(tokens, heads, text, place)
+    _check_heads(tokens, heads, text, source)
     first_seen: dict[str, int] = {}
     for i in heads:
         _, name, offset = tokens[i]
         if name in first_seen:
-            line = place.line(first_seen[name])
-            raise place.error(offset, f"rule {name!r} is defined twice, first in line {line}; join the two with | or rename one")
+            line = source.line(first_seen[name])
+            raise source.error(offset, f"rule {name!r} is defined twice, first in line {line}; join the two with | or rename one")
         first_seen[name] = offset
-    body = _Body(place, first_seen.keys())
+    body = _Body(source, first_seen.keys())
     rules = {}
     for i, end in zip(heads, [*heads[1:], len(tokens)], strict=False):
         rules[tokens[i][1]] = body.parse(tokens, i + 2, end)
@@ -77,38 +77,38 @@ def load_ebnf(text: str, *, source_name: str = "<string>", root: str = "root") -
     return RuleSet(rules, root, text, source_name, lines)
 
 
-def _check_heads(tokens: list[Token], heads: list[int], text: str, place: Place) -> None:
+def _check_heads(tokens: list[Token], heads: list[int], text: str, source: Source) -> None:
     if tokens and (not heads or heads[0] > 0):
         after = tokens[1][0] if len(tokens) > 1 else ""
         if not (after == "class" and heads and heads[0] == 1):
-            raise place.error(tokens[0][2], "expected a rule: name ::= …")
+            raise source.error(tokens[0][2], "expected a rule: name ::= …")
     for i in heads:
         if i < 0 or tokens[i][0] != "name":
             options = tokens[i][1] if i > 0 and tokens[i][0] == "class" and tokens[i - 1][0] == "name" else None
             if options is not None:
-                raise place.error(
+                raise source.error(
                     tokens[i][2],
                     f"rule options {options} are not supported: they limit tokens or name captures, not text; remove them",
                 )
-            raise place.error(tokens[i + 1][2], "::= must follow the name of a rule")
+            raise source.error(tokens[i + 1][2], "::= must follow the name of a rule")
         offset = tokens[i][2]
         line_start = max(text.rfind("\n", 0, offset), text.rfind("\r", 0, offset)) + 1
         if text[line_start:offset].strip(" \t\ufeff"):
-            raise place.error(offset, f"rule {tokens[i][1]!r} must begin on a line of its own")
+            raise source.error(offset, f"rule {tokens[i][1]!r} must begin on a line of its own")
 
 
 class _Body:
     """Parses rule bodies."""
 
-    def __init__(self, place: Place, names: Collection[str]) -> None:
-        self._place = place
+    def __init__(self, source: Source, names: Collection[str]) -> None:
+        self._source = source
         self._names = names
         self._classes: dict[str, Expression] = {}
         self._references: dict[str, Reference] = {}
 
     def parse(self, tokens: list[Token], start: int, end: int) -> Expression:
         """The expression of ``tokens[start:end]``."""
-        place = self._place
+        source = self._source
         options: list[Expression] = []
         parts: list[Expression] = []
         open_groups: list[tuple[list[Expression], list[Expression], int, str]] = []
@@ -131,34 +131,34 @@ class _Body:
                 parts = []
             elif kind == "(" or kind == "(=":
                 if len(open_groups) >= MAX_NESTING:
-                    raise place.limit(
+                    raise source.limit(
                         offset, f"groups are nested more than {MAX_NESTING} deep, which is the limit; name inner groups as rules"
                     )
                 open_groups.append((options, parts, offset, kind))
                 options, parts = [], []
             elif kind == ")":
                 if not open_groups:
-                    raise place.error(offset, 'this ) closes nothing; a parenthesis as text is ")"')
+                    raise source.error(offset, 'this ) closes nothing; a parenthesis as text is ")"')
                 options.append(_sequence(parts))
                 group = _choice(options)
                 options, parts, opened_at, opened = open_groups.pop()
                 if opened == "(":
                     parts.append(group)
                 elif open_groups or i < end:
-                    raise place.error(opened_at, "a lookahead (= …) can only stand at the end of a rule")
+                    raise source.error(opened_at, "a lookahead (= …) can only stand at the end of a rule")
             elif kind == ".":
                 parts.append(ANY_CHARACTER)
             elif kind == "unknown":
-                raise place.error(offset, refusal_of(text))
+                raise source.error(offset, refusal_of(text))
             else:  # a repetition: ::= was seen to follow names only
                 if not parts:
-                    raise place.error(offset, f"there is nothing before {text} to repeat")
+                    raise source.error(offset, f"there is nothing before {text} to repeat")
                 if i - start > MAX_REPEATS and all([kind in _REPEATS for kind, _, _ in tokens[i - 1 - MAX_REPEATS : i - 1]]):
-                    raise place.limit(offset, f"more than {MAX_REPEATS} repetitions of each other, which is the limit; write one")
+                    raise source.limit(offset, f"more than {MAX_REPEATS} repetitions of each other, which is the limit; write one")
                 least, most = _SIMPLE_REPEATS.get(text) or self._bounds(text, offset)
                 parts[-1] = Repeat(parts[-1], least, most)
         if open_groups:
-            raise place.error(open_groups[-1][2], "this group has no closing )")
+            raise source.error(open_groups[-1][2], "this group has no closing )")
         options.append(_sequence(parts))
         return _choice(options)
 
@@ -168,7 +168,7 @@ class _Body:
             hint = f"did you mean {close[0]!r}?" if close else "define it, or put text into double quotes"
             if "." in name:
                 hint += " (A . that stands for any character needs spaces around it.)"
-            raise self._place.error(offset, f"rule {name!r} is not defined; {hint}")
+            raise self._source.error(offset, f"rule {name!r} is not defined; {hint}")
         reference = self._references[name] = Reference(name)
         return reference
 
@@ -176,7 +176,7 @@ class _Body:
         try:
             return literal_expression(text[1:-1])
         except EscapeError as e:
-            raise self._place.error(offset + 1 + e.offset, str(e)) from None
+            raise self._source.error(offset + 1 + e.offset, str(e)) from None
 
     def _class(self, text: str, offset: int) -> Expression:
         if (known := self._classes.get(text)) is not None:
@@ -184,13 +184,13 @@ class _Body:
         try:
             expression = self._classes[text] = class_expression(text[1:-1])
         except EscapeError as e:
-            raise self._place.error(offset + 1 + e.offset, str(e)) from None
+            raise self._source.error(offset + 1 + e.offset, str(e)) from None
         return expression
 
     def _bounds(self, text: str, offset: int) -> tuple[int, int | None]:
         low, comma, high = text[1:-1].partition(",")
         if max(len(low.strip()), len(high.strip())) > 18 or max(int(low), int(high or 0)) > MAX_REPEAT:
-            raise self._place.limit(offset, f"the limit of a repetition is {MAX_REPEAT:,}; leave the bound open, as {{3,}}")
+            raise self._source.limit(offset, f"the limit of a repetition is {MAX_REPEAT:,}; leave the bound open, as {{3,}}")
         least = int(low)
         if not comma:
             return least, least
@@ -199,25 +199,25 @@ class _Body:
             return least, None
         most = int(high)
         if most < least:
-            raise self._place.error(offset, f"the repetition {text} has its lower bound above its upper bound; swap them")
+            raise self._source.error(offset, f"the repetition {text} has its lower bound above its upper bound; swap them")
         return least, most
 
     def _macro(self, tokens: list[Token], i: int, end: int) -> Expression:
         """``Regex("…")``, whose name is token ``i`` and which has four tokens; every other macro is refused."""
         _, name, offset = tokens[i]
         if name != "Regex":
-            raise self._place.error(offset, f"{name}(…) is not supported; {_OTHER_MACROS[name]}")
+            raise self._source.error(offset, f"{name}(…) is not supported; {_OTHER_MACROS[name]}")
         if i + 3 >= end or tokens[i + 2][0] != "literal" or tokens[i + 3][0] != ")":
-            raise self._place.error(offset, 'a regular expression is written Regex("…"), with one literal and no options')
+            raise self._source.error(offset, 'a regular expression is written Regex("…"), with one literal and no options')
         from psc.compiler.frontends.regex import regex_expression
 
         pattern = self._literal(tokens[i + 2][1], tokens[i + 2][2])
         try:
             expression: Expression = regex_expression(pattern.text)
         except ResourceLimitError as e:
-            raise self._place.limit(tokens[i + 2][2], str(e)) from e
+            raise self._source.limit(tokens[i + 2][2], str(e)) from e
         except GrammarError as e:
-            raise self._place.error(tokens[i + 2][2], str(e)) from e
+            raise self._source.error(tokens[i + 2][2], str(e)) from e
         return expression
 
 

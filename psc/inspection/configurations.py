@@ -1,0 +1,42 @@
+"""The configurations of a matcher, with ids of their types: each a lexer state and a parser stack that its text may have led to.
+
+A matcher whose grammar is deterministic has one. Configurations go by their index, as in `MatcherView`.
+
+Cost: linear in the stacks.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from psc._core import GrammarMatcher, MatcherView
+from psc.ids import LexerState, LexSymbol, LrState
+
+Stack = tuple[LrState, ...]
+"""LR states, top first."""
+
+
+class Configuration(NamedTuple):
+    """One way in which a text has been read."""
+
+    lexer_state: LexerState
+    stack: Stack
+
+
+def configurations(matcher: GrammarMatcher) -> tuple[Configuration, ...]:
+    """All of a matcher's."""
+    return tuple(
+        Configuration(LexerState(state), tuple(map(LrState, stack))) for state, stack in MatcherView(matcher).configurations()
+    )
+
+
+def stacks_after(matcher: GrammarMatcher, configuration: int, symbols: tuple[LexSymbol, ...]) -> list[Stack]:
+    """What a configuration's stack becomes when these symbols are read on it; none where the parser does not take them.
+
+    Args:
+        matcher: where the text is.
+        configuration: its index.
+        symbols: terminals and conditions.
+    """
+    found = MatcherView(matcher).stacks_after(configuration, list(symbols))
+    return [tuple(map(LrState, stack)) for stack in found]
