@@ -81,7 +81,7 @@ ArtifactMachine::ArtifactMachine(ArtifactTables tables, std::size_t cache_limit)
     stop_.assign(vocab_size, 0);
     for (TokenId token : t_.given.stop_tokens) {
         stop_[token.index()] = 1;
-        stop_tokens_.push_back(token.v);
+        stop_tokens_.push_back(token);
     }
     vocabulary_ = {vocab_size, tokens.class_of_token.data(), tokens.class_offsets.data(), tokens.class_bytes.data(), stop_.data()};
     const ClassifierTables& classifier = t_.classifier;
@@ -99,7 +99,7 @@ ArtifactMachine::ArtifactMachine(ArtifactTables tables, std::size_t cache_limit)
 // An artifact is complete: nothing of this is asked for.
 LexArc ArtifactMachine::build_lex_arc(LexerState, ByteClass) { throw std::logic_error("an artifact has every lexer arc"); }
 ClassifierState ArtifactMachine::build_start(Cache&, LexerState, Work&) { throw std::logic_error("an artifact has a start"); }
-Machine::Arc ArtifactMachine::build_transition(Cache&, ClassifierState, LrState, Work&) {
+Transition ArtifactMachine::build_transition(Cache&, ClassifierState, LrState, Work&) {
     throw std::logic_error("an artifact has every transition");
 }
 
@@ -117,19 +117,18 @@ void ArtifactMachine::add_set(std::uint32_t* words, ClassSet set) {
 void ArtifactMachine::add_tokens(std::uint32_t* words, ClassSet set) const {
     const ClassifierTables& t = classifier_;
     for (SetMember m : t.set_classes[t.set_offsets[set]])
-        for (Word k = member_offsets_[m.v]; k < member_offsets_[m.v + 1]; ++k)
-            words[members_[k].v >> 5] |= 1u << (members_[k].v & 31);
+        for (Word k = member_offsets_[m.v]; k < member_offsets_[m.v + 1]; ++k) set_bit(words, members_[k]);
 }
 
-void ArtifactMachine::add_parts(Cache&, EmissionSet emission, std::vector<Word>& out) {
-    const auto labels = words_of(classifier_.labels[classifier_.label_offsets[emission]]);
+void ArtifactMachine::add_members(Cache&, EmissionSet set, std::vector<Word>& out) {
+    const auto labels = words_of(classifier_.labels[classifier_.label_offsets[set]]);
     out.insert(out.end(), labels.begin(), labels.end());
 }
 
-void ArtifactMachine::compose(Cache&, LexerState lexer_state, std::span<const Word> parts, std::uint32_t* words) {
+void ArtifactMachine::compose(Cache&, LexerState lexer_state, std::span<const Word> members, std::uint32_t* words) {
     const ClassifierTables& t = classifier_;
     add_set(words, t.always[lexer_state]);
-    for (Word label : parts) wanted_labels_[label] = 1;
+    for (Word label : members) wanted_labels_[label] = 1;
     std::vector<ClassSet> sets;
     const auto meanings = t.meaning_offsets[lexer_state];
     const auto labels = t.meaning_labels[meanings];

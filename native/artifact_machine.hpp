@@ -46,9 +46,9 @@ public:
 private:
     LexArc build_lex_arc(LexerState, ByteClass) override;
     ClassifierState build_start(Cache&, LexerState, Work&) override;
-    Arc build_transition(Cache&, ClassifierState, LrState, Work&) override;
-    void add_parts(Cache& cache, EmissionSet emission, std::vector<Word>& out) override;
-    void compose(Cache& cache, LexerState lexer_state, std::span<const Word> parts, std::uint32_t* words) override;
+    Transition build_transition(Cache&, ClassifierState, LrState, Work&) override;
+    void add_members(Cache& cache, EmissionSet set, std::vector<Word>& out) override;
+    void compose(Cache& cache, LexerState lexer_state, std::span<const Word> members, std::uint32_t* words) override;
 
     void check() const;
     void add_set(std::uint32_t* words, ClassSet set);

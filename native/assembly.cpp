@@ -68,69 +68,69 @@ struct Lists {
     std::vector<Word> offsets{0};
     std::vector<T> pool;
 
-    void append(std::span<const Word> words) {
-        const auto ids = ids_of<T>(words);
+    void append(std::span<const T> ids) {
         pool.insert(pool.end(), ids.begin(), ids.end());
         offsets.push_back(static_cast<Word>(pool.size()));
     }
 };
 
-// Which sequences no emission tells apart, and what each emission is in these terms.
+// Which sequences no emission tells apart, and what each set of emissions is in these terms.
 struct Labels {
     Word count = 0;
-    std::vector<Word> of_node;  // kNone for a sequence that is never emitted
-    SequenceInterner sets;      // set 0 is empty
-    std::vector<Word> set_of_emission;
+    std::vector<Maybe<Label>> of_node;  // none for a sequence that is never emitted
+    Interned<EmissionSet, Label> sets;  // set 0 is empty
+    std::vector<EmissionSet> of_set;    // per set of the classifier that is assembled
 
-    Labels(const ClosedClassifier& c, Word n_nodes) : of_node(n_nodes, kNone), set_of_emission(c.n_emissions()) {
-        // First by parts, which are few: finer than need be, as two parts may always be emitted together.
-        std::vector<Word> parts(c.emission_parts);
-        sort_unique(parts);
-        Refinement by_part(n_nodes);
-        for (Word p : parts)
-            for (Word node : c.sequences_of(p)) by_part.add(node);
-        for (Word p : parts) by_part.split_by(c.sequences_of(p));
-        const Word n_fine = by_part.number();
-        std::vector<std::vector<Word>> part_labels(c.n_parts());
-        for (Word p : parts) {
-            auto& l = part_labels[p];
-            for (Word node : c.sequences_of(p)) l.push_back(by_part[node]);
-            sort_unique(l);
+    Labels(const ClosedClassifier& c, Word n_nodes) : of_node(n_nodes) {
+        // First by emissions, which are few: finer than need be, as two may always be in the same sets.
+        std::vector<Emission> emissions(c.set_emissions);
+        sort_unique(emissions);
+        Refinement by_emission(n_nodes);
+        for (Emission e : emissions)
+            for (SequenceNode node : c.sequences_of(e)) by_emission.add(node.v);
+        for (Emission e : emissions) by_emission.split_by(words_of(c.sequences_of(e)));
+        const Word n_fine = by_emission.number();
+        std::vector<std::vector<Word>> fine_of_emission(c.n_emissions());
+        for (Emission e : emissions) {
+            auto& blocks = fine_of_emission[e.index()];
+            for (SequenceNode node : c.sequences_of(e)) blocks.push_back(by_emission[node.v]);
+            sort_unique(blocks);
         }
         SequenceInterner fine;
-        std::vector<Word> fine_of(c.n_emissions()), all;
+        std::vector<Word> fine_of_set, all;
         std::vector<char> in_set(n_fine);
-        for (Word e = 0; e < c.n_emissions(); ++e) {
+        for (EmissionSet s{0}; s.v < c.n_sets(); ++s.v) {
             all.clear();
-            for (Word part : c.parts_of(e))
-                for (Word l : part_labels[part])
-                    if (!std::exchange(in_set[l], 1)) all.push_back(l);
-            for (Word l : all) in_set[l] = 0;
+            for (Emission e : c.emissions_of(s))
+                for (Word block : fine_of_emission[e.index()])
+                    if (!std::exchange(in_set[block], 1)) all.push_back(block);
+            for (Word block : all) in_set[block] = 0;
             std::sort(all.begin(), all.end());
-            fine_of[e] = fine.intern(all).first;
+            fine_of_set.push_back(fine.intern(all).first);
         }
-        part_labels.clear();
-        // Then by whole emissions. This does not depend on how they were cut into parts.
-        Refinement whole(n_fine);
-        for (Word l = 0; l < n_fine; ++l) whole.add(l);
-        for (Word s = 0; s < fine.size(); ++s) whole.split_by(fine[s]);
-        count = whole.number();
+        fine_of_emission.clear();
+        // Then by whole sets. This does not depend on how they were cut into emissions.
+        Refinement by_set(n_fine);
+        for (Word block = 0; block < n_fine; ++block) by_set.add(block);
+        for (Word s = 0; s < fine.size(); ++s) by_set.split_by(fine[s]);
+        count = by_set.number();
         for (Word node = 0; node < n_nodes; ++node)
-            if (by_part[node] != kNone) of_node[node] = whole[by_part[node]];
-        sets.intern({});
-        std::vector<Word> coarse(fine.size());
+            if (by_emission[node] != kNone) of_node[node] = Label{by_set[by_emission[node]]};
+        sets.id_of({});
+        std::vector<EmissionSet> coarse;
+        std::vector<Label> labels;
         for (Word s = 0; s < fine.size(); ++s) {
-            all.clear();
-            for (Word l : fine[s]) all.push_back(whole[l]);
-            sort_unique(all);
-            coarse[s] = sets.intern(all).first;
+            labels.clear();
+            for (Word block : fine[s]) labels.push_back({by_set[block]});
+            sort_unique(labels);
+            coarse.push_back(sets.id_of(labels));
         }
-        for (Word e = 0; e < c.n_emissions(); ++e) set_of_emission[e] = coarse[fine_of[e]];
+        for (Word s : fine_of_set) of_set.push_back(coarse[s]);
     }
 };
 
 void put(WordWriter& w, const Realizable& r) {
-    w.put(r.node);
+    w.put(r.sequences);
     w.put(r.offsets);
     w.put(r.sets);
 }
@@ -152,13 +152,13 @@ RealizedSequences RealizedSequences::from_words(std::span<const Word> words) {
     RealizedSequences s;
     s.n_nodes = r.word();
     s.set_offsets = r.vector();
-    s.set_classes = r.vector();
+    s.set_classes = r.vector<SetMember>();
     const Word n = r.word();
     for (Word q = 0; q < n; ++q) {
         Realizable& one = s.of_state.emplace_back();
-        one.node = r.vector();
+        one.sequences = r.vector<SequenceNode>();
         one.offsets = r.vector();
-        one.sets = r.vector();
+        one.sets = r.vector<ClassSet>();
     }
     r.end();
     return s;
@@ -175,9 +175,10 @@ void minimize(const ClosedClassifier& classifier, const Labels& labels, Classifi
     SequenceInterner outputs;
     std::size_t at = 0;
     for (Word s = 0; s < classifier.n_states; ++s) {
-        for (; at < built.size() && built[at].state == s; ++at) {
-            const Word out[2] = {labels.set_of_emission[built[at].to.emission], built[at].to.skip};
-            g.arcs.push_back({built[at].symbol, outputs.intern(out).first, built[at].to.next});
+        for (; at < built.size() && built[at].state.v == s; ++at) {
+            const Transition& to = built[at].to;
+            const Word out[2] = {labels.of_set[to.emission.index()].v, to.skip};
+            g.arcs.push_back({built[at].symbol.v, outputs.intern(out).first, to.next.v});
         }
         g.offsets.push_back(g.arcs.size());
         g.state_output.push_back(0);
@@ -201,7 +202,7 @@ void minimize(const ClosedClassifier& classifier, const Labels& labels, Classifi
             const auto out = outputs[g.arcs[i].output];
             if (emission_number[out[0]] == kNone) {
                 emission_number[out[0]] = static_cast<Word>(emitted.offsets.size()) - 1;
-                emitted.append(labels.sets[out[0]]);
+                emitted.append(labels.sets[{out[0]}]);
             }
             symbol.push_back({g.arcs[i].label});
             next.push_back({block[g.arcs[i].target]});
@@ -210,7 +211,7 @@ void minimize(const ClosedClassifier& classifier, const Labels& labels, Classifi
         }
         arc_offsets.push_back(static_cast<Word>(symbol.size()));
     }
-    t.start = {block[classifier.start]};
+    t.start = {block[classifier.start.index()]};
     t.n_classifier_states = {static_cast<Word>(arc_offsets.size()) - 1};
     t.n_labels = {labels.count};
     t.arc_offsets = std::move(arc_offsets);
@@ -225,38 +226,37 @@ void minimize(const ClosedClassifier& classifier, const Labels& labels, Classifi
 // What the labels stand for, per lexer state.
 void give_meaning(const RealizedSequences& realized, const Labels& labels, ClassifierTables& t) {
     const Word n_lexer_states = static_cast<Word>(realized.of_state.size());
-    SequenceInterner ids;
-    ids.intern({});
+    Interned<ClassSet, SetMember> ids;
+    ids.id_of({});
     Lists<SetMember> sets;
     sets.append({});
-    std::vector<Word> all;
-    const auto number_of = [&](std::span<const Word> members) {
+    std::vector<SetMember> all;
+    const auto union_of = [&](std::span<const ClassSet> united) {
         all.clear();
-        for (Word s : members) all.insert(all.end(), realized.token_set(s).begin(), realized.token_set(s).end());
+        for (ClassSet s : united) all.insert(all.end(), realized.members(s).begin(), realized.members(s).end());
         sort_unique(all);
         const auto [id, fresh] = ids.intern(all);
         if (fresh) sets.append(all);
-        return ClassSet{id};
+        return id;
     };
     std::vector<ClassSet> always(n_lexer_states, ClassSet{0}), meaning_sets;
     std::vector<Word> meaning_offsets{0};
     std::vector<Label> meaning_labels;
     for (Word q = 0; q < n_lexer_states; ++q) {
-        std::map<Word, std::vector<Word>> by_label;
+        std::map<Label, std::vector<ClassSet>> by_label;
         const Realizable& r = realized.of_state[q];
-        for (std::size_t i = 0; i < r.node.size(); ++i) {
-            const Word node = r.node[i];
-            const auto members = r.sets_of(i);
-            if (node == 0)
-                always[q] = number_of(members);
-            else if (const Word label = labels.of_node[node]; label != kNone) {
-                auto& l = by_label[label];
-                l.insert(l.end(), members.begin(), members.end());
+        for (std::size_t i = 0; i < r.sequences.size(); ++i) {
+            const auto united = r.sets_of(i);
+            if (r.sequences[i].v == 0) {
+                always[q] = union_of(united);
+            } else if (const auto label = labels.of_node[r.sequences[i].index()]) {
+                auto& l = by_label[*label];
+                l.insert(l.end(), united.begin(), united.end());
             }
         }
-        for (const auto& [label, members] : by_label) {
-            meaning_labels.push_back({label});
-            meaning_sets.push_back(number_of(members));
+        for (const auto& [label, united] : by_label) {
+            meaning_labels.push_back(label);
+            meaning_sets.push_back(union_of(united));
         }
         meaning_offsets.push_back(static_cast<Word>(meaning_labels.size()));
     }

@@ -11,22 +11,24 @@ namespace psc {
 
 // The sequences that some token realizes from a lexer state, each with the sets of token classes that do.
 struct Realizable {
-    std::vector<Word> node;        // of the trie, sorted
-    std::vector<Word> offsets{0};  // per node into `sets`
-    std::vector<Word> sets;
+    std::vector<SequenceNode> sequences;  // sorted
+    std::vector<Word> offsets{0};         // per sequence into `sets`
+    std::vector<ClassSet> sets;
 
-    std::span<const Word> sets_of(std::size_t i) const {
+    std::span<const ClassSet> sets_of(std::size_t i) const {
         return {sets.data() + offsets[i], static_cast<std::size_t>(offsets[i + 1] - offsets[i])};
     }
 };
 
 struct RealizedSequences {
-    std::vector<Realizable> of_state;               // per lexer state
-    std::vector<Word> set_offsets{0}, set_classes;  // sets of token classes, sorted; set 0 is empty
-    Word n_nodes = 0;                               // of the trie
+    std::vector<Realizable> of_state;    // per lexer state
+    std::vector<Word> set_offsets{0};    // of sets of token classes; set 0 is empty
+    std::vector<SetMember> set_classes;  // sorted
+    Word n_nodes = 0;                    // of the trie
 
-    std::span<const Word> token_set(Word set) const {
-        return {set_classes.data() + set_offsets[set], static_cast<std::size_t>(set_offsets[set + 1] - set_offsets[set])};
+    std::span<const SetMember> members(ClassSet set) const {
+        const Word begin = set_offsets[set.index()];
+        return {set_classes.data() + begin, static_cast<std::size_t>(set_offsets[set.index() + 1] - begin)};
     }
     std::vector<Word> to_words() const;
     static RealizedSequences from_words(std::span<const Word> words);

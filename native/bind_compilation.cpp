@@ -113,7 +113,7 @@ void bind_compilation(nb::module_& m) {
             "sequence_groups",
             [](const Compilation& c, std::size_t n) {
                 nb::typed<nb::list, NewArray<Word>> out;
-                for (auto& group : c.sequence_groups(n)) out.append(to_array(std::move(group)));
+                for (const auto& group : c.sequence_groups(n)) out.append(to_array(numbers(group)));
                 return out;
             },
             "n"_a, "At most `n` groups of sequences, nodes of the trie, that may be classified apart.")
@@ -121,7 +121,7 @@ void bind_compilation(nb::module_& m) {
             "class_of_token",
             [](const Compilation& c) {
                 std::vector<Word> out(c.n_tokens());
-                for (std::size_t i = 0; i < out.size(); ++i) out[i] = c.classes().class_of(static_cast<Word>(i));
+                for (std::size_t i = 0; i < out.size(); ++i) out[i] = c.classes().class_of({static_cast<Word>(i)}).v;
                 return to_array(std::move(out));
             },
             nb::rv_policy::reference)
@@ -129,7 +129,7 @@ void bind_compilation(nb::module_& m) {
             "class_representatives",
             [](const Compilation& c) {
                 std::vector<Word> out(c.classes().size());
-                for (Word i = 0; i < c.classes().size(); ++i) out[i] = c.classes().representative(i);
+                for (Word i = 0; i < c.classes().size(); ++i) out[i] = c.classes().representative({i}).v;
                 return to_array(std::move(out));
             },
             nb::rv_policy::reference)
@@ -137,14 +137,14 @@ void bind_compilation(nb::module_& m) {
             "sequences",
             [](const Compilation& c, Word lexer_state) {
                 nb::typed<nb::list, nb::typed<nb::tuple, nb::typed<nb::tuple, Word, nb::ellipsis>, NewArray<Word>>> out;
-                const Realizable& r = c.sequences(lexer_state);
-                for (std::size_t i = 0; i < r.node.size(); ++i) {
+                const Realizable& r = c.sequences({lexer_state});
+                for (std::size_t i = 0; i < r.sequences.size(); ++i) {
                     std::vector<Word> terminals;
-                    for (Word n = r.node[i]; n != 0; n = c.trie().parent(n))
-                        terminals.insert(terminals.begin(), c.trie().terminal(n));
+                    for (SequenceNode n = r.sequences[i]; n != SequenceTrie::kRoot; n = c.trie().parent(n))
+                        terminals.insert(terminals.begin(), c.trie().label(n).v);
                     std::vector<Word> classes;
-                    for (Word s : r.sets_of(i)) {
-                        const auto more = c.realized().token_set(s);
+                    for (ClassSet s : r.sets_of(i)) {
+                        const auto more = words_of(c.realized().members(s));
                         classes.insert(classes.end(), more.begin(), more.end());
                     }
                     out.append(nb::make_tuple(nb::tuple(nb::cast(terminals)), to_array(std::move(classes))));
@@ -163,7 +163,7 @@ void bind_compilation(nb::module_& m) {
                 const auto below = stack_predecessors(lr.tables);
                 Work none("steps to find sequences", 0);  // they are there
                 const SequenceTrie trie(lr.tables, below, view(trie_words), none);
-                words = classify_sequences(lr.tables, below, trie, view(sequences)).to_words();
+                words = classify_sequences(lr.tables, below, trie, ids_of<SequenceNode>(view(sequences))).to_words();
             }
             return to_array(std::move(words));
         },

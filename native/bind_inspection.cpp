@@ -9,13 +9,6 @@ struct MatcherView {
     PyMatcher& of;
 };
 
-// Ids as Python has them.
-template <WordLike T>
-std::vector<Word> numbers(const std::vector<T>& ids) {
-    const auto words = words_of(std::span<const T>(ids));
-    return {words.begin(), words.end()};
-}
-
 }  // namespace
 
 void bind_inspection(nb::module_& m) {

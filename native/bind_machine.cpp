@@ -175,9 +175,10 @@ void bind_machine(nb::module_& m) {
                 std::vector<Word> narrow(offsets.data(), offsets.data() + offsets.size());
                 const auto ids = to_vector(text);
                 auto all = to_vector(bytes);
-                auto stops = to_vector(stop_tokens);
+                const auto stops = ids_of<TokenId>({stop_tokens.data(), stop_tokens.size()});
+                std::vector<TokenId> kept(stops.begin(), stops.end());
                 nb::gil_scoped_release release;
-                new (self) Vocabulary{std::make_shared<VocabularyIndex>(std::move(all), std::move(narrow), ids, std::move(stops))};
+                new (self) Vocabulary{std::make_shared<VocabularyIndex>(std::move(all), std::move(narrow), ids, std::move(kept))};
             },
             "token_bytes"_a, "token_offsets"_a, "text_tokens"_a, "stop_tokens"_a)
         .def_prop_ro("n_fragments", [](const Vocabulary& v) { return v.index->n_fragments(); })
@@ -238,24 +239,25 @@ void bind_machine(nb::module_& m) {
             [](PyMachine& t, Word row) {
                 const auto cache = t.machine->cache();
                 if (row < 0 || row >= cache->rows.size()) throw nb::index_error("no such mask row");
-                return t.view(cache, row);
+                return t.view(cache, {row});
             },
             "row"_a, nb::sig("def row(self, row: int) -> NDArray[numpy.int32]"));
 }
 
-nb::object PyMachine::view(const std::shared_ptr<Machine::Cache>& cache, Word row) {
+nb::object PyMachine::view(const std::shared_ptr<Machine::Cache>& cache, MaskRow row) {
     if (viewed != cache) {
         views.clear();
         viewed = cache;
     }
-    if (static_cast<std::size_t>(row) >= views.size()) views.resize(row + 1);
-    if (!views[row].is_valid()) {
+    if (row.index() >= views.size()) views.resize(row.index() + 1);
+    nb::object& view = views[row.index()];
+    if (!view.is_valid()) {
         auto* keep = new std::shared_ptr<Machine::Cache>(cache);
         nb::capsule owner(keep, [](void* p) noexcept { delete static_cast<std::shared_ptr<Machine::Cache>*>(p); });
         const auto* words = reinterpret_cast<const Word*>(cache->rows.words(row));
-        views[row] = nb::cast(nb::ndarray<nb::numpy, const Word, nb::ndim<1>>(words, {machine->n_words()}, owner));
+        view = nb::cast(nb::ndarray<nb::numpy, const Word, nb::ndim<1>>(words, {machine->n_words()}, owner));
     }
-    return views[row];
+    return view;
 }
 
 }  // namespace psc

@@ -14,7 +14,7 @@ struct PyMachine {
     explicit PyMachine(std::shared_ptr<Machine> m) : machine(std::move(m)) {}
 
     // A mask row as a NumPy array that shares its memory; made once each.
-    nb::object view(const std::shared_ptr<Machine::Cache>& cache, Word row);
+    nb::object view(const std::shared_ptr<Machine::Cache>& cache, MaskRow row);
 
     std::shared_ptr<Machine> machine;
     std::shared_ptr<Machine::Cache> viewed;

@@ -73,7 +73,7 @@ struct Rows {
 
 // False: every token is allowed.
 bool fill(Matcher& m, std::uint32_t* out) {
-    const Word row = m.mask_row().v;
+    const MaskRow row = m.mask_row();
     m.cache().rows.copy(row, out);
     return !m.cache().rows.all(row);
 }
@@ -113,7 +113,7 @@ std::size_t whole_characters(const std::string& s) {
     return n;
 }
 
-Word token_of(std::int64_t token) { return token < 0 || token > 0x7fffffff ? -1 : static_cast<Word>(token); }
+TokenId token_of(std::int64_t token) { return {token < 0 || token > 0x7fffffff ? -1 : static_cast<Word>(token)}; }
 
 std::size_t steps_of(std::int64_t n) {
     if (n < 0) throw MatcherError("cannot take back " + std::to_string(n) + " steps");
@@ -136,19 +136,19 @@ std::vector<std::int64_t> integers(nb::handle list, const char* what) {
     return out;
 }
 
-std::vector<Word> stop_tokens_from(const nb::handle& given, Word vocab_size) {
+std::vector<TokenId> stop_tokens_from(const nb::handle& given, Word vocab_size) {
     std::vector<std::int64_t> ids;
     if (PyIndex_Check(given.ptr()) && !nb::hasattr(given, "__len__"))
         ids.push_back(integer(given, "stop tokens"));
     else
         ids = integers(given, "stop tokens");
     if (ids.empty()) throw MatcherError("override_stop_tokens is empty; leave it out to keep the tokenizer's");
-    std::vector<Word> out;
+    std::vector<TokenId> out;
     for (std::int64_t id : ids) {
         if (id < 0 || id >= vocab_size)
             throw MatcherError("stop token " + std::to_string(id) + " is out of range; the vocabulary has " +
                                std::to_string(vocab_size) + " tokens");
-        out.push_back(static_cast<Word>(id));
+        out.push_back(token_of(id));
     }
     return out;
 }
@@ -174,7 +174,7 @@ void bind_one(nb::module_& m) {
                     throw nb::value_error(
                         "the grammar must be a CompiledGrammar: compile it with GrammarCompiler, or load() an artifact");
                 auto* machine = nb::cast<PyMachine*>(nb::object(compiled.attr("_machine")));
-                std::vector<Word> tokens;
+                std::vector<TokenId> tokens;
                 if (!stops.is_none()) tokens = stop_tokens_from(stops, machine->machine->vocabulary().size);
                 new (self) PyMatcher(std::move(compiled), machine);
                 self->temperature = std::move(temperature);
@@ -188,7 +188,7 @@ void bind_one(nb::module_& m) {
                     "= None) "
                     "-> None"))
         .def(
-            "accept_token", [](PyMatcher& self, std::int64_t token, bool) { return self.matcher.accept({token_of(token)}); },
+            "accept_token", [](PyMatcher& self, std::int64_t token, bool) { return self.matcher.accept(token_of(token)); },
             "token_id"_a, nb::kw_only(), "debug_print"_a = false,
             "Takes a token: True, or False when the mask does not allow it, and then nothing changes.\n\n"
             "A stop token is accepted where the text may end, and terminates the matcher. Ids out of range are refused.\n"
@@ -207,7 +207,7 @@ void bind_one(nb::module_& m) {
         .def(
             "mask",
             [](PyMatcher& self) {
-                const Word row = self.matcher.mask_row().v;
+                const MaskRow row = self.matcher.mask_row();
                 return self.machine->view(self.matcher.shared_cache(), row);
             },
             nb::sig("def mask(self) -> NDArray[numpy.int32]"),
@@ -216,8 +216,8 @@ void bind_one(nb::module_& m) {
         .def(
             "allowed_tokens",
             [](PyMatcher& self) {
-                const Word row = self.matcher.mask_row().v;
-                return to_array(self.matcher.cache().rows.tokens(row));
+                const MaskRow row = self.matcher.mask_row();
+                return to_array(numbers(self.matcher.cache().rows.tokens(row)));
             },
             nb::sig("def allowed_tokens(self) -> NDArray[numpy.int32]"), nb::rv_policy::reference,
             "Ids of the allowed tokens: int32 of shape (n,), ascending, a new array.\n\n"
@@ -226,9 +226,9 @@ void bind_one(nb::module_& m) {
             "is_allowed",
             [](PyMatcher& self, const nb::object& token) {
                 const std::int64_t id = integer(token, "token ids");
-                const Word row = self.matcher.mask_row().v;
+                const MaskRow row = self.matcher.mask_row();
                 return id >= 0 && id < self.machine->machine->vocabulary().size &&
-                       self.matcher.cache().rows.allowed(row, static_cast<Word>(id));
+                       self.matcher.cache().rows.allowed(row, token_of(id));
             },
             nb::sig("def is_allowed(self, token_id: int) -> bool"), "token_id"_a,
             "Whether the mask allows a token, which is whether accept_token() would take it. An id out of range is not allowed.\n\n"
@@ -315,7 +315,8 @@ void bind_one(nb::module_& m) {
             "get_captures", [](const PyMatcher&) { return nb::typed<nb::list, nb::object>(); },
             "No grammar has captures: always empty.")
         .def_prop_ro(
-            "stop_token_ids", [](const PyMatcher& self) { return self.matcher.stop_tokens(); }, "Tokens that end the text.")
+            "stop_token_ids", [](const PyMatcher& self) { return numbers(self.matcher.stop_tokens()); },
+            "Tokens that end the text.")
         .def_prop_ro(
             "max_rollback_tokens", [](const PyMatcher&) { return -1; }, "-1: any number of steps can be taken back.")
         .def_prop_ro(
@@ -431,7 +432,7 @@ void bind_batch(nb::module_& m) {
                 std::vector<bool> out;
                 {
                     nb::gil_scoped_release release;
-                    for (std::size_t i = 0; i < all.size(); ++i) out.push_back(all[i]->accept({token_of(ids[i])}));
+                    for (std::size_t i = 0; i < all.size(); ++i) out.push_back(all[i]->accept(token_of(ids[i])));
                 }
                 return out;
             },
@@ -543,9 +544,9 @@ void bind_slots(nb::module_& m) {
                         out.data()[i] = -1;
                         if (!all[i]) continue;
                         try {
-                            if (!ids.empty() && ids[i] != -1 && !all[i]->accept({token_of(ids[i])})) refused.push_back(i);
+                            if (!ids.empty() && ids[i] != -1 && !all[i]->accept(token_of(ids[i]))) refused.push_back(i);
                             if (all[i]->stopped()) continue;
-                            const Word row = all[i]->mask_row().v;
+                            const MaskRow row = all[i]->mask_row();
                             out.data()[i] = self.slots.slot_of(all[i]->shared_cache(), row);
                         } catch (...) {
                             if (!first) first = std::current_exception();

@@ -8,7 +8,7 @@
 
 #include <vector>
 
-#include "intern.hpp"
+#include "ids.hpp"
 
 namespace psc {
 
@@ -40,6 +40,12 @@ NewArray<T> to_array(std::vector<T> v) {
 // As NumPy arrays have them: right-hand sides one after the other, symbols as in lalr.hpp.
 struct Productions;
 Productions productions_of(Word n_terminals, Word n_nonterminals, Word start, Ints lhs, Ints rhs_offsets, Ints rhs, Ints priority);
+// Ids as Python has them.
+template <WordLike T>
+std::vector<Word> numbers(const std::vector<T>& ids) {
+    const auto words = words_of(std::span<const T>(ids));
+    return {words.begin(), words.end()};
+}
 
 void bind_lr_tables(nb::module_& m);
 void bind_lowering(nb::module_& m);

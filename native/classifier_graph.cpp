@@ -20,42 +20,43 @@ namespace {
 constexpr Word kBelow = -1;  // the parent of the lowest known symbol: what is not known
 }  // namespace
 
-// `tops`: nodes of graph_, with different LR states. Reads each item of the bundle on all of them.
-void Classifier::explore(const std::vector<Word>& tops, Word whole, std::vector<Word>& emitted, std::vector<Word>& threads,
-                         Word depth) {
+// `tops`: nodes of graph_, with different LR states. Reads each symbol of the bundle on all of them.
+void Classifier::explore(const std::vector<Word>& tops, Bundle whole, Found& found, Word depth) {
     if (depth > kMaxSequence) throw LimitExceeded("terminals in one token", kMaxSequence);
-    const std::vector<Word> items(bundles_[whole].begin(), bundles_[whole].end());
-    using Edge = std::pair<Word, Word>;  // LR state, the node under it or kBelow
+    struct Edge {
+        LrState state;
+        Word below;  // the node under it, or kBelow
+    };
     FlatSet seen;
     std::vector<Edge> todo;
-    const auto add = [&](Word state, Word parent) {
+    const auto add = [&](LrState state, Word parent) {
         work_.spend();
-        if (!seen.insert(static_cast<std::uint64_t>(state), static_cast<std::uint64_t>(parent + 1))) return;
+        if (!seen.insert(static_cast<std::uint64_t>(state.v), static_cast<std::uint64_t>(parent + 1))) return;
         work_.spend(3);
-        todo.emplace_back(state, parent);
+        todo.push_back({state, parent});
     };
-    for (Word i : items) {
+    for (Pending id : bundles_.copy(whole)) {
+        const PendingSymbol p = pending_[id];
         work_.spend(4);
         const std::size_t mark = graph_.size();
-        const Word terminal = symbol_of(i);
-        std::map<Word, std::map<Word, std::vector<Word>>> shifts;  // LR state shifted to -> LR state below -> its parents
+        std::map<LrState, std::map<LrState, std::vector<Word>>> shifts;  // LR state shifted to -> LR state below -> its parents
         seen = FlatSet();
         for (Word top : tops)
             for (Word parent : graph_[top].parents) add(graph_[top].state, parent);
-        Word alone = 0;  // the item as a bundle, when it is needed
-        const auto wait = [&](Word nonterminal, Word pops) {
-            if (alone == 0) {
-                std::vector<Word> one{i};
+        Maybe<Bundle> alone;  // the symbol as a bundle, when it is needed
+        const auto wait = [&](Nonterminal go_to, Word pops) {
+            if (!alone) {
+                std::vector<Pending> one{id};
                 alone = bundle(one);
             }
-            threads.push_back(thread(alone, nonterminal, pops));
+            found.threads.push_back(thread(*alone, go_to, pops));
         };
         while (!todo.empty()) {
             const auto [state, parent] = todo.back();
             todo.pop_back();
-            for (Action action : tables_.cell({state}, {terminal})) {
+            for (Action action : tables_.cell(state, p.symbol.terminal())) {
                 if (action.is_shift()) {
-                    shifts[action.state().v][state].push_back(parent);
+                    shifts[action.state()][state].push_back(parent);
                     continue;
                 }
                 const Word length = tables_.length(action.production());
@@ -64,7 +65,7 @@ void Classifier::explore(const std::vector<Word>& tops, Word whole, std::vector<
                 if (length == 0) {
                     bases.push_back(add_node(state, {parent}));
                 } else if (parent == kBelow) {
-                    wait(lhs.v, length - 1);
+                    wait(lhs, length - 1);
                     continue;
                 } else {
                     bases.push_back(parent);
@@ -75,42 +76,41 @@ void Classifier::explore(const std::vector<Word>& tops, Word whole, std::vector<
                     work_.spend(bases.size() + lower.size());
                     sort_unique(lower);
                     if (!lower.empty() && lower[0] == kBelow) {
-                        wait(lhs.v, pops - 1);
+                        wait(lhs, pops - 1);
                         lower.erase(lower.begin());
                     }
                     bases.swap(lower);
                 }
                 for (Word base : bases)
-                    if (const auto to = tables_.go_to({graph_[base].state}, lhs)) add(to.v, base);
+                    if (const auto to = tables_.go_to(graph_[base].state, lhs)) add(*to, base);
             }
         }
         if (!shifts.empty()) {
-            if (sequence_of(i) != kNoNode) emitted.push_back(sequence_of(i));
-            std::map<Word, std::vector<Word>> groups;  // what follows, without its conditions -> tops
-            if (children_of(i) != 0)
+            if (p.sequence) found.emitted.push_back(*p.sequence);
+            std::map<Bundle, std::vector<Word>> groups;  // what follows, without its conditions -> tops
+            if (p.following != kNothing)
                 for (auto& [to, below] : shifts) {
-                    const Resolved rest = resolve(children_of(i), to);
-                    if (rest.emission)
-                        emitted.insert(emitted.end(), leaf_emissions_[rest.emission].begin(), leaf_emissions_[rest.emission].end());
-                    if (rest.bundle == 0) continue;
+                    const Resolved rest = resolve(p.following, to);
+                    if (rest.emission != kSilent) emit(rest.emission, found);
+                    if (rest.bundle == kNothing) continue;
                     std::vector<Word> parents;
                     for (auto& [state, under] : below) parents.push_back(add_node(state, std::move(under)));
                     groups[rest.bundle].push_back(add_node(to, std::move(parents)));
                 }
-            for (const auto& [rest, after] : groups) explore(after, rest, emitted, threads, depth + 1);
+            for (const auto& [rest, after] : groups) explore(after, rest, found, depth + 1);
         }
         graph_.resize(mark);
     }
 }
 
-Word Classifier::add_node(Word state, std::vector<Word> parents) {
+Word Classifier::add_node(LrState state, std::vector<Word> parents) {
     graph_.push_back({state, std::move(parents)});
     return static_cast<Word>(graph_.size()) - 1;
 }
 
-void Classifier::explore_from(Word bundle, Word top, std::vector<Word>& emitted, std::vector<Word>& threads) {
+void Classifier::explore_from(Bundle bundle, LrState top, Found& found) {
     graph_.clear();
-    explore({add_node(top, {kBelow})}, bundle, emitted, threads, 0);
+    explore({add_node(top, {kBelow})}, bundle, found, 0);
 }
 
 }  // namespace psc

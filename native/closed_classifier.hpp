@@ -11,77 +11,75 @@
 #include <stdexcept>
 #include <vector>
 
+#include "interned.hpp"
 #include "lalr.hpp"
 #include "sorted.hpp"
 
 namespace psc {
 
-struct Transition {
-    Word next;      // classifier state; `Classifier::kDone` when nothing is left to decide
-    Word skip;      // stack symbols to pass over before the next read
-    Word emission;  // a set of sequences; 0 is empty
-};
-
 struct BuiltTransition {
-    Word state, symbol;
+    ClassifierState state;
+    LrState symbol;
     Transition to;
 };
 
 struct ClosedClassifier {
-    Word n_states = 1;  // state 0 has nothing left to decide
-    Word start = 0;
-    std::vector<BuiltTransition> transitions;               // in the order of construction
-    std::vector<Word> emission_offsets{0}, emission_parts;  // an emission is the union of its parts; emission 0 is empty
-    std::vector<Word> part_offsets{0}, part_sequences;      // a part is a sorted list of sequences (trie nodes)
+    Word n_states = 1;
+    ClassifierState start = kDone;
+    std::vector<BuiltTransition> transitions;  // in the order of construction
+    std::vector<Word> set_offsets{0};
+    std::vector<Emission> set_emissions;  // a set is the union of its emissions; set 0 is empty
+    std::vector<Word> emission_offsets{0};
+    std::vector<SequenceNode> emission_sequences;  // an emission is a sorted list of sequences
 
+    Word n_sets() const { return static_cast<Word>(set_offsets.size()) - 1; }
     Word n_emissions() const { return static_cast<Word>(emission_offsets.size()) - 1; }
-    Word n_parts() const { return static_cast<Word>(part_offsets.size()) - 1; }
-    std::span<const Word> parts_of(Word e) const { return list(emission_offsets, emission_parts, e); }
-    std::span<const Word> sequences_of(Word p) const { return list(part_offsets, part_sequences, p); }
+    std::span<const Emission> emissions_of(EmissionSet s) const { return list(set_offsets, set_emissions, s.v); }
+    std::span<const SequenceNode> sequences_of(Emission e) const { return list(emission_offsets, emission_sequences, e.v); }
 
     std::vector<Word> to_words() const;
     static ClosedClassifier from_words(std::span<const Word> words);
 
 private:
-    static std::span<const Word> list(const std::vector<Word>& offsets, const std::vector<Word>& pool, Word i) {
+    template <class T>
+    static std::span<const T> list(const std::vector<Word>& offsets, const std::vector<T>& pool, Word i) {
         return {pool.data() + offsets[i], static_cast<std::size_t>(offsets[i + 1] - offsets[i])};
     }
 };
 
-ClosedClassifier merge_classifiers(const LrTables& tables, const std::vector<std::vector<Word>>& below,
-                                   std::vector<ClosedClassifier> parts);
+ClosedClassifier merge_classifiers(const LrTables& tables, const StackPredecessors& below, std::vector<ClosedClassifier> parts);
 
 // Takes every step that a stack can ask for when reading begins in `start`: follows only symbols that can lie under the one just read.
-// `known(state, symbol)`: whether it was taken before; `step(state, symbol)` takes it. State 0 reads no more.
+// `known(state, symbol)`: whether it was taken before; `step(state, symbol)` takes it. kDone reads no more.
 template <class Known, class Step>
-void explore_stacks(const LrTables& tables, const std::vector<std::vector<Word>>& below, Word start, Known known, Step step) {
+void explore_stacks(const LrTables& tables, const StackPredecessors& below, ClassifierState start, Known known, Step step) {
     // lists[of[skip][symbol]]: what can be read next after `symbol` and `skip` more. Many symbols have the same list.
-    SequenceInterner lists;
-    std::vector<std::vector<Word>> of;
-    std::vector<Word> deeper;
-    auto reachable = [&](Word symbol, Word skip) {
+    Interned<TopSet, LrState> lists;
+    std::vector<std::vector<TopSet>> of;
+    std::vector<LrState> deeper;
+    auto reachable = [&](LrState symbol, Word skip) {
         while (static_cast<Word>(of.size()) <= skip) {
-            std::vector<Word> ids;
-            for (Word s = 0; s < tables.n_lr_states; ++s) {
-                deeper = of.empty() ? below[s] : std::vector<Word>();
+            std::vector<TopSet> ids;
+            for (std::size_t s = 0; s < below.size(); ++s) {
+                deeper = of.empty() ? below[s] : std::vector<LrState>();
                 if (!of.empty())
-                    for (Word lower : lists[of.back()[s]]) deeper.insert(deeper.end(), below[lower].begin(), below[lower].end());
+                    for (LrState lower : lists[of.back()[s]])
+                        deeper.insert(deeper.end(), below[lower.index()].begin(), below[lower.index()].end());
                 sort_unique(deeper);
-                ids.push_back(lists.intern(deeper).first);
+                ids.push_back(lists.id_of(deeper));
             }
             of.push_back(std::move(ids));
         }
-        return of[skip][symbol];
+        return of[skip][symbol.index()];
     };
-    std::vector<std::pair<Word, Word>> todo;  // (state, symbol) to be read
-    PairMap visited;                          // (state, list)
-    auto visit = [&](Word state, Word list) {
-        if (state == 0 || visited.find(state, list) >= 0) return;
-        visited.insert(state, list, 0);
-        for (Word symbol : lists[list])
+    std::vector<std::pair<ClassifierState, LrState>> todo;  // to be read
+    IdPairs<ClassifierState, TopSet> visited;
+    auto visit = [&](ClassifierState state, TopSet list) {
+        if (state == kDone || !visited.insert(state, list)) return;
+        for (LrState symbol : lists[list])
             if (!known(state, symbol)) todo.emplace_back(state, symbol);
     };
-    visit(start, lists.intern(resting_states(tables)).first);
+    visit(start, lists.id_of(resting_states(tables)));
     while (!todo.empty()) {
         const auto [state, symbol] = todo.back();
         todo.pop_back();

@@ -40,15 +40,15 @@ public:
     const ClassifierTables& tables() const { return tables_; }
     std::size_t n_sequences() const { return sequences_.size(); }
     // R_q(v) for one lexer state.
-    const Realizable& sequences(Word lexer_state) const { return realized_.of_state[lexer_state]; }
+    const Realizable& sequences(LexerState lexer_state) const { return realized_.of_state[lexer_state.index()]; }
     // All of them but the empty one, which needs no stack, in groups to classify apart: those with the same first node are together.
     // Groups have about as many each, and there are fewer where there are fewer first nodes.
-    std::vector<std::vector<Word>> sequence_groups(std::size_t n) const;
+    std::vector<std::vector<SequenceNode>> sequence_groups(std::size_t n) const;
     std::size_t n_tokens() const { return vocabulary_.offsets.size() - 1; }
 
 private:
     LrTables lr_;
-    std::vector<std::vector<Word>> below_;  // stack predecessors
+    StackPredecessors below_;
     AllTerminals terminals_;
     LexerKind kind_;
     Vocabulary vocabulary_;
@@ -59,7 +59,7 @@ private:
     std::unique_ptr<TokenClasses> classes_;
     ClosedClassifier classifier_;
     RealizedSequences realized_;
-    std::vector<Word> sequences_;  // of all lexer states, sorted
+    std::vector<SequenceNode> sequences_;  // of all lexer states, sorted
     ClassifierTables tables_;
 };
 

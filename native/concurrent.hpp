@@ -36,14 +36,14 @@ public:
 
     T& operator[](std::size_t i) const {
         const std::size_t at = i + kFirst;
-        const int chunk = std::bit_width(at) - kBits;
+        const int chunk = chunk_of(at);
         return chunks_[chunk].load(std::memory_order_acquire)[at - (kFirst << chunk)];
     }
 
     // Writers only. One more element, as `new T[]()` makes it; filled in before its index is published.
     T& grow() {
         const std::size_t i = size_.load(std::memory_order_relaxed), at = i + kFirst;
-        const int chunk = std::bit_width(at) - kBits;
+        const int chunk = chunk_of(at);
         T* begin = chunks_[chunk].load(std::memory_order_relaxed);
         if (!begin) {
             begin = new T[kFirst << chunk]();
@@ -57,6 +57,8 @@ public:
 private:
     static constexpr int kBits = 5;
     static constexpr std::size_t kFirst = 1 << (kBits - 1);
+    // `at` is kFirst at least: with that bit set the compiler knows that no chunk is before the first.
+    static int chunk_of(std::size_t at) { return std::bit_width(at | kFirst) - kBits; }
     std::array<std::atomic<T*>, 32> chunks_{};
     std::atomic<std::size_t> size_{0};
 };

@@ -40,7 +40,7 @@ bool fill_along(Matcher& matcher, const DraftTree& tree, const std::function<std
         ~Back() { matcher.rollback(matcher.n_steps() - before); }
     };
     const auto fill = [&](std::size_t i) {
-        const Word r = matcher.mask_row().v;
+        const MaskRow r = matcher.mask_row();
         matcher.cache().rows.copy(r, row(i));
     };
     const auto clear = [&](std::size_t i) { std::memset(row(i), 0, words * 4); };

@@ -56,6 +56,19 @@ enum class Space : std::uint8_t {
     stop_token,
     rule,
     expression,
+    dfa_state,
+    lexer_context,
+    top_set,
+    trie_set,
+    token_config,
+    bundle,
+    pending,
+    thread,
+    thread_set,
+    emission,
+    function_block,
+    token_function,
+    bundle_list,
     count,
 };
 
@@ -98,6 +111,19 @@ constexpr const char* kSpaceNames[] = {
     "stop token",
     "rule",
     "expression",
+    "state of the terminals' automaton",
+    "lexer context",
+    "set of LR states",
+    "set of sequences",
+    "token config",
+    "bundle",
+    "pending symbol",
+    "thread",
+    "set of threads",
+    "emission",
+    "block of a token's function",
+    "token's function",
+    "list of bundles",
 };
 static_assert(std::size(kSpaceNames) == static_cast<std::size_t>(Space::count));
 
@@ -129,11 +155,22 @@ using TokenId = Id<Space::token_id>;
 using TokenClass = Id<Space::token_class>;
 using MaskRow = Id<Space::mask_row>;
 using StopSet = Id<Space::stop_set>;                // of a matcher's own stop tokens, see Machine::add_stop_set()
+using ArcId = Id<Space::arc>;                       // of the classifier
 using Gathered = Id<Space::gathered>;               // what all emissions met on a stack hold; 0 is nothing
 using SequenceNode = Id<Space::sequence_node>;      // of the trie of terminal sequences; 0 is the empty one
 using Rule = Id<Space::rule>;                       // of a grammar's text
 using Expression = Id<Space::expression>;           // a node of an expression graph
 using VocabularyNode = Id<Space::vocabulary_node>;  // of the trie of a vocabulary's bytes
+using DfaState = Id<Space::dfa_state>;              // of the byte automaton of all terminals
+using LexerContext = Id<Space::lexer_context>;      // a set of terminals that a lexeme may be, by the LR state on top
+using TopSet = Id<Space::top_set>;                  // a set of LR states that can be on top of the stack
+using TrieSet = Id<Space::trie_set>;                // a set of sequences, as the trie of sequences has them
+using Bundle = Id<Space::bundle>;                   // of the classifier: symbols that wait together, see classifier.hpp
+using Pending = Id<Space::pending>;                 // one of them, with what follows it
+using ThreadId = Id<Space::thread>;
+using ThreadSet = Id<Space::thread_set>;
+using Emission = Id<Space::emission>;         // sequences that one thread emits when it reads; several are a set on a transition
+using TokenConfig = Id<Space::token_config>;  // all that the lexer may have done, see token_steps.hpp
 
 // An id or none, in the same integer.
 template <class I>
@@ -232,23 +269,20 @@ struct StoredTarget {
     }
 };
 
-// Ids as the integers they are, and back.
+// Ids, or structs of several of them, as the integers they are, and back.
 template <class T>
-concept WordLike = sizeof(T) == sizeof(Word) && std::is_trivially_copyable_v<T> && std::is_standard_layout_v<T>;
+concept WordsLike =
+    sizeof(T) % sizeof(Word) == 0 && alignof(T) == alignof(Word) && std::is_trivially_copyable_v<T> && std::is_standard_layout_v<T>;
+template <class T>
+concept WordLike = WordsLike<T> && sizeof(T) == sizeof(Word);
 
-template <WordLike T>
+template <WordsLike T>
 std::span<const Word> words_of(std::span<const T> ids) {
-    return {reinterpret_cast<const Word*>(ids.data()), ids.size()};
+    return {reinterpret_cast<const Word*>(ids.data()), ids.size() * (sizeof(T) / sizeof(Word))};
 }
-template <WordLike T>
+template <WordsLike T>
 std::span<const T> ids_of(std::span<const Word> words) {
-    return {reinterpret_cast<const T*>(words.data()), words.size()};
-}
-// Two ids that lie one after the other.
-template <class T>
-    requires(sizeof(T) == 2 * sizeof(Word) && std::is_trivially_copyable_v<T> && std::is_standard_layout_v<T>)
-std::span<const T> ids_of_pairs(std::span<const Word> words) {
-    return {reinterpret_cast<const T*>(words.data()), words.size() / 2};
+    return {reinterpret_cast<const T*>(words.data()), words.size() / (sizeof(T) / sizeof(Word))};
 }
 
 }  // namespace psc

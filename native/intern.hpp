@@ -1,8 +1,8 @@
 // Interning: every distinct sequence of 32-bit words gets one small id.
 //
-// The compiler's sets (threads of a classifier state, edges of a bundle, rows of an emission) are compared and hashed
-// all the time. Stored once and named by an id, equality is one integer comparison and a set can be a member of another
-// set.
+// The compiler's sets (threads of a classifier state, items of a bundle, sequences of an emission) are compared and hashed all the
+// time. Stored once and named by an id, equality is one integer comparison and a set can be a member of another set. Where the ids
+// have a type of their own, use the same by the names of interned.hpp.
 //
 // SequenceInterner: intern() is O(length) expected, operator[] is O(1); words live in one growing pool, so spans handed out are
 // invalidated by the next intern().
@@ -36,7 +36,7 @@ inline std::uint64_t hash_words(std::span<const Word> words) {
 
 class SequenceInterner {
 public:
-    SequenceInterner() : offsets_{0}, slots_(16, -1) {}
+    SequenceInterner() : slots_(16, -1) {}
 
     // The id of `words`; second is true when it is new.
     std::pair<Word, bool> intern(std::span<const Word> words) {
@@ -44,24 +44,25 @@ public:
         std::size_t slot = h & (slots_.size() - 1);
         while (slots_[slot] >= 0) {
             const Word id = slots_[slot];
-            if (hashes_[id] == h && equal(id, words)) return {id, false};
+            if (entries_[id].hash == h && equal(id, words)) return {id, false};
             slot = (slot + 1) & (slots_.size() - 1);
         }
-        const Word id = static_cast<Word>(hashes_.size());
+        const Word id = size();
         slots_[slot] = id;
-        hashes_.push_back(h);
         pool_.insert(pool_.end(), words.begin(), words.end());
-        offsets_.push_back(pool_.size());
-        if (hashes_.size() * 2 > slots_.size()) grow();
+        entries_.push_back({h, pool_.size()});
+        if (entries_.size() * 2 > slots_.size()) grow();
         return {id, true};
     }
 
-    std::span<const Word> operator[](Word id) const { return {pool_.data() + offsets_[id], offsets_[id + 1] - offsets_[id]}; }
+    std::span<const Word> operator[](Word id) const {
+        const std::size_t begin = id > 0 ? entries_[id - 1].end : 0;
+        return {pool_.data() + begin, entries_[id].end - begin};
+    }
 
-    Word size() const { return static_cast<Word>(hashes_.size()); }
+    Word size() const { return static_cast<Word>(entries_.size()); }
     std::size_t bytes() const {
-        return pool_.capacity() * sizeof(Word) + offsets_.capacity() * sizeof(std::size_t) + hashes_.capacity() * 8 +
-               slots_.capacity() * sizeof(Word);
+        return pool_.capacity() * sizeof(Word) + entries_.capacity() * sizeof(Entry) + slots_.capacity() * sizeof(Word);
     }
 
 private:
@@ -73,15 +74,18 @@ private:
     void grow() {
         slots_.assign(slots_.size() * 2, -1);
         for (Word id = 0; id < size(); ++id) {
-            std::size_t slot = hashes_[id] & (slots_.size() - 1);
+            std::size_t slot = entries_[id].hash & (slots_.size() - 1);
             while (slots_[slot] >= 0) slot = (slot + 1) & (slots_.size() - 1);
             slots_[slot] = id;
         }
     }
 
+    struct Entry {
+        std::uint64_t hash;
+        std::size_t end;  // of its words in the pool; they begin where those of the id before end
+    };
     std::vector<Word> pool_;
-    std::vector<std::size_t> offsets_;
-    std::vector<std::uint64_t> hashes_;
+    std::vector<Entry> entries_;
     std::vector<Word> slots_;
 };
 
@@ -89,14 +93,19 @@ class PairMap {
 public:
     PairMap() : slots_(16) {}
 
-    // The value stored for (a, b), or `missing`.
-    Word find(Word a, Word b, Word missing = -1) const {
+    // The value stored for (a, b), until the next insert(); null where there is none.
+    const Word* look(Word a, Word b) const {
         std::size_t slot = slot_of(a, b);
         while (slots_[slot].used) {
-            if (slots_[slot].a == a && slots_[slot].b == b) return slots_[slot].value;
+            if (slots_[slot].a == a && slots_[slot].b == b) return &slots_[slot].value;
             slot = (slot + 1) & (slots_.size() - 1);
         }
-        return missing;
+        return nullptr;
+    }
+    // The value stored for (a, b), or `missing`.
+    Word find(Word a, Word b, Word missing = -1) const {
+        const Word* known = look(a, b);
+        return known ? *known : missing;
     }
 
     // Stores `value` for (a, b), which must not be present.

@@ -301,22 +301,22 @@ std::vector<Maybe<Symbol>> accessing_symbols(const LrTables& t) {
     return accessing;
 }
 
-std::vector<Word> resting_states(const LrTables& t) {
-    std::vector<Word> states{0};
+std::vector<LrState> resting_states(const LrTables& t) {
+    std::vector<LrState> states{{0}};
     for (Action action : t.actions)
-        if (action.is_shift() && t.end_state != action.state()) states.push_back(action.state().v);
+        if (action.is_shift() && t.end_state != action.state()) states.push_back(action.state());
     sort_unique(states);
     return states;
 }
 
-std::vector<std::vector<Word>> stack_predecessors(const LrTables& t) {
-    std::vector<std::vector<Word>> below(t.n_lr_states);
+StackPredecessors stack_predecessors(const LrTables& t) {
+    StackPredecessors below(t.n_lr_states);
     each_state(t.n_lr_states, [&](LrState s) {
         for (Terminal a{0}; a.v < t.n_terminals; ++a.v)
             for (Action action : t.cell(s, a))
-                if (action.is_shift()) below[action.state().index()].push_back(s.v);
+                if (action.is_shift()) below[action.state().index()].push_back(s);
         for (Nonterminal n{0}; n.v < t.n_nonterminals; ++n.v)
-            if (const auto to = t.go_to(s, n)) below[(*to).index()].push_back(s.v);
+            if (const auto to = t.go_to(s, n)) below[(*to).index()].push_back(s);
     });
     for (auto& b : below) sort_unique(b);
     return below;

@@ -48,12 +48,13 @@ LalrTables build_lalr(const Productions& grammar, ConflictPolicy policy);
 
 // The states that can be on top of a stack between two terminals: the start, and those that a shift leads into; not the
 // accepting one. Sorted.
-std::vector<Word> resting_states(const LrTables& tables);
+std::vector<LrState> resting_states(const LrTables& tables);
 
 // Per state the symbol that leads into it; none for the start.
 std::vector<Maybe<Symbol>> accessing_symbols(const LrTables& tables);
 
 // For every state, the states that can lie directly under it on a stack (sorted).
-std::vector<std::vector<Word>> stack_predecessors(const LrTables& tables);
+using StackPredecessors = std::vector<std::vector<LrState>>;
+StackPredecessors stack_predecessors(const LrTables& tables);
 
 }  // namespace psc

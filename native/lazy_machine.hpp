@@ -25,16 +25,12 @@ public:
                 std::size_t cache_limit);
 
     Word n_lexer_states() override;
-    std::span<const OutputSymbol> output(LexOutput id) const override { return ids_of<OutputSymbol>(lexer_owner_->emission(id.v)); }
-    std::span<const LexWay> ways(Branch branch) const override { return ids_of_pairs<LexWay>(lexer_owner_->list(branch.v)); }
-    std::span<const LrState> condition(OutputSymbol symbol) const override {
-        return ids_of<LrState>(lexer_owner_->condition(symbol.v));
-    }
+    std::span<const OutputSymbol> output(LexOutput id) const override { return lexer_owner_->output(id); }
+    std::span<const LexWay> ways(Branch branch) const override { return lexer_owner_->ways(branch); }
+    std::span<const LrState> condition(OutputSymbol symbol) const override { return lexer_owner_->condition(symbol); }
     std::span<const LexOutput> at_end(LexerState state) override;
     FutureSet futures(LexerState state) override;
-    std::span<const FutureEdge> future_edges(FutureSet set) const override {
-        return ids_of_pairs<FutureEdge>(lexer_owner_->future_sets().edges(set.v));
-    }
+    std::span<const FutureEdge> future_edges(FutureSet set) const override { return lexer_owner_->future_sets().edges(set); }
 
     struct Counts {
         Word lexer_states, visited_lexer_states, sequences, classifier_states, transitions;
@@ -45,7 +41,8 @@ private:
     struct Visited {  // what tokens do from there
         ClassifierState start;
         std::vector<std::shared_ptr<TokenSet>> always;  // the tokens that every stack allows
-        std::vector<Word> nodes, offsets;               // sequences, sorted, and per sequence a range of sets
+        std::vector<SequenceNode> sequences;            // sorted
+        std::vector<Word> offsets;                      // per sequence a range of sets
         std::vector<std::shared_ptr<TokenSet>> sets;    // null stands for the stop tokens
     };
     struct Built : Cache {
@@ -63,13 +60,13 @@ private:
     std::shared_ptr<Cache> new_cache() const override { return std::make_shared<Built>(*this); }
     LexArc build_lex_arc(LexerState state, ByteClass byte_class) override;
     ClassifierState build_start(Cache& cache, LexerState lexer_state, Work& work) override;
-    Arc build_transition(Cache& cache, ClassifierState state, LrState symbol, Work& work) override;
-    void add_parts(Cache& cache, EmissionSet emission, std::vector<Word>& out) override;
-    void compose(Cache& cache, LexerState lexer_state, std::span<const Word> parts, std::uint32_t* words) override;
+    Transition build_transition(Cache& cache, ClassifierState state, LrState symbol, Work& work) override;
+    void add_members(Cache& cache, EmissionSet set, std::vector<Word>& out) override;
+    void compose(Cache& cache, LexerState lexer_state, std::span<const Word> members, std::uint32_t* words) override;
 
     Visited& visit(Built& cache, LexerState lexer_state);
 
-    std::vector<std::vector<Word>> below_;
+    StackPredecessors below_;
     std::unique_ptr<Lexer> lexer_owner_;
     std::shared_ptr<VocabularyIndex> index_;
 };

@@ -9,26 +9,24 @@
 //
 // Contexts: with a contextual lexer the start of a lexeme depends on the LR state on top of the stack. State 0 is the start whose
 // context is not known: a *condition* (a set of LR states, one of which must be on top) says under which contexts a step from it
-// is taken. An emission is a sequence of terminals and conditions. With one context state 0 is the start, and there are none.
+// is taken. An output is a sequence of terminals and conditions. With one context state 0 is the start, and there are none.
 //
 // An accepting state that cannot be extended emits at once, so the lexer is back at state 0.
 //
-// One thread at a time may build; arcs, emissions, lists and conditions that an arc leads to can be read meanwhile without a lock.
+// One thread at a time may build; arcs, outputs, ways and conditions that an arc leads to can be read meanwhile without a lock.
 //
 // Cost: a step is one table lookup once it is known.
 #pragma once
 
-#include <array>
 #include <atomic>
 #include <cstdint>
 #include <map>
 #include <memory>
 #include <vector>
 
-#include "concurrent.hpp"
-#include "ids.hpp"
+#include "interned.hpp"
+#include "lexeme_automaton.hpp"
 #include "sequence_sets.hpp"
-#include "terminal_contexts.hpp"
 
 namespace psc {
 
@@ -53,127 +51,142 @@ inline LexArc unpack(PackedArc a) {
 struct LexWay {
     LexOutput output;
     LexerState next;
+
+    auto operator<=>(const LexWay&) const = default;
 };
 
-// What a text may go on with, and the set of what follows that.
-struct FutureEdge {
-    OutputSymbol symbol;
-    FutureSet then;
-};
+// What a text may go on with: sets of sequences of terminals and conditions.
+using FutureSets = SetsOf<FutureSet, OutputSymbol>;
+using FutureEdge = FutureSets::Edge;
 
 class Lexer {
 public:
     struct Contexts {
-        Word n_terminals = 0;      // those of the grammar, the end of text among them: conditions are numbered from here
-        std::vector<Word> of_top;  // per LR state its context; -1 where no lexeme begins. Empty: one context for all
+        Word n_terminals = 0;  // those of the grammar, the end of text among them: conditions are numbered from here
+        std::vector<Maybe<LexerContext>> of_top;  // per LR state; none where no lexeme begins. Empty: one context for all
     };
     enum class Munch { longest, any };
 
     Lexer(TerminalAutomaton automaton, Contexts contexts, Munch munch);
 
     Word n_states() const { return static_cast<Word>(states_.size()); }
-    Word n_classes() const { return static_cast<Word>(representative_.size()); }
-    const std::array<std::uint8_t, 256>& byte_class() const { return byte_class_; }
-    // The start of a lexeme where this LR state is on top.
-    Word start_of(Word top) const { return start_of_top_.empty() ? 0 : start_of_top_[top]; }
-    const std::vector<Word>& starts_of_tops() const { return start_of_top_; }
+    Word n_classes() const { return dfa_.n_classes(); }
+    const std::array<ByteClass, 256>& byte_class() const { return dfa_.byte_class(); }
+    // Per LR state on top, the start of a lexeme; empty where that is state 0 whatever is on top.
+    const std::vector<LexerState>& starts_of_tops() const { return start_of_top_; }
     Munch munch() const { return munch_; }
     bool contextual() const { return !start_of_top_.empty(); }
     // Of the start of a context: the LR states that have it. None for other states.
-    std::span<const Word> tops_of(Word state) const;
+    std::span<const LrState> tops_of(LexerState state) const;
 
     // What a matcher does; builds it when it is not known.
-    LexArc arc(Word state, Word cls);
-    // All that can happen, as a list of (emission, state).
-    std::span<const Word> steps(Word state, Word cls) { return lists_[steps_id(state, cls)]; }
+    LexArc arc(LexerState state, ByteClass byte_class);
+    // All that can happen.
+    std::span<const LexWay> steps(LexerState state, ByteClass byte_class) { return branches_[branch_of(state, byte_class)]; }
 
     // The same where nothing but this can happen: the lexeme goes on, or has ended and the byte begins the next.
     struct Split {
-        bool plain;                     // nothing but this
-        Word within;                    // the state in which the lexeme goes on, or kFail
-        std::span<const Word> endings;  // emissions, after which the byte is read from state 0
+        bool plain;                          // nothing but this
+        Maybe<LexerState> within;            // where the lexeme goes on
+        std::span<const LexOutput> endings;  // outputs, after which the byte is read from state 0
     };
-    Split split(Word state, Word cls);
+    Split split(LexerState state, ByteClass byte_class);
 
     // Per state an arc for each byte class, unknown where it is not built.
-    const std::atomic<PackedArc>* row(Word state) const { return rows_[state]; }
-    // (emission, state), one after the other.
-    std::span<const Word> list(Word id) const { return lists_[id]; }
-    std::span<const Word> emission(Word id) const { return emissions_[id]; }
-    bool is_condition(Word symbol) const { return symbol >= contexts_.n_terminals; }
-    std::span<const Word> condition(Word symbol) const { return conditions_[symbol - contexts_.n_terminals]; }  // sorted LR states
+    const std::atomic<PackedArc>* row(LexerState state) const { return rows_[state.index()]; }
+    std::span<const LexWay> ways(Branch branch) const { return branches_[branch]; }
+    std::span<const OutputSymbol> output(LexOutput id) const { return outputs_[id]; }
+    bool is_condition(OutputSymbol symbol) const { return symbol.is_condition(contexts_.n_terminals); }
+    std::span<const LrState> condition(OutputSymbol symbol) const {  // sorted
+        return conditions_[symbol.condition(contexts_.n_terminals)];
+    }
 
-    // The emissions of which one is made at the end of the text; none where a lexeme is incomplete. Builds them when not known.
-    const std::vector<Word>& at_end(Word state);
+    // The outputs of which one is emitted at the end of the text; none where a lexeme is incomplete. Builds them when not known.
+    const std::vector<LexOutput>& at_end(LexerState state);
     // F(q): a set of symbol sequences, one of which must be viable for the text so far to have a continuation; the set of the empty
     // one means that nothing is needed. A fall-back that re-enters itself has infinitely many; those of more than
     // `kMaxFallback` fallen-back terminals are left out. Builds it when not known.
-    Word futures(Word state);
-    const SequenceSets& future_sets() const { return future_sets_; }
-    // The same without building: null where not known.
-    const std::vector<Word>* known_at_end(Word state) const { return states_[state].at_end.load(std::memory_order_acquire); }
-    Word known_futures(Word state) const { return states_[state].futures.load(std::memory_order_acquire) - 1; }  // -1: not known
+    FutureSet futures(LexerState state);
+    const FutureSets& future_sets() const { return future_sets_; }
+    // The same without building: null, or none, where not known.
+    const std::vector<LexOutput>* known_at_end(LexerState state) const {
+        return states_[state.index()].at_end.load(std::memory_order_acquire);
+    }
+    Maybe<FutureSet> known_futures(LexerState state) const {
+        return Maybe<FutureSet>::from_word(states_[state.index()].futures.load(std::memory_order_acquire) - 1);
+    }
 
     // Builds everything reachable.
     void close();
 
-    std::size_t bytes() const { return states_.size() * (n_classes() * sizeof(PackedArc) + 96); }
+    std::size_t bytes() const { return states_.size() * (n_classes() * sizeof(PackedArc) + sizeof(State)); }
 
 private:
     static constexpr std::size_t kMaxFallback = 8;
-    using List = std::vector<std::pair<Word, Word>>;  // (emission, state)
+    static constexpr LexOutput kSilent{0};
+    static constexpr Branch kNoFallback{0};  // the one without ways
+    using Ways = std::vector<LexWay>;
 
     struct State {
-        Word dfa;       // kFail for state 0 of a contextual lexer
-        Word fallback;  // a list; 0: none
+        Maybe<DfaState> dfa;  // none for state 0 of a contextual lexer
+        Branch fallback;      // what happens if the lexeme that is open fails
         std::unique_ptr<std::atomic<PackedArc>[]> row;
-        std::atomic<const std::vector<Word>*> at_end;
-        std::atomic<Word> futures;  // the set + 1; 0: not known
-        std::vector<Word> endings;  // the emissions of the terminals that match here
+        std::atomic<const std::vector<LexOutput>*> at_end;
+        std::atomic<Word> futures;       // the set + 1; 0: not known
+        std::vector<LexOutput> endings;  // the outputs of the terminals that match here
         bool endings_known;
-        std::unique_ptr<std::vector<Word>> at_end_owner;
+        std::unique_ptr<std::vector<LexOutput>> at_end_owner;
     };
 
-    Word state_id(Word dfa, Word fallback);
-    bool is_start(Word state) const;
-    Word emission_id(std::span<const Word> symbols);
-    Word emission_of(Word terminal);
-    Word append(Word emission, Word more);  // kFail where conditions exclude each other
-    Word list_id(List list);
-    Word steps_id(Word state, Word cls);
-    List find_steps(Word state, Word cls);
-    void follow(Word emission, Word state, Word cls, List& out);
-    bool can_fall_back(Word open, Word again);
-    void find_byte_classes();
-    void find_unbounded();
-    void find_reachable_terminals();
+    State& at(LexerState state) const { return states_[state.index()]; }
+    LexerState state_id(Maybe<DfaState> dfa, Branch fallback);
+    bool is_start(LexerState state) const;
+    LexOutput output_id(std::span<const OutputSymbol> symbols);
+    LexOutput output_of(Terminal terminal);
+    OutputSymbol condition_symbol(std::span<const LrState> tops);
+    // Of the stacks on which both conditions hold; none where they exclude each other.
+    Maybe<Condition> both(OutputSymbol a, OutputSymbol b);
+    Maybe<LexOutput> append(LexOutput output, LexOutput more);  // none where conditions exclude each other
+    Branch branch_id(Ways ways);
+    Branch branch_of(LexerState state, ByteClass byte_class);
+    Ways find_steps(LexerState state, ByteClass byte_class);
+    Ways start_steps(ByteClass byte_class);
+    void follow(LexOutput output, LexerState state, ByteClass byte_class, Ways& out);
+    void fall_back(const State& s, ByteClass byte_class, Ways& out);
+    bool can_fall_back(DfaState open, LexerState again);
     // Futures: see lexer_futures.cpp.
-    using Failures = std::vector<std::pair<Word, Word>>;  // (emission, state in which the text is lexed again)
-    Word future_set(Word state, std::size_t budget);
-    const Failures& failures(Word state);
-    Word put_before(Word emission, Word set);
+    struct Failure {
+        LexOutput output;
+        Maybe<LexerState> again;  // where the text is lexed again; none: the text ends, and the output has the end in it
+        auto operator<=>(const Failure&) const = default;
+    };
+    FutureSet future_set(LexerState state, std::size_t budget);
+    const std::vector<Failure>& failures(LexerState state);
+    FutureSet put_before(LexOutput output, FutureSet set);
 
-    TerminalAutomaton dfa_;
+    LexemeAutomaton dfa_;
     Contexts contexts_;
     Munch munch_;
-    std::array<std::uint8_t, 256> byte_class_{};
-    std::vector<std::uint8_t> representative_;  // a byte of each class
-    std::vector<char> extensible_, unbounded_;
-    std::vector<Word> start_of_top_;
-    std::vector<std::pair<Word, Word>> starts_;  // of a contextual lexer: (state, condition symbol of the LR states that have it)
-    PairMap state_ids_;
+    std::vector<LexerState> start_of_top_;
+    struct Start {
+        LexerState state;
+        OutputSymbol condition;  // the LR states that have it
+    };
+    std::vector<Start> starts_;  // of a contextual lexer
+    IdMap<Maybe<DfaState>, Branch, LexerState> state_ids_;
     StableVector<State> states_;
     PublishedArray<const std::atomic<PackedArc>*> rows_;  // of the states
-    StableSequences emissions_, lists_, conditions_;
-    PairMap steps_;                             // (state, class) -> list
-    PairMap fall_back_;                         // can_fall_back, where it is known
-    PairMap asked_;                             // the questions put to it
-    std::vector<std::vector<Word>> reachable_;  // per DFA state: terminals its lexeme can still become
-    std::size_t n_emitted_ = 0;                 // words of all emissions
-    int depth_ = 0;                             // of fall-backs within fall-backs that are being looked at
-    SequenceSets future_sets_;
-    PairMap future_ids_;  // (state, budget) -> set, where the state has a fall-back
-    std::map<Word, Failures> failures_;
+    StableInterned<LexOutput, OutputSymbol> outputs_;
+    StableInterned<Branch, LexWay> branches_;
+    StableInterned<Condition, LrState> conditions_;
+    IdMap<LexerState, ByteClass, Branch> steps_;
+    IdMap<DfaState, LexerState, Word> fall_back_;  // can_fall_back, where it is known
+    IdPairs<DfaState, LexerState> asked_;          // the questions put to it
+    std::size_t n_emitted_ = 0;                    // symbols of all outputs
+    int depth_ = 0;                                // of fall-backs within fall-backs that are being looked at
+    FutureSets future_sets_;
+    IdMap<LexerState, Word, FutureSet> future_ids_;  // (state, budget) -> set, where the state has a fall-back
+    std::map<LexerState, std::vector<Failure>> failures_;
 };
 
 }  // namespace psc

@@ -14,100 +14,91 @@
 #include <set>
 
 #include "lexer.hpp"
-#include "limits.hpp"
+#include "sorted.hpp"
 
 namespace psc {
 
-Word Lexer::futures(Word state) {
-    if (const Word known = known_futures(state); known >= 0) return known;
-    const Word set = future_set(state, kMaxFallback);
-    states_[state].futures.store(set + 1, std::memory_order_release);
+FutureSet Lexer::futures(LexerState state) {
+    if (const auto known = known_futures(state)) return *known;
+    const FutureSet set = future_set(state, kMaxFallback);
+    at(state).futures.store(set.v + 1, std::memory_order_release);
     return set;
 }
 
-Word Lexer::future_set(Word state, std::size_t budget) {
-    if (is_start(state)) return SequenceSets::kOne;
-    const Word dfa = states_[state].dfa;
-    std::vector<Word> edges;
-    for (Word t : reachable_[dfa]) {
-        if (dfa_.ignored[t]) return SequenceSets::kOne;
-        edges.insert(edges.end(), {t, SequenceSets::kOne});
+FutureSet Lexer::future_set(LexerState state, std::size_t budget) {
+    if (is_start(state)) return FutureSets::kOne;
+    const State& s = at(state);
+    std::vector<FutureEdge> edges;
+    for (Terminal t : dfa_.reachable(*s.dfa)) {
+        if (dfa_.is_ignored(t)) return FutureSets::kOne;
+        edges.push_back({OutputSymbol::of(t), FutureSets::kOne});
     }
-    const Word becomes = future_sets_.intern(edges);
-    if (states_[state].fallback == 0) return becomes;
-    if (budget == 0) return SequenceSets::kNone;
-    if (const Word known = future_ids_.find(state, static_cast<Word>(budget)); known >= 0) return known;
-    const Failures ways = failures(state);
-    std::vector<Word> sets{becomes}, then;
-    for (std::size_t i = 0; i < ways.size();) {
-        const Word emission = ways[i].first;
-        const std::size_t emitted = std::max<std::size_t>(1, emissions_[emission].size());
+    const FutureSet becomes = future_sets_.intern(edges);
+    if (s.fallback == kNoFallback) return becomes;
+    if (budget == 0) return FutureSets::kNone;
+    if (const auto known = future_ids_.find(state, static_cast<Word>(budget))) return *known;
+    const std::vector<Failure> all_failures = failures(state);
+    std::vector<FutureSet> sets{becomes}, then;
+    for (std::size_t i = 0; i < all_failures.size();) {
+        const LexOutput output = all_failures[i].output;
+        const std::size_t emitted = std::max<std::size_t>(1, outputs_[output].size());
         then.clear();
-        for (; i < ways.size() && ways[i].first == emission; ++i) {
-            const Word to = ways[i].second;
-            then.push_back(to == kFail ? SequenceSets::kOne : future_set(to, budget > emitted ? budget - emitted : 0));
+        for (; i < all_failures.size() && all_failures[i].output == output; ++i) {
+            const auto again = all_failures[i].again;
+            then.push_back(again ? future_set(*again, budget > emitted ? budget - emitted : 0) : FutureSets::kOne);
         }
-        sets.push_back(put_before(emission, future_sets_.unite(then)));
+        sets.push_back(put_before(output, future_sets_.unite(then)));
     }
-    const Word all = future_sets_.unite(std::move(sets));
+    const FutureSet all = future_sets_.unite(sets);
     future_ids_.insert(state, static_cast<Word>(budget), all);
     return all;
 }
 
-// The ways in which the open lexeme can fail, at once or after bytes that go on with it while it is not complete. With kFail: the
-// text ends, and the emission has the end in it.
-const Lexer::Failures& Lexer::failures(Word state) {
+// The ways in which the open lexeme can fail, at once or after bytes that go on with it while it is not complete.
+const std::vector<Lexer::Failure>& Lexer::failures(LexerState state) {
     if (const auto known = failures_.find(state); known != failures_.end()) return known->second;
-    const Word end_terminal = static_cast<Word>(dfa_.ignored.size());
-    Failures found;
-    std::vector<Word> todo{state};
-    std::set<Word> seen{state};
+    const OutputSymbol end = OutputSymbol::of(Terminal{dfa_.n_terminals()});
+    std::vector<Failure> found;
+    std::vector<LexerState> todo{state};
+    std::set<LexerState> seen{state};
     while (!todo.empty()) {
-        const Word q = todo.back();
+        const LexerState q = todo.back();
         todo.pop_back();
-        if (states_[q].fallback == 0) continue;
-        const Word dfa = states_[q].dfa;
+        if (at(q).fallback == kNoFallback) continue;
         for (Word c = 0; c < n_classes(); ++c) {
-            const auto next = steps(q, c);
-            const Word dfa_to = dfa_.next[dfa * 256 + representative_[c]];
-            for (std::size_t i = 0; i < next.size(); i += 2) {
-                if (dfa_to == kFail) {
-                    found.emplace_back(next[i], next[i + 1]);
-                } else if (dfa_.accept(dfa_to).empty() && seen.insert(next[i + 1]).second) {
-                    todo.push_back(next[i + 1]);
-                }
+            const ByteClass byte_class{static_cast<std::uint8_t>(c)};
+            const auto ways = steps(q, byte_class);
+            const auto to = dfa_.next(*at(q).dfa, byte_class);
+            for (const LexWay& way : ways) {
+                if (!to)
+                    found.push_back({way.output, way.next});
+                else if (!dfa_.accepts(*to) && seen.insert(way.next).second)
+                    todo.push_back(way.next);
             }
         }
-        for (Word last : at_end(q)) found.emplace_back(append(last, emission_id({&end_terminal, 1})), kFail);
+        for (LexOutput last : at_end(q)) found.push_back({*append(last, output_id({&end, 1})), {}});
     }
-    std::sort(found.begin(), found.end());
-    found.erase(std::unique(found.begin(), found.end()), found.end());
+    sort_unique(found);
     return failures_[state] = std::move(found);
 }
 
-// The emission, then each sequence of the set. Two conditions with nothing between them are on the same stack: their intersection.
-Word Lexer::put_before(Word emission, Word set) {
-    const auto symbols = emissions_[emission];
-    if (symbols.empty() || set == SequenceSets::kNone) return set;
+// The output, then each sequence of the set. Two conditions with nothing between them are on the same stack.
+FutureSet Lexer::put_before(LexOutput output, FutureSet set) {
+    const auto symbols = outputs_[output];
+    if (symbols.empty() || set == FutureSets::kNone) return set;
     std::size_t n = symbols.size();
-    if (is_condition(symbols.back()) && set != SequenceSets::kOne) {
+    if (is_condition(symbols.back()) && set != FutureSets::kOne) {
         --n;
-        std::vector<Word> joined;
-        const std::vector<Word> edges(future_sets_.edges(set).begin(), future_sets_.edges(set).end());
-        for (std::size_t i = 0; i < edges.size(); i += 2) {
-            const Word first = edges[i];
-            if (!is_condition(first)) {
-                joined.push_back(future_sets_.before(symbols.back(), future_sets_.before(first, edges[i + 1])));
-                continue;
+        std::vector<FutureSet> joined;
+        const std::vector<FutureEdge> edges(future_sets_.edges(set).begin(), future_sets_.edges(set).end());
+        for (const FutureEdge& edge : edges) {
+            if (!is_condition(edge.symbol)) {
+                joined.push_back(future_sets_.before(symbols.back(), future_sets_.before(edge.symbol, edge.then)));
+            } else if (const auto one = both(symbols.back(), edge.symbol)) {
+                joined.push_back(future_sets_.before(OutputSymbol::of(*one, contexts_.n_terminals), edge.then));
             }
-            const auto a = condition(symbols.back()), b = condition(first);
-            std::vector<Word> both;
-            std::set_intersection(a.begin(), a.end(), b.begin(), b.end(), std::back_inserter(both));
-            if (both.empty()) continue;
-            const Word symbol = contexts_.n_terminals + conditions_.intern(both).first;
-            joined.push_back(future_sets_.before(symbol, edges[i + 1]));
         }
-        set = future_sets_.unite(std::move(joined));
+        set = future_sets_.unite(joined);
     }
     while (n-- > 0) set = future_sets_.before(symbols[n], set);
     return set;

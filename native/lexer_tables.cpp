@@ -6,21 +6,22 @@ namespace psc {
 namespace {
 
 // Numbers what is met: the same for the same, from 0 on.
+template <class I>
 class Numbers {
 public:
     // The number, and whether it is new.
-    std::pair<Word, bool> of(Word id) {
-        const auto [it, fresh] = numbers_.emplace(id, static_cast<Word>(numbers_.size()));
+    std::pair<I, bool> of(I id) {
+        const auto [it, fresh] = numbers_.emplace(id, I{static_cast<Word>(numbers_.size())});
         return {it->second, fresh};
     }
 
 private:
-    std::map<Word, Word> numbers_;
+    std::map<I, I> numbers_;
 };
 
 class Storing {
 public:
-    Storing(Lexer& lexer, Word n_terminals) : lexer_(lexer), n_terminals_(n_terminals) { outputs_.of(0); }
+    Storing(Lexer& lexer, Word n_terminals) : lexer_(lexer), n_terminals_(n_terminals) { outputs_.of({0}); }
 
     LexerTables tables() {
         const Word n_states = lexer_.n_states(), n_classes = lexer_.n_classes();
@@ -28,28 +29,25 @@ public:
         std::vector<LexOutput> emit, ends;
         std::vector<FutureSet> futures;
         std::vector<Word> end_offsets{0};
-        for (Word q = 0; q < n_states; ++q) {
-            for (Word cls = 0; cls < n_classes; ++cls) {
-                const LexArc arc = lexer_.arc(q, cls);
+        for (LexerState q{0}; q.v < n_states; ++q.v) {
+            for (Word c = 0; c < n_classes; ++c) {
+                const LexArc arc = lexer_.arc(q, {static_cast<std::uint8_t>(c)});
                 next.push_back(StoredTarget::of(target(arc.target), n_states));
-                emit.push_back(output(arc.output.v));
+                emit.push_back(output(arc.output));
             }
-            for (Word e : lexer_.at_end(q)) ends.push_back(output(e));
+            for (LexOutput o : lexer_.at_end(q)) ends.push_back(output(o));
             end_offsets.push_back(static_cast<Word>(ends.size()));
             futures.push_back(future_set(lexer_.futures(q)));
         }
-        std::vector<ByteClass> byte_class;
-        for (const std::uint8_t c : lexer_.byte_class()) byte_class.push_back({c});
-        const auto starts = ids_of<LexerState>(lexer_.starts_of_tops());
         LexerTables t;
         t.n_lexer_states = {n_states};
         t.n_byte_classes = {n_classes};
-        t.byte_class = std::move(byte_class);
+        t.byte_class = std::vector<ByteClass>(lexer_.byte_class().begin(), lexer_.byte_class().end());
         t.emission_offsets = std::move(emission_offsets_);
         t.emission_symbols = std::move(emission_symbols_);
         t.condition_offsets = std::move(condition_offsets_);
         t.condition_states = std::move(condition_states_);
-        t.start_of_top = std::vector<LexerState>(starts.begin(), starts.end());
+        t.start_of_top = lexer_.starts_of_tops();
         t.branch_offsets = std::move(branch_offsets_);
         t.branch_emit = std::move(branch_emit_);
         t.branch_next = std::move(branch_next_);
@@ -65,61 +63,62 @@ public:
     }
 
 private:
-    LexOutput output(Word id) {
+    LexOutput output(LexOutput id) {
         const auto [number, fresh] = outputs_.of(id);
         if (fresh) {
-            for (Word symbol : lexer_.emission(id)) emission_symbols_.push_back(stored(symbol));
+            for (OutputSymbol symbol : lexer_.output(id)) emission_symbols_.push_back(stored(symbol));
             emission_offsets_.push_back(static_cast<Word>(emission_symbols_.size()));
         }
-        return {number};
+        return number;
     }
 
-    OutputSymbol stored(Word symbol) {
-        return lexer_.is_condition(symbol) ? OutputSymbol::of(condition(symbol), n_terminals_) : OutputSymbol{symbol};
+    OutputSymbol stored(OutputSymbol symbol) {
+        return lexer_.is_condition(symbol) ? OutputSymbol::of(condition(symbol), n_terminals_) : symbol;
     }
 
     // Numbered after the sets that follow in it.
-    FutureSet future_set(Word set) {
+    FutureSet future_set(FutureSet set) {
         if (const auto known = future_numbers_.find(set); known != future_numbers_.end()) return known->second;
         const auto edges = lexer_.future_sets().edges(set);
-        for (std::size_t i = 0; i < edges.size(); i += 2) future_set(edges[i + 1]);
-        for (std::size_t i = 0; i < edges.size(); i += 2) {
-            future_symbols_.push_back(stored(edges[i]));
-            future_sets_.push_back(future_numbers_.at(edges[i + 1]));
+        for (const FutureEdge& edge : edges) future_set(edge.then);
+        for (const FutureEdge& edge : edges) {
+            future_symbols_.push_back(stored(edge.symbol));
+            future_sets_.push_back(future_numbers_.at(edge.then));
         }
         future_offsets_.push_back(static_cast<Word>(future_sets_.size()));
         return future_numbers_.emplace(set, FutureSet{static_cast<Word>(future_numbers_.size())}).first->second;
     }
 
-    Condition condition(Word symbol) {
-        const auto [number, fresh] = conditions_.of(symbol);
+    Condition condition(OutputSymbol symbol) {
+        const auto [number, fresh] = conditions_.of(symbol.condition(n_terminals_));
         if (fresh) {
-            const auto states = ids_of<LrState>(lexer_.condition(symbol));
+            const auto states = lexer_.condition(symbol);
             condition_states_.insert(condition_states_.end(), states.begin(), states.end());
             condition_offsets_.push_back(static_cast<Word>(condition_states_.size()));
         }
-        return {number};
+        return number;
     }
 
     // With the branch's own number.
     LexTarget target(LexTarget to) {
         if (!to.is_branch()) return to;
-        const auto [number, fresh] = branches_.of(to.branch().v);
+        const auto [number, fresh] = branches_.of(to.branch());
         if (fresh) {
-            const auto ways = lexer_.list(to.branch().v);
-            for (std::size_t i = 0; i < ways.size(); i += 2) {
-                branch_emit_.push_back(output(ways[i]));
-                branch_next_.push_back({ways[i + 1]});
+            for (const LexWay& way : lexer_.ways(to.branch())) {
+                branch_emit_.push_back(output(way.output));
+                branch_next_.push_back(way.next);
             }
             branch_offsets_.push_back(static_cast<Word>(branch_next_.size()));
         }
-        return LexTarget::several({number});
+        return LexTarget::several(number);
     }
 
     Lexer& lexer_;
     Word n_terminals_;
-    Numbers outputs_, conditions_, branches_;
-    std::map<Word, FutureSet> future_numbers_{{SequenceSets::kNone, {0}}, {SequenceSets::kOne, {1}}};
+    Numbers<LexOutput> outputs_;
+    Numbers<Condition> conditions_;
+    Numbers<Branch> branches_;
+    std::map<FutureSet, FutureSet> future_numbers_{{FutureSets::kNone, {0}}, {FutureSets::kOne, {1}}};
     std::vector<Word> emission_offsets_{0, 0}, condition_offsets_{0}, branch_offsets_{0}, future_offsets_{0, 0, 0};
     std::vector<OutputSymbol> future_symbols_;
     std::vector<FutureSet> future_sets_;

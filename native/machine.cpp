@@ -8,7 +8,7 @@ namespace psc {
 
 std::size_t Machine::Cache::bytes() const {
     return rows.bytes() + unions.bytes() + row_ids.bytes() + row_unions.bytes() + other_stops.bytes() + starts.bytes() +
-           arc_ids.bytes() + arcs.size() * sizeof(Arc) + gathered.bytes();
+           arc_ids.bytes() + arcs.size() * sizeof(Transition) + gathered.bytes();
 }
 
 void Machine::begin() {
@@ -33,7 +33,7 @@ void Machine::clear() {
     cache_ = std::move(fresh);
 }
 
-void Machine::give_up(Cache& cache) {
+void Machine::retire(Cache& cache) {
     auto fresh = new_cache();
     const std::lock_guard lock(cache_lock_);
     if (cache_.get() != &cache) return;
@@ -43,10 +43,10 @@ void Machine::give_up(Cache& cache) {
 
 void Machine::limit(Cache& cache) {
     const std::size_t most = cache_limit_.load(std::memory_order_relaxed);
-    if (most && !cache.retired.load(std::memory_order_relaxed) && cache.bytes() > most) give_up(cache);
+    if (most && !cache.retired.load(std::memory_order_relaxed) && cache.bytes() > most) retire(cache);
 }
 
-bool Machine::stored_transition(ClassifierState state, LrState symbol, Arc& out) const {
+bool Machine::stored_transition(ClassifierState state, LrState symbol, Transition& out) const {
     const ClassifierTables& t = classifier_;
     const auto symbols = t.arc_symbol[t.arc_offsets[state]];
     const auto at = std::lower_bound(symbols.begin(), symbols.end(), symbol);
@@ -58,23 +58,22 @@ bool Machine::stored_transition(ClassifierState state, LrState symbol, Arc& out)
 
 Gathered Machine::make_union(Cache& cache, Gathered set, EmissionSet emission) {
     const std::lock_guard lock(lock_);
-    if (const Word known = cache.unions.find(set.v, emission.v); known >= 0) return {known};
-    const auto span = cache.gathered[set.v];
-    std::vector<Word> all(span.begin(), span.end());
-    add_parts(cache, emission, all);
+    if (const auto known = cache.unions.find(set, emission)) return *known;
+    std::vector<Word> all = cache.gathered.copy(set);
+    add_members(cache, emission, all);
     sort_unique(all);
-    const Gathered id{cache.gathered.intern(all).first};
-    cache.unions.insert(set.v, emission.v, id.v);
+    const Gathered id = cache.gathered.id_of(all);
+    cache.unions.insert(set, emission, id);
     return id;
 }
 
 MaskRow Machine::make_row(Cache& cache, LexerState lexer_state, Gathered emissions) {
     const std::lock_guard lock(lock_);
-    if (const Word known = cache.row_ids.find(lexer_state.v, emissions.v); known >= 0) return {known};
+    if (const auto known = cache.row_ids.find(lexer_state, emissions)) return *known;
     const auto words = std::make_unique<std::uint32_t[]>(n_words());
-    compose(cache, lexer_state, cache.gathered[emissions.v], words.get());
-    const MaskRow id{cache.rows.add(words.get())};
-    cache.row_ids.insert(lexer_state.v, emissions.v, id.v);
+    compose(cache, lexer_state, cache.gathered[emissions], words.get());
+    const MaskRow id = cache.rows.add(words.get());
+    cache.row_ids.insert(lexer_state, emissions, id);
     limit(cache);
     return id;
 }
@@ -82,40 +81,35 @@ MaskRow Machine::make_row(Cache& cache, LexerState lexer_state, Gathered emissio
 MaskRow Machine::row_union(Cache& cache, MaskRow a, MaskRow b) {
     if (a == b) return a;
     if (a > b) std::swap(a, b);
-    if (const Word known = cache.row_unions.find(a.v, b.v); known >= 0) return {known};
+    if (const auto known = cache.row_unions.find(a, b)) return *known;
     const std::lock_guard lock(lock_);
-    if (const Word known = cache.row_unions.find(a.v, b.v); known >= 0) return {known};
+    if (const auto known = cache.row_unions.find(a, b)) return *known;
     std::vector<std::uint32_t> x(n_words()), y(n_words());
-    cache.rows.copy(a.v, x.data());
-    cache.rows.copy(b.v, y.data());
+    cache.rows.copy(a, x.data());
+    cache.rows.copy(b, y.data());
     for (std::size_t i = 0; i < x.size(); ++i) x[i] |= y[i];
-    const MaskRow id{cache.rows.add(x.data())};
-    cache.row_unions.insert(a.v, b.v, id.v);
+    const MaskRow id = cache.rows.add(x.data());
+    cache.row_unions.insert(a, b, id);
     limit(cache);
     return id;
 }
 
 MaskRow Machine::with_stops(Cache& cache, MaskRow row, StopSet set) {
-    if (const Word known = cache.other_stops.find(row.v, set.v); known >= 0) return {known};
+    if (const auto known = cache.other_stops.find(row, set)) return *known;
     const std::lock_guard lock(lock_);
-    if (const Word known = cache.other_stops.find(row.v, set.v); known >= 0) return {known};
+    if (const auto known = cache.other_stops.find(row, set)) return *known;
     std::vector<std::uint32_t> words(n_words());
-    cache.rows.copy(row.v, words.data());
+    cache.rows.copy(row, words.data());
     const Stops& stops = *stop_sets_[set.index()];
-    for (Word t : stop_tokens_) words[t >> 5] &= ~(1u << (t & 31));
-    for (Word t : stops.tokens) {
-        if (stops.may_end)
-            words[t >> 5] |= 1u << (t & 31);
-        else
-            words[t >> 5] &= ~(1u << (t & 31));
-    }
-    const MaskRow id{cache.rows.add(words.data())};
-    cache.other_stops.insert(row.v, set.v, id.v);
+    for (TokenId t : stop_tokens_) clear_bit(words.data(), t);
+    for (TokenId t : stops.tokens) stops.may_end ? set_bit(words.data(), t) : clear_bit(words.data(), t);
+    const MaskRow id = cache.rows.add(words.data());
+    cache.other_stops.insert(row, set, id);
     limit(cache);
     return id;
 }
 
-StopSet Machine::add_stop_set(bool may_end, const std::vector<Word>& tokens) {
+StopSet Machine::add_stop_set(bool may_end, const std::vector<TokenId>& tokens) {
     Stops wanted{may_end, tokens};
     const std::lock_guard lock(lock_);
     for (std::size_t i = 0; i < stop_sets_.size(); ++i)

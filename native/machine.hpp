@@ -18,6 +18,7 @@
 #include <vector>
 
 #include "concurrent.hpp"
+#include "interned.hpp"
 #include "lexer.hpp"
 #include "mask_rows.hpp"
 #include "tables.hpp"
@@ -40,12 +41,6 @@ struct VocabularyView {
 
 class Machine {
 public:
-    struct Arc {  // of the classifier
-        ClassifierState next;
-        Word skip;  // stack symbols to be passed over before the next is read
-        EmissionSet emission;
-    };
-
     class Cache {
     public:
         explicit Cache(Word vocab_size) : rows(vocab_size) { gathered.intern({}); }
@@ -53,14 +48,14 @@ public:
         virtual std::size_t bytes() const;
 
         MaskRows rows;
-        SharedPairMap unions;       // (gathered, emission set) -> gathered
-        SharedPairMap row_ids;      // (lexer state, gathered) -> row
-        SharedPairMap row_unions;   // (row, row) -> row
-        SharedPairMap other_stops;  // (row, set of stop tokens) -> row
-        SharedPairMap starts;       // (lexer state, 0) -> classifier state, of a lazy machine
-        SharedPairMap arc_ids;      // (classifier state, LR state) -> arc, of a lazy machine
-        StableVector<Arc> arcs;
-        SequenceInterner gathered;  // by what they hold: sorted sequences or labels; under the lock
+        SharedIdMap<Gathered, EmissionSet, Gathered> unions;
+        SharedIdMap<LexerState, Gathered, MaskRow> row_ids;
+        SharedIdMap<MaskRow, MaskRow, MaskRow> row_unions;
+        SharedIdMap<MaskRow, StopSet, MaskRow> other_stops;
+        SharedIdMap<LexerState, Word, ClassifierState> starts;  // with 0; of a lazy machine, as the next two are
+        SharedIdMap<ClassifierState, LrState, ArcId> arc_ids;
+        StableVector<Transition> arcs;
+        Interned<Gathered, Word> gathered;  // by their members, sorted; under the lock
         std::atomic<bool> retired{false};
     };
 
@@ -71,7 +66,7 @@ public:
     const LrTables& lr() const { return lr_; }
     const VocabularyView& vocabulary() const { return vocabulary_; }
     const std::array<ByteClass, 256>& byte_class() const { return byte_class_; }
-    const std::vector<Word>& stop_tokens() const { return stop_tokens_; }
+    const std::vector<TokenId>& stop_tokens() const { return stop_tokens_; }
     // Equal for grammars of one vocabulary, and for no others; 0: not known.
     std::uint64_t vocabulary_tag = 0;
     std::size_t n_words() const { return (static_cast<std::size_t>(vocabulary_.size) + 31) / 32; }
@@ -103,31 +98,31 @@ public:
     // The classifier. What has to be built for it is paid for by the caller's `work`.
     ClassifierState start(Cache& cache, LexerState lexer_state, Work& work) {
         if (has_classifier_) return classifier_.start;
-        const Word known = cache.starts.find(lexer_state.v, 0);
-        return known >= 0 ? ClassifierState{known} : whole(cache, [&] { return build_start(cache, lexer_state, work); });
+        const auto known = cache.starts.find(lexer_state, 0);
+        return known ? *known : build_or_retire(cache, [&] { return build_start(cache, lexer_state, work); });
     }
     // False where no stack of the grammar leads.
-    bool transition(Cache& cache, ClassifierState state, LrState symbol, Arc& out, Work& work) {
+    bool transition(Cache& cache, ClassifierState state, LrState symbol, Transition& out, Work& work) {
         if (has_classifier_) return stored_transition(state, symbol, out);
-        const Word known = cache.arc_ids.find(state.v, symbol.v);
-        out = known >= 0 ? cache.arcs[known] : whole(cache, [&] { return build_transition(cache, state, symbol, work); });
+        const auto known = cache.arc_ids.find(state, symbol);
+        out = known ? cache.arcs[known.v] : build_or_retire(cache, [&] { return build_transition(cache, state, symbol, work); });
         return true;
     }
     // What was gathered, with one emission more. Different emissions may hold the same.
     Gathered with_emission(Cache& cache, Gathered set, EmissionSet emission) {
-        const Word known = cache.unions.find(set.v, emission.v);
-        return known >= 0 ? Gathered{known} : whole(cache, [&] { return make_union(cache, set, emission); });
+        const auto known = cache.unions.find(set, emission);
+        return known ? *known : build_or_retire(cache, [&] { return make_union(cache, set, emission); });
     }
     MaskRow row(Cache& cache, LexerState lexer_state, Gathered emissions) {
-        const Word known = cache.row_ids.find(lexer_state.v, emissions.v);
-        return known >= 0 ? MaskRow{known} : whole(cache, [&] { return make_row(cache, lexer_state, emissions); });
+        const auto known = cache.row_ids.find(lexer_state, emissions);
+        return known ? *known : build_or_retire(cache, [&] { return make_row(cache, lexer_state, emissions); });
     }
     // The union of two rows.
     MaskRow row_union(Cache& cache, MaskRow a, MaskRow b);
     // The row in which other tokens stop the text, where the text may end: a row does not know, if the grammar has no stop token.
     // `set` names both, see add_stop_set().
     MaskRow with_stops(Cache& cache, MaskRow row, StopSet set);
-    StopSet add_stop_set(bool may_end, const std::vector<Word>& tokens);
+    StopSet add_stop_set(bool may_end, const std::vector<TokenId>& tokens);
 
 protected:
     Machine() = default;
@@ -136,18 +131,18 @@ protected:
     virtual std::shared_ptr<Cache> new_cache() const { return std::make_shared<Cache>(vocabulary_.size); }
     virtual LexArc build_lex_arc(LexerState state, ByteClass byte_class) = 0;
     virtual ClassifierState build_start(Cache& cache, LexerState lexer_state, Work& work) = 0;
-    virtual Arc build_transition(Cache& cache, ClassifierState state, LrState symbol, Work& work) = 0;
-    // Adds what an emission holds: sequences (a lazy machine's) or labels (an artifact's).
-    virtual void add_parts(Cache& cache, EmissionSet emission, std::vector<Word>& out) = 0;
-    // Sets the bits of a row in `words`, which are zero. `parts`: of all the emissions met.
-    virtual void compose(Cache& cache, LexerState lexer_state, std::span<const Word> parts, std::uint32_t* words) = 0;
+    virtual Transition build_transition(Cache& cache, ClassifierState state, LrState symbol, Work& work) = 0;
+    // Adds the members of a set: SequenceNodes (a lazy machine's) or Labels (an artifact's).
+    virtual void add_members(Cache& cache, EmissionSet set, std::vector<Word>& out) = 0;
+    // Sets the bits of a row in `words`, which are zero. `members`: of all the sets met.
+    virtual void compose(Cache& cache, LexerState lexer_state, std::span<const Word> members, std::uint32_t* words) = 0;
     // Begins an empty cache when `cache`, to which something was just added, is too large. Under the lock.
     void limit(Cache& cache);
 
     LrTables lr_;
     VocabularyView vocabulary_;
     std::array<ByteClass, 256> byte_class_{};
-    std::vector<Word> stop_tokens_;
+    std::vector<TokenId> stop_tokens_;
     Column<LrState, LexerState, Presence::optional> starts_of_tops_;
     // Lexer rows: of an artifact, one after the other; else those of a lexer.
     const std::atomic<PackedArc>* stored_rows_ = nullptr;
@@ -161,20 +156,20 @@ protected:
 
 private:
     const std::atomic<PackedArc>* lexer_row(LexerState state) const {
-        return stored_rows_ ? stored_rows_ + state.index() * static_cast<std::size_t>(n_byte_classes_) : lexer_->row(state.v);
+        return stored_rows_ ? stored_rows_ + state.index() * static_cast<std::size_t>(n_byte_classes_) : lexer_->row(state);
     }
-    bool stored_transition(ClassifierState state, LrState symbol, Arc& out) const;
-    // Where building fails (a limit, no memory) what it left half done is given up.
+    bool stored_transition(ClassifierState state, LrState symbol, Transition& out) const;
+    // If `build` throws (a limit, no memory), the cache may be half updated: it is retired.
     template <class F>
-    [[gnu::noinline, gnu::cold]] std::invoke_result_t<F> whole(Cache& cache, F build) {
+    [[gnu::noinline, gnu::cold]] std::invoke_result_t<F> build_or_retire(Cache& cache, F build) {
         try {
             return build();
         } catch (...) {
-            give_up(cache);
+            retire(cache);
             throw;
         }
     }
-    void give_up(Cache& cache);  // begins an empty one, unless that has happened
+    void retire(Cache& cache);  // begins an empty one, unless that has happened
     Gathered make_union(Cache& cache, Gathered set, EmissionSet emission);
     MaskRow make_row(Cache& cache, LexerState lexer_state, Gathered emissions);
 
@@ -182,7 +177,7 @@ private:
     std::shared_ptr<Cache> cache_;
     struct Stops {
         bool may_end;
-        std::vector<Word> tokens;
+        std::vector<TokenId> tokens;
         bool operator==(const Stops&) const = default;
     };
     std::vector<std::unique_ptr<Stops>> stop_sets_;

@@ -11,7 +11,7 @@ MaskRows::~MaskRows() {
         if (auto* bits = rows_[r].bits.load(); bits != rows_[r].data.get()) delete[] bits;
 }
 
-Word MaskRows::add(const std::uint32_t* words) {
+MaskRow MaskRows::add(const std::uint32_t* words) {
     std::size_t allowed = 0;
     for (std::size_t i = 0; i < n_words_; ++i) allowed += std::popcount(words[i]);
     const std::size_t refused = vocab_size_ - allowed;
@@ -43,10 +43,10 @@ Word MaskRows::add(const std::uint32_t* words) {
     if (size % 2) h = mix(h ^ data[size - 1]);
     const auto [first, last] = by_hash_.equal_range(h);
     for (auto it = first; it != last; ++it) {
-        const Row& r = rows_[it->second];
+        const Row& r = rows_[it->second.index()];
         if (r.form == form && r.count == count && std::equal(data.get(), data.get() + size, r.data.get())) return it->second;
     }
-    const Word id = this->size();
+    const MaskRow id{this->size()};
     Row& r = rows_.grow();
     r.form = form;
     r.count = static_cast<std::uint32_t>(count);
@@ -57,15 +57,15 @@ Word MaskRows::add(const std::uint32_t* words) {
     return id;
 }
 
-bool MaskRows::allowed(Word row, Word token) const {
-    const Row& r = rows_[row];
-    const auto t = static_cast<std::uint32_t>(token);
+bool MaskRows::allowed(MaskRow row, TokenId token) const {
+    const Row& r = rows_[row.index()];
+    const auto t = static_cast<std::uint32_t>(token.v);
     if (r.form == Form::bits) return r.data[t >> 5] >> (t & 31) & 1;
     return std::binary_search(r.data.get(), r.data.get() + r.count, t) == (r.form == Form::allowed);
 }
 
-void MaskRows::copy(Word row, std::uint32_t* out) const {
-    const Row& r = rows_[row];
+void MaskRows::copy(MaskRow row, std::uint32_t* out) const {
+    const Row& r = rows_[row.index()];
     if (r.form == Form::bits) {
         std::memcpy(out, r.data.get(), n_words_ * 4);
     } else if (r.form == Form::allowed) {
@@ -78,20 +78,23 @@ void MaskRows::copy(Word row, std::uint32_t* out) const {
     }
 }
 
-std::vector<Word> MaskRows::tokens(Word row) const {
-    const Row& r = rows_[row];
-    if (r.form == Form::allowed) return {r.data.get(), r.data.get() + r.count};
+std::vector<TokenId> MaskRows::tokens(MaskRow row) const {
+    const Row& r = rows_[row.index()];
+    std::vector<TokenId> out;
+    if (r.form == Form::allowed) {
+        for (std::uint32_t i = 0; i < r.count; ++i) out.push_back({static_cast<Word>(r.data[i])});
+        return out;
+    }
     std::vector<std::uint32_t> bits(n_words_);
     copy(row, bits.data());
-    std::vector<Word> out;
     for (std::size_t i = 0; i < n_words_; ++i)
         for (std::uint32_t word = bits[i]; word; word &= word - 1)
-            out.push_back(static_cast<Word>(i * 32 + std::countr_zero(word)));
+            out.push_back({static_cast<Word>(i * 32 + std::countr_zero(word))});
     return out;
 }
 
-const std::uint32_t* MaskRows::words(Word row) {
-    Row& r = rows_[row];
+const std::uint32_t* MaskRows::words(MaskRow row) {
+    Row& r = rows_[row.index()];
     if (const auto* bits = r.bits.load(std::memory_order_acquire)) return bits;
     const std::lock_guard lock(looking_);
     if (const auto* bits = r.bits.load(std::memory_order_relaxed)) return bits;

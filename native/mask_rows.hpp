@@ -15,8 +15,13 @@
 #include <vector>
 
 #include "concurrent.hpp"
+#include "ids.hpp"
 
 namespace psc {
+
+// Masks: token j is allowed when bit j % 32 of word j / 32 is set.
+inline void set_bit(std::uint32_t* words, TokenId token) { words[token.v >> 5] |= 1u << (token.v & 31); }
+inline void clear_bit(std::uint32_t* words, TokenId token) { words[token.v >> 5] &= ~(1u << (token.v & 31)); }
 
 class MaskRows {
 public:
@@ -26,27 +31,27 @@ public:
     ~MaskRows();
 
     // The id of the row with these bits. Writers only.
-    Word add(const std::uint32_t* words);
+    MaskRow add(const std::uint32_t* words);
 
     Word size() const { return static_cast<Word>(rows_.size()); }
     std::size_t n_words() const { return n_words_; }
     std::size_t bytes() const { return bytes_; }
-    bool allowed(Word row, Word token) const;
-    void copy(Word row, std::uint32_t* out) const;
+    bool allowed(MaskRow row, TokenId token) const;
+    void copy(MaskRow row, std::uint32_t* out) const;
     // The ids allowed, ascending.
-    std::vector<Word> tokens(Word row) const;
-    bool all(Word row) const { return rows_[row].form == Form::refused && rows_[row].count == 0; }
-    bool none(Word row) const { return rows_[row].form == Form::allowed && rows_[row].count == 0; }
+    std::vector<TokenId> tokens(MaskRow row) const;
+    bool all(MaskRow row) const { return rows_[row.index()].form == Form::refused && rows_[row.index()].count == 0; }
+    bool none(MaskRow row) const { return rows_[row.index()].form == Form::allowed && rows_[row.index()].count == 0; }
     // The row's bits, at an address that stays.
-    const std::uint32_t* words(Word row);
+    const std::uint32_t* words(MaskRow row);
 
     enum class Form : std::uint8_t { allowed, refused, bits };
     struct Stored {
         Form form;
         std::span<const std::uint32_t> words;  // the ids, ascending, or all bits
     };
-    Stored stored(Word row) const {
-        const Row& r = rows_[row];
+    Stored stored(MaskRow row) const {
+        const Row& r = rows_[row.index()];
         return {r.form, {r.data.get(), r.form == Form::bits ? n_words_ : r.count}};
     }
 
@@ -61,7 +66,7 @@ private:
     Word vocab_size_;
     std::size_t n_words_;
     StableVector<Row> rows_;
-    std::unordered_multimap<std::uint64_t, Word> by_hash_;
+    std::unordered_multimap<std::uint64_t, MaskRow> by_hash_;
     std::atomic<std::size_t> bytes_{0};  // rows are added and looked at under different locks
     std::mutex looking_;
 };

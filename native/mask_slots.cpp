@@ -17,7 +17,7 @@ void MaskSlots::begin() {
     pool_.clear();
 }
 
-Word MaskSlots::slot_of(const std::shared_ptr<Machine::Cache>& cache, Word row) {
+Word MaskSlots::slot_of(const std::shared_ptr<Machine::Cache>& cache, MaskRow row) {
     if (last_ != cache.get()) {
         Grammar& g = grammars_[cache.get()];
         if (g.cache.expired()) g.cache = cache;
@@ -25,8 +25,8 @@ Word MaskSlots::slot_of(const std::shared_ptr<Machine::Cache>& cache, Word row) 
         last_grammar_ = &g;
     }
     auto& known = last_grammar_->slot_of_row;
-    if (static_cast<std::size_t>(row) >= known.size()) known.resize(static_cast<std::size_t>(row) + 1 + known.size() / 2, -1);
-    if (const Word slot = known[row]; slot >= 0) {
+    if (row.index() >= known.size()) known.resize(row.index() + 1 + known.size() / 2, -1);
+    if (const Word slot = known[row.index()]; slot >= 0) {
         slots_[slot].met = true;
         slots_[slot].step = step_;
         return slot;
@@ -34,7 +34,7 @@ Word MaskSlots::slot_of(const std::shared_ptr<Machine::Cache>& cache, Word row) 
     const Word slot = free_slot();
     slots_[slot] = {cache.get(), row, true, step_};
     Grammar& g = grammars_[cache.get()];  // free_slot() may have dropped others
-    g.slot_of_row[row] = slot;
+    g.slot_of_row[row.index()] = slot;
     ++g.n_slots;
     const auto stored = cache->rows.stored(row);
     const Word begin = static_cast<Word>(pool_.size());
@@ -54,7 +54,7 @@ Word MaskSlots::free_slot() {
         hand_ = (hand_ + 1) % slots_.size();
         if (s.step == step_ || std::exchange(s.met, false)) continue;
         Grammar& g = grammars_[s.cache];
-        g.slot_of_row[s.row] = -1;
+        g.slot_of_row[s.row.index()] = -1;
         if (--g.n_slots == 0 && s.cache != last_) grammars_.erase(s.cache);
         return slot;
     }

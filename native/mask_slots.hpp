@@ -33,7 +33,7 @@ public:
     // Begins a step: forgets what was to be written.
     void begin();
     // The slot of a row; throws BitmaskError when there are more rows in this step than slots.
-    Word slot_of(const std::shared_ptr<Machine::Cache>& cache, Word row);
+    Word slot_of(const std::shared_ptr<Machine::Cache>& cache, MaskRow row);
 
     std::span<const Write> writes() const { return writes_; }
     std::span<const std::uint32_t> pool() const { return pool_; }
@@ -46,7 +46,7 @@ private:
     };
     struct Slot {
         Machine::Cache* cache = nullptr;
-        Word row = 0;
+        MaskRow row{0};
         bool met = false;
         std::uint64_t step = 0;
     };

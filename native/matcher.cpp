@@ -84,15 +84,15 @@ Matcher::Matcher(const Matcher& other)
       stops_(other.stops_),
       stop_sets_{other.stop_sets_[0], other.stop_sets_[1]} {}
 
-void Matcher::set_stop_tokens(const std::vector<Word>& tokens) {
-    stops_ = std::make_shared<const std::vector<Word>>(tokens);
+void Matcher::set_stop_tokens(const std::vector<TokenId>& tokens) {
+    stops_ = std::make_shared<const std::vector<TokenId>>(tokens);
     for (bool complete : {false, true}) stop_sets_[complete] = machine_->add_stop_set(complete, tokens);
     row_ = {};
 }
 
 void Matcher::set_terminates_when_complete() {
     terminates_when_complete_ = true;
-    const auto shown = stops_ ? stops_ : std::make_shared<const std::vector<Word>>(machine_->stop_tokens());
+    const auto shown = stops_ ? stops_ : std::make_shared<const std::vector<TokenId>>(machine_->stop_tokens());
     // Stop tokens of the matcher's own are still never text.
     stop_sets_[0] = stop_sets_[1] = machine_->add_stop_set(false, *shown);
     stops_ = shown;
@@ -215,7 +215,7 @@ Gathered Matcher::read(const Node* top, ClassifierState start) {
     Gathered emissions{0};
     ClassifierState state = start;
     const Node* n = top;
-    Machine::Arc arc;
+    Transition arc;
     while (state.v != 0 && n && m.transition(*cache_, state, n->state, arc, work_)) {
         if (arc.emission.v) emissions = m.with_emission(*cache_, emissions, arc.emission);
         state = arc.next;
@@ -252,7 +252,7 @@ Gathered Matcher::read_graph(const Node* top, ClassifierState start) {
     while (!todo.empty()) {
         const Place at = todo.back();
         todo.pop_back();
-        Machine::Arc arc{at.state, at.skip - 1, {0}};
+        Transition arc{at.state, at.skip - 1, {0}};
         if (at.skip == 0) {
             if (!m.transition(*cache_, at.state, at.node->state, arc, work_)) continue;
             if (arc.emission.v) emissions.push_back(arc.emission);
@@ -607,9 +607,9 @@ bool Matcher::advance(std::span<const std::uint8_t> bytes, Threads& threads) {
 bool Matcher::accept(TokenId token) {
     if (position_->stopped || token.v < 0 || token.v >= machine_->vocabulary().size) return false;
     const MaskRow row = mask_row();  // before cache_ is looked at: it may change over to another cache
-    if (!cache_->rows.allowed(row.v, token.v)) return false;
-    const bool stops = stop_sets_[0] ? std::find(stops_->begin(), stops_->end(), token.v) != stops_->end()
-                                     : machine_->vocabulary().is_stop[token.v];
+    if (!cache_->rows.allowed(row, token)) return false;
+    const bool stops =
+        stop_sets_[0] ? std::find(stops_->begin(), stops_->end(), token) != stops_->end() : machine_->vocabulary().is_stop[token.v];
     if (stops) {
         push(threads(), true);
         return true;

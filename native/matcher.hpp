@@ -30,10 +30,10 @@ public:
     Matcher& operator=(const Matcher&) = delete;
 
     // These tokens, and no others, end the text.
-    void set_stop_tokens(const std::vector<Word>& tokens);
-    // No token ends the text: it is over as soon as it is complete, and may go on all the same.
+    void set_stop_tokens(const std::vector<TokenId>& tokens);
+    // No token ends the text: is_terminated() once it is a sentence, and more text may still be accepted.
     void set_terminates_when_complete();
-    const std::vector<Word>& stop_tokens() const { return stops_ ? *stops_ : machine_->stop_tokens(); }
+    const std::vector<TokenId>& stop_tokens() const { return stops_ ? *stops_ : machine_->stop_tokens(); }
 
     // The id of the row of allowed tokens in cache().rows; throws MatcherError once a stop token was accepted.
     MaskRow mask_row();
@@ -154,7 +154,7 @@ private:
     Gathered read_{0};
     Maybe<MaskRow> row_;  // of the current position, when known
     bool terminates_when_complete_ = false;
-    std::shared_ptr<const std::vector<Word>> stops_;
+    std::shared_ptr<const std::vector<TokenId>> stops_;
     Maybe<StopSet> stop_sets_[2];  // of the machine: where the text is not complete, where it is
 };
 

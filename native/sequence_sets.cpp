@@ -39,7 +39,8 @@ Word SequenceSets::before(Word symbol, Word then) {
     return intern(edge);
 }
 
-Word SequenceSets::unite(std::vector<Word> sets) {
+Word SequenceSets::unite(std::span<const Word> any_order) {
+    std::vector<Word> sets(any_order.begin(), any_order.end());
     sort_unique(sets);
     if (!sets.empty() && sets.front() == kNone) sets.erase(sets.begin());
     if (sets.empty()) return kNone;

@@ -8,6 +8,8 @@
 //
 // One thread at a time may add; the edges of a set that is known can be read meanwhile without a lock.
 //
+// SequenceSets has symbols and sets as words; SetsOf is the same for one space of sets over one kind of symbols.
+//
 // Cost: unite() is a step for each first symbol of each set, and so on for what follows it; lists that were united are remembered.
 #pragma once
 
@@ -16,7 +18,7 @@
 #include <vector>
 
 #include "concurrent.hpp"
-#include "intern.hpp"
+#include "ids.hpp"
 
 namespace psc {
 
@@ -27,7 +29,7 @@ public:
 
     SequenceSets();
 
-    Word unite(std::vector<Word> sets);
+    Word unite(std::span<const Word> sets);
     // The set of `symbol` followed by each sequence of `then`.
     Word before(Word symbol, Word then);
     // What may come first, and the set of what follows: (symbol, set), by symbol.
@@ -45,6 +47,29 @@ private:
     std::vector<Word> united_;  // per list
     std::size_t n_merged_ = 0;
     std::vector<std::uint32_t> counts_;
+};
+
+template <class Set, WordLike S>
+class SetsOf {
+public:
+    struct Edge {  // what may come first, and the set of what follows
+        S symbol;
+        Set then;
+        auto operator<=>(const Edge&) const = default;
+    };
+    static constexpr Set kNone{SequenceSets::kNone};
+    static constexpr Set kOne{SequenceSets::kOne};
+
+    Set unite(std::span<const Set> sets) { return {sets_.unite(words_of(sets))}; }
+    Set unite(const std::vector<Set>& sets) { return unite(std::span<const Set>(sets)); }
+    Set before(S symbol, Set then) { return {sets_.before(symbol.v, then.v)}; }
+    std::span<const Edge> edges(Set set) const { return ids_of<Edge>(sets_.edges(set.v)); }
+    std::uint32_t count(Set set) const { return sets_.count(set.v); }
+    Word size() const { return sets_.size(); }
+    Set intern(const std::vector<Edge>& edges) { return {sets_.intern(words_of(std::span<const Edge>(edges)))}; }
+
+private:
+    SequenceSets sets_;
 };
 
 }  // namespace psc

@@ -15,97 +15,102 @@
 
 #include <vector>
 
-#include "intern.hpp"
-#include "lalr.hpp"
+#include "interned.hpp"
 #include "sequence_sets.hpp"
-#include "work.hpp"
+#include "top_states.hpp"
 
 namespace psc {
 
-constexpr Word kNoNode = -1;
-
-// Which LR states can be on top after shifting a terminal, from any of a set of states. Sets of states are interned.
-class TopStates {
+// What may follow in a sequence: a terminal, or a condition that one of a set of LR states is on top.
+class TrieSymbol {
 public:
-    // `below`: the tables' stack predecessors. All must outlive this.
-    TopStates(const LrTables& tables, const std::vector<std::vector<Word>>& below, Work& work);
+    static constexpr TrieSymbol of(Terminal t) { return {t.v}; }
+    static constexpr TrieSymbol of(TopSet tops) { return {kFirstCondition - tops.v}; }
+    constexpr bool is_condition() const { return v <= kFirstCondition; }
+    constexpr Terminal terminal() const { return {v}; }
+    constexpr TopSet tops() const { return {kFirstCondition - v}; }
+    auto operator<=>(const TrieSymbol&) const = default;
 
-    Word everywhere() const { return 0; }                   // every state that can be on top when a step starts
-    Word after(Word set, Word terminal);                    // kNoNode when no state of the set can take the terminal
-    Word narrowed(Word set, std::span<const Word> states);  // the states of the set among `states`; kNoNode when there are none
-    Word takers(Word set, Word terminal);                   // the states of the set that can take the terminal
-    std::span<const Word> states(Word set) const { return sets_[set]; }
-    Word intern(std::span<const Word> sorted_states) { return sets_.intern(sorted_states).first; }
-    bool contains(Word set, Word state) const;
-    bool is_subset(Word set, Word of) const;
+    Word v;
 
 private:
-    const std::vector<Word>& after_state(Word state, Word terminal);
-    const std::vector<Word>& reduced(Word state, Production production);
+    static constexpr Word kFirstCondition = -4;
+};
 
-    const LrTables& tables_;
-    const std::vector<std::vector<Word>>& below_;
-    Work& work_;
-    PairMap reduced_;
-    std::vector<std::vector<Word>> reduced_to_;  // of a state and a production: the states on top after the reduction
-    SequenceInterner sets_;
-    PairMap after_, takers_, after_state_;
-    std::vector<std::vector<Word>> after_states_;
+// What a node adds to its parent's sequence: a terminal, a condition, or, in a leaf, one of a set of sequences.
+class NodeLabel {
+public:
+    static constexpr NodeLabel of(Terminal t) { return {t.v}; }
+    static constexpr NodeLabel root() { return {-1}; }
+    static constexpr NodeLabel condition() { return {-2}; }
+    static constexpr NodeLabel open() { return {-3}; }
+    constexpr bool is_terminal() const { return v >= 0; }
+    constexpr bool is_condition() const { return v == -2; }
+    constexpr bool is_open() const { return v == -3; }
+    constexpr Terminal terminal() const { return {v}; }
+
+    Word v;
 };
 
 class SequenceTrie {
 public:
+    static constexpr SequenceNode kRoot{0};  // the empty sequence
+    using Sets = SetsOf<TrieSet, TrieSymbol>;
+    using Edge = Sets::Edge;
+
     // What building it costs is spent from `work`.
-    SequenceTrie(const LrTables& tables, const std::vector<std::vector<Word>>& below, Work& work)
-        : work_(work), tops_(tables, below, work), top_{tops_.everywhere()}, parent_{kNoNode}, terminal_{kNoNode} {}
+    SequenceTrie(const LrTables& tables, const StackPredecessors& below, Work& work)
+        : work_(work), tops_(tables, below, work), tail_{tops_.everywhere().v}, parent_{{}}, label_{NodeLabel::root()} {}
 
     // To be classified in another process; what it makes of them has all nodes, but child() and where() may not be called.
     std::vector<Word> to_words() const;
-    SequenceTrie(const LrTables& tables, const std::vector<std::vector<Word>>& below, std::span<const Word> words, Work& work);
+    SequenceTrie(const LrTables& tables, const StackPredecessors& below, std::span<const Word> words, Work& work);
 
-    // The node of `node`'s sequence followed by `terminal`, or kNoNode where no stack allows it.
-    Word child(Word node, Word terminal);
+    // The node of `node`'s sequence followed by `terminal`; none where no stack allows it.
+    Maybe<SequenceNode> child(SequenceNode node, Terminal terminal);
     // The node of `node`'s sequence where one of these LR states is on top after it.
-    Word where(Word node, std::span<const Word> states);
+    Maybe<SequenceNode> where(SequenceNode node, std::span<const LrState> states);
 
-    // Sets of what may follow, as this trie has them: a symbol is a terminal or, below kOpen, a condition (see condition_of()).
-    SequenceSets& sets() { return sets_; }
-    Word condition_symbol(std::span<const Word> states) { return kFirstCondition - tops_.intern(states); }
+    Sets& sets() { return sets_; }
+    TrieSymbol condition_symbol(std::span<const LrState> states) { return TrieSymbol::of(tops_.intern(states)); }
     // Adds the nodes of which one must be viable for one sequence of the set to be after `node`'s.
-    void add_any_of(Word node, Word set, std::vector<Word>& out);
+    void add_any_of(SequenceNode node, TrieSet set, std::vector<SequenceNode>& out);
 
     Word size() const { return static_cast<Word>(parent_.size()); }
-    Word parent(Word node) const { return parent_[node]; }
-    // The last terminal; kCondition for a node that a condition made.
-    Word terminal(Word node) const { return terminal_[node]; }
-    static constexpr Word kCondition = -2;
-    static constexpr Word kOpen = -3;  // of a leaf that stands for a set
-    Word set_of(Word leaf) const { return top_[leaf]; }
-    std::span<const Word> edges(Word set) const { return sets_.edges(set); }
-    // The leaf's set after another node, as a leaf; kNoNode where none is viable.
-    Word any_of_after(Word node, Word leaf);
-    // The last symbol: a terminal, or a condition as edges() has it.
-    Word symbol(Word node) const { return terminal_[node] == kCondition ? kFirstCondition - top_[node] : terminal_[node]; }
-    static bool is_condition(Word symbol) { return symbol <= kFirstCondition; }
+    SequenceNode parent(SequenceNode node) const { return *parent_[node.index()]; }
+    NodeLabel label(SequenceNode node) const { return label_[node.index()]; }
+    TrieSet set_of(SequenceNode leaf) const { return {tail_[leaf.index()]}; }
+    std::span<const Edge> edges(TrieSet set) const { return sets_.edges(set); }
+    // The leaf's set after another node, as a leaf; none where none is viable.
+    Maybe<SequenceNode> any_of_after(SequenceNode node, SequenceNode leaf);
+    // The last symbol of a node that is no leaf of a set.
+    TrieSymbol symbol(SequenceNode node) const {
+        return label(node).is_condition() ? TrieSymbol::of(tops_of(node)) : TrieSymbol::of(label(node).terminal());
+    }
     // Of a condition: whether it holds with this LR state on top.
-    bool holds(Word symbol, Word state) const { return tops_.contains(kFirstCondition - symbol, state); }
-    std::span<const Word> condition(Word node) const { return tops_.states(top_[node]); }
+    bool holds(TrieSymbol condition, LrState top) const { return tops_.contains(condition.tops(), top); }
+    std::span<const LrState> condition(SequenceNode node) const { return tops_.states(tops_of(node)); }
     std::size_t bytes() const { return parent_.size() * 32; }
 
 private:
-    static constexpr Word kFirstCondition = -4;
     // Sets of so many sequences are spelled out, so that lexer states share what they share of them.
     static constexpr std::uint32_t kFew = 64;
 
-    Word add(Word parent, Word terminal, Word top);
-    Word viable_part(Word top, Word set);
-    Word open(Word node, Word set);
+    TopSet tops_of(SequenceNode node) const { return {tail_[node.index()]}; }
+    SequenceNode add(SequenceNode parent, NodeLabel label, Word tail);
+    TrieSet viable_part(TopSet top, TrieSet set);
+    SequenceNode open(SequenceNode node, TrieSet set);
 
     Work& work_;
     TopStates tops_;
-    SequenceSets sets_;
-    PairMap children_, conditions_, open_, viable_parts_;
-    std::vector<Word> top_, parent_, terminal_;
+    Sets sets_;
+    IdMap<SequenceNode, Terminal, Maybe<SequenceNode>> children_;
+    IdMap<SequenceNode, TopSet, SequenceNode> conditions_;
+    IdMap<SequenceNode, TrieSet, SequenceNode> open_;
+    IdMap<TopSet, TrieSet, TrieSet> viable_parts_;
+    std::vector<Word> tail_;  // per node: the LR states that can be on top after it; of a leaf that stands for a set, that set
+    std::vector<Maybe<SequenceNode>> parent_;
+    std::vector<NodeLabel> label_;
 };
 
 }  // namespace psc

@@ -108,6 +108,15 @@ struct LrTables {
     Terminal end_terminal() const { return {n_terminals.n - 1}; }
 };
 
+constexpr ClassifierState kDone{0};
+
+// Of the classifier, on an LR state read.
+struct Transition {
+    ClassifierState next;  // kDone when nothing is left to decide
+    Word skip;             // stack symbols to pass over before the next read
+    EmissionSet emission;
+};
+
 // The classifier of stacks, and which tokens its labels stand for.
 struct ClassifierTables {
     ClassifierState start;

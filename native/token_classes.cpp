@@ -1,58 +1,52 @@
 #include "token_classes.hpp"
 
 #include <algorithm>
-#include <array>
-#include <numeric>
 
 namespace psc {
 
-namespace {
-constexpr Word kUnknown = -2;
-}
-
-TokenClasses::TokenClasses(const Lexer& lexer, TokenSteps& steps, std::vector<Word> states, std::span<const std::uint8_t> bytes,
-                           std::span<const std::int64_t> offsets, std::span<const Word> ids)
+TokenClasses::TokenClasses(const Lexer& lexer, TokenSteps& steps, std::vector<LexerState> states,
+                           std::span<const std::uint8_t> bytes, std::span<const std::int64_t> offsets, std::span<const TokenId> ids)
     : steps_(steps), states_(std::move(states)) {
     const std::size_t n_blocks = (states_.size() + kBlock - 1) / kBlock;
-    std::vector<Word> identity(n_blocks);
+    std::vector<Block> identity;
     for (std::size_t b = 0; b < n_blocks; ++b) {
-        std::array<Word, kBlock> block;
-        block.fill(kFail);
+        std::vector<Maybe<TokenConfig>> block(kBlock);
         for (std::size_t i = 0; i < kBlock && b * kBlock + i < states_.size(); ++i)
-            block[i] = steps_.config(0, states_[b * kBlock + i]);
-        identity[b] = blocks_.intern(block).first;
+            block[i] = steps_.config(SequenceTrie::kRoot, states_[b * kBlock + i]);
+        identity.push_back(blocks_.id_of(block));
     }
-    const Word root = functions_.intern(identity).first;
+    const Function root = functions_.id_of(identity);
 
-    auto token = [&](Word id) { return bytes.subspan(offsets[id], offsets[id + 1] - offsets[id]); };
-    std::vector<Word> sorted(ids.begin(), ids.end());
-    std::sort(sorted.begin(), sorted.end(), [&](Word a, Word b) {
+    auto token = [&](TokenId id) { return bytes.subspan(offsets[id.index()], offsets[id.index() + 1] - offsets[id.index()]); };
+    std::vector<TokenId> sorted(ids.begin(), ids.end());
+    std::sort(sorted.begin(), sorted.end(), [&](TokenId a, TokenId b) {
         const auto x = token(a), y = token(b);
         return std::lexicographical_compare(x.begin(), x.end(), y.begin(), y.end());
     });
-    std::vector<Word> function_of(offsets.size() - 1, kFail);
-    std::vector<Word> path{root};  // the functions of the current token's prefixes
+    std::vector<Maybe<Function>> function_of(offsets.size() - 1);
+    std::vector<Function> path{root};  // the functions of the current token's prefixes
     std::span<const std::uint8_t> before;
-    for (Word id : sorted) {
+    for (TokenId id : sorted) {
         const auto text = token(id);
         std::size_t depth = std::mismatch(before.begin(), before.end(), text.begin(), text.end()).second - text.begin();
         path.resize(depth + 1);
         for (; depth < text.size(); ++depth) path.push_back(step_function(path.back(), lexer.byte_class()[text[depth]]));
-        function_of[id] = path.back();
+        function_of[id.index()] = path.back();
         before = text;
     }
     // Classes are numbered by their first token.
-    std::vector<Word> class_of_function(functions_.size(), kFail);
-    class_of_.assign(function_of.size(), kFail);
-    for (std::size_t id = 0; id < function_of.size(); ++id) {
-        const Word f = function_of[id];
-        if (f == kFail) continue;
-        if (class_of_function[f] == kFail) {
-            class_of_function[f] = size();
-            function_of_class_.push_back(f);
-            representative_.push_back(static_cast<Word>(id));
+    std::vector<Maybe<TokenClass>> class_of_function(functions_.size());
+    class_of_.resize(function_of.size());
+    for (TokenId id{0}; id.index() < function_of.size(); ++id.v) {
+        const auto f = function_of[id.index()];
+        if (!f) continue;
+        auto& of = class_of_function[f.v];
+        if (!of) {
+            of = TokenClass{size()};
+            function_of_class_.push_back(*f);
+            representative_.push_back(id);
         }
-        class_of_[id] = class_of_function[f];
+        class_of_[id.index()] = of;
     }
     block_steps_ = {};
     function_steps_ = {};
@@ -64,24 +58,21 @@ void TokenClasses::release_functions() {
     function_of_class_ = {};
 }
 
-Word TokenClasses::step_block(Word block, Word byte_class) {
-    if (const Word known = block_steps_.find(block, byte_class, kUnknown); known != kUnknown) return known;
-    std::array<Word, kBlock> next;
-    for (std::size_t i = 0; i < kBlock; ++i) {
-        const Word config = blocks_[block][i];
-        next[i] = config == kFail ? kFail : steps_.step(config, byte_class);
-    }
-    const Word result = blocks_.intern(next).first;
+TokenClasses::Block TokenClasses::step_block(Block block, ByteClass byte_class) {
+    if (const auto known = block_steps_.find(block, byte_class)) return *known;
+    std::vector<Maybe<TokenConfig>> next = blocks_.copy(block);
+    for (auto& config : next)
+        if (config) config = steps_.step(*config, byte_class);
+    const Block result = blocks_.id_of(next);
     block_steps_.insert(block, byte_class, result);
     return result;
 }
 
-Word TokenClasses::step_function(Word function, Word byte_class) {
-    if (const Word known = function_steps_.find(function, byte_class, kUnknown); known != kUnknown) return known;
-    const auto span = functions_[function];
-    std::vector<Word> next(span.begin(), span.end());
-    for (Word& block : next) block = step_block(block, byte_class);
-    const Word result = functions_.intern(next).first;
+TokenClasses::Function TokenClasses::step_function(Function function, ByteClass byte_class) {
+    if (const auto known = function_steps_.find(function, byte_class)) return *known;
+    std::vector<Block> next = functions_.copy(function);
+    for (Block& block : next) block = step_block(block, byte_class);
+    const Function result = functions_.id_of(next);
     function_steps_.insert(function, byte_class, result);
     return result;
 }

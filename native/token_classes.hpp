@@ -12,7 +12,6 @@
 #include <cstdint>
 #include <vector>
 
-#include "intern.hpp"
 #include "token_steps.hpp"
 
 namespace psc {
@@ -20,30 +19,41 @@ namespace psc {
 class TokenClasses {
 public:
     // `states`: the lexer states that functions are defined on. `bytes`/`offsets`: the tokens; `ids`: those that are text.
-    TokenClasses(const Lexer& lexer, TokenSteps& steps, std::vector<Word> states, std::span<const std::uint8_t> bytes,
-                 std::span<const std::int64_t> offsets, std::span<const Word> ids);
+    TokenClasses(const Lexer& lexer, TokenSteps& steps, std::vector<LexerState> states, std::span<const std::uint8_t> bytes,
+                 std::span<const std::int64_t> offsets, std::span<const TokenId> ids);
 
     Word size() const { return static_cast<Word>(representative_.size()); }
-    Word class_of(Word token) const { return class_of_[token]; }          // kFail for tokens that are not text
-    Word representative(Word cls) const { return representative_[cls]; }  // a token of the class, the smallest id
-    const std::vector<Word>& states() const { return states_; }
+    Maybe<TokenClass> class_of(TokenId token) const { return class_of_[token.index()]; }  // none for tokens that are not text
+    TokenId representative(TokenClass of) const {
+        return representative_[of.index()];
+    }  // the token of the class with the smallest id
+    const std::vector<LexerState>& states() const { return states_; }
 
-    // The config of `cls` from the i-th state, or kFail.
-    Word config(Word cls, std::size_t i) const { return blocks_[functions_[function_of_class_[cls]][i / kBlock]][i % kBlock]; }
+    // Where the tokens of a class lead from the i-th state; none where they fail.
+    Maybe<TokenConfig> config(TokenClass of, std::size_t i) const {
+        return blocks_[functions_[function_of_class_[of.index()]][i / kBlock]][i % kBlock];
+    }
     // Forgets the functions: afterwards only class_of() and representative() answer.
     void release_functions();
 
 private:
     static constexpr std::size_t kBlock = 32;
 
-    Word step_block(Word block, Word byte_class);
-    Word step_function(Word function, Word byte_class);
+    using Block = Id<Space::function_block>;
+    using Function = Id<Space::token_function>;
+
+    Block step_block(Block block, ByteClass byte_class);
+    Function step_function(Function function, ByteClass byte_class);
 
     TokenSteps& steps_;
-    std::vector<Word> states_;
-    PairMap block_steps_, function_steps_;
-    SequenceInterner blocks_, functions_;
-    std::vector<Word> class_of_, function_of_class_, representative_;
+    std::vector<LexerState> states_;
+    IdMap<Block, ByteClass, Block> block_steps_;
+    IdMap<Function, ByteClass, Function> function_steps_;
+    Interned<Block, Maybe<TokenConfig>> blocks_;
+    Interned<Function, Block> functions_;
+    std::vector<Maybe<TokenClass>> class_of_;
+    std::vector<Function> function_of_class_;
+    std::vector<TokenId> representative_;
 };
 
 }  // namespace psc

@@ -5,12 +5,12 @@
 // With a deterministic lexer a config has one outcome; with `any` lexing, or where a fall-back depends on the stack, several.
 #pragma once
 
+#include <map>
 #include <memory>
 #include <optional>
-#include <unordered_map>
 #include <vector>
 
-#include "intern.hpp"
+#include "interned.hpp"
 #include "lexer.hpp"
 #include "sequences.hpp"
 #include "vocabulary_index.hpp"
@@ -19,47 +19,52 @@ namespace psc {
 
 class TokenSteps {
 public:
-    static constexpr Word kDead = -1;
+    struct Outcome {
+        SequenceNode sequence;
+        LexerState state;
+        auto operator<=>(const Outcome&) const = default;
+    };
 
     TokenSteps(Lexer& lexer, SequenceTrie& trie) : lexer_(lexer), trie_(trie) {}
 
-    Word config(Word node, Word state);
-    Word step(Word config, Word byte_class) {
-        const Word known = rows_[config][byte_class];
+    TokenConfig config(SequenceNode node, LexerState state) { return intern({{node, state}}); }
+    // None where no stack allows what the lexer emits.
+    Maybe<TokenConfig> step(TokenConfig config, ByteClass byte_class) {
+        const auto known = rows_[config.index()][byte_class.index()];
         return known != kUnknown ? known : find_step(config, byte_class);
     }
     // The kinds of bytes of which each leads back to the config.
-    VocabularyIndex::Kinds stays(Word config) {
+    VocabularyIndex::Kinds stays(TokenConfig config) {
         VocabularyIndex::Kinds all = ~0u;
-        const auto outcomes = configs_[config];
-        for (std::size_t i = 1; i < outcomes.size(); i += 2) all &= state_stays(outcomes[i]);
+        for (const Outcome& outcome : configs_[config]) all &= state_stays(outcome.state);
         return all;
     }
-    std::span<const Word> outcomes(Word config) const { return configs_[config]; }  // (node, state), one after the other
+    std::span<const Outcome> outcomes(TokenConfig config) const { return configs_[config]; }
     Word size() const { return configs_.size(); }
-    std::size_t bytes() const { return rows_.size() * (lexer_.n_classes() * sizeof(Word) + 64) + n_outcomes_ * 2 * sizeof(Word); }
+    std::size_t bytes() const { return rows_.size() * (lexer_.n_classes() * sizeof(Word) + 64) + n_outcomes_ * sizeof(Outcome); }
 
-    // The node after the symbols (terminals and conditions) of `node`'s sequence and these, or kNoNode.
-    Word extend(Word node, std::span<const Word> symbols);
-    // The nodes of which one must be viable for text that has led to `node` and the lexer state to have a continuation.
-    const std::vector<Word>& futures(Word node, Word state);
+    // The node after the symbols (terminals and conditions) of `node`'s sequence and these, or none.
+    Maybe<SequenceNode> extend(Maybe<SequenceNode> node, std::span<const OutputSymbol> symbols);
+    // The nodes of which one must be viable for text that has led to the outcome to have a continuation.
+    const std::vector<SequenceNode>& futures(Outcome outcome);
 
 private:
-    static constexpr Word kUnknown = -2;
+    static constexpr auto kUnknown = Maybe<TokenConfig>::from_word(-2);
 
-    Word find_step(Word config, Word byte_class);
+    Maybe<TokenConfig> find_step(TokenConfig config, ByteClass byte_class);
     // The kinds of bytes of which each leaves the lexer in the state, without emitting.
-    VocabularyIndex::Kinds state_stays(Word state);
-    Word intern(const std::vector<Word>& outcomes);
+    VocabularyIndex::Kinds state_stays(LexerState state);
+    TokenConfig intern(const std::vector<Outcome>& outcomes);
+    void follow(Outcome before, ByteClass byte_class, std::vector<Outcome>& after);
 
-    Word as_trie_has_it(Word set);
+    TrieSet as_trie_has_it(FutureSet set);
 
     Lexer& lexer_;
     SequenceTrie& trie_;
-    std::unordered_map<Word, Word> trie_sets_;  // sets of the lexer as the trie has them
-    std::vector<Word> found_;                   // by futures()
-    SequenceInterner configs_;
-    std::vector<std::unique_ptr<Word[]>> rows_;
+    std::map<FutureSet, TrieSet> trie_sets_;  // sets of the lexer as the trie has them
+    std::vector<SequenceNode> found_;         // by futures()
+    Interned<TokenConfig, Outcome> configs_;
+    std::vector<std::unique_ptr<Maybe<TokenConfig>[]>> rows_;
     std::vector<std::optional<VocabularyIndex::Kinds>> stays_;  // per lexer state
     std::size_t n_outcomes_ = 0;                                // of all configs
 };

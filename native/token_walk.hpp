@@ -13,7 +13,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "intern.hpp"
+#include "interned.hpp"
 #include "lexer.hpp"
 #include "sequences.hpp"
 #include "token_steps.hpp"
@@ -27,41 +27,43 @@ public:
         : lexer_(lexer), trie_(trie), vocabulary_(vocabulary), steps_(lexer, trie) {}
 
     struct Entry {
-        Word sequence;  // a node of the trie, with what the token's last lexeme can still become
+        SequenceNode sequence;  // with what the token's last lexeme can still become
         std::shared_ptr<TokenSet> tokens;
     };
     using Entries = std::vector<Entry>;  // a sequence may be there several times
 
-    Entries from(Word lexer_state);
+    Entries from(LexerState lexer_state);
 
-    // The node after the symbols (terminals and conditions) of `node`'s sequence and these, or kNoNode.
-    Word extend(Word node, std::span<const Word> symbols) { return steps_.extend(node, symbols); }
+    // The node after the symbols (terminals and conditions) of `node`'s sequence and these, or none.
+    Maybe<SequenceNode> extend(Maybe<SequenceNode> node, std::span<const OutputSymbol> symbols) {
+        return steps_.extend(node, symbols);
+    }
     std::size_t bytes() const { return bytes_ + steps_.bytes() + concatenated_.size() * 32; }
 
 private:
     // Subtrees with fewer nodes are not worth remembering.
     static constexpr Word kLarge = 24;
 
-    using Sets = std::unordered_map<Word, std::shared_ptr<TokenSet>>;  // by config
-    const Entries& from_start(Word node);
-    bool inside(Word lexer_state, Sets& sets, Entries& out);
-    void subtree(Word node, Word config, Sets& sets, Entries& out);
-    void enter(Word node, Word before, Sets& sets, Entries& out);
-    void put_after(Word prefix, const Entries& entries, Entries& out);
+    using Sets = std::unordered_map<TokenConfig, std::shared_ptr<TokenSet>, IdHash>;
+    const Entries& from_start(VocabularyNode node);
+    bool inside(LexerState lexer_state, Sets& sets, Entries& out);
+    void subtree(VocabularyNode node, TokenConfig config, Sets& sets, Entries& out);
+    void enter(VocabularyNode node, TokenConfig before, Sets& sets, Entries& out);
+    void put_after(SequenceNode prefix, const Entries& entries, Entries& out);
     void finish(const Sets& sets, Entries& out);
-    Word concatenation(Word node, Word sequence);
+    Maybe<SequenceNode> concatenation(SequenceNode node, SequenceNode sequence);
 
     // With `any` lexing a start comes before nearly every byte, and most of what it leads to the parser forbids.
-    bool shares(Word node) const {
-        return lexer_.munch() == Lexer::Munch::longest && vocabulary_.nodes()[node].end - node >= kLarge;
+    bool shares(VocabularyNode node) const {
+        return lexer_.munch() == Lexer::Munch::longest && vocabulary_[node].end.v - node.v >= kLarge;
     }
 
     Lexer& lexer_;
     SequenceTrie& trie_;
     VocabularyIndex& vocabulary_;
     TokenSteps steps_;
-    PairMap concatenated_;
-    std::unordered_map<Word, std::unique_ptr<Entries>> from_start_;  // per trie node of the vocabulary, its byte included
+    IdMap<SequenceNode, SequenceNode, Maybe<SequenceNode>> concatenated_;
+    std::unordered_map<VocabularyNode, std::unique_ptr<Entries>, IdHash> from_start_;  // the byte of the node included
     std::size_t bytes_ = 0;
 };
 

@@ -62,14 +62,14 @@ const std::array<std::uint8_t, 256> kKindOfByte = kinds_of_bytes();
 VocabularyIndex::Kinds VocabularyIndex::kind(std::uint8_t byte) { return 1u << kKindOfByte[byte]; }
 
 VocabularyIndex::VocabularyIndex(std::vector<std::uint8_t> bytes, std::vector<Word> offsets, std::span<const Word> text,
-                                 std::vector<Word> stop_tokens)
+                                 std::vector<TokenId> stop_tokens)
     : bytes_(std::move(bytes)),
       offsets_(std::move(offsets)),
       stop_tokens_(std::move(stop_tokens)),
       is_stop_(offsets_.size() - 1),
       sorted_(text.begin(), text.end()),
       n_words_((offsets_.size() - 1 + 31) / 32) {
-    for (Word t : stop_tokens_) is_stop_[t] = 1;
+    for (TokenId t : stop_tokens_) is_stop_[t.index()] = 1;
     const auto token = [&](Word id) {
         return std::span<const std::uint8_t>(bytes_.data() + offsets_[id],
                                              static_cast<std::size_t>(offsets_[id + 1] - offsets_[id]));
@@ -100,19 +100,19 @@ VocabularyIndex::VocabularyIndex(std::vector<std::uint8_t> bytes, std::vector<Wo
     for (std::size_t i = 0; i < sorted_.size(); ++i) {
         const auto t = token(sorted_[i]);
         const std::size_t common = std::mismatch(before.begin(), before.end(), t.begin(), t.end()).second - t.begin();
-        for (; path.size() > common; path.pop_back()) nodes_[path.back()].end = static_cast<Word>(nodes_.size());
+        for (; path.size() > common; path.pop_back()) nodes_[path.back()].end = {static_cast<Word>(nodes_.size())};
         for (std::size_t d = common; d < t.size(); ++d) {
             path.push_back(static_cast<Word>(nodes_.size()));
-            nodes_.push_back({t[d], static_cast<std::uint16_t>(d + 1), 0, static_cast<Word>(i), 0});
+            nodes_.push_back({t[d], static_cast<std::uint16_t>(d + 1), {0}, static_cast<Word>(i), 0});
         }
         max_depth_ = std::max(max_depth_, t.size());
         before = t;
     }
-    for (Word n : path) nodes_[n].end = static_cast<Word>(nodes_.size());
-    nodes_.push_back({0, 0, 0, static_cast<Word>(sorted_.size()), 0});
+    for (Word n : path) nodes_[n].end = {static_cast<Word>(nodes_.size())};
+    nodes_.push_back({0, 0, {0}, static_cast<Word>(sorted_.size()), 0});
     // From the last to the first, so that a node's children have theirs.
     for (Word n = static_cast<Word>(nodes_.size()) - 2; n >= 0; --n)
-        for (Word child = n + 1; child < nodes_[n].end; child = nodes_[child].end)
+        for (Word child = n + 1; child < nodes_[n].end.v; child = nodes_[child].end.v)
             nodes_[n].below |= nodes_[child].below | kind(nodes_[child].byte);
 }
 
@@ -146,14 +146,14 @@ std::shared_ptr<const VocabularyIndex::Fragment> VocabularyIndex::walk(std::span
         const Node& node = nodes_[n];
         const Word state = path[node.depth - 1], to = next[state * 256 + node.byte];
         if (to < 0) {
-            if (to == kExit) f->exits.push_back({n, state});
-            n = node.end;
+            if (to == kExit) f->exits.push_back({{n}, state});
+            n = node.end.v;
             continue;
         }
         path[node.depth] = to;
         if ((node.below & ~stays[to]) == 0) {
-            f->inside[to]->add(node.first_token, nodes_[node.end].first_token);
-            n = node.end;
+            f->inside[to]->add(node.first_token, tokens_begin(node.end));
+            n = node.end.v;
             continue;
         }
         if (nodes_[n + 1].first_token > node.first_token) f->inside[to]->add(node.first_token, nodes_[n + 1].first_token);

@@ -19,7 +19,7 @@
 #include <span>
 #include <vector>
 
-#include "intern.hpp"
+#include "ids.hpp"
 
 namespace psc {
 
@@ -43,12 +43,12 @@ class VocabularyIndex {
 public:
     // Token i has the bytes bytes[offsets[i] .. offsets[i + 1]); `text`: ids of the tokens that are text.
     VocabularyIndex(std::vector<std::uint8_t> bytes, std::vector<Word> offsets, std::span<const Word> text,
-                    std::vector<Word> stop_tokens);
+                    std::vector<TokenId> stop_tokens);
 
     Word n_tokens() const { return static_cast<Word>(offsets_.size()) - 1; }
     const std::vector<std::uint8_t>& bytes() const { return bytes_; }
     const std::vector<Word>& offsets() const { return offsets_; }
-    const std::vector<Word>& stop_tokens() const { return stop_tokens_; }
+    const std::vector<TokenId>& stop_tokens() const { return stop_tokens_; }
     const std::vector<std::uint8_t>& is_stop() const { return is_stop_; }
 
     // Kinds of bytes, as bits.
@@ -60,15 +60,17 @@ public:
     struct Node {
         std::uint8_t byte;
         std::uint16_t depth;  // from 1
-        Word end;             // past the node's subtree
+        VocabularyNode end;   // past the node's subtree
         Word first_token;     // sorted position; those of the node itself come first
         Kinds below;          // of the bytes of its descendants
     };
     std::span<const Node> nodes() const { return {nodes_.data(), nodes_.size() - 1}; }
-    Word tokens_begin(Word node) const { return nodes_[node].first_token; }
-    Word own_tokens_end(Word node) const { return nodes_[node + 1].first_token; }
+    const Node& operator[](VocabularyNode node) const { return nodes_[node.index()]; }
+    VocabularyNode end() const { return {static_cast<Word>(nodes_.size()) - 1}; }  // past the last one
+    Word tokens_begin(VocabularyNode node) const { return nodes_[node.index()].first_token; }
+    Word own_tokens_end(VocabularyNode node) const { return nodes_[node.index() + 1].first_token; }
     std::size_t max_depth() const { return max_depth_; }
-    Word token_at(Word position) const { return sorted_[position]; }
+    TokenId token_at(Word position) const { return {sorted_[position]}; }
 
     // Sets the bits of a set's tokens.
     void add_bits(std::uint32_t* words, TokenSet& set) const;
@@ -77,7 +79,8 @@ public:
     struct Fragment {
         std::vector<std::shared_ptr<TokenSet>> inside;  // per state, the tokens that end in it
         struct Exit {
-            Word node, state;  // the trie node whose byte leaves the fragment, and the state before
+            VocabularyNode node;  // whose byte leaves the fragment
+            Word state;           // the fragment's own, before that byte
         };
         std::vector<Exit> exits;
     };
@@ -92,7 +95,8 @@ private:
     std::shared_ptr<const Fragment> walk(std::span<const Word> next) const;
 
     std::vector<std::uint8_t> bytes_;
-    std::vector<Word> offsets_, stop_tokens_;
+    std::vector<Word> offsets_;
+    std::vector<TokenId> stop_tokens_;
     std::vector<std::uint8_t> is_stop_;
     std::vector<Word> sorted_;
     std::vector<Node> nodes_;  // and one past the end

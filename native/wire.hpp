@@ -19,6 +19,10 @@ public:
         put(static_cast<Word>(v.size()));
         words_.insert(words_.end(), v.begin(), v.end());
     }
+    template <WordLike T>
+    void put(const std::vector<T>& v) {
+        put(words_of(std::span<const T>(v)));
+    }
     std::vector<Word> take() { return std::move(words_); }
 
 private:

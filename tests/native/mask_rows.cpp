@@ -7,6 +7,8 @@
 #include "mask_rows.hpp"
 
 using psc::MaskRows;
+using psc::MaskRow;
+using psc::TokenId;
 using psc::Word;
 using Tokens = std::set<Word>;
 
@@ -18,14 +20,14 @@ std::vector<std::uint32_t> bits_of(const Tokens& tokens, Word size) {
     return words;
 }
 
-void check_row(MaskRows& rows, Word row, const Tokens& tokens, Word size) {
+void check_row(MaskRows& rows, MaskRow row, const Tokens& tokens, Word size) {
     const auto want = bits_of(tokens, size);
     std::vector<std::uint32_t> copied(want.size(), 0xdeadbeef);
     rows.copy(row, copied.data());
     CHECK(copied == want, "copy() differs from what was added");
     CHECK(std::equal(want.begin(), want.end(), rows.words(row)), "words() differs from what was added");
     CHECK(rows.words(row) == rows.words(row), "words() moves");
-    for (Word t = 0; t < size; ++t) CHECK(rows.allowed(row, t) == tokens.contains(t), "allowed() differs from what was added");
+    for (Word t = 0; t < size; ++t) CHECK(rows.allowed(row, TokenId{t}) == tokens.contains(t), "allowed() differs from what was added");
     CHECK(rows.all(row) == (tokens.size() == static_cast<std::size_t>(size)), "all()");
     CHECK(rows.none(row) == tokens.empty(), "none()");
     const auto stored = rows.stored(row);
@@ -45,12 +47,12 @@ int main() {
     std::set<MaskRows::Form> forms;
     for (Word size : {1, 31, 32, 33, 63, 64, 65, 300, 1000, 4097}) {
         MaskRows rows(size);
-        std::vector<std::pair<Word, Tokens>> added;
+        std::vector<std::pair<MaskRow, Tokens>> added;
         for (double part : {0.0, 1.0, 0.001, 0.999, 0.01, 0.99, 0.5, 0.03, 0.97, 0.5}) {
             Tokens tokens;
             for (Word t = 0; t < size; ++t)
                 if (random() < part * 4294967296.0 || part == 1.0) tokens.insert(t);
-            const Word row = rows.add(bits_of(tokens, size).data());
+            const MaskRow row = rows.add(bits_of(tokens, size).data());
             for (const auto& [other, same] : added) CHECK((other == row) == (same == tokens), "one set, one row");
             added.emplace_back(row, tokens);
             forms.insert(rows.stored(row).form);
@@ -61,7 +63,7 @@ int main() {
         }
         for (Word i = 0; i < 3000 && size >= 300; ++i) {  // more than the first block of rows holds
             const Tokens pair{static_cast<Word>(random() % size), static_cast<Word>(random() % size)};
-            const Word row = rows.add(bits_of(pair, size).data());
+            const MaskRow row = rows.add(bits_of(pair, size).data());
             if (i % 100 == 0) check_row(rows, row, pair, size);
         }
         for (const auto& [row, tokens] : added) check_row(rows, row, tokens, size);

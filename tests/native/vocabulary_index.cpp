@@ -39,8 +39,8 @@ void check_trie(const VocabularyIndex& index, const std::vector<std::string>& to
         path += static_cast<char>(nodes[n].byte);
         CHECK(prefixes.contains(path) && met.insert(path).second, "a node's path is a prefix, once");
         Word own = 0;
-        for (Word at = index.tokens_begin(n); at < index.own_tokens_end(n); ++at, ++own)
-            CHECK(tokens[index.token_at(at)] == path, "a node's own token is its path");
+        for (Word at = index.tokens_begin({n}); at < index.own_tokens_end({n}); ++at, ++own)
+            CHECK(tokens[index.token_at(at).index()] == path, "a node's own token is its path");
         CHECK(own == std::count(tokens.begin(), tokens.end(), path), "a node has all tokens that are its path");
         VocabularyIndex::Kinds below = 0;
         for (const auto& t : tokens)
@@ -49,7 +49,7 @@ void check_trie(const VocabularyIndex& index, const std::vector<std::string>& to
         CHECK((nodes[n].below & below) == below, "a kind of byte that is below a node is missing");
         Word end = n + 1;
         while (end < static_cast<Word>(nodes.size()) && nodes[end].depth > nodes[n].depth) ++end;
-        CHECK(nodes[n].end == end, "a node's subtree ends elsewhere");
+        CHECK(nodes[n].end.v == end, "a node's subtree ends elsewhere");
     }
 }
 
@@ -92,7 +92,7 @@ void check_fragment(VocabularyIndex& index, const std::vector<std::string>& toke
         path.resize(node.depth - 1);
         paths.push_back(path += static_cast<char>(node.byte));
     }
-    for (const auto& exit : fragment->exits) CHECK(found.emplace(paths[exit.node], exit.state).second, "an exit is there once");
+    for (const auto& exit : fragment->exits) CHECK(found.emplace(paths[exit.node.index()], exit.state).second, "an exit is there once");
     CHECK(found == exits, "the places at which the fragment is left");
 }
 

@@ -1,0 +1,100 @@
+#include "lexeme_automaton.hpp"
+
+#include <algorithm>
+#include <map>
+
+namespace psc {
+
+LexemeAutomaton::LexemeAutomaton(TerminalAutomaton automaton) : dfa_(std::move(automaton)) {
+    find_byte_classes();
+    find_unbounded();
+    find_reachable();
+}
+
+void LexemeAutomaton::find_byte_classes() {
+    std::map<std::vector<Word>, std::size_t> seen;
+    for (int byte = 0; byte < 256; ++byte) {
+        std::vector<Word> column(dfa_.n_states);
+        for (Word s = 0; s < dfa_.n_states; ++s) column[s] = dfa_.next[s * 256 + byte];
+        const auto [it, fresh] = seen.emplace(std::move(column), seen.size());
+        if (fresh) representative_.push_back(static_cast<std::uint8_t>(byte));
+        byte_class_[byte] = {static_cast<std::uint8_t>(it->second)};
+    }
+}
+
+void LexemeAutomaton::find_unbounded() {
+    const Word n = dfa_.n_states;
+    extensible_.assign(n, 0);
+    unbounded_.assign(n, 0);
+    std::vector<std::vector<Word>> open(n);
+    for (DfaState s{0}; s.v < n; ++s.v)
+        for (std::uint8_t byte : representative_) {
+            const auto to = next(s, byte);
+            if (!to) continue;
+            extensible_[s.index()] = 1;
+            if (!accepts(s) && !accepts(*to)) open[s.index()].push_back(to.v);
+        }
+    // Tarjan's components, iteratively; a component of several states, or a loop, is a cycle.
+    std::vector<Word> index(n, 0), low(n, 0), stack;
+    std::vector<char> on_stack(n, 0);
+    Word counter = 0;
+    for (Word root = 0; root < n; ++root) {
+        if (index[root] || accepts({root})) continue;
+        std::vector<std::pair<Word, std::size_t>> frames;
+        auto enter = [&](Word s) {
+            index[s] = low[s] = ++counter;
+            stack.push_back(s);
+            on_stack[s] = 1;
+            frames.emplace_back(s, 0);
+        };
+        enter(root);
+        while (!frames.empty()) {
+            const Word s = frames.back().first;
+            if (frames.back().second < open[s].size()) {
+                const Word to = open[s][frames.back().second++];
+                if (!index[to])
+                    enter(to);
+                else if (on_stack[to])
+                    low[s] = std::min(low[s], index[to]);
+                continue;
+            }
+            frames.pop_back();
+            if (!frames.empty()) low[frames.back().first] = std::min(low[frames.back().first], low[s]);
+            if (low[s] != index[s]) continue;
+            const bool loop = std::find(open[s].begin(), open[s].end(), s) != open[s].end();
+            const bool several = stack.back() != s;
+            Word member;
+            do {
+                member = stack.back();
+                stack.pop_back();
+                on_stack[member] = 0;
+                unbounded_[member] = loop || several;
+            } while (member != s);
+        }
+    }
+}
+
+void LexemeAutomaton::find_reachable() {
+    const Word n = dfa_.n_states;
+    std::vector<std::vector<DfaState>> before(n), states_of(n_terminals());
+    for (DfaState s{0}; s.v < n; ++s.v) {
+        for (std::uint8_t byte : representative_)
+            if (const auto to = next(s, byte); to && (before[to.v].empty() || before[to.v].back() != s)) before[to.v].push_back(s);
+        for (Terminal t : accepted(s)) states_of[t.index()].push_back(s);
+    }
+    // Terminal by terminal, against the arcs.
+    reachable_.resize(n);
+    for (Terminal t{0}; t.v < n_terminals(); ++t.v) {
+        std::vector<DfaState> todo = states_of[t.index()];
+        while (!todo.empty()) {
+            const DfaState s = todo.back();
+            todo.pop_back();
+            auto& terminals = reachable_[s.index()];
+            if (!terminals.empty() && terminals.back() == t) continue;
+            terminals.push_back(t);
+            todo.insert(todo.end(), before[s.index()].begin(), before[s.index()].end());
+        }
+    }
+}
+
+}  // namespace psc

@@ -1,0 +1,110 @@
+#include "top_states.hpp"
+
+#include <algorithm>
+
+#include "sorted.hpp"
+
+namespace psc {
+
+TopStates::TopStates(const LrTables& tables, const StackPredecessors& below, Work& work)
+    : tables_(tables), below_(below), work_(work) {
+    sets_.id_of(resting_states(tables));
+}
+
+const std::vector<LrState>& TopStates::after_state(LrState state, Terminal terminal) {
+    if (const auto known = after_state_.find(state, terminal)) return after_states_[*known];
+    // States on top while the reductions under `terminal` go on.
+    std::vector<LrState> found, todo{state};
+    std::vector<char> seen(tables_.n_lr_states);
+    seen[state.index()] = 1;
+    while (!todo.empty()) {
+        const LrState top = todo.back();
+        todo.pop_back();
+        work_.spend();
+        for (Action action : tables_.cell(top, terminal)) {
+            if (action.is_shift()) {
+                found.push_back(action.state());
+                continue;
+            }
+            const auto& more = reduced(top, action.production());
+            work_.spend(1 + more.size());
+            for (LrState to : more)
+                if (!std::exchange(seen[to.index()], 1)) todo.push_back(to);
+        }
+    }
+    sort_unique(found);
+    after_state_.insert(state, terminal, static_cast<Word>(after_states_.size()));
+    after_states_.push_back(std::move(found));
+    return after_states_.back();
+}
+
+// Where the gotos lead after a reduction on `state`, whatever is under it. The same for all terminals: in a grammar of many rules that
+// may be empty, hundreds of terminals reduce by the same long production.
+const std::vector<LrState>& TopStates::reduced(LrState state, Production production) {
+    if (const auto known = reduced_.find(state, production)) return reduced_to_[*known];
+    std::vector<LrState> bases{state}, lower, to;
+    std::vector<char> seen(tables_.n_lr_states);
+    for (Word popped = 0; popped < tables_.length(production); ++popped) {
+        lower.clear();
+        for (LrState s : bases) {
+            const auto& below = below_[s.index()];
+            work_.spend(1 + below.size());
+            for (LrState under : below)
+                if (!std::exchange(seen[under.index()], 1)) lower.push_back(under);
+        }
+        for (LrState s : lower) seen[s.index()] = 0;
+        bases.swap(lower);
+    }
+    for (LrState base : bases)
+        if (const auto next = tables_.go_to(base, tables_.lhs(production))) to.push_back(*next);
+    sort_unique(to);
+    reduced_.insert(state, production, static_cast<Word>(reduced_to_.size()));
+    reduced_to_.push_back(std::move(to));
+    return reduced_to_.back();
+}
+
+Maybe<TopSet> TopStates::after(TopSet set, Terminal terminal) {
+    if (const auto known = after_.find(set, terminal)) return *known;
+    std::vector<LrState> all;
+    for (LrState s : sets_[set]) {
+        const auto& more = after_state(s, terminal);
+        work_.spend(1 + more.size());
+        all.insert(all.end(), more.begin(), more.end());
+    }
+    sort_unique(all);
+    Maybe<TopSet> result;
+    if (!all.empty()) result = sets_.id_of(all);
+    after_.insert(set, terminal, result);
+    return result;
+}
+
+TopSet TopStates::takers(TopSet set, Terminal terminal) {
+    if (const auto known = takers_.find(set, terminal)) return *known;
+    std::vector<LrState> kept;
+    for (LrState s : sets_[set])
+        if (!after_state(s, terminal).empty()) kept.push_back(s);
+    const TopSet result = sets_.id_of(kept);
+    takers_.insert(set, terminal, result);
+    return result;
+}
+
+Maybe<TopSet> TopStates::narrowed(TopSet set, std::span<const LrState> states) {
+    const auto all = sets_[set];
+    std::vector<LrState> both;
+    std::set_intersection(all.begin(), all.end(), states.begin(), states.end(), std::back_inserter(both));
+    if (both.empty()) return {};
+    return sets_.id_of(both);
+}
+
+bool TopStates::contains(TopSet set, LrState state) const {
+    const auto all = sets_[set];
+    return std::binary_search(all.begin(), all.end(), state);
+}
+
+bool TopStates::is_subset(TopSet set, TopSet of) const {
+    if (set == of) return true;
+    const auto a = sets_[set], b = sets_[of];
+    return std::includes(b.begin(), b.end(), a.begin(), a.end());
+}
+
+}  // namespace psc
