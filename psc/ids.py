@@ -12,6 +12,8 @@ LrState = NewType("LrState", int)
 """A state of the LR automaton; 0 is the start."""
 LexerState = NewType("LexerState", int)
 """A state of the lexer; 0 is a start, whose context may not be known."""
+Terminal = NewType("Terminal", int)
+"""The last terminal is the end of the text."""
 Nonterminal = NewType("Nonterminal", int)
 Production = NewType("Production", int)
 Symbol = NewType("Symbol", int)
@@ -20,3 +22,5 @@ LexSymbol = NewType("LexSymbol", int)
 """What the lexer reads for the parser: the terminals, then the conditions on the LR state on top of the stack."""
 ByteClass = NewType("ByteClass", int)
 """A set of bytes that the lexer does not tell apart."""
+TokenClass = NewType("TokenClass", int)
+"""A set of tokens that no lexer state tells apart."""

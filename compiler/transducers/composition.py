@@ -31,14 +31,15 @@ from psc.compiler.transducers.pda import Pda, bottom_label, check_size, state_la
 from psc.compiler.transducers.realized import Condition, check_sequences
 from psc.compiler.transducers.realized import Sequence as Symbols
 from psc.compiler.transducers.terminal import terminal_transducer
+from psc.ids import LrState, Terminal, TokenClass
 
 
-def class_label(lr: LrTables, token_class: int) -> int:
+def class_label(lr: LrTables, token_class: TokenClass) -> int:
     """The label of a token class: above those of the stack symbols and ⊥."""
     return bottom_label(lr) + 1 + token_class
 
 
-def step_transducer(lr: LrTables, terminal: int) -> pynini.Fst:
+def step_transducer(lr: LrTables, terminal: Terminal) -> pynini.Fst:
     """``S_a``: the reductions under lookahead `terminal`, then its shift.
 
     Raises:
@@ -48,7 +49,7 @@ def step_transducer(lr: LrTables, terminal: int) -> pynini.Fst:
     return _steps(lr).step(terminal).copy()
 
 
-def sequence_transducer(lr: LrTables, symbols: Sequence[int | Condition]) -> pynini.Fst:
+def sequence_transducer(lr: LrTables, symbols: Sequence[Terminal | Condition]) -> pynini.Fst:
     """``P_w``: one step after the other; of no terminals, the identity. Raises as `step_transducer`."""
     fst = _every_stack(lr)
     for symbol in symbols:
@@ -56,7 +57,7 @@ def sequence_transducer(lr: LrTables, symbols: Sequence[int | Condition]) -> pyn
     return fst
 
 
-def sequence_acceptor(lr: LrTables, symbols: Sequence[int | Condition]) -> pynini.Fst:
+def sequence_acceptor(lr: LrTables, symbols: Sequence[Terminal | Condition]) -> pynini.Fst:
     """``A_w``, minimal and deterministic: the stacks on which `symbols` can be read. Raises as `step_transducer`."""
     return minimal(sequence_transducer(lr, symbols).project("input"))
 
@@ -69,7 +70,7 @@ def viable_stacks(lr: LrTables, symbols: Symbols) -> pynini.Fst:
     return minimal(pynini.intersect(_steps(lr).real, _steps(lr).acceptor(symbols)))
 
 
-def mask_acceptor(lr: LrTables, sequences: Mapping[Symbols, Collection[int]]) -> pynini.Fst:
+def mask_acceptor(lr: LrTables, sequences: Mapping[Symbols, Collection[TokenClass]]) -> pynini.Fst:
     """The paper's acceptor for one lexer state, minimal and deterministic.
 
     Args:
@@ -85,13 +86,13 @@ def mask_acceptor(lr: LrTables, sequences: Mapping[Symbols, Collection[int]]) ->
     check_size(lr)
     check_sequences(len(sequences))
     steps = _steps(lr)
-    classes_of: dict[bytes, set[int]] = {}
+    classes_of: dict[bytes, set[TokenClass]] = {}
     acceptors: dict[bytes, pynini.Fst] = {}
     for symbols, classes in sequences.items():
         acceptor = steps.acceptor(symbols)
         key = acceptor.write_to_string()
         acceptors[key] = acceptor
-        classes_of.setdefault(key, set()).update(int(c) for c in classes)
+        classes_of.setdefault(key, set()).update(classes)
     parts = []
     for key, acceptor in acceptors.items():
         viable = pynini.intersect(steps.real, acceptor)
@@ -100,7 +101,7 @@ def mask_acceptor(lr: LrTables, sequences: Mapping[Symbols, Collection[int]]) ->
     return minimal(union_of(parts))
 
 
-def allowed_classes(fst: pynini.Fst, lr: LrTables, stack: Sequence[int]) -> set[int]:
+def allowed_classes(fst: pynini.Fst, lr: LrTables, stack: Sequence[LrState]) -> set[TokenClass]:
     """The token classes that a `mask_acceptor` accepts after a stack of LR states, top first.
 
     None on a stack that is not real. Cost: linear in the stack and the arcs of the states passed.
@@ -113,8 +114,8 @@ def allowed_classes(fst: pynini.Fst, lr: LrTables, stack: Sequence[int]) -> set[
         state = next((arc.nextstate for arc in fst.arcs(state) if arc.ilabel == label), pynini.NO_STATE_ID)
     if state == pynini.NO_STATE_ID:
         return set()
-    first = class_label(lr, 0)
-    return {arc.ilabel - first for arc in fst.arcs(state) if arc.ilabel >= first}
+    first = class_label(lr, TokenClass(0))
+    return {TokenClass(arc.ilabel - first) for arc in fst.arcs(state) if arc.ilabel >= first}
 
 
 def real_stacks(lr: LrTables) -> pynini.Fst:
@@ -144,21 +145,21 @@ class _Steps:
         check_size(lr)
         self._lr = lr
         self._under = _bottom_added(lr)
-        self._step: dict[int | Condition, pynini.Fst] = {}
+        self._step: dict[Terminal | Condition, pynini.Fst] = {}
         self._acceptor: dict[Symbols, pynini.Fst] = {(): _every_stack(lr)}
 
     @functools.cached_property
     def real(self) -> pynini.Fst:
         return real_stacks(self._lr)
 
-    def step(self, symbol: int | Condition) -> pynini.Fst:
+    def step(self, symbol: Terminal | Condition) -> pynini.Fst:
         if symbol not in self._step:
             self._step[symbol] = (
                 _stacks_with_top(self._lr, symbol) if isinstance(symbol, frozenset) else self._step_of_terminal(symbol)
             )
         return self._step[symbol]
 
-    def _step_of_terminal(self, terminal: int) -> pynini.Fst:
+    def _step_of_terminal(self, terminal: Terminal) -> pynini.Fst:
         pda = Pda(self._lr, terminal)
         p_epsilon, p_terminal = epsilon_transducer(pda), terminal_transducer(pda)
         # Optimized after each composition, so that the next one has little to do.

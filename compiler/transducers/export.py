@@ -32,10 +32,11 @@ from psc.compiler.transducers.pda import check_size, state_label
 from psc.compiler.transducers.picture import MAX_DRAWN_EDGES, MAX_DRAWN_STATES, picture
 from psc.compiler.transducers.realized import Sequence as Symbols
 from psc.compiler.transducers.realized import check_sequences, class_bytes_of, realized_sequences
+from psc.ids import LexerState, Terminal, TokenClass
 
 _DOT_SECONDS = 20
 
-Sequences = Mapping[Symbols, Collection[int]]
+Sequences = Mapping[Symbols, Collection[TokenClass]]
 """R_q: the token classes that realize each sequence of terminals."""
 
 
@@ -73,7 +74,7 @@ def export(
     directory: str | os.PathLike[str],
     names: Names,
     lr: LrTables,
-    sequences_by_lexer_state: Mapping[int, Sequences],
+    sequences_by_lexer_state: Mapping[LexerState, Sequences],
     *,
     class_bytes: Sequence[bytes] = (),
 ) -> list[Path]:
@@ -106,14 +107,14 @@ def export(
         possible = real_stacks(lr)
         steps, classifiers = [], []
         for terminal, name in enumerate(_file_names(names, lr)):
-            fst = pynini.compose(possible, step_transducer(lr, terminal)).optimize()
+            fst = pynini.compose(possible, step_transducer(lr, Terminal(terminal))).optimize()
             if fst.num_states() > 0:
                 steps.append(folder.machine(f"step_{name}", fst, stacks, names.symbols[terminal]))
-        known: dict[frozenset[tuple[Symbols, frozenset[int]]], pynini.Fst] = {}
+        known: dict[frozenset[tuple[Symbols, frozenset[TokenClass]]], pynini.Fst] = {}
         for state, sequences in sorted(sequences_by_lexer_state.items()):
             if not sequences:
                 continue
-            content = frozenset((w, frozenset(int(c) for c in classes)) for w, classes in sequences.items())
+            content = frozenset((w, frozenset(classes)) for w, classes in sequences.items())
             if content not in known:
                 known[content] = mask_acceptor(lr, sequences)
             meaning = f"lexer state {state}, {len(sequences)} sequences"
@@ -176,7 +177,7 @@ def _stack_symbols(names: Names, lr: LrTables) -> pynini.SymbolTable:
 
 
 def _token_symbols(
-    stacks: pynini.SymbolTable, lr: LrTables, by_lexer_state: Mapping[int, Sequences], class_bytes: Sequence[bytes]
+    stacks: pynini.SymbolTable, lr: LrTables, by_lexer_state: Mapping[LexerState, Sequences], class_bytes: Sequence[bytes]
 ) -> pynini.SymbolTable:
     table = stacks.copy()
     stop: set[int] = set()
@@ -193,7 +194,7 @@ def _token_symbols(
             name += "/stop"
         elif c < len(class_bytes):
             name += "/" + _printable(repr(class_bytes[c])[1:])
-        table.add_symbol(name, class_label(lr, c))
+        table.add_symbol(name, class_label(lr, TokenClass(c)))
     return table
 
 

@@ -21,22 +21,24 @@ import numpy as np
 
 from psc._core import LrTables
 from psc.errors import GrammarError
+from psc.ids import ByteClass, LexerState, LrState, Terminal, TokenClass
 
-Condition = frozenset[int]
-Sequence = tuple[int | Condition, ...]
+Condition = frozenset[LrState]
+"""LR states, one of which has to be on top of the stack."""
+Sequence = tuple[Terminal | Condition, ...]
 """Terminals, and conditions on the stack top between them."""
-Sequences = dict[Sequence, set[int]]
+Sequences = dict[Sequence, set[TokenClass]]
 """R_q: the token classes that realize each sequence. The class after those of text is that of the stop tokens."""
 
 MAX_SEQUENCES = 5000
 MAX_STEPS = 20_000_000
 _MOST_WAYS = 4096
 
-_Way = tuple[Sequence, int]
+_Way = tuple[Sequence, LexerState]
 """What was emitted, and the lexer state reached."""
 
 
-def realized_sequences(arrays: Mapping[str, Any], lr: LrTables) -> dict[int, Sequences]:
+def realized_sequences(arrays: Mapping[str, Any], lr: LrTables) -> dict[LexerState, Sequences]:
     """R_q of every lexer state of an artifact in which a text can end; it is empty where no token is possible.
 
     Args:
@@ -50,8 +52,8 @@ def realized_sequences(arrays: Mapping[str, Any], lr: LrTables) -> dict[int, Seq
     classes = class_bytes_of(arrays)
     order = sorted(range(len(classes)), key=classes.__getitem__)
     different: set[Sequence] = set()
-    found: dict[int, Sequences] = {}
-    for q in lexer.states:
+    found: dict[LexerState, Sequences] = {}
+    for q in map(LexerState, lexer.states):
         sequences: Sequences = {}
         nothing: _Way = ((), q)
         before, path = b"", [frozenset([nothing])]
@@ -65,10 +67,10 @@ def realized_sequences(arrays: Mapping[str, Any], lr: LrTables) -> dict[int, Seq
             for emitted, state in path[-1]:
                 for future in lexer.futures(state):
                     if (sequence := lexer.joined(emitted, future)) is not None:
-                        sequences.setdefault(sequence, set()).add(c)
+                        sequences.setdefault(sequence, set()).add(TokenClass(c))
         for end in lexer.ends(q):
-            if (sequence := lexer.joined(end, (lr.n_terminals - 1,))) is not None:
-                sequences.setdefault(sequence, set()).add(len(classes))
+            if (sequence := lexer.joined(end, (Terminal(lr.n_terminals - 1),))) is not None:
+                sequences.setdefault(sequence, set()).add(TokenClass(len(classes)))
         different |= sequences.keys()
         check_sequences(len(different))
         found[q] = sequences
@@ -97,14 +99,16 @@ class _StoredLexer:
         self.n_states = int(arrays["n_lexer_states"])
         self._n_terminals = int(lr.n_terminals)
         self._classes = int(arrays["n_byte_classes"])
-        self._class_of = arrays["byte_class"].tolist()
+        self._class_of: list[ByteClass] = arrays["byte_class"].tolist()
         self._next, self._emit = arrays["lexer_next"].tolist(), arrays["lexer_emit"].tolist()
         self._branches = list(zip(arrays["branch_emit"].tolist(), arrays["branch_next"].tolist(), strict=True))
         self._branch_offsets = arrays["branch_offsets"].tolist()
-        conditions = [frozenset(states) for states in _lists(arrays, "condition_offsets", "condition_states")]
+        conditions: list[Condition] = [
+            frozenset(map(LrState, states)) for states in _lists(arrays, "condition_offsets", "condition_states")
+        ]
 
         def stored(symbols: Iterable[int]) -> Sequence:
-            return tuple(s if s < self._n_terminals else conditions[s - self._n_terminals] for s in symbols)
+            return tuple(Terminal(s) if s < self._n_terminals else conditions[s - self._n_terminals] for s in symbols)
 
         self._emissions = [stored(symbols) for symbols in _lists(arrays, "emission_offsets", "emission_symbols")]
         self._ends = _lists(arrays, "end_offsets", "ends")
@@ -128,11 +132,11 @@ class _StoredLexer:
         """All ways after another byte."""
         return self._read(ways, self._class_of[byte]) if ways else ways
 
-    def futures(self, state: int) -> list[Sequence]:
+    def futures(self, state: LexerState) -> list[Sequence]:
         """What may come before the next step of the parser, at the latest; the empty sequence if nothing need."""
         return self._future_sets[self._futures[state]]
 
-    def ends(self, state: int) -> list[Sequence]:
+    def ends(self, state: LexerState) -> list[Sequence]:
         """What is emitted if the text ends."""
         return [self._emissions[e] for e in self._ends[state]]
 
@@ -151,7 +155,7 @@ class _StoredLexer:
             joined = (*joined, symbol)
         return joined
 
-    def _can_follow(self, sequence: Sequence, terminal: int) -> bool:
+    def _can_follow(self, sequence: Sequence, terminal: Terminal) -> bool:
         takers = self._possible.takers[terminal]
         last = sequence[-1]
         tops = last if isinstance(last, frozenset) else self._possible(last)
@@ -159,7 +163,7 @@ class _StoredLexer:
             tops = tops & self._possible(sequence[-2])
         return bool(tops & takers)
 
-    def _read_class(self, ways: frozenset[_Way], byte_class: int) -> frozenset[_Way]:
+    def _read_class(self, ways: frozenset[_Way], byte_class: ByteClass) -> frozenset[_Way]:
         found: set[_Way] = set()
         for emitted, state in ways:
             for more, to in self._arcs(state, byte_class):
@@ -173,7 +177,7 @@ class _StoredLexer:
             )
         return frozenset(found)
 
-    def _arcs(self, state: int, byte_class: int) -> Iterator[_Way]:
+    def _arcs(self, state: LexerState, byte_class: ByteClass) -> Iterator[_Way]:
         cell = state * self._classes + byte_class
         to, emission = self._next[cell], self._emissions[self._emit[cell]]
         if to < 0:
@@ -199,20 +203,24 @@ class _PossibleTops:
 
     def __init__(self, lr: LrTables) -> None:
         accessing = lr.accessing
-        self._after = [frozenset(np.flatnonzero(accessing == t).tolist()) for t in range(lr.n_terminals)]
+        self._after: list[Condition] = [
+            frozenset(map(LrState, np.flatnonzero(accessing == t).tolist())) for t in range(lr.n_terminals)
+        ]
         filled = np.diff(lr.action_offsets).reshape(lr.n_lr_states, lr.n_terminals) > 0
-        self.takers = [frozenset(np.flatnonzero(filled[:, t]).tolist()) for t in range(lr.n_terminals)]
+        self.takers: list[Condition] = [
+            frozenset(map(LrState, np.flatnonzero(filled[:, t]).tolist())) for t in range(lr.n_terminals)
+        ]
 
-    def __call__(self, symbol: int | Condition) -> Condition:
+    def __call__(self, symbol: Terminal | Condition) -> Condition:
         return symbol if isinstance(symbol, frozenset) else self._after[symbol]
 
 
-def _starts(arrays: Mapping[str, Any]) -> list[tuple[int, Condition]]:
+def _starts(arrays: Mapping[str, Any]) -> list[tuple[LexerState, Condition]]:
     """Of a contextual lexer: its starts, each with the LR states that have it. State 0 stands for a start that is not known."""
-    starts: dict[int, set[int]] = {}
+    starts: dict[LexerState, set[LrState]] = {}
     for top, start in enumerate(arrays["start_of_top"].tolist()):
         if start > 0:
-            starts.setdefault(start, set()).add(top)
+            starts.setdefault(start, set()).add(LrState(top))
     return [(start, frozenset(tops)) for start, tops in sorted(starts.items())]
 
 

@@ -26,6 +26,7 @@ from psc._core import LrTables
 from psc.compiler.transducers.composition import minimal, real_stacks, union_of, viable_stacks
 from psc.compiler.transducers.pda import bottom_label, check_size, state_label
 from psc.compiler.transducers.realized import Sequences, realized_sequences
+from psc.ids import LexerState, LrState, TokenClass
 
 Progress = Callable[[str, int, int], None]
 
@@ -38,9 +39,9 @@ _ALWAYS = -1
 class Difference:
     """A stack on which the paper's construction and the classifier disagree about a token class."""
 
-    lexer_state: int
-    token_class: int
-    stack: tuple[int, ...]
+    lexer_state: LexerState
+    token_class: TokenClass
+    stack: tuple[LrState, ...]
     """LR states, top first."""
     allowed_by_paper: bool
 
@@ -90,19 +91,19 @@ def verify(arrays: Mapping[str, Any], progress: Progress | None = None) -> Verif
     return Verification(lr.n_lr_states, len(found), _count(found), n_classes, len(equal), None)
 
 
-def _count(found: Mapping[int, Sequences]) -> int:
+def _count(found: Mapping[LexerState, Sequences]) -> int:
     return len(set().union(*found.values()))
 
 
-def _by_class(sequences: Sequences) -> dict[int, set[Any]]:
-    by_class: dict[int, set[Any]] = {}
+def _by_class(sequences: Sequences) -> dict[TokenClass, set[Any]]:
+    by_class: dict[TokenClass, set[Any]] = {}
     for sequence, classes in sequences.items():
         for c in classes:
             by_class.setdefault(c, set()).add(sequence)
     return by_class
 
 
-def _difference(paper: pynini.Fst, classifier: pynini.Fst) -> tuple[tuple[int, ...], bool] | None:
+def _difference(paper: pynini.Fst, classifier: pynini.Fst) -> tuple[tuple[LrState, ...], bool] | None:
     """A shortest stack that only one of the two accepts, and whether it is the paper's."""
     if pynini.equivalent(paper, classifier):
         return None
@@ -110,11 +111,11 @@ def _difference(paper: pynini.Fst, classifier: pynini.Fst) -> tuple[tuple[int, .
         alone = pynini.difference(one, other)
         if alone.num_states():
             path = pynini.shortestpath(alone).topsort()
-            stack: list[int] = []
+            stack: list[LrState] = []
             state = path.start()
             while path.num_arcs(state):
                 arc = next(iter(path.arcs(state)))
-                stack.append(arc.ilabel - state_label(0))
+                stack.append(LrState(arc.ilabel - state_label(0)))
                 state = arc.nextstate
             return tuple(stack), allowed_by_paper
     raise AssertionError("acceptors that are not equivalent, and do not differ")
@@ -143,11 +144,11 @@ class _Classifier:
         self._emitting = self._relation(lr)
         self._known: dict[_Labels, pynini.Fst] = {}
 
-    def labels_of_classes(self, lexer_state: int) -> dict[int, _Labels]:
+    def labels_of_classes(self, lexer_state: LexerState) -> dict[TokenClass, _Labels]:
         """Per token class, the labels that stand for it in a lexer state; a class that none stands for is not in it."""
         arrays = self._arrays
         first, last = arrays["meaning_offsets"][lexer_state : lexer_state + 2].tolist()
-        labels: dict[int, set[int]] = {}
+        labels: dict[TokenClass, set[int]] = {}
         for label, token_set in zip(
             arrays["meaning_labels"][first:last].tolist(), arrays["meaning_sets"][first:last].tolist(), strict=True
         ):
@@ -176,9 +177,9 @@ class _Classifier:
             erased.add_arc(0, pynini.Arc(self._first_label + label, 0, None, 1))
         return pynini.compose(self._emitting, erased.arcsort("ilabel")).project("output")
 
-    def _members(self, token_set: int) -> list[int]:
+    def _members(self, token_set: int) -> list[TokenClass]:
         offsets = self._arrays["set_offsets"]
-        members: list[int] = self._arrays["set_classes"][offsets[token_set] : offsets[token_set + 1]].tolist()
+        members: list[TokenClass] = self._arrays["set_classes"][offsets[token_set] : offsets[token_set + 1]].tolist()
         return members
 
     def _relation(self, lr: LrTables) -> pynini.Fst:
