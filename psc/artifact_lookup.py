@@ -135,8 +135,8 @@ class ArtifactLookup:
         if self.store is None:
             return f"no artifact of {wanted.label} was looked for: this GrammarCompiler has no store"
         places = [str(self.store.root), *(self._registries.urls if self._registries is not None else ())]
-        told = self._near.get(wanted.key)
-        also = f"; there is: {'; '.join(told)}" if told else ""
+        differences = self._near.get(wanted.key)
+        also = f"; there is: {'; '.join(differences)}" if differences else ""
         return f"no artifact was found of {wanted.label} (looked in {', '.join(places)}{also})"
 
     def _other(self, wanted: Wanted) -> tuple[Artifact, Store, Reference] | None:
@@ -198,22 +198,22 @@ class ArtifactLookup:
             if self._registries is not None:
                 listed += self._registries.listed(wanted.grammar, wanted.tokenizer_name)
             found = near(wanted, listed)[:_NEAR_TOLD]
-            told = []
+            differences = []
             for i, reference in enumerate(found):
                 artifact = self._artifact(wanted, reference) if i == 0 else None
-                told.append(difference(wanted, reference, artifact))
+                differences.append(difference(wanted, reference, artifact))
                 if artifact is not None and serves_as_well(wanted, reference, artifact):
                     if self.store.find(reference.input_key) is None and self._registries is not None:
                         self._registries.pull(self.store, key=reference.input_key)
                     self._instead[wanted.key] = reference.input_key
-                    _log.info("%s: %s; all of ours are among them, so it is used", wanted.label, told[0])
+                    _log.info("%s: %s; all of ours are among them, so it is used", wanted.label, differences[0])
                     return
         except PscError as e:
-            _log.debug("%s: what is nearly it cannot be told: %s", wanted.label, e)
-            told = []
-        self._near[wanted.key] = told
-        if told:
-            _log.warning("%s: no artifact; there is: %s", wanted.label, "; ".join(told))
+            _log.debug("%s: what differs in the nearest artifact cannot be found out: %s", wanted.label, e)
+            differences = []
+        self._near[wanted.key] = differences
+        if differences:
+            _log.warning("%s: no artifact; there is: %s", wanted.label, "; ".join(differences))
 
     def _artifact(self, wanted: Wanted, reference: Reference) -> Artifact | None:
         """A near artifact, to see which tokens differ; from a registry into a folder that is gone afterwards."""

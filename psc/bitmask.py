@@ -16,8 +16,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterable
 from operator import index
-from typing import Any
-from typing import Literal as OneOf
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,7 +24,7 @@ from numpy.typing import NDArray
 from psc._core import apply_bitmask
 from psc.errors import BitmaskError
 
-Backend = OneOf["auto", "cpu", "cuda", "triton", "torch_compile", "torch_native"]
+Backend = Literal["auto", "cpu", "cuda", "triton", "torch_compile", "torch_native"]
 
 _WORD_BITS = 32
 _BACKENDS = ("auto", "cpu", "cuda", "triton", "torch_compile", "torch_native")
@@ -48,7 +47,7 @@ def get_bitmask_shape(batch_size: int, vocab_size: int) -> tuple[int, int]:
 
 
 def allocate_token_bitmask(
-    batch_size: int, vocab_size: int, *, library: OneOf["torch", "numpy"] | None = None, pin_memory: bool = False
+    batch_size: int, vocab_size: int, *, library: Literal["torch", "numpy"] | None = None, pin_memory: bool = False
 ) -> Any:
     """A new bitmask on the CPU that allows everything (each word is -1).
 

@@ -14,8 +14,7 @@ from collections import OrderedDict
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future
 from pathlib import Path
-from typing import TYPE_CHECKING
-from typing import Literal as OneOf
+from typing import TYPE_CHECKING, Literal
 
 from psc._core import VocabularyIndex
 from psc.artifact_lookup import ArtifactLookup, Registries
@@ -69,8 +68,8 @@ class GrammarCompiler:
         max_threads: int = 8,
         cache_enabled: bool = True,
         cache_limit_bytes: int = -1,
-        store: Store | str | Path | OneOf[False] | None = None,
-        registry: str | Sequence[str] | Registries | OneOf[False] | None = None,
+        store: Store | str | Path | Literal[False] | None = None,
+        registry: str | Sequence[str] | Registries | Literal[False] | None = None,
         registry_patience_s: float = 2.0,
     ) -> None:
         if not isinstance(tokenizer_info, TokenizerInfo):
@@ -334,7 +333,7 @@ class GrammarCompiler:
         return total + (self._vocabulary.fragment_bytes if self._vocabulary is not None and self._kept else 0)
 
 
-def _store(store: Store | str | Path | OneOf[False] | None) -> Store | None:
+def _store(store: Store | str | Path | Literal[False] | None) -> Store | None:
     if store is False:
         return None
     if store is None:
@@ -342,7 +341,7 @@ def _store(store: Store | str | Path | OneOf[False] | None) -> Store | None:
     return store if isinstance(store, Store) else Store(store)
 
 
-def _registries(registry: str | Sequence[str] | Registries | OneOf[False] | None) -> Registries | None:
+def _registries(registry: str | Sequence[str] | Registries | Literal[False] | None) -> Registries | None:
     if registry is False or (registry is None and not os.environ.get("PSC_REGISTRY")):
         return None  # so that nobody pays for the client's imports who has no registry
     if registry is None or isinstance(registry, (str, Sequence)):

@@ -229,10 +229,10 @@ class Registry:
             for data, reference in artifacts:
                 verified(data, reference, place=f"{reference.grammar}/{reference.tokenizer}")
 
-                def told(done: int, total: int, reference: Reference = reference) -> None:
+                def report(done: int, total: int, reference: Reference = reference) -> None:
                     progress(reference, done, total)
 
-                sent += self._transport.write_blob(reference, data, told)
+                sent += self._transport.write_blob(reference, data, report)
                 self._transport.write(reference.key_path, reference.encode())
                 self._transport.write(reference.name_path, reference.encode())
                 pushed.append(reference)
@@ -256,16 +256,16 @@ class Registry:
         for number, reference in enumerate(listed):
             progress(f"{reference.grammar}/{reference.tokenizer}", number, len(listed))
             if reference.digest not in checked:
-                checked[reference.digest] = self._wrong_with(lambda r=reference: self._read_verified(r))  # type: ignore[misc]
+                checked[reference.digest] = self._problem_found(lambda r=reference: self._read_verified(r))  # type: ignore[misc]
                 if (wrong := checked[reference.digest]) is not None:
                     problems.append(wrong)
             for path in (reference.key_path, reference.name_path):
-                wrong = self._wrong_with(lambda p=path, r=reference: self._check_refers(p, r))  # type: ignore[misc]
+                wrong = self._problem_found(lambda p=path, r=reference: self._check_refers(p, r))  # type: ignore[misc]
                 if wrong is not None and wrong not in problems:
                     problems.append(wrong)
         return problems
 
-    def _wrong_with(self, check: Callable[[], object]) -> str | None:
+    def _problem_found(self, check: Callable[[], object]) -> str | None:
         try:
             check()
         except (RegistryError, ArtifactError) as e:

@@ -55,7 +55,7 @@ class Estimate:
         return int(self.memory_bytes * factor) + more
 
 
-def grammar_key(description: Mapping[str, Any]) -> str:
+def cost_key_of(description: Mapping[str, Any]) -> str:
     """What a grammar's costs are kept under, from its metadata (``describe(...)["grammar"]``)."""
     return input_key(
         compiler_revision=0,
@@ -105,7 +105,7 @@ class Costs:
         """The best that is known.
 
         Args:
-            key: from `grammar_key`.
+            key: from `cost_key_of`.
             grammar: parsed.
             tokenizer: the vocabulary.
         """

@@ -22,7 +22,7 @@ from psc.vocabulary import load_tokenizer
 from psc.vocabulary.tokenizer_info import TokenizerInfo
 
 _TOKENIZER_SUFFIXES = (".json", ".model", ".zst", ".tiktoken")
-_SAYS_NOTHING = ("tokenizer", "tekken", "tiktoken")
+_GENERIC_NAMES = ("tokenizer", "tekken", "tiktoken")
 """Stems of tokenizer files that are called after their format; their folder says which model it is."""
 
 
@@ -242,4 +242,4 @@ def _tokenizer_name(spec: str) -> str:
     stem = path.name
     while PurePosixPath(stem).suffix.lower() in _TOKENIZER_SUFFIXES:
         stem = PurePosixPath(stem).stem
-    return path.parent.name if stem in _SAYS_NOTHING and path.parent.name else stem
+    return path.parent.name if stem in _GENERIC_NAMES and path.parent.name else stem

@@ -81,11 +81,11 @@ def _task(task: TaskRun, top: int, whole: float, classes: Mapping[str, str]) -> 
     begin = min(max(task.begin, 0.0), whole)
     width = max(100 * (min(task.end, whole) - begin) / whole, _NARROWEST_PERCENT)
     label = task.job if task.what == "compile" else f"{task.job}: {task.what}"
-    told = [f"{label}, {duration(task.seconds)} on {task.worker}"]
-    told += [f"attempt {task.attempt}"] if task.attempt > 1 else []
-    told += [f"failed: {task.error}"] if task.error is not None else []
-    told += [f"peak memory {size(task.peak_memory_bytes)}"] if task.peak_memory_bytes else []
-    told += [f"{name} {duration(seconds)}" for name, seconds in task.stages.items()]
+    tooltip = [f"{label}, {duration(task.seconds)} on {task.worker}"]
+    tooltip += [f"attempt {task.attempt}"] if task.attempt > 1 else []
+    tooltip += [f"failed: {task.error}"] if task.error is not None else []
+    tooltip += [f"peak memory {size(task.peak_memory_bytes)}"] if task.peak_memory_bytes else []
+    tooltip += [f"{name} {duration(seconds)}" for name, seconds in task.stages.items()]
     strip = stacked(task.stages, task.seconds, classes, top=_BAR - _STRIP, height=_STRIP)
     failed = task.error is not None
     style = "task lost" if failed else "task"
@@ -98,7 +98,7 @@ def _task(task: TaskRun, top: int, whole: float, classes: Mapping[str, str]) -> 
     )
     return (
         f'<svg x="{100 * begin / whole:.3f}%" y="{top}" width="{width:.3f}%" height="{_BAR}" class="{style}" overflow="hidden">'
-        f"<title>{escaped(chr(10).join(told))}</title>"
+        f"<title>{escaped(chr(10).join(tooltip))}</title>"
         f'<rect width="100%" height="{_BAR}" class="task-body"/>{mark}{strip}'
         f'{written}<rect width="100%" height="{_BAR}" class="task-edge"/></svg>'
     )
@@ -124,9 +124,9 @@ def stage_bars(jobs: Sequence[JobOutcome], classes: Mapping[str, str]) -> str:
     longest = max((job.own_seconds for job in jobs), default=0.0) or _MEASURABLE_S
     rows = []
     for job in jobs:
-        told = "\n".join(f"{name} {duration(seconds)}" for name, seconds in job.stages.items())
+        tooltip = "\n".join(f"{name} {duration(seconds)}" for name, seconds in job.stages.items())
         bar = (
-            f'<svg width="{100 * job.own_seconds / longest:.3f}%" height="16" class="task"><title>{escaped(told)}</title>'
+            f'<svg width="{100 * job.own_seconds / longest:.3f}%" height="16" class="task"><title>{escaped(tooltip)}</title>'
             f"{stacked(job.stages, job.own_seconds, classes, top=0, height=16)}</svg>"
         )
         rows.append(
@@ -141,9 +141,9 @@ def memory_bars(jobs: Sequence[JobOutcome]) -> str:
     rows = []
     for job in jobs:
         over = 0 < job.memory_estimate_bytes < job.peak_memory_bytes
-        told = f"peak {size(job.peak_memory_bytes)}, reserved {size(job.memory_estimate_bytes)}"
+        tooltip = f"peak {size(job.peak_memory_bytes)}, reserved {size(job.memory_estimate_bytes)}"
         chart = (
-            f'<svg width="100%" height="16" role="img" aria-label="{told}"><title>{told}</title>'
+            f'<svg width="100%" height="16" role="img" aria-label="{tooltip}"><title>{tooltip}</title>'
             f'<rect y="1" width="{100 * job.memory_estimate_bytes / most:.3f}%" height="14" class="reserved"/>'
             f'<rect y="4" width="{100 * job.peak_memory_bytes / most:.3f}%" height="8" class="{"over" if over else "peak"}"/></svg>'
         )

@@ -48,9 +48,9 @@ def matrix(report: RunReport) -> str:
 def _cell(job: JobOutcome | None) -> str:
     if job is None:
         return "<td></td>"
-    told = f"{job.name}: {job.status}" + (f", {size(job.size)}" if job.size else "")
+    tooltip = f"{job.name}: {job.status}" + (f", {size(job.size)}" if job.size else "")
     time = f" {duration(job.own_seconds)}" if job.status == "compiled" else ""
-    return f'<td class="{_style(job.status)}" title="{escaped(told)}">{_SIGNS[job.status]}{time}</td>'
+    return f'<td class="{_style(job.status)}" title="{escaped(tooltip)}">{_SIGNS[job.status]}{time}</td>'
 
 
 def _style(status: str) -> str:

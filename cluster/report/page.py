@@ -197,8 +197,8 @@ def _table(report: RunReport) -> str:
 
 def _published(job: JobOutcome) -> str:
     """To how many registries. Their addresses, which would be wider than the page, are named once, below the table."""
-    told = escaped("\n".join(job.published))
-    return f'<span title="{told}">{len(job.published)}</span>' if job.published else NOTHING
+    tooltip = escaped("\n".join(job.published))
+    return f'<span title="{tooltip}">{len(job.published)}</span>' if job.published else NOTHING
 
 
 def _packaged(name: str) -> str:

@@ -17,7 +17,7 @@ from psc.artifacts.format import decode
 from psc.artifacts.input_key import input_key_of
 from psc.artifacts.references import Reference
 from psc.artifacts.store import Store
-from psc.cluster.costs.estimates import Costs, Estimate, grammar_key
+from psc.cluster.costs.estimates import Costs, Estimate, cost_key_of
 from psc.cluster.jobs.expansion import Job, NamedGrammar
 from psc.cluster.run.compilation import compile_artifact
 from psc.cluster.run.outcomes import JobOutcome
@@ -176,7 +176,7 @@ class _Planner:
         if key in self._todo:
             self._todo[key].followers.append(outcome)
             return
-        costs_key = grammar_key(description["grammar"])
+        costs_key = cost_key_of(description["grammar"])
         estimate = self._plan.costs.estimate(costs_key, grammar, info)
         grammar_name = self._shared("grammar", (request,), grammar)
         vocabulary_name = self._shared("vocabulary", (info.name, info.fingerprint, info.vocab_size, *info.stop_token_ids), info)

@@ -31,7 +31,7 @@ class SimulatedTask:
 
     job: str
     seconds: float
-    """Alone on a machine of speed 1."""
+    """Alone on a node of speed 1."""
     memory_bytes: int = 0
     """Reserved."""
     _: KW_ONLY
@@ -45,8 +45,8 @@ class SimulatedTask:
 
 
 @dataclass(frozen=True)
-class Machine:
-    """A node."""
+class Node:
+    """A node of the cluster."""
 
     name: str
     cpus: int
@@ -73,11 +73,11 @@ class Placed:
 
     begin: float
     end: float
-    machine: int
+    node: int
 
 
 @dataclass
-class MachineUse:
+class Use:
     """What was made of a node."""
 
     busy_seconds: float = 0.0
@@ -92,8 +92,8 @@ class Schedule:
     makespan: float
     placed: list[Placed]
     """Per task."""
-    use: list[MachineUse]
-    """Per machine."""
+    use: list[Use]
+    """Per node."""
     losses: int = 0
     """Attempts that went down with their node."""
     queue_empty_at: float = 0.0
@@ -110,7 +110,7 @@ class _Running:
 
 @dataclass
 class _State:
-    machine: Machine
+    node: Node
     number: int
     free_cpus: int
     free_memory: int
@@ -123,18 +123,18 @@ class _State:
     running: list[_Running] = field(default_factory=list)
 
     def rate(self, slowdown: float) -> float:
-        cpus = self.machine.cpus
+        cpus = self.node.cpus
         crowd = max(len(self.running) - 1, 0) / (cpus - 1) if cpus > 1 else 0.0
-        return self.machine.speed / (1.0 + slowdown * crowd)
+        return self.node.speed / (1.0 + slowdown * crowd)
 
     def used_share(self) -> float:
-        memory = self.machine.memory_bytes
-        return max(1 - self.free_cpus / self.machine.cpus, 1 - self.free_memory / memory if memory else 0.0)
+        memory = self.node.memory_bytes
+        return max(1 - self.free_cpus / self.node.cpus, 1 - self.free_memory / memory if memory else 0.0)
 
 
 def run_schedule(
     tasks: Sequence[SimulatedTask],
-    machines: Sequence[Machine],
+    nodes: Sequence[Node],
     delays: Delays,
     *,
     chance: Random | None = None,
@@ -144,7 +144,7 @@ def run_schedule(
 
     Args:
         tasks: ``after`` refers to earlier ones.
-        machines: the nodes.
+        nodes: the nodes.
         delays: what passes besides the work.
         chance: where losses of nodes, and noise, are drawn from; without it neither happens.
         duration_noise: standard deviation of the logarithm of a task's time.
@@ -152,7 +152,7 @@ def run_schedule(
     Raises:
         SimulationError: nodes are lost so often that the tasks cannot end; or a task fits on no node.
     """
-    return _Run(tasks, machines, delays, chance, duration_noise).run()
+    return _Run(tasks, nodes, delays, chance, duration_noise).run()
 
 
 def longest_chains(tasks: Sequence[SimulatedTask]) -> list[float]:
@@ -176,7 +176,7 @@ class _Run:
     def __init__(
         self,
         tasks: Sequence[SimulatedTask],
-        machines: Sequence[Machine],
+        nodes: Sequence[Node],
         delays: Delays,
         chance: Random | None,
         duration_noise: float,
@@ -184,7 +184,7 @@ class _Run:
         self._tasks = tasks
         self._delays = delays
         self._chance = chance
-        self._states = [_State(m, i, m.cpus, m.memory_bytes, m.cpus, at=delays.startup) for i, m in enumerate(machines)]
+        self._states = [_State(m, i, m.cpus, m.memory_bytes, m.cpus, at=delays.startup) for i, m in enumerate(nodes)]
         self._work = [t.seconds * (_noise(chance, duration_noise) if chance else 1.0) for t in tasks]
         self._order = _queue_order(tasks)
         self._missing = [len(t.after) for t in tasks]
@@ -196,7 +196,7 @@ class _Run:
         self._events: list[tuple[float, int, str, int, int]] = []
         self._n_events = 0
         self._n_done = 0
-        self.schedule = Schedule(0.0, [Placed(0.0, 0.0, -1) for _ in tasks], [MachineUse() for _ in machines])
+        self.schedule = Schedule(0.0, [Placed(0.0, 0.0, -1) for _ in tasks], [Use() for _ in nodes])
 
     def run(self) -> Schedule:
         now = self._delays.startup
@@ -267,7 +267,7 @@ class _Run:
         state.free_cpus -= 1
         state.free_memory -= self._tasks[task].memory_bytes
         use = self.schedule.use[state.number]
-        use.peak_reserved_bytes = max(use.peak_reserved_bytes, state.machine.memory_bytes - state.free_memory)
+        use.peak_reserved_bytes = max(use.peak_reserved_bytes, state.node.memory_bytes - state.free_memory)
         self.schedule.queue_empty_at = now
 
     def _advance(self, state: _State, now: float) -> None:
@@ -307,13 +307,13 @@ class _Run:
             self.schedule.losses += 1
         if self.schedule.losses > _LOSSES_PER_TASK * len(self._tasks):
             raise SimulationError(
-                f"nodes are lost so often that the tasks hardly end ({state.machine.name}: every"
-                f" {1 / state.machine.losses_per_second:.0f} s); check rate_per_node_hour, or split the jobs"
+                f"nodes are lost so often that the tasks hardly end ({state.node.name}: every"
+                f" {1 / state.node.losses_per_second:.0f} s); check rate_per_node_hour, or split the jobs"
             )
         state.up = False
         state.version += 1
-        state.unused_workers = state.machine.cpus
-        self._push(now + state.machine.downtime, "return", state)
+        state.unused_workers = state.node.cpus
+        self._push(now + state.node.downtime, "return", state)
 
     def _release(self, state: _State, running: _Running, now: float) -> None:
         state.running.remove(running)
@@ -322,8 +322,8 @@ class _Run:
         self.schedule.use[state.number].busy_seconds += now - running.begin
 
     def _draw_loss(self, state: _State, now: float) -> None:
-        if self._chance is not None and state.machine.losses_per_second > 0:
-            self._push(now + self._chance.expovariate(state.machine.losses_per_second), "loss", state)
+        if self._chance is not None and state.node.losses_per_second > 0:
+            self._push(now + self._chance.expovariate(state.node.losses_per_second), "loss", state)
 
     def _push(self, at: float, kind: str, state: _State) -> None:
         self._n_events += 1

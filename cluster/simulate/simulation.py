@@ -16,7 +16,7 @@ from random import Random
 from typing import Any
 
 from psc.cluster.simulate.cluster_spec import ClusterSpec, Scheduler
-from psc.cluster.simulate.schedule import Delays, Machine, Schedule, SimulatedTask, longest_chains, run_schedule
+from psc.cluster.simulate.schedule import Delays, Node, Schedule, SimulatedTask, longest_chains, run_schedule
 from psc.errors import SimulationError
 from psc.readable import size
 
@@ -113,10 +113,10 @@ def simulate(tasks: Sequence[SimulatedTask], spec: ClusterSpec) -> Prediction:
         SimulationError: a task fits on none of the nodes, named with how much is missing; or nodes are lost too often.
     """
     _check_order(tasks)
-    machines, delays = _machines(spec), _delays(spec.scheduler)
-    _check_fits(tasks, spec, machines)
-    calm = run_schedule(tasks, machines, delays)
-    runs = _trials(tasks, machines, delays, spec, spec.trials.runs) or [calm]
+    nodes, delays = _nodes(spec), _delays(spec.scheduler)
+    _check_fits(tasks, spec, nodes)
+    calm = run_schedule(tasks, nodes, delays)
+    runs = _trials(tasks, nodes, delays, spec, spec.trials.runs) or [calm]
     spans = sorted(run.makespan for run in runs)
     middle = _percentile(spans, 0.5)
     hours = middle / 3600
@@ -130,12 +130,12 @@ def simulate(tasks: Sequence[SimulatedTask], spec: ClusterSpec) -> Prediction:
         startup_seconds=delays.startup,
         node_hours=hours * spec.n_nodes,
         cost=None if price is None else hours * price,
-        shortest_seconds=_shortest(tasks, machines, delays),
+        shortest_seconds=_shortest(tasks, nodes, delays),
         longest_job=tasks[chains.index(max(chains))].job if tasks else "",
         lost_attempts=sum(run.losses for run in runs) / len(runs),
-        nodes=_node_use(machines, calm),
+        nodes=_node_use(nodes, calm),
         tasks=tuple(
-            PredictedTask(task.job, task.what, machines[placed.machine].name, placed.begin, placed.end, task.estimated)
+            PredictedTask(task.job, task.what, nodes[placed.node].name, placed.begin, placed.end, task.estimated)
             for task, placed in zip(tasks, calm.placed, strict=True)
         ),
         tail=_tail(tasks, calm),
@@ -168,35 +168,31 @@ def what_if(tasks: Sequence[SimulatedTask], spec: ClusterSpec) -> tuple[WhatIf, 
 
 def _what_if(tasks: Sequence[SimulatedTask], spec: ClusterSpec, n_nodes: int) -> WhatIf:
     scaled = spec.scaled(n_nodes)
-    machines, delays = _machines(scaled), _delays(spec.scheduler)
+    nodes, delays = _nodes(scaled), _delays(spec.scheduler)
     specified = n_nodes == spec.n_nodes
     most = max((task.memory_bytes for task in tasks), default=0)
-    if most > max(machine.memory_bytes for machine in machines):
+    if most > max(node.memory_bytes for node in nodes):
         return WhatIf(n_nodes, scaled.n_cpus, None, 0.0, None, specified)
     trials = min(spec.trials.runs, _WHAT_IF_TRIALS) if not specified else spec.trials.runs
-    runs = _trials(tasks, machines, delays, scaled, trials) or [run_schedule(tasks, machines, delays)]
+    runs = _trials(tasks, nodes, delays, scaled, trials) or [run_schedule(tasks, nodes, delays)]
     span = _percentile(sorted(run.makespan for run in runs), 0.5)
     price = scaled.price_per_hour
     return WhatIf(n_nodes, scaled.n_cpus, span, span / 3600 * n_nodes, None if price is None else span / 3600 * price, specified)
 
 
-def _trials(
-    tasks: Sequence[SimulatedTask], machines: Sequence[Machine], delays: Delays, spec: ClusterSpec, runs: int
-) -> list[Schedule]:
+def _trials(tasks: Sequence[SimulatedTask], nodes: Sequence[Node], delays: Delays, spec: ClusterSpec, runs: int) -> list[Schedule]:
     if not _has_chance(spec):
         return []
     noise = spec.trials.duration_noise
-    return [
-        run_schedule(tasks, machines, delays, chance=Random(f"{spec.trials.seed} {i}"), duration_noise=noise) for i in range(runs)
-    ]
+    return [run_schedule(tasks, nodes, delays, chance=Random(f"{spec.trials.seed} {i}"), duration_noise=noise) for i in range(runs)]
 
 
 def _has_chance(spec: ClusterSpec) -> bool:
     return spec.trials.duration_noise > 0 or any(f.rate_per_node_hour > 0 for f in spec.failures)
 
 
-def _machines(spec: ClusterSpec) -> list[Machine]:
-    machines = []
+def _nodes(spec: ClusterSpec) -> list[Node]:
+    nodes = []
     for pool in spec.pools:
         hit = [f for f in spec.failures if f.nodes in (None, pool.name) and f.rate_per_node_hour > 0]
         rate = sum(f.rate_per_node_hour for f in hit)
@@ -205,8 +201,8 @@ def _machines(spec: ClusterSpec) -> list[Machine]:
         memory = int(pool.memory_bytes * spec.scheduler.memory_share)
         for i in range(pool.count):
             name = f"{pool.name} {i + 1}" if pool.count > 1 else pool.name
-            machines.append(Machine(name, pool.cpus, memory, pool.speed, rate / 3600, downtime))
-    return machines
+            nodes.append(Node(name, pool.cpus, memory, pool.speed, rate / 3600, downtime))
+    return nodes
 
 
 def _delays(scheduler: Scheduler) -> Delays:
@@ -224,8 +220,8 @@ def _check_order(tasks: Sequence[SimulatedTask]) -> None:
             raise SimulationError(f"{task.job}: task {i} comes after {task.after}, but only earlier ones can come before it")
 
 
-def _check_fits(tasks: Sequence[SimulatedTask], spec: ClusterSpec, machines: Sequence[Machine]) -> None:
-    room = max(machine.memory_bytes for machine in machines)
+def _check_fits(tasks: Sequence[SimulatedTask], spec: ClusterSpec, nodes: Sequence[Node]) -> None:
+    room = max(node.memory_bytes for node in nodes)
     misfits: dict[str, int] = {}
     for task in tasks:
         if task.memory_bytes > room:
@@ -248,25 +244,25 @@ def _rounded_up(n_bytes: float) -> str:
     return size((math.floor(n_bytes / step) + 1) * step)
 
 
-def _shortest(tasks: Sequence[SimulatedTask], machines: Sequence[Machine], delays: Delays) -> float:
+def _shortest(tasks: Sequence[SimulatedTask], nodes: Sequence[Node], delays: Delays) -> float:
     if not tasks:
         return delays.startup
-    fastest = max(machine.speed for machine in machines)
-    together = sum(task.seconds for task in tasks) / sum(machine.speed * machine.cpus for machine in machines)
+    fastest = max(node.speed for node in nodes)
+    together = sum(task.seconds for task in tasks) / sum(node.speed * node.cpus for node in nodes)
     return delays.startup + max(max(longest_chains(tasks)) / fastest, together)
 
 
-def _node_use(machines: Sequence[Machine], run: Schedule) -> tuple[NodeUse, ...]:
+def _node_use(nodes: Sequence[Node], run: Schedule) -> tuple[NodeUse, ...]:
     return tuple(
         NodeUse(
-            machine.name,
-            machine.cpus,
-            machine.memory_bytes,
+            node.name,
+            node.cpus,
+            node.memory_bytes,
             use.tasks,
-            use.busy_seconds / (run.makespan * machine.cpus) if run.makespan > 0 else 0.0,
+            use.busy_seconds / (run.makespan * node.cpus) if run.makespan > 0 else 0.0,
             use.peak_reserved_bytes,
         )
-        for machine, use in zip(machines, run.use, strict=True)
+        for node, use in zip(nodes, run.use, strict=True)
     )
 
 

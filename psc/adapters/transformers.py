@@ -17,8 +17,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, Any
-from typing import Literal as OneOf
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
@@ -73,7 +72,7 @@ class GrammarLogitsProcessor(LogitsProcessor):  # type: ignore[misc]  # the pack
         tokenizer_info: TokenizerInfo | None = None,
         prompt_length: int | None = None,
         assisted: bool = False,
-        refused: OneOf["raise", "drop"] = "raise",
+        refused: Literal["raise", "drop"] = "raise",
         pad_token_id: int | None = None,
         in_place: bool = False,
         masks: MaskLibrary | None = None,

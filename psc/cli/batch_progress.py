@@ -124,11 +124,11 @@ class TerminalDisplay(RunDisplay):
         self._progress.console.print(f"psc: {text}", markup=False, highlight=False)
 
 
-def _ended(outcome: JobOutcome, told: set[str]) -> str:
-    """How a job ended, with the first line of why; what was told of another job is not told again. The report has all of it."""
+def _ended(outcome: JobOutcome, reported: set[str]) -> str:
+    """How a job ended, with the first line of why, unless another job has ended so before. The report has all of it."""
     if outcome.error is not None:
-        why = "" if outcome.error in told else f": {outcome.error.splitlines()[0]}"
-        told.add(outcome.error)
+        why = "" if outcome.error in reported else f": {outcome.error.splitlines()[0]}"
+        reported.add(outcome.error)
         return f"{outcome.name}: {outcome.status}{why}"
     if outcome.status == "present":
         return f"{outcome.name}: present, {size(outcome.size)}"

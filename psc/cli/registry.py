@@ -24,8 +24,8 @@ from psc.cli.registries import (
     store_option,
     two_names,
 )
-from psc.cli.registry_care import gc, verify
 from psc.cli.registry_serve import keygen, serve
+from psc.cli.registry_upkeep import gc, verify
 from psc.cli.report import warning, write_json
 from psc.errors import PscError, RegistryError, StoreError
 from psc.readable import size

@@ -17,7 +17,7 @@ from psc.vocabulary.names import find_name, list_names, load_named
 from psc.vocabulary.reading import finish
 from psc.vocabulary.tokenizer_info import TokenizerInfo
 
-_SAYS_NOTHING: Final = ("tokenizer.json", "tokenizer.json.zst", "tokenizer.model", "tekken.json", "tiktoken.model")
+_GENERIC_NAMES: Final = ("tokenizer.json", "tokenizer.json.zst", "tokenizer.model", "tekken.json", "tiktoken.model")
 
 
 def load_tokenizer(
@@ -68,7 +68,7 @@ def load_tokenizer(
 def file_label(path: Path) -> str:
     """What a tokenizer's file or folder is called; without the folder that it lies in, since the name ends up in artifacts."""
     path = path.absolute()
-    return path.parent.name or path.name if path.name in _SAYS_NOTHING else path.name
+    return path.parent.name or path.name if path.name in _GENERIC_NAMES else path.name
 
 
 def _from_cache(spec: str | Path) -> Path:

@@ -23,7 +23,7 @@ from psc.cluster.costs.measured_costs import (
 )
 from psc.cluster.run.outcomes import JobOutcome, RunReport, TaskRun
 from psc.cluster.simulate.cluster_spec import ClusterSpec, NodePool, Scheduler
-from psc.cluster.simulate.schedule import Delays, Machine, SimulatedTask, run_schedule
+from psc.cluster.simulate.schedule import Delays, Node, SimulatedTask, run_schedule
 from psc.errors import SimulationError
 
 
@@ -34,7 +34,7 @@ def wanted(name: str, **more: object) -> WantedJob:
 
 def run_of(tasks: list[SimulatedTask], cpus: int, delays: Delays) -> RunReport:
     """The report of a simulated run."""
-    run = run_schedule(tasks, [Machine("m", cpus, 10**12)], replace(delays, startup=0.0))
+    run = run_schedule(tasks, [Node("m", cpus, 10**12)], replace(delays, startup=0.0))
     free: list[float] = [0.0] * cpus
     ended = []
     for task, placed in sorted(zip(tasks, run.placed, strict=True), key=lambda pair: pair[1].begin):
