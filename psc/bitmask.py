@@ -23,12 +23,11 @@ from numpy.typing import NDArray
 
 from psc._core import apply_bitmask
 from psc.errors import BitmaskError
+from psc.runtime.mask_arguments import WORD_BITS, check_dimensions, checked_rows, float_format, masked_width
 
 Backend = Literal["auto", "cpu", "cuda", "triton", "torch_compile", "torch_native"]
 
-_WORD_BITS = 32
 _BACKENDS = ("auto", "cpu", "cuda", "triton", "torch_compile", "torch_native")
-_FLOATS = ("float16", "bfloat16", "float32", "float64")
 
 
 def __getattr__(name: str) -> Any:
@@ -43,7 +42,7 @@ def get_bitmask_shape(batch_size: int, vocab_size: int) -> tuple[int, int]:
     """The shape of a bitmask: ``(batch_size, ceil(vocab_size / 32))``. Raises BitmaskError if one of them is negative."""
     if index(batch_size) < 0 or index(vocab_size) < 0:
         raise BitmaskError(f"batch_size={batch_size} and vocab_size={vocab_size}: neither can be negative")
-    return batch_size, -(-vocab_size // _WORD_BITS)
+    return batch_size, -(-vocab_size // WORD_BITS)
 
 
 def allocate_token_bitmask(
@@ -112,8 +111,8 @@ def apply_token_bitmask_inplace(
         raise BitmaskError(f"the logits are on {logits_device} and the bitmask is on {bitmask_device}; move one to the other")
     _check_backend(backend, logits)
     rows, masks = _as_matrix(logits, "logits"), _as_matrix(bitmask, "bitmask")
-    width = _width(rows.shape[1], masks.shape[1] * _WORD_BITS, vocab_size)
-    chosen = None if indices is None else _row_indices(indices, min(rows.shape[0], masks.shape[0]))
+    width = masked_width(rows.shape[1], masks.shape[1], vocab_size)
+    chosen = None if indices is None else checked_rows(indices, min(rows.shape[0], masks.shape[0]), name="indices")
     if chosen is None and rows.shape[0] != masks.shape[0]:
         raise BitmaskError(
             f"{rows.shape[0]} rows of logits and {masks.shape[0]} of bitmask; without indices= they must be equally many"
@@ -144,25 +143,20 @@ def _device(array: Any) -> str:
     return str(array.device) if _is_tensor(array) else "cpu"
 
 
-def _dtype_name(array: Any) -> str:
-    return str(array.dtype).removeprefix("torch.")
-
-
 def _check_logits(logits: Any) -> None:
     if not (_is_tensor(logits) or isinstance(logits, np.ndarray)):
         raise BitmaskError(f"logits must be a NumPy array or a torch tensor, not {type(logits).__name__}")
-    if _dtype_name(logits) not in _FLOATS or not getattr(logits.dtype, "isnative", True):
-        raise BitmaskError(f"logits are {logits.dtype}; {', '.join(_FLOATS)} are supported")
+    name = float_format(logits.dtype).name
     if isinstance(logits, np.ndarray) and not logits.flags.writeable:
         raise BitmaskError("the logits are read-only")
-    if isinstance(logits, np.ndarray) and _dtype_name(logits) == "bfloat16":
+    if isinstance(logits, np.ndarray) and name == "bfloat16":
         raise BitmaskError("logits are a NumPy array of bfloat16; only torch has that dtype")
 
 
 def _check_bitmask(bitmask: Any) -> None:
     if not (_is_tensor(bitmask) or isinstance(bitmask, np.ndarray)):
         raise BitmaskError(f"a bitmask must be a NumPy array or a torch tensor, not {type(bitmask).__name__}")
-    if _dtype_name(bitmask) != "int32":
+    if str(bitmask.dtype).removeprefix("torch.") != "int32":
         raise BitmaskError(f"the bitmask is {bitmask.dtype}; it must be int32")
 
 
@@ -177,33 +171,10 @@ def _check_backend(backend: str, logits: Any) -> None:
 
 
 def _as_matrix(array: Any, what: str) -> Any:
-    if array.ndim not in (1, 2):
-        raise BitmaskError(f"the {what} have {array.ndim} dimensions; one row, or a batch of rows, was expected")
+    check_dimensions(array.ndim, what)
     if _is_tensor(array) and array.requires_grad:
         array = array.detach()  # the same memory; a tensor that records gradients does not let others write into it
     return array if array.ndim == 2 else array[None]
-
-
-def _width(logits_width: int, bitmask_width: int, vocab_size: int | None) -> int:
-    if vocab_size is None:
-        return logits_width
-    if not 0 <= index(vocab_size) <= min(logits_width, bitmask_width):
-        raise BitmaskError(
-            f"vocab_size={vocab_size}: the logits are {logits_width} wide and the bitmask covers {bitmask_width} tokens"
-        )
-    return vocab_size
-
-
-def _row_indices(indices: Iterable[int], rows: int) -> NDArray[np.int64]:
-    listed = indices.tolist() if hasattr(indices, "tolist") else list(indices)
-    try:
-        chosen = np.array([index(i) for i in listed], dtype=np.int64)
-    except (TypeError, OverflowError) as e:
-        raise BitmaskError(f"indices must be a list of row numbers: {e}") from e
-    outside = chosen[(chosen < 0) | (chosen >= rows)]
-    if len(outside):
-        raise BitmaskError(f"indices: there is no row {outside[0]}; logits and bitmask both have rows 0 to {rows - 1}")
-    return chosen
 
 
 def _apply_with_cupy(logits: Any, bitmask: Any, vocab_size: int | None, rows: NDArray[np.int64] | None) -> bool:
@@ -219,9 +190,9 @@ def _apply_with_cupy(logits: Any, bitmask: Any, vocab_size: int | None, rows: ND
 
 def _apply_with_torch(torch: Any, logits: Any, bitmask: Any, width: int, rows: NDArray[np.int64] | None) -> None:
     minus_infinity = float("-inf")
-    covered = min(width, bitmask.shape[1] * _WORD_BITS)
+    covered = min(width, bitmask.shape[1] * WORD_BITS)
     where = slice(None) if rows is None else torch.from_numpy(rows).to(logits.device)
-    bits = torch.arange(_WORD_BITS, dtype=torch.int32, device=logits.device)
+    bits = torch.arange(WORD_BITS, dtype=torch.int32, device=logits.device)
     masked = ((bitmask[where].unsqueeze(-1) >> bits) & 1).eq(0).flatten(1)[:, :covered]
     logits[where, :covered] = logits[where, :covered].masked_fill(masked, minus_infinity)
     logits[where, covered:width] = minus_infinity

@@ -94,16 +94,19 @@ def checked_ids(ids: Any, n_slots: int, ndim: int = 1) -> NDArray[np.int32]:
     return np.ascontiguousarray(array, dtype=np.int32)
 
 
-def checked_rows(rows: Any, n_rows: int) -> NDArray[np.int64]:
-    """Numbers of rows of logits that are on the CPU. Raises BitmaskError when there is no such row."""
-    array = np.asarray(rows.tolist() if hasattr(rows, "tolist") else list(rows))
+def checked_rows(rows: Any, n_rows: int, *, name: str = "rows") -> NDArray[np.int64]:
+    """Numbers of rows of logits that are on the CPU, an argument called ``name``. Raises BitmaskError when there is no such row."""
+    try:
+        array = np.asarray(rows.tolist() if hasattr(rows, "tolist") else list(rows))
+    except (TypeError, ValueError) as e:
+        raise BitmaskError(f"{name}= must be a list of row numbers: {e}") from e
     if array.size and array.dtype.kind not in "iu":
-        raise BitmaskError(f"rows= are {array.dtype}; they must be integers")
+        raise BitmaskError(f"{name}= are {array.dtype}; they must be integers")
     if array.ndim != 1:
-        raise BitmaskError(f"rows= has {array.ndim} dimensions; a list of row numbers was expected")
+        raise BitmaskError(f"{name}= has {array.ndim} dimensions; a list of row numbers was expected")
     outside = array[(array < 0) | (array >= n_rows)] if array.size else array
     if outside.size:
-        raise BitmaskError(f"rows=: there is no row {outside[0]}; the logits have rows 0 to {n_rows - 1}")
+        raise BitmaskError(f"{name}=: there is no row {outside[0]}; logits and masks have rows 0 to {n_rows - 1}")
     return array.astype(np.int64)
 
 
