@@ -10,7 +10,7 @@ Cost: 2 us a node to write the words, then for JSON a tenth of a millisecond.
 from __future__ import annotations
 
 import difflib
-from dataclasses import astuple, dataclass
+from dataclasses import dataclass
 from functools import cached_property
 
 from psc import _core
@@ -66,9 +66,10 @@ class LoweredRules:
 
     def __init__(self, rule_set: RuleSet, limits: TerminalLimits = _DEFAULT_LIMITS) -> None:
         self.rule_set = rule_set
-        programs = RulePrograms(rule_set)
+        programs = RulePrograms.of(rule_set.rules)
+        root = programs.number(rule_set.root)
         try:
-            self.native = _core.lower_rules(programs.words, programs.offsets, programs.names, programs.root, *astuple(limits))
+            self.native = _core.lower_rules(*programs.arrays(), programs.names, root, **vars(limits))
         except ResourceLimitError as e:
             raise ResourceLimitError(f"{rule_set.source_name}: {e}") from None
         if self.native.undefined:

@@ -19,6 +19,7 @@ from psc.grammar import Grammar
 from psc.vocabulary.tokenizer_info import TokenizerInfo
 
 if TYPE_CHECKING:
+    from psc.artifacts.store import Store
     from psc.compiler.grammar import Cfg
     from psc.compiler.terminals import TerminalAutomaton
 
@@ -40,7 +41,7 @@ def shared_vocabulary(tokenizer_info: TokenizerInfo) -> VocabularyIndex:
 
 
 def lazy_machine(
-    grammar: Grammar, tokenizer_info: TokenizerInfo, *, cache_limit_bytes: int = -1
+    grammar: Grammar, tokenizer_info: TokenizerInfo, *, cache_limit_bytes: int = -1, store: Store | None = None
 ) -> tuple[Machine, Callable[[], dict[str, Any]]]:
     """A machine that is built as matchers visit it, and what gives the metadata that go with it.
 
@@ -48,6 +49,7 @@ def lazy_machine(
         grammar: the grammar.
         tokenizer_info: the vocabulary.
         cache_limit_bytes: what was built is dropped when it takes more; -1 is no limit.
+        store: where the tables of a grammar that takes long to parse are kept.
 
     Raises:
         GrammarError: it cannot be compiled; ResourceLimitError, one of them, names a limit that it exceeds.
@@ -55,11 +57,11 @@ def lazy_machine(
     from psc.compiler import just_in_time
     from psc.compiler.build import describe
 
-    ready = grammar.ready()
+    ready = grammar.ready(store=store)
     if len(tokenizer_info.byte_values) < 256:  # else nothing is amiss, and no records need be made of the grammar
         _tell_of_unspellable(ready.cfg, tokenizer_info, ready.automaton)
     machine = just_in_time.lazy_machine(ready, shared_vocabulary(tokenizer_info), cache_limit_bytes=cache_limit_bytes)
-    return machine, lambda: describe(ready.cfg, tokenizer_info)
+    return machine, lambda: describe(grammar.to_cfg(), tokenizer_info)
 
 
 def artifact_bytes(grammar: Grammar | Cfg, tokenizer_info: TokenizerInfo) -> bytes:

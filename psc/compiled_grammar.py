@@ -20,6 +20,7 @@ from psc.serialization import field, read_document, write_document
 from psc.vocabulary.tokenizer_info import TokenizerInfo
 
 if TYPE_CHECKING:
+    from psc.artifacts.store import Store
     from psc.compiler.grammar import Cfg
 
 _KIND = "compiled grammar"
@@ -154,20 +155,23 @@ def _from_pickled_grammar(grammar: Grammar, tokenizer_info: TokenizerInfo) -> Co
     return compile_just_in_time(grammar, tokenizer_info)
 
 
-def compile_just_in_time(grammar: Grammar, tokenizer_info: TokenizerInfo, *, cache_limit_bytes: int = -1) -> CompiledGrammar:
+def compile_just_in_time(
+    grammar: Grammar, tokenizer_info: TokenizerInfo, *, cache_limit_bytes: int = -1, store: Store | None = None
+) -> CompiledGrammar:
     """A grammar that is built as matchers visit it.
 
     Args:
         grammar: the grammar.
         tokenizer_info: the vocabulary.
         cache_limit_bytes: what was built is dropped when it takes more; -1 is no limit.
+        store: where the tables of a grammar that takes long to parse are kept.
 
     Raises:
         GrammarError: it cannot be compiled; ResourceLimitError, one of them, names a limit that it exceeds.
 
     Cost: some milliseconds for a small grammar, 0.1 to 0.3 s for a programming language; then each visit to something new.
     """
-    machine, describe = lazy_machine(grammar, tokenizer_info, cache_limit_bytes=cache_limit_bytes)
+    machine, describe = lazy_machine(grammar, tokenizer_info, cache_limit_bytes=cache_limit_bytes, store=store)
     return CompiledGrammar(machine, describe, tokenizer_info=tokenizer_info, place=grammar.origin, grammar=grammar)
 
 

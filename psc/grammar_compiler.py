@@ -283,8 +283,9 @@ class GrammarCompiler:
             raise MissingExtraError(f"{self._lookup.missed(wanted)}; and building it here: {e}", name=e.name) from e
         if self._vocabulary is None:
             self._vocabulary = shared_vocabulary(self.tokenizer_info)
-        grammar.ready(store=self._lookup.store)
-        compiled = compile_just_in_time(grammar, self.tokenizer_info, cache_limit_bytes=self.cache_limit_bytes)
+        compiled = compile_just_in_time(
+            grammar, self.tokenizer_info, cache_limit_bytes=self.cache_limit_bytes, store=self._lookup.store
+        )
         _log.info("%s: ready to be built just in time after %.3f s", grammar.origin, time.perf_counter() - began)
         return compiled
 

@@ -14,7 +14,7 @@ from oracle.derivation import check_normal_form, derives
 from oracle.expressions import begins_one, matches, matches_any
 
 from psc._core import lower_rules
-from psc.compiler.expression_words import RulePrograms, read_expression
+from psc.compiler.expression_words import RulePrograms
 from psc.compiler.expressions import EMPTY, NOTHING, Chars, Choice, Expression, Literal, Reference, Repeat, RuleSet, Sequence
 from psc.compiler.frontends.ebnf import load_ebnf
 from psc.compiler.grammar import Cfg, Production
@@ -383,5 +383,5 @@ def test_words_that_are_no_rules_are_refused(words: list[int], problem: str) -> 
 @given(EXPRESSIONS_ALONE)
 @bounded
 def test_expressions_come_back_from_words(expression: Expression) -> None:
-    programs = RulePrograms(RuleSet({"t": expression}, "t", "", "", {}))
-    assert read_expression(programs.words.tolist()) == expression
+    programs = RulePrograms.of({"t": expression})
+    assert dict(programs) == {"t": expression}

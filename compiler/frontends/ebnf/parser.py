@@ -1,4 +1,4 @@
-"""EBNF tokens to expressions: ``name ::= body``, one rule after the other.
+"""EBNF tokens to rules of expressions: ``name ::= body``, one rule after the other.
 
 A body is read with an explicit stack of open groups, so nesting costs no Python stack. A rule ends where the next ``name ::=``
 begins, which must begin its line. A lookahead ``(= …)`` at the end of a rule is XGrammar's hint about what follows the rule; it is
@@ -10,9 +10,9 @@ Cost: about 1 us a token.
 from __future__ import annotations
 
 import difflib
-from collections.abc import Collection
 
-from psc.compiler.expressions import EMPTY, Choice, Expression, Literal, Reference, Repeat, RuleSet, Sequence
+from psc.compiler.expression_words import RulePrograms
+from psc.compiler.expressions import Expression, Literal, RuleSet
 from psc.compiler.frontends.ebnf.escapes import ANY_CHARACTER, EscapeError, class_expression, literal_expression
 from psc.compiler.frontends.ebnf.lexer import Source, Token, refusal_of, tokens_of
 from psc.errors import GrammarError, ResourceLimitError
@@ -61,10 +61,11 @@ def load_ebnf(text: str, *, source_name: str = "<string>", root: str = "root") -
             line = source.line(first_seen[name])
             raise source.error(offset, f"rule {name!r} is defined twice, first in line {line}; join the two with | or rename one")
         first_seen[name] = offset
-    body = _Body(source, first_seen.keys())
-    rules = {}
+    rules = RulePrograms(first_seen)
+    body = _Body(source, rules)
     for i, end in zip(heads, [*heads[1:], len(tokens)], strict=False):
-        rules[tokens[i][1]] = body.parse(tokens, i + 2, end)
+        body.parse(tokens, i + 2, end)
+        rules.finish()
     if root not in rules:
         known = ", ".join(list(rules)[:8]) or "none"
         raise GrammarError(
@@ -100,54 +101,61 @@ def _check_heads(tokens: list[Token], heads: list[int], text: str, source: Sourc
 class _Body:
     """Parses rule bodies."""
 
-    def __init__(self, source: Source, names: Collection[str]) -> None:
+    def __init__(self, source: Source, rules: RulePrograms) -> None:
         self._source = source
-        self._names = names
-        self._classes: dict[str, Expression] = {}
-        self._references: dict[str, Reference] = {}
+        self._rules = rules
+        self._known = {name: rules.words_of_reference(name) for name in rules.names}
+        """The words of a token that stands for an expression."""
 
-    def parse(self, tokens: list[Token], start: int, end: int) -> Expression:
-        """The expression of ``tokens[start:end]``."""
-        source = self._source
-        options: list[Expression] = []
-        parts: list[Expression] = []
-        open_groups: list[tuple[list[Expression], list[Expression], int, str]] = []
+    def parse(self, tokens: list[Token], start: int, end: int) -> None:
+        """Writes the expression of ``tokens[start:end]``."""
+        source, rules, known = self._source, self._rules, self._known
+        options = parts = 0  # finished ones of the group at hand
+        open_groups: list[tuple[int, int, int, str, int]] = []
         i = start
         while i < end:
             kind, text, offset = tokens[i]
             i += 1
-            if kind == "literal":
-                parts.append(self._literal(text, offset))
-            elif kind == "class":
-                parts.append(self._class(text, offset))
+            if text in known:
+                rules.words += known[text]
+                parts += 1
+            elif kind == "literal" or kind == "class":
+                before = len(rules.words)
+                rules.write(self._literal(text, offset) if kind == "literal" else self._class(text, offset))
+                known[text] = tuple(rules.words[before:])
+                parts += 1
             elif kind == "name":
-                if text not in self._names and i < end and tokens[i][0] == "(" and (text == "Regex" or text in _OTHER_MACROS):
-                    parts.append(self._macro(tokens, i - 1, end))
+                if i < end and tokens[i][0] == "(" and (text == "Regex" or text in _OTHER_MACROS):
+                    rules.write(self._macro(tokens, i - 1, end))
                     i += 3
+                    parts += 1
                 else:
-                    parts.append(self._references.get(text) or self._reference(text, offset))
+                    raise self._undefined(text, offset)
             elif kind == "|":
-                options.append(_sequence(parts))
-                parts = []
+                rules.sequence(parts)
+                options, parts = options + 1, 0
             elif kind == "(" or kind == "(=":
                 if len(open_groups) >= MAX_NESTING:
                     raise source.limit(
                         offset, f"groups are nested more than {MAX_NESTING} deep, which is the limit; name inner groups as rules"
                     )
-                open_groups.append((options, parts, offset, kind))
-                options, parts = [], []
+                open_groups.append((options, parts, offset, kind, len(rules.words)))
+                options = parts = 0
             elif kind == ")":
                 if not open_groups:
                     raise source.error(offset, 'this ) closes nothing; a parenthesis as text is ")"')
-                options.append(_sequence(parts))
-                group = _choice(options)
-                options, parts, opened_at, opened = open_groups.pop()
+                rules.sequence(parts)
+                rules.choice(options + 1)
+                options, parts, opened_at, opened, written = open_groups.pop()
                 if opened == "(":
-                    parts.append(group)
-                elif open_groups or i < end:
+                    parts += 1
+                    continue
+                del rules.words[written:]
+                if open_groups or i < end:
                     raise source.error(opened_at, "a lookahead (= …) can only stand at the end of a rule")
             elif kind == ".":
-                parts.append(ANY_CHARACTER)
+                rules.write(ANY_CHARACTER)
+                parts += 1
             elif kind == "unknown":
                 raise source.error(offset, refusal_of(text))
             else:  # a repetition: ::= was seen to follow names only
@@ -155,22 +163,18 @@ class _Body:
                     raise source.error(offset, f"there is nothing before {text} to repeat")
                 if i - start > MAX_REPEATS and all([kind in _REPEATS for kind, _, _ in tokens[i - 1 - MAX_REPEATS : i - 1]]):
                     raise source.limit(offset, f"more than {MAX_REPEATS} repetitions of each other, which is the limit; write one")
-                least, most = _SIMPLE_REPEATS.get(text) or self._bounds(text, offset)
-                parts[-1] = Repeat(parts[-1], least, most)
+                rules.repeat(*(_SIMPLE_REPEATS.get(text) or self._bounds(text, offset)))
         if open_groups:
             raise source.error(open_groups[-1][2], "this group has no closing )")
-        options.append(_sequence(parts))
-        return _choice(options)
+        rules.sequence(parts)
+        rules.choice(options + 1)
 
-    def _reference(self, name: str, offset: int) -> Reference:
-        if name not in self._names:
-            close = difflib.get_close_matches(name, self._names, n=1)
-            hint = f"did you mean {close[0]!r}?" if close else "define it, or put text into double quotes"
-            if "." in name:
-                hint += " (A . that stands for any character needs spaces around it.)"
-            raise self._source.error(offset, f"rule {name!r} is not defined; {hint}")
-        reference = self._references[name] = Reference(name)
-        return reference
+    def _undefined(self, name: str, offset: int) -> GrammarError:
+        close = difflib.get_close_matches(name, self._rules.names, n=1)
+        hint = f"did you mean {close[0]!r}?" if close else "define it, or put text into double quotes"
+        if "." in name:
+            hint += " (A . that stands for any character needs spaces around it.)"
+        return self._source.error(offset, f"rule {name!r} is not defined; {hint}")
 
     def _literal(self, text: str, offset: int) -> Literal:
         try:
@@ -179,13 +183,10 @@ class _Body:
             raise self._source.error(offset + 1 + e.offset, str(e)) from None
 
     def _class(self, text: str, offset: int) -> Expression:
-        if (known := self._classes.get(text)) is not None:
-            return known
         try:
-            expression = self._classes[text] = class_expression(text[1:-1])
+            return class_expression(text[1:-1])
         except EscapeError as e:
             raise self._source.error(offset + 1 + e.offset, str(e)) from None
-        return expression
 
     def _bounds(self, text: str, offset: int) -> tuple[int, int | None]:
         low, comma, high = text[1:-1].partition(",")
@@ -219,13 +220,3 @@ class _Body:
         except GrammarError as e:
             raise self._source.error(tokens[i + 2][2], str(e)) from e
         return expression
-
-
-def _sequence(parts: list[Expression]) -> Expression:
-    if len(parts) == 1:
-        return parts[0]
-    return Sequence(tuple(parts)) if parts else EMPTY
-
-
-def _choice(options: list[Expression]) -> Expression:
-    return options[0] if len(options) == 1 else Choice(tuple(options))
