@@ -1,8 +1,9 @@
 """The name of what a compilation is made from, so that its artifact can be found before anything is compiled.
 
-Everything that the artifact's bytes are a function of goes in, but for the labels (file and tokenizer names) that it records:
-format, compiler revision, language, grammar text, the texts that it imports, start rule, lexer, options, and the fingerprint of the
-vocabulary. All of it is recorded in the artifact's own metadata, so whoever holds an artifact can check under which key it belongs.
+The key has everything that the artifact's bytes depend on, except the labels that it records (file and tokenizer names): format,
+compiler revision, language, grammar text, the texts that it imports, start rule, lexer, options, and the fingerprint of the
+vocabulary. All of it is recorded in the artifact's own metadata, so whoever holds an artifact can check under which key it
+belongs.
 """
 
 from __future__ import annotations

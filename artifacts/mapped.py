@@ -10,8 +10,8 @@
     H bytes   header: JSON: the artifact's digest, size, format and metadata, and per array its name, type, length and offset
     …         the arrays, as the runtime reads them: little-endian, each at a multiple of 64 bytes
 
-A copy is made from a verified artifact and is no more than a cache: it may go at any time, and one that is damaged, cut short or of
-another version is not used. The checksum shows damage, not forgery: who can write the copy can write the store as well.
+A copy is made from a verified artifact and is only a cache: it may be deleted at any time, and a copy that is damaged, cut short
+or of another version is not used. The checksum shows damage, not forgery: who can write the copy can write the store as well.
 
 Cost: opening is a map, a checksum at about 5 GB/s and reading the header: 3 ms for a programming language.
 """

@@ -1,7 +1,7 @@
 """Where a compiler looks for the artifact of an input key: in the local store, then in the registries, never waiting long.
 
-The store is a file read. Registries are asked in the background: who asks waits a little, then goes on without, and the artifact is
-in the store when it has arrived. While the registries cannot be reached nobody waits for them at all.
+The store is a file read. Registries are asked in the background. A compilation waits a little for them, then builds the grammar
+itself; an artifact that arrives later goes into the store. While the registries cannot be reached, no compilation waits for them.
 
 What happens is told to the logger ``psc.artifacts``: hits, misses and downloads as information; as warnings a near hit (the same
 grammar for a vocabulary that is nearly ours), a store that cannot be read and registries that cannot be asked. The last two are
@@ -216,7 +216,7 @@ class ArtifactLookup:
             _log.warning("%s: no artifact; there is: %s", wanted.label, "; ".join(differences))
 
     def _artifact(self, wanted: Wanted, reference: Reference) -> Artifact | None:
-        """A near artifact, to see which tokens differ; from a registry into a folder that is gone afterwards."""
+        """A near artifact, to see which tokens differ. From a registry it is read into a folder that is deleted afterwards."""
         assert self.store is not None
         if not is_of_this_grammar(wanted, reference) or reference.size > _NEAR_READ_BYTES:
             return None

@@ -1,7 +1,7 @@
-"""A grammar to what compiled grammars are made of: a machine that is built as it is visited, or the bytes of an artifact.
+"""From a grammar to a machine that is built as it is visited, or to the bytes of an artifact.
 
-What grammars learn of a vocabulary (how a JSON string goes on from each token) is shared by all grammars of a process that are
-compiled for it.
+Grammars find things out about a vocabulary (for example, in which lexer state each token leaves a JSON string). All grammars of a
+process that are compiled for one vocabulary share them.
 """
 
 from __future__ import annotations

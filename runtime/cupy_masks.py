@@ -2,8 +2,8 @@
 
 The idea: rows stay on the device, and a step sends four bytes for each sequence: the number of its row. A row that is met first is
 sent once, as the tokens that it allows or refuses where those are few, and made on the device. Everything happens in the order of
-the caller's stream, and nothing waits for the device, but for a pinned buffer that `n_buffers` steps ago was given to a copy that
-has not yet ended.
+the caller's stream. Nothing waits for the device, with one exception: a step waits for the copy of `n_buffers` steps ago, whose
+pinned buffer it uses again.
 
 Logits are CuPy arrays, torch tensors (their memory is used, nothing is copied, nor is torch imported), or others that DLPack
 carries. docs/gpu.md says how streams and CUDA graphs go with this.

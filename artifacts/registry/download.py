@@ -1,8 +1,8 @@
 """A blob from a registry into the local store: resumed wherever it was interrupted, verified before anyone sees it.
 
-The bytes go to ``incoming/<digest>.part`` in the store. A pull that was killed leaves the file there and the next one goes on
-behind it. Two pulls of one blob at once: the second finds the file locked and uses a file of its own. The lock only saves work;
-where locks do not work, both write the same bytes to the same places, because a blob's content is its name.
+The bytes go to ``incoming/<digest>.part`` in the store. A pull that was killed leaves the file there, and the next pull continues
+after its last byte. Of two pulls of one blob at once, the second finds the file locked and uses a file of its own. The lock only
+saves work: where locks do not work, both write the same bytes at the same offsets, because a blob's name is its content's hash.
 """
 
 from __future__ import annotations

@@ -2,12 +2,13 @@
 
 Every attempt that fails says why, and that decides what happens:
 
-* the work's own fault (a grammar that cannot be compiled), or its time is over: the job fails, alone;
-* memory: once more, with the job's limit or, where it has none, with twice as much; then the job fails;
-* its worker or node is gone: again, a few times, since it may have been the task that killed it;
-* a part that it needs, made by another task, is gone with its node: that part again, then this task;
-* what ran it is gone as a whole (a Ray that was started for the run): again, as often as the executor starts another;
-* no node is large enough: the job fails, before it waits for ever.
+* the work's own fault (a grammar that cannot be compiled), or its time limit: the job fails, alone;
+* memory: the task runs once more, with the job's limit or, where it has none, with twice as much; then the job fails;
+* its worker or node was lost: the task runs again, a few times only, since the task itself may have killed it;
+* a part that it needs was lost with the node of another task: that task runs again, then this one;
+* everything that ran was lost (a Ray that was started for the run): the task runs again, as often as the executor starts another
+  Ray;
+* no node is large enough: the job fails at once, instead of waiting for ever.
 
 Artifacts go to the store as they are finished (`psc.cluster.run.storing`), and from there to registries
 (`psc.cluster.run.publishing`). Whatever kills the driver, what is in the store stays, and the next run finds it by its input key.

@@ -1,11 +1,12 @@
 """An executor on Ray that outlives its Ray, where it has started it.
 
-A Ray that was started for a run may be lost as a whole: a server of it is killed, or crashes. Then another one is started, and what
-ran is run again; what was finished is in the store. When no Ray can be started any more, the rest of the run goes on in this
-process, which is slower, and says so. A cluster that was there before the run is not this executor's to start again: its loss ends
-the run.
+A Ray that was started for a run may be lost as a whole, because one of its servers is killed or crashes. Then another Ray is
+started, and the tasks that were running run again. Finished artifacts are in the store. When no Ray can be started any more, the
+rest of the run is done in this process, which is slower, and says so. The loss of a cluster that was there before the run ends
+the run: this executor cannot start it again.
 
-Results that tasks have left in a lost Ray are lost. A task that needs them is told so, and the driver has them made again.
+Results that tasks have left in a lost Ray are lost. A task that needs them fails as "inputs lost", and the driver has them made
+again.
 
 Cost: what `psc.cluster.run.ray_process` takes to start, each time.
 """

@@ -2,13 +2,13 @@
 
 A worker runs many tasks, so the peak of the process says nothing of the last one. Linux can reset its counter
 (``/proc/self/clear_refs``), and the allocator can be asked to give back what earlier tasks left (``malloc_trim``); the difference
-between the two readings is then the task's own. Elsewhere than on Linux the peak of the process is what there is, and no limit is
+between the two readings is then the task's own. On other systems only the peak of the process is known, and no limit is
 enforced.
 
 The limit is one on address space (``RLIMIT_AS``, the soft one, put back afterwards): an allocation that would pass it fails there
 and then, as ``MemoryError``, before the machine swaps or the kernel kills somebody. Address space is not memory: an allocator
 reserves more than it uses, and what an earlier task left may be used again without being asked for. So the limit on it is generous,
-and somebody looks at the memory itself, twenty times a second, and closes the address space when that is over its limit.
+and a thread looks at the memory itself, twenty times a second, and closes the address space when the memory exceeds its limit.
 
 Cost: two small files read and a heap trimmed per task, under 1 ms; with a limit, a thread that sleeps.
 """
@@ -69,8 +69,10 @@ def measured(limit_bytes: int | None) -> Iterator[Measured]:
 
 
 class _AddressSpace:
-    """The process's own limit, put back when the last task with one of its own is over: one that was given up may still be at work
-    when the next one begins."""
+    """The process's limit on address space. The original limit is restored when the last task with a limit ends.
+
+    Two such tasks may overlap: a task that was abandoned may still be running when the next one begins.
+    """
 
     def __init__(self) -> None:
         self._lock = threading.Lock()

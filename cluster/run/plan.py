@@ -1,8 +1,8 @@
 """What a batch has to do: which artifacts are there, which jobs cannot be done at all, and the others as tasks, the urgent and long
 first.
 
-What an artifact is made from is known once grammar and vocabulary are read, and so its input key. All that is compiled here is what
-several jobs share, the tables of a grammar for several vocabularies.
+The input key of an artifact is known once its grammar and vocabulary are read. Only what several jobs share is compiled here: the
+tables of a grammar that is compiled for several vocabularies.
 
 Cost: parsing each grammar once (0.1 s for a programming language), and reading every artifact that is there, which verifies it.
 """

@@ -1,9 +1,9 @@
-"""Pushing a run's artifacts to registries while the run goes on.
+"""Pushing a run's artifacts to registries during the run.
 
-Each registry is pushed to one artifact at a time, since every push changes its index. An artifact that a registry refuses stays in
-the store, and its job says "not published". A registry that does not answer is noticed once, not once for each artifact: what is
-left for it waits until everything else is done, and then the registry is asked again. So one that was restarted meanwhile gets
-everything, and one that is gone costs two waits.
+Each registry is pushed to one artifact at a time, since every push changes its index. An artifact that a registry refuses stays
+in the store, and its job says "not published". A registry that does not answer is waited for once, not once for each artifact:
+its other artifacts wait until everything else is done, and then the registry is asked again. A registry that was restarted
+meanwhile gets all of them, and one that stays down costs two waits.
 
 Cost: a thread for each registry; an artifact that has to wait is read from the store again.
 """

@@ -1,7 +1,7 @@
 """A process with Ray in it, seen from outside: started, asked, and ended with everything that it has started.
 
-Waiting for an answer ends when the process is over, or one of Ray's servers is, which Ray itself notices after half a minute or not
-at all. What the process prints is kept, for its last words, and shown to nobody.
+Waiting for an answer ends when the process ends, or when one of Ray's servers does. Ray itself notices the latter after half a
+minute, or never. The output of the process is kept for error messages, and shown nowhere else.
 
 Cost: a second or two to start, most of it Ray's; asking takes a tenth of a millisecond.
 """

@@ -23,8 +23,9 @@ from psc.errors import PscError
 from psc.readable import duration, size
 
 Failure = Literal["error", "memory", "time", "lost", "inputs lost", "restarted", "refused"]
-"""Why an attempt failed: the work's own fault; a limit; its worker or node is gone; a part that it needs is gone; all that ran is
-gone, through no fault of the task's, and another executor stands ready; no node is large enough."""
+"""Why an attempt failed. "error": the work's own fault. "memory", "time": a limit. "lost": its worker or node was lost. "inputs
+lost": a part that it needs was lost. "restarted": the executor lost everything that ran, and has started anew. "refused": no node
+is large enough."""
 
 Progress = Callable[[str, int, int], None]
 

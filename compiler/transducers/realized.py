@@ -1,11 +1,11 @@
 """R_q once more: the terminal sequences that each token class realizes from each lexer state, by running the stored lexer.
 
 Every class's bytes are lexed from every lexer state, following all branches. Past the end of a lexeme a contextual lexer has a
-start that depends on the stack: there the sequence gets a *condition*, a set of LR states, one of which must be on top. Nothing of
-how the compiler finds the sequences is shared: neither its trie, nor its pruning by the LR table.
+start that depends on the stack. There the sequence gets a *condition*: a set of LR states, one of which must be on top. This shares
+no code with the way in which the compiler finds the sequences, neither its trie nor its pruning by the LR table.
 
-Left out are sequences in which two neighbours never follow each other. After terminal `a`, the state on top is one that `a` leads
-into, and the next symbol must be possible there. No stack realizes the others, and `any` lexing has very many of them.
+Sequences in which two neighbours can never follow each other are left out. After terminal `a`, the state on top is one that `a`
+leads into, and the next symbol must be possible there. No stack realizes the other sequences, and `any` lexing has very many.
 
 Cost: lexer states x bytes of all classes (as a trie) x ways to lex, in Python; a second for a small grammar and a real vocabulary.
 """
@@ -113,7 +113,7 @@ class _StoredLexer:
         self._emissions = [stored(symbols) for symbols in _lists(arrays, "emission_offsets", "emission_symbols")]
         self._ends = _lists(arrays, "end_offsets", "ends")
         self._futures = arrays["futures"].tolist()
-        # Each set follows those that it goes on with.
+        # A set comes after the sets that its sequences continue with.
         self._future_sets: list[list[Sequence]] = [[], [()]]
         firsts, rests = (_lists(arrays, "future_offsets", name) for name in ("future_symbols", "future_sets"))
         for symbols, sets in zip(firsts[2:], rests[2:], strict=True):

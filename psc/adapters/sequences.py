@@ -1,12 +1,14 @@
 """Which sequence is which: engines that show a processor of logits all token ids, and nothing else, every step.
 
-The idea: in a step each row of ids is a row of the step before and one token more; beam search takes the rows from one another.
-So a row's past is found among the rows that its request had, by the columns in which these differ (at most as many as there are
-rows, however long they are) and by the last columns, which are looked at to be sure that it is the same generation at all. Rows
-with the same past share a matcher; when they part, it is forked.
+The idea: in each step a row of ids is a row of the step before and one token more. Beam search may continue any row in any place.
+So a row's past is looked for among the rows that its request had a step ago. The columns in which those rows differ tell them apart
+(at most as many columns as rows, however long the rows are). The last columns show that it is the same generation. Rows with the
+same past share a matcher. When their next tokens differ, the matcher is forked.
 
-What is not a row of the step before and one token more is a new generation, whose prompt is what is there. Where that cannot be
-told from something else (a draft model, two generations at once), it is an error, and `reset` says that a generation is new.
+An example with two beams: after `p a` and `p b` come `p b c` and `p b d`. Both continue the second row, so its matcher is forked.
+
+Ids that continue no row begin a new generation, and all of them are its prompt. Where they could also mean something else (a draft
+model, two generations at once), they are an error, and `reset` says that a generation is new.
 
 Cost: a step reads and compares 16 columns, and some for beams; a generation's first two steps read all of them.
 """

@@ -1,16 +1,15 @@
 """Random sentences of a grammar, drawn from its masks.
 
-Drawing uniformly over tokens is dull: nine tokens of ten are pieces of names, so keywords hardly come up, and names
-and comments go on and on. So what happens to the lexer is drawn first (``token_effects``), then a token that does it.
+Drawing uniformly over tokens gives dull texts. Nine tokens of ten are pieces of names, so keywords are rare, and names and comments
+hardly end. So the effect on the lexer is drawn first (``token_effects``), then a token with that effect.
 
 Tokens are not alike, either: most of a vocabulary is seldom written, in scripts that few texts mix, or is runs of blanks. A token
 weighs as much as it is likely in a text, by Zipf's law over the ids (vocabularies are numbered by frequency, more or less), and far
-less if it is no plain word, number or sign. What happens to the lexer weighs a small power of what its tokens weigh. Every token
-allowed can come up.
+less if it is no plain word, number or sign. An effect weighs a small power of the weight of its tokens. Every token that is allowed
+can be drawn.
 
-Nothing in this makes a text end: brackets pile up and comments stay open. After a number of tokens the rest is
-therefore not drawn but looked for: the shortest way to the end (``completion``), cut into tokens, each of which the
-mask must allow too.
+Drawing alone would hardly end a text: brackets pile up and comments stay open. After a number of tokens the rest is therefore not
+drawn but searched: the shortest way to the end (``completion``), cut into tokens, each of which the mask must allow, too.
 
 Cost: about a millisecond a token drawn, some 20 where the lexer was not before; some 0.1 s to look for the end.
 """

@@ -1,6 +1,6 @@
 """What a Lark grammar text defines: rules and terminals, with imports read and names checked, nothing expanded yet.
 
-Lark's own parser and builder do this, but for one step. Lark puts the tree of a terminal in the place of every reference to the
+Lark's own parser and builder do this, with one exception. Lark puts the tree of a terminal in the place of every reference to the
 terminal, which is quadratic in a chain of terminals and exponential in terminals that double (`B: A A`, `C: B B`, …). Terminals are
 therefore kept out of the builder's sight, and `terminal_patterns` follows references by name.
 
