@@ -20,7 +20,7 @@ from fuzz.session import Case, main
 from psc._core import MatcherView
 from psc.errors import MatcherError
 
-_MOST_MATCHERS = 6
+_MAX_MATCHERS = 6
 _LONGEST = 120  # steps of a history, so that a replay stays cheap
 _NAMES = names()
 
@@ -186,7 +186,7 @@ class Walk:
         f.history.clear()
 
     def fork(self, f: Follower) -> None:
-        if len(self.followers) < _MOST_MATCHERS:
+        if len(self.followers) < _MAX_MATCHERS:
             self.followers.append(Follower(f.matcher.fork(), f.options, f.history[:]))
 
     def drop(self, f: Follower) -> None:

@@ -31,9 +31,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO, Any
 
-_MOST_FINDINGS = 20
+_MAX_FINDINGS = 20
 """A fuzzer that finds more stops: they have one cause."""
-_MOST_TO_START_S = 120.0
+_MAX_TO_START_S = 120.0
 """Python and its imports, on a machine that is busy."""
 
 
@@ -137,7 +137,7 @@ class _Run:
 
     def go_on(self, case: int, seconds: float) -> None:
         until = self.began + seconds
-        while (left := until - time.monotonic()) > 0 and len(self.findings) < _MOST_FINDINGS:
+        while (left := until - time.monotonic()) > 0 and len(self.findings) < _MAX_FINDINGS:
             case = self._one_child(case, left)
 
     def report(self) -> dict[str, Any]:
@@ -160,7 +160,7 @@ class _Run:
             said: queue.Queue[dict[str, Any] | None] = queue.Queue()
             assert child.stdout is not None
             threading.Thread(target=_listen, args=(child.stdout, said), daemon=True).start()
-            running, over, limit = case, False, self.limit_s + _MOST_TO_START_S
+            running, over, limit = case, False, self.limit_s + _MAX_TO_START_S
             while True:
                 try:
                     line = said.get(timeout=limit)
@@ -176,7 +176,7 @@ class _Run:
                     running = line["begin"]
                 elif "found" in line:
                     self._found(line["found"], line["what"], line["details"], Path(folder))
-                    if len(self.findings) >= _MOST_FINDINGS:
+                    if len(self.findings) >= _MAX_FINDINGS:
                         child.kill()
                         over = True
                 elif "end" in line:

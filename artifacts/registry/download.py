@@ -23,7 +23,7 @@ from psc.errors import ArtifactError, RegistryError, StoreError
 
 _FRUITLESS = 4
 """So many attempts in a row without a new byte end a download; an attempt that brought some costs nothing but its time."""
-_MOST_ATTEMPTS = 10_000
+_MAX_ATTEMPTS = 10_000
 _STALLS = 2
 """So many in a row, unless there was much between them."""
 _MUCH = 1 << 20
@@ -70,7 +70,7 @@ def _fetch(transport: Transport, reference: Reference, part: _PartFile, progress
     fruitless = stalls = 0
     if part.size > reference.size:
         part.truncate(0)
-    for _ in range(_MOST_ATTEMPTS):
+    for _ in range(_MAX_ATTEMPTS):
         if part.size == reference.size:
             return
         before = part.size
@@ -97,7 +97,7 @@ def _fetch(transport: Transport, reference: Reference, part: _PartFile, progress
             if fruitless >= _FRUITLESS or stalls >= _STALLS:
                 raise
             time.sleep(patience.backoff * 2 ** (fruitless - 1) if fruitless else 0.0)
-    raise BrokenOffError(f"{transport.url}/{reference.blob_path}: the connection broke {_MOST_ATTEMPTS:,} times")
+    raise BrokenOffError(f"{transport.url}/{reference.blob_path}: the connection broke {_MAX_ATTEMPTS:,} times")
 
 
 class _PartFile:

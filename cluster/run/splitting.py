@@ -22,7 +22,7 @@ from psc.vocabulary.tokenizer_info import TokenizerInfo
 
 LEAST_SECONDS = 2.0
 """A job that is expected to take less stays whole."""
-_MOST_PIECES = 16
+_MAX_PIECES = 16
 _LONGER_THAN_ITS_SHARE = 1.2
 # Of a whole job's seconds, measured on SQL: the stages before the classifier, the classifier, and the assembly of pieces.
 _SEQUENCES, _CLASSIFIER, _ASSEMBLY = 0.35, 0.5, 0.3
@@ -41,7 +41,7 @@ def split_long_jobs(plan: Plan, cpus: int) -> None:
         if n is None:
             n = 1
             if cpus > 1 and planned.estimate.seconds >= max(LEAST_SECONDS, _LONGER_THAN_ITS_SHARE * share):
-                n = max(2, min(cpus, _MOST_PIECES, round(planned.estimate.seconds / share)))
+                n = max(2, min(cpus, _MAX_PIECES, round(planned.estimate.seconds / share)))
         if n > 1 and _has_tables(plan, planned):
             plan.todo[i] = replace(planned, tasks=_pieces(planned, n))
 

@@ -12,7 +12,7 @@ import pynini
 
 MAX_DRAWN_STATES = 100
 MAX_DRAWN_EDGES = 200
-_MOST_LABELS = 6
+_MAX_LABELS = 6
 
 
 def picture(fst: pynini.Fst, symbols: pynini.SymbolTable, *, title: str) -> str | None:
@@ -39,7 +39,7 @@ def picture(fst: pynini.Fst, symbols: pynini.SymbolTable, *, title: str) -> str 
         shape = "circle" if fst.final(state) == zero else "doublecircle"
         lines.append(f"  {state} [shape = {shape}{', style = bold' if state == fst.start() else ''}];")
     for (source, target), labels in edges.items():
-        shown = labels[:_MOST_LABELS]
+        shown = labels[:_MAX_LABELS]
         if len(labels) > len(shown):
             shown.append(f"… and {len(labels) - len(shown)} more")
         lines.append(f"  {source} -> {target} [label = {_quoted(chr(10).join(shown))}];")

@@ -32,7 +32,7 @@ Sequences = dict[Sequence, set[TokenClass]]
 
 MAX_SEQUENCES = 5000
 MAX_STEPS = 20_000_000
-_MOST_WAYS = 4096
+_MAX_WAYS = 4096
 
 _Way = tuple[Sequence, LexerState]
 """What was emitted, and the lexer state reached."""
@@ -170,10 +170,10 @@ class _StoredLexer:
                 if (sequence := self.joined(emitted, more)) is not None:
                     found.add((sequence, to))
         self._steps += len(ways) + len(found)
-        if self._steps > MAX_STEPS or len(found) > _MOST_WAYS:
+        if self._steps > MAX_STEPS or len(found) > _MAX_WAYS:
             raise GrammarError(
                 f"the paper's construction lexes every token from every lexer state in at most {MAX_STEPS:,} steps, and a token "
-                f"in at most {_MOST_WAYS:,} ways, which is exceeded; take a smaller vocabulary or a smaller grammar"
+                f"in at most {_MAX_WAYS:,} ways, which is exceeded; take a smaller vocabulary or a smaller grammar"
             )
         return frozenset(found)
 

@@ -18,11 +18,11 @@ from psc.compiler.grammar import LarkLexer
 from psc.errors import PscError
 from psc.inspection.explaining import Explainer, Explanation, Reading, TokenGroup, Verdict, shown
 
-_MOST_TERMINALS = 12
-_MOST_RULES = 8
-_MOST_SYMBOLS = 16
-_MOST_GROUPS = 10
-_MOST_READINGS = 4
+_MAX_TERMINALS = 12
+_MAX_RULES = 8
+_MAX_SYMBOLS = 16
+_MAX_GROUPS = 10
+_MAX_READINGS = 4
 _WIDTH = 100
 
 
@@ -93,11 +93,11 @@ def report(e: Explanation) -> Iterator[str]:
         yield ""
         yield "What may come there instead:"
     yield f"text    {e.read}▮" + (f"   ({e.line}:{e.column}, {e.bytes:,} bytes)" if e.bytes else "   (nothing is read yet)")
-    for i, reading in enumerate(e.places[:_MOST_READINGS]):
+    for i, reading in enumerate(e.places[:_MAX_READINGS]):
         if e.n_places > 1:
             yield f"reading {i + 1} of {e.n_places}"
         yield from _reading(reading)
-    yield _row("next", _some(e.expected, _MOST_TERMINALS) or "the end of the ignored text")
+    yield _row("next", _some(e.expected, _MAX_TERMINALS) or "the end of the ignored text")
     yield _row("bytes", e.characters or "none")
     yield _row("end", f"the text may end here; or after {e.shortest_end}" if e.may_end and e.shortest_end != "''" else _end(e))
     if e.forced:
@@ -111,12 +111,12 @@ def report(e: Explanation) -> Iterator[str]:
 
 def _reading(reading: Reading) -> Iterator[str]:
     yield _row("lexeme", _lexeme(reading))
-    for i, rule in enumerate(reading.rules[:_MOST_RULES]):
+    for i, rule in enumerate(reading.rules[:_MAX_RULES]):
         yield _row("" if i else "rules", rule)
-    if len(reading.rules) > _MOST_RULES:
-        yield _row("", f"and {len(reading.rules) - _MOST_RULES} more around it")
-    more = "… " if len(reading.symbols) > _MOST_SYMBOLS else ""
-    yield _row("stack", more + " ".join(reading.symbols[-_MOST_SYMBOLS:]) if reading.symbols else "empty")
+    if len(reading.rules) > _MAX_RULES:
+        yield _row("", f"and {len(reading.rules) - _MAX_RULES} more around it")
+    more = "… " if len(reading.symbols) > _MAX_SYMBOLS else ""
+    yield _row("stack", more + " ".join(reading.symbols[-_MAX_SYMBOLS:]) if reading.symbols else "empty")
 
 
 def _lexeme(reading: Reading) -> str:
@@ -125,9 +125,9 @@ def _lexeme(reading: Reading) -> str:
     ending = "may end here" if reading.complete else "cannot end here"
     if not reading.can_become:
         return f"ignored text, which {ending} (lexer state {reading.lexer_state})"
-    options = [*reading.can_become[:_MOST_TERMINALS]]
-    if len(reading.can_become) > _MOST_TERMINALS:
-        options.append(f"{len(reading.can_become) - _MOST_TERMINALS} more")
+    options = [*reading.can_become[:_MAX_TERMINALS]]
+    if len(reading.can_become) > _MAX_TERMINALS:
+        options.append(f"{len(reading.can_become) - _MAX_TERMINALS} more")
     if reading.can_be_ignored:
         options.append("ignored text")
     return f"unfinished: {_or(options)}; it {ending} (lexer state {reading.lexer_state})"
@@ -140,15 +140,15 @@ def _end(e: Explanation) -> str:
 
 
 def _groups(groups: Sequence[TokenGroup]) -> Iterator[str]:
-    for group in groups[:_MOST_GROUPS]:
+    for group in groups[:_MAX_GROUPS]:
         line = f"  {group.tokens:>7,}  {_some(group.terminals, 5) if group.terminals else '(ignored text)'}:"
         for example in group.examples:
             if len(line) + len(example) > _WIDTH:
                 break
             line += f" {example}"
         yield line
-    if len(groups) > _MOST_GROUPS:
-        yield f"  {sum(g.tokens for g in groups[_MOST_GROUPS:]):>7,}  in {len(groups) - _MOST_GROUPS} more groups"
+    if len(groups) > _MAX_GROUPS:
+        yield f"  {sum(g.tokens for g in groups[_MAX_GROUPS:]):>7,}  in {len(groups) - _MAX_GROUPS} more groups"
 
 
 def _verdict(v: Verdict) -> Iterator[str]:
@@ -160,17 +160,17 @@ def _verdict(v: Verdict) -> Iterator[str]:
     yield f"{name}: not allowed{where}"
     yield from _reasons(v.reasons)
     if v.expected:
-        yield _row("next", _some(v.expected, _MOST_TERMINALS) + (" (before that byte)" if v.fails_at else ""))
+        yield _row("next", _some(v.expected, _MAX_TERMINALS) + (" (before that byte)" if v.fails_at else ""))
     if v.fails_at:  # elsewhere the places are those of the text
-        for reading in v.places[:_MOST_READINGS]:
+        for reading in v.places[:_MAX_READINGS]:
             yield from _reading(reading)
 
 
 def _reasons(reasons: Sequence[str]) -> Iterator[str]:
-    for reason in reasons[:_MOST_RULES]:
+    for reason in reasons[:_MAX_RULES]:
         yield f"  because {reason}"
-    if len(reasons) > _MOST_RULES:
-        yield f"  and for {len(reasons) - _MOST_RULES} more reasons, one for each way of reading the text"
+    if len(reasons) > _MAX_RULES:
+        yield f"  and for {len(reasons) - _MAX_RULES} more reasons, one for each way of reading the text"
 
 
 def _row(name: str, value: str) -> str:

@@ -20,7 +20,7 @@ from psc.runtime.compiled import CompiledGrammar, GrammarMatcher
 from psc.vocabulary.segment import Segmenter
 
 END_OF_FILE = "end of file"
-_MOST_OFFENDING = 24
+_MAX_OFFENDING = 24
 _WORD = re.compile(r"\w+")
 _OPERATOR = re.compile(r"[-+*/%=<>!&|^~?:@#$\\]+")
 
@@ -163,7 +163,7 @@ def _found(data: bytes, offset: int) -> str:
     word = _WORD.match(rest)
     if word is None:
         operator = _OPERATOR.match(rest)
-        return repr(operator[0][:_MOST_OFFENDING] if operator else rest[0])
-    shown = repr(word[0][:_MOST_OFFENDING])
+        return repr(operator[0][:_MAX_OFFENDING] if operator else rest[0])
+    shown = repr(word[0][:_MAX_OFFENDING])
     head = re.search(r"\w+\Z", before)
-    return f"{shown} in {head[0][-_MOST_OFFENDING:] + word[0][:_MOST_OFFENDING]!r}" if head else shown
+    return f"{shown} in {head[0][-_MAX_OFFENDING:] + word[0][:_MAX_OFFENDING]!r}" if head else shown

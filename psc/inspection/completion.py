@@ -25,7 +25,7 @@ from psc.inspection.lr_items import Item, LrItems
 from psc.runtime.compiled import CompiledGrammar, GrammarMatcher
 
 _NEVER = float("inf")
-_MOST_VISITS = 50_000
+_MAX_VISITS = 50_000
 # Which byte stands for its class: what reads well first.
 _READABLE = b"abcdefghijklmnopqrstuvwxyz 0123456789\"'.;\n" + bytes(range(33, 127)) + b"\t\r"
 
@@ -100,7 +100,7 @@ class Completer:
         came_from: dict[_Reached, tuple[_Reached, bytes] | None] = {configurations(matcher): None}
         # (estimate, length, order of discovery, matcher): the order decides between the equal ones.
         queue = [(self.estimate(matcher), 0, 0, matcher.fork())]
-        for _ in range(_MOST_VISITS):
+        for _ in range(_MAX_VISITS):
             if not queue:
                 break
             _, length, _, here = heapq.heappop(queue)

@@ -24,8 +24,8 @@ from psc.inspection.lexemes import RESTART, START, Symbols
 from psc.runtime.compiled import CompiledGrammar, GrammarMatcher
 from psc.vocabulary.tokenizer_info import TokenizerInfo
 
-_MOST_EXAMPLES = 20
-_MOST_READINGS = 16
+_MAX_EXAMPLES = 20
+_MAX_READINGS = 16
 
 
 @dataclass(frozen=True)
@@ -198,7 +198,7 @@ class Explainer:
 
     def _readings(self, matcher: GrammarMatcher) -> tuple[Reading, ...]:
         return tuple(
-            self._reading(matcher, i, configuration) for i, configuration in enumerate(configurations(matcher)[:_MOST_READINGS])
+            self._reading(matcher, i, configuration) for i, configuration in enumerate(configurations(matcher)[:_MAX_READINGS])
         )
 
     def _reading(self, matcher: GrammarMatcher, index: int, configuration: Configuration) -> Reading:
@@ -275,7 +275,7 @@ class Explainer:
     def _group(self, names: tuple[str, ...], members: list[tuple[int, bytes]], fresh: bool) -> TokenGroup:
         words = {n[1:-1].encode() for n in names if fresh and n.startswith('"') and n.endswith('"')}
         members.sort(key=lambda m: (m[1] not in words, m[0]))
-        ids, texts = zip(*members[:_MOST_EXAMPLES], strict=True)
+        ids, texts = zip(*members[:_MAX_EXAMPLES], strict=True)
         return TokenGroup(names, len(members), ids, tuple(shown(t) for t in texts))
 
     def _being_read(self, ahead: GrammarMatcher, before: GrammarMatcher) -> tuple[str, ...]:

@@ -20,7 +20,7 @@ RESTART = LexerState(-2)
 """Instead of a state: the byte is read again, from the start that the parser's stack has then."""
 Symbols = tuple[LexSymbol, ...]
 """What the lexer reads for the parser: terminals, and conditions on the top of the stack."""
-_MOST_STATES = 20_000
+_MAX_STATES = 20_000
 
 
 class Lexemes:
@@ -67,7 +67,7 @@ class Lexemes:
         found: set[Symbols] = set()
         distance = {start: 0}
         queue = deque([start])
-        while queue and len(distance) < _MOST_STATES:
+        while queue and len(distance) < _MAX_STATES:
             state = queue.popleft()
             n = distance[state]
             for last in self.ends(state):

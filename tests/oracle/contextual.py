@@ -21,7 +21,7 @@ from .lexing import LexerAutomaton
 from .masks import Undecided
 from .parsing import Parser, Stack
 
-_MOST_FALL_BACKS = 5_000
+_MAX_FALL_BACKS = 5_000
 
 
 @dataclass(frozen=True)
@@ -155,6 +155,6 @@ class ContextualOracle:
                     if after is not None and after not in seen:
                         seen.add(after)
                         todo.append(after)
-            if len(seen) > _MOST_FALL_BACKS:
+            if len(seen) > _MAX_FALL_BACKS:
                 raise Undecided(reading)
         return False

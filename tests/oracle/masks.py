@@ -15,7 +15,7 @@ import lark
 from .lexing import Lexer, LexerAutomaton, LexError, Pending
 from .parsing import Parser, Stack
 
-_MOST_FALL_BACKS = 5_000
+_MAX_FALL_BACKS = 5_000
 
 
 class Undecided(Exception):
@@ -95,6 +95,6 @@ class Oracle:
                     if step is not None and after is not None and (step[1], after) not in seen:
                         seen.add((step[1], after))
                         todo.append((step[1], after))
-            if len(seen) > _MOST_FALL_BACKS:
+            if len(seen) > _MAX_FALL_BACKS:
                 raise Undecided(pending, stack)
         return False

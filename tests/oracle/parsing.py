@@ -12,7 +12,7 @@ from lark.parsers.lalr_analysis import LALR_Analyzer, Shift
 
 Stack = tuple[int, ...]
 END = "$END"
-_MOST_REDUCTIONS = 100_000  # before one shift; only a cyclic grammar (a: b, b: a) gets there
+_MAX_REDUCTIONS = 100_000  # before one shift; only a cyclic grammar (a: b, b: a) gets there
 
 
 class NoSentence(Exception):
@@ -76,7 +76,7 @@ class Parser:
 
     def _advance(self, stack: Stack, terminal: str) -> Stack | None:
         states = list(stack)
-        for _ in range(_MOST_REDUCTIONS):
+        for _ in range(_MAX_REDUCTIONS):
             action, argument = self._actions[states[-1]].get(terminal, (None, None))
             if action is None:
                 return None

@@ -29,7 +29,7 @@ from psc.compiler.grammar import Cfg
 from psc.compiler.terminal_regex import UnsupportedRegex, looks_past_end
 from psc.compiler.terminals import TerminalAutomaton, terminal_expression
 
-_MOST_NAMES = 6
+_MAX_NAMES = 6
 
 
 def contexts(grammar: Cfg, lr: LrTables) -> list[frozenset[int]]:
@@ -198,8 +198,8 @@ def _messages(
     name = [t.name for t in grammar.terminals]
 
     def listed(items: list[str]) -> str:
-        more = f" and {len(items) - _MOST_NAMES} more" if len(items) > _MOST_NAMES else ""
-        return ", ".join(items[:_MOST_NAMES]) + more
+        more = f" and {len(items) - _MAX_NAMES} more" if len(items) > _MAX_NAMES else ""
+        return ", ".join(items[:_MAX_NAMES]) + more
 
     out = []
     if shorter:

@@ -34,7 +34,7 @@ from psc.compiler.grammar import Cfg, LexerKind, Production, Terminal
 from psc.compiler.normal_form import normal_form, without_unproductive
 from psc.errors import GrammarError, ResourceLimitError
 
-_MOST_NAMES = 6
+_MAX_NAMES = 6
 
 
 def load_lark(
@@ -97,7 +97,7 @@ def _one_message(error: BaseException) -> str:
 def _declared_message(declared: tuple[str, ...], text: str, source_name: str) -> str:
     line = next((i for i, t in enumerate(text.splitlines(), 1) if t.lstrip().startswith("%declare")), None)
     place = f"{source_name}:{line}" if line else source_name
-    names = ", ".join(declared[:_MOST_NAMES]) + (", …" if len(declared) > _MOST_NAMES else "")
+    names = ", ".join(declared[:_MAX_NAMES]) + (", …" if len(declared) > _MAX_NAMES else "")
     return (
         f"{place}: %declare'd terminals have no text of their own ({names}); they need a lexer callback in Python, which a "
         "decoding mask cannot run. Define them as regular expressions instead."

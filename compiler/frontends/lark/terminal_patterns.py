@@ -25,7 +25,7 @@ MAX_PATTERN_TEXT: Final = 1_000_000
 """Characters of the patterns of all terminals, and of what they are made of."""
 
 _AROUND_A_PATTERN: Final = 16  # what a group, its flags and a count add
-_MOST_NAMES: Final = 6
+_MAX_NAMES: Final = 6
 
 
 def terminal_patterns(
@@ -53,7 +53,7 @@ def terminal_patterns(
         order = tuple(TopologicalSorter(needed).static_order())
     except CycleError as e:
         circle = e.args[1]
-        way = " -> ".join([*circle[:_MOST_NAMES], *(["…"] if len(circle) > _MOST_NAMES else [])])
+        way = " -> ".join([*circle[:_MAX_NAMES], *(["…"] if len(circle) > _MAX_NAMES else [])])
         raise GrammarError(f"{place(circle[0])}: terminal {circle[0]} refers to itself ({way}); only rules can") from None
     by_name = {d.name: d for d in definitions}
     for name in order:
