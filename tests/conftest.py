@@ -1,6 +1,7 @@
 """Hypothesis profiles: `default` for every run, `wide` (HYPOTHESIS_PROFILE=wide) before touching the core is called done."""
 
 import os
+import signal
 from importlib.util import find_spec
 
 # Subprocesses of tests import psc as this process does, not from the folder they happen to run in.
@@ -14,6 +15,12 @@ _common = {"deadline": None, "suppress_health_check": list(HealthCheck), "print_
 settings.register_profile("default", max_examples=60, **_common)
 settings.register_profile("sanitized", max_examples=15, **_common)
 settings.register_profile("wide", max_examples=2000, **_common)
+for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+    # After nohup, or in the background of a script, some are ignored, and would be in every process that a test starts and then
+    # signals. A handler that does nothing is not passed on.
+    if signal.getsignal(number) is signal.SIG_IGN:
+        signal.signal(number, lambda *_: None)
+
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "sanitized" if "PSC_SANITIZED" in os.environ else "default"))
 
 # The oracles and the construction by OpenFst, which is not to be had everywhere: PyPI has it for Linux on x86-64 only.

@@ -3,7 +3,6 @@
 import itertools
 import json
 import re
-import time
 
 import numpy as np
 import pytest
@@ -165,15 +164,6 @@ def test_json_is_what_json_is(text: str) -> None:
     assert derives(lower(JSON), text) == (valid and text[0] in "[{")
     assert derives(lower(JSON), f"[{text}]") == (valid or text == "")
     assert not derives(any_value, text + " ")
-
-
-def test_from_text_to_grammar_within_a_request() -> None:
-    best = 1.0
-    for _ in range(20):
-        started = time.perf_counter()
-        lower(load_ebnf(JSON.source))
-        best = min(best, time.perf_counter() - started)
-    assert best < 0.005  # 0.6 ms when the machine is idle
 
 
 def terminals_of(text: str) -> dict[str, str]:

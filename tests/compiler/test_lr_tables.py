@@ -5,7 +5,7 @@ from pathlib import Path
 import lark
 import pytest
 import strategies
-from hypothesis import given
+from hypothesis import example, given
 from lark.parsers.lalr_analysis import ParseTableBase
 from lark_grammars import LARK_NAMES, lark_text
 
@@ -18,6 +18,12 @@ from psc.errors import GrammarError
 
 def lark_table(text: str) -> ParseTableBase:
     return lark.Lark(text, parser="lalr", lexer="basic").parser.parser._parse_table
+
+
+def needs_an_ignored_terminal(text: str) -> bool:
+    """Such rules are never finished, so psc leaves them out, before it looks for conflicts; Lark keeps them."""
+    grammar = lark.Lark(text, parser="earley", lexer="basic")
+    return any(symbol.name in grammar.ignore_tokens for rule in grammar.rules for symbol in rule.expansion)
 
 
 def check_equal(grammar: Cfg, ours: LrTables, theirs: ParseTableBase) -> None:
@@ -68,9 +74,13 @@ def test_bundled_grammars(name: str) -> None:
 
 
 @given(text=strategies.grammar_texts())
+@example(text='start: T0 | " "? start | T1\nT0: "a"\nT1: "a"\n%ignore " "\n')
+@example(text='start: T0 " " | T1\nT0: "a"\nT1: "a"\n%ignore " "\n')
 def test_random_grammars(text: str) -> None:
     """The same tables, or both refuse. (Random texts may fail in Lark for another reason first: those say nothing here.)"""
     try:
+        if needs_an_ignored_terminal(text):
+            return
         theirs = lark_table(text)
     except lark.exceptions.GrammarError as e:
         if "Reduce/Reduce" in str(e):
