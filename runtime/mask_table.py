@@ -7,7 +7,7 @@ Loops that decode (`psc.decoding`, adapters) take any of them by these two proto
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from psc._core import GrammarMatcher
 from psc.runtime.row_slots import MaskUpdate
@@ -93,3 +93,9 @@ class MaskLibrary(Protocol):
     @property
     def apply_rows(self) -> Callable[..., None]:
         """Masks logits in place by rows of a table."""
+
+
+if TYPE_CHECKING:  # the type checker sees that they are
+    from psc.runtime import cupy_masks, numpy_masks
+
+    _LIBRARIES: tuple[MaskLibrary, ...] = (numpy_masks, cupy_masks)

@@ -3,11 +3,11 @@
 import random
 from collections.abc import Sequence
 
-import numpy as np
 import strategies
 from bounded import bounded
 from hypothesis import assume, given
 from hypothesis import strategies as st
+from languages import allowed, replay
 from lark_grammars import lark_text
 from oracle import Oracle, Undecided
 from vocabularies import tokenizer
@@ -16,23 +16,12 @@ import psc
 from psc.compiled_grammar import compile_ahead_of_time
 
 
-def allowed(matcher: psc.GrammarMatcher, n: int) -> list[bool]:
-    return np.unpackbits(matcher.mask().view(np.uint8), bitorder="little")[:n].astype(bool).tolist()
-
-
 def compile_text(text: str, tokens: Sequence[bytes]) -> psc.CompiledGrammar:
     try:
         return psc.GrammarCompiler(tokenizer(tokens)).compile_lark(text, lexer="basic")
     except psc.ResourceLimitError:
         assume(False)
         raise
-
-
-def replay(compiled: psc.CompiledGrammar, history: Sequence[int]) -> psc.GrammarMatcher:
-    matcher = psc.GrammarMatcher(compiled)
-    for token in history:
-        assert matcher.accept_token(token)
-    return matcher
 
 
 def check_here(compiled: psc.CompiledGrammar, oracle: Oracle, tokens: Sequence[bytes], history: Sequence[int]) -> list[int]:
