@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cstdint>
 #include <map>
+#include <stdexcept>
+#include <string>
 
 #include "classifier.hpp"
 #include "sorted.hpp"
@@ -11,6 +13,32 @@ namespace psc {
 
 namespace {
 constexpr std::size_t kMaxStepsToFindSequences = 200'000'000;
+
+constexpr const char* kStageNames[] = {"none", "lexer", "token classes", "terminal sequences", "stack classifier", "assembly"};
+}  // namespace
+
+class Compilation::Running {
+public:
+    Running(Compilation& compilation, Stage stage) : compilation_(compilation), stage_(stage) {
+        if (compilation.running_ || static_cast<int>(compilation.done_) + 1 != static_cast<int>(stage))
+            throw std::logic_error(
+                std::string("the stages of a compilation run once each, in order; this is not the turn of the ") +
+                kStageNames[static_cast<int>(stage)]);
+        compilation.running_ = true;
+    }
+    void finish() {
+        compilation_.done_ = stage_;
+        compilation_.running_ = false;
+    }
+
+private:
+    Compilation& compilation_;
+    Stage stage_;
+};
+
+void Compilation::not_made(Stage by) {
+    throw std::logic_error(std::string("a compilation is asked for what its stage has not made yet: ") +
+                           kStageNames[static_cast<int>(by)]);
 }
 
 Compilation::Compilation(LrTables lr, AllTerminals terminals, LexerKind kind, Vocabulary vocabulary)
@@ -22,11 +50,14 @@ Compilation::Compilation(LrTables lr, AllTerminals terminals, LexerKind kind, Vo
       work_("steps to find all terminal sequences", kMaxStepsToFindSequences) {}
 
 void Compilation::build_lexer() {
+    Running stage(*this, Stage::lexer);
     lexer_ = make_lexer(lr_, terminals_, kind_);
     lexer_->close();
+    stage.finish();
 }
 
 void Compilation::classify_tokens() {
+    Running stage(*this, Stage::token_classes);
     // The lexer states in which a text can end. The start of an unknown context is none of them.
     std::vector<LexerState> states;
     for (LexerState q{lexer_->contextual() ? 1 : 0}; q.v < lexer_->n_states(); ++q.v) states.push_back(q);
@@ -34,9 +65,11 @@ void Compilation::classify_tokens() {
     steps_ = std::make_unique<TokenSteps>(*lexer_, *trie_);
     classes_ = std::make_unique<TokenClasses>(*lexer_, *steps_, states, vocabulary_.bytes, vocabulary_.offsets,
                                               ids_of<TokenId>(vocabulary_.text_tokens));
+    stage.finish();
 }
 
 void Compilation::find_sequences() {
+    Running stage(*this, Stage::sequences);
     const auto& states = classes_->states();
     realized_.of_state.resize(lexer_->n_states());
     Interned<ClassSet, SetMember> sets;
@@ -79,15 +112,19 @@ void Compilation::find_sequences() {
     realized_.n_nodes = trie_->size();
     for (const Realizable& r : realized_.of_state) sequences_.insert(sequences_.end(), r.sequences.begin(), r.sequences.end());
     sort_unique(sequences_);
+    stage.finish();
 }
 
 void Compilation::build_classifier() {
+    Running stage(*this, Stage::classifier);
     // One machine for all lexer states: a sequence that a lexer state cannot produce stands for no token there.
     const auto groups = sequence_groups(1);
     classifier_ = classify_sequences(lr_, below_, *trie_, groups.empty() ? std::vector<SequenceNode>{} : groups[0]);
+    stage.finish();
 }
 
 std::vector<std::vector<SequenceNode>> Compilation::sequence_groups(std::size_t n) const {
+    const std::vector<SequenceNode>& sequences = made(sequences_, Stage::sequences);
     // Per node: the first one on the way to it, and how many sequences begin with it.
     std::vector<SequenceNode> first(trie_->size(), SequenceTrie::kRoot), firsts;
     std::vector<Word> weight(trie_->size(), 0);
@@ -95,7 +132,7 @@ std::vector<std::vector<SequenceNode>> Compilation::sequence_groups(std::size_t 
         const SequenceNode parent = trie_->parent(node);
         first[node.index()] = parent == SequenceTrie::kRoot ? node : first[parent.index()];
     }
-    for (SequenceNode node : sequences_) ++weight[first[node.index()].index()];
+    for (SequenceNode node : sequences) ++weight[first[node.index()].index()];
     for (SequenceNode node{1}; node.v < trie_->size(); ++node.v)
         if (weight[node.index()] > 0) firsts.push_back(node);
     // The heaviest goes first, each to the group that has least.
@@ -109,11 +146,15 @@ std::vector<std::vector<SequenceNode>> Compilation::sequence_groups(std::size_t 
         *least += weight[node.index()];
         group_of[node.index()] = least - load.begin();
     }
-    for (SequenceNode node : sequences_)
+    for (SequenceNode node : sequences)
         if (node != SequenceTrie::kRoot) groups[group_of[first[node.index()].index()]].push_back(node);
     return groups;
 }
 
-void Compilation::assemble() { tables_ = psc::assemble(classifier_, realized_); }
+void Compilation::assemble() {
+    Running stage(*this, Stage::tables);
+    tables_ = psc::assemble(classifier_, realized_);
+    stage.finish();
+}
 
 }  // namespace psc
