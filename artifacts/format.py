@@ -180,8 +180,7 @@ def _split(payload: bytes, sections: list[tuple[str, int, str, str]], place: str
             arrays[name] = (stored.astype(np.int64) - 1).astype(np.int32) if kind == "u4" else stored.astype(np.int32) - 1
         else:
             zigzag = stored.astype(np.int64)
-            steps = np.where(zigzag & 1, -((zigzag + 1) >> 1), zigzag >> 1)
-            total = np.cumsum(steps)
+            total = np.cumsum((zigzag >> 1) ^ -(zigzag & 1))
             if n and (int(total.max()) > 2**31 - 1 or int(total.min()) < -(2**31)):
                 raise ArtifactError(f"{place}: section {name!r} overflows")
             arrays[name] = total.astype(np.int32)

@@ -222,5 +222,6 @@ def test_literals_are_larks() -> None:
         token = Token("STRING", text)
         ours, theirs = literal_pattern(token), _literal_to_pattern(token)  # type: ignore[no-untyped-call]
         assert ours == theirs and ours.raw == theirs.raw and ours.flags == theirs.flags
-    with pytest.raises(LarkGrammarError, match="Empty"):
-        literal_pattern(Token("STRING", '""'))
+    for empty in ('""', '""i'):
+        with pytest.raises(LarkGrammarError, match="Empty"):
+            literal_pattern(Token("STRING", empty))

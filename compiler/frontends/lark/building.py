@@ -138,14 +138,15 @@ class DefinitionBuilder(GrammarBuilder):
             if d.tree is None:
                 continue
             todo: list[Any] = [child.children[0] if child.data == "alias" else child for child in d.tree.children]
-            while todo:
-                node = todo.pop()
-                if isinstance(node, Tree):
-                    if node.data in ("template_usage", "alias"):
-                        return False
-                    if id(node) not in walked:
-                        walked.add(id(node))
-                        todo += node.children
-                elif isinstance(node, Symbol):
-                    names.add(node.name)
+            for node in todo:  # grows while it is read
+                if node.data in ("template_usage", "alias"):
+                    return False
+                if id(node) in walked:
+                    continue
+                walked.add(id(node))
+                for child in node.children:
+                    if isinstance(child, Symbol):
+                        names.add(child.name)
+                    elif isinstance(child, Tree):
+                        todo.append(child)
         return names <= defined.keys() and defined.keys() >= set(self._ignore_names)

@@ -49,9 +49,9 @@ class ExpandedRule:
     priority: int
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(slots=True, eq=False)
 class _Node:
-    """A part of a rule. Parts that Lark takes for equal have the same number."""
+    """A part of a rule, never changed. Parts that Lark takes for equal have the same number."""
 
     number: int
     kind: int
@@ -85,6 +85,7 @@ class RuleExpander:
         self._place = place
         self._compact = compact
         self._numbers: dict[tuple[Any, ...], int] = {}
+        self._symbols: dict[tuple[bool, str, int], _Node] = {}
         self._repeated: dict[Any, _Node] = {}
         self._new_rules: list[tuple[str, _Node, str]] = []
         self._n_new = 0
@@ -155,13 +156,19 @@ class RuleExpander:
 
     def _symbol(self, symbol: Symbol) -> _Node:
         if isinstance(symbol, LarkTerminal):
-            kept = self._keep_all_tokens or not symbol.filter_out
-            return self._node(_SYMBOL, (True, str(symbol.name)), (), int(kept))
+            return self._named(True, str(symbol.name), int(self._keep_all_tokens or not symbol.filter_out))
         assert isinstance(symbol, NonTerminal)
         return self._rule_symbol(str(symbol.name))
 
     def _rule_symbol(self, name: str) -> _Node:
-        return self._node(_SYMBOL, (False, name), (), int(not name.startswith("_")))
+        return self._named(False, name, int(not name.startswith("_")))
+
+    def _named(self, is_terminal: bool, name: str, placeholders: int) -> _Node:
+        key = is_terminal, name, placeholders
+        known = self._symbols.get(key)
+        if known is None:
+            known = self._symbols[key] = self._node(_SYMBOL, (is_terminal, name), (), placeholders)
+        return known
 
     def _row(self, parts: Iterable[_Node]) -> _Node:
         parts = tuple(parts)

@@ -25,8 +25,10 @@ Parts = list[Tree[Any]]
 def literal_pattern(literal: Token) -> Pattern:
     """The pattern of a literal, as Lark reads it."""
     text = literal.value
-    if literal.type == "STRING" and text[-1] == '"' and "\\" not in text and text.isprintable() and len(text) > 2:
-        return PatternStr(text[1:-1], raw=text)  # nothing is escaped: Lark evaluates it as a string of Python's
+    if literal.type == "STRING" and "\\" not in text and text.isprintable():
+        end = text.rindex('"')
+        if end > 1:
+            return PatternStr(text[1:end], text[end + 1 :], raw=text)  # nothing is escaped: Lark evaluates a string of Python's
     pattern: Pattern = _literal_to_pattern(literal)  # type: ignore[no-untyped-call]
     return pattern
 
