@@ -4,7 +4,7 @@ EBNF, regular expressions and the built-in JSON grammar become rule sets over ch
 meaning, which is more than a language of characters: text is cut into lexemes by maximal munch before the rules see it, so a Lark
 grammar put after another one would have to say where its lexer takes over. ``union`` and ``concat`` therefore refuse them.
 
-Cost: parsing. EBNF and regex take about a millisecond for a page of text; Lark's loader 0.1 s for a programming language, and 3 ms
+Cost: parsing. EBNF and regex take about a millisecond for a page of text; a programming language in Lark's 25 ms, and 3 ms
 where its tables are known, see ``psc.known_grammars``.
 """
 

@@ -30,6 +30,12 @@ def _nested(count: int, inner: str, close: str) -> str:
 
 
 LARK: Texts = {
+    "blank lines": ('start: "a"' + "\n" * 200_000, None),
+    "a name before blank lines": ('start: "a" \\\n A' + "\n" * 200_000 + 'A: "b"', None),
+    "blank lines before an error": ("start: " + "\n" * 200_000 + ")", "Unexpected"),
+    "backslashes in an open string": ('start: "' + "\\" * 1000, "line 1 column 8"),
+    "backslashes in an open regex": ("start: /a" + "\\" * 1000, "Unexpected"),
+    "backslashes after a quoted quote": ('start: "\\" // ' + "\\" * 1000 + "\n)", "line 2 column 1"),
     "choices in a row": ("start: " + _row('("a#"|"b#")', 40), "rule start"),
     "options in a row": ("start: " + _row('"a#"?', 40), "250,000"),
     "brackets in a row": ("start: " + _row('["a#"]', 40), "rule start"),

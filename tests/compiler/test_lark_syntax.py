@@ -1,5 +1,7 @@
 """Our own reading of Lark's grammar language gives the trees that Lark's parser gives, and reads nothing that Lark refuses."""
 
+import re
+from itertools import product
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -9,14 +11,14 @@ import pytest
 from lark import Token, Tree
 from lark.exceptions import LarkError
 from lark.grammar import Terminal
-from lark.load_grammar import GRAMMAR_ERRORS, GrammarBuilder, _parse_grammar
+from lark.load_grammar import GRAMMAR_ERRORS, TERMINALS, GrammarBuilder, _parse_grammar
 from lark.load_grammar import GrammarError as LarkGrammarError
 from lark_grammars import LARK_NAMES, lark_text
 from lark_texts import CASES, random_rules
 
 from psc.compiler.frontends.lark.building import DefinitionBuilder
 from psc.compiler.frontends.lark.names import literal_pattern
-from psc.compiler.frontends.lark.syntax import MAX_NESTING, read_statements
+from psc.compiler.frontends.lark.syntax import MAX_NESTING, WITHOUT_GOING_BACK, NotRead, read_statements
 
 LIBRARY = sorted((Path(lark.__file__).parent / "grammars").glob("*.lark"))
 FORMS = r"""
@@ -71,9 +73,16 @@ def read_by_lark(text: str) -> Tree[Any] | None:
     return tree
 
 
+def read_by_us(text: str) -> Tree[Any] | None:
+    try:
+        return read_statements(text)
+    except NotRead:
+        return None
+
+
 def assert_read_as_by_lark(text: str) -> bool:
     """Returns whether it is a grammar."""
-    ours, theirs = read_statements(text), read_by_lark(text)
+    ours, theirs = read_by_us(text), read_by_lark(text)
     assert (ours is None) == (theirs is None), text
     assert theirs is None or same(ours, theirs), text
     return theirs is not None
@@ -195,7 +204,7 @@ def test_what_is_not_valid_is_larks_to_tell(text: str) -> None:
 
 def test_deep_nesting_is_larks_to_read() -> None:
     deep = "start: " + "(" * MAX_NESTING + '"a"' + ")" * MAX_NESTING
-    assert read_statements(deep) is None
+    assert read_by_us(deep) is None
     assert assert_read_as_by_lark(deep.replace("(", "", 1).replace(")", "", 1))
 
 
@@ -225,3 +234,29 @@ def test_literals_are_larks() -> None:
     for empty in ('""', '""i'):
         with pytest.raises(LarkGrammarError, match="Empty"):
             literal_pattern(Token("STRING", empty))
+
+
+def test_regexes_that_do_not_go_back_match_as_larks_do() -> None:
+    assert set(WITHOUT_GOING_BACK) <= set(TERMINALS.values())
+    alphabets = ['"\\a\ni', "/\\\0\nu", " /\n\r#a", "\n\r |a"]
+    for (theirs, ours), alphabet in zip(WITHOUT_GOING_BACK.items(), alphabets, strict=True):
+        lark, mine = re.compile(theirs), re.compile(ours)
+        for n in range(8):
+            for letters in product(alphabet, repeat=n):
+                text = "".join(letters)
+                a, b = lark.match(text), mine.match(text)
+                assert (a and a.end()) == (b and b.end()), text
+
+
+def test_text_that_costs_lark_much_has_an_error_of_ours() -> None:
+    slashes = "\\" * 200
+    for text, place in {
+        f'start: "{slashes}': (1, 8),
+        f"a: b\n  start: /x{slashes}a": (2, 10),
+        f'start: "\\" // {slashes}\n)': (2, 1),
+        'start: "a" )' + "\n" * 100_000: (1, 12),
+        'start: "a"\n\n A' + "\n" * 100_000 + ")": (3, 3),
+    }.items():
+        with pytest.raises(LarkGrammarError, match="line {} column {} in here$".format(*place)):
+            DefinitionBuilder().load_grammar(text, "here")
+    DefinitionBuilder().load_grammar('start: "\\" // ' + slashes + "\n" * 100_000)

@@ -25,9 +25,21 @@ from lark.load_grammar import (
 )
 from lark.tree import Tree
 
-from psc.compiler.frontends.lark.syntax import read_statements
+from psc.compiler.frontends.lark.syntax import NotRead, read_statements
 
 Mangle = Callable[[str], str]
+
+
+def _statements(text: str, name: str) -> Tree[Any]:
+    """The statements of a text, or Lark's error."""
+    try:
+        return read_statements(text)
+    except NotRead as e:
+        if not e.given_to_lark:
+            line, column = text.count("\n", 0, e.position) + 1, e.position - text.rfind("\n", 0, e.position)
+            raise LarkGrammarError(f"Unexpected input at line {line} column {column} in {name}") from None
+        tree: Tree[Any] = _parse_grammar(text, name)  # type: ignore[no-untyped-call]
+        return tree
 
 
 class DefinitionBuilder(GrammarBuilder):
@@ -35,9 +47,7 @@ class DefinitionBuilder(GrammarBuilder):
 
     def load_grammar(self, grammar_text: str, grammar_name: str = "<?>", mangle: Mangle | None = None) -> None:
         """Reads a text and what it imports. Raises what Lark raises."""
-        tree = read_statements(grammar_text)
-        if tree is None:
-            tree = _parse_grammar(grammar_text, grammar_name)  # type: ignore[no-untyped-call]
+        tree = _statements(grammar_text, grammar_name)
         imports: dict[tuple[str, ...], tuple[Any, dict[str, str]]] = {}
         for statement in tree.children:
             if statement.data == "import":

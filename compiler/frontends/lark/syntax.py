@@ -1,8 +1,12 @@
-"""Lark's grammar language to trees, as Lark's own parser makes them, ten times faster; what this cannot read is Lark's to judge.
+"""Lark's grammar language to trees, as Lark's own parser makes them, seven times faster; text with errors is Lark's to judge.
 
-The idea: tokens are cut by the very regexes of Lark's loader, tried in the order in which its lexer tries them. The language is
-LL(1) in them, so a descent by hand gives the one tree there is, where Lark's parser for it runs LALR tables and callbacks. Text
-with an error, or nested deep, is no tree here: the caller gives it to Lark, which reads it or says what is wrong and where.
+The idea: tokens are cut by the regexes of Lark's loader, tried in the order in which its lexer tries them. The language is LL(1)
+in them, so a descent by hand gives the one tree there is, where Lark's parser for it runs LALR tables and callbacks. Text with an
+error, or nested deep, is no tree here: the caller gives it to Lark, which says what is wrong and where.
+
+Four of Lark's regexes backtrack: thirty backslashes after a quote that nothing closes take a second, sixty take days, and 250,000
+blank lines take hours. They are written here so that they match the same without going back, and text that would cost Lark so much
+is not given to Lark.
 
 Cost: 2 us a token; Lark's parser takes 20.
 """
@@ -11,37 +15,75 @@ from __future__ import annotations
 
 import re
 from functools import cache
+from itertools import islice
 from typing import Any, Final
 
 from lark.grammar import NonTerminal, Terminal
 from lark.lexer import PatternRE, TerminalDef, Token
-from lark.load_grammar import TERMINALS
+from lark.load_grammar import _RE_FLAGS, TERMINALS
 from lark.tree import Tree
 
-MAX_NESTING: Final = 100
-"""Groups inside each other; the descent is recursive, four calls a group."""
+MAX_NESTING: Final = 160
+"""Groups inside each other; the descent is recursive, two calls a group. More than `definitions.MAX_NESTING`."""
+MAX_BLANK_LINES: Final = 1_000
+"""In a row, that Lark may be given in a text with an error."""
+MAX_ESCAPES: Final = 16
+"""Pairs of backslashes that Lark may be given after a quote that nothing closes."""
 
 _IGNORED: Final = frozenset(("WS", "COMMENT", "BACKSLASH"))
+_STATEMENTS: Final = frozenset(("_OVERRIDE", "_EXTEND", "_IGNORE", "_DECLARE", "_IMPORT"))
 _END: Final = ""
+_UNREAD: Final = "?"
+
+# A quote after a backslash ends a literal only where no other quote does. Lark's regexes find that out by going back.
+_STRING: Final = r'"(?>(?:\\["\\]|[^"\n])*)"i?'
+_REGEXP: Final = rf"/(?!/)(?>(?:\\[/\\]|[^/])*)/[{_RE_FLAGS}]*"
+WITHOUT_GOING_BACK: Final = {
+    r'"(\\"|\\\\|[^"\n])*?"i?': rf'{_STRING}|"[^\n]*"i?',
+    rf"/(?!/)(\\/|\\\\|[^/])*?/[{_RE_FLAGS}]*": rf"{_REGEXP}|/(?!/)(?s:.*)/[{_RE_FLAGS}]*",
+    r"\s*//[^\n]*|\s*#[^\n]*": r"(?>\s*)(?://|\#)[^\n]*",
+    r"(\r?\n)+\s*\|": r"(?>(?:\r?\n)+\s*)\|",
+}
+"""Regexes of Lark's tokens, and what matches the same in time proportional to the match."""
+_MANY_BLANK_LINES: Final = re.compile(rf"(?:\r?\n){{{MAX_BLANK_LINES}}}")
+_CLOSED: Final = re.compile(f"{_STRING}|{_REGEXP}")
 
 
-class _NotRead(Exception):
+class NotRead(Exception):
     """The text is none of the language, or nested too deep."""
 
+    def __init__(self, position: int, given_to_lark: bool) -> None:
+        """
+        Args:
+            position: of the first character that is not read.
+            given_to_lark: whether Lark will say what is wrong in time that is proportional to the text's length.
+        """
+        super().__init__(position)
+        self.position = position
+        self.given_to_lark = given_to_lark
 
-def read_statements(text: str) -> Tree[Any] | None:
+
+class _Stop(Exception):
+    """The token that is next cannot be there."""
+
+
+def read_statements(text: str) -> Tree[Any]:
     """The statements of a grammar.
 
     Args:
         text: the grammar.
 
     Returns:
-        What `lark.load_grammar._parse_grammar` returns, but that tokens do not know their lines; None where Lark must be asked.
+        What `lark.load_grammar._parse_grammar` returns, but that tokens do not know their lines.
+
+    Raises:
+        NotRead: the text is not read here.
     """
+    reader = _Reader(text + "\n")
     try:
-        return _Reader(text + "\n").statements()
-    except _NotRead:
-        return None
+        return reader.statements()
+    except _Stop:
+        raise NotRead(reader.position, reader.is_cheap_for_lark()) from None
 
 
 @cache
@@ -49,7 +91,8 @@ def _scanner() -> re.Pattern[str]:
     """Lark's tokens as one regex, in the order of `lark.lexer.BasicLexer`."""
     defined = [TerminalDef(name, PatternRE(pattern)) for name, pattern in TERMINALS.items()]
     defined.sort(key=lambda t: (-t.priority, -t.pattern.max_width, -len(t.pattern.value), t.name))
-    return re.compile("|".join(f"(?P<{t.name}>{t.pattern.to_regexp()})" for t in defined))
+    patterns = [(t.name, t.pattern.value) for t in defined]
+    return re.compile("|".join(f"(?P<{name}>{WITHOUT_GOING_BACK.get(pattern, pattern)})" for name, pattern in patterns))
 
 
 class _Reader:
@@ -66,40 +109,59 @@ class _Reader:
             if kind not in _IGNORED:
                 self._kinds.append(kind)
                 self._texts.append(found.group())
-        if at != len(text):
-            raise _NotRead
-        self._kinds.append(_END)
+        self._text = text
+        self._end = at
+        self._kinds.append(_END if at == len(text) else _UNREAD)
         self._texts.append("")
         self._at = 0
         self._depth = 0
+
+    @property
+    def position(self) -> int:
+        """Where in the text the token that is next begins."""
+        ends = (m.start() for m in _scanner().finditer(self._text, 0, self._end) if m.lastgroup not in _IGNORED)
+        return next(islice(ends, self._at, None), self._end)
+
+    def is_cheap_for_lark(self) -> bool:
+        """Whether the regexes of Lark's tokens go back little in this text."""
+        if _MANY_BLANK_LINES.search(self._text):
+            return False
+        starts = [m.start() for m in _scanner().finditer(self._text, 0, self._end) if m.lastgroup in ("STRING", "REGEXP")]
+        for at in [*starts, self._end]:
+            closed = _CLOSED.match(self._text, at)
+            if closed is None:
+                end = self._text.find("\n", at) if self._text[at : at + 1] == '"' else len(self._text)
+                if self._text.count("\\\\", at, end) > MAX_ESCAPES:
+                    return False
+        return True
 
     def statements(self) -> Tree[Any]:
         """All of the text."""
         kinds = self._kinds
         found = []
         if kinds[0] == _END:
-            raise _NotRead
+            raise _Stop
         while (kind := kinds[self._at]) != _END:
             if kind == "_NL":
                 self._at += 1
             elif kind in ("RULE", "RULE_MODIFIERS", "TERMINAL"):
                 found.append(self._definition())
             else:
-                self._at += 1
                 found.append(self._statement(kind))
         return Tree("start", found)
 
     def _statement(self, kind: str) -> Tree[Any]:
+        if kind not in _STATEMENTS:
+            raise _Stop
+        self._at += 1
         if kind in ("_OVERRIDE", "_EXTEND"):
             return Tree("override" if kind == "_OVERRIDE" else "extend", [self._definition()])
         if kind == "_IGNORE":
             tree = Tree("ignore", [self._expansions()])
         elif kind == "_DECLARE":
             tree = Tree("declare", self._declared())
-        elif kind == "_IMPORT":
-            tree = Tree("import", self._import())
         else:
-            raise _NotRead
+            tree = Tree("import", self._import())
         self._skip("_NL")
         return tree
 
@@ -133,7 +195,7 @@ class _Reader:
         while self._kinds[self._at] in ("RULE", "TERMINAL"):
             found.append(self._symbol())
         if not found:
-            raise _NotRead
+            raise _Stop
         return found
 
     def _import(self) -> list[Any]:
@@ -156,14 +218,14 @@ class _Reader:
         kinds = self._kinds
         self._depth += 1
         if self._depth > MAX_NESTING:
-            raise _NotRead
+            raise _Stop
         found = []
         while True:
             row: Tree[Any] = Tree("expansion", self._row())
             if kinds[self._at] == "_TO":
                 self._at += 1
                 if kinds[self._at] != "RULE":
-                    raise _NotRead
+                    raise _Stop
                 row = Tree("alias", [row, self._symbol()])
             found.append(row)
             if kinds[self._at] not in ("_OR", "_NL_OR"):
@@ -212,7 +274,7 @@ class _Reader:
             self._skip("_RBRACE")
             return Tree("value", [Tree("template_usage", [symbol, *arguments])])
         if kind not in ("STRING", "REGEXP"):
-            raise _NotRead
+            raise _Stop
         token = self._take(kind)
         if kind == "STRING" and self._skipped("_DOTDOT"):
             return Tree("value", [Tree("range", [token, self._take("STRING")])])
@@ -230,7 +292,7 @@ class _Reader:
     def _take(self, kind: str) -> Token:
         at = self._at
         if self._kinds[at] != kind:
-            raise _NotRead
+            raise _Stop
         self._at = at + 1
         return Token(kind, self._texts[at])
 
@@ -249,4 +311,4 @@ class _Reader:
 
     def _skip(self, kind: str) -> None:
         if not self._skipped(kind):
-            raise _NotRead
+            raise _Stop
