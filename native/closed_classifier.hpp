@@ -1,9 +1,9 @@
 // A classifier that is closed: every transition that a stack can ask for, as plain numbers. And several of them as one.
 //
-// Classifiers of different sequences over the same LR tables can be built apart, in other processes, and merged: a state of the
-// merged machine has a state of each, and what each has yet to skip. If every sequence is in one of them only, and sequences with
-// the same first node of the trie are together, then the merged machine is the one that would have been built for all sequences at
-// once, down to its numbers: threads of different first nodes never become one but by waiting together, each with its own items.
+// Classifiers of different sequences over the same LR tables can be built apart, in other processes, and merged. A merged state
+// is a state of each, and what each has yet to skip. If no two have a sequence or a first node of the trie in common, the merged
+// machine is the one for all sequences at once, down to its numbers: threads of different first nodes become one only where they
+// wait for the same goto, and the bundle is then the union of theirs ({a} in one machine, {b} in the other: {a, b} in the whole).
 //
 // Cost of merging: a lookup per transition and classifier that reads, instead of a simulation of the LR tables.
 #pragma once

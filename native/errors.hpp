@@ -1,4 +1,4 @@
-// What callers do wrong, by the name of the exception in psc.errors that it becomes. What a grammar costs too much is in limits.hpp.
+// C++ exceptions for wrong calls and damaged tables; each becomes the one of its name in psc.errors. Resource limits: limits.hpp.
 #pragma once
 
 #include <stdexcept>

@@ -189,8 +189,8 @@ void GrammarAnalysis::make_inline(Rule rule) {
         return;
     }
     if (!is_terminal(*node, graph.refers(body) ? 1 : 0)) return;
-    // A rule of free text stays a terminal of its own, but for the quotes around it: nearly every token of a vocabulary goes on in its
-    // states, and there should be few such states.
+    // Do not merge a rule of free text (a string's inside) into a larger terminal, except for its quotes: almost every token
+    // continues inside such text, so each copy of its states costs a walk over the whole vocabulary.
     std::int64_t most_free = -1;
     for (Word r : graph.rules(body)) {
         const Expression part = *inlined_[static_cast<std::size_t>(r)];

@@ -1,11 +1,11 @@
 // The lexer as a transducer over byte classes: from bytes to terminals, built state by state when asked.
 //
-// Two kinds share it. `longest` is maximal munch with fall-back: a state is a state of the terminals' byte automaton and, while
-// a longer lexeme is open past a complete one, what the lexer does if that longer lexeme fails: the symbols it then emits, and
-// the state in which the rest of the text read has been lexed again (so a state may carry terminals not yet emitted, see
-// docs/language.md). Past a non-accepting state that lies on a cycle of non-accepting states (an opened comment) that text is
-// unbounded: the lexer commits and the fall-back is dropped. `any` lets a lexeme end wherever it matches, as each terminal that
-// matches, and follows every possibility.
+// Two kinds share it. `any` lets a lexeme end wherever it matches, as each terminal that matches, and follows every possibility.
+// `longest` is maximal munch with fall-back. Its state is a state of the terminals' byte automaton and, while a longer lexeme is
+// open past a complete one, a fall-back: what the lexer does if the longer lexeme fails. That is the symbols that it then emits,
+// and the state in which the rest of the text read has been lexed again. So a state may carry terminals that are not emitted yet
+// (docs/language.md). A non-accepting state on a cycle of non-accepting states (an opened comment) makes that rest unbounded.
+// There the lexer commits: it drops the fall-back.
 //
 // Contexts: with a contextual lexer the start of a lexeme depends on the LR state on top of the stack. State 0 is the start whose
 // context is not known: a *condition* (a set of LR states, one of which must be on top) says under which contexts a step from it
