@@ -21,7 +21,7 @@ import strategies
 from hypothesis import HealthCheck, Phase, given, seed, settings
 from hypothesis import strategies as st
 from languages import LANGUAGES, check_short_histories
-from test_exactness_any import FANCY_TEXTS, TEXTS
+from random_grammars import FANCY_TEXTS, TEXTS
 
 import psc
 from fuzz.session import Case, main

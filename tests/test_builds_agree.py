@@ -6,16 +6,15 @@ states together (native/token_classes.hpp). The oracle tests have small vocabula
 
 import itertools
 import random
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 import pytest
-import strategies
 from bounded import bounded
 from hypothesis import assume, given
 from hypothesis import strategies as st
 from lark_grammars import lark_text
+from random_grammars import KINDS
 from vocabularies import byte_tokenizer, tokenizer
 
 import psc
@@ -65,19 +64,6 @@ def agree(grammar: psc.Grammar, info: TokenizerInfo, seed: int, *, walks: int, s
             assert b.accept_token(token)
             text += info.token_bytes(token)
         assert a.is_completed() == b.is_completed()
-
-
-def lark(**options: Any) -> Callable[[str], psc.Grammar]:
-    return lambda text: psc.Grammar.from_lark(text, **options)
-
-
-KINDS: dict[str, tuple[st.SearchStrategy[str], Callable[[str], psc.Grammar]]] = {
-    "any": (strategies.cfg_texts(), psc.Grammar.from_ebnf),
-    "basic": (strategies.grammars(), lark(lexer="basic")),
-    "contextual": (strategies.contextual_grammars(), lark(lexer="contextual")),
-    "keep all": (strategies.ambiguous_grammars(), lark(lexer="basic", keep_all_actions=True)),
-    "contextual, keep all": (strategies.ambiguous_grammars(), lark(lexer="contextual", keep_all_actions=True)),
-}
 
 
 @pytest.mark.parametrize("kind", KINDS)

@@ -14,31 +14,12 @@ from bounded import bounded
 from hypothesis import given
 from hypothesis import strategies as st
 from languages import LANGUAGES, allowed, check_mask, check_short_histories, ebnf_grammar, oracle_mask, replay
-from oracle import CfgOracle, KeepAllOracle
+from oracle import CfgOracle
+from random_grammars import FANCY_TEXTS, TEXTS
 
 import psc
 
 LONGEST_WALK = 12  # bytes, then a walk takes no more tokens; what ambiguity costs is a power of the length
-
-
-def ambiguous(fancy: bool) -> st.SearchStrategy[str]:
-    return strategies.ambiguous_grammars(fancy).filter(lambda text: KeepAllOracle(text).has_sentences)
-
-
-TEXTS = {
-    "any": strategies.cfg_texts(),
-    "basic": strategies.grammars(),
-    "contextual": strategies.contextual_grammars(),
-    "keep all": ambiguous(False),
-}
-"""Random grammars of a language."""
-FANCY_TEXTS = {
-    "any": strategies.cfg_texts(),
-    "basic": strategies.grammars(True),
-    "contextual": strategies.contextual_grammars(True),
-    "keep all": ambiguous(True),
-}
-"""The same, with lookaround and laziness."""
 
 
 def length(tokens: Sequence[bytes], history: Sequence[int]) -> int:

@@ -10,7 +10,7 @@ import strategies
 from hypothesis import assume, given
 from hypothesis import strategies as st
 from lark_grammars import lark_text
-from test_builds_agree import KINDS
+from random_grammars import KINDS
 from vocabularies import byte_tokenizer
 
 import psc
