@@ -261,6 +261,7 @@ private:
 void number_breadth_first(const LabelledGraph& g, const SequenceInterner& outputs, const Spelling& spelling, ByteAutomaton& out) {
     std::vector<Word> number(spelling.states(), -1), order{0};  // the start is copied, and met again where arcs lead into it
     std::array<Word, 256> row;
+    out.next.reserve((spelling.states() + 1) * row.size());
     for (std::size_t i = 0; i < order.size(); ++i) {
         const std::size_t state = static_cast<std::size_t>(order[i]);
         spelling.fill(state, row);

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from pathlib import Path
 
 from psc.compiler.frontends.registry import suffixes
@@ -32,5 +33,6 @@ def bundled_text(name: str) -> str:
     return bundled_path(name).read_text(encoding="utf-8")
 
 
-def _files() -> list[Path]:
-    return [path for suffix in suffixes() for path in _FOLDER.glob(f"*{suffix}")]
+@cache  # of the package, looked for by every request for one of them
+def _files() -> tuple[Path, ...]:
+    return tuple(path for path in _FOLDER.iterdir() if path.suffix in suffixes())
