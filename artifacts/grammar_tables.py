@@ -42,6 +42,8 @@ def read_tables(root: Path, key: str) -> Artifact | None:
 
 def write_tables(root: Path, key: str, arrays: Mapping[str, IntArray], metadata: Mapping[str, Any]) -> None:
     """Keeps the tables of a grammar; those not used for longest go where there are too many. A full disk is no error."""
+    if read_tables(root, key) is not None:
+        return
     path = tables_path(root, key)
     if write_mapped(path, Artifact(arrays, metadata, key, 0)):
         keep_within(path.parent, MAX_FILES, MAX_BYTES)
