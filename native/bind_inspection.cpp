@@ -24,7 +24,7 @@ void bind_inspection(nb::module_& m) {
             "configurations",
             [](const MatcherView& self) {
                 nb::typed<nb::list, nb::typed<nb::tuple, Word, std::vector<Word>>> out;
-                for (const auto& p : self.of.matcher.pairs()) out.append(nb::make_tuple(p.lexer_state.v, numbers(p.stack)));
+                for (const auto& p : self.of.matcher.view()) out.append(nb::make_tuple(p.lexer_state.v, numbers(p.stack)));
                 return out;
             },
             "The (lexer state, parser stack) pairs that the text may have led to; LR states, top first. One where the grammar is\n"

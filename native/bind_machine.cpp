@@ -212,6 +212,9 @@ void bind_machine(nb::module_& m) {
         .def_prop_ro("n_rows", [](const PyMachine& t) { return t.machine->cache()->rows.size(); })
         .def_prop_ro("n_words", [](const PyMachine& t) { return t.machine->n_words(); })
         .def_prop_ro("cache_bytes", [](const PyMachine& t) { return t.machine->bytes(); })
+        .def_prop_ro(
+            "table_bytes", [](const PyMachine& t) { return t.machine->table_bytes(); },
+            "Bytes of the tables that the machine was made of: an artifact's, or the LR tables.")
         .def(
             "clear", [](PyMachine& t) { t.machine->clear(); }, Release())
         .def(

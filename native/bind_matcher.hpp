@@ -18,4 +18,7 @@ struct PyMatcher {
     Matcher matcher;
 };
 
+// Copies the current mask; false: every token is allowed.
+bool fill_mask(Matcher& matcher, std::uint32_t* out);
+
 }  // namespace psc

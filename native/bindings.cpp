@@ -2,6 +2,12 @@
 #include "bindings.hpp"
 
 NB_MODULE(_core, m) {
+#ifndef __SANITIZE_ADDRESS__
+    // What a daemon thread still holds when the interpreter ends is never given back: CPython leaves such a thread's frames as they
+    // are. A server that ends by an exception while a worker has a matcher would print all of nanobind's functions as leaked. The
+    // sanitizer build keeps the report, for references that psc itself would forget.
+    psc::nb::set_leak_warnings(false);
+#endif
     psc::bind_lr_tables(m);
     psc::bind_terminals(m);
     psc::bind_lowering(m);
@@ -9,5 +15,7 @@ NB_MODULE(_core, m) {
     psc::bind_machine(m);
     psc::bind_bitmask(m);
     psc::bind_matcher(m);
+    psc::bind_batch(m);
+    psc::bind_slots(m);
     psc::bind_inspection(m);
 }

@@ -54,6 +54,8 @@ void bind_machine(nb::module_& m);
 void bind_terminals(nb::module_& m);
 void bind_bitmask(nb::module_& m);
 void bind_matcher(nb::module_& m);
+void bind_batch(nb::module_& m);
+void bind_slots(nb::module_& m);
 void bind_inspection(nb::module_& m);
 
 }  // namespace psc

@@ -107,13 +107,9 @@ private:
     void reduce(Reduction move, const KnownStack& known, Found& found, Word depth);
     void simulate(Bundle bundle, KnownStack& known, Found& found, Word depth);
     // With several actions in a cell: see classifier_graph.cpp.
-    struct GraphNode {
-        LrState state;
-        std::vector<Word> parents;
-    };
+    struct KnownGraph;
     void explore_from(Bundle bundle, LrState top, Found& found);
-    void explore(const std::vector<Word>& tops, Bundle bundle, Found& found, Word depth);
-    Word add_node(LrState state, std::vector<Word> parents);
+    void explore(const std::vector<Word>& tops, Bundle bundle, KnownGraph& graph, Word depth);
     static constexpr Word kMaxSequence = 4000;
 
     const LrTables& tables_;
@@ -129,7 +125,6 @@ private:
     std::vector<Resolved> resolved_;
     IdMap<TrieSet, SequenceNode, Bundle> set_bundles_;  // (set, leaf that stands for it)
     std::vector<Word> slot_;                            // scratch of add_start(): per trie node, -1 between calls
-    std::vector<GraphNode> graph_;  // the known stacks of the outcome being built, where cells hold several actions
     InternedRecords<ThreadId, Thread> threads_;
     Interned<Emission, SequenceNode> emissions_;
     Interned<ThreadSet, ThreadId> thread_sets_;

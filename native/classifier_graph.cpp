@@ -1,116 +1,112 @@
 // The classifier where LR cells hold several actions: what the LR states alone decide, with all known stacks at once.
 //
-// Ambiguity makes one stack in many ways and many stacks of one top, so the part of the stack that is known is a graph
-// (graph-structured, Tomita 1985): an edge is an LR state on top of a node. Under each lookahead every reduction is made along
-// every path until no new edge comes; a path that leaves the known part becomes a thread.
+// Ambiguity makes one stack in many ways and many stacks of one top, so the part of the stack that is known is a graph. Under each
+// lookahead every reduction is made along every path (lr_graph.hpp); a path that leaves the known part becomes a thread.
 //
-// Cost: for each item, LR states x nodes x the length of right-hand sides at most, where following the stacks one by one would be
-// exponential in the length of the token.
-#include <algorithm>
+// Cost: for each pending symbol, LR states x nodes x the length of right-hand sides at most, where following the stacks one by one
+// would be exponential in the length of the token.
+#include <limits>
 #include <map>
 
 #include "classifier.hpp"
-#include "flat_set.hpp"
-#include "limits.hpp"
+#include "lr_graph.hpp"
 #include "sorted.hpp"
 
 namespace psc {
 
-namespace {
-constexpr Word kBelow = -1;  // the parent of the lowest known symbol: what is not known
-}  // namespace
+// The known stacks of the outcome being built.
+struct Classifier::KnownGraph {
+    using Below = Word;                                                                // a node, or what is not known
+    static constexpr Below kUnknown = -1;                                              // under the lowest known symbol
+    static constexpr std::size_t kMaxEdges = std::numeric_limits<std::size_t>::max();  // the work is limited
 
-// `tops`: nodes of graph_, with different LR states. Reads each symbol of the bundle on all of them.
-void Classifier::explore(const std::vector<Word>& tops, Bundle whole, Found& found, Word depth) {
-    if (depth > kMaxSequence) throw LimitExceeded("terminals in one token", kMaxSequence);
-    struct Edge {
+    static std::uint64_t key(Below below) { return static_cast<std::uint64_t>(below + 1); }
+    LrState state(Below node) const { return nodes[node].state; }
+    Below node(LrState state, Below below) { return add(state, {below}); }
+    template <class F>
+    void each_after(Below below, Word pops, Nonterminal lhs, F f) {
+        if (below == kUnknown) return wait(lhs, pops);
+        std::vector<Word> here{below}, lower;
+        for (; pops > 0 && !here.empty(); --pops) {
+            lower.clear();
+            for (Word n : here) lower.insert(lower.end(), nodes[n].parents.begin(), nodes[n].parents.end());
+            classifier.work_.spend(here.size() + lower.size());
+            sort_unique(lower);
+            if (!lower.empty() && lower[0] == kUnknown) {
+                wait(lhs, pops - 1);
+                lower.erase(lower.begin());
+            }
+            here.swap(lower);
+        }
+        for (Word base : here) f(base);
+    }
+
+    Word add(LrState state, std::vector<Word> parents) {
+        nodes.push_back({state, std::move(parents)});
+        return static_cast<Word>(nodes.size()) - 1;
+    }
+    // The symbol that is read waits for a goto under what is known.
+    void wait(Nonterminal go_to, Word pops) {
+        if (!alone) {
+            std::vector<Pending> one{reading};
+            alone = classifier.bundle(one);
+        }
+        found.threads.push_back(classifier.thread(*alone, go_to, pops));
+    }
+
+    struct Node {
         LrState state;
-        Word below;  // the node under it, or kBelow
+        std::vector<Word> parents;
     };
-    FlatSet seen;
-    std::vector<Edge> todo;
-    const auto add = [&](LrState state, Word parent) {
-        work_.spend();
-        if (!seen.insert(static_cast<std::uint64_t>(state.v), static_cast<std::uint64_t>(parent + 1))) return;
-        work_.spend(3);
-        todo.push_back({state, parent});
-    };
+    Classifier& classifier;
+    Found& found;
+    std::vector<Node> nodes{};
+    Pending reading{0};
+    Maybe<Bundle> alone{};  // `reading` as a bundle, when it is needed
+};
+
+// `tops`: nodes with different LR states. Reads each symbol of the bundle on all of them.
+void Classifier::explore(const std::vector<Word>& tops, Bundle whole, KnownGraph& graph, Word depth) {
+    if (depth > kMaxSequence) throw LimitExceeded("terminals in one token", kMaxSequence);
+    using Shift = LrShift<Word>;
     for (Pending id : bundles_.copy(whole)) {
         const PendingSymbol p = pending_[id];
         work_.spend(4);
-        const std::size_t mark = graph_.size();
-        std::map<LrState, std::map<LrState, std::vector<Word>>> shifts;  // LR state shifted to -> LR state below -> its parents
-        seen = FlatSet();
+        const std::size_t mark = graph.nodes.size();
+        graph.reading = id;
+        graph.alone = {};
+        std::vector<LrEdge<Word>> edges;
         for (Word top : tops)
-            for (Word parent : graph_[top].parents) add(graph_[top].state, parent);
-        Maybe<Bundle> alone;  // the symbol as a bundle, when it is needed
-        const auto wait = [&](Nonterminal go_to, Word pops) {
-            if (!alone) {
-                std::vector<Pending> one{id};
-                alone = bundle(one);
-            }
-            found.threads.push_back(thread(*alone, go_to, pops));
-        };
-        while (!todo.empty()) {
-            const auto [state, parent] = todo.back();
-            todo.pop_back();
-            for (Action action : tables_.cell(state, p.symbol.terminal())) {
-                if (action.is_shift()) {
-                    shifts[action.state()][state].push_back(parent);
-                    continue;
-                }
-                const Word length = tables_.length(action.production());
-                const Nonterminal lhs = tables_.lhs(action.production());
-                std::vector<Word> bases;
-                if (length == 0) {
-                    bases.push_back(add_node(state, {parent}));
-                } else if (parent == kBelow) {
-                    wait(lhs, length - 1);
-                    continue;
-                } else {
-                    bases.push_back(parent);
-                }
-                for (Word pops = length - 1; pops > 0 && !bases.empty(); --pops) {
-                    std::vector<Word> lower;
-                    for (Word b : bases) lower.insert(lower.end(), graph_[b].parents.begin(), graph_[b].parents.end());
-                    work_.spend(bases.size() + lower.size());
-                    sort_unique(lower);
-                    if (!lower.empty() && lower[0] == kBelow) {
-                        wait(lhs, pops - 1);
-                        lower.erase(lower.begin());
-                    }
-                    bases.swap(lower);
-                }
-                for (Word base : bases)
-                    if (const auto to = tables_.go_to(graph_[base].state, lhs)) add(*to, base);
-            }
-        }
-        if (!shifts.empty()) {
-            if (p.sequence) found.emitted.push_back(*p.sequence);
-            std::map<Bundle, std::vector<Word>> groups;  // what follows, without its conditions -> tops
-            if (p.following != kNothing)
-                for (auto& [to, below] : shifts) {
+            for (Word parent : graph.nodes[top].parents) edges.push_back({graph.state(top), parent});
+        const std::vector<Shift> shifts = shifts_under(tables_, p.symbol.terminal(), edges, graph, work_);
+        if (!shifts.empty() && p.sequence) graph.found.emitted.push_back(*p.sequence);
+        std::map<Bundle, std::vector<Word>> groups;  // what follows, without its conditions -> tops
+        if (p.following != kNothing)
+            each_run(
+                std::span(shifts), [](const Shift& s) { return s.to; },
+                [&](std::span<const Shift> same_target) {
+                    const LrState to = same_target[0].to;
                     const Resolved rest = resolve(p.following, to);
-                    if (rest.emission != kSilent) emit(rest.emission, found);
-                    if (rest.bundle == kNothing) continue;
+                    if (rest.emission != kSilent) emit(rest.emission, graph.found);
+                    if (rest.bundle == kNothing) return;
                     std::vector<Word> parents;
-                    for (auto& [state, under] : below) parents.push_back(add_node(state, std::move(under)));
-                    groups[rest.bundle].push_back(add_node(to, std::move(parents)));
-                }
-            for (const auto& [rest, after] : groups) explore(after, rest, found, depth + 1);
-        }
-        graph_.resize(mark);
+                    each_run(
+                        same_target, [](const Shift& s) { return s.from.state; },
+                        [&](std::span<const Shift> same_state) {
+                            std::vector<Word> under;
+                            for (const Shift& s : same_state) under.push_back(s.from.below);
+                            parents.push_back(graph.add(same_state[0].from.state, std::move(under)));
+                        });
+                    groups[rest.bundle].push_back(graph.add(to, std::move(parents)));
+                });
+        for (const auto& [rest, after] : groups) explore(after, rest, graph, depth + 1);
+        graph.nodes.resize(mark);
     }
 }
 
-Word Classifier::add_node(LrState state, std::vector<Word> parents) {
-    graph_.push_back({state, std::move(parents)});
-    return static_cast<Word>(graph_.size()) - 1;
-}
-
 void Classifier::explore_from(Bundle bundle, LrState top, Found& found) {
-    graph_.clear();
-    explore({add_node(top, {kBelow})}, bundle, found, 0);
+    KnownGraph graph{*this, found};
+    explore({graph.add(top, {KnownGraph::kUnknown})}, bundle, graph, 0);
 }
 
 }  // namespace psc

@@ -182,6 +182,17 @@ void each_field(Table& table, F&& f) {
         [&](const char* name, auto member, const char* meaning) { f(name, table.*member, meaning); });
 }
 
+// Bytes that the columns of the tables take.
+template <class... Tables>
+std::size_t bytes_of_tables(const Tables&... tables) {
+    std::size_t n = 0;
+    const auto add = [&]<class Field>(const char*, const Field& field, const char*) {
+        if constexpr (requires { field.all(); }) n += field.all().size_bytes();
+    };
+    (each_field(tables, add), ...);
+    return n;
+}
+
 // Throws std::invalid_argument, which names the array, unless every count, length and element is in range. In this order: counts, then
 // lengths (products in 64 bits) and offsets, then elements. A space that has no count has as many ids as the first array that it
 // indexes. What the ids mean together is checked by who uses them.

@@ -43,6 +43,11 @@ Word LazyMachine::n_lexer_states() {
     return lexer_owner_->n_states();
 }
 
+Word LazyMachine::n_conditions() {
+    const std::lock_guard lock(lock_);
+    return lexer_owner_->n_conditions();
+}
+
 std::span<const LexOutput> LazyMachine::at_end(LexerState state) {
     if (const auto* known = lexer_owner_->known_at_end(state)) return *known;
     const std::lock_guard lock(lock_);

@@ -25,6 +25,7 @@ public:
                 std::size_t cache_limit);
 
     Word n_lexer_states() override;
+    Word n_conditions() override;
     std::span<const OutputSymbol> output(LexOutput id) const override { return lexer_owner_->output(id); }
     std::span<const LexWay> ways(Branch branch) const override { return lexer_owner_->ways(branch); }
     std::span<const LrState> condition(OutputSymbol symbol) const override { return lexer_owner_->condition(symbol); }

@@ -96,6 +96,7 @@ public:
     const std::atomic<PackedArc>* row(LexerState state) const { return rows_[state.index()]; }
     std::span<const LexWay> ways(Branch branch) const { return branches_[branch]; }
     std::span<const OutputSymbol> output(LexOutput id) const { return outputs_[id]; }
+    Word n_conditions() const { return conditions_.size(); }
     bool is_condition(OutputSymbol symbol) const { return symbol.is_condition(contexts_.n_terminals); }
     std::span<const LrState> condition(OutputSymbol symbol) const {  // sorted
         return conditions_[symbol.condition(contexts_.n_terminals)];

@@ -72,8 +72,9 @@ public:
     std::size_t n_words() const { return (static_cast<std::size_t>(vocabulary_.size) + 31) / 32; }
 
     std::shared_ptr<Cache> cache() const;
-    std::size_t bytes();                                                                         // of the current cache
-    void clear();                                                                                // begins an empty cache
+    std::size_t bytes();                                                      // of the current cache
+    virtual std::size_t table_bytes() const { return bytes_of_tables(lr_); }  // of the tables that it was made of
+    void clear();                                                             // begins an empty cache
     void set_limit(std::size_t bytes) { cache_limit_.store(bytes, std::memory_order_relaxed); }  // 0: none
 
     // The lexer.
@@ -88,6 +89,7 @@ public:
     bool is_condition(OutputSymbol symbol) const { return symbol.is_condition(lr_.n_terminals); }
     virtual std::span<const OutputSymbol> output(LexOutput id) const = 0;
     virtual std::span<const LexWay> ways(Branch branch) const = 0;
+    virtual Word n_conditions() = 0;                                            // those known so far
     virtual std::span<const LrState> condition(OutputSymbol symbol) const = 0;  // sorted
     virtual std::span<const LexOutput> at_end(LexerState state) = 0;
     // F(q): a set of symbol sequences, one of which must be viable; the sets that follow one in it have smaller numbers.

@@ -1,14 +1,15 @@
 // A matcher: where one generated text is.
 //
-// A position is a lexer state and a parser stack; where the grammar or its lexing is ambiguous, several such pairs. Stacks are
+// A position is a lexer state and a parser stack; where the grammar or its lexing is ambiguous, several
+// such configurations. Stacks are
 // paths in a graph of parent-linked nodes that only grows; a node with several parents stands for several stacks (a
-// graph-structured stack, Tomita 1985). Pairs with the same lexer state and the same LR state on top are one, so there are never
-// more than lexer states x LR states of them, however ambiguous the text.
+// graph-structured stack, Tomita 1985). Configurations with the same lexer state and the same LR state on top are one, so
+// there are never more than lexer states x LR states of them, however ambiguous the text.
 //
 // Positions are a tree as well: each knows the one before it and, further up, a jump (Myers, "An applicative random-access stack",
 // 1983), so forking is O(1) and going back n tokens O(log n).
 //
-// Cost of a step with one pair: mask_row() reads the stack down to where the classifier is done (a few symbols), accept() lexes the
+// Cost of a step with one configuration: mask_row() reads the stack down to where the classifier is done (a few symbols), accept() lexes the
 // token's bytes and shifts the terminals they emit. With more, the same for each, and a union of rows.
 #pragma once
 
@@ -58,14 +59,14 @@ public:
     std::vector<Terminal> continuations();
 
     using Stack = std::vector<LrState>;  // top first
-    struct Pair {
+    struct ConfigurationView {
         LexerState lexer_state;
         Stack stack;  // of several stacks in one, the first
     };
-    std::vector<Pair> pairs() const;
-    // What the stacks of the `pair`-th pair become when the symbols of an emission are read on them: none where they cannot be; of
-    // several stacks with one top, the first.
-    std::vector<Stack> stacks_after(std::size_t pair, std::span<const OutputSymbol> symbols);
+    std::vector<ConfigurationView> view() const;
+    // What the stacks of the n-th configuration become when the symbols of an output are read on them: none where they cannot be; of
+    // several stacks with one top, the first. Throws MatcherError where there is no such configuration or symbol.
+    std::vector<Stack> stacks_after(std::size_t n, std::span<const OutputSymbol> symbols);
 
     const std::shared_ptr<Machine>& machine() const { return machine_; }
     Machine::Cache& cache() const { return *cache_; }
@@ -80,65 +81,66 @@ private:
         LrState state;
         Word n_parents;  // 0: one
     };
-    struct Thread {  // a pair
+    struct Configuration {
         const Node* top;
         LexerState state;
     };
     struct Position {
         union {
             const Node* top;
-            const Thread* threads;  // n_threads of them, where that is not 1
+            const Configuration* configurations;  // n_configurations of them, where that is not 1
         };
         LexerState state;
-        Word n_threads : 31;
+        Word n_configurations : 31;
         bool stopped : 1;
         const Position *before, *jump;
         std::uint32_t depth;
     };
     enum class Outcome { ok, rejected, ambiguous };
-    using Threads = std::vector<Thread>;
+    using Configurations = std::vector<Configuration>;
     using Nodes = std::vector<const Node*>;
 
     const Node* node(LrState state, const Node* parent);
     const Node* node(LrState state, const Nodes& parents);
-    struct Graph;  // what is known of the stacks while a token is read
+    struct Graph;   // what is known of the stacks while a token is read
+    struct Driven;  // the same as lr_graph.hpp drives it
     static Stack first_stack(const Node* top);
     static std::span<const Node* const> parents_of(const Node& n) {
         if (n.n_parents) return {n.parents, static_cast<std::size_t>(n.n_parents)};
         return {&n.parent, n.parent ? 1u : 0u};
     }
-    void push(const Threads& threads, bool stopped);
+    void push(const Configurations& configurations, bool stopped);
     void push(const Node* top, LexerState state);
-    Threads threads() const;
+    Configurations configurations() const;
     void refresh();
 
-    // The one-pair path. `ambiguous`: it needs the other one; nothing was decided.
+    // The path for one configuration: matcher_linear.cpp. `ambiguous`: it needs the other one; nothing was decided.
     Outcome lex(std::span<const std::uint8_t> bytes, LexerState& state, const Node*& top);
     Outcome emit(LexOutput output, const Node*& top);
     Outcome shift(Terminal terminal, const Node*& top);
 
-    // The path for any number of pairs.
-    bool lex_all(std::span<const std::uint8_t> bytes, Threads& threads);
+    // The path for any number of them: matcher_graph.cpp.
+    bool lex_all(std::span<const std::uint8_t> bytes, Configurations& configurations);
     using Requests = std::map<LexArc, Nodes>;  // what is emitted before, and where it goes on -> tops
-    void step(Thread thread, ByteClass byte_class, Threads& out, Requests& requests);
-    void go_on(LexTarget target, const Node* top, ByteClass byte_class, Threads& out, Requests& requests);
+    void step(Configuration configuration, ByteClass byte_class, Configurations& out, Requests& requests);
+    void go_on(LexTarget target, const Node* top, ByteClass byte_class, Configurations& out, Requests& requests);
     Nodes emit_all(std::span<const OutputSymbol> symbols, Nodes tops, Graph& graph);
     Nodes shift_all(Terminal terminal, const Nodes& tops, Graph& graph);
     const Node* shared_node(LrState state, Nodes& parents, Graph& graph);
     Nodes pop(const Node* from, Word pops, Graph& graph);
     Nodes pop_level_by_level(const Node* from, Word pops);
-    void merge(Threads& threads);
+    void merge(Configurations& configurations);
     // Begins a call that reads so many bytes: it may do so much work, however the text is ambiguous.
     void begin(std::size_t n_bytes = 0) { work_.renew(n_bytes * kStepsForByte); }
     static constexpr std::size_t kMaxSteps = 40'000'000, kStepsForByte = 100'000;
 
-    bool advance(std::span<const std::uint8_t> bytes, Threads& threads);
+    bool advance(std::span<const std::uint8_t> bytes, Configurations& configurations);
     bool viable(std::span<const OutputSymbol> symbols, const Node* top);
-    bool alive(const Thread& thread);
+    bool alive(const Configuration& configuration);
     std::vector<OutputSymbol> viable_ends(FutureSet set, const Node* top);
-    bool complete(const Threads& threads);
+    bool complete(const Configurations& configurations);
 
-    MaskRow row_of(const Thread& thread);
+    MaskRow row_of(const Configuration& configuration);
     Gathered read(const Node* top, ClassifierState start);
     Gathered read_graph(const Node* top, ClassifierState start);
 

@@ -330,6 +330,12 @@ class Machine:
     @property
     def cache_bytes(self) -> int: ...
 
+    @property
+    def table_bytes(self) -> int:
+        """
+        Bytes of the tables that the machine was made of: an artifact's, or the LR tables.
+        """
+
     def clear(self) -> None: ...
 
     def set_limit(self, bytes: int) -> None: ...

@@ -1,6 +1,7 @@
 """The matcher's interface: masks in all their forms, accepting, ending, resetting, and misuse."""
 
 import gc
+import os
 import random
 import subprocess
 import sys
@@ -12,6 +13,9 @@ from vocabularies import byte_tokenizer, tokenizer
 
 import psc
 from psc._core import MatcherView
+from psc.artifacts.format import decode
+from psc.build_grammar import artifact_bytes
+from psc.compiled_grammar import compile_ahead_of_time
 from psc.vocabulary.tokenizer_info import TokenizerInfo
 
 TOKENS = ["a", "b", "ab", " ", "c", "ba"]
@@ -76,9 +80,65 @@ def test_accept_refuse_and_end(compiled: psc.CompiledGrammar) -> None:
     assert bits(matcher.mask()) == [0, 2, 3]
 
 
-@pytest.mark.parametrize("token", [-1, -(2**31), 7, 31, 32, 2**31 - 1])
+@pytest.mark.parametrize("token", [-1, -(2**31), 7, 31, 32, 2**31 - 1, 2**31, 2**32, 2**63, 2**70, -(2**70)])
 def test_ids_out_of_range_are_refused(compiled: psc.CompiledGrammar, token: int) -> None:
-    assert not psc.GrammarMatcher(compiled).accept_token(token)
+    matcher = psc.GrammarMatcher(compiled)
+    assert not matcher.accept_token(token)
+    assert not matcher.is_allowed(token)
+    assert psc.BatchGrammarMatcher.batch_accept_token([matcher], [token]) == [False]
+
+
+def test_what_is_no_integer_is_no_token(compiled: psc.CompiledGrammar) -> None:
+    matcher = psc.GrammarMatcher(compiled)
+    for wrong in ("a", 0.0, None):
+        with pytest.raises(TypeError, match="token ids must be integers"):
+            matcher.accept_token(wrong)  # type: ignore[arg-type]
+    assert matcher.accept_token(np.int64(0))  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("symbol", [-1, -(2**31), 3, 2**20, 2**31 - 1])
+def test_symbols_out_of_range_are_refused(symbol: int) -> None:
+    # `lexer` basic: three terminals with the end of the text, and no condition.
+    info = tokenizer(TOKENS)
+    grammar = psc.Grammar.from_lark('start: "a" "b"\n', lexer="basic")
+    for compiled in (psc.GrammarCompiler(info).compile_grammar(grammar), compile_ahead_of_time(grammar, info)):
+        view = MatcherView(psc.GrammarMatcher(compiled))
+        assert view.stacks_after(0, [0, 1])
+        with pytest.raises(psc.MatcherError, match=f"no symbol {symbol}"):
+            view.stacks_after(0, [0, symbol])
+        with pytest.raises(psc.MatcherError, match="no configuration 1"):
+            view.stacks_after(1, [0])
+
+
+def test_bytes_of_the_tables_are_those_of_the_stored_arrays() -> None:
+    info = tokenizer(TOKENS)
+    grammar = psc.Grammar.from_lark('start: "a" "b"\n')
+    stored = dict(decode(artifact_bytes(grammar, info)).arrays)
+    del stored["scalars"]  # no columns
+    of_bytes = {"byte_class", "class_bytes"}  # one byte an element; all others have four
+    expected = sum(len(a) if name in of_bytes else 4 * len(a) for name, a in stored.items())
+    expected += 4 * (info.vocab_size - len(stored["class_of_token"]))  # made as long as the vocabulary
+    assert compile_ahead_of_time(grammar, info)._machine.table_bytes == expected
+
+
+@pytest.mark.skipif("PSC_SANITIZED" in os.environ, reason="the sanitizer build reports what is never given back")
+def test_a_daemon_thread_with_a_matcher_leaves_no_report_at_the_end() -> None:
+    # Its frame is never cleared, which nanobind would report as references that psc forgot.
+    program = """
+import sys, threading, time
+import psc
+from psc.vocabulary.tokenizer_info import TokenizerInfo
+info = TokenizerInfo(["a", "b", "</s>"], stop_token_ids=[2])
+matcher = psc.GrammarMatcher(psc.GrammarCompiler(info).compile_grammar('root ::= "a"+'))
+began = threading.Event()
+threading.Thread(target=lambda matcher: (began.set(), time.sleep(1000)), args=(matcher,), daemon=True).start()
+began.wait()
+raise RuntimeError("the end")
+"""
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=120)
+    assert done.returncode == 1
+    assert "RuntimeError: the end" in done.stderr
+    assert "nanobind" not in done.stderr
 
 
 def test_misuse_of_bitmasks(compiled: psc.CompiledGrammar) -> None:

@@ -1,0 +1,55 @@
+// What Python's callers pass to matchers, made into what the core takes: masks, indices, tokens, text, numbers.
+//
+// Integers may be of any size and any type with __index__; one that does not fit 64 bits is out of every range. Errors are psc's own
+// for values, TypeError for types.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "bindings.hpp"
+#include "ids.hpp"
+
+namespace psc {
+
+using Bitmask = nb::ndarray<>;
+using Indices = nb::ndarray<const std::int64_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+
+std::string name_of_type(nb::handle h);
+
+// An array that can be written to, of whatever shape and type.
+Bitmask bitmask_from(nb::handle h);
+
+// Links and tokens of a draft tree: copied where they are spread or of another integer type.
+Indices indices_from(nb::handle h, const char* name);
+
+// The rows of an int32 array of shape (batch, words) or (words,).
+struct Rows {
+    Word* data;
+    std::size_t count;
+    std::int64_t stride;
+
+    Rows(const Bitmask& bitmask, std::size_t words);
+    std::uint32_t* row(std::int64_t index) const;
+};
+
+// UTF-8 of a str, or the bytes of a bytes-like object, as long as the object lives and is not changed.
+std::span<const std::uint8_t> bytes_of(nb::handle text);
+// How many bytes the whole characters take that the text begins with.
+std::size_t whole_characters(const std::string& text);
+
+std::int64_t integer(nb::handle h, const char* what);
+std::vector<std::int64_t> integers(nb::handle list, const char* what);
+// A token that no vocabulary has, where the number is out of range.
+TokenId token_of(std::int64_t token);
+std::size_t steps_of(std::int64_t n);
+// An id or several.
+std::vector<TokenId> stop_tokens_from(nb::handle given, Word vocab_size);
+
+// Throws MatcherError when there are not as many of one as of the other.
+void same_length(std::size_t matchers, std::size_t others, const char* what);
+
+}  // namespace psc

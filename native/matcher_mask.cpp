@@ -1,0 +1,102 @@
+// The mask of a matcher: its stacks read down by the classifier, and the row for what was emitted on the way.
+//
+// Cost: a lookup for each stack symbol that has to be read, and nothing where the stack is the one that was read last.
+#include <algorithm>
+
+#include "errors.hpp"
+#include "flat_set.hpp"
+#include "matcher.hpp"
+#include "sorted.hpp"
+
+namespace psc {
+
+MaskRow Matcher::mask_row() {
+    if (position_->stopped)
+        throw MatcherError("the matcher has terminated: a stop token was accepted; rollback() or reset() it first");
+    refresh();
+    if (row_) return *row_;
+    begin();
+    MaskRow row;
+    if (position_->n_configurations == 1) {
+        row = row_of({position_->top, position_->state});
+    } else {
+        row = row_of(position_->configurations[0]);
+        for (Word i = 1; i < position_->n_configurations; ++i)
+            row = machine_->row_union(*cache_, row, row_of(position_->configurations[i]));
+    }
+    if (stop_sets_[0]) row = machine_->with_stops(*cache_, row, *stop_sets_[is_complete()]);
+    row_ = row;
+    return row;
+}
+
+MaskRow Matcher::row_of(const Configuration& configuration) {
+    const ClassifierState start = machine_->start(*cache_, configuration.state, work_);
+    if (read_top_ != configuration.top || read_start_ != start) {
+        read_ = read(configuration.top, start);
+        read_top_ = configuration.top;
+        read_start_ = start;
+    }
+    return machine_->row(*cache_, configuration.state, read_);
+}
+
+Gathered Matcher::read(const Node* top, ClassifierState start) {
+    Machine& m = *machine_;
+    Gathered emissions{0};
+    ClassifierState state = start;
+    const Node* n = top;
+    Transition arc;
+    while (state.v != 0 && n && m.transition(*cache_, state, n->state, arc, work_)) {
+        if (arc.emission.v) emissions = m.with_emission(*cache_, emissions, arc.emission);
+        state = arc.next;
+        if (state.v == 0) break;
+        if (n->n_parents) return read_graph(top, start);
+        n = n->parent;
+        for (Word skip = arc.skip; skip > 0 && n; --skip) {
+            if (n->n_parents) return read_graph(top, start);
+            n = n->parent;
+        }
+    }
+    return emissions;
+}
+
+// The same along every path of the graph.
+Gathered Matcher::read_graph(const Node* top, ClassifierState start) {
+    Machine& m = *machine_;
+    struct Reading {
+        ClassifierState state;
+        Word skip;
+        const Node* node;
+    };
+    std::vector<EmissionSet> emissions;  // those met
+    FlatSet seen;
+    std::vector<Reading> todo;
+    const auto visit = [&](ClassifierState state, Word skip, const Node* node) {
+        work_.spend();
+        const auto reading = static_cast<std::uint64_t>(state.v) << 32 | static_cast<std::uint32_t>(skip);
+        if (!seen.insert(reading, reinterpret_cast<std::uintptr_t>(node))) return;
+        work_.spend(3);
+        todo.push_back({state, skip, node});
+    };
+    visit(start, 0, top);
+    while (!todo.empty()) {
+        const Reading at = todo.back();
+        todo.pop_back();
+        Transition arc{at.state, at.skip - 1, {0}};
+        if (at.skip == 0) {
+            if (!m.transition(*cache_, at.state, at.node->state, arc, work_)) continue;
+            if (arc.emission.v) emissions.push_back(arc.emission);
+            if (arc.next.v == 0) continue;
+        }
+        for (const Node* parent : parents_of(*at.node)) visit(arc.next, arc.skip, parent);
+    }
+    // In one order however the paths lie, so that the unions are known the next time.
+    sort_unique(emissions);
+    Gathered all{0};
+    for (EmissionSet emission : emissions) {
+        work_.spend(16);
+        all = m.with_emission(*cache_, all, emission);
+    }
+    return all;
+}
+
+}  // namespace psc

@@ -1,0 +1,38 @@
+// A matcher's place in the grammar, as tools show it.
+#include <string>
+
+#include "errors.hpp"
+#include "matcher_graph.hpp"
+
+namespace psc {
+
+std::vector<Matcher::ConfigurationView> Matcher::view() const {
+    std::vector<ConfigurationView> out;
+    for (const Configuration& t : configurations()) out.push_back({t.state, first_stack(t.top)});
+    return out;
+}
+
+Matcher::Stack Matcher::first_stack(const Node* top) {
+    Stack out;
+    for (const Node* n = top; n; n = parents_of(*n).empty() ? nullptr : parents_of(*n)[0]) out.push_back(n->state);
+    return out;
+}
+
+std::vector<Matcher::Stack> Matcher::stacks_after(std::size_t n, std::span<const OutputSymbol> symbols) {
+    const Configurations all = configurations();
+    if (n >= all.size())
+        throw MatcherError("there is no configuration " + std::to_string(n) + "; the matcher has " + std::to_string(all.size()));
+    const Word n_symbols = machine_->lr().n_terminals + machine_->n_conditions();
+    for (OutputSymbol symbol : symbols)
+        if (symbol.v < 0 || symbol.v >= n_symbols)
+            throw MatcherError("there is no symbol " + std::to_string(symbol.v) +
+                               "; terminals and the conditions after them are below " + std::to_string(n_symbols));
+    begin();
+    const Arena::Attempt attempt(arena_);
+    std::vector<Stack> out;
+    Graph graph;
+    for (const Node* top : emit_all(symbols, {all[n].top}, graph)) out.push_back(first_stack(top));
+    return out;
+}
+
+}  // namespace psc
