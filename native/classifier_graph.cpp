@@ -75,9 +75,10 @@ void Classifier::explore(const std::vector<Word>& tops, Bundle whole, KnownGraph
         const std::size_t mark = graph.nodes.size();
         graph.reading = id;
         graph.alone = {};
-        std::vector<LrEdge<Word>> edges;
-        for (Word top : tops)
-            for (Word parent : graph.nodes[top].parents) edges.push_back({graph.state(top), parent});
+        const auto edges = [&](auto add) {
+            for (Word top : tops)
+                for (Word parent : graph.nodes[top].parents) add({graph.state(top), parent});
+        };
         const std::vector<Shift> shifts = shifts_under(tables_, p.symbol.terminal(), edges, graph, work_);
         if (!shifts.empty() && p.sequence) graph.found.emitted.push_back(*p.sequence);
         std::map<Bundle, std::vector<Word>> groups;  // what follows, without its conditions -> tops

@@ -20,7 +20,7 @@
 #pragma once
 
 #include <algorithm>
-#include <tuple>
+#include <span>
 #include <vector>
 
 #include "flat_set.hpp"
@@ -42,10 +42,10 @@ struct LrShift {
     LrEdge<Below> from;
 };
 
-// The shifts under the lookahead from `tops`, sorted by where they lead and then by the state that they leave.
-template <class Graph, class Below = typename Graph::Below>
-std::vector<LrShift<Below>> shifts_under(const LrTables& lr, Terminal lookahead, const std::vector<LrEdge<Below>>& tops,
-                                         Graph& graph, Work& work) {
+// The shifts under the lookahead, sorted by where they lead and then by the state that they leave. `tops(add)` calls add(edge) for each
+// edge to begin with.
+template <class Graph, class Tops, class Below = typename Graph::Below>
+std::vector<LrShift<Below>> shifts_under(const LrTables& lr, Terminal lookahead, Tops tops, Graph& graph, Work& work) {
     FlatSet seen;
     std::vector<LrEdge<Below>> todo;
     std::vector<LrShift<Below>> shifts;
@@ -56,7 +56,7 @@ std::vector<LrShift<Below>> shifts_under(const LrTables& lr, Terminal lookahead,
         if (seen.size() > Graph::kMaxEdges) throw LimitExceeded("stacks under one terminal", Graph::kMaxEdges);
         todo.push_back(e);
     };
-    for (const auto& top : tops) add(top);
+    tops(add);
     while (!todo.empty()) {
         const LrEdge<Below> e = todo.back();
         todo.pop_back();
@@ -76,8 +76,9 @@ std::vector<LrShift<Below>> shifts_under(const LrTables& lr, Terminal lookahead,
                 graph.each_after(e.below, length - 1, lhs, go_to);
         }
     }
-    std::stable_sort(shifts.begin(), shifts.end(),
-                     [](const auto& a, const auto& b) { return std::tuple(a.to, a.from.state) < std::tuple(b.to, b.from.state); });
+    if (shifts.size() > 1)
+        std::sort(shifts.begin(), shifts.end(),
+                  [](const auto& a, const auto& b) { return a.to != b.to ? a.to < b.to : a.from.state < b.from.state; });
     return shifts;
 }
 

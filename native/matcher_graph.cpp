@@ -150,12 +150,14 @@ struct Matcher::Driven {
 // Reads a terminal on all stacks with these tops: one node for each LR state that it leads to, over one for each LR state under it.
 Matcher::Nodes Matcher::shift_all(Terminal terminal, const Nodes& tops, Graph& graph) {
     using Shift = LrShift<const Node*>;
-    std::vector<LrEdge<const Node*>> edges;  // a top is an edge on each of its parents; the bottom is one on nothing
-    for (const Node* top : tops) {
-        for (const Node* parent : parents_of(*top)) edges.push_back({top->state, parent});
-        if (parents_of(*top).empty()) edges.push_back({top->state, nullptr});
-        graph.keep(top);
-    }
+    // A top is an edge on each of its parents; the bottom is one on nothing.
+    const auto edges = [&](auto add) {
+        for (const Node* top : tops) {
+            for (const Node* parent : parents_of(*top)) add({top->state, parent});
+            if (parents_of(*top).empty()) add({top->state, nullptr});
+            graph.keep(top);
+        }
+    };
     Driven driven{*this, graph};
     const std::vector<Shift> shifts = shifts_under(machine_->lr(), terminal, edges, driven, work_);
     Nodes result, parents, below;
