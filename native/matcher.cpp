@@ -56,14 +56,6 @@ void Matcher::set_terminates_when_complete() {
     row_ = {};
 }
 
-const Matcher::Node* Matcher::node(LrState state, const Node* parent) {
-    auto* n = arena_.make<Node>();
-    n->parent = parent;
-    n->state = state;
-    n->n_parents = 0;
-    return n;
-}
-
 const Matcher::Node* Matcher::node(LrState state, const Nodes& parents) {
     if (parents.size() < 2) return node(state, parents.empty() ? nullptr : parents[0]);
     auto** kept = arena_.make<const Node*>(parents.size());
@@ -131,9 +123,7 @@ void Matcher::rollback(std::size_t n) {
     row_ = {};
 }
 
-// Changes over to the machine's cache when ours was given up.
-void Matcher::refresh() {
-    if (!cache_->retired.load(std::memory_order_relaxed)) return;
+void Matcher::change_over() {
     cache_ = machine_->cache();
     read_top_ = nullptr;
     row_ = {};

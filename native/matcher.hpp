@@ -100,7 +100,13 @@ private:
     using Configurations = std::vector<Configuration>;
     using Nodes = std::vector<const Node*>;
 
-    const Node* node(LrState state, const Node* parent);
+    const Node* node(LrState state, const Node* parent) {
+        auto* n = arena_.make<Node>();
+        n->parent = parent;
+        n->state = state;
+        n->n_parents = 0;
+        return n;
+    }
     const Node* node(LrState state, const Nodes& parents);
     struct Graph;   // what is known of the stacks while a token is read
     struct Driven;  // the same as lr_graph.hpp drives it
@@ -112,7 +118,11 @@ private:
     void push(const Configurations& configurations, bool stopped);
     void push(const Node* top, LexerState state);
     Configurations configurations() const;
-    void refresh();
+    // Changes over to the machine's cache when ours was given up.
+    void refresh() {
+        if (cache_->retired.load(std::memory_order_relaxed)) change_over();
+    }
+    void change_over();
 
     // The path for one configuration: matcher_linear.cpp. `ambiguous`: it needs the other one; nothing was decided.
     Outcome lex(std::span<const std::uint8_t> bytes, LexerState& state, const Node*& top);

@@ -92,7 +92,8 @@ std::size_t steps_of(std::int64_t n) {
     return static_cast<std::size_t>(n);
 }
 
-std::int64_t integer(nb::handle h, const char* what) {
+std::int64_t any_integer(nb::handle h, const char* what) {
+    PyErr_Clear();
     int overflow = 0;
     if (PyLong_CheckExact(h.ptr())) {
         const std::int64_t value = PyLong_AsLongLongAndOverflow(h.ptr(), &overflow);
@@ -101,7 +102,7 @@ std::int64_t integer(nb::handle h, const char* what) {
     if (!PyIndex_Check(h.ptr())) throw nb::type_error((std::string(what) + " must be integers, not " + name_of_type(h)).c_str());
     const nb::object exact = nb::steal(PyNumber_Index(h.ptr()));
     if (!exact.is_valid()) throw nb::python_error();
-    return integer(exact, what);
+    return any_integer(exact, what);
 }
 
 std::vector<std::int64_t> integers(nb::handle list, const char* what) {

@@ -41,7 +41,11 @@ std::span<const std::uint8_t> bytes_of(nb::handle text);
 // How many bytes the whole characters take that the text begins with.
 std::size_t whole_characters(const std::string& text);
 
-std::int64_t integer(nb::handle h, const char* what);
+std::int64_t any_integer(nb::handle h, const char* what);
+inline std::int64_t integer(nb::handle h, const char* what) {
+    std::int64_t small;
+    return PyLong_CheckExact(h.ptr()) && nb::try_cast(h, small) ? small : any_integer(h, what);
+}
 std::vector<std::int64_t> integers(nb::handle list, const char* what);
 // A token that no vocabulary has, where the number is out of range.
 TokenId token_of(std::int64_t token);
