@@ -1,6 +1,8 @@
 #include "token_steps.hpp"
 
 #include <algorithm>
+#include <array>
+#include <bit>
 
 #include "limits.hpp"
 #include "sorted.hpp"
@@ -19,6 +21,7 @@ TokenConfig TokenSteps::intern(const std::vector<Outcome>& outcomes) {
         if (n_outcomes_ > kMaxOutcomesInAll) throw LimitExceeded("ways to lex all tokens", kMaxOutcomesInAll);
         rows_.push_back(std::make_unique_for_overwrite<Maybe<TokenConfig>[]>(lexer_.n_classes()));
         std::fill_n(rows_.back().get(), lexer_.n_classes(), kUnknown);
+        facts_.emplace_back();
     }
     return id;
 }
@@ -36,6 +39,59 @@ VocabularyIndex::Kinds TokenSteps::state_stays(LexerState state) {
         if (!same[lexer_.byte_class()[b].v]) leaves |= VocabularyIndex::kind(static_cast<std::uint8_t>(b));
     if (state.index() >= stays_.size()) stays_.resize(lexer_.n_states());
     return *(stays_[state.index()] = ~leaves);
+}
+
+bool TokenSteps::is_uniform(TokenConfig config, VocabularyIndex::Kinds kinds, int height, Word n_nodes) {
+    for (; height > 0; --height) {
+        Facts& facts = facts_[config.index()];
+        if (!facts.onward && (facts.nodes += n_nodes) < kNodesBeforeAnswer) return false;
+        const Onward to = onward(config);
+        if ((kinds & ~to.kinds) != 0) return false;
+        if (to.next == config) break;
+        config = to.next;
+    }
+    return true;
+}
+
+TokenSteps::Onward TokenSteps::onward(TokenConfig config) {
+    if (facts_[config.index()].onward) return *facts_[config.index()].onward;
+    std::vector<Maybe<TokenConfig>> targets(lexer_.n_classes());
+    for (Word c = 0; c < lexer_.n_classes(); ++c) targets[c] = step(config, {static_cast<std::uint8_t>(c)});
+    // Per kind, where all of its bytes lead; none where they do not lead to one config.
+    std::array<Maybe<TokenConfig>, VocabularyIndex::kKinds> of_kind{};
+    VocabularyIndex::Kinds seen = 0, mixed = 0;
+    for (int b = 0; b < 256; ++b) {
+        const auto kind = VocabularyIndex::kind(static_cast<std::uint8_t>(b));
+        const auto to = targets[lexer_.byte_class()[b].index()];
+        auto& of = of_kind[std::countr_zero(kind)];
+        if ((seen & kind) == 0)
+            of = to;
+        else if (of != to)
+            mixed |= kind;
+        seen |= kind;
+    }
+    Onward best{config, 0};
+    for (int k = 0; k < VocabularyIndex::kKinds; ++k) {
+        const auto to = of_kind[k];
+        if (!to || (mixed >> k & 1) || (best.kinds >> k & 1) || continuation(*to) != continuation(config)) continue;
+        VocabularyIndex::Kinds same = 0;
+        for (int other = k; other < VocabularyIndex::kKinds; ++other)
+            if (of_kind[other] == to && !(mixed >> other & 1)) same |= VocabularyIndex::Kinds{1} << other;
+        if (std::popcount(same) > std::popcount(best.kinds)) best = {*to, same};
+    }
+    return *(facts_[config.index()].onward = best);
+}
+
+Continuation TokenSteps::find_continuation(TokenConfig config) {
+    std::vector<SequenceNode> all;
+    for (const Outcome& outcome : configs_[config]) {
+        const auto& more = futures(outcome);
+        all.insert(all.end(), more.begin(), more.end());
+    }
+    sort_unique(all);
+    const Continuation made = continuations_.id_of(all);
+    facts_[config.index()].continuation = made;
+    return made;
 }
 
 Maybe<SequenceNode> TokenSteps::extend(Maybe<SequenceNode> node, std::span<const OutputSymbol> symbols) {

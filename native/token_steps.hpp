@@ -17,6 +17,13 @@
 
 namespace psc {
 
+// A list of sequence nodes, one of which must be viable after a token.
+struct Continuation {
+    Word v;
+    std::size_t index() const { return static_cast<std::size_t>(v); }
+    bool operator==(const Continuation&) const = default;
+};
+
 class TokenSteps {
 public:
     struct Outcome {
@@ -39,9 +46,22 @@ public:
         for (const Outcome& outcome : configs_[config]) all &= state_stays(outcome.state);
         return all;
     }
+    // Whether all texts of up to `height` bytes of these kinds lead to configs with the continuation of this one, so that the tokens
+    // below a node of the vocabulary need no walk: in [a-z]{1,24} letters go on from state to state, and a name is what remains open.
+    // `n_nodes`: of the subtree; "no" until as many were asked about as make finding out pay.
+    bool is_uniform(TokenConfig config, VocabularyIndex::Kinds kinds, int height, Word n_nodes);
+    // What must be viable for a token that ends in the config to have a continuation.
+    Continuation continuation(TokenConfig config) {
+        const auto known = facts_[config.index()].continuation;
+        return known ? *known : find_continuation(config);
+    }
+    std::span<const SequenceNode> nodes(Continuation continuation) const { return continuations_[continuation]; }
     std::span<const Outcome> outcomes(TokenConfig config) const { return configs_[config]; }
     Word size() const { return configs_.size(); }
-    std::size_t bytes() const { return rows_.size() * (lexer_.n_classes() * sizeof(Word) + 64) + n_outcomes_ * sizeof(Outcome); }
+    std::size_t bytes() const {
+        return rows_.size() * (lexer_.n_classes() * sizeof(Word) + 64 + sizeof(Facts)) + n_outcomes_ * sizeof(Outcome) +
+               continuations_.bytes();
+    }
 
     // The node after the symbols (terminals and conditions) of `node`'s sequence and these, or none.
     Maybe<SequenceNode> extend(Maybe<SequenceNode> node, std::span<const OutputSymbol> symbols);
@@ -51,6 +71,21 @@ public:
 private:
     static constexpr auto kUnknown = Maybe<TokenConfig>::from_word(-2);
 
+    // The config to which most kinds of bytes lead, of those with the same continuation, and these kinds.
+    struct Onward {
+        TokenConfig next;
+        VocabularyIndex::Kinds kinds;
+    };
+    struct Facts {  // of a config, as far as they are known
+        std::optional<Continuation> continuation;
+        Word nodes = 0;  // of the subtrees that were asked about before there was an answer
+        std::optional<Onward> onward;
+    };
+    // Finding out where every byte leads, that of no token too, costs more than walking so many nodes.
+    static constexpr Word kNodesBeforeAnswer = 2048;
+
+    Continuation find_continuation(TokenConfig config);
+    Onward onward(TokenConfig config);
     Maybe<TokenConfig> find_step(TokenConfig config, ByteClass byte_class);
     // The kinds of bytes of which each leaves the lexer in the state, without emitting.
     VocabularyIndex::Kinds state_stays(LexerState state);
@@ -64,6 +99,8 @@ private:
     std::map<FutureSet, TrieSet> trie_sets_;  // sets of the lexer as the trie has them
     std::vector<SequenceNode> found_;         // by futures()
     Interned<TokenConfig, Outcome> configs_;
+    Interned<Continuation, SequenceNode> continuations_;
+    std::vector<Facts> facts_;  // per config
     std::vector<std::unique_ptr<Maybe<TokenConfig>[]>> rows_;
     std::vector<std::optional<VocabularyIndex::Kinds>> stays_;  // per lexer state
     std::size_t n_outcomes_ = 0;                                // of all configs

@@ -5,7 +5,6 @@
 namespace psc {
 
 TokenWalk::Entries TokenWalk::from(LexerState lexer_state) {
-    Sets sets;
     Entries out;
     const VocabularyNode end = vocabulary_.end();
     if (const auto tops = lexer_.tops_of(lexer_state); !tops.empty()) {
@@ -14,21 +13,49 @@ TokenWalk::Entries TokenWalk::from(LexerState lexer_state) {
         for (VocabularyNode n{0}; here && n < end; n = vocabulary_[n].end) put_after(*here, from_start(n), out);
         return out;
     }
+    Sets sets = no_sets();
     if (!inside(lexer_state, sets, out)) {
         const TokenConfig start = steps_.config(SequenceTrie::kRoot, lexer_state);
         for (VocabularyNode n{0}; n < end; n = vocabulary_[n].end) enter(n, start, sets, out);
     }
-    finish(sets, out);
+    finish(std::move(sets), out);
     return out;
 }
 
-// Tokens that end in a config: one entry for each sequence that they may still become.
-void TokenWalk::finish(const Sets& sets, Entries& out) {
-    for (const auto& [config, tokens] : sets) {
-        bytes_ += tokens->bytes();
-        for (const TokenSteps::Outcome& outcome : steps_.outcomes(config))
-            for (SequenceNode node : steps_.futures(outcome)) out.push_back({node, tokens});
+TokenWalk::Sets TokenWalk::no_sets() {
+    Sets sets;
+    if (!spare_slots_.empty()) {
+        sets.slots = std::move(spare_slots_.back());
+        spare_slots_.pop_back();
     }
+    return sets;
+}
+
+// Tokens at these sorted positions end in `config`.
+void TokenWalk::add(TokenConfig config, Word first, Word last, Sets& sets) {
+    if (first == last) return;
+    const Continuation continuation = steps_.continuation(config);
+    if (continuation.index() >= sets.slots.size()) sets.slots.resize(continuation.index() + 1, -1);
+    Word& slot = sets.slots[continuation.index()];
+    if (slot < 0) {
+        slot = static_cast<Word>(sets.all.size());
+        sets.all.emplace_back(continuation, std::make_shared<TokenSet>());
+    }
+    sets.all[slot].second->add(first, last);
+}
+
+// One entry for each sequence that the tokens may still become.
+void TokenWalk::put_tokens(Continuation continuation, const std::shared_ptr<TokenSet>& tokens, Entries& out) {
+    bytes_ += tokens->bytes();
+    for (SequenceNode node : steps_.nodes(continuation)) out.push_back({node, tokens});
+}
+
+void TokenWalk::finish(Sets sets, Entries& out) {
+    for (const auto& [continuation, tokens] : sets.all) {
+        put_tokens(continuation, tokens, out);
+        sets.slots[continuation.index()] = -1;
+    }
+    spare_slots_.push_back(std::move(sets.slots));
 }
 
 // A lexer state whose arcs stay inside few states without emitting takes the walk from the vocabulary's fragments.
@@ -59,10 +86,8 @@ bool TokenWalk::inside(LexerState lexer_state, Sets& sets, Entries& out) {
     std::vector<TokenConfig> configs;
     for (LexerState state : states) configs.push_back(steps_.config(SequenceTrie::kRoot, state));
     for (const auto& exit : fragment->exits) enter(exit.node, configs[exit.state], sets, out);
-    Sets shared;  // apart: the fragment's own sets must not be added to
     for (std::size_t s = 0; s < states.size(); ++s)
-        if (fragment->inside[s]->count) shared.emplace(configs[s], fragment->inside[s]);
-    finish(shared, out);
+        if (fragment->inside[s]->count) put_tokens(steps_.continuation(configs[s]), fragment->inside[s], out);
     return true;
 }
 
@@ -84,40 +109,39 @@ void TokenWalk::enter(VocabularyNode node, TokenConfig before, Sets& sets, Entri
     if (const auto config = steps_.step(before, byte_class)) subtree(node, *config, sets, out);
 }
 
+// Takes the subtree as a whole where nothing in it needs to be told apart. `again`: the byte of the node has led back to `config`.
+bool TokenWalk::pass(VocabularyNode node, TokenConfig config, bool again, Sets& sets) {
+    const auto& at = vocabulary_[node];
+    const bool stays = again && (at.below & ~steps_.stays(config)) == 0;
+    if (!stays) {
+        if (at.end.v - node.v < kWorthAsking || at.height == VocabularyIndex::kMaxHeight) return false;
+        if (!steps_.is_uniform(config, at.below, at.height, at.end.v - node.v)) return false;
+    }
+    add(config, at.first_token, vocabulary_.tokens_begin(at.end), sets);
+    return true;
+}
+
 // The subtree of a node whose byte has led to `config`.
 void TokenWalk::subtree(VocabularyNode node, TokenConfig config, Sets& sets, Entries& out) {
-    const auto add = [&](TokenConfig c, Word first, Word last) {
-        if (first == last) return;
-        auto& set = sets[c];
-        if (!set) set = std::make_shared<TokenSet>();
-        set->add(first, last);
-    };
+    if (pass(node, config, true, sets)) return;
     const VocabularyNode end = vocabulary_[node].end;
-    std::vector<TokenConfig> path(vocabulary_.max_depth() + 1);
-    // All bytes below lead back to where it is: so do the tokens.
-    const auto pass = [&](VocabularyNode n, TokenConfig c) {
-        if ((vocabulary_[n].below & ~steps_.stays(c)) != 0) return false;
-        add(c, vocabulary_[n].first_token, vocabulary_.tokens_begin(vocabulary_[n].end));
-        return true;
-    };
-    if (pass(node, config)) return;
-    path[vocabulary_[node].depth] = config;
-    add(config, vocabulary_[node].first_token, vocabulary_.own_tokens_end(node));
+    path_[vocabulary_[node].depth] = config;
+    add(config, vocabulary_[node].first_token, vocabulary_.own_tokens_end(node), sets);
     for (VocabularyNode n{node.v + 1}; n < end;) {
         const auto& at = vocabulary_[n];
-        const TokenConfig before = path[at.depth - 1];
+        const TokenConfig before = path_[at.depth - 1];
         if (shares(n) && steps_.outcomes(before).size() == 1) {
             enter(n, before, sets, out);
             n = at.end;
             continue;
         }
         const auto c = steps_.step(before, lexer_.byte_class()[at.byte]);
-        if (!c || (*c == before && pass(n, *c))) {
+        if (!c || pass(n, *c, *c == before, sets)) {
             n = at.end;
             continue;
         }
-        path[at.depth] = *c;
-        add(*c, at.first_token, vocabulary_.own_tokens_end(n));
+        path_[at.depth] = *c;
+        add(*c, at.first_token, vocabulary_.own_tokens_end(n), sets);
         ++n.v;
     }
 }
@@ -125,11 +149,11 @@ void TokenWalk::subtree(VocabularyNode node, TokenConfig config, Sets& sets, Ent
 const TokenWalk::Entries& TokenWalk::from_start(VocabularyNode node) {
     auto& known = from_start_[node];
     if (known) return *known;
-    Sets sets;
+    Sets sets = no_sets();
     auto made = std::make_unique<Entries>();
     const TokenConfig start = steps_.config(SequenceTrie::kRoot, {0});
     if (const auto config = steps_.step(start, lexer_.byte_class()[vocabulary_[node].byte])) subtree(node, *config, sets, *made);
-    finish(sets, *made);
+    finish(std::move(sets), *made);
     bytes_ += made->size() * sizeof(Entry);
     auto& kept = from_start_[node];  // the map may have grown meanwhile
     kept = std::move(made);

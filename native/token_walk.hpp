@@ -24,7 +24,7 @@ namespace psc {
 class TokenWalk {
 public:
     TokenWalk(Lexer& lexer, SequenceTrie& trie, VocabularyIndex& vocabulary)
-        : lexer_(lexer), trie_(trie), vocabulary_(vocabulary), steps_(lexer, trie) {}
+        : lexer_(lexer), trie_(trie), vocabulary_(vocabulary), steps_(lexer, trie), path_(vocabulary.max_depth() + 1) {}
 
     struct Entry {
         SequenceNode sequence;  // with what the token's last lexeme can still become
@@ -44,13 +44,24 @@ private:
     // Subtrees with fewer nodes are not worth remembering.
     static constexpr Word kLarge = 24;
 
-    using Sets = std::unordered_map<TokenConfig, std::shared_ptr<TokenSet>, IdHash>;
+    // Subtrees with fewer nodes are walked rather than asked about.
+    static constexpr Word kWorthAsking = 4;
+
+    // Tokens by what must be viable after them: configs that differ in nothing else share a set.
+    struct Sets {
+        std::vector<Word> slots;  // per continuation its place in `all`, or -1
+        std::vector<std::pair<Continuation, std::shared_ptr<TokenSet>>> all;
+    };
+    Sets no_sets();
     const Entries& from_start(VocabularyNode node);
     bool inside(LexerState lexer_state, Sets& sets, Entries& out);
     void subtree(VocabularyNode node, TokenConfig config, Sets& sets, Entries& out);
     void enter(VocabularyNode node, TokenConfig before, Sets& sets, Entries& out);
     void put_after(SequenceNode prefix, const Entries& entries, Entries& out);
-    void finish(const Sets& sets, Entries& out);
+    void add(TokenConfig config, Word first, Word last, Sets& sets);
+    bool pass(VocabularyNode node, TokenConfig config, bool again, Sets& sets);
+    void put_tokens(Continuation continuation, const std::shared_ptr<TokenSet>& tokens, Entries& out);
+    void finish(Sets sets, Entries& out);
     Maybe<SequenceNode> concatenation(SequenceNode node, SequenceNode sequence);
 
     // With `any` lexing a start comes before nearly every byte, and most of what it leads to the parser forbids.
@@ -62,6 +73,8 @@ private:
     SequenceTrie& trie_;
     VocabularyIndex& vocabulary_;
     TokenSteps steps_;
+    std::vector<TokenConfig> path_;               // scratch of subtree(): per depth; a walk within a walk writes below it only
+    std::vector<std::vector<Word>> spare_slots_;  // of finished sets, all -1
     IdMap<SequenceNode, SequenceNode, Maybe<SequenceNode>> concatenated_;
     std::unordered_map<VocabularyNode, std::unique_ptr<Entries>, IdHash> from_start_;  // the byte of the node included
     std::size_t bytes_ = 0;

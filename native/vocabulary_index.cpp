@@ -103,17 +103,20 @@ VocabularyIndex::VocabularyIndex(std::vector<std::uint8_t> bytes, std::vector<Wo
         for (; path.size() > common; path.pop_back()) nodes_[path.back()].end = {static_cast<Word>(nodes_.size())};
         for (std::size_t d = common; d < t.size(); ++d) {
             path.push_back(static_cast<Word>(nodes_.size()));
-            nodes_.push_back({t[d], static_cast<std::uint16_t>(d + 1), {0}, static_cast<Word>(i), 0});
+            nodes_.push_back({t[d], 0, static_cast<std::uint16_t>(d + 1), {0}, static_cast<Word>(i), 0});
         }
         max_depth_ = std::max(max_depth_, t.size());
         before = t;
     }
     for (Word n : path) nodes_[n].end = {static_cast<Word>(nodes_.size())};
-    nodes_.push_back({0, 0, {0}, static_cast<Word>(sorted_.size()), 0});
+    nodes_.push_back({0, 0, 0, {0}, static_cast<Word>(sorted_.size()), 0});
     // From the last to the first, so that a node's children have theirs.
     for (Word n = static_cast<Word>(nodes_.size()) - 2; n >= 0; --n)
-        for (Word child = n + 1; child < nodes_[n].end.v; child = nodes_[child].end.v)
+        for (Word child = n + 1; child < nodes_[n].end.v; child = nodes_[child].end.v) {
             nodes_[n].below |= nodes_[child].below | kind(nodes_[child].byte);
+            nodes_[n].height =
+                static_cast<std::uint8_t>(std::max<int>(nodes_[n].height, std::min(nodes_[child].height + 1, int{kMaxHeight})));
+        }
 }
 
 void VocabularyIndex::add_bits(std::uint32_t* words, TokenSet& set) const {

@@ -53,12 +53,14 @@ public:
 
     // Kinds of bytes, as bits.
     using Kinds = std::uint32_t;
-    static Kinds kind(std::uint8_t byte);
+    static Kinds kind(std::uint8_t byte);  // one bit
     static constexpr int kKinds = 32;
+    static constexpr std::uint8_t kMaxHeight = 255;
 
     // Trie nodes in preorder, the root left out.
     struct Node {
         std::uint8_t byte;
+        std::uint8_t height;  // bytes of its longest descendant beyond its own; kMaxHeight stands for more too
         std::uint16_t depth;  // from 1
         VocabularyNode end;   // past the node's subtree
         Word first_token;     // sorted position; those of the node itself come first

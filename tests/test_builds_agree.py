@@ -6,6 +6,7 @@ states together (native/token_classes.hpp). The oracle tests have small vocabula
 
 import itertools
 import random
+import re
 from typing import Any
 
 import numpy as np
@@ -88,3 +89,33 @@ def test_bundled_grammars(name: str, lexer: Any) -> None:
 
 def test_json_in_ebnf() -> None:
     agree(psc.Grammar.builtin_json_grammar(), byte_tokenizer(), 2, walks=12, steps=40)
+
+
+# What the walk passes over must end where the count ends: subtrees of words that are longer than what is left are not uniform.
+COUNTED = {
+    'root ::= [a-d]{2,4} ";"': "[a-d]{0,4}|[a-d]{2,4};",
+    'root ::= [a-d]{1,9} ";"': "[a-d]{0,9}|[a-d]{1,9};",
+    'root ::= ([a-c]{1,4} | [a-d]{1,6} "!") ";"': "[a-d]{0,6}|[a-c]{1,4};|[a-d]{1,6}!;?",
+    'root ::= [a-d]{1,6} | [a-c]* ";"': "[a-d]{0,6}|[a-c]*;?",
+    'root ::= (word ";")+\nword ::= [a-c]{1,5} "d"?': "([a-c]{1,5}d?;)*([a-c]{1,5}d?)?",
+}
+
+
+@pytest.fixture(scope="module")
+def many_words() -> TokenizerInfo:
+    words = ["".join(t) for n in range(1, 7) for t in itertools.product("abcd", repeat=n)]
+    return tokenizer([*words, ";", "!", "!;", *(f"{w};" for w in words[:300]), *(f"{w}!" for w in words[::7]), "a;b", "ab;cd;abc"])
+
+
+@pytest.mark.parametrize("text", COUNTED)
+def test_counted_lexemes_end_where_their_count_ends(many_words: TokenizerInfo, text: str) -> None:
+    prefix = re.compile(COUNTED[text])
+    compiled = psc.GrammarCompiler(many_words, cache_enabled=False, store=False).compile_grammar(text)
+    tokens = {i: many_words.token_bytes(i).decode() for i in range(many_words.vocab_size) if i not in many_words.special_token_ids}
+    for before in ("", "a", "ab", "abc", "abca", "abcab"):
+        if not prefix.fullmatch(before):
+            continue
+        matcher = psc.GrammarMatcher(compiled)
+        assert matcher.accept_string(before)
+        wanted = [i for i, token in tokens.items() if prefix.fullmatch(before + token)]
+        assert [i for i in bits(matcher.mask()) if i in tokens] == wanted
