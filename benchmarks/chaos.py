@@ -114,17 +114,22 @@ def hit_worker(driver: Driver, is_it: Callable[[int], bool] = lambda process: Tr
     return found
 
 
-def lost(driver: Driver, job: str, before: int) -> Callable[[], bool]:
-    """Whether the driver has noticed once more that a task of a job was lost."""
-    return lambda: sum(found == job for found in _LOST.findall(driver.text())) > before
+def lost(driver: Driver, before: int) -> Callable[[], bool]:
+    """Whether the driver has noticed once more that a task was lost, perhaps one of which it had not told yet."""
+    return lambda: n_lost(driver) > before
+
+
+def n_lost(driver: Driver) -> int:
+    """How often the driver has noticed that a task was lost."""
+    return len(_LOST.findall(driver.text()))
 
 
 def lose_worker(driver: Driver) -> str:
     """Kills a worker in the middle of a task, and waits until the driver has noticed."""
     job, process = hit_worker(driver)
-    before = sum(found == job for found in _LOST.findall(driver.text()))
+    before = n_lost(driver)
     os.kill(process, signal.SIGKILL)
-    driver.wait_for("the driver to notice a lost worker", lost(driver, job, before))
+    driver.wait_for("the driver to notice a lost worker", lost(driver, before))
     return f"process {process} at {job}; it was compiled again"
 
 
@@ -133,11 +138,11 @@ def lose_node(driver: Driver, cluster: Any) -> str:
     node = cluster.add_node(num_cpus=1)
     raylets = {info.process.pid for info in node.all_processes["raylet"]}
     job, process = hit_worker(driver, lambda process: parent(process) in raylets)
-    before = sum(found == job for found in _LOST.findall(driver.text()))
+    before = n_lost(driver)
     cluster.remove_node(node, allow_graceful=False)
     with contextlib.suppress(ProcessLookupError):
         os.kill(process, signal.SIGKILL)  # it was stopped, so it could not see that its node is gone
-    driver.wait_for("the driver to notice a lost node", lost(driver, job, before))
+    driver.wait_for("the driver to notice a lost node", lost(driver, before))
     return f"the node of process {process} at {job}; it was compiled again elsewhere"
 
 

@@ -62,15 +62,17 @@ _KEYWORDS = st.sampled_from(["a", "b", "ab", "abc", "ba", "cd", "d", ".", "..", 
 def grammar_texts(draw: st.DrawFn, fancy: bool = False, keywords: bool = False) -> str:
     """The text of a Lark grammar, which Lark may still refuse; with `keywords`, strings that other terminals match too."""
     names = [f"T{i}" for i in range(draw(st.integers(1, 4)))]
-    lines = []
+    lines, patterns = [], []
     for name in names:
         if keywords and (name == names[-1] or draw(st.booleans())):
-            lines.append(f"{name}: {draw(_WORDS)}")
+            patterns.append(draw(_WORDS))
+            lines.append(f"{name}: {patterns[-1]}")
             continue
         priority = draw(st.sampled_from(["", "", "", ".1", ".2", ".-1"]))
         is_string = draw(st.integers(0, 2)) == 0
         pattern = f'"{draw(_LITERALS)}"' if is_string else f"/{draw(regexes(fancy))}/"
         case = "i" if fancy and is_string and draw(st.integers(0, 3)) == 0 else ""
+        patterns.append(pattern + case)
         lines.append(f"{name}{priority}: {pattern}{case}")
     ignored = draw(st.sampled_from(["", "", "/ +/", '" "', r"/\.\.[^.]*\.\./", "T0"]))
     if ignored == "T0":
@@ -79,12 +81,15 @@ def grammar_texts(draw: st.DrawFn, fancy: bool = False, keywords: bool = False) 
     strings = st.lists(_KEYWORDS, min_size=2, max_size=4) if keywords else st.lists(_LITERALS, max_size=2)
     anonymous = [f'"{literal}"' for literal in draw(strings)]
     terminals = st.sampled_from(names + anonymous)
+    # A string that is written as an ignored terminal is that terminal.
+    spelled = patterns[0] if ignored == "T0" else ignored
+    seen = st.sampled_from(names + [string for string in anonymous if string != spelled])
     nonterminals = ["start", "r1", "r2"][: draw(st.integers(1, 3))]
     symbols = st.one_of(terminals, st.sampled_from(nonterminals), terminals)
     rules = []
     for _ in nonterminals:
-        # The first alternative has terminals only, so that every nonterminal derives something.
-        alternatives = [draw(st.lists(terminals, min_size=1, max_size=3))]
+        # The first alternative has terminals only that the parser sees, so that every nonterminal derives something.
+        alternatives = [draw(st.lists(seen, min_size=1, max_size=3))]
         if keywords and draw(st.booleans()):
             alternatives[0].append(names[-1])
         for _ in range(draw(st.integers(0, 2))):

@@ -46,18 +46,22 @@ def test_base_install(python: Python, run: Run, assignments: Path, tmp_path: Pat
     assert run("compile", assignments.with_suffix(".lark"), "-t", tokenizer, "--lexer", "basic", "-o", basic).exit_code == 0
     (tmp_path / "good").write_text("a = 1;")
     (tmp_path / "g.ebnf").write_text('root ::= "a = " [0-9]+ ";"\n')
+    (tmp_path / "g.lark").write_text('start: "a = " /[0-9]+/ ";"\n')
+    (tmp_path / "A.java").write_text("class A { int x = 1; }")
     for arguments in (
         ("check", assignments, tmp_path / "good"),
         ("check", tmp_path / "g.ebnf", "-t", tokenizer, tmp_path / "good"),
         ("explain", assignments, "--text", "a ="),
         ("sample", assignments),
         ("inspect", assignments),
+        ("check", "java", "-t", tokenizer, tmp_path / "A.java"),  # its tables are known, and its text is not parsed
+        ("compile", "java", "-t", tokenizer),
     ):
-        done = python("-c", WITHOUT_EXTRAS, *arguments)
+        done = python("-c", WITHOUT_EXTRAS, *arguments, cwd=tmp_path)
         assert done.returncode == 0, done.stderr
     for arguments in (
-        ("compile", "java", "-t", tokenizer),
-        ("check", "java", "-t", tokenizer, tmp_path / "good"),
+        ("compile", tmp_path / "g.lark", "-t", tokenizer),
+        ("check", tmp_path / "g.lark", "-t", tokenizer, tmp_path / "good"),
         ("inspect", basic, "--fst", "fst"),
     ):
         done = python("-c", WITHOUT_EXTRAS, *arguments, cwd=tmp_path)

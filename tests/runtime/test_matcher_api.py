@@ -113,7 +113,9 @@ def test_a_vocabulary_without_stop_tokens() -> None:
 # Accepting
 
 
-@pytest.mark.parametrize("token", [-1, -(2**31), -(2**62), STOP + 1, 31, 2**31 - 1, 2**31, 2**32 + A, 2**40, 2**62])
+@pytest.mark.parametrize(
+    "token", [-1, -(2**31), -(2**62), STOP + 1, 31, 2**31 - 1, 2**31, 2**32 + A, 2**40, 2**62, 2**64, -(2**70)]
+)
 def test_ids_out_of_range_are_refused_and_change_nothing(token: int) -> None:
     matcher = matcher_of('root ::= "ab"')
     assert not matcher.accept_token(token)
@@ -122,7 +124,7 @@ def test_ids_out_of_range_are_refused_and_change_nothing(token: int) -> None:
     assert psc.BatchGrammarMatcher.batch_accept_token([matcher], [token]) == [False]
 
 
-@pytest.mark.parametrize("token", [1.5, "4", None, 2**64, [1]])
+@pytest.mark.parametrize("token", [1.5, "4", None, [1]])
 def test_ids_are_integers(token: Any) -> None:
     with pytest.raises(TypeError):
         matcher_of('root ::= "ab"').accept_token(token)
