@@ -13,13 +13,13 @@ namespace psc {
 namespace {
 
 using Logits = nb::ndarray<nb::ndim<2>, nb::device::cpu>;
-using Bitmask = nb::ndarray<const std::int32_t, nb::ndim<2>, nb::device::cpu>;
-using Rows = nb::ndarray<const std::int64_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+using MaskArray = nb::ndarray<const std::int32_t, nb::ndim<2>, nb::device::cpu>;
+using RowNumbers = nb::ndarray<const std::int64_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 
 // A bitmask row with its words side by side, copied if they are not.
 class Words {
 public:
-    explicit Words(const Bitmask& mask) : mask_(mask) {
+    explicit Words(const MaskArray& mask) : mask_(mask) {
         if (mask.stride(1) != 1) copy_.resize(mask.shape(1));
     }
     std::span<const std::int32_t> row(std::size_t i) {
@@ -30,12 +30,13 @@ public:
     }
 
 private:
-    const Bitmask& mask_;
+    const MaskArray& mask_;
     std::vector<std::int32_t> copy_;
 };
 
 template <class Bits>
-void apply(const Logits& logits, const Bitmask& mask, std::size_t width, const std::optional<Rows>& rows, Bits minus_infinity) {
+void apply(const Logits& logits, const MaskArray& mask, std::size_t width, const std::optional<RowNumbers>& rows,
+           Bits minus_infinity) {
     nb::gil_scoped_release release;
     Words words(mask);
     auto* data = static_cast<Bits*>(logits.data());
@@ -50,7 +51,7 @@ void apply(const Logits& logits, const Bitmask& mask, std::size_t width, const s
     }
 }
 
-void apply_bitmask(const Logits& logits, const Bitmask& mask, std::size_t width, const std::optional<Rows>& rows) {
+void apply_bitmask(const Logits& logits, const MaskArray& mask, std::size_t width, const std::optional<RowNumbers>& rows) {
     if (width > logits.shape(1)) throw nb::value_error("the width is larger than the logits");
     if (!rows && logits.shape(0) != mask.shape(0)) throw nb::value_error("logits and bitmask have different numbers of rows");
     for (std::size_t k = 0; rows && k < rows->shape(0); ++k) {
@@ -74,7 +75,7 @@ using FixedTable = nb::ndarray<const std::int32_t, nb::ndim<2>, nb::c_contig, nb
 
 template <class Bits>
 void apply_ids(const Integers& logits, std::uint64_t minus_infinity, const FixedTable& table, const Ints& ids, std::size_t width,
-               const std::optional<Rows>& rows) {
+               const std::optional<RowNumbers>& rows) {
     nb::gil_scoped_release release;
     auto* data = static_cast<Bits*>(logits.data());
     for (std::size_t k = 0; k < ids.shape(0); ++k) {
@@ -87,7 +88,7 @@ void apply_ids(const Integers& logits, std::uint64_t minus_infinity, const Fixed
 }
 
 void apply_mask_rows(const Integers& logits, std::uint64_t minus_infinity, const FixedTable& table, const Ints& ids,
-                     std::size_t width, const std::optional<Rows>& rows) {
+                     std::size_t width, const std::optional<RowNumbers>& rows) {
     if (width > logits.shape(1)) throw BitmaskError("the width is larger than the logits");
     if (rows ? rows->shape(0) != ids.shape(0) : ids.shape(0) > logits.shape(0))
         throw BitmaskError("there are not as many ids of mask rows as rows of logits");

@@ -16,7 +16,7 @@ constexpr Word kMaxDepth = 4000;
 // To close a classifier: about ten seconds. SQL needs 57 million; an ambiguous grammar may have exponentially many states.
 constexpr std::size_t kMaxStepsToClose = 160'000'000;
 // So that their offsets are words.
-constexpr std::size_t kMaxEmitted = 1'000'000'000;
+constexpr std::size_t kMaxMembers = 1'000'000'000;
 
 bool has_several_actions(const LrTables& t) {
     for (std::size_t cell = 0; cell + 1 < t.action_offsets.size(); ++cell)
@@ -340,7 +340,7 @@ ClosedClassifier Classifier::take(ClassifierState start) {
     c.transitions = std::move(transitions_);
     const auto flatten = []<class I, class T>(Interned<I, T>& lists, std::vector<Word>& offsets, std::vector<T>& pool) {
         for (I i{0}; i.v < lists.size(); ++i.v) {
-            if (pool.size() + lists[i].size() > kMaxEmitted) throw LimitExceeded("sequences in all emissions", kMaxEmitted);
+            if (pool.size() + lists[i].size() > kMaxMembers) throw LimitExceeded("sequences in all emissions", kMaxMembers);
             pool.insert(pool.end(), lists[i].begin(), lists[i].end());
             offsets.push_back(static_cast<Word>(pool.size()));
         }

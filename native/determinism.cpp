@@ -141,9 +141,9 @@ bool overlap(const PositionAutomaton& automaton, const Positions& positions) {
 }
 
 // The subset construction, over sets of positions as bits.
-class Subsets {
+class PositionSubsets {
 public:
-    explicit Subsets(const PositionAutomaton& automaton) : words_((automaton.follow.size() + 31) / 32) {
+    explicit PositionSubsets(const PositionAutomaton& automaton) : words_((automaton.follow.size() + 31) / 32) {
         std::vector<Word> cuts;
         for (const auto& ranges : automaton.ranges)
             for (std::size_t i = 0; i < ranges.size(); i += 2) cuts.insert(cuts.end(), {ranges[i], ranges[i + 1] + 1});
@@ -217,7 +217,7 @@ bool stays_small(const ExpressionGraph& graph, Expression node) {
     const Positions first = automaton.add_copy(node).first;
     const auto ambiguous = [&](const Positions& positions) { return overlap(automaton, positions); };
     if (!ambiguous(first) && std::none_of(automaton.follow.begin(), automaton.follow.end(), ambiguous)) return true;
-    return Subsets(automaton).within(first, kMaxStates);
+    return PositionSubsets(automaton).within(first, kMaxStates);
 }
 
 }  // namespace psc

@@ -15,7 +15,7 @@ using Kind = ExpressionGraph::Kind;
 
 constexpr Word kMaxNodes = 500'000;              // different parts of all expressions of a grammar
 constexpr std::size_t kMaxExpanded = 2'000'000;  // parts of all expressions, with rules put in the places that refer to them
-constexpr Word kMaxDepth = 24;                   // expressions nested deeper are cut into rules
+constexpr Word kMaxNesting = 24;                 // expressions nested deeper are cut into rules
 constexpr Word kMaxTerminalDepth = 48;
 
 }  // namespace
@@ -64,7 +64,7 @@ Expression GrammarAnalysis::read(Rule rule) {
     const auto made_of = [&](std::size_t n, auto make) {
         const Expression node = make(std::span<const Expression>(stack).last(n));
         stack.resize(stack.size() - n);
-        stack.push_back(graph.depth(node) <= kMaxDepth ? node : cut(rule, node));
+        stack.push_back(graph.depth(node) <= kMaxNesting ? node : cut(rule, node));
     };
     try {
         while (at < program.size()) {

@@ -8,11 +8,11 @@
 namespace psc {
 
 namespace {
-constexpr std::size_t kMaxStates = 1 << 18;
+constexpr std::size_t kMaxLexerStates = 1 << 18;
 constexpr std::size_t kMaxAlternatives = 4096;
 // Lexemes that are open past a complete one, each begun within the one before; also bounds recursion.
 constexpr int kMaxOpen = 400;
-constexpr std::size_t kMaxEmitted = 1 << 24;
+constexpr std::size_t kMaxLexedAgain = 1 << 24;
 
 constexpr LexerState kStart{0};  // of a lexeme: of the only context, or of one that is not known
 
@@ -55,7 +55,7 @@ Lexer::Lexer(TerminalAutomaton automaton, Contexts contexts, Munch munch)
 LexerState Lexer::state_id(Maybe<DfaState> dfa, Branch fallback) {
     if (const auto known = state_ids_.find(dfa, fallback)) return *known;
     const LexerState id{n_states()};
-    if (id.index() >= kMaxStates) throw LimitExceeded("lexer states", kMaxStates);
+    if (id.index() >= kMaxLexerStates) throw LimitExceeded("lexer states", kMaxLexerStates);
     State& s = states_.grow();
     s.dfa = dfa;
     s.fallback = fallback;
@@ -81,7 +81,8 @@ std::span<const LrState> Lexer::tops_of(LexerState state) const {
 LexOutput Lexer::output_id(std::span<const OutputSymbol> symbols) {
     const auto [id, fresh] = outputs_.intern(symbols);
     if (fresh) n_emitted_ += symbols.size();
-    if (n_emitted_ > kMaxEmitted) throw LimitExceeded("terminals in all sequences that text is lexed into again", kMaxEmitted);
+    if (n_emitted_ > kMaxLexedAgain)
+        throw LimitExceeded("terminals in all sequences that text is lexed into again", kMaxLexedAgain);
     return id;
 }
 

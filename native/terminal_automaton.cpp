@@ -13,7 +13,7 @@ namespace psc {
 
 namespace {
 
-using Kind = TerminalPositions::Kind;
+using Step = TerminalPositions::Kind;
 using Arc = LabelledGraph::Arc;
 
 // The deterministic automaton over classes of characters, as yet with states from which nothing can match.
@@ -75,7 +75,7 @@ private:
             if (n < 0 || stamp_[n] == id) continue;
             stamp_[n] = id;
             ++steps_;
-            if (all[n].kind == Kind::split) {
+            if (all[n].kind == Step::split) {
                 stack_.push_back(all[n].b);
                 stack_.push_back(all[n].a);
             } else {
@@ -96,7 +96,7 @@ private:
         touched_.clear();
         for (Word n : subset) {
             const auto& node = all[n];
-            if (node.kind == Kind::match) {
+            if (node.kind == Step::match) {
                 (node.a < positions_.terminals() ? matched_ : excepted_).push_back(node.a);
                 continue;
             }

@@ -9,7 +9,7 @@
 namespace psc {
 namespace {
 
-constexpr std::size_t kMaxStates = 1 << 20;
+constexpr std::size_t kMaxContextStates = 1 << 20;
 constexpr std::size_t kMaxArcs = 1 << 24;
 
 // Per state of `all`, the terminals that match there or further on, as bits.
@@ -109,7 +109,7 @@ TerminalAutomaton for_contexts(const AllTerminals& all, const std::vector<std::v
     const auto number = [&](Word state, Word m) {
         Word id = numbers.find(state, m);
         if (id < 0) {
-            if (states.size() >= kMaxStates) throw LimitExceeded("lexer states of all contexts", kMaxStates);
+            if (states.size() >= kMaxContextStates) throw LimitExceeded("lexer states of all contexts", kMaxContextStates);
             id = static_cast<Word>(states.size());
             states.emplace_back(state, m);
             numbers.insert(state, m, id);

@@ -8,7 +8,7 @@ namespace psc {
 namespace {
 
 using Node = TerminalPositions::Node;
-using Kind = TerminalPositions::Kind;
+using Step = TerminalPositions::Kind;
 using Code = TerminalPositions::Code;
 
 // One program, appended to the nodes.
@@ -24,7 +24,7 @@ public:
             const Word code = take();
             if (code == Code::except) {
                 require(frames_.empty());
-                add(Kind::match, part);
+                add(Step::match, part);
                 part = excepted_part;
                 entries.push_back(here());
             } else {
@@ -33,7 +33,7 @@ public:
             if (nodes_.size() > limit_) return false;
         }
         require(frames_.empty());
-        add(Kind::match, part);
+        add(Step::match, part);
         return nodes_.size() <= limit_;
     }
 
@@ -56,7 +56,7 @@ private:
     }
 
     Word here() const { return static_cast<Word>(nodes_.size()); }
-    void add(Kind kind, Word a, Word b = -1) { nodes_.push_back({kind, a, b}); }
+    void add(Step kind, Word a, Word b = -1) { nodes_.push_back({kind, a, b}); }
 
     void step(Word code) {
         switch (code) {
@@ -64,7 +64,7 @@ private:
                 for (Word n = take(); n > 0; --n) {
                     const Word set = take();
                     require(set >= 0 && set < n_sets_);
-                    add(Kind::character, set, here() + 1);
+                    add(Step::character, set, here() + 1);
                 }
                 break;
             }
@@ -78,7 +78,7 @@ private:
                 const Word least = take(), most = take();
                 require(least >= 0 && (most == -1 || most >= least));
                 frames_.push_back({Code::repeat, here(), least, most, 0, 0});
-                if (least == 0) add(Kind::split, -1);
+                if (least == 0) add(Step::split, -1);
                 break;
             }
             case Code::automaton:
@@ -106,11 +106,11 @@ private:
     void open_choice(Word k) {
         require(k >= 0 && static_cast<std::size_t>(k) <= words_.size());
         if (k == 0) {
-            add(Kind::split, -1);
+            add(Step::split, -1);
             return;
         }
         frames_.push_back({Code::choice, here(), 0, 0, k, jumps_.size()});
-        for (Word i = 0; i + 1 < k; ++i) add(Kind::split, -1, here() + 1);
+        for (Word i = 0; i + 1 < k; ++i) add(Step::split, -1, here() + 1);
         if (k > 1) nodes_[frames_.back().from].a = here();
     }
 
@@ -118,7 +118,7 @@ private:
         require(!frames_.empty() && frames_.back().code == Code::choice && frames_.back().options > 1);
         Frame& frame = frames_.back();
         jumps_.push_back(here());
-        add(Kind::split, -1);
+        add(Step::split, -1);
         const Word split = frame.from++;
         if (--frame.options > 1)
             nodes_[split + 1].a = here();
@@ -130,7 +130,7 @@ private:
         const Word shift = here() - from;
         for (Word i = from; i < to; ++i) {
             Node node = nodes_[i];
-            if (node.kind == Kind::split && node.a >= 0) node.a += shift;
+            if (node.kind == Step::split && node.a >= 0) node.a += shift;
             if (node.b >= 0) node.b += shift;
             nodes_.push_back(node);
         }
@@ -145,7 +145,7 @@ private:
         const std::size_t copies = f.most < 0 ? std::max(f.least, Word{1}) : f.most;
         const std::size_t size = static_cast<std::size_t>(body_end - body) + 1;
         if (copies > limit_ / size) {  // tells the caller to stop
-            nodes_.resize(limit_ + 1, {Kind::split, -1, -1});
+            nodes_.resize(limit_ + 1, {Step::split, -1, -1});
             return;
         }
         nodes_.reserve(f.from + copies * size + 1);
@@ -156,18 +156,18 @@ private:
         }
         if (f.most < 0) {
             if (f.least == 0) {
-                nodes_[f.from] = {Kind::split, body, here() + 1};
-                add(Kind::split, f.from);
+                nodes_[f.from] = {Step::split, body, here() + 1};
+                add(Step::split, f.from);
             } else {
-                add(Kind::split, last, here() + 1);
+                add(Step::split, last, here() + 1);
             }
             return;
         }
         const Word optional = f.most - f.least - (f.least == 0 ? 1 : 0);
         const Word end = here() + optional * static_cast<Word>(size);
-        if (f.least == 0) nodes_[f.from] = {Kind::split, body, end};
+        if (f.least == 0) nodes_[f.from] = {Step::split, body, end};
         for (Word i = 0; i < optional; ++i) {
-            add(Kind::split, here() + 1, end);
+            add(Step::split, here() + 1, end);
             copy(body, body_end);
         }
     }
@@ -192,15 +192,15 @@ private:
         for (Word s = 0; s < n; ++s) {
             const Word arcs_out = static_cast<Word>(leaving[s].size()), end = start[n];
             if (arcs_out == 0) {
-                add(Kind::split, final[s] ? end : -1);
+                add(Step::split, final[s] ? end : -1);
                 continue;
             }
             const Word splits = arcs_out - (final[s] ? 0 : 1), first = start[s] + splits;
             for (Word i = 0; i < splits; ++i) {
                 const bool to_end = final[s] && i + 1 == splits;
-                add(Kind::split, to_end ? end : first + i, i + 1 < splits ? here() + 1 : first + arcs_out - 1);
+                add(Step::split, to_end ? end : first + i, i + 1 < splits ? here() + 1 : first + arcs_out - 1);
             }
-            for (const auto& [set, target] : leaving[s]) add(Kind::character, set, start[target]);
+            for (const auto& [set, target] : leaving[s]) add(Step::character, set, start[target]);
         }
     }
 
