@@ -15,18 +15,19 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import pairwise
 from typing import Any, Final
 
 import numpy as np
 
 from psc._core import LrTables
 from psc.artifacts.format import IntArray
+from psc.artifacts.scalars import SCALARS
 from psc.compiler.expressions import RuleSet
 from psc.compiler.frontends.request import GrammarRequest
-from psc.compiler.grammar import Cfg, Production, Terminal
+from psc.compiler.grammar import Cfg, Terminal
 from psc.compiler.lowering import LoweredRules
 from psc.compiler.lr_tables import lr_tables, lr_tables_of_rules
+from psc.compiler.normal_form import production_arrays, productions_from
 from psc.compiler.terminals import TerminalAutomaton, automaton_of_rules, terminal_arrays, terminal_automaton, with_winners
 
 LAYOUT: Final = 1
@@ -105,7 +106,7 @@ def ready_grammar(cfg: Cfg) -> ReadyGrammar:
 def to_arrays(ready: ReadyGrammar) -> tuple[dict[str, IntArray], dict[str, Any]]:
     """The arrays and the JSON that `from_arrays` takes, the text left out, which whoever asks for it has."""
     cfg, automaton = ready.cfg, ready.automaton
-    terminals, productions = cfg.terminals, cfg.productions
+    terminals, columns_of_productions = cfg.terminals, production_arrays(cfg, cfg.productions)
     if any(t.expression is not None for t in terminals):
         raise ValueError("the front end gave expressions, which a file does not keep")
     columns, byte_class = np.unique(automaton.next, axis=1, return_inverse=True)
@@ -120,10 +121,8 @@ def to_arrays(ready: ReadyGrammar) -> tuple[dict[str, IntArray], dict[str, Any]]
         "terminal_numbers": np.array(
             [(t.priority, t.lark_order, t.rank, t.ignored, t.line or 0) for t in terminals], np.int32
         ).reshape(-1),
-        "lhs": np.array([p.lhs for p in productions], np.int32),
-        "rhs_offsets": np.cumsum([0, *(len(p.rhs) for p in productions)], dtype=np.int32),
-        "rhs": np.array([s for p in productions for s in p.rhs], np.int32),
-        "priority": np.array([p.priority for p in productions], np.int32),
+        **columns_of_productions,
+        "lhs": columns_of_productions["lhs"] + np.int32(cfg.first_nonterminal),
     }
     metadata = {
         "layout": LAYOUT,
@@ -182,13 +181,8 @@ def _cfg(arrays: Mapping[str, IntArray], metadata: Mapping[str, Any], request: G
     first, end = len(terminals) + 1, len(terminals) + 1 + len(nonterminals)
     lhs, rhs, offsets = arrays["lhs"], arrays["rhs"], arrays["rhs_offsets"]
     _require(_all_within(lhs, first, end) and _all_within(rhs, 0, end) and _are_offsets(offsets, len(lhs), len(rhs)))
-    symbols = rhs.tolist()
-    productions = tuple(
-        [
-            Production(left, tuple(symbols[a:b]), priority)
-            for left, (a, b), priority in zip(lhs.tolist(), pairwise(offsets.tolist()), arrays["priority"].tolist(), strict=True)
-        ]
-    )
+    columns = (_words(lhs - first), _words(offsets), _words(rhs), _words(arrays["priority"]))
+    productions = productions_from(columns, len(terminals))
     options = request.options
     return Cfg(
         source=request.text,
@@ -219,18 +213,11 @@ def _automaton(arrays: Mapping[str, IntArray], cfg: Cfg) -> TerminalAutomaton:
 
 
 def _lr_tables(arrays: Mapping[str, IntArray], cfg: Cfg) -> LrTables:
-    stored: dict[str, Any] = {}
-    for name, array in arrays.items():
-        if name.startswith("lr_"):
-            stored[name.removeprefix("lr_")] = array
-    for name, sample in _NUMBERS.items():
-        stored[name] = int(stored[name][sample])
+    found = {name.removeprefix("lr_"): array for name, array in arrays.items() if name.startswith("lr_")}
+    stored = {name: int(array[0]) if name in SCALARS else array for name, array in found.items()}
     lr = LrTables.from_arrays(stored)
     _require(lr.n_terminals == len(cfg.terminals) + 1 and lr.n_nonterminals >= len(cfg.nonterminals))
     return lr
-
-
-_NUMBERS: Final = {"n_terminals": 0, "n_nonterminals": 0, "n_lr_states": 0, "end_state": 0}
 
 
 def _words(array: IntArray) -> Any:

@@ -90,11 +90,7 @@ def test_random_expressions(expressions: list[Expression]) -> None:
 @given(strategies.grammars(fancy=True))
 def test_random_lark_grammars(text: str) -> None:
     """With lazy quantifiers, lookaround and flags."""
-    try:
-        grammar = load_lark(text)
-    except GrammarError as e:  # every sentence needs a terminal that is ignored
-        assert "matches no text at all" in str(e)
-        return
+    grammar = load_lark(text)
     languages = [terminal_language(t.pattern).fst for t in grammar.terminals]
     wrong = [i for i, fst in enumerate(languages) if fst.num_states() == 0 or Acceptor(fst).accepts(b"")]
     if wrong:
