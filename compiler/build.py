@@ -2,6 +2,9 @@
 
 text → terminals and productions → byte automaton, LR tables → lexer, token classes → realizable sequences → stack classifier
 → arrays.
+
+The stages from the lexer on have a limit each, in steps, because a classifier may have exponentially many states. A compilation
+that meets one ends with an artifact all the same: it is not closed, and holds what a machine is built of just in time.
 """
 
 from __future__ import annotations
@@ -17,7 +20,7 @@ from typing import Any
 
 import numpy as np
 
-from psc._core import Compilation, LrTables
+from psc._core import Compilation, LrTables, terminal_tables
 from psc.artifacts.format import IntArray
 from psc.artifacts.scalars import with_scalars
 from psc.compiler.frontends.registry import front_end
@@ -86,7 +89,7 @@ def grammar_tables(grammar: Cfg, *, progress: Progress | None = None) -> Grammar
 
 
 def build(grammar: Cfg | GrammarTables, tokenizer: TokenizerInfo, *, progress: Progress | None = None) -> Build:
-    """Compiles a grammar for a vocabulary.
+    """Compiles a grammar for a vocabulary. Where that meets a limit, the artifact is not closed; the warnings say so.
 
     Args:
         grammar: from a front end, or its tables, made once for several vocabularies.
@@ -94,12 +97,37 @@ def build(grammar: Cfg | GrammarTables, tokenizer: TokenizerInfo, *, progress: P
         progress: told about each stage as it begins.
 
     Raises:
-        GrammarError: a terminal is not regular or matches the empty string, or reductions clash.
+        GrammarError: a terminal is not regular or matches the empty string, or reductions clash; ResourceLimitError, one of them,
+            names a limit that the grammar's own tables pass.
     """
     tables = grammar if isinstance(grammar, GrammarTables) else grammar_tables(grammar, progress=progress)
     clock = StageClock(progress)
-    with named_limits(tables.grammar.source_name):
-        compilation = native_compilation(tables.grammar, tables.lr, tables.automaton, tokenizer)
+    closed = _closed(tables, tokenizer, clock)
+    result = open_build(tables, tokenizer, closed) if isinstance(closed, NotClosed) else closed
+    clock.stop()
+    result.seconds.update({**tables.seconds, **clock.seconds})
+    return result
+
+
+@dataclass(frozen=True)
+class NotClosed:
+    """Where closing a classifier ahead of time met a limit. Can be pickled."""
+
+    stage: Stage
+    limit: str
+    """As the core names it."""
+
+    @property
+    def warning(self) -> str:
+        """What users are told."""
+        return (
+            f"not closed: building it to its end ahead of time passes a limit ({self.stage.title}: {self.limit}); the artifact "
+            "holds the grammar's tables, and the rest is built just in time, as texts come to it, with the same masks"
+        )
+
+
+def _closed(tables: GrammarTables, tokenizer: TokenizerInfo, clock: StageClock) -> Build | NotClosed:
+    compilation = native_compilation(tables.grammar, tables.lr, tables.automaton, tokenizer)
     for stage, run in (
         (Stage.LEXER, compilation.build_lexer),
         (Stage.TOKEN_CLASSES, compilation.classify_tokens),
@@ -108,14 +136,46 @@ def build(grammar: Cfg | GrammarTables, tokenizer: TokenizerInfo, *, progress: P
         (Stage.ASSEMBLY, compilation.assemble),
     ):
         clock.begin(stage)
-        with named_limits(tables.grammar.source_name):
+        try:
             run()
+        except ResourceLimitError as e:
+            return NotClosed(stage, str(e))
     found = vocabulary_tables(compilation, tables, tokenizer)
     before = (compilation.n_classifier_states, compilation.n_transitions)
-    result = put_together(tables, tokenizer, found, compilation.classifier_arrays(), before)
-    clock.stop()
-    result.seconds.update({**tables.seconds, **clock.seconds})
-    return result
+    return put_together(tables, tokenizer, found, compilation.classifier_arrays(), before)
+
+
+def open_build(tables: GrammarTables, tokenizer: TokenizerInfo, why: NotClosed) -> Build:
+    """The arrays and metadata of an artifact that is not closed, with no times yet.
+
+    Args:
+        tables: of the grammar.
+        tokenizer: the vocabulary; tokens of equal bytes are a class.
+        why: it is not closed.
+    """
+    lr, automaton = tables.lr, terminal_tables(**terminal_arrays(tables.grammar, tables.automaton))
+    stored = {**lr.arrays(), **automaton, **_tokens_by_their_bytes(tokenizer)}
+    metadata = {
+        **describe(tables.grammar, tokenizer),
+        "counts": {**_counts_of_tables(tables), "token_classes": stored["n_classes"]},
+        "not_closed": {"stage": why.stage.title, "limit": why.limit},
+        "warnings": [*tables.warnings, why.warning],
+    }
+    return Build(with_scalars(stored), metadata, (*tables.warnings, why.warning), peak_memory_bytes=_peak_memory())
+
+
+def _tokens_by_their_bytes(tokenizer: TokenizerInfo) -> dict[str, Any]:
+    text = tokenizer.without_stop_tokens
+    class_of_token = np.full(tokenizer.text_end, -1, np.int32)
+    classes: dict[bytes, int] = {}
+    for token in text.text_token_ids.tolist():
+        class_of_token[token] = classes.setdefault(text.token_bytes(token), len(classes))
+    return dict(
+        class_of_token=class_of_token,
+        n_classes=len(classes),
+        class_offsets=np.cumsum([0, *map(len, classes)], dtype=np.int32),
+        class_bytes=np.frombuffer(b"".join(classes), np.uint8),
+    )
 
 
 @dataclass(frozen=True)
@@ -162,9 +222,12 @@ def put_together(
     """
     stored = {**found.arrays, **classifier}
     metadata = _metadata(tables, tokenizer, found, stored, before_minimization)
+    return Build(with_scalars(stored), metadata, tables.warnings, peak_memory_bytes=_peak_memory())
+
+
+def _peak_memory() -> int:
     scale = 1 if sys.platform == "darwin" else 1024
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * scale
-    return Build(with_scalars(stored), metadata, tables.warnings, peak_memory_bytes=peak)
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * scale
 
 
 @contextmanager
@@ -227,14 +290,10 @@ def _metadata(
     stored: Mapping[str, Any],
     before_minimization: tuple[int, int],
 ) -> dict[str, Any]:
-    grammar = tables.grammar
     return {
-        **describe(grammar, tokenizer),
+        **describe(tables.grammar, tokenizer),
         "counts": {
-            "terminals": len(grammar.terminals),
-            "productions": len(grammar.productions),
-            "lr_states": tables.lr.n_lr_states,
-            "shift_reduce_conflicts_resolved": tables.lr.shift_reduce_resolved,
+            **_counts_of_tables(tables),
             "lexer_states": found.n_lexer_states,
             "token_classes": found.n_token_classes,
             "terminal_sequences": found.n_sequences,
@@ -247,4 +306,13 @@ def _metadata(
             "token_sets": len(stored["set_offsets"]) - 1,
         },
         "warnings": list(tables.warnings),
+    }
+
+
+def _counts_of_tables(tables: GrammarTables) -> dict[str, int]:
+    return {
+        "terminals": len(tables.grammar.terminals),
+        "productions": len(tables.grammar.productions),
+        "lr_states": tables.lr.n_lr_states,
+        "shift_reduce_conflicts_resolved": tables.lr.shift_reduce_resolved,
     }

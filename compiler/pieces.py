@@ -8,8 +8,10 @@ classifier that one process would have built, and the artifact is the same to th
 
     grammar_tables ─▶ find_sequences ─▶ classify, once per group ─▶ assemble
 
-Every result can be pickled. Cost, measured on SQL with 128,000 tokens: sequences 1.1 s; the classifier 1.8 s, in four groups 0.3 to
-0.5 s each; merging and assembly 1 s instead of 0.5.
+A piece that meets a limit says so instead, and the artifact is not closed. Every result can be pickled.
+
+Cost, measured on SQL with 128,000 tokens: sequences 1.1 s; the classifier 1.8 s, in four groups 0.3 to 0.5 s each; merging and
+assembly 1 s instead of 0.5.
 """
 
 from __future__ import annotations
@@ -24,13 +26,15 @@ from psc import _core
 from psc.compiler.build import (
     Build,
     GrammarTables,
+    NotClosed,
     VocabularyTables,
-    named_limits,
     native_compilation,
+    open_build,
     put_together,
     vocabulary_tables,
 )
 from psc.compiler.stages import Progress, Stage, StageClock
+from psc.errors import ResourceLimitError
 from psc.vocabulary.tokenizer_info import TokenizerInfo
 
 Words = npt.NDArray[np.int32]
@@ -51,7 +55,7 @@ class FoundSequences:
 
 def find_sequences(
     tables: GrammarTables, tokenizer: TokenizerInfo, n_groups: int, *, progress: Progress | None = None
-) -> FoundSequences:
+) -> FoundSequences | NotClosed:
     """The stages up to the terminal sequences.
 
     Args:
@@ -59,20 +63,19 @@ def find_sequences(
         tokenizer: the vocabulary.
         n_groups: how many groups to make, at most.
         progress: told about each stage as it begins.
-
-    Raises:
-        ResourceLimitError: a limit is exceeded.
     """
     clock = StageClock(progress)
-    with named_limits(tables.grammar.source_name):
-        compilation = native_compilation(tables.grammar, tables.lr, tables.automaton, tokenizer)
-        for stage, run in (
-            (Stage.LEXER, compilation.build_lexer),
-            (Stage.TOKEN_CLASSES, compilation.classify_tokens),
-            (Stage.TERMINAL_SEQUENCES, compilation.find_sequences),
-        ):
-            clock.begin(stage)
+    compilation = native_compilation(tables.grammar, tables.lr, tables.automaton, tokenizer)
+    for stage, run in (
+        (Stage.LEXER, compilation.build_lexer),
+        (Stage.TOKEN_CLASSES, compilation.classify_tokens),
+        (Stage.TERMINAL_SEQUENCES, compilation.find_sequences),
+    ):
+        clock.begin(stage)
+        try:
             run()
+        except ResourceLimitError as e:
+            return NotClosed(stage, str(e))
     found = FoundSequences(
         vocabulary_tables(compilation, tables, tokenizer),
         compilation.trie_words(),
@@ -84,17 +87,19 @@ def find_sequences(
     return found
 
 
-def classify(tables: GrammarTables, trie: Words, group: Words) -> Words:
-    """The classifier of one group of sequences. Raises ResourceLimitError when a limit is exceeded."""
-    with named_limits(tables.grammar.source_name):
+def classify(tables: GrammarTables, trie: Words, group: Words) -> Words | NotClosed:
+    """The classifier of one group of sequences."""
+    try:
         return _core.classify_sequences(tables.lr, trie, group)
+    except ResourceLimitError as e:
+        return NotClosed(Stage.STACK_CLASSIFIER, str(e))
 
 
 def assemble(
     tables: GrammarTables,
     tokenizer: TokenizerInfo,
-    found: FoundSequences,
-    classifiers: Sequence[Words],
+    found: FoundSequences | NotClosed,
+    classifiers: Sequence[Words | NotClosed],
     *,
     progress: Progress | None = None,
 ) -> Build:
@@ -104,10 +109,25 @@ def assemble(
     """
     clock = StageClock(progress)
     clock.begin(Stage.ASSEMBLY)
-    with named_limits(tables.grammar.source_name):
-        merged = _core.merge_classifiers(tables.lr, list(classifiers))
-        arrays, n_states, n_transitions = _core.assemble(merged, found.realized)
-    result = put_together(tables, tokenizer, found.vocabulary, arrays, (n_states, n_transitions))
+    result = _assembled(tables, tokenizer, found, classifiers)
     clock.stop()
     result.seconds.update(clock.seconds)
     return result
+
+
+def _assembled(
+    tables: GrammarTables, tokenizer: TokenizerInfo, found: FoundSequences | NotClosed, classifiers: Sequence[Words | NotClosed]
+) -> Build:
+    if isinstance(found, NotClosed):
+        return open_build(tables, tokenizer, found)
+    closed: list[Words] = []
+    for one in classifiers:
+        if isinstance(one, NotClosed):
+            return open_build(tables, tokenizer, one)
+        closed.append(one)
+    try:
+        merged = _core.merge_classifiers(tables.lr, closed)
+        arrays, n_states, n_transitions = _core.assemble(merged, found.realized)
+    except ResourceLimitError as e:
+        return open_build(tables, tokenizer, NotClosed(Stage.ASSEMBLY, str(e)))
+    return put_together(tables, tokenizer, found.vocabulary, arrays, (n_states, n_transitions))

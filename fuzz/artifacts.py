@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from not_closed import not_closed_bytes
 from small_grammars import GRAMMARS
 from vocabularies import tokenizer
 
@@ -55,8 +56,9 @@ _HOSTILE: tuple[Any, ...] = (
 
 
 @cache
-def original(name: str, few: bool) -> bytes:
-    return artifact_bytes(GRAMMARS[name](), tokenizer(_TOKENS) if few else vocabulary(False))
+def original(name: str, few: bool, closed: bool) -> bytes:
+    make = artifact_bytes if closed else not_closed_bytes
+    return make(GRAMMARS[name](), tokenizer(_TOKENS) if few else vocabulary(False))
 
 
 def altered_bytes(case: Case, data: bytes) -> bytes:
@@ -193,7 +195,7 @@ def call(case: Case, m: psc.GrammarMatcher, matchers: list[psc.GrammarMatcher]) 
 
 def run_case(case: Case) -> None:
     name, few = case.rng.choice(sorted(GRAMMARS)), case.rng.random() < 0.7
-    data = original(name, few)
+    data = original(name, few, case.rng.random() < 0.6)
     alter = case.rng.choice((altered_bytes, altered_header, *[altered_tables] * 4))
     altered = alter(case, data)
     case.attach("artifact.psc", altered)

@@ -5,6 +5,7 @@
 #include "classifier.hpp"
 #include "compilation.hpp"
 #include "lexer_tables.hpp"
+#include "terminal_tables.hpp"
 
 namespace psc {
 
@@ -22,11 +23,19 @@ void bind_lr_tables(nb::module_& m) {
             add(LrTables());
             add(ClassifierTables());
             add(TokenTables());
+            add(TerminalTables());
             return groups;
         },
         "What an artifact holds: per group of tables its fields, in order, each as (name, what it has one element for, what an "
         "element\n"
         "is, what it means). A field with one number is a scalar.");
+    m.def(
+        "terminal_tables",
+        [](Ints next, Ints match_offsets, Ints matches, Ints rank, Bytes ignored) {
+            return to_dict(terminal_tables(all_terminals(next, match_offsets, matches, rank, ignored)));
+        },
+        "next"_a, "match_offsets"_a, "matches"_a, "rank"_a, "ignored"_a,
+        "The stored tables of the automaton of all terminals, by name.");
     nb::class_<LalrTables> c(m, "LrTables", "The LALR(1) automaton of a grammar, as an artifact stores it.");
     c.def("__getstate__", [](const LalrTables& t) {
          return to_array(t.to_words());

@@ -8,6 +8,7 @@
 #include "errors.hpp"
 #include "lazy_machine.hpp"
 #include "limits.hpp"
+#include "open_machine.hpp"
 #include "sorted.hpp"
 
 namespace psc {
@@ -198,6 +199,20 @@ void bind_machine(nb::module_& m) {
                 new (self) PyMachine(std::make_shared<ArtifactMachine>(std::move(t), cache_limit));
             },
             "arrays"_a, "cache_limit"_a = 0)
+        .def_static(
+            "from_open_tables",
+            [](const nb::typed<nb::dict, nb::str, nb::any>& arrays, const std::string& lexer, std::size_t cache_limit) {
+                OpenTables t;
+                from_dict(arrays, t.lr);
+                from_dict(arrays, t.terminals);
+                from_dict(arrays, t.tokens);
+                from_dict(arrays, t.given);
+                const auto kind = lexer_kind(lexer);
+                nb::gil_scoped_release release;
+                return new PyMachine(open_machine(t, kind, cache_limit));
+            },
+            "arrays"_a, "lexer"_a, "cache_limit"_a = 0, nb::rv_policy::take_ownership,
+            "Of an artifact that is not closed: what it has no tables for is built just in time.")
         .def_static(
             "lazy",
             [](const LalrTables& lr, Ints next, Ints match_offsets, Ints matches, Ints rank, Bytes ignored,

@@ -69,6 +69,10 @@ enum class Space : std::uint8_t {
     function_block,
     token_function,
     bundle_list,
+    byte_run,
+    dfa_match,
+    ranked_terminal,
+    ignored_terminal,
     count,
 };
 
@@ -124,6 +128,10 @@ constexpr const char* kSpaceNames[] = {
     "block of a token's function",
     "token's function",
     "list of bundles",
+    "run of bytes",
+    "match",
+    "terminal by rank",
+    "ignored terminal",
 };
 static_assert(std::size(kSpaceNames) == static_cast<std::size_t>(Space::count));
 

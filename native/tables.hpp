@@ -177,6 +177,30 @@ struct TokenTables {
     }
 };
 
+// The automaton of all terminals: what a machine is built of just in time, in an artifact that is not closed.
+struct TerminalTables {
+    Offsets<DfaState, Id<Space::byte_run>, 1> run_offsets;
+    Column<Id<Space::byte_run>, Byte> run_bytes;
+    Column<Id<Space::byte_run>, Maybe<DfaState>> run_next;
+    Offsets<DfaState, Id<Space::dfa_match>, 1> match_offsets;
+    Column<Id<Space::dfa_match>, Terminal> match_terminals;
+    Column<Id<Space::ranked_terminal>, Terminal> ranked_terminals;
+    Column<Id<Space::ignored_terminal>, Terminal> ignored_terminals;
+
+    static constexpr const char* title = "the terminals' automaton";
+    template <class F>
+    static void fields(F&& f) {
+        using T = TerminalTables;
+        f("run_offsets", &T::run_offsets, "lists of `run_bytes` and `run_next`; no run leads to state 0, the start");
+        f("run_bytes", &T::run_bytes, "the first byte of each run, rising from 0: bytes that follow each other and lead to one state");
+        f("run_next", &T::run_next, "where its bytes lead");
+        f("match_offsets", &T::match_offsets, "lists of `match_terminals`; that of the start is empty");
+        f("match_terminals", &T::match_terminals, "the terminals that match there, sorted");
+        f("ranked_terminals", &T::ranked_terminals, "all terminals but the end of the text, those before others that win over them");
+        f("ignored_terminals", &T::ignored_terminals, "the terminals that are ignored, sorted");
+    }
+};
+
 // What depends on more than the text tokens: it is not stored but given where a machine is made of the tables.
 struct GivenTokens {
     Count<TokenId> vocab_size;

@@ -12,6 +12,9 @@ def stored_tables() -> dict[str, list[tuple[str, str, str, str]]]:
     is, what it means). A field with one number is a scalar.
     """
 
+def terminal_tables(next: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], match_offsets: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], matches: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], rank: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], ignored: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> dict[str, Any]:
+    """The stored tables of the automaton of all terminals, by name."""
+
 class LrTables:
     """The LALR(1) automaton of a grammar, as an artifact stores it."""
 
@@ -316,6 +319,12 @@ class Machine:
     def lexer_becomes(self, lexer_state: int) -> list[int]:
         """
         The terminals that the unfinished lexeme can still become, or what is begun in it where it fails; none where it may be ignored.
+        """
+
+    @staticmethod
+    def from_open_tables(arrays: dict[str, Any], lexer: str, cache_limit: int = 0) -> Machine:
+        """
+        Of an artifact that is not closed: what it has no tables for is built just in time.
         """
 
     @staticmethod

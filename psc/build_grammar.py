@@ -15,6 +15,7 @@ from weakref import WeakValueDictionary
 
 from psc._core import Machine, VocabularyIndex
 from psc.artifacts.format import encode
+from psc.artifacts.scalars import is_closed
 from psc.grammar import Grammar
 from psc.vocabulary.tokenizer_info import TokenizerInfo
 
@@ -65,7 +66,7 @@ def lazy_machine(
 
 
 def artifact_bytes(grammar: Grammar | Cfg, tokenizer_info: TokenizerInfo) -> bytes:
-    """A grammar as the bytes of an artifact, everything built. Raises GrammarError, as :func:`lazy_machine`."""
+    """A grammar as the bytes of an artifact, closed where limits allow. Raises GrammarError, as :func:`lazy_machine`."""
     from psc.compiler.build import build
 
     lowered = grammar.to_cfg() if isinstance(grammar, Grammar) else grammar
@@ -73,6 +74,8 @@ def artifact_bytes(grammar: Grammar | Cfg, tokenizer_info: TokenizerInfo) -> byt
     began = time.perf_counter()
     result = build(lowered, tokenizer_info)
     _log.info("%s: built ahead of time in %.2f s", lowered.source_name, time.perf_counter() - began)
+    if not is_closed(result.arrays):
+        _log.warning("%s: %s", lowered.source_name, result.warnings[-1])
     return encode(result.arrays, result.metadata)
 
 

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from psc._core import LrTables
-from psc.artifacts.scalars import without_scalars
+from psc.artifacts.scalars import is_closed, without_scalars
 from psc.compiler.frontends.found import find_grammar
 from psc.errors import GrammarError, VerificationError, needs_extra
 from psc.grammar import Grammar
@@ -60,12 +60,14 @@ def verify_build(result: Build, progress: Progress | None = None) -> dict[str, i
 
     Raises:
         VerificationError: they differ.
-        GrammarError: there are too many LR states or terminal sequences, or a table that reduces without end.
+        GrammarError: there are too many LR states or terminal sequences, a table that reduces without end, or no closed classifier.
         MissingExtraError: the ``openfst`` extra is not installed.
     """
     with needs_extra("openfst"):
         from psc.compiler.transducers import verify
     name = result.metadata["grammar"]["name"]
+    if not is_closed(result.arrays):
+        raise GrammarError(f"{name}: there is no closed classifier to verify: {'; '.join(result.warnings)}")
     arrays = without_scalars(result.arrays)
     with _named(name):
         found = verify(arrays, progress)

@@ -19,7 +19,7 @@ import numpy as np
 from psc._core import BatchGrammarMatcher, GrammarMatcher, Machine
 from psc.artifacts.description import check_description
 from psc.artifacts.format import Artifact, IntArray
-from psc.artifacts.scalars import without_scalars
+from psc.artifacts.scalars import is_closed, without_scalars
 from psc.errors import ArtifactError
 from psc.vocabulary.tokenizer_info import MAX_VOCAB_SIZE, TokenizerInfo
 
@@ -122,7 +122,7 @@ class CompiledGrammar:
                 "class_of_token": _classes(arrays["class_of_token"], width, stops, tokenizer_info),
                 "stop_tokens": np.array(stops, np.int32),
             }
-            machine = Machine(tables, cache_limit=max(cache_limit_bytes, 0))
+            machine = _machine(tables, str(artifact.metadata["grammar"]["lexer"]), max(cache_limit_bytes, 0))
             compiled = cls(machine, artifact.metadata, tokenizer_info=tokenizer_info, place=place, **own)
             if len(compiled.terminal_names) != tables["n_terminals"]:
                 raise ValueError("the terminals' names do not match the tables")
@@ -180,8 +180,8 @@ class CompiledGrammar:
     def is_lazy(self) -> bool:
         """Whether it is built just in time, as matchers visit it: true where no artifact was found, or none was looked for.
 
-        False says that everything is there: from ``load``, ``compile_ahead_of_time``, a store or a registry. Both give the same
-        masks.
+        False says that everything is there: from ``load``, ``compile_ahead_of_time``, a store or a registry. An artifact whose
+        building ahead of time met a limit is not closed, and is built just in time too. All give the same masks.
         """
         return bool(self._machine.is_lazy)
 
@@ -204,6 +204,13 @@ class CompiledGrammar:
 
     def __repr__(self) -> str:
         return f"CompiledGrammar({self.grammar_name!r}, tokenizer={self.tokenizer_name!r}, vocab_size={self.vocab_size})"
+
+
+def _machine(tables: Mapping[str, Any], lexer: str, cache_limit: int) -> Machine:
+    """The machine of an artifact that is closed, or of one that is not."""
+    if is_closed(tables):
+        return Machine(dict(tables), cache_limit=cache_limit)
+    return Machine.from_open_tables(dict(tables), lexer, cache_limit=cache_limit)
 
 
 def check_vocabulary(metadata: Mapping[str, Any], tokenizer: TokenizerInfo, place: str, classes: IntArray | None = None) -> None:

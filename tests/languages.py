@@ -2,7 +2,7 @@
 
 A language says how text becomes terminals and which derivations count: `any` is EBNF; the others are Lark files, lexed with the
 contextual or the basic lexer, in `keep all` with every LR action kept. An engine is a way to have masks of it: a grammar built just
-in time or ahead of time, or an artifact that was written and loaded again.
+in time or ahead of time, or an artifact that was written and loaded again, closed or not.
 """
 
 import random
@@ -13,6 +13,7 @@ from typing import Any, Protocol
 import lark
 import numpy as np
 from hypothesis import assume
+from not_closed import compile_not_closed
 from oracle import CfgOracle, ContextualKeepAllOracle, ContextualOracle, KeepAllOracle, Oracle, Undecided
 from vocabularies import tokenizer
 
@@ -38,12 +39,13 @@ class Language:
     grammar: Callable[[str], Any]
 
     def builds(self, text: str, tokens: Sequence[bytes]) -> dict[str, psc.CompiledGrammar]:
-        """The grammar in both builds. A limit ends the example."""
+        """The grammar in all builds. A limit ends the example."""
         info = tokenizer(tokens)
         try:
             return {
                 "just in time": self.just_in_time(text, info),
                 "ahead of time": compile_ahead_of_time(self.grammar(text), info),
+                "not closed": compile_not_closed(self.grammar(text), info),
             }
         except psc.ResourceLimitError:
             assume(False)

@@ -1,4 +1,5 @@
-"""A grammar built just in time against the same ahead of time, over vocabularies large enough for every shortcut of the token walk.
+"""A grammar built just in time against the same ahead of time, and against an artifact that is not closed, over vocabularies large
+enough for every shortcut of the token walk.
 
 The two find what tokens do in different ways: one lexer state at a time with shared parts (native/token_walk.hpp), or for all lexer
 states together (native/token_classes.hpp). The oracle tests have small vocabularies, in which nothing is shared.
@@ -15,6 +16,7 @@ from bounded import bounded
 from hypothesis import assume, given
 from hypothesis import strategies as st
 from lark_grammars import lark_text
+from not_closed import compile_not_closed
 from random_grammars import KINDS
 from vocabularies import byte_tokenizer, tokenizer
 
@@ -46,25 +48,27 @@ def agree(grammar: psc.Grammar, info: TokenizerInfo, seed: int, *, walks: int, s
     try:
         lazy = psc.GrammarCompiler(info).compile_grammar(grammar)
         whole = compile_ahead_of_time(grammar, info)
+        opened = compile_not_closed(grammar, info)
     except psc.ResourceLimitError:
         assume(False)
     rng = random.Random(seed)
     for _ in range(walks):
-        a, b = psc.GrammarMatcher(lazy), psc.GrammarMatcher(whole)
+        a, b, c = psc.GrammarMatcher(lazy), psc.GrammarMatcher(whole), psc.GrammarMatcher(opened)
         text = b""
         for _ in range(steps):
-            got, want = a.mask(), b.mask()
-            if not np.array_equal(got, want):
-                wrong = [info.token_bytes(t) for t in bits(got ^ want)]
-                raise AssertionError((text, wrong))
+            want = b.mask()
+            for got in (a.mask(), c.mask()):
+                if not np.array_equal(got, want):
+                    wrong = [info.token_bytes(t) for t in bits(got ^ want)]
+                    raise AssertionError((text, wrong))
             choices = [t for t in bits(want) if t not in a.stop_token_ids]
             if not choices:
                 break
             token = rng.choice(choices)
             assert a.accept_token(token)
-            assert b.accept_token(token)
+            assert b.accept_token(token) and c.accept_token(token)
             text += info.token_bytes(token)
-        assert a.is_completed() == b.is_completed()
+        assert a.is_completed() == b.is_completed() == c.is_completed()
 
 
 @pytest.mark.parametrize("kind", KINDS)

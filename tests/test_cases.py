@@ -15,7 +15,7 @@ ALL = pytest.mark.parametrize("case", CASES, ids=str)
 
 
 def engines(case: Case, folder: Path) -> dict[str, psc.CompiledGrammar]:
-    """Both builds, and an artifact that was written and loaded again."""
+    """All builds, and an artifact that was written and loaded again."""
     built = LANGUAGES[case.language].builds(case.grammar, case.tokens)
     path = built["ahead of time"].save(folder / "grammar.psc")
     return {**built, "artifact": psc.load(path, tokenizer_info=built["ahead of time"].tokenizer_info)}

@@ -2,19 +2,19 @@
 
 A job is cut when CPUs would otherwise wait for it: when it alone takes longer than all jobs together would on CPUs that are never
 idle. Small jobs never are: passing the pieces on, and merging them, costs more than it brings. The artifact is the same to the byte
-however it was made (`psc.compiler.pieces`), and a lost worker costs only the pieces that it was at work on.
+however it was made (`psc.compiler.pieces`), unless it is only the whole that meets a limit; and a lost worker costs only the pieces
+that it was at work on.
 """
 
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
 
 from psc.cluster.run.compilation import N_STAGES, Compiled, encoded
 from psc.cluster.run.plan import Plan, PlannedJob, Task
 from psc.cluster.run.task import Progress
 from psc.compiler import pieces
-from psc.compiler.build import GrammarTables, grammar_tables
+from psc.compiler.build import GrammarTables, NotClosed, grammar_tables
 from psc.compiler.grammar import Cfg
 from psc.compiler.stages import Stage
 from psc.errors import GrammarError
@@ -95,27 +95,32 @@ def _pieces(planned: PlannedJob, n: int) -> tuple[Task, ...]:
     return (first, *groups, last)
 
 
-def sequences(tables: GrammarTables, tokenizer: TokenizerInfo, *, n_groups: int, progress: Progress) -> pieces.FoundSequences:
-    """The first piece. Raises GrammarError when a limit is exceeded."""
+def sequences(
+    tables: GrammarTables, tokenizer: TokenizerInfo, *, n_groups: int, progress: Progress
+) -> pieces.FoundSequences | NotClosed:
+    """The first piece."""
     return pieces.find_sequences(tables, tokenizer, n_groups, progress=progress)
 
 
-def classifier(tables: GrammarTables, found: pieces.FoundSequences, *, group: int, progress: Progress) -> pieces.Words | None:
-    """The classifier of a group; None where the grammar has fewer groups. Raises GrammarError when a limit is exceeded."""
+def classifier(
+    tables: GrammarTables, found: pieces.FoundSequences | NotClosed, *, group: int, progress: Progress
+) -> pieces.Words | NotClosed | None:
+    """The classifier of a group; None where the grammar has fewer groups."""
     progress(Stage.STACK_CLASSIFIER.title, Stage.STACK_CLASSIFIER.number, N_STAGES)
-    return pieces.classify(tables, found.trie, found.groups[group]) if group < len(found.groups) else None
+    if isinstance(found, NotClosed) or group >= len(found.groups):
+        return None
+    return pieces.classify(tables, found.trie, found.groups[group])
 
 
 def assembly(
     tables: GrammarTables,
     tokenizer: TokenizerInfo,
-    found: pieces.FoundSequences,
-    *classifiers: pieces.Words | None,
+    found: pieces.FoundSequences | NotClosed,
+    *classifiers: pieces.Words | NotClosed | None,
     grammar_name: str,
     tokenizer_name: str,
     progress: Progress,
 ) -> Compiled:
-    """The last piece. Raises GrammarError when a limit is exceeded."""
-    there: list[Any] = [c for c in classifiers if c is not None]
-    result = pieces.assemble(tables, tokenizer, found, there, progress=progress)
+    """The last piece."""
+    result = pieces.assemble(tables, tokenizer, found, [c for c in classifiers if c is not None], progress=progress)
     return encoded(result, grammar_name, tokenizer_name, progress)

@@ -9,6 +9,7 @@ from typing import Any
 import click
 
 from psc.artifacts.format import Artifact, read_file
+from psc.artifacts.scalars import is_closed
 from psc.cli.progress import Steps
 from psc.cli.report import write_json, write_pairs
 from psc.compile_file import read_build_record
@@ -78,6 +79,7 @@ def describe(path: Path, artifact: Artifact) -> dict[str, Any]:
         "compiler_revision": metadata["compiler_revision"],
         "grammar": {key: grammar[key] for key in ("name", "sha256", "imports", "start", "language", "lexer", "keep_all_actions")},
         "tokenizer": metadata["tokenizer"],
+        "closed": is_closed(artifact.arrays),
         "counts": metadata["counts"],
         "build": record,
         "build_note": record_note,
@@ -103,6 +105,7 @@ def _pairs(report: Mapping[str, Any]) -> list[tuple[str, object]]:
         ("tokenizer", f"{tokenizer['name']}, {tokenizer['vocab_size']:,} ids, {special:,} of them special"),
         ("  fingerprint", tokenizer["fingerprint"]),
         ("  stop tokens", ", ".join(map(str, tokenizer["stop_token_ids"])) or "none"),
+        ("built", "to its end" if report["closed"] else "its tables; the rest is built just in time, as texts come to it"),
         *((name.replace("_", " "), f"{n:,}") for name, n in report["counts"].items()),
     ]
     if build is not None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from psc.artifacts.format import Artifact
-from psc.artifacts.scalars import without_scalars
+from psc.artifacts.scalars import is_closed, without_scalars
 from psc.errors import ArtifactError, GrammarError, needs_extra
 
 
@@ -22,6 +22,8 @@ def export_transducers(path: Path, artifact: Artifact, directory: Path) -> list[
         GrammarError: the grammar or its vocabulary is too large for this; nothing was written.
         ArtifactError: the directory cannot be written to.
     """
+    if not is_closed(artifact.arrays):
+        raise GrammarError(f"{path}: it is not closed, so there is no whole classifier to build transducers beside")
     with needs_extra("openfst"):
         from psc.compiler.transducers import export_artifact
     try:

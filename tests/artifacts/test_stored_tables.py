@@ -1,60 +1,90 @@
 """Every stored table is declared once: what follows from the declaration, for each field that there is."""
 
 import re
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
+from not_closed import not_closed_bytes
 from small_grammars import GRAMMARS
 from vocabularies import byte_tokenizer
 
 import psc
 from psc._core import Machine, stored_tables
+from psc.artifacts.format import decode
 from psc.artifacts.scalars import SCALARS, with_scalars, without_scalars
-from psc.compiler.build import build
+from psc.build_grammar import artifact_bytes
 
 FIELDS = {name: (index, element) for fields in stored_tables().values() for name, index, element, _ in fields}
-ARRAYS = [name for name in FIELDS if name not in SCALARS]
+GROUPS = {title: {f[0] for f in fields} for title, fields in stored_tables().items()}
+IN_CLOSED = GROUPS["the lexer"] | GROUPS["the LR tables"] | GROUPS["the stack classifier"] | GROUPS["the tokens"]
+IN_OPEN = GROUPS["the terminals' automaton"] | GROUPS["the LR tables"] | GROUPS["the tokens"]
+"""What an artifact has, and one that is not closed."""
 
 A_TABLE = re.compile("^table '")
 
 
-@pytest.fixture(scope="module")
-def stored() -> dict[str, object]:
+Tables = dict[str, object]
+
+
+def tables_of(closed: bool) -> Tables:
     """Of a contextual grammar, which has conditions and starts."""
-    result = build(GRAMMARS["contextual"]().to_cfg(), byte_tokenizer())
-    assert set(result.arrays) == {*ARRAYS, "scalars"}
-    tables = without_scalars(result.arrays)
+    arrays = decode((artifact_bytes if closed else not_closed_bytes)(GRAMMARS["contextual"](), byte_tokenizer())).arrays
+    names = IN_CLOSED if closed else IN_OPEN
+    assert set(arrays) == {*names.difference(SCALARS), "scalars"}
+    tables = without_scalars(arrays)
     assert {name: array.tobytes() for name, array in with_scalars(tables).items()} == {
-        name: np.asarray(array).tobytes() for name, array in result.arrays.items()
+        name: np.asarray(array).tobytes() for name, array in arrays.items()
     }
     n_tokens = byte_tokenizer().vocab_size
     classes = np.full(n_tokens, -1, np.int32)
     classes[: len(tables["class_of_token"])] = tables["class_of_token"]
-    return {**tables, "vocab_size": n_tokens, "class_of_token": classes, "stop_tokens": np.zeros(0, np.int32)}
+    kept = {name: table for name, table in tables.items() if name in names}
+    return {**kept, "vocab_size": n_tokens, "class_of_token": classes, "stop_tokens": np.zeros(0, np.int32)}
 
 
-def test_what_was_built_is_in_range(stored: dict[str, object]) -> None:
-    Machine(stored)
+@pytest.fixture(scope="module")
+def stored() -> dict[bool, Tables]:
+    """By whether they are closed."""
+    return {closed: tables_of(closed) for closed in (True, False)}
 
 
-@pytest.mark.parametrize("name", ARRAYS)
-def test_a_length_that_does_not_fit(stored: dict[str, object], name: str) -> None:
-    array = np.asarray(stored[name])
+def made(closed: bool, tables: Tables) -> Machine:
+    return Machine(tables) if closed else Machine.from_open_tables(tables, "contextual")
+
+
+CASES = [(closed, name) for closed, names in ((True, IN_CLOSED), (False, IN_OPEN)) for name in FIELDS if name in names]
+EVERY_ARRAY = pytest.mark.parametrize(("closed", "name"), [c for c in CASES if c[1] not in SCALARS])
+EVERY_NUMBER = pytest.mark.parametrize(("closed", "name"), [c for c in CASES if c[1] in SCALARS])
+
+
+def test_what_was_built_is_in_range(stored: dict[bool, Tables]) -> None:
+    for closed, tables in stored.items():
+        assert made(closed, tables).is_lazy is not closed
+
+
+@EVERY_ARRAY
+def test_a_length_that_does_not_fit(stored: dict[bool, Tables], closed: bool, name: str) -> None:
+    tables = stored[closed]
+    array = np.asarray(tables[name])
     offsets = "begins" in FIELDS[name][1]
     more = (array[-1:] if len(array) else np.zeros(1, np.int32)) + (1 if offsets else 0)
     with pytest.raises(ValueError, match=A_TABLE):
-        Machine({**stored, name: np.append(array, more).astype(array.dtype)})
-    if len(array) > 1 and not (offsets and array[-1] == array[-2]):  # one empty list less does fit
+        made(closed, {**tables, name: np.append(array, more).astype(array.dtype)})
+    # One empty list less does fit, and so does one less of what is ignored.
+    if len(array) > 1 and not (offsets and array[-1] == array[-2]) and name != "ignored_terminals":
         with pytest.raises(ValueError, match=A_TABLE):
-            Machine({**stored, name: array[:-1].copy()})
+            made(closed, {**tables, name: array[:-1].copy()})
 
 
-@pytest.mark.parametrize("name", [name for name in ARRAYS if FIELDS[name][1] != "byte"])
-def test_an_element_out_of_range(stored: dict[str, object], name: str) -> None:
+@EVERY_ARRAY
+def test_an_element_out_of_range(stored: dict[bool, Tables], closed: bool, name: str) -> None:
     """The first, a middle and the last element, too small and too large."""
-    array = np.asarray(stored[name])
-    if not len(array):
+    tables = stored[closed]
+    array = np.asarray(tables[name])
+    if not len(array) or FIELDS[name][1] == "byte":
         return
     for at in (0, len(array) // 2, len(array) - 1):
         for wrong in (-5, 2**31 - 1) if array.dtype == np.int32 else (255,):
@@ -63,20 +93,45 @@ def test_an_element_out_of_range(stored: dict[str, object], name: str) -> None:
             # The last offset says how long the pool is, so it is the pool that is found to be of another length.
             found = A_TABLE if "begins" in FIELDS[name][1] else re.compile(f"^table '{name}' ")
             with pytest.raises(ValueError, match=found):
-                Machine({**stored, name: changed})
+                made(closed, {**tables, name: changed})
 
 
-@pytest.mark.parametrize("name", SCALARS)
-def test_a_number_out_of_range(stored: dict[str, object], name: str) -> None:
+@EVERY_NUMBER
+def test_a_number_out_of_range(stored: dict[bool, Tables], closed: bool, name: str) -> None:
     for wrong in (-2, 2**31 - 1):
         with pytest.raises(ValueError, match=A_TABLE):
-            Machine({**stored, name: wrong})
+            made(closed, {**stored[closed], name: wrong})
 
 
-def test_a_table_that_is_missing(stored: dict[str, object]) -> None:
-    for name in FIELDS:
+@pytest.mark.parametrize("closed", [True, False])
+def test_a_table_that_is_missing(stored: dict[bool, Tables], closed: bool) -> None:
+    for name in IN_CLOSED if closed else IN_OPEN:
         with pytest.raises(KeyError, match=name):
-            Machine({n: table for n, table in stored.items() if n != name})
+            made(closed, {n: table for n, table in stored[closed].items() if n != name})
+
+
+NO_AUTOMATON: dict[str, tuple[str, Callable[[Any], object]]] = {
+    "a state without runs": ("run_bytes", lambda a: a["run_offsets"].__setitem__(1, 0)),
+    "runs that do not begin at 0": ("run_bytes", lambda a: a["run_bytes"].__setitem__(0, 1)),
+    "runs that fall": ("run_bytes", lambda a: a["run_bytes"].__setitem__(1, 0)),
+    "an arc into the start": ("run_next", lambda a: a["run_next"].__setitem__(slice(None), 0)),
+    "a lexeme without text": ("match_offsets", lambda a: a["match_offsets"].__setitem__(1, a["match_offsets"][-1])),
+    "the end of the text as a lexeme": ("match_terminals", lambda a: a["match_terminals"].__setitem__(-1, a["n_terminals"] - 1)),
+    "a terminal that is before itself": (
+        "ranked_terminals",
+        lambda a: a["ranked_terminals"].__setitem__(0, a["ranked_terminals"][1]),
+    ),
+    "the end of the text ignored": ("ignored_terminals", lambda a: a["ignored_terminals"].__setitem__(0, a["n_terminals"] - 1)),
+}
+
+
+@pytest.mark.parametrize("what", NO_AUTOMATON)
+def test_tables_that_are_in_range_and_no_automaton(stored: dict[bool, Tables], what: str) -> None:
+    table, change = NO_AUTOMATON[what]
+    tables = {name: array.copy() if isinstance(array, np.ndarray) else array for name, array in stored[False].items()}
+    change(tables)
+    with pytest.raises(ValueError, match=f"^table '{table}' "):
+        made(False, tables)
 
 
 def test_the_documentation_lists_them() -> None:
@@ -92,8 +147,10 @@ def test_the_documentation_lists_them() -> None:
     assert "\n".join(lines) in page.read_text()
 
 
-def test_lr_tables_of_a_machine_are_those_of_the_artifact(stored: dict[str, object]) -> None:
-    lr = Machine(stored).lr
+@pytest.mark.parametrize("closed", [True, False])
+def test_lr_tables_of_a_machine_are_those_of_the_artifact(stored: dict[bool, Tables], closed: bool) -> None:
+    tables = stored[closed]
+    lr = made(closed, tables).lr
     for name, array in lr.arrays().items():
-        assert np.array_equal(array, np.asarray(stored[name]))
-    assert psc._core.LrTables.from_arrays(stored).arrays().keys() == lr.arrays().keys()
+        assert np.array_equal(array, np.asarray(tables[name]))
+    assert psc._core.LrTables.from_arrays(tables).arrays().keys() == lr.arrays().keys()

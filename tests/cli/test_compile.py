@@ -10,9 +10,11 @@ from subprocess import CompletedProcess
 
 import pytest
 from click.testing import Result
+from not_closed import WHY
 
 import psc
 from psc import compile_file
+from psc.compiler import build
 
 Run = Callable[..., Result]
 Python = Callable[..., "CompletedProcess[str]"]
@@ -173,3 +175,25 @@ def test_qwen3(run: Run, tmp_path: Path) -> None:
     assert result.exit_code == 1
     assert f"{tmp_path / 'good.json'}: ok\n" in result.stdout
     assert f"{tmp_path / 'bad.json'}:1:17: found ']', expected " in result.stdout
+
+
+def test_a_grammar_that_cannot_be_closed(run: Run, tokenizer: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It is compiled all the same; `compile` warns, `inspect` says what there is, and masks are the same."""
+    whole, opened = tmp_path / "whole.psc", tmp_path / "opened.psc"
+    assert run("compile", "json", "-t", tokenizer, "-o", whole).exit_code == 0
+    monkeypatch.setattr(build, "_closed", lambda *_: WHY)
+    result = run("compile", "json", "-t", tokenizer, "-o", opened)
+    assert result.exit_code == 0, result.output
+    assert "json: not closed" in result.stderr and WHY.limit in result.stderr
+    assert run("compile", "json", "-t", tokenizer, "-o", tmp_path / "again.psc", "--quiet").exit_code == 0
+    assert opened.read_bytes() == (tmp_path / "again.psc").read_bytes()
+    shown = run("inspect", opened)
+    assert shown.exit_code == 0, shown.output
+    assert "just in time" in shown.stdout and "warning: not closed" in shown.stdout
+    assert [json.loads(run("inspect", path, "--json").stdout)["closed"] for path in (whole, opened)] == [True, False]
+    a, b = (psc.GrammarMatcher(psc.load(path)) for path in (whole, opened))
+    assert b.compiled.is_lazy and not a.compiled.is_lazy
+    for piece in ('{"a', '": [1, ', "{}, nul", "l]}"):
+        assert a.accept_string(piece) and b.accept_string(piece)
+        assert a.allowed_tokens().tolist() == b.allowed_tokens().tolist()
+    assert run("inspect", opened, "--fst", tmp_path / "fst").exit_code == 1

@@ -10,12 +10,14 @@ import strategies
 from hypothesis import assume, given
 from hypothesis import strategies as st
 from lark_grammars import lark_text
+from not_closed import WHY
 from random_grammars import KINDS
 from vocabularies import byte_tokenizer
 
 import psc
 from psc.artifacts.format import encode
-from psc.compiler.build import build, grammar_tables
+from psc.artifacts.scalars import is_closed
+from psc.compiler.build import NotClosed, build, grammar_tables, open_build
 from psc.compiler.frontends.found import find_grammar
 from psc.compiler.pieces import assemble, classify, find_sequences
 from psc.grammar import Grammar
@@ -31,17 +33,31 @@ def same(grammar: psc.Grammar, info: TokenizerInfo, n_groups: int) -> int:
     """Builds whole and in pieces, and says of how many groups the pieces were."""
     lowered = grammar.to_cfg()
     try:
-        whole = build(lowered, info)
+        tables = sent(grammar_tables(lowered))
     except psc.ResourceLimitError:
         assume(False)
-    tables = sent(grammar_tables(lowered))
+    whole = build(lowered, info)
+    if not is_closed(whole.arrays):
+        assume(False)  # a limit that the whole meets, pieces may not meet
     found = sent(find_sequences(tables, info, n_groups))
-    assert len(found.groups) <= n_groups
+    assert not isinstance(found, NotClosed) and len(found.groups) <= n_groups
     classifiers = [sent(classify(sent(tables), found.trie, group)) for group in found.groups]
     pieces = assemble(tables, info, found, classifiers)
     assert encode(pieces.arrays, pieces.metadata) == encode(whole.arrays, whole.metadata)
     assert sent(tables.lr).conflicts == tables.lr.conflicts
     return len(found.groups)
+
+
+def test_a_piece_that_meets_a_limit() -> None:
+    """Whichever it is, the artifact is the one that is not closed."""
+    tables, info = grammar_tables(psc.Grammar.builtin_json_grammar().to_cfg()), byte_tokenizer()
+    found = find_sequences(tables, info, 3)
+    assert not isinstance(found, NotClosed)
+    classifiers = [classify(tables, found.trie, group) for group in found.groups]
+    want = open_build(tables, info, WHY)
+    for got in (assemble(tables, info, WHY, []), assemble(tables, info, found, [classifiers[0], sent(WHY), classifiers[2]])):
+        assert encode(got.arrays, got.metadata) == encode(want.arrays, want.metadata)
+        assert got.warnings == want.warnings == (WHY.warning,)
 
 
 @pytest.mark.parametrize("kind", KINDS)
