@@ -22,7 +22,7 @@ from __future__ import annotations
 import hashlib
 import json
 import struct
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -39,6 +39,7 @@ VERSION = 3
 _MAX_HEADER = 64 << 20
 _MAX_PAYLOAD = 4 << 30
 _WINDOW_LOG = 27
+_BLOCK = 1 << 18  # elements that are coded at a time
 _WIDTHS: dict[str, type[np.unsignedinteger[Any]]] = {"u1": np.uint8, "u2": np.uint16, "u4": np.uint32}
 
 IntArray = npt.NDArray[np.integer[Any]]
@@ -66,7 +67,7 @@ def encode(arrays: Mapping[str, IntArray], metadata: Mapping[str, Any]) -> bytes
             sections.append({"name": name, "n": len(array), "type": "u1", "as": "bytes"})
             parts.append(array.tobytes())
             continue
-        stored, how = _narrow(array.astype(np.int64))
+        stored, how = _narrow(array)
         sections.append({"name": name, "n": len(array), "type": f"u{stored.dtype.itemsize}", "as": how})
         parts.append(stored.tobytes())
     payload = b"".join(parts)
@@ -85,22 +86,44 @@ def encode(arrays: Mapping[str, IntArray], metadata: Mapping[str, Any]) -> bytes
     return head + hashlib.sha256(head).digest() + frame
 
 
-def _narrow(array: npt.NDArray[np.int64]) -> tuple[npt.NDArray[np.unsignedinteger[Any]], str]:
+def _narrow(array: npt.NDArray[np.integer[Any]]) -> tuple[npt.NDArray[np.unsignedinteger[Any]], str]:
     """The narrowest encoding: values shifted by one (so that -1 fits), or differences as zigzag numbers."""
-    plain = array + 1
-    steps = np.diff(array, prepend=0)
-    zigzag = np.where(steps >= 0, steps * 2, -steps * 2 - 1)
+    codes = {"plus1": _shifted, "steps": _zigzag_steps}
+    least = dict.fromkeys(codes, 0)
+    top = dict.fromkeys(codes, 0)
+    for block in _blocks(array):
+        for how, code in codes.items():
+            coded = code(*block)
+            least[how], top[how] = min(least[how], int(coded.min())), max(top[how], int(coded.max()))
 
-    def width(a: npt.NDArray[np.int64]) -> int:
-        if len(a) and int(a.min()) < 0:
-            return 99
-        top = int(a.max()) if len(a) else 0
-        return next((w for w in (1, 2, 4) if top < 1 << (8 * w)), 99)
+    def width(how: str) -> int:
+        return next((w for w in (1, 2, 4) if least[how] >= 0 and top[how] < 1 << (8 * w)), 99)
 
-    how, best = min((("plus1", plain), ("steps", zigzag)), key=lambda x: width(x[1]))
-    if width(best) == 99:
+    how = min(codes, key=width)
+    if width(how) == 99:
         raise ValueError("array elements do not fit into 32 bits")
-    return best.astype(_WIDTHS[f"u{width(best)}"]), how
+    stored = np.empty(len(array), _WIDTHS[f"u{width(how)}"])
+    for at, block in zip(range(0, len(array), _BLOCK), _blocks(array), strict=True):
+        stored[at : at + _BLOCK] = codes[how](*block)
+    return stored, how
+
+
+def _blocks(array: npt.NDArray[np.integer[Any]]) -> Iterator[tuple[npt.NDArray[np.int64], int]]:
+    """An array in parts, each with the element before it, so that a large one is never there in 64 bits."""
+    before = 0
+    for at in range(0, len(array), _BLOCK):
+        block = array[at : at + _BLOCK].astype(np.int64)
+        yield block, before
+        before = int(block[-1])
+
+
+def _shifted(block: npt.NDArray[np.int64], _before: int) -> npt.NDArray[np.int64]:
+    return block + 1
+
+
+def _zigzag_steps(block: npt.NDArray[np.int64], before: int) -> npt.NDArray[np.int64]:
+    steps = np.diff(block, prepend=before)
+    return np.where(steps >= 0, steps * 2, -steps * 2 - 1)
 
 
 def decode(data: bytes, *, place: str = "artifact", max_payload: int = _MAX_PAYLOAD) -> Artifact:
@@ -177,13 +200,15 @@ def _split(payload: bytes, sections: list[tuple[str, int, str, str]], place: str
         if how == "bytes":
             arrays[name] = stored.view(np.uint8)
         elif how == "plus1":
-            arrays[name] = (stored.astype(np.int64) - 1).astype(np.int32) if kind == "u4" else stored.astype(np.int32) - 1
+            arrays[name] = stored.astype(np.int32)  # which wraps, so that the largest numbers are negative ones
+            arrays[name] -= 1
         else:
-            zigzag = stored.astype(np.int64)
-            total = np.cumsum((zigzag >> 1) ^ -(zigzag & 1))
-            if n and (int(total.max()) > 2**31 - 1 or int(total.min()) < -(2**31)):
-                raise ArtifactError(f"{place}: section {name!r} overflows")
-            arrays[name] = total.astype(np.int32)
+            arrays[name] = np.empty(n, np.int32)
+            for begin, (zigzag, _) in zip(range(0, n, _BLOCK), _blocks(stored), strict=True):
+                total = np.cumsum((zigzag >> 1) ^ -(zigzag & 1)) + (int(arrays[name][begin - 1]) if begin else 0)
+                if int(total.max()) > 2**31 - 1 or int(total.min()) < -(2**31):
+                    raise ArtifactError(f"{place}: section {name!r} overflows")
+                arrays[name][begin : begin + _BLOCK] = total
     if at != len(payload):
         raise ArtifactError(f"{place}: {len(payload) - at} bytes of the payload belong to no section")
     return arrays

@@ -12,7 +12,7 @@ from __future__ import annotations
 import hashlib
 import resource
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import PurePath
@@ -116,6 +116,8 @@ class NotClosed:
     stage: Stage
     limit: str
     """As the core names it."""
+    tokens: Mapping[str, Any] | None = None
+    """The stored tables of the tokens, where their classes had been found by then."""
 
     @property
     def warning(self) -> str:
@@ -139,7 +141,8 @@ def _closed(tables: GrammarTables, tokenizer: TokenizerInfo, clock: StageClock) 
         try:
             run()
         except ResourceLimitError as e:
-            return NotClosed(stage, str(e))
+            found_classes = stage.number > Stage.TOKEN_CLASSES.number
+            return NotClosed(stage, str(e), token_tables(compilation, tokenizer) if found_classes else None)
     found = vocabulary_tables(compilation, tables, tokenizer)
     before = (compilation.n_classifier_states, compilation.n_transitions)
     return put_together(tables, tokenizer, found, compilation.classifier_arrays(), before)
@@ -150,11 +153,11 @@ def open_build(tables: GrammarTables, tokenizer: TokenizerInfo, why: NotClosed) 
 
     Args:
         tables: of the grammar.
-        tokenizer: the vocabulary; tokens of equal bytes are a class.
-        why: it is not closed.
+        tokenizer: the vocabulary.
+        why: it is not closed. Where that came before the classes of tokens, tokens of equal bytes are a class.
     """
     lr, automaton = tables.lr, terminal_tables(**terminal_arrays(tables.grammar, tables.automaton))
-    stored = {**lr.arrays(), **automaton, **_tokens_by_their_bytes(tokenizer)}
+    stored = {**lr.arrays(), **automaton, **(why.tokens or _tokens_by_their_bytes(tokenizer))}
     metadata = {
         **describe(tables.grammar, tokenizer),
         "counts": {**_counts_of_tables(tables), "token_classes": stored["n_classes"]},
@@ -170,12 +173,7 @@ def _tokens_by_their_bytes(tokenizer: TokenizerInfo) -> dict[str, Any]:
     classes: dict[bytes, int] = {}
     for token in text.text_token_ids.tolist():
         class_of_token[token] = classes.setdefault(text.token_bytes(token), len(classes))
-    return dict(
-        class_of_token=class_of_token,
-        n_classes=len(classes),
-        class_offsets=np.cumsum([0, *map(len, classes)], dtype=np.int32),
-        class_bytes=np.frombuffer(b"".join(classes), np.uint8),
-    )
+    return _token_tables(class_of_token, list(classes))
 
 
 @dataclass(frozen=True)
@@ -188,20 +186,32 @@ class VocabularyTables:
     n_token_classes: int
     n_sequences: int
 
+    @property
+    def tokens(self) -> dict[str, Any]:
+        """Those of the tokens."""
+        return {name: self.arrays[name] for name in ("class_of_token", "n_classes", "class_offsets", "class_bytes")}
+
 
 def vocabulary_tables(compilation: Compilation, tables: GrammarTables, tokenizer: TokenizerInfo) -> VocabularyTables:
     """What the stages up to the terminal sequences have found."""
+    arrays = {**compilation.lexer_arrays(), **tables.lr.arrays(), **token_tables(compilation, tokenizer)}
+    return VocabularyTables(arrays, compilation.n_lexer_states, compilation.n_token_classes, compilation.n_sequences)
+
+
+def token_tables(compilation: Compilation, tokenizer: TokenizerInfo) -> dict[str, Any]:
+    """The stored tables of the tokens, by name, once their classes are found."""
     text = tokenizer.without_stop_tokens
     representatives = [text.token_bytes(int(t)) for t in compilation.class_representatives]
-    arrays: dict[str, Any] = dict(
-        **compilation.lexer_arrays(),
-        **tables.lr.arrays(),
-        class_of_token=compilation.class_of_token[: tokenizer.text_end],
+    return _token_tables(compilation.class_of_token[: tokenizer.text_end], representatives)
+
+
+def _token_tables(class_of_token: IntArray, representatives: Sequence[bytes]) -> dict[str, Any]:
+    return dict(
+        class_of_token=class_of_token,
         n_classes=len(representatives),
         class_offsets=np.cumsum([0, *map(len, representatives)], dtype=np.int32),
         class_bytes=np.frombuffer(b"".join(representatives), np.uint8),
     )
-    return VocabularyTables(arrays, compilation.n_lexer_states, compilation.n_token_classes, compilation.n_sequences)
 
 
 def put_together(

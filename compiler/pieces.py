@@ -17,7 +17,7 @@ assembly 1 s instead of 0.5.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 import numpy.typing as npt
@@ -31,6 +31,7 @@ from psc.compiler.build import (
     native_compilation,
     open_build,
     put_together,
+    token_tables,
     vocabulary_tables,
 )
 from psc.compiler.stages import Progress, Stage, StageClock
@@ -75,7 +76,8 @@ def find_sequences(
         try:
             run()
         except ResourceLimitError as e:
-            return NotClosed(stage, str(e))
+            found_classes = stage.number > Stage.TOKEN_CLASSES.number
+            return NotClosed(stage, str(e), token_tables(compilation, tokenizer) if found_classes else None)
     found = FoundSequences(
         vocabulary_tables(compilation, tables, tokenizer),
         compilation.trie_words(),
@@ -123,11 +125,11 @@ def _assembled(
     closed: list[Words] = []
     for one in classifiers:
         if isinstance(one, NotClosed):
-            return open_build(tables, tokenizer, one)
+            return open_build(tables, tokenizer, replace(one, tokens=found.vocabulary.tokens))
         closed.append(one)
     try:
         merged = _core.merge_classifiers(tables.lr, closed)
         arrays, n_states, n_transitions = _core.assemble(merged, found.realized)
     except ResourceLimitError as e:
-        return open_build(tables, tokenizer, NotClosed(Stage.ASSEMBLY, str(e)))
+        return open_build(tables, tokenizer, NotClosed(Stage.ASSEMBLY, str(e), found.vocabulary.tokens))
     return put_together(tables, tokenizer, found.vocabulary, arrays, (n_states, n_transitions))

@@ -57,8 +57,8 @@ _HOSTILE: tuple[Any, ...] = (
 
 @cache
 def original(name: str, few: bool, closed: bool) -> bytes:
-    make = artifact_bytes if closed else not_closed_bytes
-    return make(GRAMMARS[name](), tokenizer(_TOKENS) if few else vocabulary(False))
+    grammar, info = GRAMMARS[name](), tokenizer(_TOKENS) if few else vocabulary(False)
+    return artifact_bytes(grammar, info) if closed else not_closed_bytes(grammar, info)
 
 
 def altered_bytes(case: Case, data: bytes) -> bytes:

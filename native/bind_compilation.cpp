@@ -172,7 +172,8 @@ void bind_compilation(nb::module_& m) {
                 const auto below = stack_predecessors(lr.tables);
                 Work none("steps to find sequences", 0);  // they are there
                 const SequenceTrie trie(lr.tables, below, view(trie_words), none);
-                words = classify_sequences(lr.tables, below, trie, ids_of<SequenceNode>(view(sequences))).to_words();
+                Work work = work_to_build_ahead_of_time();
+                words = classify_sequences(lr.tables, below, trie, ids_of<SequenceNode>(view(sequences)), work).to_words();
             }
             return to_array(std::move(words));
         },

@@ -13,8 +13,11 @@ namespace {
 
 // Reductions and shifts of one token, one after the other, which is how deep the recursion goes; a hostile table reduces for ever.
 constexpr Word kMaxDepth = 4000;
-// To close a classifier: about ten seconds. SQL needs 57 million; an ambiguous grammar may have exponentially many states.
-constexpr std::size_t kMaxStepsToClose = 160'000'000;
+// Some five seconds, where all goes into them. SQL needs two thirds; an ambiguous grammar may have exponentially many states.
+constexpr std::size_t kMaxStepsAheadOfTime = 150'000'000;
+// Of what closing makes; as much again for the stages around it.
+constexpr std::size_t kMaxBytesToClose = 400'000'000;
+constexpr std::size_t kStepsBetweenMeasurements = 1024;
 // So that their offsets are words.
 constexpr std::size_t kMaxMembers = 1'000'000'000;
 
@@ -326,7 +329,12 @@ Transition Classifier::step(ClassifierState state, LrState symbol) {
 void Classifier::close(ClassifierState start) {
     explore_stacks(
         tables_, below_, start, [&](ClassifierState state, LrState symbol) { return transition_ids_.contains(state, symbol); },
-        [&](ClassifierState state, LrState symbol) { return step(state, symbol); });
+        [&](ClassifierState state, LrState symbol) {
+            if (transitions_.size() % kStepsBetweenMeasurements == 0 && bytes() > kMaxBytesToClose)
+                throw LimitExceeded("bytes to close the stack classifier", kMaxBytesToClose);
+            work_.spend(2);
+            return step(state, symbol);
+        });
 }
 
 ClosedClassifier Classifier::take(ClassifierState start) {
@@ -351,9 +359,11 @@ ClosedClassifier Classifier::take(ClassifierState start) {
     return c;
 }
 
+Work work_to_build_ahead_of_time() { return Work("steps to build ahead of time", kMaxStepsAheadOfTime); }
+
 ClosedClassifier classify_sequences(const LrTables& tables, const StackPredecessors& below, const SequenceTrie& trie,
-                                    std::span<const SequenceNode> sequences) {
-    Work work("steps to close the stack classifier", kMaxStepsToClose);
+                                    std::span<const SequenceNode> sequences, Work& work) {
+    work.spend(4 * sequences.size());
     Classifier classifier(tables, below, trie, work);
     const ClassifierState start = classifier.add_start(sequences);
     classifier.close(start);

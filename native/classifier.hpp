@@ -141,8 +141,11 @@ private:
     std::vector<BuiltTransition> transitions_;
 };
 
+// What the stages of a compilation may cost together, from the classes of tokens to the closed classifier.
+Work work_to_build_ahead_of_time();
+
 // The closed classifier of these nodes of the trie (without the empty one).
 ClosedClassifier classify_sequences(const LrTables& tables, const StackPredecessors& below, const SequenceTrie& trie,
-                                    std::span<const SequenceNode> sequences);
+                                    std::span<const SequenceNode> sequences, Work& work);
 
 }  // namespace psc

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "wire.hpp"
+#include "work.hpp"
 
 namespace psc {
 
@@ -36,6 +37,9 @@ ClosedClassifier ClosedClassifier::from_words(std::span<const Word> words) {
 
 namespace {
 
+// About ten seconds.
+constexpr std::size_t kMaxStepsToMerge = 50'000'000;
+
 class Merge {
 public:
     explicit Merge(std::vector<ClosedClassifier> parts)
@@ -66,6 +70,7 @@ public:
 
     Transition step(ClassifierState state, LrState symbol) {
         from_ = states_.copy(state);
+        work_.spend(2 + from_.size());
         key_.clear();
         emitted_.clear();
         Word skip = -1;
@@ -123,6 +128,7 @@ private:
     std::vector<Emitted> emitted_;      // likewise
     IdPairs<ClassifierState, LrState> taken_;
     ClosedClassifier merged_;
+    Work work_{"steps to merge classifiers", kMaxStepsToMerge};
 };
 
 }  // namespace

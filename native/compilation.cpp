@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <map>
 #include <stdexcept>
 #include <string>
 
@@ -12,7 +11,8 @@
 namespace psc {
 
 namespace {
-constexpr std::size_t kMaxStepsToFindSequences = 200'000'000;
+// Each class of tokens in each lexer state, each outcome of one, and each sequence of an outcome.
+constexpr std::size_t kStepsForOutcome = 4, kStepsForLabel = 6;
 
 constexpr const char* kStageNames[] = {"none", "lexer", "token classes", "terminal sequences", "stack classifier", "assembly"};
 }  // namespace
@@ -47,7 +47,7 @@ Compilation::Compilation(LrTables lr, AllTerminals terminals, LexerKind kind, Vo
       terminals_(std::move(terminals)),
       kind_(kind),
       vocabulary_(std::move(vocabulary)),
-      work_("steps to find all terminal sequences", kMaxStepsToFindSequences) {}
+      work_(work_to_build_ahead_of_time()) {}
 
 void Compilation::build_lexer() {
     Running stage(*this, Stage::lexer);
@@ -64,7 +64,7 @@ void Compilation::classify_tokens() {
     trie_ = std::make_unique<SequenceTrie>(lr_, below_, work_);
     steps_ = std::make_unique<TokenSteps>(*lexer_, *trie_);
     classes_ = std::make_unique<TokenClasses>(*lexer_, *steps_, states, vocabulary_.bytes, vocabulary_.offsets,
-                                              ids_of<TokenId>(vocabulary_.text_tokens));
+                                              ids_of<TokenId>(vocabulary_.text_tokens), work_);
     stage.finish();
 }
 
@@ -77,31 +77,40 @@ void Compilation::find_sequences() {
     const SetMember stop_tokens{classes_->size()};
     const OutputSymbol end = OutputSymbol::of(lr_.end_terminal());
     std::vector<std::vector<SetMember>> by_config(steps_->size());
+    std::vector<std::pair<SequenceNode, ClassSet>> labels;  // of one state
     for (std::size_t i = 0; i < states.size(); ++i) {
         std::vector<TokenConfig> touched;
+        work_.spend(1 + classes_->size() / 4);
         for (TokenClass c{0}; c.v < classes_->size(); ++c.v) {
             const auto config = classes_->config(c, i);
             if (!config) continue;
             if (by_config[config.v].empty()) touched.push_back(*config);
             by_config[config.v].push_back({c.v});
         }
-        std::map<SequenceNode, std::vector<ClassSet>> labels;
+        labels.clear();
         for (TokenConfig config : touched) {
             const ClassSet set = sets.id_of(by_config[config.index()]);
             by_config[config.index()].clear();
-            for (const TokenSteps::Outcome& outcome : steps_->outcomes(config))
-                for (SequenceNode node : steps_->futures(outcome)) labels[node].push_back(set);
+            for (const TokenSteps::Outcome& outcome : steps_->outcomes(config)) {
+                const auto& nodes = steps_->futures(outcome);
+                work_.spend(kStepsForOutcome + kStepsForLabel * nodes.size());
+                for (SequenceNode node : nodes) labels.emplace_back(node, set);
+            }
         }
         for (LexOutput last : lexer_->at_end(states[i])) {
             const auto node = steps_->extend(steps_->extend(SequenceTrie::kRoot, lexer_->output(last)), {&end, 1});
-            if (node) labels[*node].push_back(sets.id_of({stop_tokens}));
+            if (node) labels.emplace_back(*node, sets.id_of({stop_tokens}));
         }
+        sort_unique(labels);
         Realizable& r = realized_.of_state[states[i].index()];
-        for (const auto& [node, united] : labels) {
-            r.sequences.push_back(node);
-            r.sets.insert(r.sets.end(), united.begin(), united.end());
-            r.offsets.push_back(static_cast<Word>(r.sets.size()));
+        for (std::size_t k = 0; k < labels.size(); ++k) {
+            if (k == 0 || labels[k].first != labels[k - 1].first) {
+                if (k > 0) r.offsets.push_back(static_cast<Word>(k));
+                r.sequences.push_back(labels[k].first);
+            }
+            r.sets.push_back(labels[k].second);
         }
+        if (!labels.empty()) r.offsets.push_back(static_cast<Word>(labels.size()));
     }
     classes_->release_functions();
     steps_.reset();
@@ -119,7 +128,7 @@ void Compilation::build_classifier() {
     Running stage(*this, Stage::classifier);
     // One machine for all lexer states: a sequence that a lexer state cannot produce stands for no token there.
     const auto groups = sequence_groups(1);
-    classifier_ = classify_sequences(lr_, below_, *trie_, groups.empty() ? std::vector<SequenceNode>{} : groups[0]);
+    classifier_ = classify_sequences(lr_, below_, *trie_, groups.empty() ? std::vector<SequenceNode>{} : groups[0], work_);
     stage.finish();
 }
 

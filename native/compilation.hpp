@@ -68,7 +68,7 @@ private:
     LexerKind kind_;
     Vocabulary vocabulary_;
     std::unique_ptr<Lexer> lexer_;
-    Work work_;  // to find all sequences
+    Work work_;  // of all stages after the lexer
     std::unique_ptr<SequenceTrie> trie_;
     std::unique_ptr<TokenSteps> steps_;
     std::unique_ptr<TokenClasses> classes_;

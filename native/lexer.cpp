@@ -4,6 +4,7 @@
 
 #include "limits.hpp"
 #include "sorted.hpp"
+#include "work.hpp"
 
 namespace psc {
 
@@ -13,6 +14,8 @@ constexpr std::size_t kMaxAlternatives = 4096;
 // Lexemes that are open past a complete one, each begun within the one before; also bounds recursion.
 constexpr int kMaxOpen = 400;
 constexpr std::size_t kMaxLexedAgain = 1 << 24;
+// States x classes of bytes, and the ways of each: about two seconds.
+constexpr std::size_t kMaxStepsToClose = 8'000'000;
 
 constexpr LexerState kStart{0};  // of a lexeme: of the only context, or of one that is not known
 
@@ -281,11 +284,12 @@ LexArc Lexer::arc(LexerState state, ByteClass byte_class) {
 }
 
 void Lexer::close() {
+    Work work("steps to close the lexer", kMaxStepsToClose);
     for (LexerState q{0}; q.v < n_states(); ++q.v) {
         for (Word c = 0; c < n_classes(); ++c) {
             const ByteClass byte_class{static_cast<std::uint8_t>(c)};
             arc(q, byte_class);
-            branch_of(q, byte_class);
+            work.spend(1 + branches_[branch_of(q, byte_class)].size());
         }
         at_end(q);
         futures(q);

@@ -5,8 +5,9 @@
 namespace psc {
 
 TokenClasses::TokenClasses(const Lexer& lexer, TokenSteps& steps, std::vector<LexerState> states,
-                           std::span<const std::uint8_t> bytes, std::span<const std::int64_t> offsets, std::span<const TokenId> ids)
-    : steps_(steps), states_(std::move(states)) {
+                           std::span<const std::uint8_t> bytes, std::span<const std::int64_t> offsets, std::span<const TokenId> ids,
+                           Work& work)
+    : steps_(steps), work_(work), states_(std::move(states)) {
     const std::size_t n_blocks = (states_.size() + kBlock - 1) / kBlock;
     std::vector<Block> identity;
     for (std::size_t b = 0; b < n_blocks; ++b) {
@@ -61,8 +62,12 @@ void TokenClasses::release_functions() {
 TokenClasses::Block TokenClasses::step_block(Block block, ByteClass byte_class) {
     if (const auto known = block_steps_.find(block, byte_class)) return *known;
     std::vector<Maybe<TokenConfig>> next = blocks_.copy(block);
+    work_.spend(next.size());
     for (auto& config : next)
-        if (config) config = steps_.step(*config, byte_class);
+        if (config) {
+            config = steps_.step(*config, byte_class);
+            if (config) work_.spend(1 + steps_.outcomes(*config).size() / 4);
+        }
     const Block result = blocks_.id_of(next);
     block_steps_.insert(block, byte_class, result);
     return result;
@@ -71,6 +76,7 @@ TokenClasses::Block TokenClasses::step_block(Block block, ByteClass byte_class) 
 TokenClasses::Function TokenClasses::step_function(Function function, ByteClass byte_class) {
     if (const auto known = function_steps_.find(function, byte_class)) return *known;
     std::vector<Block> next = functions_.copy(function);
+    work_.spend(4 + next.size());
     for (Block& block : next) block = step_block(block, byte_class);
     const Function result = functions_.id_of(next);
     function_steps_.insert(function, byte_class, result);

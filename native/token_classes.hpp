@@ -18,9 +18,10 @@ namespace psc {
 
 class TokenClasses {
 public:
-    // `states`: the lexer states that functions are defined on. `bytes`/`offsets`: the tokens; `ids`: those that are text.
+    // `states`: the lexer states that functions are defined on. `bytes`/`offsets`: the tokens; `ids`: those that are text. What new
+    // functions cost is spent from `work`.
     TokenClasses(const Lexer& lexer, TokenSteps& steps, std::vector<LexerState> states, std::span<const std::uint8_t> bytes,
-                 std::span<const std::int64_t> offsets, std::span<const TokenId> ids);
+                 std::span<const std::int64_t> offsets, std::span<const TokenId> ids, Work& work);
 
     Word size() const { return static_cast<Word>(representative_.size()); }
     Maybe<TokenClass> class_of(TokenId token) const { return class_of_[token.index()]; }  // none for tokens that are not text
@@ -46,6 +47,7 @@ private:
     Function step_function(Function function, ByteClass byte_class);
 
     TokenSteps& steps_;
+    Work& work_;
     std::vector<LexerState> states_;
     IdMap<Block, ByteClass, Block> block_steps_;
     IdMap<Function, ByteClass, Function> function_steps_;

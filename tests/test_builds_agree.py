@@ -48,7 +48,7 @@ def agree(grammar: psc.Grammar, info: TokenizerInfo, seed: int, *, walks: int, s
     try:
         lazy = psc.GrammarCompiler(info).compile_grammar(grammar)
         whole = compile_ahead_of_time(grammar, info)
-        opened = compile_not_closed(grammar, info)
+        opened = compile_not_closed(grammar, info, classes=seed % 2 == 0)
     except psc.ResourceLimitError:
         assume(False)
     rng = random.Random(seed)

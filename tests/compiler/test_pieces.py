@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -54,8 +55,12 @@ def test_a_piece_that_meets_a_limit() -> None:
     found = find_sequences(tables, info, 3)
     assert not isinstance(found, NotClosed)
     classifiers = [classify(tables, found.trie, group) for group in found.groups]
-    want = open_build(tables, info, WHY)
-    for got in (assemble(tables, info, WHY, []), assemble(tables, info, found, [classifiers[0], sent(WHY), classifiers[2]])):
+    later = replace(WHY, tokens=found.vocabulary.tokens)
+    for got, why in (
+        (assemble(tables, info, sent(WHY), []), WHY),
+        (assemble(tables, info, found, [classifiers[0], sent(WHY), classifiers[2]]), later),
+    ):
+        want = open_build(tables, info, why)
         assert encode(got.arrays, got.metadata) == encode(want.arrays, want.metadata)
         assert got.warnings == want.warnings == (WHY.warning,)
 
