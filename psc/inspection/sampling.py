@@ -115,9 +115,8 @@ class Sampler:
             return None
         effects = self._effects.of(frozenset(c.lexer_state for c in configurations(matcher)), allowed)
         weights = self._weights[allowed]
-        _, which = np.unique(effects, return_inverse=True)
-        chosen = _drawn(np.power(np.bincount(which, weights), 0.3), rng)
-        return int(allowed[_drawn(np.where(which == chosen, weights, 0.0), rng)])
+        chosen = _drawn(np.power(np.bincount(effects, weights), 0.3), rng)
+        return int(allowed[_drawn(np.where(effects == chosen, weights, 0.0), rng)])
 
     def _take(self, matcher: GrammarMatcher, token: int) -> None:
         if not matcher.accept_token(token):
