@@ -59,6 +59,7 @@ def test_random_walks(language: str, data: st.DataObject, tokens: list[bytes], s
             assert all(matcher.accept_token(history[-1]) for matcher in matchers.values())
 
 
+MOST_PREFIXES = 120  # the short ones
 CHARACTERS = [c.encode() for c in strategies.ALPHABET + "è漢"] + [b"\xc3", b"\xe6"]
 
 
@@ -72,7 +73,7 @@ def test_lowering_keeps_the_language(text: str) -> None:
         mask = oracle.allowed(prefix, CHARACTERS)
         assert lowered.allowed(prefix, CHARACTERS) == mask, prefix
         assert lowered.accepts(prefix) == oracle.accepts(prefix), prefix
-        if len(prefix) < 3:
+        if len(prefix) < 3 and len(prefixes) < MOST_PREFIXES:
             prefixes += [prefix + c for c, bit in zip(CHARACTERS, mask, strict=True) if bit]
 
 
