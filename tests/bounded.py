@@ -32,13 +32,15 @@ def bounded(test: Callable[..., None]) -> Callable[..., None]:
             test(*args, **kwargs)
             return
         before = signal.signal(signal.SIGPROF, _end)
-        signal.setitimer(signal.ITIMER_PROF, SECONDS)
         try:
-            test(*args, **kwargs)
+            try:
+                signal.setitimer(signal.ITIMER_PROF, SECONDS)
+                test(*args, **kwargs)
+            finally:
+                signal.setitimer(signal.ITIMER_PROF, 0.0)  # until here the clock may ring
         except (OutOfTime, psc.ResourceLimitError):
             pass
         finally:
-            signal.setitimer(signal.ITIMER_PROF, 0.0)
             signal.signal(signal.SIGPROF, before)
 
     return example

@@ -1,6 +1,7 @@
 """The bound on random examples is one: an example that would not end does, and one that fails fails."""
 
 import gc
+import signal
 
 import bounded
 import pytest
@@ -65,3 +66,18 @@ def test_an_example_that_fails() -> None:
     example(1)
     with pytest.raises(AssertionError):
         example(2)
+
+
+def test_an_example_whose_time_ends_as_it_ends(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The clock may ring until it is stopped; what it raises then is not the test's."""
+    set_clock = signal.setitimer
+
+    def set_late(which: int, seconds: float) -> None:
+        set_clock(which, seconds)
+        if not seconds:
+            raise bounded.OutOfTime
+
+    monkeypatch.setattr(signal, "setitimer", set_late)
+    before = signal.getsignal(signal.SIGPROF)
+    bounded.bounded(lambda: None)()
+    assert signal.getsignal(signal.SIGPROF) == before

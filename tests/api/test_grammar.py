@@ -4,6 +4,7 @@ import json
 import pickle
 
 import pytest
+from bounded import bounded
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from strategies import cfg_texts, contextual_grammars
@@ -139,12 +140,14 @@ def test_description(make):
 
 @settings(max_examples=40)
 @given(cfg_texts())
+@bounded
 def test_description_of_ebnf(text):
     check_description(Grammar.from_ebnf(text))
 
 
 @settings(max_examples=20)
 @given(contextual_grammars())
+@bounded
 def test_description_of_lark(text):
     check_description(Grammar.from_lark(text))
 

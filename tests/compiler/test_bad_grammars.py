@@ -5,6 +5,7 @@ from pathlib import Path
 import lark
 import pytest
 import strategies
+from bounded import bounded
 from hypothesis import assume, given
 from hypothesis import strategies as st
 from oracle import LexError, Oracle
@@ -91,6 +92,7 @@ def test_terminals_that_are_never_allowed_together_do_not_clash() -> None:
 
 
 @given(text=strategies.grammars(), texts=st.lists(strategies.texts(), min_size=5, max_size=10))
+@bounded
 def test_no_warning_means_that_lark_lexes_alike(text: str, texts: list[bytes]) -> None:
     """Where our lexer reads a text, so does Lark's, with the same terminals; only texts that we refuse may differ (commitment)."""
     grammar = load_lark(text, lexer="basic")

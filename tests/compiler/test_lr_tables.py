@@ -5,6 +5,7 @@ from pathlib import Path
 import lark
 import pytest
 import strategies
+from bounded import bounded
 from hypothesis import example, given
 from lark.parsers.lalr_analysis import ParseTableBase
 from lark_grammars import LARK_NAMES, lark_text
@@ -76,6 +77,7 @@ def test_bundled_grammars(name: str) -> None:
 @given(text=strategies.grammar_texts())
 @example(text='start: T0 | " "? start | T1\nT0: "a"\nT1: "a"\n%ignore " "\n')
 @example(text='start: T0 " " | T1\nT0: "a"\nT1: "a"\n%ignore " "\n')
+@bounded
 def test_random_grammars(text: str) -> None:
     """The same tables, or both refuse. (Random texts may fail in Lark for another reason first: those say nothing here.)"""
     try:

@@ -2,6 +2,7 @@
 
 import itertools
 
+from bounded import bounded
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from oracle.derivation import check_normal_form, derives
@@ -41,6 +42,7 @@ PLAIN = st.lists(
 
 @settings(max_examples=200)
 @given(PLAIN, st.lists(st.sampled_from(TEXTS), min_size=6, max_size=6))
+@bounded
 def test_normal_form_of_any_grammar(productions: list[tuple[int, tuple[int, ...]]], texts: list[str]) -> None:
     before = _grammar(list(dict.fromkeys(productions)))
     try:

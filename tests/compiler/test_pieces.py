@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 import strategies
+from bounded import bounded
 from hypothesis import assume, given
 from hypothesis import strategies as st
 from lark_grammars import lark_text
@@ -67,6 +68,7 @@ def test_a_piece_that_meets_a_limit() -> None:
 
 @pytest.mark.parametrize("kind", KINDS)
 @given(data=st.data())
+@bounded
 def test_any_grammar(kind: str, data: st.DataObject) -> None:
     texts, load = KINDS[kind]
     try:

@@ -11,6 +11,7 @@ from itertools import product
 
 import pynini
 import pytest
+from bounded import bounded
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from oracle.openfst import Acceptor, first_match_language, from_fst, terminal_language
@@ -186,6 +187,7 @@ def test_first_match(pattern: str, differs: bool) -> None:
 
 @settings(max_examples=150, deadline=None)
 @given(st.deferred(lambda: PATTERNS))
+@bounded
 def test_first_matches_as_openfst_compares_them(pattern: str) -> None:
     try:
         re.compile(pattern)
@@ -278,6 +280,7 @@ ALPHABETS = st.sampled_from(["ab", "ab\n", "aK" + KELVIN, "a é", "ab_", " ab", 
 
 @settings(max_examples=400, deadline=None)
 @given(PATTERNS, FLAGS, ALPHABETS)
+@bounded
 def test_random_patterns(pattern: str, flags: int, alphabet: str) -> None:
     try:
         re.compile(pattern, flags)

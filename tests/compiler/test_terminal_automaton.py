@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 import strategies
+from bounded import bounded
 from expression_language import Language, grammar_of, pattern_of
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
@@ -75,6 +76,7 @@ EXPRESSIONS = st.recursive(LEAVES, _compound, max_leaves=8)
 
 @settings(max_examples=400, deadline=None)
 @given(st.lists(EXPRESSIONS, min_size=1, max_size=4))
+@bounded
 def test_random_expressions(expressions: list[Expression]) -> None:
     languages = [terminal_language(pattern_of(e)).fst for e in expressions]
     grammar = grammar_of(*expressions)
@@ -88,6 +90,7 @@ def test_random_expressions(expressions: list[Expression]) -> None:
 
 @settings(max_examples=150, deadline=None)
 @given(strategies.grammars(fancy=True))
+@bounded
 def test_random_lark_grammars(text: str) -> None:
     """With lazy quantifiers, lookaround and flags."""
     grammar = load_lark(text)
@@ -154,6 +157,7 @@ def test_strings_ignore_case_as_re_does() -> None:
 
 @settings(max_examples=100, deadline=None)
 @given(st.lists(EXPRESSIONS, min_size=1, max_size=3))
+@bounded
 def test_form(expressions: list[Expression]) -> None:
     try:
         automaton = terminal_automaton(grammar_of(*expressions))

@@ -16,6 +16,7 @@ import numpy as np
 import pynini
 import pytest
 import strategies
+from bounded import bounded
 from hypothesis import HealthCheck, assume, given, settings
 
 from psc._core import Compilation, LrTables
@@ -480,6 +481,7 @@ RANDOM = settings(max_examples=60, deadline=None, suppress_health_check=list(Hea
 
 @RANDOM
 @given(strategies.grammars(), strategies.vocabularies(max_size=15))
+@bounded
 def test_random_grammars(text: str, tokens: list[bytes]) -> None:
     try:
         case = compiled(text, tokens)
@@ -490,6 +492,7 @@ def test_random_grammars(text: str, tokens: list[bytes]) -> None:
 
 @RANDOM
 @given(strategies.grammar_texts(), strategies.vocabularies(max_size=15))
+@bounded
 def test_random_grammars_with_cells_of_several_actions(text: str, tokens: list[bytes]) -> None:
     try:
         grammar = load_lark(text, lexer="basic")

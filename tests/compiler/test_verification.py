@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 import strategies
+from bounded import bounded
 from hypothesis import given, settings
 
 from psc._core import LrTables
@@ -94,6 +95,7 @@ def test_what_the_classifier_allows_too_much() -> None:
 
 @settings(max_examples=30, deadline=None)
 @given(strategies.grammars(), strategies.vocabularies(max_size=12))
+@bounded
 def test_random_contextual_grammars(text: str, tokens: list[bytes]) -> None:
     try:
         arrays = stored(load_lark(text), tokens)

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator, Mapping
 
 import pytest
 import strategies
+from bounded import bounded
 from hypothesis import given
 from hypothesis import strategies as st
 from oracle import CfgOracle, Unsupported
@@ -118,6 +119,7 @@ def test_languages_known_by_other_means(name: str) -> None:
 
 
 @given(strategies.cfg_texts())
+@bounded
 def test_random_grammars_against_enumeration(text: str) -> None:
     oracle, enumeration = CfgOracle.of_ebnf(text), Enumeration(read_ebnf(text), UNIVERSE, 4)
     for prefix in beginnings(4):
@@ -139,6 +141,7 @@ def productions(draw: st.DrawFn) -> tuple[list[tuple[str, list[str]]], dict[str,
 
 
 @given(productions())
+@bounded
 def test_random_productions_over_regexes(drawn: tuple[list[tuple[str, list[str]]], dict[str, str]]) -> None:
     written, patterns = drawn
     oracle = CfgOracle(written, patterns, "S")
@@ -161,6 +164,7 @@ def test_random_productions_over_regexes(drawn: tuple[list[tuple[str, list[str]]
 
 
 @given(productions())
+@bounded
 def test_what_is_allowed_can_be_finished(drawn: tuple[list[tuple[str, list[str]]], dict[str, str]]) -> None:
     """From every beginning that is allowed some sentence is found, breadth first, by bytes that are allowed."""
     written, patterns = drawn

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 import lark
 import pytest
 import strategies
+from bounded import bounded
 from hypothesis import assume, given
 from hypothesis import strategies as st
 from lark.lexer import Token
@@ -105,6 +106,7 @@ class AllTerminals(ContextualOracle):
 
 
 @given(strategies.grammars(fancy=True), strategies.vocabularies(max_size=20), st.integers(0, 2**16))
+@bounded
 def test_in_the_context_of_all_terminals_it_is_the_basic_oracle(text: str, vocabulary: list[bytes], seed: int) -> None:
     contextual, basic, rng = AllTerminals(text), Oracle(text), random.Random(seed)
     prefix = b""
@@ -126,6 +128,7 @@ def test_in_the_context_of_all_terminals_it_is_the_basic_oracle(text: str, vocab
 
 
 @given(strategies.contextual_grammars(fancy=True), st.integers(0, 2**16), st.lists(strategies.texts(8), max_size=20))
+@bounded
 def test_accepts_what_maximal_munch_and_lark_accept(grammar: str, seed: int, texts: list[bytes]) -> None:
     oracle = ContextualOracle(grammar)
     try:
@@ -140,6 +143,7 @@ def test_accepts_what_maximal_munch_and_lark_accept(grammar: str, seed: int, tex
 
 
 @given(strategies.contextual_grammars())
+@bounded
 def test_every_beginning_of_a_sentence_is_allowed(grammar: str) -> None:
     oracle = ContextualOracle(grammar)
     for word in words("abcd. ", 4):
@@ -150,6 +154,7 @@ def test_every_beginning_of_a_sentence_is_allowed(grammar: str) -> None:
 
 
 @given(strategies.contextual_grammars(fancy=True), strategies.vocabularies(max_size=20), st.integers(0, 2**16))
+@bounded
 def test_masks_agree_with_themselves(grammar: str, vocabulary: list[bytes], seed: int) -> None:
     oracle, rng = ContextualOracle(grammar), random.Random(seed)
     prefix = b""

@@ -7,6 +7,7 @@ from contextlib import contextmanager
 
 import lark
 import strategies
+from bounded import bounded
 from hypothesis import assume, given
 from hypothesis import strategies as st
 from oracle import KeepAllOracle, LexError, Oracle, Undecided
@@ -51,6 +52,7 @@ def test_conflicts_are_seen() -> None:
 
 
 @given(strategies.grammars().filter(is_plain), strategies.vocabularies(20), st.randoms())
+@bounded
 def test_without_conflicts_it_is_the_basic_oracle(text: str, vocabulary: list[bytes], random: object) -> None:
     kept, resolved = KeepAllOracle(text), Oracle(text)
     prefix = b""
@@ -68,6 +70,7 @@ def test_without_conflicts_it_is_the_basic_oracle(text: str, vocabulary: list[by
 
 
 @given(strategies.grammars())
+@bounded
 def test_it_accepts_what_the_resolved_tables_accept(text: str) -> None:
     kept, resolved = KeepAllOracle(text), Oracle(text)
     for word in words("abcd. ", 4):
@@ -90,6 +93,7 @@ def generated(oracle: KeepAllOracle, longest: int) -> set[tuple[str, ...]]:
 
 
 @given(strategies.ambiguous_grammars())
+@bounded
 def test_accepts_what_the_rules_generate(text: str) -> None:
     oracle = KeepAllOracle(text)
     sentences = generated(oracle, 4)

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 import lark
 import pytest
 import strategies
+from bounded import bounded
 from hypothesis import given
 from hypothesis import strategies as st
 from oracle import LexError, Oracle, Undecided, Unsupported
@@ -80,6 +81,7 @@ def test_patterns_that_people_write(regex: str, alphabet: str) -> None:
 
 
 @given(strategies.regexes(fancy=True))
+@bounded
 def test_random_patterns(regex: str) -> None:
     assert_like_re(regex, "abc.é", 4)
 
@@ -135,6 +137,7 @@ def maximal_munch(oracle: Oracle, text: bytes) -> tuple[str, ...] | None:
 
 
 @given(strategies.grammars(fancy=True))
+@bounded
 def test_winner_of_every_short_word(grammar: str) -> None:
     oracle = Oracle(grammar)
     d = oracle.lexer.automaton
@@ -148,6 +151,7 @@ def test_winner_of_every_short_word(grammar: str) -> None:
 
 
 @given(strategies.grammars(), st.lists(strategies.texts(12), min_size=20, max_size=20))
+@bounded
 def test_bytewise_lexing_is_maximal_munch(grammar: str, texts: list[bytes]) -> None:
     oracle = Oracle(grammar)
     for text in texts:
@@ -398,6 +402,7 @@ def test_masks_against_every_short_sentence(case: Enumerated) -> None:
 
 
 @given(strategies.grammars(fancy=True), strategies.vocabularies(max_size=20), st.randoms(use_true_random=False))
+@bounded
 def test_masks_agree_with_themselves(grammar: str, vocabulary: list[bytes], random: object) -> None:
     oracle = Oracle(grammar)
     prefix = b""
@@ -418,6 +423,7 @@ def test_masks_agree_with_themselves(grammar: str, vocabulary: list[bytes], rand
 
 
 @given(strategies.grammars())
+@bounded
 def test_every_beginning_of_a_sentence_is_allowed(grammar: str) -> None:
     oracle = Oracle(grammar)
     for word in words("abcd. ", 4):
