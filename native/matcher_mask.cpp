@@ -68,12 +68,16 @@ Gathered Matcher::read_graph(const Node* top, ClassifierState start) {
         const Node* node;
     };
     std::vector<EmissionSet> emissions;  // those met
-    FlatSet seen;
+    // What was read where, and what went on from where: many states that read one node go on alike, once for all of its parents.
+    FlatSet seen, gone_on;
     std::vector<Reading> todo;
+    const auto is_new = [](FlatSet& among, ClassifierState state, Word skip, const Node* node) {
+        const auto reading = static_cast<std::uint64_t>(state.v) << 32 | static_cast<std::uint32_t>(skip);
+        return among.insert(reading, reinterpret_cast<std::uintptr_t>(node));
+    };
     const auto visit = [&](ClassifierState state, Word skip, const Node* node) {
         work_.spend();
-        const auto reading = static_cast<std::uint64_t>(state.v) << 32 | static_cast<std::uint32_t>(skip);
-        if (!seen.insert(reading, reinterpret_cast<std::uintptr_t>(node))) return;
+        if (!is_new(seen, state, skip, node)) return;
         work_.spend(3);
         todo.push_back({state, skip, node});
     };
@@ -87,6 +91,7 @@ Gathered Matcher::read_graph(const Node* top, ClassifierState start) {
             if (arc.emission.v) emissions.push_back(arc.emission);
             if (arc.next.v == 0) continue;
         }
+        if (at.skip == 0 && at.node->n_parents && !is_new(gone_on, arc.next, arc.skip, at.node)) continue;
         for (const Node* parent : parents_of(*at.node)) visit(arc.next, arc.skip, parent);
     }
     // In one order however the paths lie, so that the unions are known the next time.

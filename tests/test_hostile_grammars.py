@@ -54,6 +54,22 @@ def test_a_long_ambiguous_text_is_read_within_the_limits(name: str) -> None:
     walk(matcher, random.Random(1), 6 if "PSC_SANITIZED" in os.environ else 12)
 
 
+MANY_STACKS = """\
+root ::= r1+ "aa" | r1*
+r1 ::= root{0,2} r3 root{2,} | "aba"?
+r2 ::= [a-ba]{2} root | [a-aa-c]
+r3 ::= ([^a-ba]{2,} [^ab]{1,3}){1,3} (([aa-ca-c]{2,} r2{2} root{0,1}){0,1} | r3)? | (root{2,} r2){2}
+"""
+
+
+@sanitized
+def test_a_mask_over_many_stacks() -> None:
+    """Hundreds of classifier states read each of thousands of nodes, and went on to each of their parents apart."""
+    matcher = matcher_of(MANY_STACKS)
+    assert matcher.accept_string("cacabacaaabacbbaaacaccaacccbbcbcabaaababbccacacbcabbccbbaabacacabacaaaba")
+    assert len(matcher.allowed_tokens()) == INFO.vocab_size
+
+
 def reached_the_limit(matcher: psc.GrammarMatcher, token: bytes) -> None:
     """Reads a token again and again until a mask costs too much."""
     for _ in range(40):
