@@ -18,12 +18,17 @@ public:
         for (nb::handle h : kept_) {
             if (!nb::isinstance<PyMatcher>(h))
                 throw nb::type_error(("a batch is made of GrammarMatchers, not of " + name_of_type(h)).c_str());
-            all_.push_back(&nb::cast<PyMatcher&>(h).matcher);
+            all_.push_back(&nb::cast<PyMatcher&>(h));
         }
     }
+    Matchers(const Matchers&) = delete;
+    Matchers& operator=(const Matchers&) = delete;
+
+    // What the matchers are used in.
+    const std::vector<PyMatcher*>& all() const { return all_; }
     std::size_t size() const { return all_.size(); }
     bool empty() const { return all_.empty(); }
-    Matcher* operator[](std::size_t i) const { return all_[i]; }
+    Matcher* operator[](std::size_t i) const { return &all_[i]->matcher; }
     // Whether none is there twice.
     bool distinct() const {
         auto sorted = all_;
@@ -33,7 +38,7 @@ public:
 
 private:
     nb::tuple kept_;
-    std::vector<Matcher*> all_;
+    std::vector<PyMatcher*> all_;
 };
 
 struct Batch {
@@ -79,7 +84,7 @@ Raises RuntimeError when max_threads is neither.)")
                 std::vector<std::uint32_t*> out;
                 for (std::size_t i = 0; i < all.size(); ++i)
                     out.push_back(Rows(bitmask, all[i]->machine()->n_words()).row(rows[i]));
-                nb::gil_scoped_release release;
+                const TurnOfAll turn(all.all());
                 self.pool.run(all.size(), all.distinct() ? 8 : all.size(), [&](std::size_t i) { fill_mask(*all[i], out[i]); });
             },
             "matchers"_a, "bitmask"_a.none(), "indices"_a = nb::none(), "debug_print"_a = false,
@@ -98,7 +103,7 @@ rows are filled all the same. Cost: about that of a copy of each row, on all thr
                 same_length(all.size(), ids.size(), "tokens");
                 std::vector<bool> out;
                 {
-                    nb::gil_scoped_release release;
+                    const TurnOfAll turn(all.all());
                     for (std::size_t i = 0; i < all.size(); ++i) out.push_back(all[i]->accept(token_of(ids[i])));
                 }
                 return out;
@@ -112,11 +117,14 @@ rows are filled all the same. Cost: about that of a copy of each row, on all thr
             [](const nb::object& matchers, const nb::object& strings, bool) {
                 const Matchers all(matchers);
                 const nb::tuple kept(strings);
-                std::vector<std::span<const std::uint8_t>> texts;
-                for (nb::handle t : kept) texts.push_back(bytes_of(t));
+                std::vector<Text> texts;
+                for (nb::handle t : kept) texts.emplace_back(t);
                 same_length(all.size(), texts.size(), "strings");
                 std::vector<bool> out;
-                for (std::size_t i = 0; i < all.size(); ++i) out.push_back(all[i]->accept_text(texts[i]));
+                {
+                    const TurnOfAll turn(all.all());
+                    for (std::size_t i = 0; i < all.size(); ++i) out.push_back(all[i]->accept_text(texts[i].bytes));
+                }
                 return out;
             },
             "matchers"_a, "strings"_a, "debug_print"_a = false,
@@ -134,6 +142,7 @@ rows are filled all the same. Cost: about that of a copy of each row, on all thr
                 else
                     for (std::int64_t c : integers(counts, "numbers of tokens")) n.push_back(steps_of(c));
                 same_length(all.size(), n.size(), "numbers of tokens");
+                const TurnOfAll turn(all.all());
                 // All or none; a matcher may be there twice.
                 std::map<const Matcher*, std::size_t> left;
                 for (std::size_t i = 0; i < all.size(); ++i) {

@@ -24,7 +24,8 @@ void bind_inspection(nb::module_& m) {
             "configurations",
             [](const MatcherView& self) {
                 nb::typed<nb::list, nb::typed<nb::tuple, Word, std::vector<Word>>> out;
-                for (const auto& p : self.of.matcher.view()) out.append(nb::make_tuple(p.lexer_state.v, numbers(p.stack)));
+                const auto seen = self.of.call([](Matcher& m) { return m.view(); });
+                for (const auto& p : seen) out.append(nb::make_tuple(p.lexer_state.v, numbers(p.stack)));
                 return out;
             },
             "The (lexer state, parser stack) pairs that the text may have led to; LR states, top first. One where the grammar is\n"
@@ -33,7 +34,8 @@ void bind_inspection(nb::module_& m) {
             "stacks_after",
             [](MatcherView& self, std::size_t configuration, const std::vector<Word>& symbols) {
                 std::vector<std::vector<Word>> out;
-                for (const auto& stack : self.of.matcher.stacks_after(configuration, ids_of<OutputSymbol>(symbols)))
+                const auto read = ids_of<OutputSymbol>(symbols);
+                for (const auto& stack : self.of.call([&](Matcher& m) { return m.stacks_after(configuration, read); }))
                     out.push_back(numbers(stack));
                 return out;
             },
@@ -42,7 +44,7 @@ void bind_inspection(nb::module_& m) {
             "where\n"
             "they cannot be. LR states, top first.")
         .def(
-            "continuations", [](MatcherView& self) { return numbers(self.of.matcher.continuations()); },
+            "continuations", [](MatcherView& self) { return numbers(self.of.call([](Matcher& m) { return m.continuations(); })); },
             "Numbers of the terminals that may come next: after the lexeme read last where it is complete, else those it can "
             "become.");
 }

@@ -6,6 +6,7 @@
 #include "bind_tables.hpp"
 #include "bindings.hpp"
 #include "errors.hpp"
+#include "interpreter_lock.hpp"
 #include "lazy_machine.hpp"
 #include "limits.hpp"
 #include "open_machine.hpp"
@@ -21,14 +22,22 @@ Symbols symbols_of(const Machine& m, LexOutput output) {
     return {s.begin(), s.end()};
 }
 
+// What a machine gives that may have to be built, or that another thread may be building.
+template <class F>
+auto without_lock(const F& f) {
+    const WithoutInterpreterLock released;
+    return f();
+}
+
 LexerState checked(Machine& m, Word lexer_state) {
-    if (lexer_state < 0 || lexer_state >= m.n_lexer_states()) throw nb::index_error("no such lexer state");
+    if (lexer_state < 0 || lexer_state >= without_lock([&] { return m.n_lexer_states(); })) throw nb::index_error("no such lexer state");
     return {lexer_state};
 }
 
 std::vector<Symbols> symbols_of_all(Machine& m, Word state, std::span<const LexOutput> (Machine::*outputs)(LexerState)) {
     std::vector<Symbols> out;
-    for (LexOutput o : (m.*outputs)(checked(m, state))) out.push_back(symbols_of(m, o));
+    const LexerState of = checked(m, state);
+    for (LexOutput o : without_lock([&] { return (m.*outputs)(of); })) out.push_back(symbols_of(m, o));
     return out;
 }
 
@@ -84,7 +93,7 @@ void bind_tables(nb::class_<PyMachine>& c) {
                 out.append(nb::make_tuple(cls, symbols_of(m, arc.output), arc.target.word()));
             };
             for (Word cls = 0; cls < m.n_byte_classes(); ++cls) {
-                const LexArc arc = m.lex(from, {static_cast<std::uint8_t>(cls)});
+                const LexArc arc = without_lock([&] { return m.lex(from, {static_cast<std::uint8_t>(cls)}); });
                 if (arc.target.is_fail()) continue;
                 if (!arc.target.is_branch()) {
                     add(cls, arc);
@@ -105,7 +114,10 @@ void bind_tables(nb::class_<PyMachine>& c) {
         "lexer_state"_a, "What is read, one of these, if the text ends here; none where the lexeme is incomplete.");
     c.def(
         "lexer_becomes",
-        [](const PyMachine& t, Word state) { return last_terminals(*t.machine, t.machine->futures(checked(*t.machine, state))); },
+        [](const PyMachine& t, Word state) {
+            const LexerState of = checked(*t.machine, state);
+            return without_lock([&] { return last_terminals(*t.machine, t.machine->futures(of)); });
+        },
         "lexer_state"_a,
         "The terminals that the unfinished lexeme can still become, or what is begun in it where it fails; none where it may be "
         "ignored.");
@@ -161,7 +173,7 @@ static void bind_errors() {
 }
 
 void bind_machine(nb::module_& m) {
-    using Release = nb::call_guard<nb::gil_scoped_release>;
+    using Release = nb::call_guard<WithoutInterpreterLock>;
     bind_errors();
     struct Vocabulary {
         std::shared_ptr<VocabularyIndex> index;
@@ -178,12 +190,12 @@ void bind_machine(nb::module_& m) {
                 auto all = to_vector(bytes);
                 const auto stops = ids_of<TokenId>({stop_tokens.data(), stop_tokens.size()});
                 std::vector<TokenId> kept(stops.begin(), stops.end());
-                nb::gil_scoped_release release;
+                const WithoutInterpreterLock release;
                 new (self) Vocabulary{std::make_shared<VocabularyIndex>(std::move(all), std::move(narrow), ids, std::move(kept))};
             },
             "token_bytes"_a, "token_offsets"_a, "text_tokens"_a, "stop_tokens"_a)
-        .def_prop_ro("n_fragments", [](const Vocabulary& v) { return v.index->n_fragments(); })
-        .def_prop_ro("fragment_bytes", [](const Vocabulary& v) { return v.index->fragment_bytes(); });
+        .def_prop_ro("n_fragments", [](const Vocabulary& v) { return without_lock([&] { return v.index->n_fragments(); }); })
+        .def_prop_ro("fragment_bytes", [](const Vocabulary& v) { return without_lock([&] { return v.index->fragment_bytes(); }); });
     nb::class_<PyMachine> machine(m, "Machine", "What matchers read; see psc.CompiledGrammar.");
     bind_tables(machine);
     machine
@@ -219,14 +231,14 @@ void bind_machine(nb::module_& m) {
                const std::string& lexer, const Vocabulary& vocabulary, std::size_t cache_limit) {
                 const auto terminals = all_terminals(next, match_offsets, matches, rank, ignored);
                 const auto kind = lexer_kind(lexer);
-                nb::gil_scoped_release release;
+                const WithoutInterpreterLock release;
                 return new PyMachine(std::make_shared<LazyMachine>(lr.tables, terminals, kind, vocabulary.index, cache_limit));
             },
             "lr"_a, "next"_a, "match_offsets"_a, "matches"_a, "rank"_a, "ignored"_a, "lexer"_a, "vocabulary"_a, "cache_limit"_a,
             nb::rv_policy::take_ownership)
         .def_prop_ro("n_rows", [](const PyMachine& t) { return t.machine->cache()->rows.size(); })
         .def_prop_ro("n_words", [](const PyMachine& t) { return t.machine->n_words(); })
-        .def_prop_ro("cache_bytes", [](const PyMachine& t) { return t.machine->bytes(); })
+        .def_prop_ro("cache_bytes", [](const PyMachine& t) { return without_lock([&] { return t.machine->bytes(); }); })
         .def_prop_ro(
             "table_bytes", [](const PyMachine& t) { return t.machine->table_bytes(); },
             "Bytes of the tables that the machine was made of: an artifact's, or the LR tables.")
@@ -242,7 +254,7 @@ void bind_machine(nb::module_& m) {
              [](const PyMachine& t) {
                  nb::typed<nb::dict, nb::str, Word> d;
                  if (auto* lazy = dynamic_cast<LazyMachine*>(t.machine.get())) {
-                     const auto c = lazy->counts();
+                     const auto c = without_lock([&] { return lazy->counts(); });
                      d["lexer_states"] = c.lexer_states;
                      d["visited_lexer_states"] = c.visited_lexer_states;
                      d["terminal_sequences"] = c.sequences;
@@ -268,14 +280,16 @@ nb::object PyMachine::view(const std::shared_ptr<Machine::Cache>& cache, MaskRow
         viewed = cache;
     }
     if (row.index() >= views.size()) views.resize(row.index() + 1);
-    nb::object& view = views[row.index()];
-    if (!view.is_valid()) {
+    if (!views[row.index()].is_valid()) {
         auto* keep = new std::shared_ptr<Machine::Cache>(cache);
         nb::capsule owner(keep, [](void* p) noexcept { delete static_cast<std::shared_ptr<Machine::Cache>*>(p); });
         const auto* words = reinterpret_cast<const Word*>(cache->rows.words(row));
-        view = nb::cast(nb::ndarray<nb::numpy, const Word, nb::ndim<1>>(words, {machine->n_words()}, owner));
+        // A collection of garbage on the way may run code that looks at other rows.
+        nb::object view = nb::cast(nb::ndarray<nb::numpy, const Word, nb::ndim<1>>(words, {machine->n_words()}, owner));
+        if (viewed != cache || row.index() >= views.size()) return view;
+        views[row.index()] = std::move(view);
     }
-    return view;
+    return views[row.index()];
 }
 
 }  // namespace psc

@@ -1,10 +1,29 @@
 // One matcher: psc.GrammarMatcher.
 #include "bind_matcher.hpp"
+
+#include <algorithm>
+
 #include "draft_tree.hpp"
 #include "errors.hpp"
 #include "matcher_arguments.hpp"
 
 namespace psc {
+
+TurnOfAll::Flags::Flags(const std::vector<PyMatcher*>& matchers) : all(matchers) {
+    const auto taken = [&] {
+        const auto it = std::find_if(all.begin(), all.end(), [](const PyMatcher* m) { return m && m->in_use; });
+        return it == all.end() ? nullptr : *it;
+    };
+    // Others may be taken while one is waited for.
+    while (const PyMatcher* m = taken()) Turn::wait_for(m->in_use);
+    for (PyMatcher* m : all)
+        if (m) m->in_use = true;
+}
+
+TurnOfAll::Flags::~Flags() {
+    for (PyMatcher* m : all)
+        if (m) m->in_use = false;
+}
 
 bool fill_mask(Matcher& m, std::uint32_t* out) {
     const MaskRow row = m.mask_row();
@@ -24,21 +43,25 @@ Args:
     default_temperature: kept for the caller, see `temperature`.
 
 Raises ValueError when the first argument is not a CompiledGrammar, RuntimeError for stop tokens out of range.
-Cost: under a microsecond a call in the steady state; the first visit to a new mask composes its row. A matcher belongs to
-one thread at a time; matchers of one grammar may be used by several at once.)")
+Cost: under a microsecond a call in the steady state; the first visit to a new mask composes its row. A call that has to build
+what takes long does so without the interpreter's lock. Matchers of one grammar may be used by several threads at once; on one
+matcher, a call waits until another thread's has returned.)")
         .def(
             "__init__",
             [](PyMatcher* self, nb::object compiled, nb::object stops, bool without_stop, int, nb::object temperature) {
                 if (!nb::hasattr(compiled, "_machine") || !nb::isinstance<PyMachine>(compiled.attr("_machine")))
                     throw nb::value_error(
                         "the grammar must be a CompiledGrammar: compile it with GrammarCompiler, or load() an artifact");
-                auto* machine = nb::cast<PyMachine*>(nb::object(compiled.attr("_machine")));
+                nb::object kept = compiled.attr("_machine");
                 std::vector<TokenId> tokens;
-                if (!stops.is_none()) tokens = stop_tokens_from(stops, machine->machine->vocabulary().size);
-                new (self) PyMatcher(std::move(compiled), machine);
+                if (!stops.is_none())
+                    tokens = stop_tokens_from(stops, nb::cast<PyMachine*>(kept)->machine->vocabulary().size);
+                new (self) PyMatcher(std::move(compiled), std::move(kept));
                 self->temperature = std::move(temperature);
-                if (!tokens.empty()) self->matcher.set_stop_tokens(tokens);
-                if (without_stop) self->matcher.set_terminates_when_complete();
+                self->call([&](Matcher& m) {
+                    if (!tokens.empty()) m.set_stop_tokens(tokens);
+                    if (without_stop) m.set_terminates_when_complete();
+                });
             },
             "compiled_grammar"_a.none(), nb::kw_only(), "override_stop_tokens"_a = nb::none(),
             "terminate_without_stop_token"_a = false, "max_rollback_tokens"_a = -1, "default_temperature"_a = nb::none(),
@@ -48,7 +71,10 @@ one thread at a time; matchers of one grammar may be used by several at once.)")
                     "-> None"))
         .def(
             "accept_token",
-            [](PyMatcher& self, nb::handle token, bool) { return self.matcher.accept(token_of(integer(token, "token ids"))); },
+            [](PyMatcher& self, nb::handle token, bool) {
+                const TokenId id = token_of(integer(token, "token ids"));
+                return self.call([&](Matcher& m) { return m.accept(id); });
+            },
             "token_id"_a.none(), nb::kw_only(), "debug_print"_a = false,
             nb::sig("def accept_token(self, token_id: int, *, debug_print: bool = False) -> bool"),
             R"(Takes a token: True, or False when the mask does not allow it, and then nothing changes.
@@ -56,21 +82,25 @@ one thread at a time; matchers of one grammar may be used by several at once.)")
 A stop token is accepted where the text may end, and terminates the matcher. Ids out of range are refused.
 Cost: the token's bytes through the lexer and a shift per terminal, about 0.1 us.)")
         .def(
-            "accept_string", [](PyMatcher& self, nb::object text, bool) { return self.matcher.accept_text(bytes_of(text)); },
+            "accept_string",
+            [](PyMatcher& self, nb::object text, bool) {
+                const Text kept(text);
+                return self.call([&](Matcher& m) { return m.accept_text(kept.bytes); });
+            },
             "input_str"_a.none(), nb::kw_only(), "debug_print"_a = false,
             nb::sig("def accept_string(self, input_str: str | bytes, *, debug_print: bool = False) -> bool"),
             R"(Takes text, all of it (True) or nothing (False); one step for rollback(). It is never a stop token.
 
 Cost: linear in its length.)")
         .def(
-            "mask_row", [](PyMatcher& self) { return self.matcher.mask_row().v; },
+            "mask_row", [](PyMatcher& self) { return self.call([](Matcher& m) { return m.mask_row(); }).v; },
             R"(The id of the current mask row, see CompiledGrammar.row().
 
 Raises RuntimeError after a stop token. Cost: a lookup for each stack symbol that has to be read, about 0.1 us.)")
         .def(
             "mask",
             [](PyMatcher& self) {
-                const MaskRow row = self.matcher.mask_row();
+                const MaskRow row = self.call([](Matcher& m) { return m.mask_row(); });
                 return self.machine->view(self.matcher.shared_cache(), row);
             },
             nb::sig("def mask(self) -> NDArray[numpy.int32]"),
@@ -80,8 +110,10 @@ Token j is allowed when bit j % 32 of word j // 32 is set. Raises RuntimeError a
         .def(
             "allowed_tokens",
             [](PyMatcher& self) {
-                const MaskRow row = self.matcher.mask_row();
-                return to_array(numbers(self.matcher.cache().rows.tokens(row)));
+                return to_array(numbers(self.call([](Matcher& m) {
+                    const MaskRow row = m.mask_row();  // before cache() is looked at: it may change over to another cache
+                    return m.cache().rows.tokens(row);
+                })));
             },
             nb::sig("def allowed_tokens(self) -> NDArray[numpy.int32]"), nb::rv_policy::reference,
             R"(Ids of the allowed tokens: int32 of shape (n,), ascending, a new array.
@@ -91,9 +123,10 @@ Raises RuntimeError after a stop token. Cost: vocab_size / 64 words, and the ids
             "is_allowed",
             [](PyMatcher& self, const nb::object& token) {
                 const std::int64_t id = integer(token, "token ids");
-                const MaskRow row = self.matcher.mask_row();
-                return id >= 0 && id < self.machine->machine->vocabulary().size &&
-                       self.matcher.cache().rows.allowed(row, token_of(id));
+                return self.call([&](Matcher& m) {
+                    const MaskRow row = m.mask_row();
+                    return id >= 0 && id < m.machine()->vocabulary().size && m.cache().rows.allowed(row, token_of(id));
+                });
             },
             nb::sig("def is_allowed(self, token_id: int) -> bool"), "token_id"_a,
             R"(Whether the mask allows a token, which is whether accept_token() would take it. An id out of range is not allowed.
@@ -102,7 +135,9 @@ Raises RuntimeError after a stop token. Cost: about 0.1 us.)")
         .def(
             "fill_next_token_bitmask",
             [](PyMatcher& self, const nb::object& bitmask, std::int64_t index, bool) {
-                return fill_mask(self.matcher, Rows(bitmask_from(bitmask), self.matcher.machine()->n_words()).row(index));
+                const Bitmask kept = bitmask_from(bitmask);
+                std::uint32_t* const out = Rows(kept, self.machine->machine->n_words()).row(index);
+                return self.call([&](Matcher& m) { return fill_mask(m, out); });
             },
             "bitmask"_a.none(), "index"_a = 0, nb::kw_only(), "debug_print"_a = false,
             nb::sig("def fill_next_token_bitmask(self, bitmask: object, index: int = 0, *, debug_print: bool = False) -> bool"),
@@ -120,10 +155,9 @@ vocab_size / 8 bytes.)")
                 const auto sibling = indices_from(next_sibling, "retrieve_next_sibling");
                 const auto token = indices_from(draft_tokens, "draft_tokens");
                 const Bitmask bitmask = bitmask_from(token_bitmask);
-                const DraftTree tree{
-                    {child.data(), child.shape(0)}, {sibling.data(), sibling.shape(0)}, {token.data(), token.shape(0)}};
+                const DraftTree tree{child, sibling, token};
                 tree.check();
-                const Rows rows(bitmask, self.matcher.machine()->n_words());
+                const Rows rows(bitmask, self.machine->machine->n_words());
                 if (bitmask.ndim() != 2 || rows.count != tree.token.size())
                     throw BitmaskError("the bitmask needs a row for each of the " + std::to_string(tree.token.size()) + " nodes");
                 if (!temperatures.is_none()) {
@@ -132,8 +166,9 @@ vocab_size / 8 bytes.)")
                     const float value = self.temperature.is_none() ? -1.0f : nb::cast<float>(self.temperature);
                     for (std::size_t i = 0; i < t.shape(0); ++i) t.data()[static_cast<std::int64_t>(i) * t.stride(0)] = value;
                 }
-                return fill_along(
-                    self.matcher, tree, [&](std::size_t i) { return rows.row(static_cast<std::int64_t>(i)); }, seconds);
+                return self.call([&](Matcher& m) {
+                    return fill_along(m, tree, [&](std::size_t i) { return rows.row(static_cast<std::int64_t>(i)); }, seconds);
+                });
             },
             "retrieve_next_token"_a.none(), "retrieve_next_sibling"_a.none(), "draft_tokens"_a.none(), "token_bitmask"_a.none(),
             "time_threshold"_a = -1.0, "temperatures"_a = nb::none(),
@@ -155,27 +190,31 @@ Returns False when the time ran out first. Raises RuntimeError when the links ar
         .def(
             "find_jump_forward_string",
             [](PyMatcher& self) {
-                const std::string forced = self.matcher.forced_text();
+                const std::string forced = self.call([](Matcher& m) { return m.forced_text(); });
                 return nb::str(forced.data(), whole_characters(forced));
             },
             R"(The text that every continuation begins with, in whole characters; empty where the text may end or there is a choice.
 
 Raises RuntimeError after a stop token. Cost: some microseconds for each byte found.)")
         .def(
-            "rollback", [](PyMatcher& self, std::int64_t n) { self.matcher.rollback(steps_of(n)); }, "num_tokens"_a = 1,
+            "rollback", [](PyMatcher& self, std::int64_t n) { self.call([&](Matcher& m) { m.rollback(steps_of(n)); }); }, "num_tokens"_a = 1,
             R"(Takes back the last `num_tokens` accepted tokens or strings, a stop token among them.
 
 Raises RuntimeError when fewer were accepted, and then nothing changes. Cost: logarithmic in the number of steps.)")
         .def(
-            "fork", [](const PyMatcher& self) { return new PyMatcher(self); }, nb::rv_policy::take_ownership,
+            "fork",
+            [](PyMatcher& self) {
+                Turn::wait_for(self.in_use);
+                return new PyMatcher(self);
+            }, nb::rv_policy::take_ownership,
             "A second matcher at the same place, with the same past; what happens to one does not touch the other. Cost: O(1).")
         .def(
-            "reset", [](PyMatcher& self) { self.matcher.reset(); }, "Back to the empty text.")
+            "reset", [](PyMatcher& self) { self.call([](Matcher& m) { m.reset(); }); }, "Back to the empty text.")
         .def(
-            "is_terminated", [](PyMatcher& self) { return self.matcher.is_terminated(); },
+            "is_terminated", [](PyMatcher& self) { return self.call([](Matcher& m) { return m.is_terminated(); }); },
             "A stop token was accepted; or, with terminate_without_stop_token, the text is complete.")
         .def(
-            "is_completed", [](PyMatcher& self) { return self.matcher.is_complete(); }, "The text so far is a whole sentence.")
+            "is_completed", [](PyMatcher& self) { return self.call([](Matcher& m) { return m.is_complete(); }); }, "The text so far is a whole sentence.")
         .def(
             "get_captures", [](const PyMatcher&) { return nb::typed<nb::list, nb::object>(); },
             "No grammar has captures: always empty.")
@@ -191,10 +230,15 @@ Raises RuntimeError when fewer were accepted, and then nothing changes. Cost: lo
             "compiled", [](const PyMatcher& self) { return self.compiled; }, nb::sig("def compiled(self) -> Any"),
             "The compiled grammar.")
         .def_prop_ro(
-            "n_steps", [](const PyMatcher& self) { return self.matcher.n_steps(); },
+            "n_steps", [](PyMatcher& self) { return self.call([](Matcher& m) { return m.n_steps(); }); },
             "Accepted tokens and strings, as rollback() counts them.")
         .def(
-            "accept_prefix", [](PyMatcher& self, nb::object text) { return self.matcher.accept_prefix(bytes_of(text)); }, "text"_a,
+            "accept_prefix",
+            [](PyMatcher& self, nb::object text) {
+                const Text kept(text);
+                return self.call([&](Matcher& m) { return m.accept_prefix(kept.bytes); });
+            },
+            "text"_a,
             nb::sig("def accept_prefix(self, text: str | bytes) -> int"),
             R"(Takes text while it has a continuation, as one step for rollback(); the number of bytes taken.
 
@@ -204,7 +248,7 @@ Cost: linear in that number.)")
             [](PyMatcher& self) {
                 const auto names = nb::cast<nb::sequence>(self.compiled.attr("terminal_names"));
                 std::vector<std::string> out;
-                for (Terminal t : self.matcher.expected_terminals()) out.push_back(nb::cast<std::string>(names[t.index()]));
+                for (Terminal t : self.call([](Matcher& m) { return m.expected_terminals(); })) out.push_back(nb::cast<std::string>(names[t.index()]));
                 return out;
             },
             "Names of the terminals that the parser can take next, $END among them when the text may end.");

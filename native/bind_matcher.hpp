@@ -1,21 +1,59 @@
 // A matcher as Python holds it.
 #pragma once
 
+#include <optional>
+#include <utility>
+#include <vector>
+
 #include "bind_machine.hpp"
+#include "interpreter_lock.hpp"
 #include "matcher.hpp"
 
 namespace psc {
 
-// psc.GrammarMatcher. The compiled grammar is kept: it owns the machine.
+// psc.GrammarMatcher. Whoever uses `matcher` does so in a turn; call() is one.
 struct PyMatcher {
-    PyMatcher(nb::object compiled_grammar, PyMachine* m) : compiled(std::move(compiled_grammar)), machine(m), matcher(m->machine) {}
+    PyMatcher(nb::object compiled_grammar, nb::object of_compiled)
+        : compiled(std::move(compiled_grammar)),
+          kept_machine(std::move(of_compiled)),
+          machine(nb::cast<PyMachine*>(kept_machine)),
+          matcher(machine->machine) {}
     PyMatcher(const PyMatcher& other)
-        : compiled(other.compiled), machine(other.machine), temperature(other.temperature), matcher(other.matcher) {}
+        : compiled(other.compiled),
+          kept_machine(other.kept_machine),
+          machine(other.machine),
+          temperature(other.temperature),
+          matcher(other.matcher) {}
+
+    // What `f` gives for the matcher, possibly without the interpreter's lock, so `f` touches nothing of Python.
+    template <class F>
+    auto call(const F& f) {
+        const Turn turn(in_use);
+        return f(matcher);
+    }
 
     nb::object compiled;
-    PyMachine* machine;  // of `compiled`
+    nb::object kept_machine;  // which `compiled` may lose
+    PyMachine* machine;
     nb::object temperature = nb::none();
     Matcher matcher;
+    bool in_use = false;  // by a call that runs without the interpreter's lock
+};
+
+// A turn of many matchers, of which some may be null, some the same; without the interpreter's lock. All are taken at once, so that two
+// calls do not each wait for what the other has.
+class TurnOfAll {
+public:
+    explicit TurnOfAll(const std::vector<PyMatcher*>& matchers) : flags_(matchers) { lock_.emplace(); }
+
+private:
+    struct Flags {
+        explicit Flags(const std::vector<PyMatcher*>& matchers);
+        ~Flags();
+        const std::vector<PyMatcher*>& all;
+    };
+    Flags flags_;
+    std::optional<WithoutInterpreterLock> lock_;  // taken back before the flags change
 };
 
 // Copies the current mask; false: every token is allowed.

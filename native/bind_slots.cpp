@@ -10,13 +10,13 @@ namespace psc {
 namespace {
 
 // The matchers of a step; None stands for a sequence that is not constrained.
-std::vector<Matcher*> matchers_or_none(const nb::tuple& list) {
-    std::vector<Matcher*> all;
+std::vector<PyMatcher*> matchers_or_none(const nb::tuple& list) {
+    std::vector<PyMatcher*> all;
     all.reserve(list.size());
     for (nb::handle h : list) {
         if (!h.is_none() && !nb::isinstance<PyMatcher>(h))
             throw nb::type_error(("a step is made of GrammarMatchers and None, not of " + name_of_type(h)).c_str());
-        all.push_back(h.is_none() ? nullptr : &nb::cast<PyMatcher&>(h).matcher);
+        all.push_back(h.is_none() ? nullptr : &nb::cast<PyMatcher&>(h));
     }
     return all;
 }
@@ -25,6 +25,14 @@ struct Slots {
     MaskSlots slots;
     std::uint64_t vocabulary_tag;
     Word vocab_size;
+    bool in_use = false;  // by a call that runs without the interpreter's lock
+};
+
+// Says that a table is in use while it lives. Made and destroyed with the interpreter's lock.
+struct Use {
+    explicit Use(bool& flag) : in_use(flag) { in_use = true; }
+    ~Use() { in_use = false; }
+    bool& in_use;
 };
 
 }  // namespace
@@ -59,23 +67,26 @@ void bind_slots(nb::module_& m) {
                     same_length(all.size(), ids.size(), "tokens");
                 }
                 for (std::size_t i = 0; i < all.size(); ++i)
-                    if (all[i] && (all[i]->machine()->vocabulary().size != self.vocab_size ||
-                                   all[i]->machine()->vocabulary_tag != self.vocabulary_tag))
+                    if (all[i] && (all[i]->machine->machine->vocabulary().size != self.vocab_size ||
+                                   all[i]->machine->machine->vocabulary_tag != self.vocabulary_tag))
                         throw BitmaskError("matcher " + std::to_string(i) +
                                            " belongs to another vocabulary than the table of masks");
                 std::vector<std::size_t> refused;
                 {
-                    nb::gil_scoped_release release;
+                    Turn::wait_for(self.in_use);
+                    const Use use(self.in_use);
+                    const TurnOfAll turn(all);
                     std::exception_ptr first;
                     self.slots.begin();
                     for (std::size_t i = 0; i < all.size(); ++i) {
                         out.data()[i] = -1;
                         if (!all[i]) continue;
+                        Matcher& m = all[i]->matcher;
                         try {
-                            if (!ids.empty() && ids[i] != -1 && !all[i]->accept(token_of(ids[i]))) refused.push_back(i);
-                            if (all[i]->stopped()) continue;
-                            const MaskRow row = all[i]->mask_row();
-                            out.data()[i] = self.slots.slot_of(all[i]->shared_cache(), row);
+                            if (!ids.empty() && ids[i] != -1 && !m.accept(token_of(ids[i]))) refused.push_back(i);
+                            if (m.stopped()) continue;
+                            const MaskRow row = m.mask_row();
+                            out.data()[i] = self.slots.slot_of(m.shared_cache(), row);
                         } catch (...) {
                             if (!first) first = std::current_exception();
                         }

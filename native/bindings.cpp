@@ -1,6 +1,9 @@
 // The private module psc._core: plain arrays in, plain arrays out.
 #include "bindings.hpp"
 
+#include "interpreter_lock.hpp"
+#include "long_work.hpp"
+
 NB_MODULE(_core, m) {
 #ifndef __SANITIZE_ADDRESS__
     // What a daemon thread still holds when the interpreter ends is never given back: CPython leaves such a thread's frames as they
@@ -8,6 +11,11 @@ NB_MODULE(_core, m) {
     // sanitizer build keeps the report, for references that psc itself would forget.
     psc::nb::set_leak_warnings(false);
 #endif
+    psc::before_long_work = psc::let_go_of_interpreter_lock;
+    const auto os = psc::nb::module_::import_("os");
+    if (psc::nb::hasattr(os, "register_at_fork"))
+        os.attr("register_at_fork")(psc::nb::arg("before") = psc::nb::cpp_function(&psc::wait_for_all_calls),
+                                    psc::nb::arg("after_in_child") = psc::nb::cpp_function(&psc::begin_in_child));
     psc::bind_lr_tables(m);
     psc::bind_terminals(m);
     psc::bind_lowering(m);

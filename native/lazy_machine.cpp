@@ -30,7 +30,7 @@ std::size_t LazyMachine::Built::bytes() const {
 }
 
 LazyMachine::Counts LazyMachine::counts() {
-    const std::lock_guard lock(lock_);
+    const PatientLock lock(lock_);
     const auto kept = cache();
     const auto& c = static_cast<const Built&>(*kept);
     const auto visited = std::count_if(c.states.begin(), c.states.end(), [](const auto& s) { return s != nullptr; });
@@ -39,34 +39,35 @@ LazyMachine::Counts LazyMachine::counts() {
 }
 
 Word LazyMachine::n_lexer_states() {
-    const std::lock_guard lock(lock_);
+    const PatientLock lock(lock_);
     return lexer_owner_->n_states();
 }
 
 Word LazyMachine::n_conditions() {
-    const std::lock_guard lock(lock_);
+    const PatientLock lock(lock_);
     return lexer_owner_->n_conditions();
 }
 
 std::span<const LexOutput> LazyMachine::at_end(LexerState state) {
     if (const auto* known = lexer_owner_->known_at_end(state)) return *known;
-    const std::lock_guard lock(lock_);
+    const PatientLock lock(lock_);
     return lexer_owner_->at_end(state);
 }
 
 FutureSet LazyMachine::futures(LexerState state) {
     if (const auto known = lexer_owner_->known_futures(state)) return *known;
-    const std::lock_guard lock(lock_);
+    const PatientLock lock(lock_);
     return lexer_owner_->futures(state);
 }
 
 LexArc LazyMachine::build_lex_arc(LexerState state, ByteClass byte_class) {
-    const std::lock_guard lock(lock_);
+    const PatientLock lock(lock_);
     return lexer_owner_->arc(state, byte_class);
 }
 
 ClassifierState LazyMachine::build_start(Cache& cache, LexerState lexer_state, Work& work) {
-    const std::lock_guard lock(lock_);
+    before_long_work();  // a walk over the vocabulary
+    const PatientLock lock(lock_);
     if (const auto known = cache.starts.find(lexer_state, 0)) return *known;
     auto& built = static_cast<Built&>(cache);
     const Work::Lent lent(built.work, work);
@@ -77,7 +78,7 @@ ClassifierState LazyMachine::build_start(Cache& cache, LexerState lexer_state, W
 }
 
 Transition LazyMachine::build_transition(Cache& cache, ClassifierState state, LrState symbol, Work& work) {
-    const std::lock_guard lock(lock_);
+    const PatientLock lock(lock_);
     if (const auto known = cache.arc_ids.find(state, symbol)) return cache.arcs[known.v];
     auto& built = static_cast<Built&>(cache);
     const Work::Lent lent(built.work, work);

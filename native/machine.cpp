@@ -22,7 +22,7 @@ std::shared_ptr<Machine::Cache> Machine::cache() const {
 }
 
 std::size_t Machine::bytes() {
-    const std::lock_guard lock(lock_);
+    const PatientLock lock(lock_);
     return cache()->bytes();
 }
 
@@ -57,7 +57,7 @@ bool Machine::stored_transition(ClassifierState state, LrState symbol, Transitio
 }
 
 Gathered Machine::make_union(Cache& cache, Gathered set, EmissionSet emission) {
-    const std::lock_guard lock(lock_);
+    const PatientLock lock(lock_);
     if (const auto known = cache.unions.find(set, emission)) return *known;
     std::vector<Word> all = cache.gathered.copy(set);
     add_members(cache, emission, all);
@@ -68,7 +68,7 @@ Gathered Machine::make_union(Cache& cache, Gathered set, EmissionSet emission) {
 }
 
 MaskRow Machine::make_row(Cache& cache, LexerState lexer_state, Gathered emissions) {
-    const std::lock_guard lock(lock_);
+    const PatientLock lock(lock_);
     if (const auto known = cache.row_ids.find(lexer_state, emissions)) return *known;
     const auto words = std::make_unique<std::uint32_t[]>(n_words());
     compose(cache, lexer_state, cache.gathered[emissions], words.get());
@@ -82,7 +82,7 @@ MaskRow Machine::row_union(Cache& cache, MaskRow a, MaskRow b) {
     if (a == b) return a;
     if (a > b) std::swap(a, b);
     if (const auto known = cache.row_unions.find(a, b)) return *known;
-    const std::lock_guard lock(lock_);
+    const PatientLock lock(lock_);
     if (const auto known = cache.row_unions.find(a, b)) return *known;
     std::vector<std::uint32_t> x(n_words()), y(n_words());
     cache.rows.copy(a, x.data());
@@ -96,7 +96,7 @@ MaskRow Machine::row_union(Cache& cache, MaskRow a, MaskRow b) {
 
 MaskRow Machine::with_stops(Cache& cache, MaskRow row, StopSet set) {
     if (const auto known = cache.other_stops.find(row, set)) return *known;
-    const std::lock_guard lock(lock_);
+    const PatientLock lock(lock_);
     if (const auto known = cache.other_stops.find(row, set)) return *known;
     std::vector<std::uint32_t> words(n_words());
     cache.rows.copy(row, words.data());
@@ -111,7 +111,7 @@ MaskRow Machine::with_stops(Cache& cache, MaskRow row, StopSet set) {
 
 StopSet Machine::add_stop_set(bool may_end, const std::vector<TokenId>& tokens) {
     Stops wanted{may_end, tokens};
-    const std::lock_guard lock(lock_);
+    const PatientLock lock(lock_);
     for (std::size_t i = 0; i < stop_sets_.size(); ++i)
         if (*stop_sets_[i] == wanted) return {static_cast<Word>(i)};
     if (stop_sets_.size() == stop_sets_.capacity()) throw std::length_error("too many sets of stop tokens for one grammar");

@@ -20,6 +20,7 @@
 #include "concurrent.hpp"
 #include "interned.hpp"
 #include "lexer.hpp"
+#include "long_work.hpp"
 #include "mask_rows.hpp"
 #include "tables.hpp"
 #include "work.hpp"

@@ -27,7 +27,8 @@ Indices indices_from(nb::handle h, const char* name) {
     if (!nb::try_cast(h, any) || any.ndim() != 1 || any.device_type() != nb::device::cpu::value ||
         any.dtype().code != static_cast<std::uint8_t>(nb::dlpack::dtype_code::Int))
         throw nb::type_error((std::string(name) + " must be an int64 array of one dimension on the CPU").c_str());
-    return nb::cast<Indices>(h);
+    const auto a = nb::cast<Array<std::int64_t>>(h);
+    return to_vector(a);
 }
 
 Rows::Rows(const Bitmask& bitmask, std::size_t words) : data(static_cast<Word*>(bitmask.data())), count(1), stride(0) {
@@ -51,7 +52,7 @@ std::uint32_t* Rows::row(std::int64_t index) const {
     return reinterpret_cast<std::uint32_t*>(data + index * stride);
 }
 
-std::span<const std::uint8_t> bytes_of(nb::handle text) {
+Text::Text(nb::handle text) {
     const auto view = [](const char* data, Py_ssize_t n) {
         return std::span(reinterpret_cast<const std::uint8_t*>(data), static_cast<std::size_t>(n));
     };
@@ -59,11 +60,16 @@ std::span<const std::uint8_t> bytes_of(nb::handle text) {
         Py_ssize_t n;
         const char* data = PyUnicode_AsUTF8AndSize(text.ptr(), &n);
         if (!data) throw nb::python_error();
-        return view(data, n);
+        bytes = view(data, n);
+    } else if (PyBytes_Check(text.ptr())) {
+        bytes = view(PyBytes_AS_STRING(text.ptr()), PyBytes_GET_SIZE(text.ptr()));
+    } else if (PyByteArray_Check(text.ptr())) {
+        bytes = view(PyByteArray_AS_STRING(text.ptr()), PyByteArray_GET_SIZE(text.ptr()));
+        copy.assign(bytes.begin(), bytes.end());
+        bytes = copy;
+    } else {
+        throw nb::type_error("text must be str or bytes");
     }
-    if (PyBytes_Check(text.ptr())) return view(PyBytes_AS_STRING(text.ptr()), PyBytes_GET_SIZE(text.ptr()));
-    if (PyByteArray_Check(text.ptr())) return view(PyByteArray_AS_STRING(text.ptr()), PyByteArray_GET_SIZE(text.ptr()));
-    throw nb::type_error("text must be str or bytes");
 }
 
 std::size_t whole_characters(const std::string& s) {

@@ -16,14 +16,14 @@
 namespace psc {
 
 using Bitmask = nb::ndarray<>;
-using Indices = nb::ndarray<const std::int64_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+using Indices = std::vector<std::int64_t>;
 
 std::string name_of_type(nb::handle h);
 
 // An array that can be written to, of whatever shape and type.
 Bitmask bitmask_from(nb::handle h);
 
-// Links and tokens of a draft tree: copied where they are spread or of another integer type.
+// Links and tokens of a draft tree: a copy, because once checked they must not change.
 Indices indices_from(nb::handle h, const char* name);
 
 // The rows of an int32 array of shape (batch, words) or (words,).
@@ -36,8 +36,14 @@ struct Rows {
     std::uint32_t* row(std::int64_t index) const;
 };
 
-// UTF-8 of a str, or the bytes of a bytes-like object, as long as the object lives and is not changed.
-std::span<const std::uint8_t> bytes_of(nb::handle text);
+// UTF-8 of a str, or the bytes of a bytes, as long as the object lives; or a copy of a bytearray's, which another thread may change.
+struct Text {
+    explicit Text(nb::handle text);
+    Text(Text&&) = default;
+
+    std::vector<std::uint8_t> copy;
+    std::span<const std::uint8_t> bytes;
+};
 // How many bytes the whole characters take that the text begins with.
 std::size_t whole_characters(const std::string& text);
 

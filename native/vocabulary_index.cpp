@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "limits.hpp"
+#include "long_work.hpp"
 
 namespace psc {
 
@@ -177,7 +178,7 @@ std::shared_ptr<const VocabularyIndex::Fragment> VocabularyIndex::fragment(std::
         }
         shape.insert(shape.end(), {next[i], static_cast<Word>(end - i)});
     }
-    const std::lock_guard lock(lock_);
+    const PatientLock lock(lock_);
     const auto [id, fresh] = shapes_.intern(shape);
     if (fresh) {
         fragments_.push_back(walk(next));
@@ -188,12 +189,12 @@ std::shared_ptr<const VocabularyIndex::Fragment> VocabularyIndex::fragment(std::
 }
 
 std::size_t VocabularyIndex::n_fragments() {
-    const std::lock_guard lock(lock_);
+    const PatientLock lock(lock_);
     return fragments_.size();
 }
 
 std::size_t VocabularyIndex::fragment_bytes() {
-    const std::lock_guard lock(lock_);
+    const PatientLock lock(lock_);
     return fragment_bytes_;
 }
 

@@ -6,6 +6,8 @@
 // Structures that many calls build together are lent the allowance of the call that builds (Lent), so that a call cannot
 // be charged for another.
 //
+// Most calls spend little. What a call spends beyond kSoon is work that takes long, and is announced (long_work.hpp).
+//
 // Cost: a comparison and a subtraction each.
 #pragma once
 
@@ -13,24 +15,26 @@
 #include <utility>
 
 #include "limits.hpp"
+#include "long_work.hpp"
 
 namespace psc {
 
 class Work {
 public:
     // `what`: the limit's name, for the message.
-    Work(const char* what, std::size_t limit) : what_(what), limit_(limit), left_(limit) {}
+    Work(const char* what, std::size_t limit) : what_(what), limit_(limit) { renew(); }
 
     void spend(std::size_t steps = 1) {
-        if (steps > left_) {
-            left_ = 0;
-            throw LimitExceeded(what_, limit_);
-        }
+        if (steps > left_) announce(steps);
         left_ -= steps;
     }
 
     // The whole allowance again, and so much more.
-    void renew(std::size_t more = 0) { left_ = limit_ + more; }
+    void renew(std::size_t more = 0) {
+        const std::size_t all = limit_ + more;
+        left_ = all < kSoon ? all : kSoon;
+        held_back_ = all - left_;
+    }
 
     // While it lives, `to` spends what `from` has.
     class Lent {
@@ -45,8 +49,19 @@ public:
     };
 
 private:
+    static constexpr std::size_t kSoon = 4096;  // some 0.1 ms
+
+    [[gnu::noinline, gnu::cold]] void announce(std::size_t steps) {
+        if (held_back_) before_long_work();
+        left_ += std::exchange(held_back_, 0);
+        if (steps <= left_) return;
+        left_ = 0;
+        throw LimitExceeded(what_, limit_);
+    }
+
     const char* what_;
-    std::size_t limit_, left_;
+    std::size_t limit_;
+    std::size_t left_ = 0, held_back_ = 0;  // held back until the work is announced
 };
 
 }  // namespace psc

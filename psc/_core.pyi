@@ -405,8 +405,9 @@ class GrammarMatcher:
         default_temperature: kept for the caller, see `temperature`.
 
     Raises ValueError when the first argument is not a CompiledGrammar, RuntimeError for stop tokens out of range.
-    Cost: under a microsecond a call in the steady state; the first visit to a new mask composes its row. A matcher belongs to
-    one thread at a time; matchers of one grammar may be used by several at once.
+    Cost: under a microsecond a call in the steady state; the first visit to a new mask composes its row. A call that has to build
+    what takes long does so without the interpreter's lock. Matchers of one grammar may be used by several threads at once; on one
+    matcher, a call waits until another thread's has returned.
     """
 
     def __init__(self, compiled_grammar: object, *, override_stop_tokens: int | Sequence[int] | None = None, terminate_without_stop_token: bool = False, max_rollback_tokens: int = -1, default_temperature: float | None = None) -> None: ...
