@@ -65,34 +65,16 @@ ArtifactMachine::ArtifactMachine(ArtifactTables tables, std::size_t cache_limit)
     std::copy(lexer.byte_class.begin(), lexer.byte_class.end(), byte_class_.begin());
     starts_of_tops_ = lexer.start_of_top;
     cache_limit_ = cache_limit;
-    // Tokens of each class, and the stop tokens as one more class.
     const TokenTables& tokens = t_.tokens;
-    const Word n_classes = tokens.n_classes, vocab_size = t_.given.vocab_size;
-    member_offsets_.assign(n_classes + 2, 0);
-    for (const auto c : tokens.class_of_token)
-        if (c) ++member_offsets_[c.v + 1];
-    for (Word c = 0; c < n_classes; ++c) member_offsets_[c + 1] += member_offsets_[c];
-    members_.resize(member_offsets_[n_classes], TokenId{0});
-    auto at = member_offsets_;
-    for (TokenId token{0}; token.v < vocab_size; ++token.v)
-        if (const auto c = tokens.class_of_token[token]) members_[at[c.v]++] = token;
-    members_.insert(members_.end(), t_.given.stop_tokens.begin(), t_.given.stop_tokens.end());
-    member_offsets_[n_classes + 1] = static_cast<Word>(members_.size());
+    const Word vocab_size = t_.given.vocab_size;
+    class_rows_ = std::make_unique<ClassRows>(tokens, t_.classifier, t_.given);
     stop_.assign(vocab_size, 0);
     for (TokenId token : t_.given.stop_tokens) {
         stop_[token.index()] = 1;
         stop_tokens_.push_back(token);
     }
     vocabulary_ = {vocab_size, tokens.class_of_token.data(), tokens.class_offsets.data(), tokens.class_bytes.data(), stop_.data()};
-    const ClassifierTables& classifier = t_.classifier;
-    for (ClassSet set{0}; set.v < classifier.set_offsets.n_lists(); ++set.v) {
-        std::int64_t n_tokens = 0;  // stop tokens may be text as well
-        for (SetMember m : classifier.set_classes[classifier.set_offsets[set]])
-            n_tokens += member_offsets_[m.v + 1] - member_offsets_[m.v];
-        set_tokens_.push_back(static_cast<Word>(std::min<std::int64_t>(n_tokens, vocab_size)));
-    }
-    dense_sets_.resize(set_tokens_.size());
-    wanted_labels_.resize(classifier.n_labels);
+    wanted_labels_.resize(t_.classifier.n_labels);
     begin();
 }
 
@@ -103,23 +85,6 @@ Transition ArtifactMachine::build_transition(Cache&, ClassifierState, LrState, W
     throw std::logic_error("an artifact has every transition");
 }
 
-void ArtifactMachine::add_set(std::uint32_t* words, ClassSet set) {
-    // Setting a bit costs a few times what merging a word does.
-    if (static_cast<std::size_t>(set_tokens_[set.index()]) <= n_words() / 4) return add_tokens(words, set);
-    auto& dense = dense_sets_[set.index()];
-    if (!dense) {
-        dense = std::make_unique<std::uint32_t[]>(n_words());
-        add_tokens(dense.get(), set);
-    }
-    for (std::size_t i = 0; i < n_words(); ++i) words[i] |= dense[i];
-}
-
-void ArtifactMachine::add_tokens(std::uint32_t* words, ClassSet set) const {
-    const ClassifierTables& t = classifier_;
-    for (SetMember m : t.set_classes[t.set_offsets[set]])
-        for (Word k = member_offsets_[m.v]; k < member_offsets_[m.v + 1]; ++k) set_bit(words, members_[k]);
-}
-
 void ArtifactMachine::add_members(Cache&, EmissionSet set, std::vector<Word>& out) {
     const auto labels = words_of(classifier_.labels[classifier_.label_offsets[set]]);
     out.insert(out.end(), labels.begin(), labels.end());
@@ -127,17 +92,18 @@ void ArtifactMachine::add_members(Cache&, EmissionSet set, std::vector<Word>& ou
 
 void ArtifactMachine::compose(Cache&, LexerState lexer_state, std::span<const Word> members, std::uint32_t* words) {
     const ClassifierTables& t = classifier_;
-    add_set(words, t.always[lexer_state]);
-    for (Word label : members) wanted_labels_[label] = 1;
-    std::vector<ClassSet> sets;
     const auto meanings = t.meaning_offsets[lexer_state];
     const auto labels = t.meaning_labels[meanings];
     const auto sets_of_labels = t.meaning_sets[meanings];
+    std::vector<ClassSet> sets;
+    sets.reserve(labels.size() + 1);  // nothing may fail while `wanted_labels_` is set
+    sets.push_back(t.always[lexer_state]);
+    for (Word label : members) wanted_labels_[label] = 1;
     for (std::size_t i = 0; i < labels.size(); ++i)
         if (wanted_labels_[labels[i].index()]) sets.push_back(sets_of_labels[i]);
-    std::fill(wanted_labels_.begin(), wanted_labels_.end(), 0);
+    for (Word label : members) wanted_labels_[label] = 0;
     sort_unique(sets);
-    for (ClassSet set : sets) add_set(words, set);
+    class_rows_->unite(sets, words);
 }
 
 }  // namespace psc

@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "class_rows.hpp"
 #include "machine.hpp"
 
 namespace psc {
@@ -27,7 +28,7 @@ public:
     // `cache_limit`: bytes, 0 for none.
     ArtifactMachine(ArtifactTables tables, std::size_t cache_limit);
 
-    std::size_t table_bytes() const override { return bytes_of_tables(t_.lexer, t_.lr, t_.classifier, t_.tokens); }
+    std::size_t table_bytes() const override { return bytes_of_tables(t_.lexer, t_.lr, t_.classifier, t_.tokens) + class_rows_->bytes(); }
     Word n_lexer_states() override { return t_.lexer.n_lexer_states; }
     Word n_conditions() override { return t_.lexer.condition_offsets.n_lists(); }
     std::span<const OutputSymbol> output(LexOutput id) const override { return t_.lexer.output(id); }
@@ -53,19 +54,14 @@ private:
     void compose(Cache& cache, LexerState lexer_state, std::span<const Word> members, std::uint32_t* words) override;
 
     void check() const;
-    void add_set(std::uint32_t* words, ClassSet set);
-    void add_tokens(std::uint32_t* words, ClassSet set) const;
 
     ArtifactTables t_;
     std::unique_ptr<std::atomic<PackedArc>[]> arcs_;
     std::vector<LexWay> ways_;              // of all branches, one after the other
     std::vector<FutureEdge> future_edges_;  // of all sets, one after the other
-    std::vector<Word> member_offsets_;      // token class, the stop tokens behind them -> their tokens in `members_`
-    std::vector<TokenId> members_;
     std::vector<std::uint8_t> stop_;
-    std::vector<Word> set_tokens_;                              // per set of classes, how many tokens
-    std::vector<std::unique_ptr<std::uint32_t[]>> dense_sets_;  // large sets as bits, made when first needed
-    std::vector<char> wanted_labels_;                           // scratch of compose
+    std::unique_ptr<ClassRows> class_rows_;  // not before the tables are checked
+    std::vector<char> wanted_labels_;        // scratch of compose
 };
 
 }  // namespace psc

@@ -60,8 +60,11 @@ Gathered Machine::make_union(Cache& cache, Gathered set, EmissionSet emission) {
     const PatientLock lock(lock_);
     if (const auto known = cache.unions.find(set, emission)) return *known;
     std::vector<Word> all = cache.gathered.copy(set);
+    const auto before = static_cast<std::ptrdiff_t>(all.size());
     add_members(cache, emission, all);
-    sort_unique(all);
+    std::sort(all.begin() + before, all.end());
+    std::inplace_merge(all.begin(), all.begin() + before, all.end());
+    all.erase(std::unique(all.begin(), all.end()), all.end());
     const Gathered id = cache.gathered.id_of(all);
     cache.unions.insert(set, emission, id);
     return id;
@@ -70,9 +73,13 @@ Gathered Machine::make_union(Cache& cache, Gathered set, EmissionSet emission) {
 MaskRow Machine::make_row(Cache& cache, LexerState lexer_state, Gathered emissions) {
     const PatientLock lock(lock_);
     if (const auto known = cache.row_ids.find(lexer_state, emissions)) return *known;
-    const auto words = std::make_unique<std::uint32_t[]>(n_words());
-    compose(cache, lexer_state, cache.gathered[emissions], words.get());
-    const MaskRow id = cache.rows.add(words.get());
+    // The row is composed where it is going to stay, or else in what the one before has left.
+    if (spare_)
+        std::fill_n(spare_.get(), n_words(), 0);
+    else
+        spare_ = std::make_unique<std::uint32_t[]>(n_words());
+    compose(cache, lexer_state, cache.gathered[emissions], spare_.get());
+    const MaskRow id = cache.rows.add(spare_);
     cache.row_ids.insert(lexer_state, emissions, id);
     limit(cache);
     return id;
@@ -84,11 +91,12 @@ MaskRow Machine::row_union(Cache& cache, MaskRow a, MaskRow b) {
     if (const auto known = cache.row_unions.find(a, b)) return *known;
     const PatientLock lock(lock_);
     if (const auto known = cache.row_unions.find(a, b)) return *known;
-    std::vector<std::uint32_t> x(n_words()), y(n_words());
-    cache.rows.copy(a, x.data());
-    cache.rows.copy(b, y.data());
-    for (std::size_t i = 0; i < x.size(); ++i) x[i] |= y[i];
-    const MaskRow id = cache.rows.add(x.data());
+    auto x = std::make_unique_for_overwrite<std::uint32_t[]>(n_words());
+    const auto y = std::make_unique_for_overwrite<std::uint32_t[]>(n_words());
+    cache.rows.copy(a, x.get());
+    cache.rows.copy(b, y.get());
+    for (std::size_t i = 0; i < n_words(); ++i) x[i] |= y[i];
+    const MaskRow id = cache.rows.add(x);
     cache.row_unions.insert(a, b, id);
     limit(cache);
     return id;
@@ -98,12 +106,12 @@ MaskRow Machine::with_stops(Cache& cache, MaskRow row, StopSet set) {
     if (const auto known = cache.other_stops.find(row, set)) return *known;
     const PatientLock lock(lock_);
     if (const auto known = cache.other_stops.find(row, set)) return *known;
-    std::vector<std::uint32_t> words(n_words());
-    cache.rows.copy(row, words.data());
+    auto words = std::make_unique_for_overwrite<std::uint32_t[]>(n_words());
+    cache.rows.copy(row, words.get());
     const Stops& stops = *stop_sets_[set.index()];
-    for (TokenId t : stop_tokens_) clear_bit(words.data(), t);
-    for (TokenId t : stops.tokens) stops.may_end ? set_bit(words.data(), t) : clear_bit(words.data(), t);
-    const MaskRow id = cache.rows.add(words.data());
+    for (TokenId t : stop_tokens_) clear_bit(words.get(), t);
+    for (TokenId t : stops.tokens) stops.may_end ? set_bit(words.get(), t) : clear_bit(words.get(), t);
+    const MaskRow id = cache.rows.add(words);
     cache.other_stops.insert(row, set, id);
     limit(cache);
     return id;

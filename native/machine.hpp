@@ -176,6 +176,7 @@ private:
     Gathered make_union(Cache& cache, Gathered set, EmissionSet emission);
     MaskRow make_row(Cache& cache, LexerState lexer_state, Gathered emissions);
 
+    MaskRows::Bits spare_;           // scratch of make_row(), of n_words(), or null
     mutable std::mutex cache_lock_;  // of the pointer
     std::shared_ptr<Cache> cache_;
     struct Stops {

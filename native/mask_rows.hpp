@@ -3,7 +3,7 @@
 // Rows are added under a lock and read without one. A row's bits are made once more, and kept, when somebody wants to look at
 // them in place (`words`).
 //
-// Cost: add() is a pass over vocab_size / 32 words; copy() writes as many, and sets the exceptions; allowed() is O(log n) at most.
+// Cost: add() is a few passes over vocab_size / 32 words, at 16 bytes a nanosecond or two; copy() writes as many, and sets the exceptions; allowed() is O(log n) at most.
 #pragma once
 
 #include <atomic>
@@ -30,8 +30,9 @@ public:
     MaskRows& operator=(const MaskRows&) = delete;
     ~MaskRows();
 
-    // The id of the row with these bits. Writers only.
-    MaskRow add(const std::uint32_t* words);
+    using Bits = std::unique_ptr<std::uint32_t[]>;
+    // The id of the row with these bits, which are taken where they are what is stored. Writers only.
+    MaskRow add(Bits& words);
 
     Word size() const { return static_cast<Word>(rows_.size()); }
     std::size_t n_words() const { return n_words_; }

@@ -14,6 +14,12 @@ using Tokens = std::set<Word>;
 
 namespace {
 
+MaskRow add(MaskRows& rows, const std::vector<std::uint32_t>& words) {
+    auto bits = std::make_unique<std::uint32_t[]>(words.size());
+    std::copy(words.begin(), words.end(), bits.get());
+    return rows.add(bits);
+}
+
 std::vector<std::uint32_t> bits_of(const Tokens& tokens, Word size) {
     std::vector<std::uint32_t> words((static_cast<std::size_t>(size) + 31) / 32);
     for (Word t : tokens) words[t >> 5] |= 1u << (t & 31);
@@ -52,18 +58,18 @@ int main() {
             Tokens tokens;
             for (Word t = 0; t < size; ++t)
                 if (random() < part * 4294967296.0 || part == 1.0) tokens.insert(t);
-            const MaskRow row = rows.add(bits_of(tokens, size).data());
+            const MaskRow row = add(rows, bits_of(tokens, size));
             for (const auto& [other, same] : added) CHECK((other == row) == (same == tokens), "one set, one row");
             added.emplace_back(row, tokens);
             forms.insert(rows.stored(row).form);
         }
         for (const auto& [row, tokens] : added) {
             check_row(rows, row, tokens, size);
-            CHECK(rows.add(bits_of(tokens, size).data()) == row, "a row that is known gets another id");
+            CHECK(add(rows, bits_of(tokens, size)) == row, "a row that is known gets another id");
         }
         for (Word i = 0; i < 3000 && size >= 300; ++i) {  // more than the first block of rows holds
             const Tokens pair{static_cast<Word>(random() % size), static_cast<Word>(random() % size)};
-            const MaskRow row = rows.add(bits_of(pair, size).data());
+            const MaskRow row = add(rows, bits_of(pair, size));
             if (i % 100 == 0) check_row(rows, row, pair, size);
         }
         for (const auto& [row, tokens] : added) check_row(rows, row, tokens, size);
