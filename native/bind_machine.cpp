@@ -30,7 +30,8 @@ auto without_lock(const F& f) {
 }
 
 LexerState checked(Machine& m, Word lexer_state) {
-    if (lexer_state < 0 || lexer_state >= without_lock([&] { return m.n_lexer_states(); })) throw nb::index_error("no such lexer state");
+    if (lexer_state < 0 || lexer_state >= without_lock([&] { return m.n_lexer_states(); }))
+        throw nb::index_error("no such lexer state");
     return {lexer_state};
 }
 

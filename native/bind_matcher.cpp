@@ -54,8 +54,7 @@ matcher, a call waits until another thread's has returned.)")
                         "the grammar must be a CompiledGrammar: compile it with GrammarCompiler, or load() an artifact");
                 nb::object kept = compiled.attr("_machine");
                 std::vector<TokenId> tokens;
-                if (!stops.is_none())
-                    tokens = stop_tokens_from(stops, nb::cast<PyMachine*>(kept)->machine->vocabulary().size);
+                if (!stops.is_none()) tokens = stop_tokens_from(stops, nb::cast<PyMachine*>(kept)->machine->vocabulary().size);
                 new (self) PyMatcher(std::move(compiled), std::move(kept));
                 self->temperature = std::move(temperature);
                 self->call([&](Matcher& m) {
@@ -197,7 +196,8 @@ Returns False when the time ran out first. Raises RuntimeError when the links ar
 
 Raises RuntimeError after a stop token. Cost: some microseconds for each byte found.)")
         .def(
-            "rollback", [](PyMatcher& self, std::int64_t n) { self.call([&](Matcher& m) { m.rollback(steps_of(n)); }); }, "num_tokens"_a = 1,
+            "rollback", [](PyMatcher& self, std::int64_t n) { self.call([&](Matcher& m) { m.rollback(steps_of(n)); }); },
+            "num_tokens"_a = 1,
             R"(Takes back the last `num_tokens` accepted tokens or strings, a stop token among them.
 
 Raises RuntimeError when fewer were accepted, and then nothing changes. Cost: logarithmic in the number of steps.)")
@@ -206,7 +206,8 @@ Raises RuntimeError when fewer were accepted, and then nothing changes. Cost: lo
             [](PyMatcher& self) {
                 Turn::wait_for(self.in_use);
                 return new PyMatcher(self);
-            }, nb::rv_policy::take_ownership,
+            },
+            nb::rv_policy::take_ownership,
             "A second matcher at the same place, with the same past; what happens to one does not touch the other. Cost: O(1).")
         .def(
             "reset", [](PyMatcher& self) { self.call([](Matcher& m) { m.reset(); }); }, "Back to the empty text.")
@@ -214,7 +215,8 @@ Raises RuntimeError when fewer were accepted, and then nothing changes. Cost: lo
             "is_terminated", [](PyMatcher& self) { return self.call([](Matcher& m) { return m.is_terminated(); }); },
             "A stop token was accepted; or, with terminate_without_stop_token, the text is complete.")
         .def(
-            "is_completed", [](PyMatcher& self) { return self.call([](Matcher& m) { return m.is_complete(); }); }, "The text so far is a whole sentence.")
+            "is_completed", [](PyMatcher& self) { return self.call([](Matcher& m) { return m.is_complete(); }); },
+            "The text so far is a whole sentence.")
         .def(
             "get_captures", [](const PyMatcher&) { return nb::typed<nb::list, nb::object>(); },
             "No grammar has captures: always empty.")
@@ -238,8 +240,7 @@ Raises RuntimeError when fewer were accepted, and then nothing changes. Cost: lo
                 const Text kept(text);
                 return self.call([&](Matcher& m) { return m.accept_prefix(kept.bytes); });
             },
-            "text"_a,
-            nb::sig("def accept_prefix(self, text: str | bytes) -> int"),
+            "text"_a, nb::sig("def accept_prefix(self, text: str | bytes) -> int"),
             R"(Takes text while it has a continuation, as one step for rollback(); the number of bytes taken.
 
 Cost: linear in that number.)")
@@ -248,7 +249,8 @@ Cost: linear in that number.)")
             [](PyMatcher& self) {
                 const auto names = nb::cast<nb::sequence>(self.compiled.attr("terminal_names"));
                 std::vector<std::string> out;
-                for (Terminal t : self.call([](Matcher& m) { return m.expected_terminals(); })) out.push_back(nb::cast<std::string>(names[t.index()]));
+                for (Terminal t : self.call([](Matcher& m) { return m.expected_terminals(); }))
+                    out.push_back(nb::cast<std::string>(names[t.index()]));
                 return out;
             },
             "Names of the terminals that the parser can take next, $END among them when the text may end.");

@@ -48,8 +48,7 @@ std::size_t ClassRows::bytes() const {
 void ClassRows::unite(std::span<const ClassSet> sets, std::uint32_t* words) {
     std::fill(wanted_.begin(), wanted_.end(), 0);
     for (ClassSet set : sets)
-        for (SetMember m : sets_.set_classes[sets_.set_offsets[set]])
-            wanted_[m.v / 64] |= std::uint64_t{1} << m.v % 64;
+        for (SetMember m : sets_.set_classes[sets_.set_offsets[set]]) wanted_[m.v / 64] |= std::uint64_t{1} << m.v % 64;
     const auto is_wanted = [&](Word c) { return wanted_[c / 64] >> c % 64 & 1; };
     std::size_t n_tokens = 0, n_large = 0;
     const auto each_small = [&](std::uint64_t flip, const auto& f) {

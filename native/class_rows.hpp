@@ -44,10 +44,10 @@ private:
     std::vector<Word> offsets_;  // of `members_`, per class
     std::vector<TokenId> members_;
     std::vector<Large> large_;
-    Words all_large_, all_small_;                        // all tokens of the one and of the other
-    std::vector<std::uint64_t> small_;                   // which classes, as bits
+    Words all_large_, all_small_;       // all tokens of the one and of the other
+    std::vector<std::uint64_t> small_;  // which classes, as bits
     std::size_t n_small_tokens_ = 0;
-    std::vector<std::uint64_t> wanted_;                  // scratch: classes, as bits
+    std::vector<std::uint64_t> wanted_;  // scratch: classes, as bits
 };
 
 }  // namespace psc
