@@ -28,7 +28,7 @@ public:
     // `cache_limit`: bytes, 0 for none.
     ArtifactMachine(ArtifactTables tables, std::size_t cache_limit);
 
-    std::size_t table_bytes() const override { return bytes_of_tables(t_.lexer, t_.lr, t_.classifier, t_.tokens) + class_rows_->bytes(); }
+    std::size_t table_bytes() const override { return bytes_of_tables(t_.lexer, t_.lr, t_.classifier, t_.tokens); }
     Word n_lexer_states() override { return t_.lexer.n_lexer_states; }
     Word n_conditions() override { return t_.lexer.condition_offsets.n_lists(); }
     std::span<const OutputSymbol> output(LexOutput id) const override { return t_.lexer.output(id); }

@@ -41,10 +41,6 @@ ClassRows::ClassRows(const TokenTables& tokens, const ClassifierTables& sets, co
     }
 }
 
-std::size_t ClassRows::bytes() const {
-    return (large_.size() + 2) * n_words_ * 4 + (offsets_.size() + members_.size()) * 4 + wanted_.size() * 16;
-}
-
 void ClassRows::unite(std::span<const ClassSet> sets, std::uint32_t* words) {
     std::fill(wanted_.begin(), wanted_.end(), 0);
     for (ClassSet set : sets)

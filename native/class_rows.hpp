@@ -26,8 +26,6 @@ public:
     // Sets the bits of the tokens of these sets in `words`, which are zero. Not for several threads at once.
     void unite(std::span<const ClassSet> sets, std::uint32_t* words);
 
-    std::size_t bytes() const;
-
 private:
     using Words = std::unique_ptr<std::uint32_t[]>;
     struct Large {
