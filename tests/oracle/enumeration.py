@@ -32,7 +32,10 @@ class Enumeration:
         self.beginnings = beginnings[root]
 
     def _join(self, left: Texts, right: Texts) -> Texts:
-        by_length = [[b for b in right if len(b) == n] for n in range(self._longest + 1)]
+        by_length: list[list[bytes]] = [[] for _ in range(self._longest + 1)]
+        for b in right:
+            if len(b) <= self._longest:
+                by_length[len(b)].append(b)
         return frozenset(a + b for a in left for some in by_length[: self._longest + 1 - len(a)] for b in some)
 
     def _characters(self, chars: Chars) -> list[bytes]:
