@@ -80,7 +80,7 @@ ArtifactMachine::ArtifactMachine(ArtifactTables tables, std::size_t cache_limit)
 
 // An artifact is complete: nothing of this is asked for.
 LexArc ArtifactMachine::build_lex_arc(LexerState, ByteClass) { throw std::logic_error("an artifact has every lexer arc"); }
-ClassifierState ArtifactMachine::build_start(Cache&, LexerState, Work&) { throw std::logic_error("an artifact has a start"); }
+LexerView ArtifactMachine::build_view(Cache&, LexerState, LrState, Work&) { throw std::logic_error("an artifact has a start"); }
 Transition ArtifactMachine::build_transition(Cache&, ClassifierState, LrState, Work&) {
     throw std::logic_error("an artifact has every transition");
 }
@@ -90,8 +90,9 @@ void ArtifactMachine::add_members(Cache&, EmissionSet set, std::vector<Word>& ou
     out.insert(out.end(), labels.begin(), labels.end());
 }
 
-void ArtifactMachine::compose(Cache&, LexerState lexer_state, std::span<const Word> members, std::uint32_t* words) {
+void ArtifactMachine::compose(Cache&, LexerView view, std::span<const Word> members, std::uint32_t* words) {
     const ClassifierTables& t = classifier_;
+    const LexerState lexer_state{view.v};  // an artifact has no other views
     const auto meanings = t.meaning_offsets[lexer_state];
     const auto labels = t.meaning_labels[meanings];
     const auto sets_of_labels = t.meaning_sets[meanings];

@@ -48,10 +48,10 @@ public:
 
 private:
     LexArc build_lex_arc(LexerState, ByteClass) override;
-    ClassifierState build_start(Cache&, LexerState, Work&) override;
+    LexerView build_view(Cache&, LexerState, LrState, Work&) override;
     Transition build_transition(Cache&, ClassifierState, LrState, Work&) override;
     void add_members(Cache& cache, EmissionSet set, std::vector<Word>& out) override;
-    void compose(Cache& cache, LexerState lexer_state, std::span<const Word> members, std::uint32_t* words) override;
+    void compose(Cache& cache, LexerView view, std::span<const Word> members, std::uint32_t* words) override;
 
     void check() const;
 

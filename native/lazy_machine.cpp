@@ -26,14 +26,14 @@ LazyMachine::Built::Built(const LazyMachine& m)
       classifier(m.lr_, m.below_, trie, work) {}
 
 std::size_t LazyMachine::Built::bytes() const {
-    return Cache::bytes() + trie.bytes() + walk.bytes() + classifier.bytes() + state_bytes;
+    return Cache::bytes() + trie.bytes() + walk.bytes() + classifier.bytes() + visited_bytes;
 }
 
 LazyMachine::Counts LazyMachine::counts() {
     const PatientLock lock(lock_);
     const auto kept = cache();
     const auto& c = static_cast<const Built&>(*kept);
-    const auto visited = std::count_if(c.states.begin(), c.states.end(), [](const auto& s) { return s != nullptr; });
+    const auto visited = std::count_if(c.n_views.begin(), c.n_views.end(), [](Word n) { return n > 0; });
     return {lexer_owner_->n_states(), static_cast<Word>(visited), c.trie.size(), c.classifier.n_states(),
             static_cast<Word>(c.classifier.n_transitions())};
 }
@@ -65,16 +65,25 @@ LexArc LazyMachine::build_lex_arc(LexerState state, ByteClass byte_class) {
     return lexer_owner_->arc(state, byte_class);
 }
 
-ClassifierState LazyMachine::build_start(Cache& cache, LexerState lexer_state, Work& work) {
+LexerView LazyMachine::build_view(Cache& cache, LexerState lexer_state, LrState top, Work& work) {
     before_long_work();  // a walk over the vocabulary
     const PatientLock lock(lock_);
-    if (const auto known = cache.starts.find(lexer_state, 0)) return *known;
+    if (const auto known = cache.views.find(lexer_state, kAnyTop)) return *known;
+    if (const auto known = cache.views.find(lexer_state, only(top))) return *known;
     auto& built = static_cast<Built&>(cache);
     const Work::Lent lent(built.work, work);
-    const ClassifierState start = visit(built, lexer_state).start;
-    cache.starts.insert(lexer_state, 0, start);
+    if (lexer_state.index() >= built.n_views.size()) built.n_views.resize(lexer_owner_->n_states());
+    // Under one LR state most of what tokens could be is dead at once: the first masks of a grammar come early. A machine that has
+    // served some takes parts of new ones from walks that were for every stack.
+    Maybe<SequenceNode> root;
+    if (built.n_views[lexer_state.index()]++ == 0 && built.visited.size() < kYoung) root = built.trie.under(top);
+    const bool narrow = root && *root != SequenceTrie::kRoot;
+    built.visited.push_back(visit(built, lexer_state, narrow ? *root : SequenceTrie::kRoot));
+    const LexerView view{static_cast<Word>(built.visited.size()) - 1};
+    cache.starts.push_back(built.classifier.add_start(built.visited.back()->sequences));
+    cache.views.insert(lexer_state, narrow ? only(top) : kAnyTop, view);
     limit(cache);
-    return start;
+    return view;
 }
 
 Transition LazyMachine::build_transition(Cache& cache, ClassifierState state, LrState symbol, Work& work) {
@@ -89,19 +98,17 @@ Transition LazyMachine::build_transition(Cache& cache, ClassifierState state, Lr
     return arc;
 }
 
-LazyMachine::Visited& LazyMachine::visit(Built& cache, LexerState lexer_state) {
-    if (lexer_state.index() >= cache.states.size()) cache.states.resize(lexer_owner_->n_states() + 1);
-    if (cache.states[lexer_state.index()]) return *cache.states[lexer_state.index()];
+std::unique_ptr<LazyMachine::Visited> LazyMachine::visit(Built& cache, LexerState lexer_state, SequenceNode root) {
     auto made = std::make_unique<Visited>();
-    auto entries = cache.walk.from(lexer_state);
+    auto entries = cache.walk.from(lexer_state, root);
     const OutputSymbol end = OutputSymbol::of(lr_.end_terminal());
     for (LexOutput last : lexer_owner_->at_end(lexer_state)) {
-        const auto node = cache.walk.extend(cache.walk.extend(SequenceTrie::kRoot, lexer_owner_->output(last)), {&end, 1});
+        const auto node = cache.walk.extend(cache.walk.extend(root, lexer_owner_->output(last)), {&end, 1});
         if (node) entries.push_back({*node, nullptr});
     }
     std::sort(entries.begin(), entries.end(), [](const auto& a, const auto& b) { return a.sequence < b.sequence; });
     for (auto& e : entries) {
-        if (e.sequence == SequenceTrie::kRoot) {
+        if (e.sequence == root) {
             made->always.push_back(std::move(e.tokens));
             continue;
         }
@@ -112,11 +119,8 @@ LazyMachine::Visited& LazyMachine::visit(Built& cache, LexerState lexer_state) {
         made->sets.push_back(std::move(e.tokens));
     }
     made->offsets.push_back(static_cast<Word>(made->sets.size()));
-    cache.state_bytes += made->sequences.size() * 8 + made->sets.size() * 16 + sizeof(Visited);
-    made->start = cache.classifier.add_start(made->sequences);
-    if (lexer_state.index() >= cache.states.size()) cache.states.resize(lexer_owner_->n_states() + 1);
-    cache.states[lexer_state.index()] = std::move(made);
-    return *cache.states[lexer_state.index()];
+    cache.visited_bytes += made->sequences.size() * 8 + made->sets.size() * 16 + sizeof(Visited);
+    return made;
 }
 
 void LazyMachine::add_members(Cache& base, EmissionSet set, std::vector<Word>& out) {
@@ -127,9 +131,9 @@ void LazyMachine::add_members(Cache& base, EmissionSet set, std::vector<Word>& o
     }
 }
 
-void LazyMachine::compose(Cache& base, LexerState lexer_state, std::span<const Word> members, std::uint32_t* words) {
+void LazyMachine::compose(Cache& base, LexerView view, std::span<const Word> members, std::uint32_t* words) {
     auto& cache = static_cast<Built&>(base);
-    const Visited& q = visit(cache, lexer_state);
+    const Visited& q = *cache.visited[view.index()];
     cache.wanted.resize(cache.trie.size());
     std::vector<TokenSet*> sets;
     sets.reserve(q.always.size() + q.sets.size());  // nothing may fail while `wanted` is set

@@ -39,8 +39,7 @@ public:
     Counts counts();
 
 private:
-    struct Visited {  // what tokens do from there
-        ClassifierState start;
+    struct Visited {  // what tokens do from a lexer state, whatever stack it is on or under one LR state
         std::vector<std::shared_ptr<TokenSet>> always;  // the tokens that every stack allows
         std::vector<SequenceNode> sequences;            // sorted
         std::vector<Word> offsets;                      // per sequence a range of sets
@@ -53,19 +52,24 @@ private:
         SequenceTrie trie;
         TokenWalk walk;
         Classifier classifier;
-        std::vector<std::unique_ptr<Visited>> states;  // per lexer state
-        std::size_t state_bytes = 0;
+        std::vector<std::unique_ptr<Visited>> visited;  // per view
+        std::vector<Word> n_views;                      // per lexer state
+        std::size_t visited_bytes = 0;
         std::vector<char> wanted;  // scratch of compose(): per sequence
     };
 
     std::shared_ptr<Cache> new_cache() const override { return std::make_shared<Built>(*this); }
     LexArc build_lex_arc(LexerState state, ByteClass byte_class) override;
-    ClassifierState build_start(Cache& cache, LexerState lexer_state, Work& work) override;
+    LexerView build_view(Cache& cache, LexerState lexer_state, LrState top, Work& work) override;
     Transition build_transition(Cache& cache, ClassifierState state, LrState symbol, Work& work) override;
     void add_members(Cache& cache, EmissionSet set, std::vector<Word>& out) override;
-    void compose(Cache& cache, LexerState lexer_state, std::span<const Word> members, std::uint32_t* words) override;
+    void compose(Cache& cache, LexerView view, std::span<const Word> members, std::uint32_t* words) override;
 
-    Visited& visit(Built& cache, LexerState lexer_state);
+    // What tokens do from a lexer state, under this node of the trie: the empty sequence, or a condition on the LR state on top.
+    std::unique_ptr<Visited> visit(Built& cache, LexerState lexer_state, SequenceNode root);
+
+    // A machine with fewer views is young: one of a lexer state may be under one LR state only.
+    static constexpr std::size_t kYoung = 8;
 
     StackPredecessors below_;
     std::unique_ptr<Lexer> lexer_owner_;

@@ -7,8 +7,8 @@
 namespace psc {
 
 std::size_t Machine::Cache::bytes() const {
-    return rows.bytes() + unions.bytes() + row_ids.bytes() + row_unions.bytes() + other_stops.bytes() + starts.bytes() +
-           arc_ids.bytes() + arcs.size() * sizeof(Transition) + gathered.bytes();
+    return rows.bytes() + unions.bytes() + row_ids.bytes() + row_unions.bytes() + other_stops.bytes() + views.bytes() +
+           starts.size() * sizeof(ClassifierState) + arc_ids.bytes() + arcs.size() * sizeof(Transition) + gathered.bytes();
 }
 
 void Machine::begin() {
@@ -70,17 +70,17 @@ Gathered Machine::make_union(Cache& cache, Gathered set, EmissionSet emission) {
     return id;
 }
 
-MaskRow Machine::make_row(Cache& cache, LexerState lexer_state, Gathered emissions) {
+MaskRow Machine::make_row(Cache& cache, LexerView view, Gathered emissions) {
     const PatientLock lock(lock_);
-    if (const auto known = cache.row_ids.find(lexer_state, emissions)) return *known;
+    if (const auto known = cache.row_ids.find(view, emissions)) return *known;
     // The row is composed where it is going to stay, or else in what the one before has left.
     if (spare_)
         std::fill_n(spare_.get(), n_words(), 0);
     else
         spare_ = std::make_unique<std::uint32_t[]>(n_words());
-    compose(cache, lexer_state, cache.gathered[emissions], spare_.get());
+    compose(cache, view, cache.gathered[emissions], spare_.get());
     const MaskRow id = cache.rows.add(spare_);
-    cache.row_ids.insert(lexer_state, emissions, id);
+    cache.row_ids.insert(view, emissions, id);
     limit(cache);
     return id;
 }

@@ -50,10 +50,12 @@ public:
 
         MaskRows rows;
         SharedIdMap<Gathered, EmissionSet, Gathered> unions;
-        SharedIdMap<LexerState, Gathered, MaskRow> row_ids;
+        SharedIdMap<LexerView, Gathered, MaskRow> row_ids;
         SharedIdMap<MaskRow, MaskRow, MaskRow> row_unions;
         SharedIdMap<MaskRow, StopSet, MaskRow> other_stops;
-        SharedIdMap<LexerState, Word, ClassifierState> starts;  // with 0; of a lazy machine, as the next two are
+        // Of a lazy machine, as the next ones are: by the lexer state with 0, or with 1 + the LR state on top.
+        SharedIdMap<LexerState, Word, LexerView> views;
+        StableVector<ClassifierState> starts;  // per view
         SharedIdMap<ClassifierState, LrState, ArcId> arc_ids;
         StableVector<Transition> arcs;
         Interned<Gathered, Word> gathered;  // by their members, sorted; under the lock
@@ -99,10 +101,16 @@ public:
     static constexpr FutureSet kNothingNeeded{SequenceSets::kOne};  // the set of the empty sequence alone
 
     // The classifier. What has to be built for it is paid for by the caller's `work`.
-    ClassifierState start(Cache& cache, LexerState lexer_state, Work& work) {
-        if (has_classifier_) return classifier_.start;
-        const auto known = cache.starts.find(lexer_state, 0);
-        return known ? *known : build_or_retire(cache, [&] { return build_start(cache, lexer_state, work); });
+    struct Start {
+        ClassifierState state;  // in which reading begins, at the top of the stack
+        LexerView view;         // that the rows for what is read are of
+    };
+    Start start(Cache& cache, LexerState lexer_state, LrState top, Work& work) {
+        if (has_classifier_) return {classifier_.start, {lexer_state.v}};
+        auto view = cache.views.find(lexer_state, kAnyTop);
+        if (!view) view = cache.views.find(lexer_state, only(top));
+        if (!view) view = build_or_retire(cache, [&] { return build_view(cache, lexer_state, top, work); });
+        return {cache.starts[(*view).index()], *view};
     }
     // False where no stack of the grammar leads.
     bool transition(Cache& cache, ClassifierState state, LrState symbol, Transition& out, Work& work) {
@@ -116,9 +124,9 @@ public:
         const auto known = cache.unions.find(set, emission);
         return known ? *known : build_or_retire(cache, [&] { return make_union(cache, set, emission); });
     }
-    MaskRow row(Cache& cache, LexerState lexer_state, Gathered emissions) {
-        const auto known = cache.row_ids.find(lexer_state, emissions);
-        return known ? *known : build_or_retire(cache, [&] { return make_row(cache, lexer_state, emissions); });
+    MaskRow row(Cache& cache, LexerView view, Gathered emissions) {
+        const auto known = cache.row_ids.find(view, emissions);
+        return known ? *known : build_or_retire(cache, [&] { return make_row(cache, view, emissions); });
     }
     // The union of two rows.
     MaskRow row_union(Cache& cache, MaskRow a, MaskRow b);
@@ -129,16 +137,19 @@ public:
 
 protected:
     Machine() = default;
+    // The keys of views.
+    static constexpr Word kAnyTop = 0;
+    static constexpr Word only(LrState top) { return top.v + 1; }
     void begin();  // once the members below are set
 
     virtual std::shared_ptr<Cache> new_cache() const { return std::make_shared<Cache>(vocabulary_.size); }
     virtual LexArc build_lex_arc(LexerState state, ByteClass byte_class) = 0;
-    virtual ClassifierState build_start(Cache& cache, LexerState lexer_state, Work& work) = 0;
+    virtual LexerView build_view(Cache& cache, LexerState lexer_state, LrState top, Work& work) = 0;
     virtual Transition build_transition(Cache& cache, ClassifierState state, LrState symbol, Work& work) = 0;
     // Adds the members of a set: SequenceNodes (a lazy machine's) or Labels (an artifact's).
     virtual void add_members(Cache& cache, EmissionSet set, std::vector<Word>& out) = 0;
     // Sets the bits of a row in `words`, which are zero. `members`: of all the sets met.
-    virtual void compose(Cache& cache, LexerState lexer_state, std::span<const Word> members, std::uint32_t* words) = 0;
+    virtual void compose(Cache& cache, LexerView view, std::span<const Word> members, std::uint32_t* words) = 0;
     // Begins an empty cache when `cache`, to which something was just added, is too large. Under the lock.
     void limit(Cache& cache);
 
@@ -174,7 +185,7 @@ private:
     }
     void retire(Cache& cache);  // begins an empty one, unless that has happened
     Gathered make_union(Cache& cache, Gathered set, EmissionSet emission);
-    MaskRow make_row(Cache& cache, LexerState lexer_state, Gathered emissions);
+    MaskRow make_row(Cache& cache, LexerView view, Gathered emissions);
 
     MaskRows::Bits spare_;           // scratch of make_row(), of n_words(), or null
     mutable std::mutex cache_lock_;  // of the pointer

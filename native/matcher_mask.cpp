@@ -30,13 +30,13 @@ MaskRow Matcher::mask_row() {
 }
 
 MaskRow Matcher::row_of(const Configuration& configuration) {
-    const ClassifierState start = machine_->start(*cache_, configuration.state, work_);
+    const auto [start, view] = machine_->start(*cache_, configuration.state, configuration.top->state, work_);
     if (read_top_ != configuration.top || read_start_ != start) {
         read_ = read(configuration.top, start);
         read_top_ = configuration.top;
         read_start_ = start;
     }
-    return machine_->row(*cache_, configuration.state, read_);
+    return machine_->row(*cache_, view, read_);
 }
 
 Gathered Matcher::read(const Node* top, ClassifierState start) {

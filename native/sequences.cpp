@@ -26,7 +26,7 @@ SequenceNode SequenceTrie::add(SequenceNode parent, NodeLabel label, Word tail) 
 Maybe<SequenceNode> SequenceTrie::child(SequenceNode node, Terminal terminal) {
     if (const auto known = children_.find(node, terminal)) return *known;
     Maybe<SequenceNode> made;
-    if (label(node).is_condition() && tops_.is_subset(tops_.takers(tops_of(parent(node)), terminal), tops_of(node))) {
+    if (label(node).is_condition() && !is_under_one(node) && tops_.is_subset(tops_.takers(tops_of(parent(node)), terminal), tops_of(node))) {
         made = child(parent(node), terminal);  // the condition says no more than the terminal does
     } else if (const auto top = tops_.after(tops_of(node), terminal)) {
         made = add(node, NodeLabel::of(terminal), top.v);
@@ -44,6 +44,14 @@ Maybe<SequenceNode> SequenceTrie::where(SequenceNode node, std::span<const LrSta
     const SequenceNode made = add(base, NodeLabel::condition(), top.v);
     conditions_.insert(base, *top, made);
     return made;
+}
+
+Maybe<SequenceNode> SequenceTrie::under(LrState top) {
+    const auto node = where(kRoot, {&top, 1});
+    if (!node || *node == kRoot) return node;
+    if ((*node).index() >= under_one_.size()) under_one_.resize((*node).index() + 1);
+    under_one_[(*node).index()] = 1;
+    return node;
 }
 
 void SequenceTrie::add_any_of(SequenceNode node, TrieSet set, std::vector<SequenceNode>& out) {

@@ -71,6 +71,10 @@ public:
     // The node of `node`'s sequence where one of these LR states is on top after it.
     Maybe<SequenceNode> where(SequenceNode node, std::span<const LrState> states);
 
+    // The empty sequence where this LR state is on top. What follows is found for that state alone, though others could take it too.
+    // None for a state that is never on top when a step starts.
+    Maybe<SequenceNode> under(LrState top);
+
     Sets& sets() { return sets_; }
     TrieSymbol condition_symbol(std::span<const LrState> states) { return TrieSymbol::of(tops_.intern(states)); }
     // Adds the nodes of which one must be viable for one sequence of the set to be after `node`'s.
@@ -96,6 +100,7 @@ private:
     // Sets of so many sequences are spelled out, so that lexer states share what they share of them.
     static constexpr std::uint32_t kFew = 64;
 
+    bool is_under_one(SequenceNode node) const { return node.index() < under_one_.size() && under_one_[node.index()]; }
     TopSet tops_of(SequenceNode node) const { return {tail_[node.index()]}; }
     SequenceNode add(SequenceNode parent, NodeLabel label, Word tail);
     TrieSet viable_part(TopSet top, TrieSet set);
@@ -111,6 +116,7 @@ private:
     std::vector<Word> tail_;  // per node: the LR states that can be on top after it; of a leaf that stands for a set, that set
     std::vector<Maybe<SequenceNode>> parent_;
     std::vector<NodeLabel> label_;
+    std::vector<char> under_one_;  // per node, as far as there are any: whether under() has made it
 };
 
 }  // namespace psc

@@ -134,7 +134,9 @@ Maybe<TokenConfig> TokenSteps::find_step(TokenConfig config, ByteClass byte_clas
         if (after.size() > kMaxOutcomes) throw LimitExceeded("ways to lex one token", kMaxOutcomes);
     }
     Maybe<TokenConfig> result;
-    if (!after.empty()) result = intern(after);
+    // What no stack lets become a lexeme is dead at once, though the lexer could go on: it could only become what it can now.
+    if (!after.empty())
+        if (const TokenConfig to = intern(after); !nodes(continuation(to)).empty()) result = to;
     rows_[config.index()][byte_class.index()] = result;
     return result;
 }

@@ -35,7 +35,7 @@ public:
     TokenSteps(Lexer& lexer, SequenceTrie& trie) : lexer_(lexer), trie_(trie) {}
 
     TokenConfig config(SequenceNode node, LexerState state) { return intern({{node, state}}); }
-    // None where no stack allows what the lexer emits.
+    // None where no stack allows what the lexer emits, or what the lexeme that is open can become.
     Maybe<TokenConfig> step(TokenConfig config, ByteClass byte_class) {
         const auto known = rows_[config.index()][byte_class.index()];
         return known != kUnknown ? known : find_step(config, byte_class);

@@ -4,18 +4,19 @@
 
 namespace psc {
 
-TokenWalk::Entries TokenWalk::from(LexerState lexer_state) {
+TokenWalk::Entries TokenWalk::from(LexerState lexer_state, SequenceNode root) {
     Entries out;
     const VocabularyNode end = vocabulary_.end();
-    if (const auto tops = lexer_.tops_of(lexer_state); !tops.empty()) {
+    narrow_ = root != SequenceTrie::kRoot;
+    if (const auto tops = lexer_.tops_of(lexer_state); !narrow_ && !tops.empty()) {
         // The start of one context is that of all, under its condition.
         const auto here = trie_.where(SequenceTrie::kRoot, tops);
         for (VocabularyNode n{0}; here && n < end; n = vocabulary_[n].end) put_after(*here, from_start(n), out);
         return out;
     }
     Sets sets = no_sets();
-    if (!inside(lexer_state, sets, out)) {
-        const TokenConfig start = steps_.config(SequenceTrie::kRoot, lexer_state);
+    if (!inside(lexer_state, root, sets, out)) {
+        const TokenConfig start = steps_.config(root, lexer_state);
         for (VocabularyNode n{0}; n < end; n = vocabulary_[n].end) enter(n, start, sets, out);
     }
     finish(std::move(sets), out);
@@ -59,7 +60,7 @@ void TokenWalk::finish(Sets sets, Entries& out) {
 }
 
 // A lexer state whose arcs stay inside few states without emitting takes the walk from the vocabulary's fragments.
-bool TokenWalk::inside(LexerState lexer_state, Sets& sets, Entries& out) {
+bool TokenWalk::inside(LexerState lexer_state, SequenceNode root, Sets& sets, Entries& out) {
     std::vector<LexerState> states{lexer_state};
     std::vector<Word> next;
     const auto& classes = lexer_.byte_class();
@@ -84,7 +85,7 @@ bool TokenWalk::inside(LexerState lexer_state, Sets& sets, Entries& out) {
     }
     const auto fragment = vocabulary_.fragment(next);
     std::vector<TokenConfig> configs;
-    for (LexerState state : states) configs.push_back(steps_.config(SequenceTrie::kRoot, state));
+    for (LexerState state : states) configs.push_back(steps_.config(root, state));
     for (const auto& exit : fragment->exits) enter(exit.node, configs[exit.state], sets, out);
     for (std::size_t s = 0; s < states.size(); ++s)
         if (fragment->inside[s]->count) put_tokens(steps_.continuation(configs[s]), fragment->inside[s], out);
@@ -147,7 +148,7 @@ void TokenWalk::subtree(VocabularyNode node, TokenConfig config, Sets& sets, Ent
 }
 
 const TokenWalk::Entries& TokenWalk::from_start(VocabularyNode node) {
-    auto& known = from_start_[node];
+    auto& known = from_start_[node].entries;
     if (known) return *known;
     Sets sets = no_sets();
     auto made = std::make_unique<Entries>();
@@ -155,7 +156,7 @@ const TokenWalk::Entries& TokenWalk::from_start(VocabularyNode node) {
     if (const auto config = steps_.step(start, lexer_.byte_class()[vocabulary_[node].byte])) subtree(node, *config, sets, *made);
     finish(std::move(sets), *made);
     bytes_ += made->size() * sizeof(Entry);
-    auto& kept = from_start_[node];  // the map may have grown meanwhile
+    auto& kept = from_start_[node].entries;  // the map may have grown meanwhile
     kept = std::move(made);
     return *kept;
 }

@@ -32,7 +32,8 @@ public:
     };
     using Entries = std::vector<Entry>;  // a sequence may be there several times
 
-    Entries from(LexerState lexer_state);
+    // `root`: the empty sequence, or a condition on what is on top of the stack.
+    Entries from(LexerState lexer_state, SequenceNode root);
 
     // The node after the symbols (terminals and conditions) of `node`'s sequence and these, or none.
     Maybe<SequenceNode> extend(Maybe<SequenceNode> node, std::span<const OutputSymbol> symbols) {
@@ -44,6 +45,10 @@ private:
     // Subtrees with fewer nodes are not worth remembering.
     static constexpr Word kLarge = 24;
 
+    // A walk under one LR state takes what a subtree does on every stack once so many walks have gone through it: found for every
+    // stack it costs some times as much.
+    static constexpr int kMostAsked = 4;
+
     // Subtrees with fewer nodes are walked rather than asked about.
     static constexpr Word kWorthAsking = 4;
 
@@ -54,7 +59,7 @@ private:
     };
     Sets no_sets();
     const Entries& from_start(VocabularyNode node);
-    bool inside(LexerState lexer_state, Sets& sets, Entries& out);
+    bool inside(LexerState lexer_state, SequenceNode root, Sets& sets, Entries& out);
     void subtree(VocabularyNode node, TokenConfig config, Sets& sets, Entries& out);
     void enter(VocabularyNode node, TokenConfig before, Sets& sets, Entries& out);
     void put_after(SequenceNode prefix, const Entries& entries, Entries& out);
@@ -64,19 +69,28 @@ private:
     void finish(Sets sets, Entries& out);
     Maybe<SequenceNode> concatenation(SequenceNode node, SequenceNode sequence);
 
-    // With `any` lexing a start comes before nearly every byte, and most of what it leads to the parser forbids.
-    bool shares(VocabularyNode node) const {
-        return lexer_.munch() == Lexer::Munch::longest && vocabulary_[node].end.v - node.v >= kLarge;
+    // Whether what the subtree of the node does from the lexer's start is found for itself, to be put after other sequences. With `any`
+    // lexing a start comes before nearly every byte, and most of what it leads to the parser forbids.
+    bool shares(VocabularyNode node) {
+        if (lexer_.munch() != Lexer::Munch::longest || vocabulary_[node].end.v - node.v < kLarge) return false;
+        if (!narrow_) return true;
+        auto& of = from_start_[node];
+        return of.entries || ++of.asked > kMostAsked;
     }
 
     Lexer& lexer_;
     SequenceTrie& trie_;
     VocabularyIndex& vocabulary_;
     TokenSteps steps_;
+    bool narrow_ = false;                         // while a walk is under a condition
     std::vector<TokenConfig> path_;               // scratch of subtree(): per depth; a walk within a walk writes below it only
     std::vector<std::vector<Word>> spare_slots_;  // of finished sets, all -1
     IdMap<SequenceNode, SequenceNode, Maybe<SequenceNode>> concatenated_;
-    std::unordered_map<VocabularyNode, std::unique_ptr<Entries>, IdHash> from_start_;  // the byte of the node included
+    struct FromStart {
+        std::unique_ptr<Entries> entries;
+        int asked = 0;  // by walks under a condition
+    };
+    std::unordered_map<VocabularyNode, FromStart, IdHash> from_start_;  // the byte of the node included
     std::size_t bytes_ = 0;
 };
 
