@@ -149,7 +149,7 @@ struct Id {
 using Byte = Id<Space::byte, std::uint8_t>;
 using ByteClass = Id<Space::byte_class, std::uint8_t>;
 using LexerState = Id<Space::lexer_state>;
-using LexerView = Id<Space::lexer_view>;    // a lexer state, or a lexer state under one LR state: what a mask row is of
+using LexerView = Id<Space::lexer_view>;  // a lexer state, or a lexer state under one LR state: what a mask row is of
 using LexOutput = Id<Space::lex_output>;  // a sequence of terminals and conditions that the lexer emits; 0 is empty
 using Condition = Id<Space::condition>;
 using FutureSet = Id<Space::future_set>;  // what an unfinished lexeme can still become; 0: nothing, 1: the empty sequence only

@@ -26,7 +26,8 @@ SequenceNode SequenceTrie::add(SequenceNode parent, NodeLabel label, Word tail) 
 Maybe<SequenceNode> SequenceTrie::child(SequenceNode node, Terminal terminal) {
     if (const auto known = children_.find(node, terminal)) return *known;
     Maybe<SequenceNode> made;
-    if (label(node).is_condition() && !is_under_one(node) && tops_.is_subset(tops_.takers(tops_of(parent(node)), terminal), tops_of(node))) {
+    if (label(node).is_condition() && !is_under_one(node) &&
+        tops_.is_subset(tops_.takers(tops_of(parent(node)), terminal), tops_of(node))) {
         made = child(parent(node), terminal);  // the condition says no more than the terminal does
     } else if (const auto top = tops_.after(tops_of(node), terminal)) {
         made = add(node, NodeLabel::of(terminal), top.v);

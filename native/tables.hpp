@@ -192,11 +192,13 @@ struct TerminalTables {
     static void fields(F&& f) {
         using T = TerminalTables;
         f("run_offsets", &T::run_offsets, "lists of `run_bytes` and `run_next`; no run leads to state 0, the start");
-        f("run_bytes", &T::run_bytes, "the first byte of each run, rising from 0: bytes that follow each other and lead to one state");
+        f("run_bytes", &T::run_bytes,
+          "the first byte of each run, rising from 0: bytes that follow each other and lead to one state");
         f("run_next", &T::run_next, "where its bytes lead");
         f("match_offsets", &T::match_offsets, "lists of `match_terminals`; that of the start is empty");
         f("match_terminals", &T::match_terminals, "the terminals that match there, sorted");
-        f("ranked_terminals", &T::ranked_terminals, "all terminals but the end of the text, those before others that win over them");
+        f("ranked_terminals", &T::ranked_terminals,
+          "all terminals but the end of the text, those before others that win over them");
         f("ignored_terminals", &T::ignored_terminals, "the terminals that are ignored, sorted");
     }
 };

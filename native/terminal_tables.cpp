@@ -44,7 +44,8 @@ AllTerminals all_terminals(const TerminalTables& t, Word n_terminals) {
         const auto runs = t.run_offsets[s];
         const auto bytes = t.run_bytes[runs];
         const auto next = t.run_next[runs];
-        if (bytes.empty() || bytes[0].v != 0 || std::adjacent_find(bytes.begin(), bytes.end(), std::greater_equal<>()) != bytes.end())
+        if (bytes.empty() || bytes[0].v != 0 ||
+            std::adjacent_find(bytes.begin(), bytes.end(), std::greater_equal<>()) != bytes.end())
             TableCheck::fail("run_bytes", "is not rising from 0");
         for (std::size_t i = 0; i < bytes.size(); ++i) {
             // An arc into the start would make a lexeme begin within itself.
@@ -65,7 +66,8 @@ AllTerminals all_terminals(const TerminalTables& t, Word n_terminals) {
     if (t.ranked_terminals.size() != static_cast<std::size_t>(n)) TableCheck::fail("ranked_terminals", "has the wrong length");
     for (std::size_t i = 0; i < t.ranked_terminals.size(); ++i) {
         const Terminal terminal = t.ranked_terminals.at(i);
-        if (terminal.v >= n || all.rank[terminal.index()] >= 0) TableCheck::fail("ranked_terminals", "is no order of the terminals");
+        if (terminal.v >= n || all.rank[terminal.index()] >= 0)
+            TableCheck::fail("ranked_terminals", "is no order of the terminals");
         all.rank[terminal.index()] = static_cast<Word>(i);
     }
     all.ignored.assign(n, 0);
