@@ -1,8 +1,11 @@
 // A machine that is built on first visit: the just-in-time half.
 //
-// For a lexer state it walks the vocabulary's trie once, which gives the terminal sequences that tokens realize from there and the
+// For a lexer state it walks the vocabulary's trie, which gives the terminal sequences that tokens realize from there and the
 // tokens of each; those sequences are a start of the classifier, whose transitions are built as stacks are read. All of
 // it is the code that builds artifacts (lexer, sequences, classifier), asked for less.
+//
+// A *view* is what one such walk has found. It is of a lexer state on every stack, or, while the machine is young, of a lexer state
+// under one LR state: of what tokens could be most is dead at once there, so that the first masks come early.
 //
 // Cost: a lexer state's first visit is a walk over the part of the vocabulary that was not walked before (TokenWalk); a new stack
 // top is a few classifier transitions.

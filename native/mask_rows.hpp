@@ -3,7 +3,8 @@
 // Rows are added under a lock and read without one. A row's bits are made once more, and kept, when somebody wants to look at
 // them in place (`words`).
 //
-// Cost: add() is a few passes over vocab_size / 32 words, at 16 bytes a nanosecond or two; copy() writes as many, and sets the exceptions; allowed() is O(log n) at most.
+// Cost: add() is a few passes over vocab_size / 32 words, at 16 bytes a nanosecond or two; copy() writes as many, and sets the
+// exceptions; allowed() is O(log n) at most.
 #pragma once
 
 #include <atomic>
