@@ -221,7 +221,7 @@ void bind_machine(nb::module_& m) {
                 from_dict(arrays, t.tokens);
                 from_dict(arrays, t.given);
                 const auto kind = lexer_kind(lexer);
-                nb::gil_scoped_release release;
+                const WithoutInterpreterLock release;
                 return new PyMachine(open_machine(t, kind, cache_limit));
             },
             "arrays"_a, "lexer"_a, "cache_limit"_a = 0, nb::rv_policy::take_ownership,
