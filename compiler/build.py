@@ -130,6 +130,16 @@ class NotClosed:
 
 def _closed(tables: GrammarTables, tokenizer: TokenizerInfo, clock: StageClock) -> Build | NotClosed:
     compilation = native_compilation(tables.grammar, tables.lr, tables.automaton, tokenizer)
+    met = run_stages(compilation, tokenizer, clock, Stage.ASSEMBLY)
+    if met is not None:
+        return met
+    found = vocabulary_tables(compilation, tables, tokenizer)
+    before = (compilation.n_classifier_states, compilation.n_transitions)
+    return put_together(tables, tokenizer, found, compilation.classifier_arrays(), before)
+
+
+def run_stages(compilation: Compilation, tokenizer: TokenizerInfo, clock: StageClock, last: Stage) -> NotClosed | None:
+    """Runs the stages from the lexer to `last`. Returns the limit that one of them has met, and no later one was run."""
     for stage, run in (
         (Stage.LEXER, compilation.build_lexer),
         (Stage.TOKEN_CLASSES, compilation.classify_tokens),
@@ -137,15 +147,15 @@ def _closed(tables: GrammarTables, tokenizer: TokenizerInfo, clock: StageClock) 
         (Stage.STACK_CLASSIFIER, compilation.build_classifier),
         (Stage.ASSEMBLY, compilation.assemble),
     ):
+        if stage.number > last.number:
+            break
         clock.begin(stage)
         try:
             run()
         except ResourceLimitError as e:
             found_classes = stage.number > Stage.TOKEN_CLASSES.number
             return NotClosed(stage, str(e), token_tables(compilation, tokenizer) if found_classes else None)
-    found = vocabulary_tables(compilation, tables, tokenizer)
-    before = (compilation.n_classifier_states, compilation.n_transitions)
-    return put_together(tables, tokenizer, found, compilation.classifier_arrays(), before)
+    return None
 
 
 def open_build(tables: GrammarTables, tokenizer: TokenizerInfo, why: NotClosed) -> Build:

@@ -31,7 +31,7 @@ from psc.compiler.build import (
     native_compilation,
     open_build,
     put_together,
-    token_tables,
+    run_stages,
     vocabulary_tables,
 )
 from psc.compiler.stages import Progress, Stage, StageClock
@@ -67,17 +67,9 @@ def find_sequences(
     """
     clock = StageClock(progress)
     compilation = native_compilation(tables.grammar, tables.lr, tables.automaton, tokenizer)
-    for stage, run in (
-        (Stage.LEXER, compilation.build_lexer),
-        (Stage.TOKEN_CLASSES, compilation.classify_tokens),
-        (Stage.TERMINAL_SEQUENCES, compilation.find_sequences),
-    ):
-        clock.begin(stage)
-        try:
-            run()
-        except ResourceLimitError as e:
-            found_classes = stage.number > Stage.TOKEN_CLASSES.number
-            return NotClosed(stage, str(e), token_tables(compilation, tokenizer) if found_classes else None)
+    met = run_stages(compilation, tokenizer, clock, Stage.TERMINAL_SEQUENCES)
+    if met is not None:
+        return met
     found = FoundSequences(
         vocabulary_tables(compilation, tables, tokenizer),
         compilation.trie_words(),

@@ -1,7 +1,8 @@
 #include "terminal_tables.hpp"
 
 #include <algorithm>
-#include <functional>
+
+#include "sorted.hpp"
 
 namespace psc {
 
@@ -44,17 +45,14 @@ AllTerminals all_terminals(const TerminalTables& t, Word n_terminals) {
         const auto runs = t.run_offsets[s];
         const auto bytes = t.run_bytes[runs];
         const auto next = t.run_next[runs];
-        if (bytes.empty() || bytes[0].v != 0 ||
-            std::adjacent_find(bytes.begin(), bytes.end(), std::greater_equal<>()) != bytes.end())
-            TableCheck::fail("run_bytes", "is not rising from 0");
+        if (bytes.empty() || bytes[0].v != 0 || !is_ascending(bytes)) TableCheck::fail("run_bytes", "is not rising from 0");
         for (std::size_t i = 0; i < bytes.size(); ++i) {
             // An arc into the start would make a lexeme begin within itself.
             if (next[i] == DfaState{0}) TableCheck::fail("run_next", "leads to the start");
             all.next.resize(s.index() * 256 + (i + 1 < bytes.size() ? bytes[i + 1].v : 256), next[i].v);
         }
         const auto matches = t.match_terminals[t.match_offsets[s]];
-        if (std::adjacent_find(matches.begin(), matches.end(), std::greater_equal<>()) != matches.end())
-            TableCheck::fail("match_terminals", "is not sorted");
+        if (!is_ascending(matches)) TableCheck::fail("match_terminals", "is not sorted");
         if (std::any_of(matches.begin(), matches.end(), [&](Terminal m) { return m.v >= n; }))
             TableCheck::fail("match_terminals", "matches the end of the text");
     }
@@ -71,9 +69,7 @@ AllTerminals all_terminals(const TerminalTables& t, Word n_terminals) {
         all.rank[terminal.index()] = static_cast<Word>(i);
     }
     all.ignored.assign(n, 0);
-    const auto ignored = t.ignored_terminals.all();
-    if (std::adjacent_find(ignored.begin(), ignored.end(), std::greater_equal<>()) != ignored.end())
-        TableCheck::fail("ignored_terminals", "is not sorted");
+    if (!is_ascending(t.ignored_terminals.all())) TableCheck::fail("ignored_terminals", "is not sorted");
     for (Terminal terminal : t.ignored_terminals) {
         if (terminal.v >= n) TableCheck::fail("ignored_terminals", "ignores the end of the text");
         all.ignored[terminal.index()] = 1;
