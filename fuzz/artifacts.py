@@ -31,8 +31,10 @@ from psc.build_grammar import artifact_bytes
 from psc.compiled_grammar import CompiledGrammar, compiled_from_artifact, compiled_from_file
 from psc.errors import ArtifactError, PscError
 from psc.recorded_tokenizer import recorded_tokenizer
+from psc.warm_texts import rows_met
 
 _TOKENS = ["a", "b", "=", ",", "(", ")", " ", "ab", "=(", "),", "a=", ";", ".", "..", "1", "é", "none", "[", "]", '"', "{", ":"]
+_TEXTS = ["a=b", "a = (ab);", "a,b", "aabcc", "[1]", "((a)"]
 _HOSTILE: tuple[Any, ...] = (
     None,
     True,
@@ -57,8 +59,13 @@ _HOSTILE: tuple[Any, ...] = (
 
 @cache
 def original(name: str, few: bool, closed: bool) -> bytes:
+    """An artifact, with names of rows if it is closed."""
     grammar, info = GRAMMARS[name](), tokenizer(_TOKENS) if few else vocabulary(False)
-    return artifact_bytes(grammar, info) if closed else not_closed_bytes(grammar, info)
+    if not closed:
+        return not_closed_bytes(grammar, info)
+    artifact = decode(artifact_bytes(grammar, info))
+    met = rows_met(artifact.arrays, artifact.metadata, info, [(text, text.encode()) for text in _TEXTS])
+    return encode({**artifact.arrays, **met.arrays}, artifact.metadata)
 
 
 def altered_bytes(case: Case, data: bytes) -> bytes:

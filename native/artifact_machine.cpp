@@ -4,6 +4,7 @@
 #include <stdexcept>
 
 #include "sorted.hpp"
+#include "warm_rows.hpp"
 
 namespace psc {
 
@@ -20,7 +21,7 @@ void check_sorted(const char* name, const Offsets<Index, Pool, kLeast>& offsets,
 
 // What the ids mean together, once each is in range.
 void ArtifactMachine::check() const {
-    const TableCheck in_range(t_.lexer, t_.lr, t_.classifier, t_.tokens, t_.given);
+    const TableCheck in_range(t_.lexer, t_.lr, t_.classifier, t_.tokens, t_.given, t_.warm);
     const LexerTables& lexer = t_.lexer;
     if (lexer.emission_offsets.at(1) != 0) TableCheck::fail("emission_offsets", "does not begin with the empty emission");
     // A restart reads the byte again from a start. A start that did so would never end.
@@ -40,6 +41,7 @@ void ArtifactMachine::check() const {
     check_sorted("arc_symbol", classifier.arc_offsets, classifier.arc_symbol);
     // A class that a set names over and over would make composing a row as long as the table is large.
     check_sorted("set_classes", classifier.set_offsets, classifier.set_classes);
+    check_warm(t_.warm);
 }
 
 ArtifactMachine::ArtifactMachine(ArtifactTables tables, std::size_t cache_limit) : t_(std::move(tables)) {

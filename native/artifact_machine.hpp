@@ -21,6 +21,7 @@ struct ArtifactTables {
     ClassifierTables classifier;
     TokenTables tokens;
     GivenTokens given;
+    WarmTables warm;  // empty where no texts were read
 };
 
 class ArtifactMachine final : public Machine {
@@ -28,7 +29,10 @@ public:
     // `cache_limit`: bytes, 0 for none.
     ArtifactMachine(ArtifactTables tables, std::size_t cache_limit);
 
-    std::size_t table_bytes() const override { return bytes_of_tables(t_.lexer, t_.lr, t_.classifier, t_.tokens); }
+    // The names of rows that texts met before; see warm_rows.hpp.
+    const WarmTables& warm() const { return t_.warm; }
+
+    std::size_t table_bytes() const override { return bytes_of_tables(t_.lexer, t_.lr, t_.classifier, t_.tokens, t_.warm); }
     Word n_lexer_states() override { return t_.lexer.n_lexer_states; }
     Word n_conditions() override { return t_.lexer.condition_offsets.n_lists(); }
     std::span<const OutputSymbol> output(LexOutput id) const override { return t_.lexer.output(id); }

@@ -24,6 +24,7 @@ void bind_lr_tables(nb::module_& m) {
             add(ClassifierTables());
             add(TokenTables());
             add(TerminalTables());
+            add(WarmTables());
             return groups;
         },
         "What an artifact holds: per group of tables its fields, in order, each as (name, what it has one element for, what an "

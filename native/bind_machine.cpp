@@ -209,6 +209,7 @@ void bind_machine(nb::module_& m) {
                 from_dict(arrays, t.classifier);
                 from_dict(arrays, t.tokens);
                 from_dict(arrays, t.given);
+                if (has_any<WarmTables>(arrays)) from_dict(arrays, t.warm);
                 new (self) PyMachine(std::make_shared<ArtifactMachine>(std::move(t), cache_limit));
             },
             "arrays"_a, "cache_limit"_a = 0)

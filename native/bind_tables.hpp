@@ -65,6 +65,14 @@ void from_dict(const nb::dict& d, Table& table) {
     each_field(table, [&](const char* name, auto& field, const char*) { from_python(d[name], field); });
 }
 
+// Whether a table that not every artifact has is there, or a part of it.
+template <class Table>
+bool has_any(const nb::dict& d) {
+    bool any = false;
+    Table::fields([&](const char* name, auto, const char*) { any = any || d.contains(name); });
+    return any;
+}
+
 // What docs/artifact-format.md says of a field.
 struct FieldText {
     std::string index, element;

@@ -26,4 +26,5 @@ NB_MODULE(_core, m) {
     psc::bind_batch(m);
     psc::bind_slots(m);
     psc::bind_inspection(m);
+    psc::bind_warm_rows(m);
 }

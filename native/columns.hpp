@@ -113,6 +113,12 @@ struct SetMember {
     auto operator<=>(const SetMember&) const = default;
 };
 
+// A warm row, or, numbered after them, a union of warm rows.
+struct WarmOperand {
+    Word v;
+    auto operator<=>(const WarmOperand&) const = default;
+};
+
 // What an element may be: in range, and as docs/artifact-format.md calls it.
 template <Space S, class Rep>
 bool in_range(Id<S, Rep> x, const Sizes& n) {
@@ -126,6 +132,7 @@ inline bool in_range(Symbol x, const Sizes& n) { return x.v >= 0 && x.v < n[Spac
 inline bool in_range(OutputSymbol x, const Sizes& n) { return x.v >= 0 && x.v < n[Space::terminal] + n[Space::condition]; }
 inline bool in_range(StoredTarget x, const Sizes& n) { return x.v >= -1 && x.v < n[Space::lexer_state] + 1 + n[Space::branch]; }
 inline bool in_range(SetMember x, const Sizes& n) { return x.v >= 0 && x.v <= n[Space::token_class]; }
+inline bool in_range(WarmOperand x, const Sizes& n) { return x.v >= 0 && x.v < n[Space::warm_row] + n[Space::warm_union]; }
 inline bool in_range(StackDepth x, const Sizes&) { return x.v >= 0 && x.v < StackDepth::kMost; }
 inline bool in_range(Action x, const Sizes& n) {
     return x.v >= 0 && (x.is_shift() ? in_range(x.state(), n) : in_range(x.production(), n));
@@ -161,6 +168,10 @@ struct Name<StoredTarget> {
 template <>
 struct Name<SetMember> {
     static std::string of() { return "token class, or n_classes (the stop tokens)"; }
+};
+template <>
+struct Name<WarmOperand> {
+    static std::string of() { return "warm row, or the number of warm rows + union of warm rows"; }
 };
 template <>
 struct Name<StackDepth> {

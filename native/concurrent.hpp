@@ -144,6 +144,15 @@ public:
 
     std::size_t bytes() const { return tables_.empty() ? 0 : (tables_.back()->mask + 1) * 2 * sizeof(Slot); }
 
+    // Calls f(a, b, value) for what is there, in no order.
+    template <class F>
+    void each(const F& f) const {
+        const Table* t = table_.load(std::memory_order_acquire);
+        for (std::size_t slot = 0; slot <= t->mask; ++slot)
+            if (const auto key = t->slots[slot].key.load(std::memory_order_acquire); key != kNone)
+                f(static_cast<Word>(key >> 32), static_cast<Word>(key), t->slots[slot].value);
+    }
+
 private:
     static constexpr std::uint64_t kNone = ~0ULL;
     struct Slot {

@@ -74,6 +74,9 @@ enum class Space : std::uint8_t {
     dfa_match,
     ranked_terminal,
     ignored_terminal,
+    warm_set,
+    warm_row,
+    warm_union,
     count,
 };
 
@@ -134,6 +137,9 @@ constexpr const char* kSpaceNames[] = {
     "match",
     "terminal by rank",
     "ignored terminal",
+    "set gathered",
+    "warm row",
+    "union of warm rows",
 };
 static_assert(std::size(kSpaceNames) == static_cast<std::size_t>(Space::count));
 
@@ -182,6 +188,9 @@ using ThreadId = Id<Space::thread>;
 using ThreadSet = Id<Space::thread_set>;
 using Emission = Id<Space::emission>;         // sequences that one thread emits when it reads; several are a set on a transition
 using TokenConfig = Id<Space::token_config>;  // all that the lexer may have done, see token_steps.hpp
+using WarmSet = Id<Space::warm_set>;          // these three are stored names, see warm_rows.hpp
+using WarmRow = Id<Space::warm_row>;
+using WarmUnion = Id<Space::warm_union>;
 
 // An id or none, in the same integer.
 template <class I>

@@ -117,6 +117,11 @@ public:
     // Writers only: (a, b) must not be present.
     void insert(A a, B b, V value) { map_.insert(key_word(a), key_word(b), value.v); }
     std::size_t bytes() const { return map_.bytes(); }
+    // Calls f(a, b, value) for what is there, in no order.
+    template <class F>
+    void each(const F& f) const {
+        map_.each([&](Word a, Word b, Word value) { f(A{a}, B{b}, V{value}); });
+    }
 
 private:
     SharedPairMap map_;

@@ -3,6 +3,7 @@
 // Cost: nothing where a thread neither builds nor waits.
 #pragma once
 
+#include <atomic>
 #include <mutex>
 
 namespace psc {
@@ -11,13 +12,18 @@ namespace psc {
 // the interpreter's lock. It must not throw, and must not wait for a thread that could be building.
 inline void (*before_long_work)() = [] {};
 
+// Threads that wait for a lock of the core. Work that nobody asked for pauses meanwhile.
+inline std::atomic<int> threads_waiting{0};
+
 // A std::lock_guard that says so before it waits.
 class PatientLock {
 public:
     explicit PatientLock(std::mutex& mutex) : lock_(mutex, std::try_to_lock) {
         if (lock_.owns_lock()) return;
         before_long_work();
+        threads_waiting.fetch_add(1, std::memory_order_relaxed);
         lock_.lock();
+        threads_waiting.fetch_sub(1, std::memory_order_relaxed);
     }
 
 private:

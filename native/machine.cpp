@@ -26,6 +26,11 @@ std::size_t Machine::bytes() {
     return cache()->bytes();
 }
 
+bool Machine::has_room_in_advance(std::size_t most_bytes) {
+    const std::size_t limit = cache_limit_.load(std::memory_order_relaxed);
+    return bytes() < (limit ? std::min(limit / 2, most_bytes) : most_bytes);
+}
+
 void Machine::clear() {
     auto fresh = new_cache();
     const std::lock_guard lock(cache_lock_);

@@ -78,6 +78,8 @@ public:
     std::size_t bytes();                                                      // of the current cache
     virtual std::size_t table_bytes() const { return bytes_of_tables(lr_); }  // of the tables that it was made of
     void clear();                                                             // begins an empty cache
+    // Of what is built before it is asked for: half of the limit is left to what is asked for.
+    bool has_room_in_advance(std::size_t most_bytes);
     void set_limit(std::size_t bytes) { cache_limit_.store(bytes, std::memory_order_relaxed); }  // 0: none
 
     // The lexer.

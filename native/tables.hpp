@@ -203,6 +203,28 @@ struct TerminalTables {
     }
 };
 
+// Mask rows that texts met when the artifact was made, by what they are composed of; empty in most artifacts. See warm_rows.hpp.
+struct WarmTables {
+    Column<WarmSet, Maybe<WarmSet>> warm_set_before;
+    Column<WarmSet, EmissionSet> warm_set_emission;
+    Column<WarmRow, LexerState> warm_row_state;
+    Column<WarmRow, Maybe<WarmSet>> warm_row_set;
+    Column<WarmUnion, WarmOperand> warm_union_first;
+    Column<WarmUnion, WarmOperand> warm_union_second;
+
+    static constexpr const char* title = "the warm rows";
+    template <class F>
+    static void fields(F&& f) {
+        using T = WarmTables;
+        f("warm_set_before", &T::warm_set_before, "what was gathered on a stack before, a set with a smaller number; -1: nothing");
+        f("warm_set_emission", &T::warm_set_emission, "what was emitted next");
+        f("warm_row_state", &T::warm_row_state, "the lexer state in which a text met this row");
+        f("warm_row_set", &T::warm_row_set, "what was gathered on the stack then; -1: nothing");
+        f("warm_union_first", &T::warm_union_first, "one of two rows whose union a text met; of unions, one with a smaller number");
+        f("warm_union_second", &T::warm_union_second, "the other one");
+    }
+};
+
 // What depends on more than the text tokens: it is not stored but given where a machine is made of the tables.
 struct GivenTokens {
     Count<TokenId> vocab_size;

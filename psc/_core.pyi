@@ -652,3 +652,24 @@ class MatcherView:
         """
         Numbers of the terminals that may come next: after the lexeme read last where it is complete, else those it can become.
         """
+
+def warm_tables(machine: Machine) -> dict[str, Any]:
+    """
+    The names of all rows that matchers of an artifact have composed so far, as it stores them.
+    """
+
+class WarmRows:
+    """
+    The rows that an artifact names, composed a few at a time. One thread at a time.
+    """
+
+    def __init__(self, machine: Machine) -> None: ...
+
+    def compose(self, seconds: float, most_bytes: int) -> bool:
+        """
+        Goes on for so much processor time; False when nothing is left, or the machine's cache has so many bytes.
+        """
+
+    @property
+    def n_composed(self) -> int:
+        """Rows composed so far."""

@@ -10,17 +10,19 @@ import hashlib
 import json
 import os
 import platform
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from psc.artifacts.format import encode, write_file
+from psc.artifacts.scalars import is_closed
 from psc.compiler.frontends.found import find_grammar
 from psc.errors import ArtifactError, needs_extra
 from psc.grammar import Grammar
 from psc.verification import verify_build
 from psc.vocabulary.tokenizer_info import TokenizerInfo
+from psc.warm_texts import WarmRowNames, read_texts, rows_met
 
 if TYPE_CHECKING:
     from psc.compiler.grammar import LarkLexer
@@ -42,6 +44,8 @@ class CompileReport:
     """Times, peak memory, machine and the files that were read."""
     verification: Mapping[str, int] | None = None
     """What was compared with the paper's construction, and found equal; None where that was not asked for."""
+    warm: WarmRowNames | None = None
+    """The rows that texts met; None where no texts were given, or the artifact is not closed."""
 
 
 def compile_to_artifact(
@@ -54,6 +58,7 @@ def compile_to_artifact(
     keep_all_actions: bool = False,
     tokenizer_file: str | Path | None = None,
     verify: bool = False,
+    warm: Sequence[str | Path] = (),
     progress: Progress | None = None,
 ) -> CompileReport:
     """Compiles a grammar into an artifact file. It and its `build_record_path` are each written whole or not at all.
@@ -67,16 +72,20 @@ def compile_to_artifact(
         keep_all_actions: of a Lark grammar: take any context-free grammar.
         tokenizer_file: where the vocabulary is from, if that is a path: kept in the build record, for `psc.load` on this machine.
         verify: before anything is written, prove that the classifier equals the paper's construction, see `psc.verification`.
+        warm: texts of the language, as files or folders of files. The artifact names the mask rows that they meet; who loads it
+            composes these before they are asked for, see docs/serving.md. Of an artifact that is not closed nothing is named.
         progress: told about each stage as it begins.
 
     Raises:
         GrammarError: the grammar is not found or cannot be compiled, or is too large to be verified.
         VerificationError: the classifier differs from the paper's construction.
         ArtifactError: a file cannot be written; what was there before is still there.
+        PscError: a text cannot be read. One that the grammar refuses is a warning.
         MissingExtraError: the ``compiler`` extra is not installed, or ``openfst`` to verify.
     """
     path = Path(path)
     found = find_grammar(grammar)
+    texts = read_texts(warm)
     _check_writable(path)  # found out now rather than after the compilation
     request = found.request(start=start, lexer=lexer, keep_all_actions=keep_all_actions)
     loaded = Grammar.parse(request).to_cfg()
@@ -86,7 +95,12 @@ def compile_to_artifact(
 
         result = build(loaded, tokenizer_info, progress=progress)
     verification = verify_build(result, progress) if verify else None
-    data = encode(result.arrays, result.metadata)
+    warm_rows = None
+    if texts and is_closed(result.arrays):
+        if progress is not None:
+            progress("texts to be warm for", 0, 1)
+        warm_rows = rows_met(result.arrays, result.metadata, tokenizer_info, texts)
+    data = encode({**result.arrays, **(warm_rows.arrays if warm_rows is not None else {})}, result.metadata)
     digest = hashlib.sha256(data).hexdigest()
     machine = {
         "machine": platform.machine(),
@@ -101,9 +115,13 @@ def compile_to_artifact(
     record = {**result.record(), **machine, **files}
     unspelt = unspellable(loaded, tokenizer_info)
     warnings = (*result.warnings, unspelt) if unspelt is not None else tuple(result.warnings)
+    if warm_rows is not None:
+        warnings = (*warnings, *(text.problem for text in warm_rows.texts if text.problem is not None))
+    elif texts:
+        warnings = (*warnings, "no rows are named that texts meet: the artifact is not closed, and has none")
     write_file(path, data)
     write_file(build_record_path(path), json.dumps({"artifact": digest, **record}, indent=1).encode() + b"\n")
-    return CompileReport(path, digest, len(data), result.metadata, warnings, record, verification)
+    return CompileReport(path, digest, len(data), result.metadata, warnings, record, verification, warm_rows)
 
 
 def build_record_path(path: str | Path) -> Path:

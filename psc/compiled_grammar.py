@@ -18,6 +18,7 @@ from psc.runtime import compiled as runtime
 from psc.runtime.compiled import FindTokenizer
 from psc.serialization import field, read_document, write_document
 from psc.vocabulary.tokenizer_info import TokenizerInfo
+from psc.warming import WARMER, Warming, composed_rows
 
 if TYPE_CHECKING:
     from psc.artifacts.store import Store
@@ -57,6 +58,7 @@ class CompiledGrammar(runtime.CompiledGrammar):
         super().__init__(machine, metadata, tokenizer_info=tokenizer_info, place=place)
         self._grammar = grammar
         self._read_file = read_file
+        self._warming: Warming | None = None
 
     @property
     def grammar(self) -> Grammar:
@@ -69,6 +71,17 @@ class CompiledGrammar(runtime.CompiledGrammar):
         if self._grammar is None:
             self._grammar = Grammar.from_metadata(self.metadata["grammar"])
         return self._grammar
+
+    def wait_until_warm(self, timeout_s: float | None = None) -> bool:
+        """Waits until what is built before it is asked for is there. Without that a matcher builds what it needs itself.
+
+        Args:
+            timeout_s: None waits until then.
+
+        Returns:
+            Whether it is there, or nothing is built in advance.
+        """
+        return self._warming is None or self._warming.wait(timeout_s)
 
     def save(self, path: str | Path) -> Path:
         """Writes the grammar as an artifact file, whole or not at all, for ``psc.load`` and ``psc registry push``.
@@ -223,6 +236,9 @@ def compiled_from_artifact(
     Raises:
         ArtifactError: a table is malformed, or the vocabulary is another one.
     """
-    return CompiledGrammar.from_artifact(
+    compiled = CompiledGrammar.from_artifact(
         artifact, tokenizer_info=tokenizer_info, place=place, cache_limit_bytes=cache_limit_bytes, read_file=read_file
     )
+    if "warm_row_state" in artifact.arrays and not compiled.is_lazy:
+        compiled._warming = WARMER.add(compiled, composed_rows(compiled._machine), compiled.grammar_name)
+    return compiled

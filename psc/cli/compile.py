@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 import click
 
-from psc.cli.arguments import GRAMMAR, TOKENIZER, json_option, quiet_option, with_paragraph
+from psc.cli.arguments import FILE, GRAMMAR, TOKENIZER, json_option, quiet_option, with_paragraph
 from psc.cli.grammars import GRAMMAR_FILE, grammar_options
 from psc.cli.progress import Steps
 from psc.cli.report import warning, write_json, write_pairs
@@ -42,6 +43,14 @@ from psc.vocabulary.names import find_name
     help="Before anything is written, prove that the classifier equals the paper's construction, for a grammar of at most 200 LR "
     "states and 5000 terminal sequences: json has that, java, go and sql are larger. Needs the extra openfst.",
 )
+@click.option(
+    "--warm",
+    multiple=True,
+    type=FILE,
+    metavar="FILE",
+    help="A text of the language, or a folder of them; may be given several times. The artifact names the masks that texts meet, "
+    "and a server that loads it makes these before they are asked for.",
+)
 @json_option
 @click.option("--verbose", is_flag=True, help="Print the time of each stage, and sizes of what was built.")
 @quiet_option()
@@ -55,6 +64,7 @@ def command(
     stop_token_ids: tuple[int, ...] | None,
     vocab_size: int | None,
     verify: bool,
+    warm: tuple[str, ...],
     as_json: bool,
     verbose: bool,
     quiet: bool,
@@ -80,6 +90,7 @@ def command(
             keep_all_actions=keep_all_actions,
             tokenizer_file=tokenizer if find_name(tokenizer) is None and Path(tokenizer).expanduser().exists() else None,
             verify=verify,
+            warm=warm,
             progress=steps.step,
         )
     for text in report.warnings:
@@ -110,6 +121,7 @@ def as_data(report: CompileReport) -> dict[str, Any]:
         "warnings": list(report.warnings),
         "build": dict(report.record),
         "verification": report.verification,
+        "warm": None if report.warm is None else {"rows": report.warm.n_rows, "texts": [asdict(t) for t in report.warm.texts]},
     }
 
 
@@ -118,7 +130,11 @@ def _write(report: CompileReport, verbose: bool) -> None:
         compared = ", ".join(f"{n:,} {name.replace('_', ' ')}" for name, n in report.verification.items())
         click.echo(f"verified: the classifier equals the paper's construction ({compared})")
     counts, record = report.metadata["counts"], report.record
-    click.echo(f"{report.path}: {size(report.size)}, compiled in {duration(record['total_seconds'])}")
+    warm = ""
+    if report.warm is not None:
+        read = sum(text.problem is None for text in report.warm.texts)
+        warm = f", warm for {report.warm.n_rows:,} masks of {read:,} texts"
+    click.echo(f"{report.path}: {size(report.size)}, compiled in {duration(record['total_seconds'])}{warm}")
     if not verbose:
         return
     write_pairs(

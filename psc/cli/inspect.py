@@ -81,6 +81,7 @@ def describe(path: Path, artifact: Artifact) -> dict[str, Any]:
         "tokenizer": metadata["tokenizer"],
         "closed": is_closed(artifact.arrays),
         "counts": metadata["counts"],
+        "warm_rows": sum(len(artifact.arrays[name]) for name in ("warm_row_state", "warm_union_first") if name in artifact.arrays),
         "build": record,
         "build_note": record_note,
         "sections": {name: {"elements": len(a), "memory_bytes": a.nbytes} for name, a in sorted(artifact.arrays.items())},
@@ -108,6 +109,8 @@ def _pairs(report: Mapping[str, Any]) -> list[tuple[str, object]]:
         ("built", "to its end" if report["closed"] else "its tables; the rest is built just in time, as texts come to it"),
         *((name.replace("_", " "), f"{n:,}") for name, n in report["counts"].items()),
     ]
+    if report["warm_rows"]:
+        pairs.append(("warm", f"{report['warm_rows']:,} masks that texts met are made before they are asked for"))
     if build is not None:
         pairs.append(("built in", f"{duration(build['total_seconds'])}, peak memory {size(build['peak_memory_bytes'])}"))
         pairs.extend((f"  {stage}", duration(seconds)) for stage, seconds in build["seconds"].items())

@@ -90,6 +90,14 @@ class Checker:
             return Check(len(data), n)
         return self._forced(data, reader, self.segmenter)
 
+    def check_file(self, data: bytes) -> Check:
+        """Reads a whole file. A newline at its very end may be there though the grammar has none: editors and echo write it."""
+        found = self.check(data)
+        if found.stop is None or not data.endswith(b"\n") or found.stop.offset != len(data) - 1:
+            return found
+        without = self.check(data[:-1])
+        return without if without.passed else found
+
     def _forced(self, data: bytes, reader: GrammarMatcher, segmenter: Segmenter) -> Check:
         matcher = GrammarMatcher(self.compiled)
         token_bytes = segmenter.tokenizer.token_texts

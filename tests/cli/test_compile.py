@@ -197,3 +197,54 @@ def test_a_grammar_that_cannot_be_closed(run: Run, tokenizer: Path, tmp_path: Pa
         assert a.accept_string(piece) and b.accept_string(piece)
         assert a.allowed_tokens().tolist() == b.allowed_tokens().tolist()
     assert run("inspect", opened, "--fst", tmp_path / "fst").exit_code == 1
+
+
+def test_texts_to_be_warm_for(run: Run, tokenizer: Path, tmp_path: Path) -> None:
+    """They are named by their rows; what is amiss with one is told with its place, and the others count."""
+    for name, data in {
+        "good.json": b'{"a": [1, null]}\n',
+        "bad.json": b"[1,\n x]",
+        "empty.json": b"",
+        "latin.json": b'"\xe9"',
+        "more/a.json": b"[[]]",
+        "more/b/c.json": b"{}",
+    }.items():
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_bytes(data)
+    arguments = ("compile", "json", "-t", tokenizer, "-o", tmp_path / "json.psc")
+    texts = [part for name in ("good.json", "bad.json", "empty.json", "latin.json", "more") for part in ("--warm", tmp_path / name)]
+    result = run(*arguments, *texts)
+    assert result.exit_code == 0, result.output
+    assert "masks of 3 texts\n" in result.stdout
+    said = result.stderr.splitlines()
+    assert len(said) == 3
+    assert f"{tmp_path / 'bad.json'}:2:2: found 'x', expected" in said[0]
+    assert f"{tmp_path / 'empty.json'}: the file is empty" in said[1]
+    assert f"{tmp_path / 'latin.json'}: byte 0xe9 at offset 1 is not UTF-8" in said[2]
+    data = (tmp_path / "json.psc").read_bytes()
+    report = json.loads(run(*arguments, *texts, "--json").stdout)
+    assert (tmp_path / "json.psc").read_bytes() == data
+    assert report["warm"]["rows"] > 5 and len(report["warm"]["texts"]) == 6
+    shown = run("inspect", tmp_path / "json.psc").stdout
+    assert f"{report['warm']['rows']} masks that texts met" in shown
+    assert "warm_row_state" in shown
+    assert json.loads(run(*arguments, "--json").stdout)["warm"] is None
+    assert json.loads(run("inspect", tmp_path / "json.psc", "--json").stdout)["warm_rows"] == 0
+
+
+def test_a_text_that_is_not_there(run: Run, tokenizer: Path, tmp_path: Path) -> None:
+    (tmp_path / "nothing").mkdir()
+    arguments = ("compile", "json", "-t", tokenizer, "-o", tmp_path / "json.psc", "--warm")
+    missing = run(*arguments, tmp_path / "missing.json")
+    assert missing.exit_code == 1
+    assert f"{tmp_path / 'missing.json'}: cannot read the text" in missing.stderr
+    assert "no text in this folder" in run(*arguments, tmp_path / "nothing").stderr
+    assert not (tmp_path / "json.psc").exists()
+
+
+def test_texts_for_what_is_not_closed(run: Run, tokenizer: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(build, "_closed", lambda *_: WHY)
+    (tmp_path / "a.json").write_text("[]")
+    result = run("compile", "json", "-t", tokenizer, "-o", tmp_path / "json.psc", "--warm", tmp_path / "a.json")
+    assert result.exit_code == 0 and "no rows are named" in result.stderr
+    assert "warm_row_state" not in run("inspect", tmp_path / "json.psc").stdout

@@ -1,0 +1,30 @@
+// The rows that texts have met in an artifact, noted and composed again: psc compile --warm, and loading what that wrote.
+#include "bind_machine.hpp"
+#include "bind_tables.hpp"
+#include "interpreter_lock.hpp"
+#include "warm_rows.hpp"
+
+namespace psc {
+namespace {
+
+std::shared_ptr<ArtifactMachine> artifact_machine(const PyMachine& t) {
+    auto machine = std::dynamic_pointer_cast<ArtifactMachine>(t.machine);
+    if (!machine) throw std::invalid_argument("this machine has no classifier that is closed, by whose emissions rows are named");
+    return machine;
+}
+
+}  // namespace
+
+void bind_warm_rows(nb::module_& m) {
+    m.def(
+        "warm_tables", [](const PyMachine& t) { return to_dict(warm_tables(*artifact_machine(t)->cache())); }, "machine"_a,
+        "The names of all rows that matchers of an artifact have composed so far, as it stores them.");
+    nb::class_<WarmRows>(m, "WarmRows", "The rows that an artifact names, composed a few at a time. One thread at a time.")
+        .def(
+            "__init__", [](WarmRows* self, const PyMachine& t) { new (self) WarmRows(artifact_machine(t)); }, "machine"_a)
+        .def("compose", &WarmRows::compose, "seconds"_a, "most_bytes"_a, nb::call_guard<WithoutInterpreterLock>(),
+             "Goes on for so much processor time; False when nothing is left, or the machine's cache has so many bytes.")
+        .def_prop_ro("n_composed", &WarmRows::n_composed, "Rows composed so far.");
+}
+
+}  // namespace psc

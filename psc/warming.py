@@ -1,0 +1,160 @@
+"""Work that nobody waits for yet: a thread builds what the first requests will ask for.
+
+A process has one such thread at most, while there is something to build. It works in pieces of about a millisecond, on one grammar
+after the other in turn. A piece takes a machine's lock for each row or state anew, and pauses while any thread waits for one, so
+nobody stands behind more than what is being composed at that moment. A fork waits for a piece to end. The child begins without a
+thread, and without the work. When the program ends, the thread ends with its piece. When a grammar is dropped, so is its work. An
+error ends a grammar's work and is logged for debugging: whoever asks for the same later gets the error then.
+
+Cost: `_thread.start_new_thread` where none runs, some 50 us.
+"""
+
+from __future__ import annotations
+
+import _thread
+import atexit
+import logging
+import os
+import threading
+import time
+import weakref
+from collections import deque
+from collections.abc import Iterator
+
+from psc._core import Machine, WarmRows
+
+PIECE_S = 0.001
+"""Processor time after which a piece ends."""
+ROWS_S = 1.0
+"""Processor time that the rows of one artifact may take."""
+ROWS_BYTES = 64 << 20
+"""What a machine may have built when no more rows are composed for it; or half of its limit, where that is less."""
+
+_log = logging.getLogger("psc.warming")
+
+
+class Warming:
+    """The work for one grammar."""
+
+    def __init__(self, of: object, pieces: Iterator[None], name: str) -> None:
+        self._of = weakref.ref(of)
+        self._pieces = pieces
+        self._name = name
+        self.is_over = False
+
+    def step(self) -> bool:
+        """Does a piece. Returns whether there may be more."""
+        if self._of() is None:
+            return False
+        try:
+            next(self._pieces)
+        except StopIteration:
+            return False
+        except Exception:
+            _log.debug("%s: what may be asked for is not built in advance", self._name, exc_info=True)
+            return False
+        return True
+
+    def wait(self, timeout_s: float | None) -> bool:
+        """Waits until the work is over. Returns whether it is."""
+        end = None if timeout_s is None else time.monotonic() + timeout_s
+        while not self.is_over and (end is None or time.monotonic() < end):
+            time.sleep(PIECE_S)
+        return self.is_over
+
+
+class Warmer:
+    """The thread, and what it has to do."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._piece = threading.Lock()  # held while a piece is done
+        self._todo: deque[Warming] = deque()
+        self._now: Warming | None = None  # what a piece is done of
+        self._runs = False
+        self._ended = False
+
+    def add(self, of: object, pieces: Iterator[None], name: str) -> Warming:
+        """Has pieces done on the thread.
+
+        Args:
+            of: the work ends when this is dropped, so the pieces must not hold it.
+            pieces: does a piece of the work at each step.
+            name: for the log.
+        """
+        work = Warming(of, pieces, name)
+        with self._lock:
+            self._todo.append(work)
+            if not self._runs and not self._ended:
+                try:
+                    _thread.start_new_thread(self._run, ())
+                    self._runs = True
+                except RuntimeError as e:  # too many threads, or the interpreter is going
+                    _log.debug("%s: no thread builds in advance: %s", name, e)
+            if not self._runs:
+                self._drop()
+        return work
+
+    def _run(self) -> None:
+        while True:
+            with self._lock:
+                if self._ended:
+                    self._drop()
+                if not self._todo:
+                    self._runs = False
+                    return
+                work = self._now = self._todo.popleft()
+            with self._piece:
+                more = work.step()
+            with self._lock:
+                self._now = None
+                if more:
+                    self._todo.append(work)
+                else:
+                    work.is_over = True
+            del work
+
+    def _drop(self) -> None:
+        for work in self._todo:
+            work.is_over = True
+        self._todo.clear()
+
+    def end(self) -> None:
+        """No piece is begun any more. Returns when the thread has ended, or after a second."""
+        self._ended = True
+        last = time.monotonic() + 1
+        while self._runs and time.monotonic() < last:
+            time.sleep(PIECE_S / 10)
+
+    def before_fork(self) -> None:
+        """Waits for a piece that is being done."""
+        self._lock.acquire()
+        self._piece.acquire()
+
+    def in_parent(self) -> None:
+        """After a fork."""
+        self._piece.release()
+        self._lock.release()
+
+    def in_child(self) -> None:
+        """After a fork: the thread is not there, and what it had to do is not done."""
+        self._lock, self._piece, self._runs = threading.Lock(), threading.Lock(), False
+        if self._now is not None:
+            self._todo.append(self._now)
+            self._now = None
+        self._drop()
+
+
+WARMER = Warmer()
+atexit.register(WARMER.end)
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(before=WARMER.before_fork, after_in_parent=WARMER.in_parent, after_in_child=WARMER.in_child)
+
+
+def composed_rows(machine: Machine) -> Iterator[None]:
+    """Composes the rows that an artifact names, in pieces."""
+    rows = WarmRows(machine)
+    for _ in range(round(ROWS_S / PIECE_S)):
+        if not rows.compose(PIECE_S, ROWS_BYTES):
+            return
+        yield
