@@ -1,4 +1,5 @@
-"""Hypothesis profiles: `default` for every run, `wide` (HYPOTHESIS_PROFILE=wide) before touching the core is called done."""
+"""Hypothesis profiles: `default` for every run, `wide` (HYPOTHESIS_PROFILE=wide) before touching the core is called done. The order
+of tests."""
 
 import os
 import signal
@@ -9,10 +10,12 @@ os.environ["PYTHONSAFEPATH"] = "1"
 # Compilers look for artifacts in a store that is not there, and not in the developer's.
 os.environ["PSC_STORE"] = os.devnull
 
+import pytest
+from effort import DEFAULT
 from hypothesis import HealthCheck, settings
 
 _common = {"deadline": None, "suppress_health_check": list(HealthCheck), "print_blob": True}
-settings.register_profile("default", max_examples=60, **_common)
+settings.register_profile("default", max_examples=DEFAULT, **_common)
 settings.register_profile("sanitized", max_examples=15, **_common)
 settings.register_profile("wide", max_examples=2000, **_common)
 for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
@@ -22,6 +25,12 @@ for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, lambda *_: None)
 
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "sanitized" if "PSC_SANITIZED" in os.environ else "default"))
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """The slow ones first: with several processes, one that began at the end would keep the others waiting."""
+    items.sort(key=lambda item: item.get_closest_marker("slow") is None)
+
 
 # The oracles and the construction by OpenFst, which is not to be had everywhere: PyPI has it for Linux on x86-64 only.
 collect_ignore = (

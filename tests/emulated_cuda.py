@@ -55,6 +55,7 @@ class HostKernels:
         unit.write_text(f'#include "{here / "cuda_shim.hpp"}"\n{mask_kernels.source()}\n{entries}\n{functions}\n')
         library = folder / "kernels.so"
         command = [compiler() or "c++", "-std=c++20", "-O1", "-ffp-contract=off", "-fno-strict-aliasing", "-shared", "-fPIC"]
+        command.append("-U_FORTIFY_SOURCE")
         done = subprocess.run([*command, str(unit), "-o", str(library)], capture_output=True, text=True)
         assert done.returncode == 0, done.stderr
         self._library = ctypes.CDLL(str(library))

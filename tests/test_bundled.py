@@ -98,14 +98,10 @@ def from_build(result: Build, vocabulary: TokenizerInfo) -> CompiledGrammar:
     return CompiledGrammar.from_artifact(decode(encode(result.arrays, result.metadata)), tokenizer_info=vocabulary)
 
 
-@cache
-def lark_parser(name: str) -> lark.Lark:
-    return lark.Lark(lark_text(name), parser="lalr", lexer="basic")
-
-
 def parses(name: str, text: bytes) -> bool:
+    """With Lark, of which the oracle has the terminals and tables."""
     try:
-        lark_parser(name).parse(text.decode())
+        oracle(name).lark.parse(text.decode())
     except (lark.exceptions.UnexpectedInput, UnicodeDecodeError):
         return False
     return True

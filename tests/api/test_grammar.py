@@ -5,7 +5,8 @@ import pickle
 
 import pytest
 from bounded import bounded
-from hypothesis import given, settings
+from effort import examples
+from hypothesis import given
 from hypothesis import strategies as st
 from strategies import cfg_texts, contextual_grammars
 from vocabularies import byte_tokenizer
@@ -138,14 +139,14 @@ def test_description(make):
     check_description(make())
 
 
-@settings(max_examples=40)
+@examples(40)
 @given(cfg_texts())
 @bounded
 def test_description_of_ebnf(text):
     check_description(Grammar.from_ebnf(text))
 
 
-@settings(max_examples=20)
+@examples(20)
 @given(contextual_grammars())
 @bounded
 def test_description_of_lark(text):

@@ -12,7 +12,8 @@ from typing import Any
 import numpy as np
 import pytest
 from bounded import bounded
-from hypothesis import given, settings
+from effort import examples
+from hypothesis import given
 from strategies import grammars
 from vocabularies import byte_tokenizer
 
@@ -90,7 +91,7 @@ def test_other_options_are_another_grammar(options: dict[str, Any], parsed: list
 
 
 @given(grammars(fancy=True))
-@settings(max_examples=30)
+@examples(30)
 @bounded
 def test_random_grammars_there_and_back(text: str) -> None:
     request = GrammarRequest.of("lark", text)

@@ -7,7 +7,8 @@ import re
 import numpy as np
 import pytest
 from bounded import bounded
-from hypothesis import example, given, settings
+from effort import examples
+from hypothesis import example, given
 from hypothesis import strategies as st
 from oracle.derivation import check_normal_form, derives
 from oracle.expressions import begins_one, matches, matches_any
@@ -79,7 +80,7 @@ def rule_set(root: Expression, x: Expression = EMPTY) -> RuleSet:
 A, B = Literal("a"), Literal("b")
 
 
-@settings(max_examples=300)
+@examples(100)
 @given(RULE_SETS, LIMITS, st.lists(st.sampled_from(TEXTS), min_size=12, max_size=12, unique=True))
 @example(rule_set(Choice((R, A))), TerminalLimits(), ["", "a", "aa"])  # a cycle
 @example(rule_set(Choice((X, A)), Choice((R, B))), TerminalLimits(), ["a", "b", "ab"])  # two rules that are each other

@@ -3,7 +3,8 @@
 import itertools
 
 from bounded import bounded
-from hypothesis import given, settings
+from effort import examples
+from hypothesis import given
 from hypothesis import strategies as st
 from oracle.derivation import check_normal_form, derives
 
@@ -40,7 +41,7 @@ PLAIN = st.lists(
 )
 
 
-@settings(max_examples=200)
+@examples(100)
 @given(PLAIN, st.lists(st.sampled_from(TEXTS), min_size=6, max_size=6))
 @bounded
 def test_normal_form_of_any_grammar(productions: list[tuple[int, tuple[int, ...]]], texts: list[str]) -> None:

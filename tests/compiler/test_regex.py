@@ -12,7 +12,8 @@ from itertools import product
 import pynini
 import pytest
 from bounded import bounded
-from hypothesis import assume, given, settings
+from effort import examples
+from hypothesis import assume, given
 from hypothesis import strategies as st
 from oracle.openfst import Acceptor, first_match_language, from_fst, terminal_language
 
@@ -185,7 +186,6 @@ def test_first_match(pattern: str, differs: bool) -> None:
     assert first_match_differs(pattern) == differs
 
 
-@settings(max_examples=150, deadline=None)
 @given(st.deferred(lambda: PATTERNS))
 @bounded
 def test_first_matches_as_openfst_compares_them(pattern: str) -> None:
@@ -278,7 +278,7 @@ FLAGS = st.sampled_from([0, 0, re.I, re.S, re.M, re.A, re.I | re.S])
 ALPHABETS = st.sampled_from(["ab", "ab\n", "aK" + KELVIN, "a é", "ab_", " ab", "a\nb", "é1_", "ab \n"])
 
 
-@settings(max_examples=400, deadline=None)
+@examples(150)
 @given(PATTERNS, FLAGS, ALPHABETS)
 @bounded
 def test_random_patterns(pattern: str, flags: int, alphabet: str) -> None:
@@ -294,7 +294,6 @@ def test_random_patterns(pattern: str, flags: int, alphabet: str) -> None:
             assert acceptor.accepts(text.encode()) == reference(pattern, flags, text, language.lazy), text
 
 
-@settings(max_examples=120, deadline=None)
 @given(PATTERNS, FLAGS, ALPHABETS)
 def test_without_trailing_context_what_follows_does_not_matter(pattern: str, flags: int, alphabet: str) -> None:
     assume("(?>" not in pattern and not re.search(r"[*+?}][?+]", pattern))  # these prefer, rather than look
@@ -313,7 +312,6 @@ def test_without_trailing_context_what_follows_does_not_matter(pattern: str, fla
                 assert acceptor.accepts(text.encode()) == bool(ending_there.match(text + following)), (text, following)
 
 
-@settings(max_examples=120, deadline=None)
 @given(PATTERNS, FLAGS, st.text("abK é\n", max_size=3), st.binary(min_size=1, max_size=2), st.data())
 def test_random_patterns_reject_invalid_utf8(pattern: str, flags: int, text: str, junk: bytes, data: st.DataObject) -> None:
     whole = text.encode()

@@ -10,8 +10,9 @@ from itertools import product
 from typing import cast
 
 import pytest
+from effort import examples
 from expression_language import Language
-from hypothesis import assume, example, given, settings
+from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
 from psc.compiler.expressions import Chars, Expression, Literal
@@ -275,7 +276,7 @@ def agrees_with_re(pattern: str, alphabet: str) -> None:
         assert (text in language) == (compiled.fullmatch(text) is not None), text
 
 
-@settings(max_examples=600, deadline=None)
+@examples(200)
 @given(PATTERNS, ALPHABETS)
 @example("(?i:[^k])", "aK" + KELVIN)
 @example("(?:^a|b)(?:$|c)", "ab")
@@ -284,13 +285,13 @@ def test_random_patterns(pattern: str, alphabet: str) -> None:
     agrees_with_re(pattern, alphabet)
 
 
-@settings(max_examples=300, deadline=None)
+@examples(100)
 @given(st.text("ab^$|()", min_size=1, max_size=9), st.sampled_from(["ab", "a\n"]))
 def test_random_anchors(pattern: str, alphabet: str) -> None:
     agrees_with_re(pattern, alphabet)
 
 
-@settings(max_examples=500, deadline=None)
+@examples(150)
 @given(st.text("ab\\[](){}?*+|^$.-,:<>=!iPpLxu1\n é#", max_size=12), st.sampled_from(["ecma", "python"]))
 def test_random_text_is_read_or_refused(pattern: str, dialect: Dialect) -> None:
     try:
@@ -299,7 +300,7 @@ def test_random_text_is_read_or_refused(pattern: str, dialect: Dialect) -> None:
         assert re.match(r"<regex>:\d+:\d+: \S", str(e))
 
 
-@settings(max_examples=300, deadline=None)
+@examples(100)
 @example(pattern=".{,}", alphabet="ab")
 @given(st.text("ab\\[](){}?*+|.-,é", max_size=8), st.sampled_from(["ab", "a[", "{,"]))
 def test_random_text_means_what_re_says(pattern: str, alphabet: str) -> None:

@@ -4,8 +4,9 @@ import numpy as np
 import pytest
 import strategies
 from bounded import bounded
+from effort import examples
 from expression_language import Language, grammar_of, pattern_of
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 from lark_grammars import LARK_NAMES, lark_text
 from oracle.openfst import Acceptor, terminal_language, union_automaton
@@ -74,7 +75,7 @@ def _compound(inner: st.SearchStrategy[Expression]) -> st.SearchStrategy[Express
 EXPRESSIONS = st.recursive(LEAVES, _compound, max_leaves=8)
 
 
-@settings(max_examples=400, deadline=None)
+@examples(150)
 @given(st.lists(EXPRESSIONS, min_size=1, max_size=4))
 @bounded
 def test_random_expressions(expressions: list[Expression]) -> None:
@@ -88,7 +89,6 @@ def test_random_expressions(expressions: list[Expression]) -> None:
     assert_as_openfst(terminal_automaton(grammar))
 
 
-@settings(max_examples=150, deadline=None)
 @given(strategies.grammars(fancy=True))
 @bounded
 def test_random_lark_grammars(text: str) -> None:
@@ -155,7 +155,6 @@ def test_strings_ignore_case_as_re_does() -> None:
 # --- the form of the result
 
 
-@settings(max_examples=100, deadline=None)
 @given(st.lists(EXPRESSIONS, min_size=1, max_size=3))
 @bounded
 def test_form(expressions: list[Expression]) -> None:

@@ -17,7 +17,8 @@ import pynini
 import pytest
 import strategies
 from bounded import bounded
-from hypothesis import HealthCheck, assume, given, settings
+from effort import examples
+from hypothesis import assume, given
 
 from psc._core import Compilation, LrTables
 from psc.compiler import transducers
@@ -476,7 +477,7 @@ def test_both_sides_of_a_conflict_are_followed() -> None:
     assert len(after) == 2
 
 
-RANDOM = settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
+RANDOM = examples(30)
 
 
 @RANDOM

@@ -6,7 +6,8 @@ from typing import Any
 import pytest
 import strategies
 from bounded import bounded
-from hypothesis import given, settings
+from effort import examples
+from hypothesis import given
 
 from psc._core import LrTables
 from psc.artifacts.scalars import without_scalars
@@ -93,7 +94,7 @@ def test_what_the_classifier_allows_too_much() -> None:
     assert found is not None and not found.allowed_by_paper and found.lexer_state == q
 
 
-@settings(max_examples=30, deadline=None)
+@examples(30)
 @given(strategies.grammars(), strategies.vocabularies(max_size=12))
 @bounded
 def test_random_contextual_grammars(text: str, tokens: list[bytes]) -> None:

@@ -10,7 +10,8 @@ import re
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from effort import examples
+from hypothesis import given
 from hypothesis import strategies as st
 from lark import Lark, logger
 from lark.exceptions import UnexpectedCharacters, UnexpectedInput
@@ -403,7 +404,7 @@ LEXEMES = [
 
 
 @given(st.lists(st.sampled_from(LEXEMES), max_size=8).map("".join))
-@settings(max_examples=150, deadline=None)
+@examples(100)
 def test_first_match_is_longest_match(parser: Lark, text: str) -> None:
     """At each lexeme, no terminal matches more than what Lark's first match took."""
     patterns = {t.name: re.compile(t.pattern.to_regexp()) for t in parser.terminals}

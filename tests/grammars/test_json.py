@@ -9,7 +9,8 @@ from pathlib import Path
 from typing import NoReturn
 
 import pytest
-from hypothesis import given, settings
+from effort import examples
+from hypothesis import given
 from hypothesis import strategies as st
 from lark import Lark
 from lark.exceptions import UnexpectedInput
@@ -140,13 +141,13 @@ def documents(draw: st.DrawFn) -> str:
     return text
 
 
-@settings(max_examples=400, deadline=None)
+@examples(150)
 @given(documents())
 def test_agrees_with_python_on_documents(text: str) -> None:
     assert accepts(text) == python_accepts(text)
 
 
-@settings(max_examples=400, deadline=None)
+@examples(150)
 @given(st.text('"\\{}[],:.-+eEu01 \n', max_size=12))
 def test_agrees_with_python_on_noise(text: str) -> None:
     assert accepts(text) == python_accepts(text)

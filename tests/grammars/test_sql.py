@@ -12,7 +12,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from effort import examples
+from hypothesis import given
 from hypothesis import strategies as st
 from lark import Lark, logger
 from lark.exceptions import UnexpectedCharacters, UnexpectedInput
@@ -369,7 +370,7 @@ WORDS = ["select", "SELECT", "date", "datetime", "year", "years", "auto_incremen
 PIECES = [*"abenxé_019.'\"`-/*<>=!|&^%:;,?$@()[] \n", *WORDS]
 
 
-@settings(max_examples=400, deadline=None)
+@examples(200)
 @given(st.lists(st.sampled_from(PIECES), max_size=14).map("".join))
 def test_lark_takes_the_longest_lexeme(text: str) -> None:
     assert list(lark_lexemes(text)) == list(longest_lexemes(text))

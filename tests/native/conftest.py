@@ -24,7 +24,7 @@ def run_native(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., str]:
 
     @cache
     def build(name: str, sources: tuple[str, ...]) -> Path:
-        options = ["-std=c++20", "-O1", "-g1", "-fsanitize=address,undefined", "-fno-sanitize-recover=all", f"-I{NATIVE}"]
+        options = ["-std=c++20", "-O0", "-g1", "-fsanitize=address,undefined", "-fno-sanitize-recover=all", f"-I{NATIVE}"]
         files = [str(Path(__file__).with_name(f"{name}.cpp")), *(str(NATIVE / source) for source in sources)]
         subprocess.run([compiler, *options, *files, "-o", str(folder / name)], check=True, timeout=300)
         return folder / name

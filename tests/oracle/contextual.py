@@ -24,14 +24,14 @@ from .parsing import Parser, Stack
 _MAX_FALL_BACKS = 5_000
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Reading:
     """Where lexer and parser stand, in a lexeme that is not finished yet.
 
     `fall_back` is what takes its place if it fails or the text ends: the parser has taken the terminal that it was when it
     was last complete, and the bytes since are lexed again. It is brought up to date with every byte. None if there
     is no such thing: it never was complete, the parser refuses the terminal, the lexer is committed to the longer
-    lexeme, or the bytes since cannot be lexed again.
+    lexeme, or the bytes since cannot be lexed again. An oracle makes each only once, so equal ones are one object.
     """
 
     stack: Stack  # when the lexeme began
@@ -66,6 +66,7 @@ class ContextualOracle:
         self.parser = Parser(self.lark, start)
         self._automata = ContextAutomata(self.lark.terminals)
         self._bytes = self._automata.representative_bytes
+        self._readings: dict[tuple[Stack, int, bool, Reading | None], Reading] = {}
         self._steps: dict[tuple[Reading, int], Reading | None] = {}
         self._continuations: dict[Reading, bool] = {}
         self.start = self._lexeme(self.parser.start)
@@ -95,6 +96,8 @@ class ContextualOracle:
     def read(self, reading: Reading | None, text: bytes) -> Reading | None:
         """`step` for each byte of the text."""
         for byte in text:
+            if reading is None:
+                return None
             reading = self.step(reading, byte)
         return reading
 
@@ -109,7 +112,13 @@ class ContextualOracle:
 
     def _lexeme(self, stack: Stack) -> Reading:
         """Before the first byte of a lexeme."""
-        return Reading(stack, self.automaton(stack).start, False, None)
+        return self._interned(stack, self.automaton(stack).start, False, None)
+
+    def _interned(self, stack: Stack, state: int, begun: bool, fall_back: Reading | None) -> Reading:
+        key = (stack, state, begun, fall_back)
+        if key not in self._readings:
+            self._readings[key] = Reading(stack, state, begun, fall_back)
+        return self._readings[key]
 
     def _step(self, reading: Reading, byte: int) -> Reading | None:
         d, stack = self.automaton(reading.stack), reading.stack
@@ -120,8 +129,8 @@ class ContextualOracle:
         winner = d.winner[state]
         if winner is not None:
             after = self.parser.shift(stack, winner)
-            return Reading(stack, state, True, None if after is None else self._lexeme(after))
-        return Reading(stack, state, True, None if d.commits[state] else instead)
+            return self._interned(stack, state, True, None if after is None else self._lexeme(after))
+        return self._interned(stack, state, True, None if d.commits[state] else instead)
 
     def _ends(self, reading: Reading | None) -> bool:
         """Whether the text may end here."""

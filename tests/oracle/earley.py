@@ -9,7 +9,8 @@ all are taken out first; then every item can be completed, so a text begins a se
 empty. Nullable symbols are found beforehand and the dot also moves over them as soon as it stands before them (Aycock
 and Horspool), which settles every item that would begin and end in the same column.
 
-Columns with equal items are one object, so what follows a column is computed once however it was reached.
+Columns with equal items are one object, so what follows a column is computed once however it was reached. So is what a nonterminal
+brings into any column that expects it: those items begin in the column itself, so nothing of them depends on it.
 Cost: Earley's, cubic in the text at worst; microseconds for each item. Source: Earley, "An Efficient Context-Free
 Parsing Algorithm" (1970); Aycock and Horspool, "Practical Earley Parsing" (2002).
 """
@@ -71,6 +72,10 @@ class Earley:
         self._productions_of: dict[Symbol, list[int]] = {}
         for number, (left, _) in enumerate(self._productions):
             self._productions_of.setdefault(left, []).append(number)
+        # Per production and dot the first state of the terminal there; 0 where there is none.
+        starts = {t: a.start for t, a in terminals.items()}
+        self._starts = [(*(starts.get(symbol, 0) for symbol in right), 0) for _, right in self._productions]
+        self._brought: dict[Symbol, frozenset[Item]] = {}
         self._columns: dict[frozenset[Item], Column] = {}
         self.first = self._column([self._at(0, 0, None)]) if goal[0] in productive else None
 
@@ -94,9 +99,7 @@ class Earley:
 
     def _at(self, production: int, dot: int, begun: Column | None) -> Item:
         """The item with the dot there; a terminal after it is in its first state."""
-        right = self._productions[production][1]
-        terminal = self._terminals.get(right[dot]) if dot < len(right) else None
-        return Item(production, dot, terminal.start if terminal else 0, begun)
+        return Item(production, dot, self._starts[production][dot], begun)
 
     def _scan(self, column: Column, letter: Letter) -> Iterator[Item]:
         """The terminals after a dot, one letter on."""
@@ -111,26 +114,48 @@ class Earley:
         """The column of the scanned items and all that follows from them."""
         todo = list(scanned)
         items = set(todo)
-        asked: set[tuple[Symbol, Column | None]] = set()
+        expected: set[Symbol] = set()
+        completed: set[tuple[Symbol, Column]] = set()
         for item in todo:  # grows while we walk it
             left, right = self._productions[item.production]
             new: list[Item] = []
             if item.dot == len(right):
                 # Completed. If it began in this very column, `left` is nullable, and the dot has moved over it already.
-                if item.begun is not None and (left, item.begun) not in asked:
-                    asked.add((left, item.begun))
+                if item.begun is not None and (left, item.begun) not in completed:
+                    completed.add((left, item.begun))
                     new = [self._at(w.production, w.dot + 1, w.begun) for w in item.begun.waiting.get(left, ())]
             else:
-                symbol = right[item.dot]
-                terminal = self._terminals.get(symbol)
-                if terminal is None and (symbol, None) not in asked:
-                    asked.add((symbol, None))
-                    new = [self._at(number, 0, None) for number in self._productions_of.get(symbol, ())]
-                if terminal.accepts[item.state] if terminal else symbol in self._nullable:
-                    new.append(self._at(item.production, item.dot + 1, item.begun))
-            todo += [n for n in dict.fromkeys(new) if n not in items]
-            items.update(new)
-        return self._interned(frozenset(items)) if items else None
+                if right[item.dot] not in self._terminals:
+                    expected.add(right[item.dot])
+                new = self._over_nothing(item)
+            for n in new:
+                if n not in items:
+                    items.add(n)
+                    todo.append(n)
+        return self._interned(frozenset(items.union(*map(self._bring, expected)))) if items else None
+
+    def _over_nothing(self, item: Item) -> list[Item]:
+        """The item with the dot moved over what is after it, if that may be, or end, without a further letter."""
+        symbol = self._productions[item.production][1][item.dot]
+        terminal = self._terminals.get(symbol)
+        passes = terminal.accepts[item.state] if terminal else symbol in self._nullable
+        return [self._at(item.production, item.dot + 1, item.begun)] if passes else []
+
+    def _bring(self, symbol: Symbol) -> frozenset[Item]:
+        """All items that begin in a column because it expects the nonterminal."""
+        if symbol not in self._brought:
+            todo = [self._at(number, 0, None) for number in self._productions_of.get(symbol, ())]
+            items = set(todo)
+            for item in todo:  # grows while we walk it
+                right = self._productions[item.production][1]
+                if item.dot < len(right):
+                    begun = [self._at(number, 0, None) for number in self._productions_of.get(right[item.dot], ())]
+                    for n in begun + self._over_nothing(item):
+                        if n not in items:
+                            items.add(n)
+                            todo.append(n)
+            self._brought[symbol] = frozenset(items)
+        return self._brought[symbol]
 
     def _interned(self, items: frozenset[Item]) -> Column:
         if items not in self._columns:
@@ -138,7 +163,9 @@ class Earley:
             for item in items:
                 right = self._productions[item.production][1]
                 if item.dot < len(right) and right[item.dot] not in self._terminals:
-                    column.waiting.setdefault(right[item.dot], []).append(item._replace(begun=item.begun or column))
+                    column.waiting.setdefault(right[item.dot], []).append(
+                        Item(item.production, item.dot, item.state, item.begun or column)
+                    )
         return self._columns[items]
 
 

@@ -122,14 +122,14 @@ def _equivalence(arrows: list[dict[int, int]], winners: list[str | None]) -> lis
             return block
 
 
-@dataclasses.dataclass(frozen=True)
+@dataclasses.dataclass(frozen=True, eq=False)
 class Pending:
     """Where the lexer stands in the lexeme that is not finished yet.
 
     `fall_back` is what takes its place if it fails or the text ends: the last terminal that it has been, then the
     terminals of the bytes read since, lexed again, and what is pending of those. It is brought up to date with every
     byte, so that the bytes need not be kept. None if there is no such thing: it never was complete, or the lexer is
-    committed to it, or the bytes read since cannot be lexed again.
+    committed to it, or the bytes read since cannot be lexed again. A lexer makes each only once, so equal ones are one object.
     """
 
     state: int
@@ -145,8 +145,9 @@ class Lexer:
 
     def __init__(self, automaton: LexerAutomaton) -> None:
         self.automaton = automaton
-        self.nothing = Pending(automaton.start, False, None)
+        self._pending: dict[tuple[int, bool, Lexed | None], Pending] = {}
         self._steps: dict[tuple[Pending, int], Lexed | None] = {}
+        self.nothing = self._interned(automaton.start, False, None)
 
     def step(self, pending: Pending, byte: int) -> Lexed | None:
         """What one more byte leads to; None if nothing can go on like this."""
@@ -163,8 +164,14 @@ class Lexer:
             return instead
         winner = d.winner[state]
         if winner is not None:
-            return (), Pending(state, True, ((winner,), self.nothing))
-        return (), Pending(state, True, None if d.commits[state] else instead)
+            return (), self._interned(state, True, ((winner,), self.nothing))
+        return (), self._interned(state, True, None if d.commits[state] else instead)
+
+    def _interned(self, state: int, begun: bool, fall_back: Lexed | None) -> Pending:
+        key = (state, begun, fall_back)
+        if key not in self._pending:
+            self._pending[key] = Pending(state, begun, fall_back)
+        return self._pending[key]
 
     def _after(self, lexed: Lexed | None, byte: int) -> Lexed | None:
         """`lexed` and one more byte."""
@@ -175,6 +182,8 @@ class Lexer:
         """`step` for each byte of the text."""
         lexed: Lexed | None = ((), pending)
         for byte in text:
+            if lexed is None:
+                return None
             lexed = self._after(lexed, byte)
         return lexed
 
