@@ -69,6 +69,8 @@ class Figures:
     warm: list[dict[str, Any]] = field(default_factory=list)
     unseen: dict[str, dict[str, float]] = field(default_factory=dict)
     """How the machine was built -> of the steps of the second half of the texts: microseconds and how many were slow."""
+    ahead: dict[int, dict[str, float]] = field(default_factory=dict)
+    """Masks that a thread built ahead -> milliseconds of the first mask and of a text's others, beside a model."""
     compared: int = 0
     differences: int = 0
 
@@ -165,6 +167,40 @@ def measure_unseen(
         }
 
 
+def measure_ahead(
+    figures: Figures, grammar: psc.Grammar, info: psc.TokenizerInfo, documents: list[list[int]], args: argparse.Namespace
+) -> None:
+    """The beginning of each text on a machine of its own, as an engine asks: after a prefill, with pauses between masks."""
+    first: dict[int, list[float]] = {masks: [] for masks in (0, *args.ahead)}
+    rest: dict[int, list[list[float]]] = {masks: [] for masks in first}
+    for ids in documents:
+        for masks in first:
+            compiled = compile_just_in_time(grammar, info)
+            compiled.build_ahead(masks)
+            time.sleep(args.prefill / 1e3)
+            matcher, took = psc.GrammarMatcher(compiled), []
+            for token in ids[:100]:
+                began = time.perf_counter()
+                matcher.mask_row()
+                took.append((time.perf_counter() - began) * 1e3)
+                matcher.accept_token(token)
+                time.sleep(args.model / 1e3)
+            first[masks].append(took[0])
+            rest[masks].append(took[1:])
+            compiled.wait_until_warm()
+            del compiled, matcher
+            gc.collect()
+    for masks in first:
+        others = np.concatenate([np.array(r) for r in rest[masks]])
+        figures.ahead[masks] = {
+            "first": float(np.mean(first[masks])),
+            "first_max": max(first[masks]),
+            "p99": float(np.percentile(others, 99)),
+            "max": float(others.max()),
+            "text": float(others.sum()) / len(documents),
+        }
+
+
 def compare(figures: Figures, jit: psc.CompiledGrammar, aot: psc.CompiledGrammar, documents: list[list[int]]) -> None:
     """Counts where the two machines differ, in a mask or in what they accept."""
     left, right = psc.GrammarMatcher(jit), psc.GrammarMatcher(aot)
@@ -238,6 +274,8 @@ def measure(subject: Subject, info: psc.TokenizerInfo, spec: str, args: argparse
     try:
         measure_cold(figures, grammar, info, documents, args.cold)
         measure_unseen(figures, grammar, info, documents, args.cold)
+        if args.ahead:
+            measure_ahead(figures, grammar, info, documents, args)
         jit = compile_just_in_time(grammar, info)
         compare(figures, jit, aot, documents)
         measure_warm(figures, {"just in time": jit, "ahead of time": aot}, documents, args.rounds, info.vocab_size)
@@ -292,6 +330,14 @@ def print_tables(results: list[Figures]) -> None:
         for name, u in f.unseen.items()
     ]
     print(table(["grammar", "built", "steps", "mean", "p50", "p90", "p99", "slow %"], rows))
+    if any(f.ahead for f in results):
+        print("\nBuilt ahead on a thread, milliseconds of the first mask, and of the others of a text's first 100:\n")
+        rows = [
+            [f.grammar, str(masks), *(number(a[k]) for k in ("first", "first_max", "p99", "max", "text"))]
+            for f in results
+            for masks, a in f.ahead.items()
+        ]
+        print(table(["grammar", "masks ahead", "first", "first, max", "others p99", "max", "all of a text"], rows))
     print()
     for f in results:
         print(f"{f.grammar}: {f.compared:,} masks and accepts of both compared, {f.differences} differences")
@@ -325,6 +371,9 @@ def main() -> None:
     options.add_argument("--tokenizer", required=True, metavar="SPEC", help="as psc.load_tokenizer takes it")
     options.add_argument("--cold", type=int, default=3, metavar="N", help="first passes; a step counts as its fastest (3)")
     options.add_argument("--rounds", type=int, default=3, metavar="R", help="warm passes (default 3)")
+    options.add_argument("--ahead", type=int, nargs="+", default=[], metavar="N", help="also with N masks built ahead on a thread")
+    options.add_argument("--prefill", type=float, default=50.0, metavar="MS", help="before the first mask, with --ahead (50)")
+    options.add_argument("--model", type=float, default=5.0, metavar="MS", help="between masks, with --ahead (5)")
     options.add_argument("--peers", action="store_true", help="run llguidance and XGrammar over the same texts too")
     options.add_argument("--peer-steps", type=int, default=200, metavar="N", help="masks of a text and pass, with peers (200)")
     options.add_argument("--file-seconds", type=float, default=2.0, metavar="S", help="for the masks of a text, with peers (2)")

@@ -16,6 +16,9 @@ during which the kernel took the CPU away are left out (in the first pass nothin
 together from whole loops, without a clock inside: the median round. The rest is of single calls, less the timer's own
 cost. A mask and an accept cannot be told apart by loops, since the mask is remembered until the next accept.
 
+With `--warm N` N of the files are texts that the artifact is warm for (`psc compile --warm`), and only the others are
+replayed. One more first pass, `warm`, begins when the rows that those texts met are composed.
+
 `--evict MB` adds steps before each of which MB of other memory are written, as a model's layers would on a CPU: what a
 step costs when nothing of psc is in the caches.
 
@@ -27,7 +30,7 @@ import gc
 import sys
 import time
 from collections.abc import Callable
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from typing import Any, cast
@@ -49,10 +52,12 @@ from measure import (
 
 import psc
 from psc.artifacts.format import Artifact, decode, encode, read_file, write_file
+from psc.compiled_grammar import compiled_from_artifact
 from psc.compiler.build import build
 from psc.compiler.frontends.found import GrammarFile, find_grammar
 from psc.compiler.revision import COMPILER_REVISION
 from psc.grammar import Grammar
+from psc.warm_texts import rows_met
 
 WAYS = ("row", "mask", "fill")
 CHUNK = 500  # tokens; together some 0.1 ms, far below a time slice
@@ -81,6 +86,8 @@ class Subject:
     documents: list[list[int]]
     left_out: int
     rejected: int
+    named: Artifact | None = None
+    """The artifact with the names of rows that other files met."""
     rows: int = 0
     row_bytes: int = 0
     results: list[dict[str, Any]] = field(default_factory=list)
@@ -90,6 +97,13 @@ class Subject:
         """Tokens of a pass."""
         return sum(map(len, self.documents))
 
+    def warm(self) -> psc.CompiledGrammar:
+        """The grammar with the rows made that other files met."""
+        assert self.named is not None
+        made = compiled_from_artifact(self.named, lambda: None, tokenizer_info=self.info, place="warm")
+        made.wait_until_warm()
+        return made
+
     def compiled(self) -> psc.CompiledGrammar:
         """The grammar with no mask row made yet."""
         made = psc.CompiledGrammar.from_artifact(self.artifact, tokenizer_info=self.info)
@@ -97,13 +111,16 @@ class Subject:
         return made
 
 
-def prepare(grammar: GrammarFile, spec: str, corpus: list[Document], keep: Path | None) -> Subject:
+def prepare(grammar: GrammarFile, spec: str, corpus: list[Document], keep: Path | None, n_warm: int) -> Subject:
     """Compile, tokenize, and drop the documents that the grammar does not accept."""
     info = psc.load_tokenizer(spec)
     artifact = _artifact(grammar, info, keep)
     how, encode_text = encoder(spec, info)
-    tokenized, left_out = tokenize(corpus, info, encode_text)
+    tokenized, left_out = tokenize(corpus[n_warm:], info, encode_text)
     subject = Subject(info, artifact, how, [], left_out, 0)
+    if n_warm:
+        names = rows_met(artifact.arrays, artifact.metadata, info, [(d.name, d.data) for d in corpus[:n_warm]])
+        subject.named = replace(artifact, arrays={**artifact.arrays, **names.arrays})
     compiled = subject.compiled()
     matcher = psc.GrammarMatcher(compiled)
     for ids in tokenized.values():
@@ -193,19 +210,20 @@ def call_by_call(matcher: psc.GrammarMatcher, mask: Callable[[], object], ids: l
     return kept
 
 
-def measure_cold(subject: Subject, way: str, overhead: float) -> None:
+def measure_first(subject: Subject, way: str, phase: str, fresh: Callable[[], psc.CompiledGrammar], overhead: float) -> None:
     """First passes: one as a loop and one call by call, each over fresh tables."""
-    matcher = psc.GrammarMatcher(subject.compiled())
+    matcher = psc.GrammarMatcher(fresh())
     mask = ask(matcher, way, subject.info.vocab_size)
     clocks = Clocks.total([c for ids in subject.documents for c in loop(matcher, mask, ids)])
-    compiled = subject.compiled()
+    compiled = fresh()
     matcher = psc.GrammarMatcher(compiled)
     mask = ask(matcher, way, subject.info.vocab_size)
     readings = Readings([], [])
     for ids in subject.documents:
         readings.add(call_by_call(matcher, mask, ids))
-    subject.rows, subject.row_bytes = compiled.n_rows, compiled.memory_size_bytes
-    _record(subject, way, "cold", [clocks], readings, overhead)
+    if phase == "cold":
+        subject.rows, subject.row_bytes = compiled.n_rows, compiled.memory_size_bytes
+    _record(subject, way, phase, [clocks], readings, overhead)
 
 
 def measure_evicted(subject: Subject, way: str, steps: int, megabytes: int, overhead: float) -> None:
@@ -318,6 +336,9 @@ def main() -> None:
     options.add_argument("--ways", nargs="+", choices=WAYS, default=list(WAYS), help="ways to get a mask (all)")
     options.add_argument("--rounds", type=int, default=3, metavar="R", help="steady passes (default 3)")
     options.add_argument("--evict", type=int, default=0, metavar="MB", help="also time steps after MB of other data")
+    options.add_argument(
+        "--warm", type=int, default=0, metavar="N", help="name the rows that the first N files meet, replay the others"
+    )
     options.add_argument("--keep", type=Path, metavar="DIR", help="keep artifacts here and use them again")
     options.add_argument("--json", metavar="FILE", help="write everything as JSON too (- for standard output)")
     args = options.parse_args()
@@ -327,14 +348,16 @@ def main() -> None:
     subjects = []
     for spec in args.tokenizer:
         print(f"preparing {grammar.stem}, {spec}", file=sys.stderr, flush=True)
-        subjects.append(prepare(grammar, spec, corpus, args.keep))
+        subjects.append(prepare(grammar, spec, corpus, args.keep, args.warm))
     # The cycle collector would run in the middle of a pass and find nothing.
     gc.collect()
     gc.disable()
     overhead = timer_overhead()
     for subject in subjects:
         for way in args.ways:
-            measure_cold(subject, way, overhead)
+            measure_first(subject, way, "cold", subject.compiled, overhead)
+            if args.warm:
+                measure_first(subject, way, "warm", subject.warm, overhead)
             if args.evict:
                 measure_evicted(subject, way, 1000, args.evict, overhead)
     measure_steady(subjects, args.ways, args.rounds, overhead)

@@ -19,6 +19,11 @@ void bind_warm_rows(nb::module_& m) {
     m.def(
         "warm_tables", [](const PyMachine& t) { return to_dict(warm_tables(*artifact_machine(t)->cache())); }, "machine"_a,
         "The names of all rows that matchers of an artifact have composed so far, as it stores them.");
+    m.def(
+        "has_room_in_advance",
+        [](const PyMachine& t, std::size_t most_bytes) { return t.machine->has_room_in_advance(most_bytes); }, "machine"_a,
+        "most_bytes"_a, nb::call_guard<WithoutInterpreterLock>(),
+        "Whether what a machine has built takes fewer bytes than that, and less than half of its limit.");
     nb::class_<WarmRows>(m, "WarmRows", "The rows that an artifact names, composed a few at a time. One thread at a time.")
         .def(
             "__init__", [](WarmRows* self, const PyMachine& t) { new (self) WarmRows(artifact_machine(t)); }, "machine"_a)

@@ -658,6 +658,11 @@ def warm_tables(machine: Machine) -> dict[str, Any]:
     The names of all rows that matchers of an artifact have composed so far, as it stores them.
     """
 
+def has_room_in_advance(machine: Machine, most_bytes: int) -> bool:
+    """
+    Whether what a machine has built takes fewer bytes than that, and less than half of its limit.
+    """
+
 class WarmRows:
     """
     The rows that an artifact names, composed a few at a time. One thread at a time.

@@ -18,7 +18,7 @@ from psc.runtime import compiled as runtime
 from psc.runtime.compiled import FindTokenizer
 from psc.serialization import field, read_document, write_document
 from psc.vocabulary.tokenizer_info import TokenizerInfo
-from psc.warming import WARMER, Warming, composed_rows
+from psc.warming import WARMER, Warming, composed_rows, masks_ahead
 
 if TYPE_CHECKING:
     from psc.artifacts.store import Store
@@ -71,6 +71,17 @@ class CompiledGrammar(runtime.CompiledGrammar):
         if self._grammar is None:
             self._grammar = Grammar.from_metadata(self.metadata["grammar"])
         return self._grammar
+
+    def build_ahead(self, masks: int) -> None:
+        """Has a thread build the first mask, and the masks a few bytes further on, before they are asked for.
+
+        A grammar that came closed from an artifact has everything, and needs none of it. Asked for again, nothing more is built.
+
+        Args:
+            masks: how many; 0 is none.
+        """
+        if masks > 0 and self.is_lazy and self._warming is None:
+            self._warming = WARMER.add(self, masks_ahead(self._machine, masks), self.place)
 
     def wait_until_warm(self, timeout_s: float | None = None) -> bool:
         """Waits until what is built before it is asked for is there. Without that a matcher builds what it needs itself.

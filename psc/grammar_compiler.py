@@ -53,9 +53,12 @@ class GrammarCompiler:
         registry: the URL of a registry, or several, asked in turn when the store has nothing; see docs/registry-protocol.md. None
             is what the environment variable ``PSC_REGISTRY`` says; False is none at all.
         registry_patience_s: how long a compilation waits for them. What arrives later is used from then on.
+        masks_ahead: how many masks of a grammar that is built just in time a thread builds once it is compiled, before it is asked:
+            the first one, and those a few bytes further on. 0 is no thread; 8 is good where a prefill comes between the compilation
+            and the first mask. See docs/serving.md.
 
     Raises:
-        ValueError: the first argument is not a ``TokenizerInfo``, or the limit is below -1.
+        ValueError: the first argument is not a ``TokenizerInfo``, the limit is below -1, or the number of masks below 0.
         RegistryError: a URL is malformed.
 
     May be used from several threads.
@@ -71,6 +74,7 @@ class GrammarCompiler:
         store: Store | str | Path | Literal[False] | None = None,
         registry: str | Sequence[str] | Registries | Literal[False] | None = None,
         registry_patience_s: float = 2.0,
+        masks_ahead: int = 0,
     ) -> None:
         if not isinstance(tokenizer_info, TokenizerInfo):
             raise ValueError(
@@ -78,10 +82,13 @@ class GrammarCompiler:
             )
         if cache_limit_bytes < -1:
             raise ValueError(f"cache_limit_bytes={cache_limit_bytes}; it must be -1 (no limit) or a number of bytes")
+        if masks_ahead < 0:
+            raise ValueError(f"masks_ahead={masks_ahead}; it must be 0 (nothing is built ahead) or a number of masks")
         self.tokenizer_info = tokenizer_info
         self.max_threads = max_threads
         self.cache_enabled = cache_enabled
         self.cache_limit_bytes = cache_limit_bytes
+        self.masks_ahead = masks_ahead
         self._lookup = ArtifactLookup(_store(store), _registries(registry), patience_s=registry_patience_s)
         self._lock = threading.Lock()
         self._kept: OrderedDict[_Asked, Future[CompiledGrammar]] = OrderedDict()
@@ -287,6 +294,7 @@ class GrammarCompiler:
             grammar, self.tokenizer_info, cache_limit_bytes=self.cache_limit_bytes, store=self._lookup.store
         )
         _log.info("%s: ready to be built just in time after %.3f s", grammar.origin, time.perf_counter() - began)
+        compiled.build_ahead(self.masks_ahead)
         return compiled
 
     def _wanted(self, request: GrammarRequest, key: GrammarKey) -> Wanted:
@@ -301,13 +309,15 @@ class GrammarCompiler:
         )
 
     def _open(self, artifact: Artifact, store: Store, reference: Reference) -> CompiledGrammar:
-        return compiled_from_artifact(
+        compiled = compiled_from_artifact(
             artifact,
             lambda: store.read(reference),
             tokenizer_info=self.tokenizer_info,
             place=str(store.root / reference.blob_path),
             cache_limit_bytes=self.cache_limit_bytes,
         )
+        compiled.build_ahead(self.masks_ahead)
+        return compiled
 
     def _evict(self, newest: _Asked) -> None:
         """Evicts the least recently used grammars until the cache fits, and shares the limit among those that stay.

@@ -1,10 +1,13 @@
 """Work that nobody waits for yet: a thread builds what the first requests will ask for.
 
-A process has one such thread at most, while there is something to build. It works in pieces of about a millisecond, on one grammar
-after the other in turn. A piece takes a machine's lock for each row or state anew, and pauses while any thread waits for one, so
-nobody stands behind more than what is being composed at that moment. A fork waits for a piece to end. The child begins without a
-thread, and without the work. When the program ends, the thread ends with its piece. When a grammar is dropped, so is its work. An
-error ends a grammar's work and is logged for debugging: whoever asks for the same later gets the error then.
+A process has one such thread at most, while there is something to build. It works in pieces, on one grammar after the other in
+turn. A piece is some rows of an artifact, or one mask of a grammar that is built just in time. It takes the machine's lock for each
+row, or each walk over the vocabulary, anew, and rows pause while any thread waits for a lock. So nobody stands behind more than one
+row or one walk.
+
+A fork waits for a piece to end. The child begins without a thread, and without the work. When the program ends, the thread ends
+with its piece. When a grammar is dropped, so is its work. An error ends a grammar's work and is logged for debugging: whoever asks
+for the same later gets the error then.
 
 Cost: `_thread.start_new_thread` where none runs, some 50 us.
 """
@@ -21,14 +24,14 @@ import weakref
 from collections import deque
 from collections.abc import Iterator
 
-from psc._core import Machine, WarmRows
+from psc._core import GrammarMatcher, Machine, MatcherView, WarmRows, has_room_in_advance
 
 PIECE_S = 0.001
-"""Processor time after which a piece ends."""
-ROWS_S = 1.0
-"""Processor time that the rows of one artifact may take."""
-ROWS_BYTES = 64 << 20
-"""What a machine may have built when no more rows are composed for it; or half of its limit, where that is less."""
+"""Processor time after which a piece of rows ends."""
+MOST_S = 1.0
+"""Processor time after which nothing more is begun for a grammar."""
+MOST_BYTES = 64 << 20
+"""What a machine may have built when no more is built in advance; or half of its limit, where that is less."""
 
 _log = logging.getLogger("psc.warming")
 
@@ -151,10 +154,53 @@ if hasattr(os, "register_at_fork"):
     os.register_at_fork(before=WARMER.before_fork, after_in_parent=WARMER.in_parent, after_in_child=WARMER.in_child)
 
 
+class _Alone:
+    """What a matcher asks of a compiled grammar, without keeping the grammar."""
+
+    def __init__(self, machine: Machine) -> None:
+        self._machine = machine
+
+
+def masks_ahead(machine: Machine, most: int) -> Iterator[None]:
+    """Builds the masks of a machine that is built just in time: that of the empty text, those after one byte, after two, and so on.
+
+    Bytes that no terminal tells apart are one. A place is visited once, by its lexer states and the LR states on top: a mask costs
+    a walk over the vocabulary, and a walk is of such a pair.
+
+    Args:
+        machine: the one that is built as matchers visit it.
+        most: how many masks.
+    """
+    first = GrammarMatcher(_Alone(machine))
+    classes = machine.byte_class.tolist()
+    read = [bytes([byte]) for byte in range(128) if classes.index(classes[byte]) == byte]
+    seen = {_place(first)}
+    todo = deque([first])
+    end = time.thread_time() + MOST_S
+    first.mask_row()
+    yield
+    while todo:
+        matcher = todo.popleft()
+        for byte in read:
+            if len(seen) >= most or time.thread_time() >= end or not has_room_in_advance(machine, MOST_BYTES):
+                return
+            ahead = matcher.fork()
+            if not ahead.accept_string(byte) or (place := _place(ahead)) in seen:
+                continue
+            seen.add(place)
+            ahead.mask_row()
+            todo.append(ahead)
+            yield
+
+
+def _place(matcher: GrammarMatcher) -> tuple[tuple[int, int], ...]:
+    return tuple((lexer_state, stack[0]) for lexer_state, stack in MatcherView(matcher).configurations())
+
+
 def composed_rows(machine: Machine) -> Iterator[None]:
     """Composes the rows that an artifact names, in pieces."""
     rows = WarmRows(machine)
-    for _ in range(round(ROWS_S / PIECE_S)):
-        if not rows.compose(PIECE_S, ROWS_BYTES):
+    for _ in range(round(MOST_S / PIECE_S)):
+        if not rows.compose(PIECE_S, MOST_BYTES):
             return
         yield

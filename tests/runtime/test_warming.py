@@ -8,11 +8,14 @@ import os
 import subprocess
 import sys
 import threading
+import weakref
 from collections.abc import Iterator
 
 import pytest
+from vocabularies import byte_tokenizer
 
-from psc.warming import WARMER, Warmer
+import psc
+from psc.warming import WARMER, Warmer, masks_ahead
 
 
 class Owner:
@@ -83,6 +86,61 @@ def test_nothing_is_begun_at_the_end() -> None:
     warmer.end()
     assert work.wait(30)
     assert warmer.add(owner, endless(), "later").wait(30)
+
+
+GRAMMARS = {"json": '{"a": [1, null]}', "calls": "f(x, g(y))"}
+CALLS = """
+root ::= name "(" (root ", ")* name (", " root)* ")" | name
+name ::= [a-z]+
+"""
+
+
+def compiled(name: str, **options: int) -> psc.CompiledGrammar:
+    compiler = psc.GrammarCompiler(byte_tokenizer(), store=False, registry=False, **options)
+    return compiler.compile_builtin_json_grammar() if name == "json" else compiler.compile_grammar(CALLS)
+
+
+@pytest.mark.parametrize("name", GRAMMARS)
+def test_first_masks_are_built_ahead(name: str) -> None:
+    """As many as are asked for, the first of them first; a matcher finds it, and all masks are what they are without."""
+    one, few, none = compiled(name, masks_ahead=1), compiled(name, masks_ahead=4), compiled(name)
+    assert one.wait_until_warm(60) and few.wait_until_warm(60) and none.wait_until_warm(0)
+    counts = [c._machine.counts()["visited_lexer_states"] for c in (none, one, few)]
+    assert counts[:2] == [0, 1] and 1 < counts[2] <= 4
+    built = one._machine.counts()
+    matchers = [psc.GrammarMatcher(c) for c in (one, few, none)]
+    assert matchers[0].mask().tobytes() == matchers[2].mask().tobytes()
+    assert one._machine.counts() == built
+    for byte in GRAMMARS[name].encode():
+        masks = {m.mask().tobytes() for m in matchers}
+        assert len(masks) == 1
+        assert all(m.accept_token(byte) for m in matchers)
+
+
+def test_what_is_built_ahead_does_not_keep_its_grammar() -> None:
+    grammar = compiled("json")
+    pieces, gone = masks_ahead(grammar._machine, 100), weakref.ref(grammar)
+    next(pieces)
+    del grammar
+    gc.collect()
+    assert gone() is None
+    next(pieces)
+
+
+def test_no_more_is_built_ahead_than_half_of_a_limit() -> None:
+    limit = compiled("json", masks_ahead=1)
+    assert limit.wait_until_warm(60)
+    bounded = compiled("json", masks_ahead=100, cache_limit_bytes=limit.memory_size_bytes * 2)
+    assert bounded.wait_until_warm(60)
+    assert bounded._machine.counts()["visited_lexer_states"] <= 2
+    everything = compiled("json", masks_ahead=100)
+    assert everything.wait_until_warm(60)
+    assert everything._machine.counts()["visited_lexer_states"] > 4
+
+
+def test_numbers_of_masks_that_make_no_sense() -> None:
+    with pytest.raises(ValueError, match=r"masks_ahead=-1; it must be 0"):
+        compiled("json", masks_ahead=-1)
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="the system has no fork")
