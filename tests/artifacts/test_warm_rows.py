@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 from collections.abc import Mapping, Sequence
 from functools import cache
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -16,6 +17,7 @@ import psc
 from psc._core import WarmRows, warm_tables
 from psc.artifacts.format import Artifact, IntArray, decode, encode
 from psc.artifacts.references import Reference
+from psc.artifacts.store import Store
 from psc.build_grammar import artifact_bytes
 from psc.compiled_grammar import compiled_from_file
 from psc.errors import ArtifactError
@@ -169,6 +171,16 @@ def test_an_artifact_travels_with_its_names() -> None:
     compiled = loaded("json", warm("json")[0])
     other = psc.CompiledGrammar.deserialize_json(compiled.serialize_json(), INFO)
     assert other.wait_until_warm(60) and composed(other) == composed(compiled)
+
+
+def test_a_compiler_finds_it_in_the_store(tmp_path: Path) -> None:
+    """The first time as a file, the second time as the copy that is mapped into memory."""
+    store = Store(tmp_path)
+    store.add(encode({**artifact("json").arrays, **warm("json")[0]}, artifact("json").metadata))
+    for _ in range(2):
+        compiled = psc.GrammarCompiler(INFO, store=store, registry=False, masks_ahead=8).compile_builtin_json_grammar()
+        assert not compiled.is_lazy and compiled.wait_until_warm(60)
+        assert len(composed(compiled)["warm_row_state"]) == len(warm("json")[0]["warm_row_state"])
 
 
 def test_a_limit_on_memory_is_kept() -> None:
