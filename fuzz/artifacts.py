@@ -9,6 +9,7 @@ Cost: a case is one altered artifact and up to 60 calls on its matchers, some mi
 
 from __future__ import annotations
 
+import copy
 import json
 import struct
 from functools import cache
@@ -105,7 +106,8 @@ def altered_header(case: Case, data: bytes) -> bytes:
         if case.rng.random() < 0.2:
             del at[key]
         else:
-            at[key] = case.rng.choice((*_HOSTILE, case.rng.randrange(-5, 300)))
+            # A copy: the next alteration may be within it.
+            at[key] = copy.deepcopy(case.rng.choice((*_HOSTILE, case.rng.randrange(-5, 300))))
         if not header:
             break
     encoded = json.dumps(header).encode()

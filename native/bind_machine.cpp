@@ -247,6 +247,9 @@ void bind_machine(nb::module_& m) {
         .def(
             "clear", [](PyMachine& t) { t.machine->clear(); }, Release())
         .def(
+            "set_steps_to_classify", [](PyMachine& t, std::size_t steps) { t.machine->set_steps_to_classify(steps); }, "steps"_a,
+            "What the classifier of a lazy machine may cost for one mask before tokens are read instead. For tests: it is well chosen.")
+        .def(
             "set_limit", [](PyMachine& t, std::size_t bytes) { t.machine->set_limit(bytes); }, "bytes"_a)
         .def_prop_rw(
             "vocabulary_tag", [](const PyMachine& t) { return t.machine->vocabulary_tag; },

@@ -240,8 +240,9 @@ void Classifier::merge(std::vector<ThreadId>& threads) {
             if (fresh) {
                 pending.clear();
                 for (Bundle b : same) pending.insert(pending.end(), bundles_[b].begin(), bundles_[b].end());
-                work_.spend(1 + pending.size() / 16);
+                const std::size_t cost = 1 + pending.size() / 16;
                 merged_.push_back(bundle(pending));
+                work_.spend(cost);  // once the list has what it was given an id for
             }
             merged = merged_[id.index()];
         }

@@ -16,6 +16,7 @@ LazyMachine::LazyMachine(LrTables lr, const AllTerminals& terminals, LexerKind k
     lexer_ = lexer_owner_.get();
     if (lexer_owner_->contextual()) starts_of_tops_ = lexer_owner_->starts_of_tops();
     cache_limit_ = cache_limit;
+    read_first_mask();
     begin();
 }
 

@@ -34,6 +34,7 @@ public:
     std::span<const LrState> condition(OutputSymbol symbol) const override { return lexer_owner_->condition(symbol); }
     std::span<const LexOutput> at_end(LexerState state) override;
     FutureSet futures(LexerState state) override;
+    const VocabularyIndex* index() const override { return index_.get(); }
     std::span<const FutureEdge> future_edges(FutureSet set) const override { return lexer_owner_->future_sets().edges(set); }
 
     struct Counts {

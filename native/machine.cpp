@@ -107,6 +107,24 @@ MaskRow Machine::row_union(Cache& cache, MaskRow a, MaskRow b) {
     return id;
 }
 
+MaskRow Machine::read_row(Cache& cache, MaskRows::Bits& words) {
+    const PatientLock lock(lock_);
+    const std::size_t before = cache.rows.bytes();
+    const MaskRow id = cache.rows.add(words);
+    cache.read_bytes += cache.rows.bytes() - before;
+    if (cache.read_bytes > kMostReadBytes)
+        retire(cache);
+    else
+        limit(cache);
+    return id;
+}
+
+void Machine::has_read(std::size_t steps) {
+    std::size_t before = put_off_.load(std::memory_order_relaxed);
+    while (before && !put_off_.compare_exchange_weak(before, before - std::min(before, steps), std::memory_order_relaxed)) {
+    }
+}
+
 MaskRow Machine::with_stops(Cache& cache, MaskRow row, StopSet set) {
     if (const auto known = cache.other_stops.find(row, set)) return *known;
     const PatientLock lock(lock_);

@@ -27,6 +27,8 @@
 
 namespace psc {
 
+class VocabularyIndex;
+
 struct VocabularyView {
     Word size = 0;
     const Maybe<TokenClass>* class_of = nullptr;  // per token, the entry of `offsets` that has its bytes; null: the token itself
@@ -59,6 +61,7 @@ public:
         SharedIdMap<ClassifierState, LrState, ArcId> arc_ids;
         StableVector<Transition> arcs;
         Interned<Gathered, Word> gathered;  // by their members, sorted; under the lock
+        std::size_t read_bytes = 0;         // of rows from read_row(); under the lock
         std::atomic<bool> retired{false};
     };
 
@@ -132,13 +135,27 @@ public:
     }
     // The union of two rows.
     MaskRow row_union(Cache& cache, MaskRow a, MaskRow b);
+    // The row with these bits, found without the classifier.
+    MaskRow read_row(Cache& cache, MaskRows::Bits& words);
     // The row in which other tokens stop the text, where the text may end: a row does not know, if the grammar has no stop token.
     // `set` names both, see add_stop_set().
     MaskRow with_stops(Cache& cache, MaskRow row, StopSet set);
     StopSet add_stop_set(bool may_end, const std::vector<TokenId>& tokens);
 
+    // The tokens as a trie, where masks can be found by reading them (matcher_tokens.cpp); null: by the classifier alone.
+    virtual const VocabularyIndex* index() const { return nullptr; }
+    // What the classifier may cost for one mask there, 0.2 s; a test wants other steps.
+    std::size_t steps_to_classify() const { return steps_to_classify_.load(std::memory_order_relaxed); }
+    void set_steps_to_classify(std::size_t steps) { steps_to_classify_.store(steps, std::memory_order_relaxed); }
+    // After it has cost more, masks are found by reading tokens until that has cost as much.
+    bool classifies() const { return put_off_.load(std::memory_order_relaxed) == 0; }
+    void put_off_classifier() { put_off_.store(steps_to_classify(), std::memory_order_relaxed); }
+    void has_read(std::size_t steps);
+
 protected:
     Machine() = default;
+    // The first mask costs less by reading: nothing of it would be used again before there are others.
+    void read_first_mask() { put_off_.store(1, std::memory_order_relaxed); }
     // The keys of views.
     static constexpr Word kAnyTop = 0;
     static constexpr Word only(LrState top) { return top.v + 1; }
@@ -152,6 +169,8 @@ protected:
     virtual void add_members(Cache& cache, EmissionSet set, std::vector<Word>& out) = 0;
     // Sets the bits of a row in `words`, which are zero. `members`: of all the sets met.
     virtual void compose(Cache& cache, LexerView view, std::span<const Word> members, std::uint32_t* words) = 0;
+    // Rows that were found by reading tokens may be of one text alone: they make a cache too large sooner.
+    static constexpr std::size_t kMostReadBytes = std::size_t{64} << 20;
     // Begins an empty cache when `cache`, to which something was just added, is too large. Under the lock.
     void limit(Cache& cache);
 
@@ -169,17 +188,22 @@ protected:
     ClassifierTables classifier_;
     std::atomic<std::size_t> cache_limit_{0};  // bytes; 0 is none
     std::mutex lock_;                          // of everything that is built
+    std::atomic<std::size_t> steps_to_classify_{8'000'000}, put_off_{0};
 
 private:
     const std::atomic<PackedArc>* lexer_row(LexerState state) const {
         return stored_rows_ ? stored_rows_ + state.index() * static_cast<std::size_t>(n_byte_classes_) : lexer_->row(state);
     }
     bool stored_transition(ClassifierState state, LrState symbol, Transition& out) const;
-    // If `build` throws (a limit, no memory), the cache may be half updated: it is retired.
+    // If `build` throws (a limit, no memory), the cache may be half updated: it is retired. Where only the allowance was used up, it is not.
     template <class F>
     [[gnu::noinline, gnu::cold]] std::invoke_result_t<F> build_or_retire(Cache& cache, F build) {
         try {
             return build();
+        } catch (const OutOfWork&) {
+            const PatientLock lock(lock_);
+            limit(cache);
+            throw;
         } catch (...) {
             retire(cache);
             throw;

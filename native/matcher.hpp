@@ -131,6 +131,8 @@ private:
 
     // The path for any number of them: matcher_graph.cpp.
     bool lex_all(std::span<const std::uint8_t> bytes, Configurations& configurations);
+    // One byte: `next`, where the configurations lead, is `configurations` afterwards.
+    void lex_byte(ByteClass byte_class, Configurations& configurations, Configurations& next, Graph& graph);
     using Requests = std::map<LexArc, Nodes>;  // what is emitted before, and where it goes on -> tops
     void step(Configuration configuration, ByteClass byte_class, Configurations& out, Requests& requests);
     void go_on(LexTarget target, const Node* top, ByteClass byte_class, Configurations& out, Requests& requests);
@@ -139,7 +141,7 @@ private:
     const Node* shared_node(LrState state, Nodes& parents, Graph& graph);
     Nodes pop(const Node* from, Word pops, Graph& graph);
     Nodes pop_level_by_level(const Node* from, Word pops);
-    void merge(Configurations& configurations);
+    void merge(Configurations& configurations, Graph& graph);
     // Begins a call that reads so many bytes: it may do so much work, however the text is ambiguous.
     void begin(std::size_t n_bytes = 0) { work_.renew(n_bytes * kStepsForByte); }
     static constexpr std::size_t kMaxSteps = 40'000'000, kStepsForByte = 100'000;
@@ -150,9 +152,14 @@ private:
     std::vector<OutputSymbol> viable_ends(FutureSet set, const Node* top);
     bool complete(const Configurations& configurations);
 
+    MaskRow affordable_row();
+    MaskRow classified_row();
     MaskRow row_of(const Configuration& configuration);
     Gathered read(const Node* top, ClassifierState start);
     Gathered read_graph(const Node* top, ClassifierState start);
+    // The same row by reading every token on the stacks: matcher_tokens.cpp.
+    class TokenReader;
+    MaskRow read_row();
 
     std::shared_ptr<Machine> machine_;
     std::shared_ptr<Machine::Cache> cache_;

@@ -20,24 +20,27 @@ bool Matcher::lex_all(std::span<const std::uint8_t> bytes, Configurations& confi
     Configurations next;
     Graph graph;
     for (std::uint8_t byte : bytes) {
-        const ByteClass cls = machine_->byte_class()[byte];
-        next.clear();
-        Requests requests;
-        for (const Configuration& t : configurations) step(t, cls, next, requests);
-        // What emits the same and goes on in the same state has its stacks shifted together, so that they stay one graph. Those
-        // that read the byte again come first: they may ask for more.
-        while (!requests.empty()) {
-            auto [key, tops] = *requests.begin();
-            requests.erase(requests.begin());
-            sort_unique(tops);
-            for (const Node* top : emit_all(machine_->output(key.output), std::move(tops), graph))
-                go_on(key.target, top, cls, next, requests);
-        }
-        merge(next);
-        configurations.swap(next);
+        lex_byte(machine_->byte_class()[byte], configurations, next, graph);
         if (configurations.empty()) return false;
     }
     return true;
+}
+
+void Matcher::lex_byte(ByteClass byte_class, Configurations& configurations, Configurations& next, Graph& graph) {
+    next.clear();
+    Requests requests;
+    for (const Configuration& t : configurations) step(t, byte_class, next, requests);
+    // What emits the same and goes on in the same state has its stacks shifted together, so that they stay one graph. Those
+    // that read the byte again come first: they may ask for more.
+    while (!requests.empty()) {
+        auto [key, tops] = *requests.begin();
+        requests.erase(requests.begin());
+        sort_unique(tops);
+        for (const Node* top : emit_all(machine_->output(key.output), std::move(tops), graph))
+            go_on(key.target, top, byte_class, next, requests);
+    }
+    merge(next, graph);
+    configurations.swap(next);
 }
 
 // After what was emitted: the byte is read again from a start, or the lexeme goes on.
@@ -195,7 +198,7 @@ const Matcher::Node* Matcher::shared_node(LrState state, Nodes& parents, Graph& 
 }
 
 // Pairs that agree in the lexer state and the top of the stack become one, with the parents of all.
-void Matcher::merge(Configurations& configurations) {
+void Matcher::merge(Configurations& configurations, Graph& graph) {
     if (configurations.size() < 2) return;
     std::sort(configurations.begin(), configurations.end(), [](const Configuration& a, const Configuration& b) {
         return a.state != b.state ? a.state < b.state : a.top->state != b.top->state ? a.top->state < b.top->state : a.top < b.top;
@@ -225,7 +228,7 @@ void Matcher::merge(Configurations& configurations) {
                 std::unique(all.begin(), all.end(), [&](const Node* a, const Node* b) { return !order(a, b) && !order(b, a); }),
                 all.end());
             std::sort(all.begin(), all.end());
-            if (all.size() != parents_of(*top).size()) top = node(top->state, all);
+            if (all.size() != parents_of(*top).size()) top = shared_node(top->state, all, graph);
         }
         merged.push_back({top, configurations[i].state});
     }

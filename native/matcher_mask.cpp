@@ -5,6 +5,7 @@
 
 #include "errors.hpp"
 #include "flat_set.hpp"
+#include "limits.hpp"
 #include "matcher.hpp"
 #include "sorted.hpp"
 
@@ -16,17 +17,43 @@ MaskRow Matcher::mask_row() {
     refresh();
     if (row_) return *row_;
     begin();
-    MaskRow row;
-    if (position_->n_configurations == 1) {
-        row = row_of({position_->top, position_->state});
-    } else {
-        row = row_of(position_->configurations[0]);
-        for (Word i = 1; i < position_->n_configurations; ++i)
-            row = machine_->row_union(*cache_, row, row_of(position_->configurations[i]));
-    }
+    MaskRow row = machine_->index() ? affordable_row() : classified_row();
     if (stop_sets_[0]) row = machine_->with_stops(*cache_, row, *stop_sets_[is_complete()]);
     row_ = row;
     return row;
+}
+
+MaskRow Matcher::classified_row() {
+    if (position_->n_configurations == 1) return row_of({position_->top, position_->state});
+    MaskRow row = row_of(position_->configurations[0]);
+    for (Word i = 1; i < position_->n_configurations; ++i)
+        row = machine_->row_union(*cache_, row, row_of(position_->configurations[i]));
+    return row;
+}
+
+// By the classifier, or by reading tokens: the first mask of a machine, and what the classifier finds too hard. What the classifier has
+// finished stays, so a mask, or a later one, has it whole; and as it is tried again only when reading has cost as much, both cost
+// at most twice what the better of them would.
+MaskRow Matcher::affordable_row() {
+    const bool classifies = machine_->classifies();
+    if (classifies) {
+        work_.allow(machine_->steps_to_classify());
+        try {
+            return classified_row();
+        } catch (const LimitExceeded&) {
+            machine_->put_off_classifier();
+        }
+        refresh();
+        begin();
+    }
+    try {
+        return read_row();
+    } catch (const LimitExceeded&) {
+        machine_->has_read(kMaxSteps);
+        if (classifies) throw;
+    }
+    begin();
+    return classified_row();
 }
 
 MaskRow Matcher::row_of(const Configuration& configuration) {

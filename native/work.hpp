@@ -19,6 +19,13 @@
 
 namespace psc {
 
+// An allowance is used up. What many calls build together is written down when it is whole, and nothing is spent in between: what was
+// finished stays, and another call goes on from there.
+class OutOfWork : public LimitExceeded {
+public:
+    using LimitExceeded::LimitExceeded;
+};
+
 class Work {
 public:
     // `what`: the limit's name, for the message.
@@ -30,11 +37,13 @@ public:
     }
 
     // The whole allowance again, and so much more.
-    void renew(std::size_t more = 0) {
-        const std::size_t all = limit_ + more;
-        left_ = all < kSoon ? all : kSoon;
-        held_back_ = all - left_;
+    void renew(std::size_t more = 0) { allow(limit_ + more); }
+    // So many steps from now on, whatever the limit is.
+    void allow(std::size_t steps) {
+        left_ = steps < kSoon ? steps : kSoon;
+        held_back_ = steps - left_;
     }
+    std::size_t left() const { return left_ + held_back_; }
 
     // While it lives, `to` spends what `from` has.
     class Lent {
@@ -56,7 +65,7 @@ private:
         left_ += std::exchange(held_back_, 0);
         if (steps <= left_) return;
         left_ = 0;
-        throw LimitExceeded(what_, limit_);
+        throw OutOfWork(what_, limit_);
     }
 
     const char* what_;

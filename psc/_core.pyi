@@ -347,6 +347,11 @@ class Machine:
 
     def clear(self) -> None: ...
 
+    def set_steps_to_classify(self, steps: int) -> None:
+        """
+        What the classifier of a lazy machine may cost for one mask before tokens are read instead. For tests: it is well chosen.
+        """
+
     def set_limit(self, bytes: int) -> None: ...
 
     @property

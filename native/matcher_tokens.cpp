@@ -1,0 +1,145 @@
+// The mask of a matcher without the classifier: every token of the vocabulary is read on its stacks, prefixes once.
+//
+// The classifier finds what holds for all stacks, so its work is used again by every text of a grammar. Where a grammar is so ambiguous
+// that it would cost seconds (`root ::= root{5,6} | ...`), the stacks of one text are still one graph of some hundred nodes,
+// and reading a byte on all of them is polynomial. Tokens lead from there to sets of configurations, of which there are few: each is
+// kept once, with where its bytes lead.
+//
+// Cost: a step for each node of the vocabulary's trie that some text reaches, and for each new set what a byte costs accept(). Nothing
+// is kept for the next mask.
+#include <algorithm>
+#include <map>
+#include <memory>
+
+#include "interned.hpp"
+#include "matcher_graph.hpp"
+#include "vocabulary_index.hpp"
+
+namespace psc {
+
+class Matcher::TokenReader {
+public:
+    TokenReader(Matcher& matcher, const VocabularyIndex& index) : matcher_(matcher), index_(index) {}
+
+    // Sets the bits of the tokens after which the text has a continuation.
+    void read(const Configurations& configurations, std::uint32_t* words) {
+        std::vector<Reached> path(index_.max_depth() + 1);
+        path[0] = reached(configurations);
+        const auto& classes = matcher_.machine_->byte_class();
+        for (VocabularyNode n{0}; n < index_.end();) {
+            const auto& at = index_[n];
+            matcher_.work_.spend();
+            const auto to = step(path[at.depth - 1], classes[at.byte]);
+            if (!to) {
+                n = at.end;
+                continue;
+            }
+            // Where every byte below leads back, all tokens of the subtree are allowed: most tokens are words, most of what is open a name.
+            const bool passed = *to == path[at.depth - 1] && stays(*to, at.below);
+            for (Word i = at.first_token, end = passed ? index_.tokens_begin(at.end) : index_.own_tokens_end(n); i < end; ++i)
+                set_bit(words, index_.token_at(i));
+            path[at.depth] = *to;
+            n = passed ? at.end : VocabularyNode{n.v + 1};
+        }
+    }
+
+private:
+    // A set of configurations, each of which has a continuation.
+    struct Reached {
+        Word v = 0;
+        std::size_t index() const { return static_cast<std::size_t>(v); }
+        bool operator==(const Reached&) const = default;
+    };
+    struct Member {  // of a set: a node by its number, and the state of the lexer
+        Word top;
+        LexerState state;
+    };
+    static constexpr auto kUnknown = Maybe<Reached>::from_word(-2);
+
+    Maybe<Reached> step(Reached from, ByteClass byte_class) {
+        const auto known = rows_[from.index()][byte_class.index()];
+        return known != kUnknown ? known : find_step(from, byte_class);
+    }
+
+    // Whether each byte of these kinds leads back.
+    bool stays(Reached at, VocabularyIndex::Kinds kinds) {
+        const std::size_t i = at.index();
+        for (VocabularyIndex::Kinds open = kinds & ~known_[i]; open && !(kinds & leave_[i]); open = kinds & ~known_[i]) {
+            const VocabularyIndex::Kinds kind = open & -open;
+            const auto& classes = matcher_.machine_->byte_class();
+            for (int b = 0; b < 256 && !(leave_[i] & kind); ++b)
+                if (VocabularyIndex::kind(static_cast<std::uint8_t>(b)) == kind && step(at, classes[b]) != Maybe<Reached>(at))
+                    leave_[i] |= kind;
+            known_[i] |= kind;
+        }
+        return !(kinds & leave_[i]);
+    }
+
+    Maybe<Reached> find_step(Reached from, ByteClass byte_class) {
+        here_.clear();
+        for (const Member& member : sets_[from]) here_.push_back({nodes_[static_cast<std::size_t>(member.top)], member.state});
+        matcher_.lex_byte(byte_class, here_, next_, graph_);
+        std::erase_if(here_, [&](const Configuration& configuration) { return !alive(configuration); });
+        Maybe<Reached> to;
+        if (!here_.empty()) to = reached(here_);
+        rows_[from.index()][byte_class.index()] = to;
+        return to;
+    }
+
+    // `configurations` in the order of merge().
+    Reached reached(const Configurations& configurations) {
+        members_.clear();
+        for (const Configuration& configuration : configurations) members_.push_back({number(configuration.top), configuration.state});
+        const auto [id, fresh] = sets_.intern(members_);
+        if (fresh) {
+            const auto n = static_cast<std::size_t>(matcher_.machine_->n_byte_classes());
+            matcher_.work_.spend(n + members_.size());
+            rows_.push_back(std::make_unique_for_overwrite<Maybe<Reached>[]>(n));
+            std::fill_n(rows_.back().get(), n, kUnknown);
+            known_.push_back(0);
+            leave_.push_back(0);
+        }
+        return id;
+    }
+
+    Word number(const Node* node) {
+        const auto [at, fresh] = numbers_.try_emplace(node, static_cast<Word>(nodes_.size()));
+        if (fresh) nodes_.push_back(node);
+        return at->second;
+    }
+
+    bool alive(const Configuration& configuration) {
+        const FutureSet set = matcher_.machine_->futures(configuration.state);
+        if (set == Machine::kNothingNeeded) return true;
+        const std::pair key{set, configuration.top};
+        if (const auto known = alive_.find(key); known != alive_.end()) return known->second;
+        matcher_.work_.spend();
+        return alive_[key] = matcher_.alive(configuration);
+    }
+
+    Matcher& matcher_;
+    const VocabularyIndex& index_;
+    Graph graph_;  // all that is read here shares its stacks
+    std::vector<const Node*> nodes_;
+    std::unordered_map<const Node*, Word> numbers_;
+    Interned<Reached, Member> sets_;
+    std::vector<std::unique_ptr<Maybe<Reached>[]>> rows_;  // per set and byte class
+    std::vector<VocabularyIndex::Kinds> known_, leave_;    // per set the kinds of bytes that were looked at, and those that lead elsewhere
+    std::map<std::pair<FutureSet, const Node*>, bool> alive_;
+    Configurations here_, next_;  // scratch
+    std::vector<Member> members_;
+};
+
+MaskRow Matcher::read_row() {
+    MaskRows::Bits words = std::make_unique<std::uint32_t[]>(machine_->n_words());
+    const Arena::Attempt attempt(arena_);
+    const Configurations all = configurations();
+    const std::size_t before = work_.left();
+    TokenReader(*this, *machine_->index()).read(all, words.get());
+    if (complete(all))
+        for (TokenId t : machine_->stop_tokens()) set_bit(words.get(), t);
+    machine_->has_read(before - work_.left());
+    return machine_->read_row(*cache_, words);
+}
+
+}  // namespace psc
