@@ -131,6 +131,7 @@ private:
 };
 
 MaskRow Matcher::read_row() {
+    before_long_work();  // a walk over the vocabulary
     MaskRows::Bits words = std::make_unique<std::uint32_t[]>(machine_->n_words());
     const Arena::Attempt attempt(arena_);
     const Configurations all = configurations();

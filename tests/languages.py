@@ -42,11 +42,14 @@ class Language:
         """The grammar in all builds. A limit ends the example."""
         info = tokenizer(tokens)
         try:
-            return {
+            builds = {
                 "just in time": self.just_in_time(text, info),
                 "ahead of time": compile_ahead_of_time(self.grammar(text), info),
                 "not closed": compile_not_closed(self.grammar(text), info),
+                "tokens read": compile_not_closed(self.grammar(text), info, classes=False),
             }
+            builds["tokens read"]._machine.set_steps_to_classify(0)
+            return builds
         except psc.ResourceLimitError:
             assume(False)
             raise
