@@ -171,14 +171,16 @@ def masks_ahead(machine: Machine, most: int) -> Iterator[None]:
         machine: the one that is built as matchers visit it.
         most: how many masks.
     """
-    first = GrammarMatcher(_Alone(machine))
+    end = time.thread_time() + MOST_S
+    # A machine's very first mask is found by reading tokens, of which it keeps nothing. What others find is there after the second.
+    for _ in range(2):
+        first = GrammarMatcher(_Alone(machine))
+        first.mask_row()
+        yield
     classes = machine.byte_class.tolist()
     read = [bytes([byte]) for byte in range(128) if classes.index(classes[byte]) == byte]
     seen = {_place(first)}
     todo = deque([first])
-    end = time.thread_time() + MOST_S
-    first.mask_row()
-    yield
     while todo:
         matcher = todo.popleft()
         for byte in read:
