@@ -1,6 +1,12 @@
 // Stored tables from and to Python: by the names that they are declared with, as NumPy arrays without a copy.
+//
+// A column's type says what its ids mean, and nearly every column has one of its own; Python sees words or bytes. So what nanobind is
+// told is told of those two, in bind_tables.cpp, and compiled once. A quarter of what the bindings of compilations take to compile was
+// the same thing for each type.
 #pragma once
 
+#include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -21,48 +27,59 @@ NewArray<Word> ids_to_array(const std::vector<T>& ids) {
     return to_array(std::vector<Word>(words.begin(), words.end()));
 }
 
-// Read-only, and no copy: the array keeps the column.
-template <class T>
-using ViewArray = nb::ndarray<nb::numpy, const Stored<T>, nb::ndim<1>>;
+// Elements, and what keeps them in memory.
+template <class S>
+struct Kept {
+    std::span<const S> elements;
+    std::shared_ptr<const void> owner;
+};
+using KeptWords = Kept<Word>;
+using KeptBytes = Kept<std::uint8_t>;
+
+// Read-only, and no copy: the array keeps the owner.
+using WordView = nb::ndarray<nb::numpy, const Word, nb::ndim<1>>;
+WordView to_python(const KeptWords& words);
+void set_item(nb::dict& d, const char* name, const KeptWords& words);
+void set_item(nb::dict& d, const char* name, const KeptBytes& bytes);
+void set_item(nb::dict& d, const char* name, Word one);
+
+// Keeps the array, perhaps a view of a file in memory that other processes share, for as long as its elements are used.
+void get_item(const nb::dict& d, const char* name, KeptWords& words);
+void get_item(const nb::dict& d, const char* name, KeptBytes& bytes);
+void get_item(const nb::dict& d, const char* name, Word& one);
 
 template <class Index, class T, Presence kPresence>
-ViewArray<T> to_python(const Column<Index, T, kPresence>& column) {
-    auto* kept = new Column<Index, T, kPresence>(column);
-    nb::capsule owner(kept, [](void* p) noexcept { delete static_cast<Column<Index, T, kPresence>*>(p); });
-    return ViewArray<T>(reinterpret_cast<const Stored<T>*>(kept->data()), {kept->size()}, owner);
+Kept<Stored<T>> stored(const Column<Index, T, kPresence>& column) {
+    return {{reinterpret_cast<const Stored<T>*>(column.data()), column.size()}, column.owner()};
 }
 template <WordLike T>
-Word to_python(const T& one) {
+Word stored(const T& one) {
     return words_of(std::span<const T>(&one, 1))[0];
+}
+
+template <class Index, class T, Presence kPresence>
+void get_field(const nb::dict& d, const char* name, Column<Index, T, kPresence>& column) {
+    Kept<Stored<T>> kept;
+    get_item(d, name, kept);
+    column.assign({reinterpret_cast<const T*>(kept.elements.data()), kept.elements.size()}, std::move(kept.owner));
+}
+template <WordLike T>
+void get_field(const nb::dict& d, const char* name, T& one) {
+    Word w = 0;
+    get_item(d, name, w);
+    one = ids_of<T>({&w, 1})[0];
 }
 
 template <class Table>
 NamedArrays to_dict(const Table& table) {
     NamedArrays d;
-    each_field(table, [&](const char* name, const auto& field, const char*) { d[name] = to_python(field); });
+    each_field(table, [&](const char* name, const auto& field, const char*) { set_item(d, name, stored(field)); });
     return d;
-}
-
-template <class Index, class T, Presence kPresence>
-void from_python(nb::handle value, Column<Index, T, kPresence>& column) {
-    // Keeps the array, perhaps a view of a file in memory that other processes share, for as long as the column lives.
-    const auto array = std::make_shared<const Array<Stored<T>>>(nb::cast<Array<Stored<T>>>(value));
-    column = {std::span<const T>(reinterpret_cast<const T*>(array->data()), array->size()), array};
-}
-template <class Index, class Pool, Word kLeast>
-void from_python(nb::handle value, Offsets<Index, Pool, kLeast>& offsets) {
-    const auto array = std::make_shared<const Ints>(nb::cast<Ints>(value));
-    offsets = {std::span<const Word>(array->data(), array->size()), array};
-}
-template <WordLike T>
-void from_python(nb::handle value, T& one) {
-    const Word w = nb::cast<Word>(value);
-    one = ids_of<T>({&w, 1})[0];
 }
 
 template <class Table>
 void from_dict(const nb::dict& d, Table& table) {
-    each_field(table, [&](const char* name, auto& field, const char*) { from_python(d[name], field); });
+    each_field(table, [&](const char* name, auto& field, const char*) { get_field(d, name, field); });
 }
 
 // Whether a table that not every artifact has is there, or a part of it.
@@ -73,46 +90,76 @@ bool has_any(const nb::dict& d) {
     return any;
 }
 
-// What docs/artifact-format.md says of a field.
+// What docs/artifact-format.md says of a field, by its type.
 struct FieldText {
-    std::string index, element;
+    NameParts index, element;
+    const char *before_index = "Per ", *after_index = "";
 };
 template <class Index, class T, Presence kPresence>
-FieldText field_text(const Column<Index, T, kPresence>&) {
-    return {"Per " + Name<Index>::of(), Name<T>::of()};
+constexpr FieldText field_text(const Column<Index, T, kPresence>*) {
+    return {Name<Index>::of(), Name<T>::of()};
 }
 template <class Index, class Pool, Word kLeast>
-FieldText field_text(const Offsets<Index, Pool, kLeast>&) {
-    return {"Per " + Name<Index>::of() + " and one more", "where its list begins"};
+constexpr FieldText field_text(const Offsets<Index, Pool, kLeast>*) {
+    return {Name<Index>::of(), {"where its list begins"}, "Per ", " and one more"};
 }
 template <class I, Word kLeast>
-FieldText field_text(const Count<I, kLeast>&) {
-    return {"One number", "how many"};
+constexpr FieldText field_text(const Count<I, kLeast>*) {
+    return {{"One number"}, {"how many"}, ""};
 }
 template <WordLike T>
-FieldText field_text(const T&) {
-    return {"One number", Name<T>::of()};
+constexpr FieldText field_text(const T*) {
+    return {{"One number"}, Name<T>::of(), ""};
+}
+template <class Table, class Field>
+constexpr FieldText text_of_member(Field Table::*) {
+    return field_text(static_cast<const Field*>(nullptr));
 }
 
 // (name, index, element, meaning) of each field.
 using FieldList = nb::typed<nb::list, nb::typed<nb::tuple, std::string, std::string, std::string, std::string>>;
+void append(FieldList& out, const char* name, const FieldText& text, const char* meaning);
+std::string document(const FieldText& text, const char* meaning);
 template <class Table>
 void list_fields(FieldList& out) {
-    Table::fields([&](const char* name, auto member, const char* meaning) {
-        const FieldText text = field_text(Table().*member);
-        out.append(nb::make_tuple(name, text.index, text.element, meaning));
-    });
+    Table::fields([&](const char* name, auto member, const char* meaning) { append(out, name, text_of_member(member), meaning); });
 }
 
-// A read-only property for each field. `tables`: of a bound object.
+// What a field has, as Python sees it, by the field's place in the declaration.
+template <class S, class Table>
+S nth_field(const Table& table, std::size_t n) {
+    S found{};
+    std::size_t i = 0;
+    each_field(table, [&](const char*, const auto& field, const char*) {
+        if constexpr (std::is_same_v<decltype(stored(field)), S>)
+            if (i == n) found = stored(field);
+        ++i;
+    });
+    return found;
+}
+
+// A read-only property for each field, which is one number or has words. `tables`: of a bound object.
 template <class Table, class C, class F>
 void bind_fields(C& c, F tables) {
-    Table::fields([&](const char* name, auto member, const char* meaning) {
-        const FieldText text = field_text(Table().*member);
-        const std::string doc = text.index + ": " + text.element + "; " + meaning + ".";
-        using Bound = typename C::Type;
+    using Bound = typename C::Type;
+    std::size_t next = 0;
+    const auto bind_words = [&](const char* name, std::size_t n, const std::string& doc) {
         c.def_prop_ro(
-            name, [member, tables](const Bound& b) { return to_python(tables(b).*member); }, nb::rv_policy::reference, doc.c_str());
+            name, [n, tables](const Bound& b) { return to_python(nth_field<KeptWords>(tables(b), n)); }, nb::rv_policy::reference,
+            doc.c_str());
+    };
+    const auto bind_number = [&](const char* name, std::size_t n, const std::string& doc) {
+        c.def_prop_ro(
+            name, [n, tables](const Bound& b) { return nth_field<Word>(tables(b), n); }, nb::rv_policy::reference, doc.c_str());
+    };
+    Table::fields([&]<class Field>(const char* name, Field Table::* member, const char* meaning) {
+        const std::string doc = document(text_of_member(member), meaning);
+        using S = decltype(stored(std::declval<const Field&>()));
+        static_assert(std::is_same_v<S, KeptWords> || std::is_same_v<S, Word>);
+        if constexpr (std::is_same_v<S, Word>)
+            bind_number(name, next++, doc);
+        else
+            bind_words(name, next++, doc);
     });
 }
 

@@ -50,6 +50,11 @@ public:
     }
     Column(std::span<const T> elements, std::shared_ptr<const void> owner)
         : data_(elements.data()), size_(elements.size()), owner_(std::move(owner)) {}
+    void assign(std::span<const T> elements, std::shared_ptr<const void> owner) {
+        data_ = elements.data();
+        size_ = elements.size();
+        owner_ = std::move(owner);
+    }
 
     const T& operator[](Index i) const { return data_[i.index()]; }
     const T& at(std::size_t i) const { return data_[i]; }
@@ -60,6 +65,7 @@ public:
     const T* end() const { return data_ + size_; }
     std::size_t size() const { return size_; }
     bool empty() const { return size_ == 0; }
+    const std::shared_ptr<const void>& owner() const { return owner_; }
 
 private:
     const T* data_ = nullptr;
@@ -139,51 +145,55 @@ inline bool in_range(Action x, const Sizes& n) {
 }
 inline bool in_range(std::uint8_t, const Sizes&) { return true; }
 
+// Put together only where they are printed, so that a table's declaration makes no code for it.
+struct NameParts {
+    const char *first, *between = "", *second = "";
+};
 template <class T>
 struct Name;
 template <Space S, class Rep>
 struct Name<Id<S, Rep>> {
-    static std::string of() { return kSpaceNames[static_cast<std::size_t>(S)]; }
+    static constexpr NameParts of() { return {kSpaceNames[static_cast<std::size_t>(S)]}; }
 };
 template <class I>
 struct Name<Maybe<I>> {
-    static std::string of() { return Name<I>::of() + " or -1"; }
+    static constexpr NameParts of() { return {Name<I>::of().first, " or -1"}; }
 };
 template <class Row, class Col>
 struct Name<Cell<Row, Col>> {
-    static std::string of() { return Name<Row>::of() + " and " + Name<Col>::of(); }
+    static constexpr NameParts of() { return {Name<Row>::of().first, " and ", Name<Col>::of().first}; }
 };
 template <>
 struct Name<Symbol> {
-    static std::string of() { return "terminal, or n_terminals + nonterminal"; }
+    static constexpr NameParts of() { return {"terminal, or n_terminals + nonterminal"}; }
 };
 template <>
 struct Name<OutputSymbol> {
-    static std::string of() { return "terminal, or n_terminals + condition"; }
+    static constexpr NameParts of() { return {"terminal, or n_terminals + condition"}; }
 };
 template <>
 struct Name<StoredTarget> {
-    static std::string of() { return "lexer state, -1 (fail), n_lexer_states (restart), or n_lexer_states + 1 + branch"; }
+    static constexpr NameParts of() { return {"lexer state, -1 (fail), n_lexer_states (restart), or n_lexer_states + 1 + branch"}; }
 };
 template <>
 struct Name<SetMember> {
-    static std::string of() { return "token class, or n_classes (the stop tokens)"; }
+    static constexpr NameParts of() { return {"token class, or n_classes (the stop tokens)"}; }
 };
 template <>
 struct Name<WarmOperand> {
-    static std::string of() { return "warm row, or the number of warm rows + union of warm rows"; }
+    static constexpr NameParts of() { return {"warm row, or the number of warm rows + union of warm rows"}; }
 };
 template <>
 struct Name<StackDepth> {
-    static std::string of() { return "number of stack symbols"; }
+    static constexpr NameParts of() { return {"number of stack symbols"}; }
 };
 template <>
 struct Name<Action> {
-    static std::string of() { return "action: 2 x LR state (shift), or 2 x production + 1 (reduce)"; }
+    static constexpr NameParts of() { return {"action: 2 x LR state (shift), or 2 x production + 1 (reduce)"}; }
 };
 template <>
 struct Name<std::uint8_t> {
-    static std::string of() { return "byte"; }
+    static constexpr NameParts of() { return {"byte"}; }
 };
 
 // Calls f(name, member of `table`, meaning) for each declared field, in order.
@@ -217,7 +227,7 @@ public:
     }
     const Sizes& sizes() const { return sizes_; }
 
-    [[noreturn]] static void fail(const char* name, const char* why) {
+    [[noreturn, gnu::noinline]] static void fail(const char* name, const char* why) {
         throw std::invalid_argument(std::string("table '") + name + "' " + why);
     }
 
@@ -268,19 +278,27 @@ private:
         const Index* index = nullptr;
         if (offsets.n_lists() < kLeast) fail(name, "is empty");
         if (!known(index)) define(index, offsets.size() - 1, name);
-        const auto n = static_cast<std::size_t>(size(index));
+        sizes_.set(Pool::space, end_of(name, offsets.all(), size(index)));
+    }
+    // The end of the last of so many lists.
+    [[gnu::noinline]] static Word end_of(const char* name, std::span<const Word> offsets, std::int64_t n_lists) {
+        const auto n = static_cast<std::size_t>(n_lists);
         if (offsets.size() != n + 1) fail(name, "has the wrong length");
-        if (offsets.at(0) != 0 || offsets.at(n) < 0) fail(name, "does not span its pool");
+        if (offsets[0] != 0 || offsets[n] < 0) fail(name, "does not span its pool");
         for (std::size_t i = 0; i < n; ++i)
-            if (offsets.at(i) > offsets.at(i + 1)) fail(name, "falls");
-        sizes_.set(Pool::space, offsets.at(n));
+            if (offsets[i] > offsets[i + 1]) fail(name, "falls");
+        return offsets[n];
     }
     template <class Field>
     void length(const char*, const Field&) {}
 
     template <class Index, class T, Presence kPresence>
     void elements(const char* name, const Column<Index, T, kPresence>& column) {
-        for (const T& x : column)
+        all_in_range(name, column.all());
+    }
+    template <class T>
+    [[gnu::noinline]] void all_in_range(const char* name, std::span<const T> elements) const {
+        for (const T& x : elements)
             if (!in_range(x, sizes_)) fail(name, "holds an index out of range");
     }
     template <class Index, class Pool, Word kLeast>

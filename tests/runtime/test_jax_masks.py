@@ -44,8 +44,8 @@ def _token(matcher: psc.GrammarMatcher, rng: random.Random) -> int:
     return rng.choice(going_on) if going_on else -1
 
 
-@pytest.mark.parametrize("dtype", SAME_DTYPES)
-@pytest.mark.parametrize("width", [50, 96, 130])
+# Narrower than a row of the table, as wide, and wider. XLA compiles anew for each shape and dtype.
+@pytest.mark.parametrize(("dtype", "width"), [*((dtype, 50) for dtype in SAME_DTYPES), ("float16", 96), ("float32", 130)])
 def test_masked_as_by_numpy(dtype: str, width: int) -> None:
     rng = np.random.default_rng(width)
     table, before = random_table(rng, 5, 3), random_logits(rng, (4, width), dtype)
