@@ -1,25 +1,12 @@
 #include "lexeme_automaton.hpp"
 
 #include <algorithm>
-#include <map>
 
 namespace psc {
 
 LexemeAutomaton::LexemeAutomaton(TerminalAutomaton automaton) : dfa_(std::move(automaton)) {
-    find_byte_classes();
     find_unbounded();
     find_reachable();
-}
-
-void LexemeAutomaton::find_byte_classes() {
-    std::map<std::vector<Word>, std::size_t> seen;
-    for (int byte = 0; byte < 256; ++byte) {
-        std::vector<Word> column(dfa_.n_states);
-        for (Word s = 0; s < dfa_.n_states; ++s) column[s] = dfa_.next[s * 256 + byte];
-        const auto [it, fresh] = seen.emplace(std::move(column), seen.size());
-        if (fresh) representative_.push_back(static_cast<std::uint8_t>(byte));
-        byte_class_[byte] = {static_cast<std::uint8_t>(it->second)};
-    }
 }
 
 void LexemeAutomaton::find_unbounded() {
@@ -28,8 +15,8 @@ void LexemeAutomaton::find_unbounded() {
     unbounded_.assign(n, 0);
     std::vector<std::vector<Word>> open(n);
     for (DfaState s{0}; s.v < n; ++s.v)
-        for (std::uint8_t byte : representative_) {
-            const auto to = next(s, byte);
+        for (Word c = 0; c < n_classes(); ++c) {
+            const auto to = next(s, {static_cast<std::uint8_t>(c)});
             if (!to) continue;
             extensible_[s.index()] = 1;
             if (!accepts(s) && !accepts(*to)) open[s.index()].push_back(to.v);
@@ -78,8 +65,9 @@ void LexemeAutomaton::find_reachable() {
     const Word n = dfa_.n_states;
     std::vector<std::vector<DfaState>> before(n), states_of(n_terminals());
     for (DfaState s{0}; s.v < n; ++s.v) {
-        for (std::uint8_t byte : representative_)
-            if (const auto to = next(s, byte); to && (before[to.v].empty() || before[to.v].back() != s)) before[to.v].push_back(s);
+        for (Word c = 0; c < n_classes(); ++c)
+            if (const auto to = next(s, {static_cast<std::uint8_t>(c)}); to && (before[to.v].empty() || before[to.v].back() != s))
+                before[to.v].push_back(s);
         for (Terminal t : accepted(s)) states_of[t.index()].push_back(s);
     }
     // Terminal by terminal, against the arcs.

@@ -5,7 +5,7 @@
 // be as long as it likes before the lexeme is complete. What is *reachable* from a state are the terminals that a lexeme open in it can
 // still become.
 //
-// Cost: made in states x 256 for the classes, states x classes for the rest, and the size of the answer for what is reachable.
+// Cost: made in states x classes, and the size of the answer for what is reachable.
 #pragma once
 
 #include <array>
@@ -22,11 +22,13 @@ class LexemeAutomaton {
 public:
     explicit LexemeAutomaton(TerminalAutomaton automaton);
 
-    Word n_classes() const { return static_cast<Word>(representative_.size()); }
-    const std::array<ByteClass, 256>& byte_class() const { return byte_class_; }
+    Word n_classes() const { return dfa_.classes.size(); }
+    const std::array<ByteClass, 256>& byte_class() const { return dfa_.classes.class_of(); }
     // By context; no arc leads into one.
     std::span<const DfaState> starts() const { return ids_of<DfaState>(dfa_.starts); }
-    Maybe<DfaState> next(DfaState state, ByteClass byte_class) const { return next(state, representative_[byte_class.index()]); }
+    Maybe<DfaState> next(DfaState state, ByteClass byte_class) const {
+        return Maybe<DfaState>::from_word(dfa_.next[state.index() * static_cast<std::size_t>(n_classes()) + byte_class.index()]);
+    }
     // The terminal that wins, or with `any` lexing all that match; none where the lexeme is incomplete.
     std::span<const Terminal> accepted(DfaState state) const { return ids_of<Terminal>(dfa_.accept(state.v)); }
     bool accepts(DfaState state) const { return !accepted(state).empty(); }
@@ -38,16 +40,10 @@ public:
     Word n_terminals() const { return static_cast<Word>(dfa_.ignored.size()); }
 
 private:
-    Maybe<DfaState> next(DfaState state, std::uint8_t byte) const {
-        return Maybe<DfaState>::from_word(dfa_.next[state.index() * 256 + byte]);
-    }
-    void find_byte_classes();
     void find_unbounded();
     void find_reachable();
 
     TerminalAutomaton dfa_;
-    std::array<ByteClass, 256> byte_class_{};
-    std::vector<std::uint8_t> representative_;  // a byte of each class
     std::vector<char> extensible_, unbounded_;
     std::vector<std::vector<Terminal>> reachable_;
 };

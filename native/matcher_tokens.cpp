@@ -23,24 +23,35 @@ public:
 
     // Sets the bits of the tokens after which the text has a continuation.
     void read(const Configurations& configurations, std::uint32_t* words) {
-        std::vector<Reached> path(index_.max_depth() + 1);
-        path[0] = reached(configurations);
+        struct Place {  // of the path to a node: what was reached there, and where bytes lead from it
+            Reached reached;
+            const Maybe<Reached>* row;
+        };
+        const auto place = [&](Reached at) { return Place{at, rows_[at.index()].get()}; };
+        std::vector<Place> path(index_.max_depth() + 1);
+        path[0] = place(reached(configurations));
         const auto& classes = matcher_.machine_->byte_class();
-        for (VocabularyNode n{0}; n < index_.end();) {
-            const auto& at = index_[n];
-            matcher_.work_.spend();
-            const auto to = step(path[at.depth - 1], classes[at.byte]);
+        const VocabularyIndex::Node* const nodes = index_.nodes().data();
+        const VocabularyNode end = index_.end();
+        std::size_t n_read = 0;
+        for (VocabularyNode n{0}; n < end; ++n_read) {
+            const auto& at = nodes[n.index()];
+            const Place& before = path[at.depth - 1u];
+            const ByteClass byte_class = classes[at.byte];
+            Maybe<Reached> to = before.row[byte_class.index()];
+            if (to == kUnknown) to = find_step(before.reached, byte_class);
             if (!to) {
                 n = at.end;
                 continue;
             }
             // Where every byte below leads back, all tokens of the subtree are allowed: most tokens are words, most of what is open a name.
-            const bool passed = *to == path[at.depth - 1] && stays(*to, at.below);
-            for (Word i = at.first_token, end = passed ? index_.tokens_begin(at.end) : index_.own_tokens_end(n); i < end; ++i)
-                set_bit(words, index_.token_at(i));
-            path[at.depth] = *to;
-            n = passed ? at.end : VocabularyNode{n.v + 1};
+            const bool back = *to == before.reached, passed = back && stays(*to, at.below);
+            const VocabularyNode next = passed ? at.end : VocabularyNode{n.v + 1};
+            path[at.depth] = back ? before : place(*to);
+            for (Word i = at.first_token, last = index_.tokens_begin(next); i < last; ++i) set_bit(words, index_.token_at(i));
+            n = next;
         }
+        matcher_.work_.spend(n_read);
     }
 
 private:
@@ -89,7 +100,8 @@ private:
     // `configurations` in the order of merge().
     Reached reached(const Configurations& configurations) {
         members_.clear();
-        for (const Configuration& configuration : configurations) members_.push_back({number(configuration.top), configuration.state});
+        for (const Configuration& configuration : configurations)
+            members_.push_back({number(configuration.top), configuration.state});
         const auto [id, fresh] = sets_.intern(members_);
         if (fresh) {
             const auto n = static_cast<std::size_t>(matcher_.machine_->n_byte_classes());
@@ -124,7 +136,8 @@ private:
     std::unordered_map<const Node*, Word> numbers_;
     Interned<Reached, Member> sets_;
     std::vector<std::unique_ptr<Maybe<Reached>[]>> rows_;  // per set and byte class
-    std::vector<VocabularyIndex::Kinds> known_, leave_;    // per set the kinds of bytes that were looked at, and those that lead elsewhere
+    std::vector<VocabularyIndex::Kinds> known_,
+        leave_;  // per set the kinds of bytes that were looked at, and those that lead elsewhere
     std::map<std::pair<FutureSet, const Node*>, bool> alive_;
     Configurations here_, next_;  // scratch
     std::vector<Member> members_;

@@ -1,7 +1,6 @@
 #include "terminal_contexts.hpp"
 
 #include <algorithm>
-#include <map>
 
 #include "limits.hpp"
 #include "partition.hpp"
@@ -13,15 +12,14 @@ constexpr std::size_t kMaxContextStates = 1 << 20;
 constexpr std::size_t kMaxArcs = 1 << 24;
 
 // Per state of `all`, the terminals that match there or further on, as bits.
-std::vector<std::vector<std::uint64_t>> reachable_terminals(const AllTerminals& all,
-                                                            std::span<const std::uint8_t> representatives) {
+std::vector<std::vector<std::uint64_t>> reachable_terminals(const AllTerminals& all, std::span<const Word> next) {
+    const std::size_t n_classes = next.size() / static_cast<std::size_t>(all.n_states);
     const std::size_t words = (all.rank.size() + 63) / 64;
     std::vector<std::vector<std::uint64_t>> reach(all.n_states, std::vector<std::uint64_t>(words));
     std::vector<std::vector<Word>> before(all.n_states);
     for (Word s = 0; s < all.n_states; ++s)
-        for (std::uint8_t byte : representatives)
-            if (const Word to = all.next[s * 256 + byte]; to != kFail && (before[to].empty() || before[to].back() != s))
-                before[to].push_back(s);
+        for (Word to : next.subspan(s * n_classes, n_classes))
+            if (to != kFail && (before[to].empty() || before[to].back() != s)) before[to].push_back(s);
     std::vector<Word> todo;
     std::vector<char> queued(all.n_states);
     for (Word s = 0; s < all.n_states; ++s) {
@@ -46,42 +44,14 @@ std::vector<std::vector<std::uint64_t>> reachable_terminals(const AllTerminals& 
     return reach;
 }
 
-struct ByteClasses {
-    std::vector<std::uint8_t> representative;
-    std::array<std::uint8_t, 256> class_of;
-};
-
-ByteClasses byte_classes(const AllTerminals& all) {
-    ByteClasses c;
-    // Refined state by state, so that most bytes are told apart by a few comparisons.
-    std::array<Word, 256> group{};
-    Word n = 1;
-    for (Word s = 0; s < all.n_states; ++s) {
-        std::map<std::pair<Word, Word>, Word> split;
-        for (int b = 0; b < 256; ++b) {
-            const auto [it, fresh] = split.emplace(std::pair(group[b], all.next[s * 256 + b]), static_cast<Word>(split.size()));
-            group[b] = it->second;
-        }
-        n = static_cast<Word>(split.size());
-        if (n == 256) break;
-    }
-    std::vector<Word> number(n, -1);
-    for (int b = 0; b < 256; ++b) {
-        if (number[group[b]] < 0) {
-            number[group[b]] = static_cast<Word>(c.representative.size());
-            c.representative.push_back(static_cast<std::uint8_t>(b));
-        }
-        c.class_of[b] = static_cast<std::uint8_t>(number[group[b]]);
-    }
-    return c;
-}
-
 }  // namespace
 
 TerminalAutomaton every_match(const AllTerminals& all) {
     TerminalAutomaton a;
     a.n_states = all.n_states;
-    a.next = all.next;
+    const ByteClasses bytes;
+    a.classes = bytes.merged(all.next);
+    a.next = bytes.narrowed(all.next, a.classes);
     a.accept_offsets = all.match_offsets;
     a.accepts = all.matches;
     a.ignored = all.ignored;
@@ -96,8 +66,11 @@ TerminalAutomaton winners_only(const AllTerminals& all) {
 }
 
 TerminalAutomaton for_contexts(const AllTerminals& all, const std::vector<std::vector<Word>>& contexts) {
-    const ByteClasses classes = byte_classes(all);
-    const auto reach = reachable_terminals(all, classes.representative);
+    const ByteClasses bytes;
+    const ByteClasses classes = bytes.merged(all.next);
+    const std::vector<Word> next = bytes.narrowed(all.next, classes);
+    const auto n_classes = static_cast<std::size_t>(classes.size());
+    const auto reach = reachable_terminals(all, next);
     const std::size_t words = (all.rank.size() + 63) / 64;
 
     // The product of states and allowed sets. A start is apart from the state that an arc could lead to.
@@ -136,8 +109,8 @@ TerminalAutomaton for_contexts(const AllTerminals& all, const std::vector<std::v
         }
         winner.push_back(best);
         g.state_output.push_back(i < n_starts ? -2 : best);
-        for (std::size_t c = 0; c < classes.representative.size(); ++c) {
-            const Word to = all.next[state * 256 + classes.representative[c]];
+        for (std::size_t c = 0; c < n_classes; ++c) {
+            const Word to = next[state * n_classes + c];
             if (to == kFail) continue;
             Word target = narrowed.find(m, to);
             if (target == -1) {
@@ -157,16 +130,18 @@ TerminalAutomaton for_contexts(const AllTerminals& all, const std::vector<std::v
     TerminalAutomaton a;
     a.ignored = all.ignored;
     a.n_states = 1 + *std::max_element(block.begin(), block.end());
-    a.next.assign(static_cast<std::size_t>(a.n_states) * 256, kFail);
+    std::vector<Word> rows(static_cast<std::size_t>(a.n_states) * n_classes, kFail);
     std::vector<Word> accept(a.n_states, kFail);
     std::vector<char> done(a.n_states);
     for (std::size_t s = 0; s < states.size(); ++s) {
         if (std::exchange(done[block[s]], 1)) continue;
         accept[block[s]] = s < n_starts ? kFail : winner[s];
-        std::vector<Word> row(classes.representative.size(), kFail);
+        Word* row = rows.data() + static_cast<std::size_t>(block[s]) * n_classes;
         for (std::size_t i = g.offsets[s]; i < g.offsets[s + 1]; ++i) row[g.arcs[i].label] = block[g.arcs[i].target];
-        for (int b = 0; b < 256; ++b) a.next[static_cast<std::size_t>(block[s]) * 256 + b] = row[classes.class_of[b]];
     }
+    // What told classes apart may have gone with the merging of states.
+    a.classes = classes.merged(rows);
+    a.next = classes.narrowed(rows, a.classes);
     a.accept_offsets.push_back(0);
     for (Word t : accept) {
         if (t != kFail) a.accepts.push_back(t);

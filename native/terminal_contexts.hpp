@@ -11,6 +11,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "byte_classes.hpp"
 #include "intern.hpp"
 
 namespace psc {
@@ -28,7 +29,8 @@ struct AllTerminals {
 
 struct TerminalAutomaton {
     Word n_states = 0;
-    std::vector<Word> next;                     // state * 256 + byte, or kFail
+    ByteClasses classes;
+    std::vector<Word> next;                     // state * classes.size() + class, or kFail
     std::vector<Word> accept_offsets, accepts;  // per state: the terminal that wins; with `any` lexing, all that match
     std::vector<std::uint8_t> ignored;
     std::vector<Word> starts;  // per context; no arc leads into one
