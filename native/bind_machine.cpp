@@ -248,7 +248,8 @@ void bind_machine(nb::module_& m) {
             "clear", [](PyMachine& t) { t.machine->clear(); }, Release())
         .def(
             "set_steps_to_classify", [](PyMachine& t, std::size_t steps) { t.machine->set_steps_to_classify(steps); }, "steps"_a,
-            "What the classifier of a lazy machine may cost for one mask before tokens are read instead. For tests: it is well chosen.")
+            "What the classifier of a lazy machine may cost for one mask before tokens are read instead. For tests: it is well "
+            "chosen.")
         .def(
             "set_limit", [](PyMachine& t, std::size_t bytes) { t.machine->set_limit(bytes); }, "bytes"_a)
         .def_prop_rw(
