@@ -5,7 +5,8 @@
 // it is the code that builds artifacts (lexer, sequences, classifier), asked for less.
 //
 // A *view* is what one such walk has found. It is of a lexer state on every stack, or, while the machine is young, of a lexer state
-// under one LR state: of what tokens could be most is dead at once there, so that the first masks come early.
+// under one LR state: of what tokens could be most is dead at once there, so that the early masks cost little. The first mask of all has no
+// view: it is read (matcher_tokens.cpp).
 //
 // Cost: a lexer state's first visit is a walk over the part of the vocabulary that was not walked before (TokenWalk); a new stack
 // top is a few classifier transitions.
