@@ -95,7 +95,9 @@ def _request(case: Case) -> bytes:
 
 
 def _files(root: Path) -> set[str]:
-    return {str(p.relative_to(root)) for p in root.rglob("*") if p.is_file() and "incoming" not in p.parts}
+    """What is there whole: the server may be writing its listing."""
+    found = (p for p in root.rglob("*") if p.is_file() and "incoming" not in p.parts)
+    return {str(p.relative_to(root)) for p in found if not p.name.startswith(".tmp-")}
 
 
 def ask_server(case: Case) -> None:
@@ -124,7 +126,8 @@ def ask_server(case: Case) -> None:
             assert not status.startswith(b"5") or status in (b"501", b"505"), f"{answer[:300]!r} to {request[:500]!r}"
         well = ask(url, "GET", f"/{_FOUND.blob_path}")
         assert (well.status, well.body) == (200, _DATA), "the server does not serve any more"
-        assert _files(Path(folder)) >= before, "files of the registry are gone"
+        gone = before - _files(Path(folder))
+        assert not gone, f"files of the registry are gone: {sorted(gone)}"
 
 
 # ---------------------------------------------------------------------------------------------------------------------

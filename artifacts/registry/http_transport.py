@@ -73,6 +73,12 @@ class _Answer:
     def etag(self) -> str | None:
         return self.response.headers.get("ETag")
 
+    @property
+    def length(self) -> int | None:
+        """Of the body in bytes, as the server announces it; None where it does not, or says what no length is."""
+        said = self.response.headers.get("Content-Length", "")
+        return int(said) if re.fullmatch("[0-9]{1,18}", said) else None
+
     def pieces(self) -> Iterator[bytes]:
         """The body. Raises BrokenOffError where the connection breaks."""
         while True:
@@ -141,9 +147,9 @@ class HttpTransport:
                 if answer.status in (404, 410):
                     return None
                 self._expect(answer, 200)
-                declared = answer.response.headers.get("Content-Length", "")
-                if declared.isdecimal() and int(declared) > limit:
-                    raise RegistryError(f"{answer.place}: {int(declared):,} bytes, where at most {limit:,} are expected")
+                declared = answer.length
+                if declared is not None and declared > limit:
+                    raise RegistryError(f"{answer.place}: {declared:,} bytes, where at most {limit:,} are expected")
                 data = bytearray()
                 for piece in answer.pieces():
                     data += piece
@@ -179,10 +185,10 @@ class HttpTransport:
         else:
             self._expect(answer, 200)
             offset = 0
-        declared = answer.response.headers.get("Content-Length", "")
-        if declared.isdecimal() and int(declared) != reference.size - offset:
+        declared = answer.length
+        if declared is not None and declared != reference.size - offset:
             raise RegistryError(
-                f"{answer.place}: the server announces {int(declared):,} bytes, but the reference says {reference.size - offset:,}"
+                f"{answer.place}: the server announces {declared:,} bytes, but the reference says {reference.size - offset:,}"
             )
         return Part(offset, answer.etag, self._blob_pieces(answer, reference.size - offset))
 

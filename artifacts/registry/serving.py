@@ -43,7 +43,9 @@ Check = Callable[[Artifact], None]
 
 _BLOB = re.compile(r"blobs/sha256/([0-9a-f]{64})")
 _ESCAPED = {"%40": "@", "%2B": "+", "%2b": "+", "%3D": "=", "%3d": "="}
-_RANGE = re.compile(r"bytes=(\d*)-(\d*)")
+_RANGE = re.compile(r"bytes=([0-9]*)-([0-9]*)")
+_END_OF_NUMBERS = 10**18
+"""Past any size. Longer numbers are not read: a header has room for digits that take Python seconds, or that it refuses."""
 _USED_ANEW_S = 3600.0
 _PIECE_BYTES = 1 << 20
 _PIECE_TAKES_S = 60.0
@@ -238,12 +240,18 @@ def _range(wanted: str, size: int) -> tuple[int, int] | Literal["unsatisfiable"]
     found = _RANGE.fullmatch(wanted.replace(" ", ""))
     if found is None or found[1] == found[2] == "":
         return None
+    first, last = _number(found[1]), _number(found[2])
     if found[1] == "":
-        return (max(0, size - int(found[2])), size) if int(found[2]) and size else "unsatisfiable"
-    begin, end = int(found[1]), min(int(found[2]) + 1, size) if found[2] else size
-    if found[2] and int(found[2]) < begin:
+        return (max(0, size - last), size) if last and size else "unsatisfiable"
+    begin, end = first, min(last + 1, size) if found[2] else size
+    if found[2] and last < begin:
         return None
     return (begin, end) if begin < size else "unsatisfiable"
+
+
+def _number(digits: str) -> int:
+    digits = digits.lstrip("0")
+    return min(int(digits[:19] or 0), _END_OF_NUMBERS)
 
 
 def _matches(condition: str | None, etag: str) -> bool:

@@ -118,6 +118,21 @@ def test_more_bytes_than_the_reference_says_are_not_read(store: Store) -> None:
     assert sent < 100 << 20 and nothing_came(store)
 
 
+@pytest.mark.parametrize("said", ["9" * 5000, "٣", "x"])
+def test_a_length_that_is_no_number_is_not_believed(store: Store, said: str) -> None:
+    """Python reads numbers of 4,300 digits at most."""
+
+    def behave(connection: socket.socket, head: bytes, number: int) -> None:
+        if "/blobs/" in path_of(head):
+            respond(connection, artifact(), length=False, headers=(f"Content-Length: {said}",))
+        else:
+            respond(connection, FOUND.encode(), length=False, headers=(f"Content-Length: {said}",))
+
+    with misbehaving(behave) as url:
+        pull(url, store)
+    assert store.read(FOUND) == artifact()
+
+
 def test_an_endless_reference_is_not_read(store: Store) -> None:
     def endless(connection: socket.socket, head: bytes, _number: int) -> None:
         respond(connection, length=False)

@@ -94,7 +94,17 @@ def test_ranges(url: str, asked: str, begin: int, end: int | None) -> None:
 
 @pytest.mark.parametrize(
     ("asked", "status"),
-    [("bytes=99999999-", 416), ("bytes=-0", 416), ("bytes=9-5", 200), ("lines=1-2", 200), ("bytes=0-1,4-5", 200)],
+    [
+        ("bytes=99999999-", 416),
+        (f"bytes={'9' * 5000}-", 416),  # Python reads numbers of 4,300 digits at most
+        (f"bytes=5-{'9' * 5000}0", 206),
+        (f"bytes=-{'9' * 5000}", 206),
+        (f"bytes={'0' * 5000}9-5", 200),
+        ("bytes=-0", 416),
+        ("bytes=9-5", 200),
+        ("lines=1-2", 200),
+        ("bytes=0-1,4-5", 200),
+    ],
 )
 def test_ranges_that_cannot_be_had(url: str, asked: str, status: int) -> None:
     found = pushed(url, artifact())
@@ -103,7 +113,7 @@ def test_ranges_that_cannot_be_had(url: str, asked: str, status: int) -> None:
     if status == 416:
         assert answer.headers["content-range"] == f"bytes */{found.size}"
     else:
-        assert answer.body == artifact()
+        assert answer.body == artifact()[5 if asked.startswith("bytes=5-") else 0 :]
 
 
 def test_references_are_conditional_too(url: str) -> None:
