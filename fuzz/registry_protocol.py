@@ -18,6 +18,7 @@ from urllib.parse import urlsplit
 from registries import IMPATIENT, TOKEN, artifact, ask, misbehaving, path_of, reference, respond, server
 
 from fuzz.session import Case, main
+from psc.artifacts.folder import files_in
 from psc.artifacts.registry.client import open_registry
 from psc.artifacts.store import Store
 from psc.errors import PscError
@@ -96,8 +97,7 @@ def _request(case: Case) -> bytes:
 
 def _files(root: Path) -> set[str]:
     """What is there whole: the server may be writing its listing."""
-    found = (p for p in root.rglob("*") if p.is_file() and "incoming" not in p.parts)
-    return {str(p.relative_to(root)) for p in found if not p.name.startswith(".tmp-")}
+    return {str(p.relative_to(root)) for p in files_in(root, "**/*") if "incoming" not in p.parts}
 
 
 def ask_server(case: Case) -> None:
