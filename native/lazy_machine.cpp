@@ -11,6 +11,7 @@ LazyMachine::LazyMachine(LrTables lr, const AllTerminals& terminals, LexerKind k
     lexer_owner_ = make_lexer(lr_, terminals, kind);
     vocabulary_ = {index_->n_tokens(), nullptr, index_->offsets().data(), index_->bytes().data(), index_->is_stop().data()};
     stop_tokens_ = index_->stop_tokens();
+    readable_ = index_.get();
     byte_class_ = lexer_owner_->byte_class();
     n_byte_classes_ = lexer_owner_->n_classes();
     lexer_ = lexer_owner_.get();

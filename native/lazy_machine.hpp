@@ -5,8 +5,8 @@
 // it is the code that builds artifacts (lexer, sequences, classifier), asked for less.
 //
 // A *view* is what one such walk has found. It is of a lexer state on every stack, or, while the machine is young, of a lexer state
-// under one LR state: of what tokens could be most is dead at once there, so that the early masks cost little. The first mask of all has no
-// view: it is read (matcher_tokens.cpp).
+// under one LR state: of what tokens could be most is dead at once there, so that the early masks cost little. The first
+// mask of all has no view: it is read (matcher_tokens.cpp).
 //
 // Cost: a lexer state's first visit is a walk over the part of the vocabulary that was not walked before (TokenWalk); a new stack
 // top is a few classifier transitions.
@@ -35,7 +35,6 @@ public:
     std::span<const LrState> condition(OutputSymbol symbol) const override { return lexer_owner_->condition(symbol); }
     std::span<const LexOutput> at_end(LexerState state) override;
     FutureSet futures(LexerState state) override;
-    const VocabularyIndex* index() const override { return index_.get(); }
     std::span<const FutureEdge> future_edges(FutureSet set) const override { return lexer_owner_->future_sets().edges(set); }
 
     struct Counts {

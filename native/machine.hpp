@@ -143,7 +143,7 @@ public:
     StopSet add_stop_set(bool may_end, const std::vector<TokenId>& tokens);
 
     // The tokens as a trie, where masks can be found by reading them (matcher_tokens.cpp); null: by the classifier alone.
-    virtual const VocabularyIndex* index() const { return nullptr; }
+    const VocabularyIndex* index() const { return readable_; }
     // What the classifier may cost for one mask there, 0.2 s; a test wants other steps.
     std::size_t steps_to_classify() const { return steps_to_classify_.load(std::memory_order_relaxed); }
     void set_steps_to_classify(std::size_t steps) { steps_to_classify_.store(steps, std::memory_order_relaxed); }
@@ -178,6 +178,7 @@ protected:
     VocabularyView vocabulary_;
     std::array<ByteClass, 256> byte_class_{};
     std::vector<TokenId> stop_tokens_;
+    const VocabularyIndex* readable_ = nullptr;  // see index()
     Column<LrState, LexerState, Presence::optional> starts_of_tops_;
     // Lexer rows: of an artifact, one after the other; else those of a lexer.
     const std::atomic<PackedArc>* stored_rows_ = nullptr;
@@ -195,7 +196,8 @@ private:
         return stored_rows_ ? stored_rows_ + state.index() * static_cast<std::size_t>(n_byte_classes_) : lexer_->row(state);
     }
     bool stored_transition(ClassifierState state, LrState symbol, Transition& out) const;
-    // If `build` throws (a limit, no memory), the cache may be half updated: it is retired. Where only the allowance was used up, it is not.
+    // If `build` throws (a limit, no memory), the cache may be half updated: it is retired. Where only the allowance was used up, it
+    // is not.
     template <class F>
     [[gnu::noinline, gnu::cold]] std::invoke_result_t<F> build_or_retire(Cache& cache, F build) {
         try {

@@ -44,7 +44,8 @@ public:
                 n = at.end;
                 continue;
             }
-            // Where every byte below leads back, all tokens of the subtree are allowed: most tokens are words, most of what is open a name.
+            // Where every byte below leads back, all tokens of the subtree are allowed: most tokens are words, and most of what is open
+            // is a name.
             const bool back = *to == before.reached, passed = back && stays(*to, at.below);
             const VocabularyNode next = passed ? at.end : VocabularyNode{n.v + 1};
             path[at.depth] = back ? before : place(*to);
@@ -136,8 +137,8 @@ private:
     std::unordered_map<const Node*, Word> numbers_;
     Interned<Reached, Member> sets_;
     std::vector<std::unique_ptr<Maybe<Reached>[]>> rows_;  // per set and byte class
-    std::vector<VocabularyIndex::Kinds> known_,
-        leave_;  // per set the kinds of bytes that were looked at, and those that lead elsewhere
+    std::vector<VocabularyIndex::Kinds> known_;            // per set the kinds of bytes that were looked at
+    std::vector<VocabularyIndex::Kinds> leave_;            // per set those of them of which a byte leads elsewhere
     std::map<std::pair<FutureSet, const Node*>, bool> alive_;
     Configurations here_, next_;  // scratch
     std::vector<Member> members_;

@@ -31,8 +31,8 @@ void check_warm(const WarmTables& tables);
 class WarmRows {
 public:
     explicit WarmRows(std::shared_ptr<ArtifactMachine> machine);
-    // Goes on for so much processor time; false: nothing is left, or the cache is gone, or has grown to so many bytes or half of its limit. The machine's
-    // lock is taken for each row anew, and not while others wait for any lock.
+    // Goes on for so much processor time; false: nothing is left, or the cache is gone, or has grown to so many bytes or half of its
+    // limit. The machine's lock is taken for each row anew, and some time after others that wait for any lock.
     bool compose(double seconds, std::size_t most_bytes);
     std::size_t n_composed() const { return rows_.size(); }
 
