@@ -34,9 +34,20 @@ public:
         const VocabularyIndex::Node* const nodes = index_.nodes().data();
         const VocabularyNode end = index_.end();
         std::size_t n_read = 0;
+        const auto allow = [&](Word first, Word last) {
+            for (Word i = first; i < last; ++i) set_bit(words, index_.token_at(i));
+        };
         for (VocabularyNode n{0}; n < end; ++n_read) {
             const auto& at = nodes[n.index()];
             const Place& before = path[at.depth - 1u];
+            // Where every byte below leads back, all tokens of the subtree are allowed: most tokens are words, and most of what is open
+            // is a name or a text.
+            if (at.byte >= 0xc2 && at.byte <= 0xf4)
+                if (const auto to = after_character(before.reached); to && stays(*to, at.below & ~VocabularyIndex::kRest)) {
+                    allow(at.first_token, index_.tokens_begin(at.end));
+                    n = at.end;
+                    continue;
+                }
             const ByteClass byte_class = classes[at.byte];
             Maybe<Reached> to = before.row[byte_class.index()];
             if (to == kUnknown) to = find_step(before.reached, byte_class);
@@ -44,12 +55,10 @@ public:
                 n = at.end;
                 continue;
             }
-            // Where every byte below leads back, all tokens of the subtree are allowed: most tokens are words, and most of what is open
-            // is a name.
-            const bool back = *to == before.reached, passed = back && stays(*to, at.below);
-            const VocabularyNode next = passed ? at.end : VocabularyNode{n.v + 1};
+            const bool back = *to == before.reached, worth_asking = back || at.end.v - n.v >= kLarge;
+            const VocabularyNode next = worth_asking && stays(*to, at.below) ? at.end : VocabularyNode{n.v + 1};
             path[at.depth] = back ? before : place(*to);
-            for (Word i = at.first_token, last = index_.tokens_begin(next); i < last; ++i) set_bit(words, index_.token_at(i));
+            allow(at.first_token, index_.tokens_begin(next));
             n = next;
         }
         matcher_.work_.spend(n_read);
@@ -67,24 +76,39 @@ private:
         LexerState state;
     };
     static constexpr auto kUnknown = Maybe<Reached>::from_word(-2);
+    // Nodes of a subtree for which it is worth looking at what the kinds of bytes below do, where nothing says that they do nothing.
+    static constexpr Word kLarge = 16;
 
     Maybe<Reached> step(Reached from, ByteClass byte_class) {
         const auto known = rows_[from.index()][byte_class.index()];
         return known != kUnknown ? known : find_step(from, byte_class);
     }
 
-    // Whether each byte of these kinds leads back.
-    bool stays(Reached at, VocabularyIndex::Kinds kinds) {
-        const std::size_t i = at.index();
-        for (VocabularyIndex::Kinds open = kinds & ~known_[i]; open && !(kinds & leave_[i]); open = kinds & ~known_[i]) {
-            const VocabularyIndex::Kinds kind = open & -open;
+    // The set to which all characters beyond ASCII lead; none where they lead to several. All sets between their bytes have a
+    // continuation then.
+    Maybe<Reached> after_character(Reached from) {
+        Facts& facts = facts_[from.index()];
+        if (facts.after_character == kUnknown) {
             const auto& classes = matcher_.machine_->byte_class();
-            for (int b = 0; b < 256 && !(leave_[i] & kind); ++b)
-                if (VocabularyIndex::kind(static_cast<std::uint8_t>(b)) == kind && step(at, classes[b]) != Maybe<Reached>(at))
-                    leave_[i] |= kind;
-            known_[i] |= kind;
+            const auto to = after_wide(from, [&](Reached at, std::uint8_t byte) { return step(at, classes[byte]); });
+            facts_[from.index()].after_character = to ? Maybe<Reached>(*to) : Maybe<Reached>();
         }
-        return !(kinds & leave_[i]);
+        return facts_[from.index()].after_character;
+    }
+
+    // Whether all texts of these kinds lead back, or end within a character.
+    bool stays(Reached at, VocabularyIndex::Kinds kinds) {
+        const auto& classes = matcher_.machine_->byte_class();
+        for (VocabularyIndex::Kinds open; (open = kinds & ~facts_[at.index()].known) && !(kinds & facts_[at.index()].leave);) {
+            const VocabularyIndex::Kinds kind = open & -open;
+            bool leaves = kind >= VocabularyIndex::kWide;
+            if (kind == VocabularyIndex::kWide || kind == VocabularyIndex::kCut) leaves = after_character(at) != Maybe<Reached>(at);
+            for (int b = 0; b < 0x80 && !leaves; ++b)
+                leaves = VocabularyIndex::kind(static_cast<std::uint8_t>(b)) == kind && step(at, classes[b]) != Maybe<Reached>(at);
+            facts_[at.index()].known |= kind;
+            if (leaves) facts_[at.index()].leave |= kind;
+        }
+        return !(kinds & facts_[at.index()].leave);
     }
 
     Maybe<Reached> find_step(Reached from, ByteClass byte_class) {
@@ -109,8 +133,7 @@ private:
             matcher_.work_.spend(n + members_.size());
             rows_.push_back(std::make_unique_for_overwrite<Maybe<Reached>[]>(n));
             std::fill_n(rows_.back().get(), n, kUnknown);
-            known_.push_back(0);
-            leave_.push_back(0);
+            facts_.emplace_back();
         }
         return id;
     }
@@ -137,8 +160,12 @@ private:
     std::unordered_map<const Node*, Word> numbers_;
     Interned<Reached, Member> sets_;
     std::vector<std::unique_ptr<Maybe<Reached>[]>> rows_;  // per set and byte class
-    std::vector<VocabularyIndex::Kinds> known_;            // per set the kinds of bytes that were looked at
-    std::vector<VocabularyIndex::Kinds> leave_;            // per set those of them of which a byte leads elsewhere
+    struct Facts {
+        VocabularyIndex::Kinds known = 0;  // the kinds that were looked at
+        VocabularyIndex::Kinds leave = 0;  // those of them that lead elsewhere
+        Maybe<Reached> after_character = kUnknown;
+    };
+    std::vector<Facts> facts_;  // per set
     std::map<std::pair<FutureSet, const Node*>, bool> alive_;
     Configurations here_, next_;  // scratch
     std::vector<Member> members_;

@@ -17,7 +17,18 @@ std::vector<Word> coarsest_partition(const LabelledGraph& g) {
         for (std::size_t s = 0; s < n; ++s)
             for (std::size_t i = g.offsets[s]; i < g.offsets[s + 1]; ++i) back[at[g.arcs[i].target]++] = static_cast<Word>(s);
     }
-    // All in one block, all to be looked at: the first round splits by outputs and labels.
+    // What a state's arcs read and put out, target aside, which no round changes.
+    std::vector<Word> shape(n), signature;
+    {
+        SequenceInterner shapes;
+        for (std::size_t s = 0; s < n; ++s) {
+            signature.assign(1, g.state_output[s]);
+            for (std::size_t i = g.offsets[s]; i < g.offsets[s + 1]; ++i)
+                signature.insert(signature.end(), {g.arcs[i].label, g.arcs[i].output});
+            shape[s] = shapes.intern(signature).first;
+        }
+    }
+    // All in one block, all to be looked at: the first round splits by shapes.
     std::vector<Word> block(n, 0);
     std::vector<std::vector<Word>> members(1);
     for (std::size_t s = 0; s < n; ++s) members[0].push_back(static_cast<Word>(s));
@@ -27,7 +38,6 @@ std::vector<Word> coarsest_partition(const LabelledGraph& g) {
     std::vector<std::vector<Word>> dirty_of(1, members[0]);  // per block
     std::vector<Word> todo{0};
     std::vector<char> queued(1, 1);
-    std::vector<Word> signature;
     while (!todo.empty()) {
         const Word b = todo.back();
         todo.pop_back();
@@ -48,9 +58,13 @@ std::vector<Word> coarsest_partition(const LabelledGraph& g) {
         std::vector<std::vector<Word>> parts;
         std::size_t keep = 0;  // the part that keeps the block's number: that of the clean states, else the largest
         for (Word s : look) {
-            signature.assign(1, g.state_output[s]);
+            signature.assign(1, shape[s]);  // and runs of arcs into one block
+            Word into = -1;
             for (std::size_t i = g.offsets[s]; i < g.offsets[s + 1]; ++i)
-                signature.insert(signature.end(), {g.arcs[i].label, g.arcs[i].output, block[g.arcs[i].target]});
+                if (const Word to = block[g.arcs[i].target]; to != into) {
+                    signature.insert(signature.end(), {static_cast<Word>(i - g.offsets[s]), to});
+                    into = to;
+                }
             const Word part = signatures.intern(signature).first;
             if (part == static_cast<Word>(parts.size())) parts.emplace_back();
             parts[part].push_back(s);

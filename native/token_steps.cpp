@@ -29,16 +29,23 @@ TokenConfig TokenSteps::intern(const std::vector<Outcome>& outcomes) {
 VocabularyIndex::Kinds TokenSteps::state_stays(LexerState state) {
     if (state.index() >= stays_.size()) stays_.resize(lexer_.n_states());
     if (stays_[state.index()]) return *stays_[state.index()];
-    std::vector<char> same(lexer_.n_classes());
-    for (Word c = 0; c < lexer_.n_classes(); ++c) {
-        const auto ways = lexer_.steps(state, {static_cast<std::uint8_t>(c)});
-        same[c] = ways.size() == 1 && ways[0].output.v == 0 && ways[0].next == state;
-    }
-    VocabularyIndex::Kinds leaves = 0;
-    for (int b = 0; b < 256; ++b)
-        if (!same[lexer_.byte_class()[b].v]) leaves |= VocabularyIndex::kind(static_cast<std::uint8_t>(b));
+    struct {  // the bytes of a class mostly follow each other
+        Maybe<LexerState> from;
+        ByteClass byte_class;
+        std::optional<LexerState> to;
+    } last{};
+    const auto step = [&](LexerState from, std::uint8_t byte) {
+        const ByteClass byte_class = lexer_.byte_class()[byte];
+        if (last.from != Maybe<LexerState>(from) || last.byte_class != byte_class) {
+            const auto ways = lexer_.steps(from, byte_class);
+            last = {from, byte_class, {}};
+            if (ways.size() == 1 && ways[0].output.v == 0) last.to = ways[0].next;
+        }
+        return last.to;
+    };
+    const VocabularyIndex::Kinds stays = VocabularyIndex::kinds_that_stay(state, step);
     if (state.index() >= stays_.size()) stays_.resize(lexer_.n_states());
-    return *(stays_[state.index()] = ~leaves);
+    return *(stays_[state.index()] = stays);
 }
 
 bool TokenSteps::is_uniform(TokenConfig config, VocabularyIndex::Kinds kinds, int height, Word n_nodes) {
@@ -59,9 +66,9 @@ TokenSteps::Onward TokenSteps::onward(TokenConfig config) {
     for (Word c = 0; c < lexer_.n_classes(); ++c) targets[c] = step(config, {static_cast<std::uint8_t>(c)});
     // Per kind, where all of its bytes lead; none where they do not lead to one config.
     std::array<Maybe<TokenConfig>, VocabularyIndex::kKinds> of_kind{};
-    VocabularyIndex::Kinds seen = 0, mixed = 0;
-    for (int b = 0; b < 256; ++b) {
-        const auto kind = VocabularyIndex::kind(static_cast<std::uint8_t>(b));
+    VocabularyIndex::Kinds seen = 0, mixed = VocabularyIndex::kWide | VocabularyIndex::kCut | VocabularyIndex::kStray;
+    for (int b = 0; b < 0xc0; ++b) {
+        const auto kind = b < 0x80 ? VocabularyIndex::kind(static_cast<std::uint8_t>(b)) : VocabularyIndex::kRest;
         const auto to = targets[lexer_.byte_class()[b].index()];
         auto& of = of_kind[std::countr_zero(kind)];
         if ((seen & kind) == 0)

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <limits>
+#include <optional>
 #include <string_view>
 
 #include "limits.hpp"
@@ -12,55 +13,49 @@ namespace psc {
 
 namespace {
 
-// Which bytes are of one kind: letters, digits, blanks, the parts of a UTF-8 character, and the punctuation that grammars tell
-// apart, as far as 32 kinds go.
-std::array<std::uint8_t, 256> kinds_of_bytes() {
-    std::array<std::uint8_t, 256> kind{};
+// Which bytes of ASCII are of one kind: letters, digits, blanks, and the punctuation that grammars tell apart, as far as 28 kinds go.
+constexpr std::array<std::uint8_t, 128> kinds_of_bytes() {
+    std::array<std::uint8_t, 128> kind{};
     std::uint8_t next = 1;  // 0: control characters
-    const auto together = [&](std::string_view bytes) {
-        for (unsigned char b : bytes) kind[b] = next;
+    for (const std::string_view group : {"abcdefghijklmnopqrstuvwxyz",
+                                         "ABCDEFGHIJKLMNOPQRSTUVWXYZ",
+                                         "0123456789",
+                                         "_",
+                                         "$",
+                                         " ",
+                                         "\t",
+                                         "\n",
+                                         "\r",
+                                         "\"",
+                                         "'",
+                                         "\\",
+                                         "/",
+                                         "*",
+                                         ".",
+                                         ",",
+                                         ";:",
+                                         "()",
+                                         "[]",
+                                         "{}",
+                                         "<",
+                                         ">",
+                                         "=!",
+                                         "-",
+                                         "+",
+                                         "#@%&|^~?",
+                                         "`"}) {
+        for (char b : group) kind[static_cast<unsigned char>(b)] = next;
         ++next;
-    };
-    for (const char* group : {"abcdefghijklmnopqrstuvwxyz",
-                              "ABCDEFGHIJKLMNOPQRSTUVWXYZ",
-                              "0123456789",
-                              "_",
-                              "$",
-                              " ",
-                              "\t",
-                              "\n",
-                              "\r",
-                              "\"",
-                              "'",
-                              "\\",
-                              "/",
-                              "*",
-                              ".",
-                              ",",
-                              ";:",
-                              "()",
-                              "[]",
-                              "{}",
-                              "<>",
-                              "=!",
-                              "-",
-                              "+",
-                              "#@",
-                              "%&|^~?",
-                              "`"})
-        together(group);
-    for (int b = 0x80; b < 0xc0; ++b) kind[b] = next;
-    for (int b = 0xc0; b < 0xe0; ++b) kind[b] = next + 1;
-    for (int b = 0xe0; b < 0xf0; ++b) kind[b] = next + 2;
-    for (int b = 0xf0; b < 0x100; ++b) kind[b] = next + 3;
+    }
     return kind;
 }
 
-const std::array<std::uint8_t, 256> kKindOfByte = kinds_of_bytes();
+constexpr std::array<std::uint8_t, 128> kKindOfByte = kinds_of_bytes();
+static_assert(std::ranges::max(kKindOfByte) < 28);
 
 }  // namespace
 
-VocabularyIndex::Kinds VocabularyIndex::kind(std::uint8_t byte) { return 1u << kKindOfByte[byte]; }
+VocabularyIndex::Kinds VocabularyIndex::kind(std::uint8_t ascii) { return 1u << kKindOfByte[ascii]; }
 
 VocabularyIndex::VocabularyIndex(std::vector<std::uint8_t> bytes, std::vector<Word> offsets, std::span<const Word> text,
                                  std::vector<TokenId> stop_tokens)
@@ -111,13 +106,40 @@ VocabularyIndex::VocabularyIndex(std::vector<std::uint8_t> bytes, std::vector<Wo
     }
     for (Word n : path) nodes_[n].end = {static_cast<Word>(nodes_.size())};
     nodes_.push_back({0, 0, 0, {0}, static_cast<Word>(sorted_.size()), 0});
-    // From the last to the first, so that a node's children have theirs.
-    for (Word n = static_cast<Word>(nodes_.size()) - 2; n >= 0; --n)
-        for (Word child = n + 1; child < nodes_[n].end.v; child = nodes_[child].end.v) {
-            nodes_[n].below |= nodes_[child].below | kind(nodes_[child].byte);
-            nodes_[n].height =
-                static_cast<std::uint8_t>(std::max<int>(nodes_[n].height, std::min(nodes_[child].height + 1, int{kMaxHeight})));
+    // Where in a character a node's text ends, and what its byte adds to the text of the node above.
+    std::vector<Utf8Place> place(nodes_.size() - 1);
+    std::vector<Kinds> adds(nodes_.size() - 1);
+    path.assign(max_depth_ + 1, 0);
+    for (std::size_t n = 0; n < place.size(); ++n) {
+        const Node& node = nodes_[n];
+        path[node.depth] = static_cast<Word>(n);
+        const Utf8Place before = node.depth == 1 ? Utf8Place::between : place[static_cast<std::size_t>(path[node.depth - 1u])];
+        const auto [first, last] = wide_bytes_at(before);
+        const bool fits = node.byte >= first && node.byte <= last;
+        if (before != Utf8Place::between && !fits) adds[n] = kStray;  // the one above is no character
+        if (fits) {
+            adds[n] = before == Utf8Place::between ? kWide : kRest;
+            place[n] = place_after(before, node.byte);
+        } else if (node.byte < 0x80) {
+            adds[n] |= kind(node.byte);
+        } else if (const auto [begin, end] = wide_bytes_at(Utf8Place::between); node.byte >= begin && node.byte <= end) {
+            adds[n] |= kWide;
+            place[n] = place_after(Utf8Place::between, node.byte);
+        } else {
+            adds[n] |= kStray;
         }
+    }
+    // From the last to the first, so that a node's children have theirs.
+    for (Word n = static_cast<Word>(nodes_.size()) - 2; n >= 0; --n) {
+        Node& node = nodes_[n];
+        for (Word child = n + 1; child < node.end.v; child = nodes_[child].end.v) {
+            const auto c = static_cast<std::size_t>(child);
+            // The bytes more of a character that begins below are part of it.
+            node.below |= adds[c] | (adds[c] & kWide ? nodes_[child].below & ~kRest : nodes_[child].below);
+            node.height = static_cast<std::uint8_t>(std::max<int>(node.height, std::min(nodes_[child].height + 1, int{kMaxHeight})));
+            if (place[c] != Utf8Place::between && nodes_[child + 1].first_token > nodes_[child].first_token) node.below |= kCut;
+        }
+    }
 }
 
 void VocabularyIndex::add_bits(std::uint32_t* words, TokenSet& set) const {
@@ -137,13 +159,12 @@ void VocabularyIndex::add_bits(std::uint32_t* words, TokenSet& set) const {
 std::shared_ptr<const VocabularyIndex::Fragment> VocabularyIndex::walk(std::span<const Word> next) const {
     auto f = std::make_shared<Fragment>();
     for (std::size_t s = 0; s < next.size() / 256; ++s) f->inside.push_back(std::make_shared<TokenSet>());
-    std::vector<Kinds> stays;  // per state, the kinds of bytes that all lead back to it
-    for (std::size_t s = 0; s < next.size() / 256; ++s) {
-        Kinds leaves = 0;
-        for (int b = 0; b < 256; ++b)
-            if (next[s * 256 + b] != static_cast<Word>(s)) leaves |= kind(static_cast<std::uint8_t>(b));
-        stays.push_back(~leaves);
-    }
+    std::vector<Kinds> stays;  // per state, the kinds that all lead back to it
+    const auto step = [&](Word state, std::uint8_t byte) {
+        const Word to = next[static_cast<std::size_t>(state) * 256 + byte];
+        return to >= 0 ? std::optional(to) : std::nullopt;
+    };
+    for (std::size_t s = 0; s < next.size() / 256; ++s) stays.push_back(kinds_that_stay(static_cast<Word>(s), step));
     std::vector<Word> path(max_depth_ + 1);
     const Word n_nodes = static_cast<Word>(nodes_.size()) - 1;
     for (Word n = 0; n < n_nodes;) {

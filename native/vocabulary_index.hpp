@@ -8,7 +8,8 @@
 // only what follows the lexeme's end.
 //
 // Most tokens are words, and most walks are soon in a state where words go on without changing it (an identifier, a string). So each
-// node knows which kinds of bytes are below it, and a walk passes over a subtree of bytes that all lead back to where it is.
+// node knows which kinds of bytes are below it, and a walk passes over a subtree of bytes that all lead back to where it is. The bytes
+// of a character beyond ASCII are of one kind together, so that the words of all scripts are passed over.
 //
 // Cost: sorting when it is made; a walk visits each trie node that it reaches and cannot pass over, at some nanoseconds each.
 #pragma once
@@ -20,6 +21,7 @@
 #include <vector>
 
 #include "ids.hpp"
+#include "utf8_places.hpp"
 
 namespace psc {
 
@@ -51,10 +53,24 @@ public:
     const std::vector<TokenId>& stop_tokens() const { return stop_tokens_; }
     const std::vector<std::uint8_t>& is_stop() const { return is_stop_; }
 
-    // Kinds of bytes, as bits.
+    // Kinds of what tokens are made of, as bits: those of ASCII, and four more.
     using Kinds = std::uint32_t;
-    static Kinds kind(std::uint8_t byte);  // one bit
+    static Kinds kind(std::uint8_t ascii);  // one bit
     static constexpr int kKinds = 32;
+    static constexpr Kinds kWide = 1u << 28;  // a character beyond ASCII, as UTF-8 spells it
+    static constexpr Kinds kCut = 1u << 29;   // the beginning of one, with which a token ends
+    static constexpr Kinds kRest = 1u << 30;  // a byte more of the character that was begun above
+    static constexpr Kinds kStray = 1u << 31;  // a byte beyond ASCII that is none of these
+    // The kinds whose every text leads from a state back to it. `step(state, byte)`: the next state, where there is one that is as
+    // good for a text to end in as any.
+    template <class State, class Step>
+    static Kinds kinds_that_stay(State state, Step step) {
+        Kinds leave = kCut | kRest | kStray;
+        for (int b = 0; b < 0x80; ++b)
+            if (const auto to = step(state, static_cast<std::uint8_t>(b)); !to || *to != state) leave |= kind(static_cast<std::uint8_t>(b));
+        if (after_wide(state, step) != state) leave |= kWide;
+        return ~leave;
+    }
     static constexpr std::uint8_t kMaxHeight = 255;
 
     // Trie nodes in preorder, the root left out.
@@ -64,7 +80,7 @@ public:
         std::uint16_t depth;  // from 1
         VocabularyNode end;   // past the node's subtree
         Word first_token;     // sorted position; those of the node itself come first
-        Kinds below;          // of the bytes of its descendants
+        Kinds below;          // of what its descendants add to its text
     };
     std::span<const Node> nodes() const { return {nodes_.data(), nodes_.size() - 1}; }
     const Node& operator[](VocabularyNode node) const { return nodes_[node.index()]; }

@@ -16,14 +16,51 @@ namespace {
 using Random = std::mt19937;
 
 std::vector<std::string> vocabulary(Random& r) {
-    static const std::string bytes("ab .\0\xc3\xff", 7);
+    static const std::vector<std::string> parts{"a", "b", " ", ".", std::string(1, '\0'), "\xc3", "\xff", "\xc3\xa9", "\xe2\x82\xac", "\xe2\x82",
+                                                "\xed\x9f\xbf", "\xed\xa0\x80", "\xf0\x9f\x98\x80", "\xf0\x8f", "\xa9", "\xe2"};
     std::vector<std::string> tokens;
     for (unsigned n = 1 + r() % 60; n > 0; --n) {
         std::string t;
-        for (unsigned k = r() % 5 ? 1 + r() % 5 : 12; k > 0; --k) t += bytes[r() % bytes.size()];
+        for (unsigned k = r() % 5 ? 1 + r() % 5 : 12; k > 0; --k) t += parts[r() % parts.size()];
         tokens.push_back(t);
     }
     return tokens;
+}
+
+bool in(unsigned char byte, int first, int last) { return first <= byte && byte <= last; }
+
+// How many bytes from `at` on are of the character of UTF-8 that the first one begins, whole or not, and how many it has.
+std::pair<std::size_t, std::size_t> character(const std::string& t, std::size_t at) {
+    const unsigned char first = t[at];
+    const std::size_t length = in(first, 0xc2, 0xdf) ? 2 : in(first, 0xe0, 0xef) ? 3 : in(first, 0xf0, 0xf4) ? 4 : 0;
+    std::size_t n = length ? 1 : 0;
+    for (; n < length && at + n < t.size(); ++n) {
+        const int least = n > 1 ? 0x80 : first == 0xe0 ? 0xa0 : first == 0xf0 ? 0x90 : 0x80;
+        const int most = n > 1 ? 0xbf : first == 0xed ? 0x9f : first == 0xf4 ? 0x8f : 0xbf;
+        if (!in(t[at + n], least, most)) break;
+    }
+    return {n, length};
+}
+
+// The kinds of what a token is made of from a position on.
+VocabularyIndex::Kinds kinds_from(const std::string& t, std::size_t from) {
+    VocabularyIndex::Kinds kinds = 0;
+    for (std::size_t at = 0; at < t.size();) {
+        const auto [n, length] = character(t, at);
+        VocabularyIndex::Kinds here = 0;
+        if (static_cast<unsigned char>(t[at]) < 0x80)
+            here = VocabularyIndex::kind(static_cast<std::uint8_t>(t[at]));
+        else if (length == 0)
+            here = VocabularyIndex::kStray;
+        else
+            here = VocabularyIndex::kWide;
+        if (at >= from) kinds |= here;
+        if (at < from && at + n > from) kinds |= VocabularyIndex::kRest;
+        if (n < length && at + n == t.size() && at + n > from) kinds |= VocabularyIndex::kCut;
+        if (n < length && at + n < t.size() && at + n >= from) kinds |= VocabularyIndex::kStray;
+        at += std::max<std::size_t>(n, 1);
+    }
+    return kinds;
 }
 
 // The trie: nodes in preorder, each with the tokens that go through it.
@@ -44,23 +81,31 @@ void check_trie(const VocabularyIndex& index, const std::vector<std::string>& to
         CHECK(own == std::count(tokens.begin(), tokens.end(), path), "a node has all tokens that are its path");
         VocabularyIndex::Kinds below = 0;
         for (const auto& t : tokens)
-            if (t.size() > path.size() && t.starts_with(path))
-                for (std::size_t i = path.size(); i < t.size(); ++i) below |= VocabularyIndex::kind(static_cast<std::uint8_t>(t[i]));
-        CHECK((nodes[n].below & below) == below, "a kind of byte that is below a node is missing");
+            if (t.size() > path.size() && t.starts_with(path)) below |= kinds_from(t, path.size());
+        CHECK(nodes[n].below == below, "the kinds of what is below a node");
         Word end = n + 1;
         while (end < static_cast<Word>(nodes.size()) && nodes[end].depth > nodes[n].depth) ++end;
         CHECK(nodes[n].end.v == end, "a node's subtree ends elsewhere");
     }
 }
 
-// A random automaton, and where each token ends in it.
+// A random automaton, and where each token ends in it. Some of its states read all characters beyond ASCII, by states of their own.
 void check_fragment(VocabularyIndex& index, const std::vector<std::string>& tokens, Random& r) {
-    const Word n_states = 1 + static_cast<Word>(r() % 4);
-    std::vector<Word> next(static_cast<std::size_t>(n_states) * 256);
-    for (Word s = 0; s < n_states; ++s) {
+    const Word n_plain = 1 + static_cast<Word>(r() % 4), n_states = n_plain * 8;
+    std::vector<Word> next(static_cast<std::size_t>(n_states) * 256, VocabularyIndex::kDead);
+    for (Word s = 0; s < n_plain; ++s) {
         const Word usual = r() % 2 ? s : VocabularyIndex::kDead;
         for (int b = 0; b < 256; ++b) next[s * 256 + b] = usual;
-        for (char b : std::string("ab .\0\xc3\xff", 7)) next[s * 256 + static_cast<std::uint8_t>(b)] = static_cast<Word>(r() % (n_states + 2)) - 2;
+        for (char b : std::string("ab .\0\xc3\xff", 7)) next[s * 256 + static_cast<std::uint8_t>(b)] = static_cast<Word>(r() % (n_plain + 2)) - 2;
+        if (r() % 2) continue;
+        const auto at = [&](psc::Utf8Place place) { return s + n_plain * static_cast<Word>(place); };
+        for (int p = 0; p < 8; ++p) {
+            const auto place = static_cast<psc::Utf8Place>(p);
+            const auto [first, last] = psc::wide_bytes_at(place);
+            for (int b = first; b <= last; ++b) next[at(place) * 256 + b] = at(psc::place_after(place, b));
+        }
+        // One of the characters leads elsewhere.
+        if (r() % 2) next[at(psc::Utf8Place::two_more) * 256 + 0x82] = static_cast<Word>(r() % n_plain);
     }
     const auto fragment = index.fragment(next);
     CHECK(index.fragment(next) == fragment, "a shape is walked once");
