@@ -27,4 +27,5 @@ NB_MODULE(_core, m) {
     psc::bind_slots(m);
     psc::bind_inspection(m);
     psc::bind_warm_rows(m);
+    psc::bind_text_automata(m);
 }

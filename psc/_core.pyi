@@ -683,3 +683,48 @@ class WarmRows:
     @property
     def n_composed(self) -> int:
         """Rows composed so far."""
+
+class TextAutomaton:
+    """
+    A set of texts as its minimal deterministic automaton over code points.
+    """
+
+    @staticmethod
+    def empty() -> TextAutomaton: ...
+
+    @staticmethod
+    def everything() -> TextAutomaton: ...
+
+    @staticmethod
+    def texts(texts: Sequence[str]) -> TextAutomaton: ...
+
+    @staticmethod
+    def pattern(pattern: str, max_states: int = 20000) -> TextAutomaton:
+        """The texts in which a regular expression of ECMA-262 is found."""
+
+    def matches(self, text: str) -> bool: ...
+
+    def intersection(self, other: TextAutomaton) -> TextAutomaton: ...
+
+    def union(self, other: TextAutomaton) -> TextAutomaton: ...
+
+    def difference(self, other: TextAutomaton) -> TextAutomaton: ...
+
+    def concatenation(self, other: TextAutomaton) -> TextAutomaton: ...
+
+    def complement(self) -> TextAutomaton: ...
+
+    def with_length(self, least: int, most: int) -> TextAutomaton:
+        """The texts of so many code points; most = -1: without limit."""
+
+    def is_empty(self) -> bool: ...
+
+    def shortest(self) -> "std::optional<str>": ...
+
+    def __eq__(self, arg: TextAutomaton, /) -> bool: ...
+
+    @property
+    def n_states(self) -> int: ...
+
+    @property
+    def n_arcs(self) -> int: ...

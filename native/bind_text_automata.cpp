@@ -1,0 +1,85 @@
+// Sets of texts, for tests and for what reads schemas.
+#include "bindings.hpp"
+#include "ecma_pattern.hpp"
+#include "text_automaton.hpp"
+
+namespace psc {
+
+namespace {
+
+// As Python has it: lone surrogates are let through, and are in no set.
+std::u32string to_code_points(nb::handle text) {
+    if (!PyUnicode_Check(text.ptr())) throw nb::type_error("a str is expected");
+    std::u32string result(static_cast<std::size_t>(PyUnicode_GET_LENGTH(text.ptr())), U'\0');
+    for (std::size_t i = 0; i < result.size(); ++i) result[i] = PyUnicode_READ_CHAR(text.ptr(), static_cast<Py_ssize_t>(i));
+    return result;
+}
+
+nb::object to_str(const std::u32string& text) {
+    return nb::steal(PyUnicode_FromKindAndData(PyUnicode_4BYTE_KIND, text.data(), static_cast<Py_ssize_t>(text.size())));
+}
+
+template <class Make>
+TextAutomaton without_lock(Make make) {
+    nb::gil_scoped_release release;
+    return make();
+}
+
+}  // namespace
+
+void bind_text_automata(nb::module_& m) {
+    nb::class_<TextAutomaton>(m, "TextAutomaton", "A set of texts as its minimal deterministic automaton over code points.")
+        .def_static("empty", &no_text)
+        .def_static("everything", &any_text)
+        .def_static(
+            "texts",
+            [](nb::typed<nb::sequence, nb::str> texts) {
+                std::vector<std::u32string> list;
+                for (nb::handle text : texts) list.push_back(to_code_points(text));
+                return without_lock([&] { return of_texts(std::move(list)); });
+            },
+            "texts"_a)
+        .def_static(
+            "pattern",
+            [](nb::str pattern, std::size_t max_states) {
+                const std::u32string text = to_code_points(pattern);
+                return without_lock([&] { return pattern_automaton(text, max_states); });
+            },
+            "pattern"_a, "max_states"_a = kMaxTextStates, "The texts in which a regular expression of ECMA-262 is found.")
+        .def(
+            "matches", [](const TextAutomaton& a, nb::str text) { return accepts(a, to_code_points(text)); }, "text"_a)
+        .def(
+            "intersection",
+            [](const TextAutomaton& a, const TextAutomaton& b) { return without_lock([&] { return intersection(a, b); }); },
+            "other"_a)
+        .def(
+            "union", [](const TextAutomaton& a, const TextAutomaton& b) { return without_lock([&] { return union_of(a, b); }); },
+            "other"_a)
+        .def(
+            "difference",
+            [](const TextAutomaton& a, const TextAutomaton& b) { return without_lock([&] { return difference(a, b); }); },
+            "other"_a)
+        .def(
+            "concatenation",
+            [](const TextAutomaton& a, const TextAutomaton& b) { return without_lock([&] { return concatenation(a, b); }); },
+            "other"_a)
+        .def("complement", [](const TextAutomaton& a) { return without_lock([&] { return complement(a); }); })
+        .def(
+            "with_length",
+            [](const TextAutomaton& a, std::int64_t least, std::int64_t most) {
+                return without_lock([&] { return with_length(a, least, most); });
+            },
+            "least"_a, "most"_a, "The texts of so many code points; most = -1: without limit.")
+        .def("is_empty", &is_empty)
+        .def("shortest",
+             [](const TextAutomaton& a) -> nb::typed<nb::object, std::optional<nb::str>> {
+                 const auto text = shortest(a);
+                 return text ? to_str(*text) : nb::none();
+             })
+        .def(
+            "__eq__", [](const TextAutomaton& a, const TextAutomaton& b) { return a == b; }, nb::is_operator())
+        .def_prop_ro("n_states", &TextAutomaton::size)
+        .def_prop_ro("n_arcs", [](const TextAutomaton& a) { return a.arcs.size(); });
+}
+
+}  // namespace psc

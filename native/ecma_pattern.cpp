@@ -1,0 +1,406 @@
+#include "ecma_pattern.hpp"
+
+#include <algorithm>
+#include <array>
+
+#include "limits.hpp"
+#include "sorted.hpp"
+
+namespace psc {
+
+namespace {
+
+using Kind = EcmaNode::Kind;
+
+constexpr std::size_t kPatternStepsPerState = 200, kPatternNodesPerState = 8;
+
+// What is before a place in the text.
+enum class Before : Word { nothing, other, word };
+constexpr Word kContexts = 3;
+
+class PatternSteps {
+public:
+    explicit PatternSteps(std::size_t limit) : limit_(limit), left_(limit) {}
+    void spend(std::size_t steps) {
+        if (steps > left_) throw LimitExceeded("steps in the construction of a pattern's automaton", limit_);
+        left_ -= steps;
+    }
+
+private:
+    std::size_t limit_, left_;
+};
+
+// The automata that conditions are states of, and sets of conditions; set 0 is empty. What holds of every rest is no condition.
+class Conditions {
+public:
+    Conditions() { sets_.intern({}); }
+
+    Word add_automaton(TextAutomaton a) {
+        static const std::vector<TextAutomaton::Arc> everywhere = any_text().arcs;
+        Word universal = -1;
+        for (Word s = 0; s < a.size(); ++s) {
+            const auto* begin = a.arcs.data() + a.offsets[s];
+            if (a.accepts[s] && a.offsets[s + 1] - a.offsets[s] == 2 && begin[0].to == s && begin[1].to == s &&
+                begin[0].last == everywhere[0].last && begin[1].last == everywhere[1].last && begin[0].first == 0 &&
+                begin[1].first == everywhere[1].first)
+                universal = s;
+        }
+        automata_.push_back(std::move(a));
+        universal_.push_back(universal);
+        return static_cast<Word>(automata_.size()) - 1;
+    }
+    const TextAutomaton& automaton(Word k) const { return automata_[k]; }
+
+    // The set with one more condition, that the rest is in an automaton's language; -1: no rest is.
+    Word with(Word set, Word automaton) {
+        if (universal_[automaton] == 0) return set;
+        if (is_empty(automata_[automaton])) return -1;
+        pairs_.clear();
+        const auto words = sets_[set];
+        for (std::size_t i = 0; i < words.size(); i += 2) pairs_.emplace_back(words[i], words[i + 1]);
+        pairs_.emplace_back(automaton, 0);
+        return intern();
+    }
+
+    // After a character; -1: the character is not allowed.
+    Word step(Word set, Word code_point, PatternSteps& steps) {
+        pairs_.clear();
+        const auto words = sets_[set];
+        steps.spend(words.size());
+        for (std::size_t i = 0; i < words.size(); i += 2) {
+            const Word to = automata_[words[i]].step(words[i + 1], code_point);
+            if (to < 0) return -1;
+            if (to != universal_[words[i]]) pairs_.emplace_back(words[i], to);
+        }
+        return intern();
+    }
+
+    bool hold_at_end(Word set) const {
+        const auto words = sets_[set];
+        for (std::size_t i = 0; i < words.size(); i += 2)
+            if (!automata_[words[i]].accepts[words[i + 1]]) return false;
+        return true;
+    }
+
+private:
+    Word intern() {
+        sort_unique(pairs_);
+        words_.clear();
+        for (const auto& [automaton, state] : pairs_) words_.insert(words_.end(), {automaton, state});
+        return sets_.intern(words_).first;
+    }
+
+    std::vector<TextAutomaton> automata_;
+    std::vector<Word> universal_;  // per automaton, its state from which all is accepted, or -1
+    SequenceInterner sets_;        // flat pairs of automaton and state
+    std::vector<std::pair<Word, Word>> pairs_;
+    std::vector<Word> words_;
+};
+
+// Classes of characters that a program and the conditions that it asks for cannot tell apart.
+struct PatternClasses {
+    std::vector<Word> starts;                // of intervals; the last one is where Unicode ends
+    std::vector<Word> class_of;              // per interval; -1 for surrogates
+    std::vector<Word> speaker;               // per class, a code point
+    std::vector<std::vector<Word>> members;  // per set of the pattern, classes; for those that are used
+
+    Word interval_at(Word code_point) const {
+        return static_cast<Word>(std::upper_bound(starts.begin(), starts.end(), code_point) - starts.begin()) - 1;
+    }
+
+    PatternClasses(const std::vector<CodePointSet>& sets, const std::vector<Word>& used,
+                   const std::vector<const TextAutomaton*>& automata, PatternSteps& steps) {
+        starts = {0, kFirstSurrogateCode, kLastSurrogateCode + 1, kCodePoints};
+        for (Word s : used)
+            for (std::size_t i = 0; i < sets[s].size(); i += 2) starts.insert(starts.end(), {sets[s][i], sets[s][i + 1] + 1});
+        for (const auto* a : automata)
+            for (const auto& arc : a->arcs) starts.insert(starts.end(), {arc.first, arc.last + 1});
+        sort_unique(starts);
+        const std::size_t n = starts.size() - 1;
+        // What an interval is told apart by: the sets that have it, and where each state of each automaton goes with it.
+        std::vector<std::vector<Word>> signature(n);
+        const auto put = [&](Word first, Word last, std::initializer_list<Word> words) {
+            Word i = interval_at(first);
+            for (; starts[i] <= last; ++i) {
+                steps.spend(1);
+                signature[i].insert(signature[i].end(), words);
+            }
+        };
+        for (Word s : used)
+            for (std::size_t i = 0; i < sets[s].size(); i += 2) put(sets[s][i], sets[s][i + 1], {s});
+        Word label = static_cast<Word>(sets.size());
+        for (const auto* a : automata)
+            for (Word s = 0; s < a->size(); ++s, ++label)
+                for (Word i = a->offsets[s]; i < a->offsets[s + 1]; ++i)
+                    put(a->arcs[i].first, a->arcs[i].last, {label, a->arcs[i].to});
+        SequenceInterner known;
+        for (std::size_t i = 0; i < n; ++i) {
+            if (starts[i] == kFirstSurrogateCode) {
+                class_of.push_back(-1);
+                continue;
+            }
+            const auto [c, is_new] = known.intern(signature[i]);
+            class_of.push_back(c);
+            if (is_new) speaker.push_back(starts[i]);
+        }
+        members.resize(sets.size());
+        std::vector<Word> seen(speaker.size(), -1);
+        for (Word s : used)
+            for (std::size_t k = 0; k < sets[s].size(); k += 2)
+                for (Word i = interval_at(sets[s][k]); starts[i] <= sets[s][k + 1]; ++i)
+                    if (class_of[i] >= 0 && seen[class_of[i]] != s) {
+                        seen[class_of[i]] = s;
+                        members[s].push_back(class_of[i]);
+                    }
+    }
+};
+
+class PatternSubsets {
+public:
+    PatternSubsets(const EcmaPattern& pattern, std::size_t max_states)
+        : pattern_(pattern), max_states_(max_states), steps_(max_states * kPatternStepsPerState) {
+        TextAutomaton nothing = TextAutomaton::drafted();
+        nothing.add_state(true);
+        end_ = conditions_.add_automaton(std::move(nothing));
+        sets_ = pattern.sets;
+        if (pattern.reads_words) {
+            sets_.push_back(ecma_word_characters());
+            TextAutomaton word = TextAutomaton::drafted();
+            add_arcs(word, sets_.back());
+            word.add_state(false);
+            append_any(word);
+            word_next_ = conditions_.add_automaton(word);
+            no_word_next_ = conditions_.add_automaton(complement(word));
+        }
+        for (const EcmaLook& look : pattern.looks) {
+            std::array<Word, kContexts> automata{};
+            for (Word c = 0; c < kContexts; ++c) {
+                if (c > 0 && !look.body.reads_before) {
+                    automata[c] = automata[0];
+                    continue;
+                }
+                TextAutomaton a = automaton(look.body, static_cast<Before>(c), false);
+                automata[c] = conditions_.add_automaton(look.negative ? complement(a, max_states) : std::move(a));
+            }
+            looks_.push_back(automata);
+        }
+    }
+
+    TextAutomaton whole() { return automaton(pattern_.main, Before::nothing, true); }
+
+private:
+    // What a place in the text may be reached with.
+    struct Thread {
+        Word node;  // kSearch: the pattern may begin here or later
+        Word conditions;
+        std::array<Word, kContexts> next;  // the closure of what follows the node, where there are no conditions; -1: not known
+    };
+    static constexpr Word kSearch = -1;
+
+    static void add_arcs(TextAutomaton& a, const CodePointSet& set) {
+        for (std::size_t i = 0; i < set.size(); i += 2) a.add_arc(set[i], set[i + 1], 1);
+    }
+    static void append_any(TextAutomaton& a) {
+        a.add_arc(0, kFirstSurrogateCode - 1, 1);
+        a.add_arc(kLastSurrogateCode + 1, kCodePoints - 1, 1);
+        a.add_state(true);
+    }
+
+    // The rests of a text in which the program matches at the start or, where it may be `anywhere`, later too.
+    TextAutomaton automaton(const EcmaProgram& program, Before before, bool anywhere) {
+        begin(program);
+        if (anywhere && closure(0, Before::other, 0).empty() && (!pattern_.reads_words || closure(0, Before::word, 0).empty()))
+            anywhere = false;
+        const PatternClasses classes = classes_of(program);
+        const Word n_classes = static_cast<Word>(classes.speaker.size());
+        std::vector<Before> after(n_classes, Before::other);
+        if (pattern_.reads_words)
+            for (Word c : classes.members.back()) after[c] = Before::word;
+        const Word universal = thread(last_, 0);
+
+        SequenceInterner subsets;
+        std::vector<Word> subset(closure(0, before, 0));
+        if (anywhere) subset.push_back(thread(kSearch, 0));
+        const auto intern = [&] {
+            sort_unique(subset);
+            if (std::binary_search(subset.begin(), subset.end(), universal)) subset.assign(1, universal);
+            return subsets.intern(subset).first;
+        };
+        intern();
+        TextAutomaton draft = TextAutomaton::drafted();
+        std::vector<std::vector<Word>> reached(n_classes);
+        std::vector<Word> here, to(n_classes);
+        for (Word i = 0; i < subsets.size(); ++i) {
+            here.assign(subsets[i].begin(), subsets[i].end());
+            bool accepted = false;
+            for (auto& list : reached) list.clear();
+            for (Word t : here) {
+                const Word node = threads_[t].node, conditions = threads_[t].conditions;
+                if (node == last_) accepted = accepted || conditions_.hold_at_end(conditions);
+                const auto move = [&](Word c) {
+                    steps_.spend(1);
+                    Word rest = 0;
+                    if (conditions != 0 && (rest = after_character(conditions, c, classes.speaker[c])) < 0) return;
+                    if (node == last_) {
+                        reached[c].push_back(thread(last_, rest));
+                        return;
+                    }
+                    if (node == kSearch) reached[c].push_back(t);
+                    const auto& more = follow(t, after[c], rest);
+                    steps_.spend(more.size());
+                    reached[c].insert(reached[c].end(), more.begin(), more.end());
+                };
+                if (node == last_ || node == kSearch)
+                    for (Word c = 0; c < n_classes; ++c) move(c);
+                else
+                    for (Word c : classes.members[program.nodes[node].a]) move(c);
+            }
+            for (Word c = 0; c < n_classes; ++c) {
+                to[c] = -1;
+                if (reached[c].empty()) continue;
+                subset.assign(reached[c].begin(), reached[c].end());
+                to[c] = intern();
+            }
+            steps_.spend(classes.class_of.size());
+            for (std::size_t k = 0; k < classes.class_of.size(); ++k)
+                if (const Word c = classes.class_of[k]; c >= 0 && to[c] >= 0)
+                    draft.add_arc(classes.starts[k], classes.starts[k + 1] - 1, to[c]);
+            draft.add_state(accepted);
+            if (static_cast<std::size_t>(subsets.size()) > max_states_)
+                throw LimitExceeded("states of a pattern's automaton", max_states_);
+            if (draft.arcs.size() > max_states_ * kArcsPerState)
+                throw LimitExceeded("ranges of characters in a pattern's automaton", max_states_ * kArcsPerState);
+        }
+        return minimal(draft);
+    }
+
+    void begin(const EcmaProgram& program) {
+        program_ = &program;
+        last_ = static_cast<Word>(program.nodes.size()) - 1;
+        threads_.clear();
+        thread_ids_ = PairMap();
+        closures_.clear();
+        closure_ids_.assign(kContexts, PairMap());
+        condition_steps_ = PairMap();
+    }
+
+    PatternClasses classes_of(const EcmaProgram& program) {
+        std::vector<Word> used;
+        std::vector<const TextAutomaton*> automata;
+        for (const EcmaNode& n : program.nodes) {
+            if (n.kind == Kind::character) used.push_back(n.a);
+            if (n.kind == Kind::look)
+                for (Word k : looks_[n.a]) automata.push_back(&conditions_.automaton(k));
+        }
+        if (pattern_.reads_words) used.push_back(static_cast<Word>(sets_.size()) - 1);
+        sort_unique(used);
+        sort_unique(automata);
+        return PatternClasses(sets_, used, automata, steps_);
+    }
+
+    Word thread(Word node, Word conditions) {
+        Word id = thread_ids_.find(node, conditions);
+        if (id < 0) {
+            id = static_cast<Word>(threads_.size());
+            thread_ids_.insert(node, conditions, id);
+            threads_.push_back({node, conditions, {-1, -1, -1}});
+        }
+        return id;
+    }
+
+    Word after_character(Word conditions, Word c, Word code_point) {
+        if (const Word* known = condition_steps_.look(conditions, c)) return *known;
+        const Word rest = conditions_.step(conditions, code_point, steps_);
+        condition_steps_.insert(conditions, c, rest);
+        return rest;
+    }
+
+    const std::vector<Word>& follow(Word t, Before before, Word conditions) {
+        const Word next = threads_[t].node == kSearch ? 0 : program_->nodes[threads_[t].node].b;
+        if (conditions != 0) return closure(next, before, conditions);
+        if (threads_[t].next[static_cast<Word>(before)] < 0) {
+            const Word known = closure_id(next, before, 0);  // may add threads
+            threads_[t].next[static_cast<Word>(before)] = known;
+        }
+        return closures_[threads_[t].next[static_cast<Word>(before)]];
+    }
+
+    // The threads at characters and at the end that a node leads to without a character. Valid until the next call.
+    const std::vector<Word>& closure(Word node, Before before, Word conditions) {
+        return closures_[closure_id(node, before, conditions)];
+    }
+
+    Word closure_id(Word node, Before before, Word conditions) {
+        PairMap& ids = closure_ids_[static_cast<Word>(before)];
+        const Word known = ids.find(node, conditions);
+        if (known >= 0) return known;
+        std::vector<Word> threads;
+        PairMap seen;
+        todo_.assign(1, {node, conditions});
+        while (!todo_.empty()) {
+            const auto [at, met] = todo_.back();
+            todo_.pop_back();
+            if (at < 0 || met < 0 || seen.look(at, met)) continue;
+            seen.insert(at, met, 0);
+            steps_.spend(1);
+            const EcmaNode& n = program_->nodes[at];
+            switch (n.kind) {
+                case Kind::character:
+                case Kind::match:
+                    threads.push_back(thread(at, met));
+                    break;
+                case Kind::split:
+                    todo_.emplace_back(n.b, met);
+                    todo_.emplace_back(n.a, met);
+                    break;
+                case Kind::start:
+                    if (before == Before::nothing) todo_.emplace_back(n.b, met);
+                    break;
+                case Kind::end:
+                    todo_.emplace_back(n.b, conditions_.with(met, end_));
+                    break;
+                case Kind::word_border:
+                case Kind::no_word_border: {
+                    const bool word = (before == Before::word) != (n.kind == Kind::word_border);
+                    todo_.emplace_back(n.b, conditions_.with(met, word ? word_next_ : no_word_next_));
+                    break;
+                }
+                case Kind::look:
+                    todo_.emplace_back(n.b, conditions_.with(met, looks_[n.a][static_cast<Word>(before)]));
+                    break;
+            }
+        }
+        sort_unique(threads);
+        const Word id = static_cast<Word>(closures_.size());
+        closures_.push_back(std::move(threads));
+        ids.insert(node, conditions, id);
+        return id;
+    }
+
+    const EcmaPattern& pattern_;
+    const std::size_t max_states_;
+    PatternSteps steps_;
+    Conditions conditions_;
+    std::vector<CodePointSet> sets_;  // the pattern's, and the word characters where it asks for them
+    Word end_ = -1, word_next_ = -1, no_word_next_ = -1;
+    std::vector<std::array<Word, kContexts>> looks_;  // automata
+
+    // Of the program at hand.
+    const EcmaProgram* program_ = nullptr;
+    Word last_ = -1;  // its match
+    std::vector<Thread> threads_;
+    PairMap thread_ids_;
+    std::vector<std::vector<Word>> closures_;
+    std::vector<PairMap> closure_ids_;  // per context, of node and conditions
+    PairMap condition_steps_;           // of conditions and class
+    std::vector<std::pair<Word, Word>> todo_;
+};
+
+}  // namespace
+
+TextAutomaton pattern_automaton(std::u32string_view pattern, std::size_t max_states) {
+    const EcmaPattern read = read_ecma_pattern(pattern, max_states * kPatternNodesPerState);
+    return PatternSubsets(read, max_states).whole();
+}
+
+}  // namespace psc
