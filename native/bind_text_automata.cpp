@@ -77,7 +77,8 @@ void bind_text_automata(nb::module_& m) {
                  return text ? to_str(*text) : nb::none();
              })
         .def(
-            "__eq__", [](const TextAutomaton& a, const TextAutomaton& b) { return a == b; }, nb::is_operator())
+            "__eq__", [](const TextAutomaton& a, const TextAutomaton& b) { return a == b; }, nb::is_operator(),
+            nb::sig("def __eq__(self, other: object, /) -> bool"))
         .def_prop_ro("n_states", &TextAutomaton::size)
         .def_prop_ro("n_arcs", [](const TextAutomaton& a) { return a.arcs.size(); });
 }

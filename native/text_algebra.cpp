@@ -1,28 +1,17 @@
 // Products of automata over texts: two of them side by side, or one beside a count of characters.
 #include <algorithm>
 
-#include "limits.hpp"
-#include "text_automaton.hpp"
+#include "text_exploration.hpp"
 
 namespace psc {
 
 namespace {
 
-void check_text_size(const TextAutomaton& draft, std::size_t states, std::size_t max_states) {
-    if (states > max_states) throw LimitExceeded("states of an automaton over texts", max_states);
-    if (draft.arcs.size() > max_states * kArcsPerState)
-        throw LimitExceeded("ranges of characters in an automaton over texts", max_states * kArcsPerState);
-}
-
 // The automata side by side, from both starts; a side that has ended is -1. `keep`: whether a pair can lead to acceptance at all.
 template <class Keep, class Accept>
 TextAutomaton side_by_side(const TextAutomaton& a, const TextAutomaton& b, std::size_t max_states, Keep keep, Accept accept) {
-    TextAutomaton draft = TextAutomaton::drafted();
-    PairMap numbers;
-    std::vector<std::pair<Word, Word>> pairs{{0, 0}};
-    numbers.insert(0, 0, 0);
-    for (std::size_t i = 0; i < pairs.size(); ++i) {
-        const auto [p, q] = pairs[i];
+    return explored({0, 0}, max_states, [&](std::pair<Word, Word> state, const auto& arc) {
+        const auto [p, q] = state;
         const auto* x = a.arcs.data() + (p < 0 ? 0 : a.offsets[p]);
         const auto* x_end = p < 0 ? x : a.arcs.data() + a.offsets[p + 1];
         const auto* y = b.arcs.data() + (q < 0 ? 0 : b.offsets[q]);
@@ -37,20 +26,11 @@ TextAutomaton side_by_side(const TextAutomaton& a, const TextAutomaton& b, std::
             const bool in_x = x_from == from, in_y = y_from == from;
             const Word last = std::min(in_x ? x->last : x_from - 1, in_y ? y->last : y_from - 1);
             const Word x_to = in_x ? x->to : -1, y_to = in_y ? y->to : -1;
+            if (keep(x_to, y_to)) arc(from, last, {x_to, y_to});
             at = last + 1;
-            if (!keep(x_to, y_to)) continue;
-            Word to = numbers.find(x_to, y_to);
-            if (to < 0) {
-                to = static_cast<Word>(pairs.size());
-                numbers.insert(x_to, y_to, to);
-                pairs.emplace_back(x_to, y_to);
-            }
-            draft.add_arc(from, last, to);
         }
-        draft.add_state(accept(p >= 0 && a.accepts[p], q >= 0 && b.accepts[q]));
-        check_text_size(draft, pairs.size(), max_states);
-    }
-    return minimal(draft);
+        return accept(p >= 0 && a.accepts[p], q >= 0 && b.accepts[q]);
+    });
 }
 
 }  // namespace
@@ -128,28 +108,14 @@ TextAutomaton with_length(const TextAutomaton& a, std::int64_t least, std::int64
     };
     if (count_at(0, 0) == -1) return a;
     if (count_at(0, 0) == -2) return no_text();
-    TextAutomaton draft = TextAutomaton::drafted();
-    PairMap numbers;
-    std::vector<std::pair<Word, Word>> pairs{{0, 0}};
-    numbers.insert(0, 0, 0);
-    for (std::size_t i = 0; i < pairs.size(); ++i) {
-        const auto [s, n] = pairs[i];
+    return explored({0, 0}, max_states, [&](std::pair<Word, Word> state, const auto& arc) {
+        const auto [s, n] = state;
         for (Word k = a.offsets[s]; k < a.offsets[s + 1]; ++k) {
-            const auto& arc = a.arcs[k];
-            const Word count = n < 0 ? -1 : count_at(arc.to, n + 1);
-            if (count == -2) continue;
-            Word to = numbers.find(arc.to, count);
-            if (to < 0) {
-                to = static_cast<Word>(pairs.size());
-                numbers.insert(arc.to, count, to);
-                pairs.emplace_back(arc.to, count);
-            }
-            draft.add_arc(arc.first, arc.last, to);
+            const Word count = n < 0 ? -1 : count_at(a.arcs[k].to, n + 1);
+            if (count != -2) arc(a.arcs[k].first, a.arcs[k].last, {a.arcs[k].to, count});
         }
-        draft.add_state(a.accepts[s] && (n < 0 || n >= least));
-        check_text_size(draft, pairs.size(), max_states);
-    }
-    return minimal(draft);
+        return a.accepts[s] && (n < 0 || n >= least);
+    });
 }
 
 }  // namespace psc
