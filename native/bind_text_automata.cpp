@@ -71,11 +71,13 @@ void bind_text_automata(nb::module_& m) {
             },
             "least"_a, "most"_a, "The texts of so many code points; most = -1: without limit.")
         .def("is_empty", &is_empty)
-        .def("shortest",
-             [](const TextAutomaton& a) -> nb::typed<nb::object, std::optional<nb::str>> {
-                 const auto text = shortest(a);
-                 return text ? to_str(*text) : nb::none();
-             })
+        .def(
+            "shortest",
+            [](const TextAutomaton& a) -> nb::object {
+                const auto text = shortest(a);
+                return text ? to_str(*text) : nb::none();
+            },
+            nb::sig("def shortest(self) -> str | None"))
         .def(
             "__eq__", [](const TextAutomaton& a, const TextAutomaton& b) { return a == b; }, nb::is_operator(),
             nb::sig("def __eq__(self, other: object, /) -> bool"))
