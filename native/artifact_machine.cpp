@@ -73,6 +73,7 @@ ArtifactMachine::ArtifactMachine(ArtifactTables tables, std::size_t cache_limit)
     }
     vocabulary_ = {vocab_size, tokens.class_of_token.data(), tokens.class_offsets.data(), tokens.class_bytes.data(), stop_.data()};
     wanted_labels_.resize(t_.classifier.n_labels);
+    classes_.resize(class_rows_->n_class_words());
     begin();
 }
 
@@ -88,21 +89,19 @@ void ArtifactMachine::add_members(Cache&, EmissionSet set, std::vector<Word>& ou
     out.insert(out.end(), labels.begin(), labels.end());
 }
 
-void ArtifactMachine::compose(Cache&, LexerView view, std::span<const Word> members, std::uint32_t* words) {
+MaskRow ArtifactMachine::compose(Cache& cache, LexerView view, std::span<const Word> members) {
     const ClassifierTables& t = classifier_;
     const LexerState lexer_state{view.v};  // an artifact has no other views
     const auto meanings = t.meaning_offsets[lexer_state];
     const auto labels = t.meaning_labels[meanings];
-    const auto sets_of_labels = t.meaning_sets[meanings];
-    std::vector<ClassSet> sets;
-    sets.reserve(labels.size() + 1);  // nothing may fail while `wanted_labels_` is set
-    sets.push_back(t.always[lexer_state]);
+    const auto sets = t.meaning_sets[meanings];
+    std::fill(classes_.begin(), classes_.end(), 0);
+    class_rows_->unite(t.always[lexer_state], classes_);
     for (Word label : members) wanted_labels_[label] = 1;
     for (std::size_t i = 0; i < labels.size(); ++i)
-        if (wanted_labels_[labels[i].index()]) sets.push_back(sets_of_labels[i]);
+        if (wanted_labels_[labels[i].index()]) class_rows_->unite(sets[i], classes_);
     for (Word label : members) wanted_labels_[label] = 0;
-    sort_unique(sets);
-    class_rows_->unite(sets, words);
+    return static_cast<Composed&>(cache).composed.row(*class_rows_, cache.rows, classes_);
 }
 
 }  // namespace psc

@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "class_rows.hpp"
+#include "composed_rows.hpp"
 #include "machine.hpp"
 
 namespace psc {
@@ -51,11 +51,18 @@ public:
     }
 
 private:
+    struct Composed : Cache {
+        using Cache::Cache;
+        std::size_t bytes() const override { return Cache::bytes() + composed.bytes(); }
+        ComposedRows composed;
+    };
+
     LexArc build_lex_arc(LexerState, ByteClass) override;
     LexerView build_view(Cache&, LexerState, LrState, Work&) override;
     Transition build_transition(Cache&, ClassifierState, LrState, Work&) override;
     void add_members(Cache& cache, EmissionSet set, std::vector<Word>& out) override;
-    void compose(Cache& cache, LexerView view, std::span<const Word> members, std::uint32_t* words) override;
+    MaskRow compose(Cache& cache, LexerView view, std::span<const Word> members) override;
+    std::shared_ptr<Cache> new_cache() const override { return std::make_shared<Composed>(vocabulary_.size); }
 
     void check() const;
 
@@ -65,7 +72,9 @@ private:
     std::vector<FutureEdge> future_edges_;  // of all sets, one after the other
     std::vector<std::uint8_t> stop_;
     std::unique_ptr<ClassRows> class_rows_;  // not before the tables are checked
-    std::vector<char> wanted_labels_;        // scratch of compose
+    // Scratch of compose().
+    std::vector<char> wanted_labels_;  // zero between two calls
+    std::vector<std::uint64_t> classes_;
 };
 
 }  // namespace psc

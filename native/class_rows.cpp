@@ -1,15 +1,19 @@
 #include "class_rows.hpp"
 
+#include <algorithm>
 #include <bit>
-#include <cstring>
 
+#include "bit_counts.hpp"
 #include "mask_rows.hpp"
 
 namespace psc {
 
 ClassRows::ClassRows(const TokenTables& tokens, const ClassifierTables& sets, const GivenTokens& given)
-    : sets_(sets), n_words_((static_cast<std::size_t>(given.vocab_size) + 31) / 32), n_classes_(tokens.n_classes) {
-    offsets_.assign(n_classes_ + 2, 0);
+    : sets_(sets),
+      n_words_((static_cast<std::size_t>(given.vocab_size) + 31) / 32),
+      n_classes_(tokens.n_classes),
+      n_class_words_(static_cast<std::size_t>(n_classes_) / 64 + 1) {
+    offsets_.assign(n_classes_ + 1, 0);
     for (const auto c : tokens.class_of_token)
         if (c) ++offsets_[c.v + 1];
     for (Word c = 0; c < n_classes_; ++c) offsets_[c + 1] += offsets_[c];
@@ -17,67 +21,83 @@ ClassRows::ClassRows(const TokenTables& tokens, const ClassifierTables& sets, co
     auto at = offsets_;
     for (TokenId token{0}; token.v < given.vocab_size; ++token.v)
         if (const auto c = tokens.class_of_token[token]) members_[at[c.v]++] = token;
-    members_.insert(members_.end(), given.stop_tokens.begin(), given.stop_tokens.end());
-    offsets_[n_classes_ + 1] = static_cast<Word>(members_.size());
-    // To set a bit costs some nanoseconds, to merge eight words one. So there are at most eight times 32 large classes.
+    std::vector<TokenId> stops(given.stop_tokens.begin(), given.stop_tokens.end());
+    std::sort(stops.begin(), stops.end());
+    stops.erase(std::unique(stops.begin(), stops.end()), stops.end());
+    for (TokenId token : stops) stops_.push_back({token, tokens.class_of_token[token]});
+    // To flip a bit costs some nanoseconds, to flip eight words one. So there are at most eight times 32 large classes.
     const std::size_t large = n_words_ / 8;
-    wanted_.resize(static_cast<std::size_t>(n_classes_) / 64 + 1);
-    small_.resize(wanted_.size());
-    all_large_ = std::make_unique<std::uint32_t[]>(n_words_);
-    all_small_ = std::make_unique<std::uint32_t[]>(n_words_);
+    no_classes_.resize(n_class_words_);
+    small_.resize(n_class_words_);
+    all_classes_.resize(n_class_words_);
+    all_tokens_ = std::make_unique<std::uint32_t[]>(n_words_);
+    for (TokenId t : members_) set_bit(all_tokens_.get(), t);
     for (Word c = 0; c < n_classes_; ++c) {
+        add(all_classes_, c);
         const auto own = members(c);
         if (own.size() <= large) {
-            small_[c / 64] |= std::uint64_t{1} << c % 64;
-            n_small_tokens_ += own.size();
-            for (TokenId t : own) set_bit(all_small_.get(), t);
+            add(small_, c);
             continue;
         }
-        large_.push_back({c, std::make_unique<std::uint32_t[]>(n_words_)});
-        for (TokenId t : own) {
-            set_bit(large_.back().tokens.get(), t);
-            set_bit(all_large_.get(), t);
-        }
+        large_.push_back({c, own.size(), std::make_unique<std::uint32_t[]>(n_words_)});
+        for (TokenId t : own) set_bit(large_.back().tokens.get(), t);
+    }
+    const auto n_sets = static_cast<std::size_t>(sets_.set_offsets.n_lists());
+    many_.assign(n_sets, -1);
+    for (std::size_t s = 0; s < n_sets; ++s) {
+        const auto own = sets_.set_classes[sets_.set_offsets.range(s)];
+        if (own.size() < n_class_words_) continue;
+        many_[s] = static_cast<Word>(many_classes_.size() / n_class_words_);
+        many_classes_.resize(many_classes_.size() + n_class_words_);
+        const Classes classes = Classes(many_classes_).last(n_class_words_);
+        for (SetMember m : own) add(classes, m.v);
     }
 }
 
-void ClassRows::unite(std::span<const ClassSet> sets, std::uint32_t* words) {
-    std::fill(wanted_.begin(), wanted_.end(), 0);
-    for (ClassSet set : sets)
-        for (SetMember m : sets_.set_classes[sets_.set_offsets[set]]) wanted_[m.v / 64] |= std::uint64_t{1} << m.v % 64;
-    const auto is_wanted = [&](Word c) { return wanted_[c / 64] >> c % 64 & 1; };
-    std::size_t n_tokens = 0, n_large = 0;
-    const auto each_small = [&](std::uint64_t flip, const auto& f) {
-        for (std::size_t i = 0; i < wanted_.size(); ++i)
-            for (std::uint64_t left = (wanted_[i] ^ flip) & small_[i]; left; left &= left - 1)
-                f(members(static_cast<Word>(i * 64) + std::countr_zero(left)));
-    };
-    each_small(0, [&](std::span<const TokenId> own) { n_tokens += own.size(); });
-    if (2 * n_tokens <= n_small_tokens_) {
-        each_small(0, [&](std::span<const TokenId> own) {
-            for (TokenId t : own) set_bit(words, t);
-        });
-    } else {
-        std::memcpy(words, all_small_.get(), n_words_ * 4);
-        each_small(~std::uint64_t{0}, [&](std::span<const TokenId> own) {
-            for (TokenId t : own) clear_bit(words, t);
-        });
+void ClassRows::unite(ClassSet set, Classes classes) const {
+    if (many_[set.index()] < 0) {
+        for (SetMember m : sets_.set_classes[sets_.set_offsets[set]]) add(classes, m.v);
+        return;
     }
-    for (const Large& l : large_) n_large += is_wanted(l.token_class);
-    const auto merge = [&](const std::uint32_t* tokens) {
-        for (std::size_t i = 0; i < n_words_; ++i) words[i] |= tokens[i];
-    };
-    if (2 * n_large <= large_.size()) {
-        for (const Large& l : large_)
-            if (is_wanted(l.token_class)) merge(l.tokens.get());
-    } else {
-        merge(all_large_.get());
-        for (const Large& l : large_)
-            if (!is_wanted(l.token_class))
-                for (std::size_t i = 0; i < n_words_; ++i) words[i] &= ~l.tokens[i];
+    const std::uint64_t* own = many_classes_.data() + static_cast<std::size_t>(many_[set.index()]) * n_class_words_;
+    for (std::size_t i = 0; i < n_class_words_; ++i) classes[i] |= own[i];
+}
+
+std::size_t ClassRows::distance(ConstClasses a, ConstClasses b) const {
+    std::size_t d = count_bits(n_class_words_, [&](std::size_t i) { return a[i] ^ b[i]; });
+    for (const Large& l : large_)
+        if (has(a, l.token_class) != has(b, l.token_class)) d += n_words_ / 16;
+    return d;
+}
+
+std::size_t ClassRows::flip(ConstClasses before, ConstClasses after, std::size_t n_tokens, std::uint32_t* words) const {
+    for (std::size_t i = 0; i < n_class_words_; ++i)
+        for (std::uint64_t left = (before[i] ^ after[i]) & small_[i]; left; left &= left - 1) {
+            const auto own = members(static_cast<Word>(i * 64) + std::countr_zero(left));
+            for (TokenId t : own) words[t.v >> 5] ^= 1u << (t.v & 31);
+            n_tokens += left & -left & after[i] ? own.size() : -own.size();
+        }
+    for (const Large& l : large_) {
+        if (has(before, l.token_class) == has(after, l.token_class)) continue;
+        const std::uint32_t* own = l.tokens.get();
+        for (std::size_t i = 0; i < n_words_; ++i) words[i] ^= own[i];
+        n_tokens += has(after, l.token_class) ? l.n_tokens : -l.n_tokens;
     }
-    if (is_wanted(n_classes_))
-        for (TokenId t : members(n_classes_)) set_bit(words, t);
+    return n_tokens;
+}
+
+std::size_t ClassRows::put_stops(ConstClasses classes, std::uint32_t* words) const {
+    std::size_t own = 0;
+    for (const Stop& stop : stops_) {
+        const bool is_text = stop.token_class && has(classes, stop.token_class.v);
+        const bool stops = !is_text && has(classes, n_classes_);
+        own += stops;
+        if (is_text || stops)
+            set_bit(words, stop.token);
+        else
+            clear_bit(words, stop.token);
+    }
+    return own;
 }
 
 }  // namespace psc

@@ -133,7 +133,7 @@ void LazyMachine::add_members(Cache& base, EmissionSet set, std::vector<Word>& o
     }
 }
 
-void LazyMachine::compose(Cache& base, LexerView view, std::span<const Word> members, std::uint32_t* words) {
+MaskRow LazyMachine::compose(Cache& base, LexerView view, std::span<const Word> members) {
     auto& cache = static_cast<Built&>(base);
     const Visited& q = *cache.visited[view.index()];
     cache.wanted.resize(cache.trie.size());
@@ -154,9 +154,15 @@ void LazyMachine::compose(Cache& base, LexerView view, std::span<const Word> mem
     for (Word sequence : members) cache.wanted[sequence] = 0;
     std::sort(sets.begin(), sets.end());
     sets.erase(std::unique(sets.begin(), sets.end()), sets.end());
-    for (TokenSet* set : sets) index_->add_bits(words, *set);
+    // The row is composed where it is going to stay, or else in what the one before has left.
+    if (spare_)
+        std::fill_n(spare_.get(), n_words(), 0);
+    else
+        spare_ = std::make_unique<std::uint32_t[]>(n_words());
+    for (TokenSet* set : sets) index_->add_bits(spare_.get(), *set);
     if (stops)
-        for (TokenId t : stop_tokens_) set_bit(words, t);
+        for (TokenId t : stop_tokens_) set_bit(spare_.get(), t);
+    return cache.rows.add(spare_);
 }
 
 }  // namespace psc

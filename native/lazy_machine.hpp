@@ -67,7 +67,7 @@ private:
     LexerView build_view(Cache& cache, LexerState lexer_state, LrState top, Work& work) override;
     Transition build_transition(Cache& cache, ClassifierState state, LrState symbol, Work& work) override;
     void add_members(Cache& cache, EmissionSet set, std::vector<Word>& out) override;
-    void compose(Cache& cache, LexerView view, std::span<const Word> members, std::uint32_t* words) override;
+    MaskRow compose(Cache& cache, LexerView view, std::span<const Word> members) override;
 
     // What tokens do from a lexer state, under this node of the trie: the empty sequence, or a condition on the LR state on top.
     std::unique_ptr<Visited> visit(Built& cache, LexerState lexer_state, SequenceNode root);
@@ -78,6 +78,7 @@ private:
     StackPredecessors below_;
     std::unique_ptr<Lexer> lexer_owner_;
     std::shared_ptr<VocabularyIndex> index_;
+    MaskRows::Bits spare_;  // scratch of compose(), of n_words(), or null
 };
 
 }  // namespace psc

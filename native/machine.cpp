@@ -1,6 +1,7 @@
 #include "machine.hpp"
 
 #include <algorithm>
+#include <iterator>
 
 #include "sorted.hpp"
 
@@ -64,13 +65,13 @@ bool Machine::stored_transition(ClassifierState state, LrState symbol, Transitio
 Gathered Machine::make_union(Cache& cache, Gathered set, EmissionSet emission) {
     const PatientLock lock(lock_);
     if (const auto known = cache.unions.find(set, emission)) return *known;
-    std::vector<Word> all = cache.gathered.copy(set);
-    const auto before = static_cast<std::ptrdiff_t>(all.size());
-    add_members(cache, emission, all);
-    std::sort(all.begin() + before, all.end());
-    std::inplace_merge(all.begin(), all.begin() + before, all.end());
-    all.erase(std::unique(all.begin(), all.end()), all.end());
-    const Gathered id = cache.gathered.id_of(all);
+    more_.clear();
+    add_members(cache, emission, more_);
+    if (!is_ascending(more_)) sort_unique(more_);
+    united_.clear();
+    const auto before = cache.gathered[set];
+    std::set_union(before.begin(), before.end(), more_.begin(), more_.end(), std::back_inserter(united_));
+    const Gathered id = cache.gathered.id_of(united_);
     cache.unions.insert(set, emission, id);
     return id;
 }
@@ -78,13 +79,7 @@ Gathered Machine::make_union(Cache& cache, Gathered set, EmissionSet emission) {
 MaskRow Machine::make_row(Cache& cache, LexerView view, Gathered emissions) {
     const PatientLock lock(lock_);
     if (const auto known = cache.row_ids.find(view, emissions)) return *known;
-    // The row is composed where it is going to stay, or else in what the one before has left.
-    if (spare_)
-        std::fill_n(spare_.get(), n_words(), 0);
-    else
-        spare_ = std::make_unique<std::uint32_t[]>(n_words());
-    compose(cache, view, cache.gathered[emissions], spare_.get());
-    const MaskRow id = cache.rows.add(spare_);
+    const MaskRow id = compose(cache, view, cache.gathered[emissions]);
     cache.row_ids.insert(view, emissions, id);
     limit(cache);
     return id;

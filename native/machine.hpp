@@ -167,8 +167,8 @@ protected:
     virtual Transition build_transition(Cache& cache, ClassifierState state, LrState symbol, Work& work) = 0;
     // Adds the members of a set: SequenceNodes (a lazy machine's) or Labels (an artifact's).
     virtual void add_members(Cache& cache, EmissionSet set, std::vector<Word>& out) = 0;
-    // Sets the bits of a row in `words`, which are zero. `members`: of all the sets met.
-    virtual void compose(Cache& cache, LexerView view, std::span<const Word> members, std::uint32_t* words) = 0;
+    // The row of what was emitted on the way down a stack. `members`: of all the sets met.
+    virtual MaskRow compose(Cache& cache, LexerView view, std::span<const Word> members) = 0;
     // Rows that were found by reading tokens may be of one text alone: they make a cache too large sooner.
     static constexpr std::size_t kMostReadBytes = std::size_t{64} << 20;
     // Begins an empty cache when `cache`, to which something was just added, is too large. Under the lock.
@@ -215,8 +215,8 @@ private:
     Gathered make_union(Cache& cache, Gathered set, EmissionSet emission);
     MaskRow make_row(Cache& cache, LexerView view, Gathered emissions);
 
-    MaskRows::Bits spare_;           // scratch of make_row(), of n_words(), or null
-    mutable std::mutex cache_lock_;  // of the pointer
+    std::vector<Word> more_, united_;  // scratch of make_union()
+    mutable std::mutex cache_lock_;    // of the pointer
     std::shared_ptr<Cache> cache_;
     struct Stops {
         bool may_end;

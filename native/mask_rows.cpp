@@ -4,6 +4,8 @@
 #include <bit>
 #include <cstring>
 
+#include "bit_counts.hpp"
+
 namespace psc {
 
 MaskRows::~MaskRows() {
@@ -17,25 +19,6 @@ std::uint64_t two_words(const std::uint32_t* words) {
     std::uint64_t x;
     std::memcpy(&x, words, 8);
     return x;
-}
-
-// How many bits are set: in bytes side by side, which compilers make wide instructions of on any processor.
-std::size_t count_bits(const std::uint32_t* words, std::size_t n) {
-    constexpr std::uint64_t kBytes = 0x0101010101010101, kPairs = 0x5555555555555555, kQuads = 0x3333333333333333;
-    constexpr std::size_t kMost = 2 * 31;  // words whose counts fit a byte
-    std::size_t all = 0, i = 0;
-    for (; i + 1 < n;) {
-        std::uint64_t bytes = 0;
-        for (const std::size_t end = std::min(n & ~std::size_t{1}, i + kMost); i < end; i += 2) {
-            std::uint64_t x = two_words(words + i);
-            x -= x >> 1 & kPairs;
-            x = (x & kQuads) + (x >> 2 & kQuads);
-            bytes += (x + (x >> 4)) & 0x0f * kBytes;
-        }
-        constexpr std::uint64_t kEven = 0x00ff00ff00ff00ff;
-        all += ((bytes & kEven) + (bytes >> 8 & kEven)) * 0x0001000100010001 >> 48;
-    }
-    return all + (i < n ? static_cast<std::size_t>(std::popcount(words[i])) : 0);
 }
 
 // Four at a time, so that none waits for the one before.
@@ -55,41 +38,73 @@ std::uint64_t hash_of(const std::uint32_t* words, std::size_t n) {
 
 }  // namespace
 
-MaskRow MaskRows::add(Bits& words) {
-    const std::size_t allowed = count_bits(words.get(), n_words_);
-    const std::size_t refused = vocab_size_ - allowed;
+MaskRows::Shape MaskRows::shape_of(std::size_t n_allowed) const {
+    const std::size_t refused = vocab_size_ - n_allowed;
     // A list costs a word an id, and an id costs a few word writes when the row is copied.
     const std::size_t most = n_words_ / 8;
-    const Form form = allowed <= most ? Form::allowed : refused <= most ? Form::refused : Form::bits;
-    const std::size_t count = form == Form::bits ? 0 : form == Form::allowed ? allowed : refused;
-    const std::size_t size = form == Form::bits ? n_words_ : count;
-    Bits ids;
-    if (form != Form::bits) {
-        ids = std::make_unique_for_overwrite<std::uint32_t[]>(count);
-        std::size_t at = 0;
-        const std::uint32_t flip = form == Form::allowed ? 0 : ~0u;
-        for (std::size_t i = 0; i < n_words_ && at < count; ++i) {
-            std::uint32_t word = words[i] ^ flip;
-            if (i + 1 == n_words_ && vocab_size_ % 32) word &= (1u << vocab_size_ % 32) - 1;
-            for (; word; word &= word - 1) ids[at++] = static_cast<std::uint32_t>(i * 32 + std::countr_zero(word));
-        }
+    if (n_allowed <= most) return {Form::allowed, n_allowed, n_allowed};
+    if (refused <= most) return {Form::refused, refused, refused};
+    return {Form::bits, 0, n_words_};
+}
+
+MaskRows::Bits MaskRows::ids_of(const std::uint32_t* words, const Shape& shape) const {
+    auto ids = std::make_unique_for_overwrite<std::uint32_t[]>(shape.count);
+    std::size_t at = 0;
+    const std::uint32_t flip = shape.form == Form::allowed ? 0 : ~0u;
+    for (std::size_t i = 0; i < n_words_ && at < shape.count; ++i) {
+        std::uint32_t word = words[i] ^ flip;
+        if (i + 1 == n_words_ && vocab_size_ % 32) word &= (1u << vocab_size_ % 32) - 1;
+        for (; word; word &= word - 1) ids[at++] = static_cast<std::uint32_t>(i * 32 + std::countr_zero(word));
     }
-    Bits& data = form == Form::bits ? words : ids;
-    const std::uint64_t h = mix(hash_of(data.get(), size) ^ (static_cast<std::uint64_t>(form) << 32 | count));
+    return ids;
+}
+
+std::uint64_t MaskRows::hash(const std::uint32_t* data, const Shape& shape) const {
+    return mix(hash_of(data, shape.n_words) ^ (static_cast<std::uint64_t>(shape.form) << 32 | shape.count));
+}
+
+MaskRow MaskRows::store(Bits& data, const Shape& shape) {
+    const MaskRow id{size()};
+    Row& r = rows_.grow();
+    r.form = shape.form;
+    r.count = static_cast<std::uint32_t>(shape.count);
+    r.data = std::move(data);
+    r.bits.store(shape.form == Form::bits ? r.data.get() : nullptr, std::memory_order_release);
+    bytes_ += shape.n_words * 4 + sizeof(Row) + 48;
+    return id;
+}
+
+MaskRow MaskRows::add(Bits& words) {
+    for (; n_hashed_ < size(); ++n_hashed_) {
+        const Row& r = rows_[static_cast<std::size_t>(n_hashed_)];
+        by_hash_.emplace(hash(r.data.get(), {r.form, r.count, stored({n_hashed_}).words.size()}), MaskRow{n_hashed_});
+    }
+    const std::size_t n_allowed =
+        count_bits(n_words_ / 2, [&](std::size_t i) { return two_words(words.get() + 2 * i); }) +
+        (n_words_ % 2 ? static_cast<std::size_t>(std::popcount(words[n_words_ - 1])) : 0);
+    const Shape shape = shape_of(n_allowed);
+    Bits ids;
+    if (shape.form != Form::bits) ids = ids_of(words.get(), shape);
+    Bits& data = shape.form == Form::bits ? words : ids;
+    const std::uint64_t h = hash(data.get(), shape);
     const auto [first, last] = by_hash_.equal_range(h);
     for (auto it = first; it != last; ++it) {
         const Row& r = rows_[it->second.index()];
-        if (r.form == form && r.count == count && std::equal(data.get(), data.get() + size, r.data.get())) return it->second;
+        if (r.form == shape.form && r.count == shape.count && std::equal(data.get(), data.get() + shape.n_words, r.data.get()))
+            return it->second;
     }
-    const MaskRow id{this->size()};
-    Row& r = rows_.grow();
-    r.form = form;
-    r.count = static_cast<std::uint32_t>(count);
-    r.data = std::move(data);
-    r.bits.store(form == Form::bits ? r.data.get() : nullptr, std::memory_order_release);
+    const MaskRow id = store(data, shape);
     by_hash_.emplace(h, id);
-    bytes_ += size * 4 + sizeof(Row) + 48;
+    n_hashed_ = size();
     return id;
+}
+
+MaskRow MaskRows::add_new(Bits& words, std::size_t n_allowed) {
+    if (n_hashed_) return add(words);
+    const Shape shape = shape_of(n_allowed);
+    if (shape.form == Form::bits) return store(words, shape);
+    Bits ids = ids_of(words.get(), shape);
+    return store(ids, shape);
 }
 
 bool MaskRows::allowed(MaskRow row, TokenId token) const {

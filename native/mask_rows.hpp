@@ -3,8 +3,8 @@
 // Rows are added under a lock and read without one. A row's bits are made once more, and kept, when somebody wants to look at
 // them in place (`words`).
 //
-// Cost: add() is a few passes over vocab_size / 32 words, at 16 bytes a nanosecond or two; copy() writes as many, and sets the
-// exceptions; allowed() is O(log n) at most.
+// Cost: add() is a few passes over vocab_size / 32 words, at 16 bytes a nanosecond or two, add_new() none where all bits are
+// stored; copy() writes as many, and sets the exceptions; allowed() is O(log n) at most.
 #pragma once
 
 #include <atomic>
@@ -34,6 +34,9 @@ public:
     using Bits = std::unique_ptr<std::uint32_t[]>;
     // The id of the row with these bits, which are taken where they are what is stored. Writers only.
     MaskRow add(Bits& words);
+    // The same for a row with so many bits that differs from all rows that were added. It is not hashed before one comes that
+    // may be the same.
+    MaskRow add_new(Bits& words, std::size_t n_allowed);
 
     Word size() const { return static_cast<Word>(rows_.size()); }
     std::size_t n_words() const { return n_words_; }
@@ -60,15 +63,25 @@ public:
 private:
     struct Row {
         Form form;
-        std::uint32_t count;  // of ids, ascending
+        std::uint32_t count;  // of ids, ascending; 0 of bits
         std::unique_ptr<std::uint32_t[]> data;
         std::atomic<std::uint32_t*> bits;  // where somebody looked
     };
+
+    struct Shape {
+        Form form;
+        std::size_t count, n_words;  // as in Row; that are stored
+    };
+    Shape shape_of(std::size_t n_allowed) const;
+    Bits ids_of(const std::uint32_t* words, const Shape& shape) const;
+    MaskRow store(Bits& data, const Shape& shape);
+    std::uint64_t hash(const std::uint32_t* data, const Shape& shape) const;
 
     Word vocab_size_;
     std::size_t n_words_;
     StableVector<Row> rows_;
     std::unordered_multimap<std::uint64_t, MaskRow> by_hash_;
+    Word n_hashed_ = 0;  // rows in `by_hash_`, the first ones
     std::atomic<std::size_t> bytes_{0};  // rows are added and looked at under different locks
     std::mutex looking_;
 };

@@ -7,5 +7,9 @@ def test_mask_rows(run_native: Callable[..., str]) -> None:
     run_native("mask_rows", sources=("mask_rows.cpp",))
 
 
+def test_composed_rows(run_native: Callable[..., str]) -> None:
+    run_native("composed_rows", sources=("composed_rows.cpp", "class_rows.cpp", "mask_rows.cpp"))
+
+
 def test_vocabulary_index(run_native: Callable[..., str]) -> None:
     run_native("vocabulary_index", sources=("vocabulary_index.cpp",))
