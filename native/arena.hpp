@@ -41,6 +41,13 @@ public:
         return reinterpret_cast<T*>(allocate((n * sizeof(T) + 7) / 8 * 8));
     }
 
+    // Whether the next make<T>() gives an object in the chunk that has `object`, which is the arena's, and after it.
+    template <class T>
+    bool has_room_beside(const void* object) const {
+        const auto* p = static_cast<const char*>(object);
+        return static_cast<std::size_t>(end_ - at_) >= sizeof(T) && p >= chunk_->begin() && p < at_;
+    }
+
     // Lives on the stack of the function that tries something.
     class Attempt {
     public:

@@ -200,7 +200,7 @@ Raises RuntimeError after a stop token. Cost: some microseconds for each byte fo
             "num_tokens"_a = 1,
             R"(Takes back the last `num_tokens` accepted tokens or strings, a stop token among them.
 
-Raises RuntimeError when fewer were accepted, and then nothing changes. Cost: logarithmic in the number of steps.)")
+Raises RuntimeError when fewer were accepted, and then nothing changes. Cost: some nanoseconds for each step taken back.)")
         .def(
             "fork",
             [](PyMatcher& self) {

@@ -2,6 +2,7 @@
 #include "matcher.hpp"
 
 #include <algorithm>
+#include <cstddef>
 
 #include "errors.hpp"
 
@@ -20,10 +21,7 @@ Matcher::Matcher(std::shared_ptr<Machine> machine) : machine_(std::move(machine)
     *p = Position{};
     p->top = bottom;
     p->state = machine_->start_of({0});
-    p->n_configurations = 1;
-    p->before = nullptr;
-    p->jump = p;
-    p->depth = 0;
+    p->is_one = true;
     position_ = first_ = p;
 }
 
@@ -33,6 +31,7 @@ Matcher::Matcher(const Matcher& other)
       arena_(other.arena_),
       position_(other.position_),
       first_(other.first_),
+      n_steps_(other.n_steps_),
       read_top_(other.read_top_),
       read_start_(other.read_start_),
       read_(other.read_),
@@ -67,43 +66,63 @@ const Matcher::Node* Matcher::node(LrState state, const Nodes& parents) {
     return n;
 }
 
+// The next position, whose place in the text alone is known.
+Matcher::Position* Matcher::new_position() {
+    Position* p;
+    std::size_t back = 0;
+    if (arena_.has_room_beside<Position>(position_)) {
+        p = arena_.make<Position>();
+        back = static_cast<std::size_t>(reinterpret_cast<const char*>(p) - reinterpret_cast<const char*>(position_)) / 8;
+    } else {
+        auto* link = arena_.make<Link>();
+        link->before = position_;
+        p = &link->position;
+    }
+    p->stopped = false;
+    p->back = static_cast<std::uint32_t>(back);
+    return p;
+}
+
+const Matcher::Position* Matcher::before(const Position* p) {
+    const char* at = reinterpret_cast<const char*>(p);
+    if (p->back) return reinterpret_cast<const Position*>(at - p->back * std::size_t{8});
+    return reinterpret_cast<const Link*>(at - offsetof(Link, position))->before;
+}
+
 void Matcher::push(const Node* top, LexerState state) {
-    const Position* b = position_;
-    auto* p = arena_.make<Position>();
+    Position* p = new_position();
     p->top = top;
     p->state = state;
-    p->n_configurations = 1;
-    p->stopped = false;
-    p->before = b;
-    // A jump spans as far as the two before it together, if those are equally long.
-    const Position* j = b->jump;
-    p->jump = b->depth - j->depth == j->depth - j->jump->depth ? j->jump : b;
-    p->depth = b->depth + 1;
+    p->is_one = true;
     position_ = p;
+    ++n_steps_;
     row_ = {};
 }
 
 void Matcher::push(const Configurations& configurations, bool stopped) {
-    const Configuration* kept = nullptr;
+    const Configuration* several = nullptr;
     if (configurations.size() > 1) {
         auto* copy = arena_.make<Configuration>(configurations.size());
         std::copy(configurations.begin(), configurations.end(), copy);
-        kept = copy;
+        several = copy;
     }
     push(configurations[0].top, configurations[0].state);
     auto* p = const_cast<Position*>(position_);
-    if (kept) p->configurations = kept;
-    p->n_configurations = static_cast<Word>(configurations.size());
     p->stopped = stopped;
+    if (!several) return;
+    p->is_one = false;
+    p->several = several;
+    p->n_several = static_cast<Word>(configurations.size());
 }
 
 Matcher::Configurations Matcher::configurations() const {
-    if (position_->n_configurations == 1) return {{position_->top, position_->state}};
-    return {position_->configurations, position_->configurations + position_->n_configurations};
+    if (position_->is_one) return {{position_->top, position_->state}};
+    return {position_->several, position_->several + position_->n_several};
 }
 
 void Matcher::reset() {
     position_ = first_;
+    n_steps_ = 0;
     arena_.rewind_to_end_of(first_);
     read_top_ = nullptr;
     row_ = {};
@@ -111,12 +130,12 @@ void Matcher::reset() {
 
 void Matcher::rollback(std::size_t n) {
     if (n == 0) return;
-    if (n > position_->depth)
-        throw MatcherError("cannot take back " + std::to_string(n) + " steps: only " + std::to_string(position_->depth) +
+    if (n > n_steps_)
+        throw MatcherError("cannot take back " + std::to_string(n) + " steps: only " + std::to_string(n_steps_) +
                            " were made since the start");
-    const std::uint32_t depth = position_->depth - static_cast<std::uint32_t>(n);
     const Position* p = position_;
-    while (p->depth > depth) p = p->jump->depth >= depth ? p->jump : p->before;
+    for (std::size_t i = 0; i < n; ++i) p = before(p);
+    n_steps_ -= n;
     position_ = p;
     arena_.rewind_to_end_of(p);
     read_top_ = nullptr;  // its memory may be used again
@@ -161,7 +180,7 @@ bool Matcher::accept(TokenId token) {
     }
     const auto bytes = machine_->vocabulary().text(token);
     begin(bytes.size());
-    if (position_->n_configurations == 1) {
+    if (position_->is_one) {
         Arena::Attempt attempt(arena_);
         LexerState state = position_->state;
         const Node* top = position_->top;

@@ -6,8 +6,8 @@
 // graph-structured stack, Tomita 1985). Configurations with the same lexer state and the same LR state on top are one, so
 // there are never more than lexer states x LR states of them, however ambiguous the text.
 //
-// Positions are a tree as well: each knows the one before it and, further up, a jump (Myers, "An applicative random-access stack",
-// 1983), so forking is O(1) and going back n tokens O(log n).
+// Positions are a tree as well: each knows the one before it, so forking is O(1) and going back n tokens n looks at what lies side by
+// side. A server keeps a position and a node or two for each token of each text, so both are 16 bytes.
 //
 // Cost of a step with one configuration: mask_row() reads the stack down to where the classifier is done (a few symbols), accept() lexes the
 // token's bytes and shifts the terminals they emit. With more, the same for each, and a union of rows.
@@ -47,7 +47,7 @@ public:
     void rollback(std::size_t n);
     void reset();
 
-    std::size_t n_steps() const { return position_->depth; }
+    std::size_t n_steps() const { return n_steps_; }
     bool stopped() const { return position_->stopped; }
     bool is_terminated() { return stopped() || (terminates_when_complete_ && is_complete()); }
     bool is_complete();  // the text may end here
@@ -88,14 +88,21 @@ private:
     struct Position {
         union {
             const Node* top;
-            const Configuration* configurations;  // n_configurations of them, where that is not 1
+            const Configuration* several;
         };
-        LexerState state;
-        Word n_configurations : 31;
-        bool stopped : 1;
-        const Position *before, *jump;
-        std::uint32_t depth;
+        union {
+            LexerState state;
+            Word n_several;
+        };
+        std::uint32_t is_one : 1;  // configuration; else `several` and `n_several` have them
+        std::uint32_t stopped : 1;
+        std::uint32_t back : 30;  // so many times 8 bytes before this one is the position before; 0: a Link has both
     };
+    struct Link {
+        const Position* before;
+        Position position;
+    };
+    static_assert(sizeof(Node) == 16 && sizeof(Position) == 16 && sizeof(Link) == 24);
     enum class Outcome { ok, rejected, ambiguous };
     using Configurations = std::vector<Configuration>;
     using Nodes = std::vector<const Node*>;
@@ -117,6 +124,8 @@ private:
     }
     void push(const Configurations& configurations, bool stopped);
     void push(const Node* top, LexerState state);
+    Position* new_position();
+    static const Position* before(const Position* position);
     Configurations configurations() const;
     // Changes over to the machine's cache when ours was given up.
     void refresh() {
@@ -167,6 +176,7 @@ private:
     Work work_{"steps for one token or mask", kMaxSteps};  // of the call that is being made
     const Position* position_ = nullptr;
     const Position* first_ = nullptr;
+    std::size_t n_steps_ = 0;  // from the first to this
     // What was last read down from, from which start of the classifier, and the emissions met: most tokens leave the stack alone.
     const Node* read_top_ = nullptr;
     ClassifierState read_start_{-1};

@@ -24,10 +24,9 @@ MaskRow Matcher::mask_row() {
 }
 
 MaskRow Matcher::classified_row() {
-    if (position_->n_configurations == 1) return row_of({position_->top, position_->state});
-    MaskRow row = row_of(position_->configurations[0]);
-    for (Word i = 1; i < position_->n_configurations; ++i)
-        row = machine_->row_union(*cache_, row, row_of(position_->configurations[i]));
+    if (position_->is_one) return row_of({position_->top, position_->state});
+    MaskRow row = row_of(position_->several[0]);
+    for (Word i = 1; i < position_->n_several; ++i) row = machine_->row_union(*cache_, row, row_of(position_->several[i]));
     return row;
 }
 
