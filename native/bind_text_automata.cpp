@@ -1,6 +1,9 @@
 // Sets of texts, for tests and for what reads schemas.
 #include "bindings.hpp"
 #include "ecma_pattern.hpp"
+#include "json_numbers.hpp"
+#include "json_strings.hpp"
+#include "string_formats.hpp"
 #include "text_automaton.hpp"
 
 namespace psc {
@@ -46,6 +49,43 @@ void bind_text_automata(nb::module_& m) {
                 return without_lock([&] { return pattern_automaton(text, max_states); });
             },
             "pattern"_a, "max_states"_a = kMaxTextStates, "The texts in which a regular expression of ECMA-262 is found.")
+        .def_static(
+            "format",
+            [](const std::string& name) -> nb::object {
+                const TextAutomaton* texts = nullptr;
+                {
+                    nb::gil_scoped_release release;
+                    texts = format_automaton(name);
+                }
+                return texts ? nb::cast(*texts) : nb::none();
+            },
+            "name"_a, nb::sig("def format(name: str) -> TextAutomaton | None"),
+            "The texts of a format of JSON Schema, of any length.")
+        .def_static("numbers", &plain_numbers, "Numbers in plain decimal spelling, as all that follow.")
+        .def_static("integers", &integers)
+        .def_static("integers_without_fraction", &integers_without_fraction)
+        .def_static(
+            "at_least",
+            [](const std::string& bound, bool exclusive) {
+                return without_lock([&] { return at_least(parse_decimal(bound), exclusive); });
+            },
+            "bound"_a, "exclusive"_a = false)
+        .def_static(
+            "at_most",
+            [](const std::string& bound, bool exclusive) {
+                return without_lock([&] { return at_most(parse_decimal(bound), exclusive); });
+            },
+            "bound"_a, "exclusive"_a = false)
+        .def_static(
+            "equal_to", [](const std::string& value) { return without_lock([&] { return equal_to(parse_decimal(value)); }); },
+            "value"_a)
+        .def_static(
+            "multiples_of",
+            [](const std::string& divisor) { return without_lock([&] { return multiples_of(parse_decimal(divisor)); }); },
+            "divisor"_a)
+        .def("spelled_as_json", [](const TextAutomaton& a) { return without_lock([&] { return spelled_as_json(a); }); })
+        .def("spelled_with_all_escapes",
+             [](const TextAutomaton& a) { return without_lock([&] { return spelled_with_all_escapes(a); }); })
         .def(
             "matches", [](const TextAutomaton& a, nb::str text) { return accepts(a, to_code_points(text)); }, "text"_a)
         .def(

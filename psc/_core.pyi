@@ -702,6 +702,36 @@ class TextAutomaton:
     def pattern(pattern: str, max_states: int = 20000) -> TextAutomaton:
         """The texts in which a regular expression of ECMA-262 is found."""
 
+    @staticmethod
+    def format(name: str) -> TextAutomaton | None:
+        """The texts of a format of JSON Schema, of any length."""
+
+    @staticmethod
+    def numbers() -> TextAutomaton:
+        """Numbers in plain decimal spelling, as all that follow."""
+
+    @staticmethod
+    def integers() -> TextAutomaton: ...
+
+    @staticmethod
+    def integers_without_fraction() -> TextAutomaton: ...
+
+    @staticmethod
+    def at_least(bound: str, exclusive: bool = False) -> TextAutomaton: ...
+
+    @staticmethod
+    def at_most(bound: str, exclusive: bool = False) -> TextAutomaton: ...
+
+    @staticmethod
+    def equal_to(value: str) -> TextAutomaton: ...
+
+    @staticmethod
+    def multiples_of(divisor: str) -> TextAutomaton: ...
+
+    def spelled_as_json(self) -> TextAutomaton: ...
+
+    def spelled_with_all_escapes(self) -> TextAutomaton: ...
+
     def matches(self, text: str) -> bool: ...
 
     def intersection(self, other: TextAutomaton) -> TextAutomaton: ...
