@@ -10,12 +10,10 @@ namespace psc {
 
 namespace {
 
-using Kind = EcmaNode::Kind;
-
 constexpr std::size_t kPatternStepsPerState = 200, kPatternNodesPerState = 8;
 
 // What is before a place in the text.
-enum class Before : Word { nothing, other, word };
+enum class TextBefore : Word { nothing, other, word };
 constexpr Word kContexts = 3;
 
 class PatternSteps {
@@ -31,9 +29,9 @@ private:
 };
 
 // The automata that conditions are states of, and sets of conditions; set 0 is empty. What holds of every rest is no condition.
-class Conditions {
+class RestConditions {
 public:
-    Conditions() { sets_.intern({}); }
+    RestConditions() { sets_.intern({}); }
 
     Word add_automaton(TextAutomaton a) {
         static const std::vector<TextAutomaton::Arc> everywhere = any_text().arcs;
@@ -179,14 +177,14 @@ public:
                     automata[c] = automata[0];
                     continue;
                 }
-                TextAutomaton a = automaton(look.body, static_cast<Before>(c), false);
+                TextAutomaton a = automaton(look.body, static_cast<TextBefore>(c), false);
                 automata[c] = conditions_.add_automaton(look.negative ? complement(a, max_states) : std::move(a));
             }
             looks_.push_back(automata);
         }
     }
 
-    TextAutomaton whole() { return automaton(pattern_.main, Before::nothing, true); }
+    TextAutomaton whole() { return automaton(pattern_.main, TextBefore::nothing, true); }
 
 private:
     // What a place in the text may be reached with.
@@ -207,15 +205,16 @@ private:
     }
 
     // The rests of a text in which the program matches at the start or, where it may be `anywhere`, later too.
-    TextAutomaton automaton(const EcmaProgram& program, Before before, bool anywhere) {
+    TextAutomaton automaton(const EcmaProgram& program, TextBefore before, bool anywhere) {
         begin(program);
-        if (anywhere && closure(0, Before::other, 0).empty() && (!pattern_.reads_words || closure(0, Before::word, 0).empty()))
+        if (anywhere && closure(0, TextBefore::other, 0).empty() &&
+            (!pattern_.reads_words || closure(0, TextBefore::word, 0).empty()))
             anywhere = false;
         const PatternClasses classes = classes_of(program);
         const Word n_classes = static_cast<Word>(classes.speaker.size());
-        std::vector<Before> after(n_classes, Before::other);
+        std::vector<TextBefore> after(n_classes, TextBefore::other);
         if (pattern_.reads_words)
-            for (Word c : classes.members.back()) after[c] = Before::word;
+            for (Word c : classes.members.back()) after[c] = TextBefore::word;
         const Word universal = thread(last_, 0);
 
         SequenceInterner subsets;
@@ -288,8 +287,8 @@ private:
         std::vector<Word> used;
         std::vector<const TextAutomaton*> automata;
         for (const EcmaNode& n : program.nodes) {
-            if (n.kind == Kind::character) used.push_back(n.a);
-            if (n.kind == Kind::look)
+            if (n.kind == EcmaNode::Kind::character) used.push_back(n.a);
+            if (n.kind == EcmaNode::Kind::look)
                 for (Word k : looks_[n.a]) automata.push_back(&conditions_.automaton(k));
         }
         if (pattern_.reads_words) used.push_back(static_cast<Word>(sets_.size()) - 1);
@@ -315,7 +314,7 @@ private:
         return rest;
     }
 
-    const std::vector<Word>& follow(Word t, Before before, Word conditions) {
+    const std::vector<Word>& follow(Word t, TextBefore before, Word conditions) {
         const Word next = threads_[t].node == kSearch ? 0 : program_->nodes[threads_[t].node].b;
         if (conditions != 0) return closure(next, before, conditions);
         if (threads_[t].next[static_cast<Word>(before)] < 0) {
@@ -326,11 +325,11 @@ private:
     }
 
     // The threads at characters and at the end that a node leads to without a character. Valid until the next call.
-    const std::vector<Word>& closure(Word node, Before before, Word conditions) {
+    const std::vector<Word>& closure(Word node, TextBefore before, Word conditions) {
         return closures_[closure_id(node, before, conditions)];
     }
 
-    Word closure_id(Word node, Before before, Word conditions) {
+    Word closure_id(Word node, TextBefore before, Word conditions) {
         PairMap& ids = closure_ids_[static_cast<Word>(before)];
         const Word known = ids.find(node, conditions);
         if (known >= 0) return known;
@@ -345,27 +344,27 @@ private:
             steps_.spend(1);
             const EcmaNode& n = program_->nodes[at];
             switch (n.kind) {
-                case Kind::character:
-                case Kind::match:
+                case EcmaNode::Kind::character:
+                case EcmaNode::Kind::match:
                     threads.push_back(thread(at, met));
                     break;
-                case Kind::split:
+                case EcmaNode::Kind::split:
                     todo_.emplace_back(n.b, met);
                     todo_.emplace_back(n.a, met);
                     break;
-                case Kind::start:
-                    if (before == Before::nothing) todo_.emplace_back(n.b, met);
+                case EcmaNode::Kind::start:
+                    if (before == TextBefore::nothing) todo_.emplace_back(n.b, met);
                     break;
-                case Kind::end:
+                case EcmaNode::Kind::end:
                     todo_.emplace_back(n.b, conditions_.with(met, end_));
                     break;
-                case Kind::word_border:
-                case Kind::no_word_border: {
-                    const bool word = (before == Before::word) != (n.kind == Kind::word_border);
+                case EcmaNode::Kind::word_border:
+                case EcmaNode::Kind::no_word_border: {
+                    const bool word = (before == TextBefore::word) != (n.kind == EcmaNode::Kind::word_border);
                     todo_.emplace_back(n.b, conditions_.with(met, word ? word_next_ : no_word_next_));
                     break;
                 }
-                case Kind::look:
+                case EcmaNode::Kind::look:
                     todo_.emplace_back(n.b, conditions_.with(met, looks_[n.a][static_cast<Word>(before)]));
                     break;
             }
@@ -380,7 +379,7 @@ private:
     const EcmaPattern& pattern_;
     const std::size_t max_states_;
     PatternSteps steps_;
-    Conditions conditions_;
+    RestConditions conditions_;
     std::vector<CodePointSet> sets_;  // the pattern's, and the word characters where it asks for them
     Word end_ = -1, word_next_ = -1, no_word_next_ = -1;
     std::vector<std::array<Word, kContexts>> looks_;  // automata

@@ -7,8 +7,7 @@ namespace psc {
 
 namespace {
 
-using Node = EcmaNode;
-using Kind = EcmaNode::Kind;
+using EcmaKind = EcmaNode::Kind;
 
 constexpr Word kEcmaUnbounded = -1, kEcmaMostCount = 1'000'000'000;
 
@@ -24,7 +23,7 @@ public:
         }
         if (frames_.size() > 1) throw PatternError("this group is not closed", frames_.back().position);
         close_options();
-        add(Kind::match, -1, -1);
+        add(EcmaKind::match, -1, -1);
         pattern_.main = {std::move(nodes_), frames_.back().reads_before};
         for (Word i = 0; i < sets_.size(); ++i) pattern_.sets.emplace_back(sets_[i].begin(), sets_[i].end());
         return std::move(pattern_);
@@ -44,7 +43,7 @@ private:
 
     bool looking_at(std::u32string_view what) const { return text_.substr(at_).starts_with(what); }
     Word here() const { return static_cast<Word>(nodes_.size()); }
-    void add(Kind kind, Word a, Word b) { nodes_.push_back({kind, a, b}); }
+    void add(EcmaKind kind, Word a, Word b) { nodes_.push_back({kind, a, b}); }
 
     void term() {
         const std::size_t position = at_;
@@ -52,10 +51,10 @@ private:
             case U'|':
                 ++at_;
                 jumps_.push_back(here());
-                add(Kind::split, -1, -1);
+                add(EcmaKind::split, -1, -1);
                 nodes_[frames_.back().option].b = here();
                 frames_.back().option = here();
-                add(Kind::split, here() + 1, -1);
+                add(EcmaKind::split, here() + 1, -1);
                 return;
             case U'(':
                 open_group();
@@ -68,17 +67,17 @@ private:
             case U'^':
                 ++at_;
                 frames_.back().reads_before = true;
-                assertion(Kind::start);
+                assertion(EcmaKind::start);
                 return;
             case U'$':
                 ++at_;
-                assertion(Kind::end);
+                assertion(EcmaKind::end);
                 return;
             case U'\\':
                 if (looking_at(U"\\b") || looking_at(U"\\B")) {
                     at_ += 2;
                     frames_.back().reads_before = pattern_.reads_words = true;
-                    assertion(text_[at_ - 1] == U'b' ? Kind::word_border : Kind::no_word_border);
+                    assertion(text_[at_ - 1] == U'b' ? EcmaKind::word_border : EcmaKind::no_word_border);
                     return;
                 }
                 character(EcmaEscapes(text_, at_).outside_class());
@@ -109,11 +108,11 @@ private:
 
     void character(const CodePointSet& set) {
         const Word from = here();
-        add(Kind::character, sets_.intern(without_surrogates(set)).first, from + 1);
+        add(EcmaKind::character, sets_.intern(without_surrogates(set)).first, from + 1);
         quantifier(from);
     }
 
-    void assertion(Kind kind) {
+    void assertion(EcmaKind kind) {
         add(kind, -1, here() + 1);
         Word least, most;
         if (at_ < text_.size() && (text_[at_] == U'*' || text_[at_] == U'+' || text_[at_] == U'?' || counts(least, most)))
@@ -122,9 +121,9 @@ private:
 
     void open_frame(Frame::Kind kind, std::size_t position) {
         const Word from = here();
-        if (kind == Frame::Kind::group) add(Kind::split, from + 1, -1);  // see repeat
+        if (kind == Frame::Kind::group) add(EcmaKind::split, from + 1, -1);  // see repeat
         frames_.push_back({kind, position, from, here(), jumps_.size(), false});
-        add(Kind::split, here() + 1, -1);
+        add(EcmaKind::split, here() + 1, -1);
     }
 
     void open_group() {
@@ -162,20 +161,20 @@ private:
         const Frame frame = frames_.back();
         frames_.pop_back();
         if (frame.kind != Frame::Kind::group) {
-            add(Kind::match, -1, -1);
+            add(EcmaKind::match, -1, -1);
             EcmaProgram body{{nodes_.begin() + frame.from, nodes_.end()}, frame.reads_before};
             shift(body.nodes, -frame.from);
             nodes_.resize(frame.from);
-            add(Kind::look, static_cast<Word>(pattern_.looks.size()), frame.from + 1);
+            add(EcmaKind::look, static_cast<Word>(pattern_.looks.size()), frame.from + 1);
             pattern_.looks.push_back({std::move(body), frame.kind == Frame::Kind::negative_look});
         }
         frames_.back().reads_before |= frame.reads_before;
         return frame.from;
     }
 
-    static void shift(std::span<Node> nodes, Word by) {
-        for (Node& n : nodes) {
-            if (n.kind == Kind::split && n.a >= 0) n.a += by;
+    static void shift(std::span<EcmaNode> nodes, Word by) {
+        for (EcmaNode& n : nodes) {
+            if (n.kind == EcmaKind::split && n.a >= 0) n.a += by;
             if (n.b >= 0) n.b += by;
         }
     }
@@ -235,9 +234,9 @@ private:
             nodes_.resize(from);
             return;
         }
-        if (nodes_[from].kind != Kind::split) {
-            Node only = nodes_[from];
-            nodes_[from] = {Kind::split, from + 1, -1};
+        if (nodes_[from].kind != EcmaKind::split) {
+            EcmaNode only = nodes_[from];
+            nodes_[from] = {EcmaKind::split, from + 1, -1};
             ++only.b;
             nodes_.push_back(only);
         }
@@ -245,7 +244,7 @@ private:
         const std::size_t copies = most < 0 ? std::max(least, Word{1}) : most;
         if (from + copies * size > max_nodes_) throw LimitExceeded(kNodes, max_nodes_);
         if (copies > 1) {
-            const std::vector<Node> body(nodes_.begin() + from, nodes_.end());
+            const std::vector<EcmaNode> body(nodes_.begin() + from, nodes_.end());
             for (std::size_t i = 1; i < copies; ++i) {
                 nodes_.insert(nodes_.end(), body.begin(), body.end());
                 shift(std::span(nodes_).last(body.size()), static_cast<Word>(i) * size);
@@ -253,7 +252,7 @@ private:
         }
         if (most < 0) {
             const Word last = here() - size;
-            add(Kind::split, last, here() + 1);
+            add(EcmaKind::split, last, here() + 1);
             if (least == 0) nodes_[last].b = here();
             return;
         }
@@ -266,7 +265,7 @@ private:
     std::size_t at_ = 0;
     EcmaPattern pattern_;
     SequenceInterner sets_;
-    std::vector<Node> nodes_;
+    std::vector<EcmaNode> nodes_;
     std::vector<Frame> frames_;
     std::vector<Word> jumps_;  // at the ends of options, to where their groups end
 };

@@ -4,6 +4,7 @@
 #include <numeric>
 #include <stdexcept>
 
+#include "number_bounds.hpp"
 #include "text_exploration.hpp"
 
 namespace psc {
@@ -31,13 +32,9 @@ struct WrittenOut {
     }
 };
 
-struct Compared {
-    bool less, equal, greater;
-};
-
 // The unsigned numbers that compare with a magnitude in one of the ways asked for. While digits before the point are read, a state is
 // how they compare with as many of the bound's, and their count; with more of them than the bound has the number is greater.
-TextAutomaton magnitudes(const Decimal& bound, Compared wanted, std::size_t max_states) {
+TextAutomaton plain_magnitudes(const Decimal& bound, Compared wanted, std::size_t max_states) {
     const WrittenOut written(bound, max_states);
     const Word n = static_cast<Word>(written.whole.size()), f = static_cast<Word>(written.fraction.size());
     enum Phase : Word {
@@ -122,38 +119,9 @@ TextAutomaton magnitudes(const Decimal& bound, Compared wanted, std::size_t max_
     return explored({start, 0}, max_states, expand);
 }
 
-// The one set's magnitudes with a minus sign, the other's without.
-TextAutomaton with_signs(const TextAutomaton& negative, const TextAutomaton& positive) {
-    TextAutomaton draft = TextAutomaton::drafted();
-    if (!is_empty(negative)) draft.add_arc('-', '-', positive.size());
-    const auto append = [&](const TextAutomaton& a, Word offset) {
-        for (Word s = 0; s < a.size(); ++s) {
-            for (Word i = a.offsets[s]; i < a.offsets[s + 1]; ++i)
-                draft.add_arc(a.arcs[i].first, a.arcs[i].last, a.arcs[i].to + offset);
-            draft.add_state(a.accepts[s]);
-        }
-    };
-    append(positive, 0);
-    append(negative, positive.size());
-    return minimal(draft);
-}
-
 const Decimal kDecimalZero{};
 
 TextAutomaton with_signs_alike(const TextAutomaton& magnitudes) { return with_signs(magnitudes, magnitudes); }
-
-// Numbers whose value times the sign is at least, or above, the bound times the sign.
-TextAutomaton beyond(const Decimal& bound, bool downwards, bool exclusive, std::size_t max_states) {
-    const auto on_sides = [&](const TextAutomaton& near, const TextAutomaton& far) {
-        return downwards ? with_signs(near, far) : with_signs(far, near);
-    };
-    const TextAutomaton all = magnitudes(kDecimalZero, {true, true, true}, max_states);
-    if (bound.is_zero())
-        return on_sides(magnitudes(kDecimalZero, {false, !exclusive, true}, max_states),
-                        exclusive ? no_text() : magnitudes(kDecimalZero, {false, true, false}, max_states));
-    if (bound.negative == downwards) return on_sides(magnitudes(bound, {false, !exclusive, true}, max_states), no_text());
-    return on_sides(all, magnitudes(bound, {true, !exclusive, false}, max_states));
-}
 
 }  // namespace
 
@@ -217,7 +185,7 @@ int compare(const Decimal& a, const Decimal& b) {
 }
 
 TextAutomaton plain_numbers() {
-    static const TextAutomaton numbers = with_signs_alike(magnitudes(kDecimalZero, {true, true, true}, kMaxTextStates));
+    static const TextAutomaton numbers = with_signs_alike(plain_magnitudes(kDecimalZero, {true, true, true}, kMaxTextStates));
     return numbers;
 }
 
@@ -245,17 +213,15 @@ TextAutomaton integers_without_fraction() {
 }
 
 TextAutomaton equal_to(const Decimal& value, std::size_t max_states) {
-    const TextAutomaton equal = magnitudes(value, {false, true, false}, max_states);
-    if (value.is_zero()) return with_signs_alike(equal);
-    return value.negative ? with_signs(equal, no_text()) : with_signs(no_text(), equal);
+    return equal_on_both_sides(value, [&](Compared wanted) { return plain_magnitudes(value, wanted, max_states); });
 }
 
 TextAutomaton at_least(const Decimal& bound, bool exclusive, std::size_t max_states) {
-    return beyond(bound, false, exclusive, max_states);
+    return beyond(bound, false, exclusive, [&](Compared wanted) { return plain_magnitudes(bound, wanted, max_states); });
 }
 
 TextAutomaton at_most(const Decimal& bound, bool exclusive, std::size_t max_states) {
-    return beyond(bound, true, exclusive, max_states);
+    return beyond(bound, true, exclusive, [&](Compared wanted) { return plain_magnitudes(bound, wanted, max_states); });
 }
 
 // The divisor is m times 10^e. For e >= 0 a state is the remainder by m of the digits but the zeros at the end, of which there are up

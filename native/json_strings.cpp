@@ -9,7 +9,7 @@ namespace psc {
 
 namespace {
 
-using Arc = TextAutomaton::Arc;
+using TextArc = TextAutomaton::Arc;
 
 class JsonSpeller {
 public:
@@ -29,7 +29,7 @@ public:
                  {std::pair<Word, Word>{0x20, '"' - 1}, {'"' + 1, '\\' - 1}, {'\\' + 1, kCodePoints - 1}}) {
                 if (from > '\\') backslash();
                 for (Word i = value_.offsets[s]; i < value_.offsets[s + 1]; ++i) {
-                    const Arc& arc = value_.arcs[i];
+                    const TextArc& arc = value_.arcs[i];
                     const Word first = std::max(arc.first, from), last = std::min(arc.last, to);
                     if (first <= last) draft.add_arc(first, last, arc.to);
                 }
@@ -87,7 +87,7 @@ private:
     Word after_u(Word s) {
         escapable_.clear();
         for (Word i = value_.offsets[s]; i < value_.offsets[s + 1]; ++i) {
-            const Arc& arc = value_.arcs[i];
+            const TextArc& arc = value_.arcs[i];
             if (all_escapes_) {
                 escapable_.push_back(arc);
                 continue;
@@ -112,7 +112,7 @@ private:
     static constexpr Word kMixed = -2;
     Word common_target(Word first, Word last) const {
         const auto arc =
-            std::lower_bound(escapable_.begin(), escapable_.end(), first, [](const Arc& a, Word c) { return a.last < c; });
+            std::lower_bound(escapable_.begin(), escapable_.end(), first, [](const TextArc& a, Word c) { return a.last < c; });
         if (arc == escapable_.end() || arc->first > last) return -1;
         return arc->first <= first && arc->last >= last ? arc->to : kMixed;
     }
@@ -164,8 +164,8 @@ private:
     const TextAutomaton& value_;
     const bool all_escapes_;
     const std::size_t max_states_;
-    SequenceInterner nodes_;      // first, last, to of each arc
-    std::vector<Arc> escapable_;  // of the state at hand
+    SequenceInterner nodes_;          // first, last, to of each arc
+    std::vector<TextArc> escapable_;  // of the state at hand
 };
 
 }  // namespace
