@@ -1,6 +1,7 @@
 #include "determinism.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <utility>
 #include <vector>
 
@@ -163,16 +164,19 @@ public:
     bool within(const Positions& first, Word limit) const {
         SequenceInterner states, steps;
         states.intern(bits(first));
+        Bits open, on(words_), after(words_);
         for (Word s = 0; s < states.size(); ++s) {
-            const Bits open(states[s].begin(), states[s].end());
+            open.assign(states[s].begin(), states[s].end());
             for (const Bits& reading : readings_) {
-                Bits on(words_), after(words_);
                 Word some = 0;
                 for (std::size_t i = 0; i < words_; ++i) some |= on[i] = open[i] & reading[i];
                 if (some == 0 || !steps.intern(on).second) continue;
-                for (std::size_t p = 0; p < follow_.size(); ++p)
-                    if (on[p / 32] >> (p % 32) & 1)
-                        for (std::size_t i = 0; i < words_; ++i) after[i] |= follow_[p][i];
+                std::fill(after.begin(), after.end(), 0);
+                for (std::size_t w = 0; w < words_; ++w)
+                    for (auto left = static_cast<std::uint32_t>(on[w]); left; left &= left - 1) {
+                        const Bits& follow = follow_[w * 32 + static_cast<std::size_t>(std::countr_zero(left))];
+                        for (std::size_t i = 0; i < words_; ++i) after[i] |= follow[i];
+                    }
                 states.intern(after);
                 if (states.size() > limit) return false;
             }

@@ -4,6 +4,21 @@
 
 namespace psc {
 
+namespace {
+
+// Calls f(target) for where a state's arcs lead; targets of classes that follow each other once.
+template <class F>
+void each_target(const LexemeAutomaton& automaton, DfaState state, F f) {
+    Maybe<DfaState> last;
+    for (Word c = 0; c < automaton.n_classes(); ++c) {
+        const auto to = automaton.next(state, {static_cast<std::uint8_t>(c)});
+        if (to && to != last) f(*to);
+        last = to;
+    }
+}
+
+}  // namespace
+
 LexemeAutomaton::LexemeAutomaton(TerminalAutomaton automaton) : dfa_(std::move(automaton)) {
     find_unbounded();
     find_reachable();
@@ -15,12 +30,10 @@ void LexemeAutomaton::find_unbounded() {
     unbounded_.assign(n, 0);
     std::vector<std::vector<Word>> open(n);
     for (DfaState s{0}; s.v < n; ++s.v)
-        for (Word c = 0; c < n_classes(); ++c) {
-            const auto to = next(s, {static_cast<std::uint8_t>(c)});
-            if (!to) continue;
+        each_target(*this, s, [&](DfaState to) {
             extensible_[s.index()] = 1;
-            if (!accepts(s) && !accepts(*to)) open[s.index()].push_back(to.v);
-        }
+            if (!accepts(s) && !accepts(to)) open[s.index()].push_back(to.v);
+        });
     // Tarjan's components, iteratively; a component of several states, or a loop, is a cycle.
     std::vector<Word> index(n, 0), low(n, 0), stack;
     std::vector<char> on_stack(n, 0);
@@ -65,9 +78,9 @@ void LexemeAutomaton::find_reachable() {
     const Word n = dfa_.n_states;
     std::vector<std::vector<DfaState>> before(n), states_of(n_terminals());
     for (DfaState s{0}; s.v < n; ++s.v) {
-        for (Word c = 0; c < n_classes(); ++c)
-            if (const auto to = next(s, {static_cast<std::uint8_t>(c)}); to && (before[to.v].empty() || before[to.v].back() != s))
-                before[to.v].push_back(s);
+        each_target(*this, s, [&](DfaState to) {
+            if (before[to.v].empty() || before[to.v].back() != s) before[to.v].push_back(s);
+        });
         for (Terminal t : accepted(s)) states_of[t.index()].push_back(s);
     }
     // Terminal by terminal, against the arcs.

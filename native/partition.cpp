@@ -17,14 +17,20 @@ std::vector<Word> coarsest_partition(const LabelledGraph& g) {
         for (std::size_t s = 0; s < n; ++s)
             for (std::size_t i = g.offsets[s]; i < g.offsets[s + 1]; ++i) back[at[g.arcs[i].target]++] = static_cast<Word>(s);
     }
-    // What a state's arcs read and put out, target aside, which no round changes.
+    // What a state's arcs read and put out, target aside, which no round changes: runs of labels with one output.
     std::vector<Word> shape(n), signature;
     {
         SequenceInterner shapes;
+        const auto arc_before = [&](std::size_t i) -> const LabelledGraph::Arc& { return g.arcs[i - 1]; };
         for (std::size_t s = 0; s < n; ++s) {
             signature.assign(1, g.state_output[s]);
-            for (std::size_t i = g.offsets[s]; i < g.offsets[s + 1]; ++i)
-                signature.insert(signature.end(), {g.arcs[i].label, g.arcs[i].output});
+            for (std::size_t i = g.offsets[s]; i < g.offsets[s + 1]; ++i) {
+                const auto& arc = g.arcs[i];
+                if (i > g.offsets[s] && arc.output == arc_before(i).output && arc.label == arc_before(i).label + 1)
+                    ++signature.back();
+                else
+                    signature.insert(signature.end(), {arc.label, arc.output, 1});
+            }
             shape[s] = shapes.intern(signature).first;
         }
     }

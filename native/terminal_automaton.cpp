@@ -24,7 +24,9 @@ public:
           classes_(classes),
           max_states_(max_states),
           max_steps_(max_steps),
+          state_after_node_(positions.nodes().size(), -1),
           stamp_(positions.nodes().size(), -1),
+          first_(classes.size(), -1),
           bucket_(classes.size()) {}
 
     // False when a limit is passed.
@@ -102,8 +104,12 @@ private:
             }
             const auto members = classes_.members(node.a);
             for (Word c : members) {
-                if (bucket_[c].empty()) touched_.push_back(c);
-                bucket_[c].push_back(node.b);
+                if (first_[c] < 0) {
+                    first_[c] = node.b;
+                    touched_.push_back(c);
+                } else if (first_[c] != node.b) {
+                    bucket_[c].push_back(node.b);
+                }
             }
             steps_ += members.size();
             if (steps_ > max_steps_) return;
@@ -111,8 +117,15 @@ private:
         sort_unique(matched_);
         for (Word e : excepted_) std::erase(matched_, e - positions_.terminals());
         graph_.state_output.push_back(outputs_.intern(matched_).first);
-        std::sort(touched_.begin(), touched_.end());
+        if (!std::is_sorted(touched_.begin(), touched_.end())) std::sort(touched_.begin(), touched_.end());
         for (Word c : touched_) {
+            const Word first = std::exchange(first_[c], -1);
+            if (bucket_[c].empty()) {
+                if (state_after_node_[first] < 0) state_after_node_[first] = state_after({&first, 1});
+                graph_.arcs.push_back({c, 0, state_after_node_[first]});
+                continue;
+            }
+            bucket_[c].push_back(first);
             sort_unique(bucket_[c]);
             graph_.arcs.push_back({c, 0, state_after(bucket_[c])});
             bucket_[c].clear();
@@ -129,13 +142,23 @@ private:
     std::vector<Word> state_of_;  // per such sequence
     SequenceInterner states_, outputs_;
     LabelledGraph graph_;
+    std::vector<Word> state_after_node_;  // the same for one node, or -1
     std::vector<Word> stamp_, stack_, subset_, matched_, excepted_, touched_;
-    std::vector<std::vector<Word>> bucket_;  // per class, the nodes arrived at by it
+    std::vector<Word> first_;                // per class, a node arrived at by it, or -1: there is mostly one
+    std::vector<std::vector<Word>> bucket_;  // and the others
 };
 
 // Without the states from which no terminal can match any more, which exceptions and empty sets leave behind. State 0 stays.
-LabelledGraph trimmed(const LabelledGraph& g, const SequenceInterner& outputs) {
+LabelledGraph trimmed(LabelledGraph g, const SequenceInterner& outputs) {
     const std::size_t n = g.state_output.size();
+    // Most arcs lead to states with larger numbers, so that going back twice mostly finds that all can match.
+    std::vector<char> live(n, 0);
+    for (int round = 0; round < 2; ++round)
+        for (std::size_t s = n; s-- > 0;) {
+            if (!live[s]) live[s] = !outputs[g.state_output[s]].empty();
+            for (std::size_t i = g.offsets[s]; i < g.offsets[s + 1] && !live[s]; ++i) live[s] = live[g.arcs[i].target];
+        }
+    if (std::find(live.begin(), live.end(), 0) == live.end()) return g;
     std::vector<std::size_t> offsets(n + 1);
     for (const Arc& a : g.arcs) ++offsets[a.target + 1];
     for (std::size_t s = 0; s < n; ++s) offsets[s + 1] += offsets[s];
@@ -143,13 +166,9 @@ LabelledGraph trimmed(const LabelledGraph& g, const SequenceInterner& outputs) {
     auto at = offsets;
     for (std::size_t s = 0; s < n; ++s)
         for (std::size_t i = g.offsets[s]; i < g.offsets[s + 1]; ++i) sources[at[g.arcs[i].target]++] = static_cast<Word>(s);
-    std::vector<char> live(n, 0);
     std::vector<Word> todo;
     for (std::size_t s = 0; s < n; ++s)
-        if (!outputs[g.state_output[s]].empty()) {
-            live[s] = 1;
-            todo.push_back(static_cast<Word>(s));
-        }
+        if (live[s]) todo.push_back(static_cast<Word>(s));
     while (!todo.empty()) {
         const Word s = todo.back();
         todo.pop_back();
@@ -260,10 +279,11 @@ private:
 
 void number_breadth_first(const LabelledGraph& g, const SequenceInterner& outputs, const Spelling& spelling, ByteAutomaton& out) {
     std::vector<Word> number(spelling.states(), -1), order{0};  // the start is copied, and met again where arcs lead into it
-    std::array<Word, 256> row;
-    out.next.reserve((spelling.states() + 1) * row.size());
+    out.next.reserve((spelling.states() + 1) * 256);
     for (std::size_t i = 0; i < order.size(); ++i) {
         const std::size_t state = static_cast<std::size_t>(order[i]);
+        out.next.resize(out.next.size() + 256);
+        const std::span<Word, 256> row(out.next.end() - 256, 256);
         spelling.fill(state, row);
         for (Word& target : row) {
             if (target < 0) continue;
@@ -273,7 +293,6 @@ void number_breadth_first(const LabelledGraph& g, const SequenceInterner& output
             }
             target = number[target];
         }
-        out.next.insert(out.next.end(), row.begin(), row.end());
         if (state < g.state_output.size()) {
             const auto matched = outputs[g.state_output[state]];
             out.matches.insert(out.matches.end(), matched.begin(), matched.end());
@@ -301,7 +320,7 @@ ByteAutomaton build_terminal_automaton(std::span<const Word> programs, std::span
         out.involved = subsets.involved();
         return out;
     }
-    const LabelledGraph graph = minimized(trimmed(subsets.graph(), subsets.outputs()));
+    const LabelledGraph graph = minimized(trimmed(std::move(subsets.graph()), subsets.outputs()));
     const Spelling spelling(graph, classes);
     if (spelling.states() > max_states) {
         out.exceeded = ByteAutomaton::Limit::states;
