@@ -5,6 +5,7 @@
 #include <cstddef>
 
 #include "errors.hpp"
+#include "vocabulary_index.hpp"
 
 namespace psc {
 
@@ -170,10 +171,13 @@ bool Matcher::advance(std::span<const std::uint8_t> bytes, Configurations& confi
 
 bool Matcher::accept(TokenId token) {
     if (position_->stopped || token.v < 0 || token.v >= machine_->vocabulary().size) return false;
-    const MaskRow row = mask_row();  // before cache_ is looked at: it may change over to another cache
-    if (!cache_->rows.allowed(row, token)) return false;
     const bool stops =
         stop_sets_[0] ? std::find(stops_->begin(), stops_->end(), token) != stops_->end() : machine_->vocabulary().is_stop[token.v];
+    // A mask that nobody has asked for is not built for one token.
+    if (const VocabularyIndex* index = machine_->index(); index && !row_ && !stops)
+        return index->is_text(token) && accept_text(machine_->vocabulary().text(token));
+    const MaskRow row = mask_row();  // before cache_ is looked at: it may change over to another cache
+    if (!cache_->rows.allowed(row, token)) return false;
     if (stops) {
         push(configurations(), true);
         return true;

@@ -63,9 +63,11 @@ VocabularyIndex::VocabularyIndex(std::vector<std::uint8_t> bytes, std::vector<Wo
       offsets_(std::move(offsets)),
       stop_tokens_(std::move(stop_tokens)),
       is_stop_(offsets_.size() - 1),
+      is_text_(offsets_.size() - 1),
       sorted_(text.begin(), text.end()),
       n_words_((offsets_.size() - 1 + 31) / 32) {
     for (TokenId t : stop_tokens_) is_stop_[t.index()] = 1;
+    for (Word t : text) is_text_[static_cast<std::size_t>(t)] = 1;
     const auto token = [&](Word id) {
         return std::span<const std::uint8_t>(bytes_.data() + offsets_[id],
                                              static_cast<std::size_t>(offsets_[id + 1] - offsets_[id]));

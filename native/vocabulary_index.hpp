@@ -52,6 +52,7 @@ public:
     const std::vector<Word>& offsets() const { return offsets_; }
     const std::vector<TokenId>& stop_tokens() const { return stop_tokens_; }
     const std::vector<std::uint8_t>& is_stop() const { return is_stop_; }
+    bool is_text(TokenId token) const { return is_text_[token.index()] != 0; }
 
     // Kinds of what tokens are made of, as bits: those of ASCII, and four more.
     using Kinds = std::uint32_t;
@@ -115,7 +116,7 @@ private:
     std::vector<std::uint8_t> bytes_;
     std::vector<Word> offsets_;
     std::vector<TokenId> stop_tokens_;
-    std::vector<std::uint8_t> is_stop_;
+    std::vector<std::uint8_t> is_stop_, is_text_;
     std::vector<Word> sorted_;
     std::vector<Node> nodes_;  // and one past the end
     std::size_t max_depth_ = 0, n_words_;

@@ -5,6 +5,7 @@ import os
 import random
 import subprocess
 import sys
+from typing import Any
 
 import numpy as np
 import pytest
@@ -266,3 +267,33 @@ def test_allowed_tokens_are_the_mask(compiled: psc.CompiledGrammar) -> None:
             ask()
     with pytest.raises(TypeError, match="token ids must be integers"):
         matcher.is_allowed("a")  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    "options",
+    [{}, {"override_stop_tokens": [5]}, {"override_stop_tokens": [6]}, {"terminate_without_stop_token": True}],
+    ids=["stop token", "another", "one of text", "none"],
+)
+def test_a_token_is_accepted_without_its_mask(options: dict[str, Any]) -> None:
+    """Just in time, replaying a text builds no masks; what is taken is what the masks say."""
+    tokens = [b"a", b"b", b"ab", b"<tool>", b"</s>", b"<pad>", b"c"]
+    info = TokenizerInfo.from_tokens(tokens, special_token_ids=[3, 4, 5], stop_token_ids=[4])
+    compiled = psc.GrammarCompiler(info, cache_enabled=False).compile_grammar('root ::= ("a" "b")+ "c"?')
+    n_taken = 0
+    for text in ([], [0], [0, 1], [2], [2, 0], [2, 2]):
+        for token in range(-1, len(tokens) + 1):
+            asked, replayed = (psc.GrammarMatcher(compiled, **options) for _ in range(2))
+            assert all(replayed.accept_token(t) for t in text)
+            for t in text:
+                assert asked.is_allowed(t)
+                assert asked.accept_token(t)
+            wanted = asked.is_allowed(token)
+            assert replayed.accept_token(token) == wanted == asked.accept_token(token), (text, token)
+            assert replayed.is_terminated() == asked.is_terminated()
+            n_taken += wanted
+    assert n_taken > len(tokens)
+    untouched = psc.GrammarCompiler(info, cache_enabled=False).compile_grammar('root ::= ("a" "b")+ "c"?')
+    matcher = psc.GrammarMatcher(untouched, **options)
+    assert all(matcher.accept_token(t) for t in (2, 0, 1))
+    assert not matcher.accept_token(1)
+    assert untouched._machine.n_rows == 0
