@@ -18,7 +18,6 @@ import time
 from collections.abc import Callable, Sequence
 from typing import Any
 
-import numpy as np
 from corpus import encoder, tokenize
 from engines import Engine, installed, llguidance_engine, psc_engine
 from measure import Summary, in_words, machine, number, report, table, timer_overhead
