@@ -151,16 +151,6 @@ void Matcher::change_over() {
 
 // Reads bytes and keeps the configurations that have a continuation. False, and nothing is allocated, when none has.
 bool Matcher::advance(std::span<const std::uint8_t> bytes, Configurations& configurations) {
-    if (configurations.size() == 1) {
-        Arena::Attempt attempt(arena_);
-        Configuration only = configurations[0];
-        if (const Outcome o = lex(bytes, only.state, only.top); o != Outcome::ambiguous) {
-            if (o == Outcome::rejected || !alive(only)) return false;
-            configurations[0] = only;
-            attempt.keep();
-            return true;
-        }
-    }
     Arena::Attempt attempt(arena_);
     if (!lex_all(bytes, configurations)) return false;
     std::erase_if(configurations, [&](const Configuration& t) { return !alive(t); });
@@ -188,7 +178,8 @@ bool Matcher::accept(TokenId token) {
         Arena::Attempt attempt(arena_);
         LexerState state = position_->state;
         const Node* top = position_->top;
-        const Outcome o = lex(bytes, state, top);
+        std::size_t n_read;
+        const Outcome o = lex(bytes, state, top, n_read);
         if (o == Outcome::ok) {
             push(top, state);
             attempt.keep();

@@ -133,13 +133,14 @@ private:
     }
     void change_over();
 
-    // The path for one configuration: matcher_linear.cpp. `ambiguous`: it needs the other one; nothing was decided.
-    Outcome lex(std::span<const std::uint8_t> bytes, LexerState& state, const Node*& top);
+    // The path for one configuration: matcher_linear.cpp. `ambiguous`: after `n_read` bytes it needs the other one; nothing was decided.
+    Outcome lex(std::span<const std::uint8_t> bytes, LexerState& state, const Node*& top, std::size_t& n_read);
     Outcome emit(LexOutput output, const Node*& top);
     Outcome shift(Terminal terminal, const Node*& top);
 
-    // The path for any number of them: matcher_graph.cpp.
+    // The path for any number of them: matcher_graph.cpp. Where there is one it goes the other path as far as that leads.
     bool lex_all(std::span<const std::uint8_t> bytes, Configurations& configurations);
+    Outcome lex_alone(std::span<const std::uint8_t>& bytes, Configuration& only);
     // One byte: `next`, where the configurations lead, is `configurations` afterwards.
     void lex_byte(ByteClass byte_class, Configurations& configurations, Configurations& next, Graph& graph);
     using Requests = std::map<LexArc, Nodes>;  // what is emitted before, and where it goes on -> tops

@@ -4,6 +4,7 @@
 #include "matcher_graph.hpp"
 
 #include <algorithm>
+#include <optional>
 
 #include "flat_set.hpp"
 #include "lr_graph.hpp"
@@ -18,12 +19,39 @@ constexpr Word kMostShared = 64;
 
 bool Matcher::lex_all(std::span<const std::uint8_t> bytes, Configurations& configurations) {
     Configurations next;
-    Graph graph;
-    for (std::uint8_t byte : bytes) {
-        lex_byte(machine_->byte_class()[byte], configurations, next, graph);
+    std::optional<Graph> graph;
+    while (!bytes.empty()) {
+        if (configurations.size() == 1) {
+            const Outcome o = lex_alone(bytes, configurations[0]);
+            if (o != Outcome::ambiguous) return o == Outcome::ok;
+        }
+        if (!graph) graph.emplace();
+        lex_byte(machine_->byte_class()[bytes[0]], configurations, next, *graph);
         if (configurations.empty()) return false;
+        bytes = bytes.subspan(1);
     }
     return true;
+}
+
+// Takes off `bytes` what one configuration reads. `ambiguous`: the first byte that is left needs the graph; nothing is kept of what was
+// tried with it, which the graph does not know.
+Matcher::Outcome Matcher::lex_alone(std::span<const std::uint8_t>& bytes, Configuration& only) {
+    std::size_t n_read = 0;
+    Outcome outcome;
+    {
+        Arena::Attempt attempt(arena_);
+        Configuration tried = only;
+        outcome = lex(bytes, tried.state, tried.top, n_read);
+        if (outcome == Outcome::ok) {
+            attempt.keep();
+            only = tried;
+        }
+    }
+    if (outcome != Outcome::ambiguous) return outcome;
+    const auto clear = bytes.first(n_read);
+    lex(clear, only.state, only.top, n_read);
+    bytes = bytes.subspan(clear.size());
+    return outcome;
 }
 
 void Matcher::lex_byte(ByteClass byte_class, Configurations& configurations, Configurations& next, Graph& graph) {

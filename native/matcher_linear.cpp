@@ -1,7 +1,7 @@
 // A matcher's path for one configuration whose stack is a line: bytes through the lexer, terminals onto the stack.
 //
 // Nothing is kept on the side, so a step allocates only the nodes that stay. Where a table cell, a branch of the lexer or a node with
-// several parents asks for more than one way, the path ends as `ambiguous`, and matcher_graph.cpp begins anew.
+// several parents asks for more than one way, the path ends as `ambiguous`, and matcher_graph.cpp goes on with that byte.
 //
 // Cost: a lookup for each byte and for each LR action.
 #include <algorithm>
@@ -80,10 +80,11 @@ Matcher::Outcome Matcher::emit(LexOutput output, const Node*& top) {
     return Outcome::ok;
 }
 
-Matcher::Outcome Matcher::lex(std::span<const std::uint8_t> bytes, LexerState& state, const Node*& top) {
+Matcher::Outcome Matcher::lex(std::span<const std::uint8_t> bytes, LexerState& state, const Node*& top, std::size_t& n_read) {
     Machine& m = *machine_;
     const bool contextual = m.contextual();
-    for (std::uint8_t byte : bytes) {
+    for (n_read = 0; n_read < bytes.size(); ++n_read) {
+        const std::uint8_t byte = bytes[n_read];
         const ByteClass cls = m.byte_class()[byte];
         LexArc arc = m.lex(state, cls);
         if (arc.target.is_restart()) {
