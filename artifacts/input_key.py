@@ -26,6 +26,7 @@ def input_key(
     start: str,
     lexer: str,
     keep_all_actions: bool,
+    settings: str = "",
     fingerprint: str,
     format_version: int = VERSION,
 ) -> str:
@@ -33,16 +34,17 @@ def input_key(
 
     Args:
         compiler_revision: of the compiler.
-        language: of the grammar's text: "lark", "ebnf" or "regex".
+        language: of the grammar's text: "lark", "ebnf", "regex" or "json_schema".
         text_sha256: of the grammar's text in UTF-8, in hex.
         imports: per file imported its name, relative to the grammar's folder, and the sha256 of its text.
         start: the rule that a whole text must match.
         lexer: how text becomes terminals.
         keep_all_actions: whether any context-free grammar is taken as it is.
+        settings: the language's own options; the empty text, its defaults, is left out.
         fingerprint: of the vocabulary.
         format_version: of the artifact's file.
     """
-    parts = {
+    parts: dict[str, object] = {
         "compiler_revision": compiler_revision,
         "fingerprint": fingerprint,
         "format": format_version,
@@ -53,6 +55,8 @@ def input_key(
         "start": start,
         "text_sha256": text_sha256,
     }
+    if settings:
+        parts["settings"] = settings
     canonical = json.dumps(parts, sort_keys=True, separators=(",", ":"), ensure_ascii=True)
     return hashlib.sha256(canonical.encode("ascii")).hexdigest()
 
@@ -73,6 +77,7 @@ def input_key_of(metadata: Mapping[str, Any], *, place: str = "artifact", format
             start=str(grammar["start"]),
             lexer=str(grammar["lexer"]),
             keep_all_actions=bool(grammar["keep_all_actions"]),
+            settings=str(grammar.get("settings", "")),
             fingerprint=str(metadata["tokenizer"]["fingerprint"]),
             format_version=format_version,
         )

@@ -285,6 +285,7 @@ def describe(grammar: Cfg, tokenizer: TokenizerInfo) -> dict[str, Any]:
             "start": grammar.asked_for or grammar.start,
             "lexer": grammar.lexer,
             "keep_all_actions": grammar.keep_all_actions,
+            **({"settings": grammar.settings} if grammar.settings else {}),
             "terminals": [
                 {"name": t.name, "pattern": t.pattern, "text": t.text, "flags": "".join(sorted(t.flags)), "ignored": t.ignored}
                 for t in grammar.terminals

@@ -16,7 +16,7 @@ from typing import Final
 import numpy as np
 import numpy.typing as npt
 
-from psc.compiler.expressions import Chars, Choice, Expression, Literal, Reference, Repeat, Sequence
+from psc.compiler.expressions import Automaton, Chars, Choice, Expression, Literal, Reference, Repeat, Sequence
 
 _TEXT: Final = 0
 _CHARS: Final = 1
@@ -24,6 +24,7 @@ _SEQUENCE: Final = 2
 _CHOICE: Final = 3
 _REPEAT: Final = 4
 _REFERENCE: Final = 5
+_AUTOMATON: Final = 6
 _MOST: Final = 2**62
 """Higher counts are as good as this: all are above the limit."""
 
@@ -45,6 +46,7 @@ class RulePrograms(Mapping[str, Expression]):
         self._n_defined = len(self.names)
         self.words: list[int] = []
         self.offsets = [0]
+        self._arrays: tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]] | None = None
         """Per rule where its words begin, and one more."""
         self._number = {name: i for i, name in enumerate(self.names)}
 
@@ -57,6 +59,13 @@ class RulePrograms(Mapping[str, Expression]):
         for expression in rules.values():
             programs.write(expression)
             programs.finish()
+        return programs
+
+    @classmethod
+    def of_arrays(cls, words: npt.NDArray[np.int64], offsets: npt.NDArray[np.int64], names: Many[str]) -> RulePrograms:
+        """What the native core has written: words, offsets and names of rules that are all defined."""
+        programs = cls(names)
+        programs._arrays = words, offsets
         return programs
 
     def finish(self) -> None:
@@ -93,6 +102,8 @@ class RulePrograms(Mapping[str, Expression]):
                 words += (_TEXT, len(item.text), *map(ord, item.text))
             elif isinstance(item, Chars):
                 words += (_CHARS, len(item.ranges), *chain.from_iterable(item.ranges))
+            elif isinstance(item, Automaton):
+                words += (_AUTOMATON, len(item.accepts), len(item.arcs), *map(int, item.accepts), *chain.from_iterable(item.arcs))
             elif isinstance(item, Reference):
                 words += self.words_of_reference(item.name)
             elif isinstance(item, Sequence):
@@ -115,13 +126,16 @@ class RulePrograms(Mapping[str, Expression]):
 
     def arrays(self) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
         """Words and offsets, int64."""
+        if self._arrays is not None:
+            return self._arrays
         return np.array(self.words, np.int64), np.array(self.offsets, np.int64)
 
     def __getitem__(self, name: str) -> Expression:
         number = self._number[name]
         if number >= len(self):
             raise KeyError(name)
-        return read_expression(self.words[self.offsets[number] : self.offsets[number + 1]], self.names)
+        words, offsets = (self.words, self.offsets) if self._arrays is None else self._arrays
+        return read_expression(map(int, words[offsets[number] : offsets[number + 1]]), self.names)
 
     def __iter__(self) -> Iterator[str]:
         return iter(self.names[: len(self)])
@@ -145,6 +159,10 @@ def read_expression(words: Iterable[int], names: Many[str] = ()) -> Expression:
             stack.append(Literal("".join([chr(next(rest)) for _ in range(n)])))
         elif code == _CHARS:
             stack.append(Chars(tuple([(next(rest), next(rest)) for _ in range(n)])))
+        elif code == _AUTOMATON:
+            n_arcs = next(rest)
+            accepts = tuple([next(rest) != 0 for _ in range(n)])
+            stack.append(Automaton(accepts, tuple([(next(rest), next(rest), next(rest), next(rest)) for _ in range(n_arcs)])))
         elif code == _REFERENCE:
             stack.append(Reference(names[n]))
         elif code == _REPEAT:

@@ -57,7 +57,17 @@ class Reference:
     name: str
 
 
-Expression = Literal | Chars | Sequence | Choice | Repeat | Reference
+@dataclass(frozen=True, slots=True)
+class Automaton:
+    """The texts that a deterministic automaton accepts; it starts in state 0."""
+
+    accepts: tuple[bool, ...]
+    """Per state."""
+    arcs: tuple[tuple[int, int, int, int], ...]
+    """(from, first, last, to): a character of this inclusive range leads on. Ascending; those that leave a state are disjoint."""
+
+
+Expression = Literal | Chars | Sequence | Choice | Repeat | Reference | Automaton
 
 
 @dataclass(frozen=True)
@@ -74,6 +84,8 @@ class RuleSet:
     """Where each rule is defined, counted from 1."""
     language: str = "ebnf"
     """What ``source`` is written in: a name in the registry of front ends."""
+    settings: str = ""
+    """How the text was meant to be read, see ``GrammarOptions.settings``."""
 
 
 EMPTY = Literal("")

@@ -99,6 +99,7 @@ class LoweredRules:
             lexer="any",
             keep_all_actions=True,
             language=rule_set.language,
+            settings=rule_set.settings,
             asked_for=rule_set.root,
             left_out=tuple([name for r in native.left_out if (name := rules[r]) in rule_set.lines]),
         )

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from psc.compiler.expressions import Chars, Choice, Expression, Literal, Repeat, Sequence
+import hashlib
+
+from psc.compiler.expressions import Automaton, Chars, Choice, Expression, Literal, Repeat, Sequence
 
 _SPECIAL = frozenset("\\.^$*+?{}[]()|#&~-/")
 _CONTROL = {"\n": "\\n", "\r": "\\r", "\t": "\\t", "\f": "\\f", "\v": "\\v"}
 
 
 def python_pattern(expression: Expression) -> str:
-    """A pattern that ``re.fullmatch`` matches exactly where the expression does."""
+    """A pattern that ``re.fullmatch`` matches exactly where the expression does; of an automaton, a comment with its size."""
     if isinstance(expression, Literal):
         return "".join([_character(c) for c in expression.text])
     if isinstance(expression, Chars):
@@ -22,6 +24,9 @@ def python_pattern(expression: Expression) -> str:
         body = expression.body
         simple = isinstance(body, Chars) or (isinstance(body, Literal) and len(body.text) == 1)
         return (python_pattern(body) if simple else _grouped(body)) + _quantifier(expression.least, expression.most)
+    if isinstance(expression, Automaton):
+        digest = hashlib.sha256(repr(expression).encode()).hexdigest()[:16]
+        return f"(?#automaton {digest} of {len(expression.accepts)} states)"
     raise TypeError(f"a reference to {expression.name!r} has no pattern")
 
 

@@ -12,7 +12,7 @@ from collections.abc import Sequence as Many
 from dataclasses import replace
 
 from psc.compiler.expression_fold import fold
-from psc.compiler.expressions import EMPTY, MAX_CODE_POINT, Chars, Choice, Expression, Literal, Reference, Repeat, RuleSet, Sequence
+from psc.compiler.expressions import EMPTY, MAX_CODE_POINT, Automaton, Chars, Choice, Expression, Literal, Reference, Repeat, RuleSet, Sequence
 from psc.errors import GrammarError
 
 _NAME = re.compile(r"[A-Za-z0-9_-]+(?:\.[A-Za-z0-9_-]+)*")
@@ -167,10 +167,24 @@ class _Printer:
             if len(parts) < 2:
                 return parts[0] if parts else self._never()
             return self._joined(" | ", parts, _CHOICE)
+        if isinstance(e, Automaton):
+            return self._states(e), _WHOLE, 0
         body, depth = self._operand(parts[0], _WHOLE)
         short = {(0, None): "*", (1, None): "+", (0, 1): "?"}.get((e.least, e.most))
         bounds = f"{e.least},{'' if e.most is None else e.most}" if e.least != e.most else f"{e.least}"
         return body + (short or f"{{{bounds}}}"), _REPEAT, depth
+
+    def _states(self, automaton: Automaton) -> str:
+        """A rule for each state, the first for the whole."""
+        names = [self._new_name(f"{self._rule}_1") for _ in automaton.accepts]
+        options: list[list[str]] = [['""'] if accepts else [] for accepts in automaton.accepts]
+        between: dict[tuple[int, int], list[tuple[int, int]]] = {}
+        for source, first, last, target in automaton.arcs:
+            between.setdefault((source, target), []).append((first, last))
+        for (source, target), ranges in between.items():
+            options[source].append(f"{_class(tuple(ranges))} {names[target]}")
+        self._more += [f"{name} ::= {' | '.join(o) if o else self._never()[0]}" for name, o in zip(names, options, strict=True)]
+        return names[0]
 
     def _joined(self, between: str, parts: list[_Written], binding: int) -> _Written:
         operands = [self._operand(p, _REPEAT if binding == _SEQUENCE else _SEQUENCE) for p in parts]

@@ -15,7 +15,7 @@ from typing import Final
 import numpy as np
 import numpy.typing as npt
 
-from psc.compiler.expressions import Chars, Choice, Expression, Literal, Reference, Repeat, Sequence
+from psc.compiler.expressions import Automaton, Chars, Choice, Expression, Literal, Reference, Repeat, Sequence
 
 Words = npt.NDArray[np.int32]
 
@@ -73,9 +73,19 @@ class TerminalPrograms:
             elif isinstance(item, Repeat):
                 words += (_REPEAT, min(item.least, _MOST), -1 if item.most is None else min(item.most, _MOST))
                 todo += (_END, item.body)
+            elif isinstance(item, Automaton):
+                self._write_arcs(item)
             else:
                 assert isinstance(item, Reference)
                 raise ValueError(f"a terminal's expression refers to the rule {item.name}")
+
+    def _write_arcs(self, automaton: Automaton) -> None:
+        """Arcs of one state to one state are one arc, over the set of their ranges, in the order of the native core."""
+        between: dict[tuple[int, int], list[tuple[int, int]]] = {}
+        for source, first, last, target in automaton.arcs:
+            between.setdefault((source, target), []).append((first, last))
+        arcs = [(source, self.set_number(tuple(between[source, target])), target) for source, target in sorted(between)]
+        self.write_automaton(automaton.accepts, arcs)
 
     def write_automaton(self, final: Iterable[bool], arcs: Iterable[tuple[int, int, int]]) -> None:
         """Appends a deterministic automaton that starts in state 0: which states are final, and arcs (source, set, target)."""

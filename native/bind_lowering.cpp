@@ -54,6 +54,14 @@ void write(const ExpressionGraph& graph, Expression node, std::vector<std::int64
         case Kind::repeat:
             out.insert(out.end(), {RulePrograms::repeat, graph.bounds(node).least, graph.bounds(node).most});
             break;
+        case Kind::automaton: {
+            const auto accepts = graph.accepts(node), arcs = graph.arcs(node);
+            out.insert(out.end(), {RulePrograms::automaton, static_cast<std::int64_t>(accepts.size()),
+                                   static_cast<std::int64_t>(arcs.size() / 4)});
+            out.insert(out.end(), accepts.begin(), accepts.end());
+            out.insert(out.end(), arcs.begin(), arcs.end());
+            break;
+        }
         case Kind::reference:
             out.insert(out.end(), {RulePrograms::reference, graph.rule(node).v});
             break;

@@ -5,6 +5,7 @@
 #include "bind_machine.hpp"
 #include "bind_tables.hpp"
 #include "bindings.hpp"
+#include "schema_resources.hpp"
 #include "errors.hpp"
 #include "interpreter_lock.hpp"
 #include "lazy_machine.hpp"
@@ -162,6 +163,8 @@ static void bind_errors() {
     as(MatcherError(""), errors.attr("MatcherError"));
     as(ArtifactError(""), errors.attr("ArtifactError"));
     as(BitmaskError(""), errors.attr("BitmaskError"));
+    as(JsonError(1, 1, ""), errors.attr("GrammarError"));
+    as(SchemaError("", "", ""), errors.attr("GrammarError"));
     nb::register_exception_translator(
         [](const std::exception_ptr& p, void* payload) {
             try {

@@ -28,4 +28,5 @@ NB_MODULE(_core, m) {
     psc::bind_inspection(m);
     psc::bind_warm_rows(m);
     psc::bind_text_automata(m);
+    psc::bind_json_schema(m);
 }

@@ -59,5 +59,6 @@ void bind_slots(nb::module_& m);
 void bind_inspection(nb::module_& m);
 void bind_warm_rows(nb::module_& m);
 void bind_text_automata(nb::module_& m);
+void bind_json_schema(nb::module_& m);
 
 }  // namespace psc

@@ -64,6 +64,8 @@ public:
                 for (Expression part : graph_.parts(node)) append(chain, part, false);
                 return finished(std::move(chain));
             }
+            case Kind::automaton:
+                return arcs(node);
             default:
                 return repetition(node);
         }
@@ -76,6 +78,23 @@ private:
         Positions again;  // what the last part begins with
         bool nullable = true, ended_empty = false;
     };
+
+    // Each arc is a position.
+    Fragment arcs(Expression node) {
+        const auto accepts = graph_.accepts(node), all = graph_.arcs(node);
+        const Word start = static_cast<Word>(ranges.size());
+        std::vector<Positions> leaving(accepts.size());
+        for (std::size_t i = 0; i < all.size(); i += 4)
+            leaving[static_cast<std::size_t>(all[i])].push_back(start + static_cast<Word>(i / 4));
+        Fragment out{leaving[0], {}, accepts[0] != 0};
+        for (std::size_t i = 0; i < all.size(); i += 4) {
+            const auto to = static_cast<std::size_t>(all[i + 3]);
+            ranges.push_back({all[i + 1], all[i + 2]});
+            follow.push_back(leaving[to]);
+            if (accepts[to]) out.last.push_back(start + static_cast<Word>(i / 4));
+        }
+        return out;
+    }
 
     Fragment repetition(Expression node) {
         const Expression body = graph_.parts(node)[0];
@@ -216,7 +235,7 @@ bool is_plain(const ExpressionGraph& graph, Expression node) {
 }
 
 bool stays_small(const ExpressionGraph& graph, Expression node) {
-    if (graph.positions(node) <= kSmall || is_plain(graph, node)) return true;
+    if (graph.positions(node) <= kSmall || is_plain(graph, node) || graph.kind(node) == Kind::automaton) return true;
     PositionAutomaton automaton(graph);
     const Positions first = automaton.add_copy(node).first;
     const auto ambiguous = [&](const Positions& positions) { return overlap(automaton, positions); };

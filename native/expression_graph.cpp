@@ -84,6 +84,14 @@ ExpressionGraph::Facts ExpressionGraph::facts(Expression node) {
         f.rules = rule_sets_.intern(rule).first;
         return f;
     }
+    if (k == Kind::automaton) {
+        const auto all = arcs(node);
+        f.positions = static_cast<std::int64_t>(all.size() / 4);
+        f.nullable = accepts(node)[0] != 0;
+        for (std::size_t i = 0; i < all.size(); i += 4)
+            f.large_class |= f.free |= all[i] == all[i + 3] && all[i + 2] - all[i + 1] >= kLargeClass;
+        return f;
+    }
     const auto within = parts(node);
     f.depth = 0;
     f.nullable = k == Kind::sequence;
@@ -145,6 +153,13 @@ Expression ExpressionGraph::chars(std::span<const Word> ranges) {
 
 Expression ExpressionGraph::reference(Rule rule) {
     const Word key[] = {static_cast<Word>(Kind::reference), rule.v};
+    return node(key);
+}
+
+Expression ExpressionGraph::automaton(std::span<const Word> accepts, std::span<const Word> arcs) {
+    std::vector<Word> key{static_cast<Word>(Kind::automaton), static_cast<Word>(accepts.size())};
+    key.insert(key.end(), accepts.begin(), accepts.end());
+    key.insert(key.end(), arcs.begin(), arcs.end());
     return node(key);
 }
 
@@ -273,7 +288,9 @@ Expression ExpressionGraph::nonempty(Expression node) {
     if (rest_[node.v] >= 0) return {rest_[node.v]};
     const std::vector<Expression> all(parts(node).begin(), parts(node).end());
     Expression found;
-    if (kind(node) == Kind::repeat) {
+    if (kind(node) == Kind::automaton) {
+        found = without_empty(node);
+    } else if (kind(node) == Kind::repeat) {
         const Bounds b = bounds(node);
         const std::int64_t least = nullable(all[0]) ? 1 : std::max<std::int64_t>(1, b.least);
         found = repeat(nonempty(all[0]), {least, b.most});
@@ -293,6 +310,17 @@ Expression ExpressionGraph::nonempty(Expression node) {
     }
     rest_.resize(size(), -1);
     return {rest_[node.v] = found.v};
+}
+
+// A new start, which does not accept, has the arcs of the old one.
+Expression ExpressionGraph::without_empty(Expression automaton) {
+    std::vector<Word> accepts{0}, arcs;
+    accepts.insert(accepts.end(), this->accepts(automaton).begin(), this->accepts(automaton).end());
+    const auto old = this->arcs(automaton);
+    for (std::size_t i = 0; i < old.size() && old[i] == 0; i += 4) arcs.insert(arcs.end(), {0, old[i + 1], old[i + 2], old[i + 3] + 1});
+    if (arcs.empty()) return nothing();
+    for (std::size_t i = 0; i < old.size(); i += 4) arcs.insert(arcs.end(), {old[i] + 1, old[i + 1], old[i + 2], old[i + 3] + 1});
+    return this->automaton(accepts, arcs);
 }
 
 std::vector<Word> merged_ranges(std::span<const Word> ranges) {

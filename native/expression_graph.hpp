@@ -28,7 +28,7 @@ struct Bounds {
 
 class ExpressionGraph {
 public:
-    enum class Kind : Word { text, chars, sequence, choice, repeat, reference };
+    enum class Kind : Word { text, chars, sequence, choice, repeat, reference, automaton };
 
     // The largest bound of a repetition, when repetitions of repetitions have become one.
     static constexpr std::int64_t kMaxCount = 1'000'000'000'000'000'000;
@@ -41,6 +41,9 @@ public:
     // Inclusive ranges (first, last, first, last, ...) of code points, ascending, disjoint, not adjacent.
     Expression chars(std::span<const Word> ranges);
     Expression reference(Rule rule);
+    // A deterministic automaton over characters: `accepts` tells which states accept, state 0 is the start; arcs (from, first, last, to)
+    // ascend, and those that leave a state are disjoint.
+    Expression automaton(std::span<const Word> accepts, std::span<const Word> arcs);
     Expression sequence(std::span<const Expression> parts);
     Expression choice(std::span<const Expression> options);
     // Throws LimitExceeded when counts become too large.
@@ -56,10 +59,17 @@ public:
     std::span<const Expression> parts(Expression node) const;
     std::span<const Word> characters(Expression text) const { return keys_[text.v].subspan(1); }
     std::span<const Word> ranges(Expression chars) const { return keys_[chars.v].subspan(1); }
+    std::span<const Word> accepts(Expression automaton) const {
+        return keys_[automaton.v].subspan(2, static_cast<std::size_t>(keys_[automaton.v][1]));
+    }
+    std::span<const Word> arcs(Expression automaton) const {
+        return keys_[automaton.v].subspan(2 + static_cast<std::size_t>(keys_[automaton.v][1]));
+    }
     Rule rule(Expression reference) const { return {keys_[reference.v][1]}; }
     Bounds bounds(Expression repeat) const;
 
-    // Positions after unrolling bounded repetitions: characters of texts, and classes; a reference counts as one. Counted up to 2^40.
+    // Positions after unrolling bounded repetitions: characters of texts, classes, arcs of automata; a reference counts as one. Counted
+    // up to 2^40.
     std::int64_t positions(Expression node) const { return facts_[node.v].positions; }
     // The size of the largest repetition within that has to be unrolled because it counts.
     std::int64_t counted(Expression node) const { return facts_[node.v].counted; }
@@ -86,6 +96,7 @@ private:
     Expression node(std::span<const Word> key);
     Expression composite(Kind kind, std::span<const Expression> parts);
     Facts facts(Expression node);
+    Expression without_empty(Expression automaton);
     Word union_of_rules(std::span<const Expression> parts);
     // One repetition for two neighbours of which one repeats, where both are of the same body: x{a,b} x{c,d} = x{a+c,b+d}.
     bool join(Expression& left, Expression right);

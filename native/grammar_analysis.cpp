@@ -92,6 +92,12 @@ Expression GrammarAnalysis::read(Rule rule) {
                     made_of(1, [&](auto parts) { return graph.repeat(parts[0], bounds); });
                     break;
                 }
+                case RulePrograms::automaton: {
+                    const auto arcs = static_cast<std::size_t>(program[at++]);
+                    take_words(n + 4 * arcs);
+                    stack.push_back(graph.automaton(std::span(words).first(n), std::span(words).subspan(n)));
+                    break;
+                }
                 default:
                     stack.push_back(graph.reference({static_cast<Word>(n)}));
             }
@@ -152,7 +158,7 @@ bool GrammarAnalysis::fits(Expression node, std::int64_t limit) {
         if (!graph.separable(node)) return false;
         node = graph.nonempty(node);
     }
-    if (is_plain(graph, node)) return graph.positions(node) <= limits_.literals;
+    if (is_plain(graph, node) || graph.kind(node) == Kind::automaton) return graph.positions(node) <= limits_.literals;
     return graph.positions(node) <= limit && stays_small(graph, node);
 }
 

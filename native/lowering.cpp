@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "draft_productions.hpp"
+#include "limits.hpp"
 #include "normal_form.hpp"
 #include "repetition.hpp"
 
@@ -96,6 +97,9 @@ private:
             }
             case Kind::sequence:
                 return {row(parts(node))};
+            case Kind::automaton:
+                throw LimitExceeded("rule " + name() + ": the automaton has " + std::to_string(graph_.positions(node)) +
+                                    " arcs; the limit is " + std::to_string(analysis_.limits().literals));
             default:
                 if (graph_.bounds(node) == kOptional) return alternatives(graph_.parts(node)[0]);
                 return {repeated(node)};

@@ -60,6 +60,24 @@ void RulePrograms::check() const {
                     below(static_cast<std::int64_t>(names.size()));
                     ++depth;
                     break;
+                case automaton: {
+                    const std::int64_t states = below(n + 1), arcs = below(n + 1);
+                    if (states < 1) malformed("an automaton without states");
+                    for (std::int64_t i = 0; i < states; ++i) below(2);
+                    std::int64_t last_from = 0, least = 0;
+                    for (std::int64_t i = 0; i < arcs; ++i) {
+                        const std::int64_t from = below(states);
+                        if (from < last_from) malformed("arcs are not ascending");
+                        if (from > last_from) least = 0;
+                        const std::int64_t first = below(kLastCodePoint + 1), last = below(kLastCodePoint + 1);
+                        if (first < least || last < first) malformed("arcs are not ascending");
+                        below(states);
+                        last_from = from;
+                        least = last + 1;
+                    }
+                    ++depth;
+                    break;
+                }
                 default:
                     malformed("there is no such code");
             }

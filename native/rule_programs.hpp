@@ -6,6 +6,8 @@
 //   choice k                       any one of the last k expressions; of none, nothing matches
 //   repeat least most              the last expression so many times; most = -1: without limit
 //   reference r                    the rule of that number
+//   automaton n k, f1 .. fn,       a deterministic automaton over characters, from state 0; fi: whether state i accepts; arcs
+//       (from first last to) x k   ascend, and those of a state are disjoint
 //
 // Characters are Unicode code points. Numbers of rules are positions in the list of names; names beyond the programs are rules that
 // are referred to and not defined.
@@ -21,7 +23,7 @@
 namespace psc {
 
 struct RulePrograms {
-    enum Code : std::int64_t { text, chars, sequence, choice, repeat, reference };
+    enum Code : std::int64_t { text, chars, sequence, choice, repeat, reference, automaton };
 
     std::vector<std::int64_t> words;
     std::vector<std::int64_t> offsets;  // per rule, and one more

@@ -1,6 +1,7 @@
 #include "terminal_programs.hpp"
 
 #include <algorithm>
+#include <array>
 #include <limits>
 
 #include "terminal_positions.hpp"
@@ -43,8 +44,32 @@ void TerminalPrograms::write(const ExpressionGraph& graph, Expression node) {
             words_.push_back(Code::end);
             break;
         }
+        case Kind::automaton:
+            write_automaton(graph.accepts(node), graph.arcs(node));
+            break;
         case Kind::reference:
             break;  // there are none in a terminal
+    }
+}
+
+// Arcs of one state to one state are one arc, over the set of their ranges.
+void TerminalPrograms::write_automaton(std::span<const Word> accepts, std::span<const Word> arcs) {
+    std::vector<std::array<Word, 4>> sorted;  // from, to, first, last
+    for (std::size_t i = 0; i < arcs.size(); i += 4) sorted.push_back({arcs[i], arcs[i + 3], arcs[i + 1], arcs[i + 2]});
+    std::sort(sorted.begin(), sorted.end());
+    words_.insert(words_.end(), {TerminalPositions::Code::automaton, static_cast<Word>(accepts.size()), 0});
+    const std::size_t count = words_.size() - 1;
+    words_.insert(words_.end(), accepts.begin(), accepts.end());
+    std::vector<Word> ranges;
+    for (std::size_t i = 0; i < sorted.size();) {
+        const auto [from, to, first, last] = sorted[i];
+        ranges.clear();
+        for (; i < sorted.size() && sorted[i][0] == from && sorted[i][1] == to; ++i)
+            ranges.insert(ranges.end(), {sorted[i][2], sorted[i][3]});
+        words_.push_back(from);
+        write_set(ranges);
+        words_.push_back(to);
+        ++words_[count];
     }
 }
 

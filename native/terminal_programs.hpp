@@ -27,6 +27,7 @@ public:
 
 private:
     void write(const ExpressionGraph& graph, Expression node);
+    void write_automaton(std::span<const Word> accepts, std::span<const Word> arcs);
     void write_set(std::span<const Word> ranges);
 
     std::vector<Word> words_, offsets_{0}, ranges_, range_offsets_{0};

@@ -19,6 +19,7 @@ from psc.compiler.frontends.front_end import UNNAMED, GrammarOptions, Imports, c
 from psc.compiler.frontends.registry import front_end, title
 from psc.compiler.frontends.request import GrammarKey, GrammarRequest
 from psc.errors import DeserializeFormatError, GrammarError
+from psc.json_schemas import Resolver, Schema, schema_request
 from psc.serialization import field as entry
 from psc.serialization import read_document, write_document
 
@@ -121,6 +122,65 @@ class Grammar:
         return Grammar.parse(
             GrammarRequest.of("lark", lark_string, start=start, lexer=lexer, keep_all_actions=keep_all_actions, origin=source_name)
         )
+
+    @staticmethod
+    def from_json_schema(
+        schema: Schema,
+        *,
+        any_whitespace: bool = True,
+        indent: int | None = None,
+        separators: tuple[str, str] | None = None,
+        strict_mode: bool = True,
+        max_whitespace_cnt: int | None = None,
+        any_order: bool = False,
+        print_converted_ebnf: bool = False,
+        lenient: bool = False,
+        assert_format: bool = True,
+        resolver: Resolver | None = None,
+        source_name: str = UNNAMED,
+    ) -> Grammar:
+        """Reads a JSON schema, of draft 4 to 2020-12 by its ``$schema``, else 2020-12; see docs/json-schema.md.
+
+        The grammar has a spelling of every value that is valid, and of no other.
+
+        Args:
+            schema: JSON text, a dictionary, or a pydantic model.
+            any_whitespace: whether white space may stand anywhere inside the value; else it is fixed by the next two.
+            indent: spaces for each level, each item and member on a line of its own; None: all on one line.
+            separators: between items, and behind keys; by default ``(", ", ": ")``, with ``indent`` ``(",", ": ")``.
+            strict_mode: closes objects: where a schema names members and says nothing of others, there are no others. False is what
+                JSON Schema says. The default is XGrammar's.
+            max_whitespace_cnt: with ``any_whitespace``, how much there may be at one place; None is no limit.
+            any_order: not there yet: must be False.
+            print_converted_ebnf: whether to print the grammar that it becomes.
+            lenient: leave out what cannot be enforced, each with a warning in the log, instead of raising.
+            assert_format: whether ``format`` is enforced, for the formats of JSON Schema.
+            resolver: gives a schema by its absolute URI, for references to others; psc fetches nothing.
+            source_name: the file it came from, for messages.
+
+        Raises:
+            GrammarError: not JSON, not a schema, true of no value, or something in it cannot be enforced; the message has the place
+                as a JSON pointer, and the keyword.
+            ResourceLimitError: a GrammarError, names a limit that is exceeded.
+            TypeError: the schema is none of these.
+        """
+        request = schema_request(
+            schema,
+            any_whitespace=any_whitespace,
+            indent=indent,
+            separators=separators,
+            strict_mode=strict_mode,
+            max_whitespace_cnt=max_whitespace_cnt,
+            any_order=any_order,
+            lenient=lenient,
+            assert_format=assert_format,
+            resolver=resolver,
+            origin=source_name,
+        )
+        grammar = Grammar.parse(request)
+        if print_converted_ebnf:
+            print(f"Converted EBNF: {grammar}")
+        return grammar
 
     @staticmethod
     def builtin_json_grammar() -> Grammar:
@@ -254,7 +314,9 @@ class Grammar:
     @staticmethod
     def from_metadata(metadata: Mapping[str, Any]) -> Grammar:
         """The grammar that an artifact's metadata (``metadata["grammar"]``) describe. Raises GrammarError."""
-        options = GrammarOptions(metadata["start"], metadata["lexer"], metadata["keep_all_actions"])
+        options = GrammarOptions(
+            metadata["start"], metadata["lexer"], metadata["keep_all_actions"], metadata.get("settings", "")
+        )
         return Grammar.parse(GrammarRequest(metadata["language"], metadata["text"], options, metadata["name"]))
 
     def serialize_json(self) -> str:
@@ -265,6 +327,7 @@ class Grammar:
             "root": self.root,
             "lexer": self.lexer,
             "keep_all_actions": self.keep_all_actions,
+            "settings": self.request.options.settings,
         }
         return write_document(_KIND, content)
 
@@ -283,6 +346,7 @@ class Grammar:
             entry(document, "root", str, _WHAT),
             entry(document, "lexer", str, _WHAT),
             entry(document, "keep_all_actions", bool, _WHAT),
+            entry(document, "settings", str, _WHAT) if "settings" in document else "",
         )
         language, text = entry(document, "language", str, _WHAT), entry(document, "source", str, _WHAT)
         try:

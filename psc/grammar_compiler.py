@@ -27,6 +27,7 @@ from psc.compiler.frontends.front_end import UNNAMED, Imports
 from psc.compiler.frontends.request import GrammarKey, GrammarRequest
 from psc.errors import MissingExtraError, RegistryError
 from psc.grammar import Grammar, refuse_named_grammars
+from psc.json_schemas import Resolver, Schema, schema_request
 from psc.near_artifacts import Wanted
 from psc.vocabulary.tokenizer_info import TokenizerInfo
 
@@ -121,6 +122,41 @@ class GrammarCompiler:
     def compile_regex(self, regex: str) -> CompiledGrammar:
         """Compiles a regular expression that the whole text must match. Raises GrammarError."""
         return self._compile(GrammarRequest.of("regex", regex))
+
+    def compile_json_schema(
+        self,
+        schema: Schema,
+        *,
+        any_whitespace: bool = True,
+        indent: int | None = None,
+        separators: tuple[str, str] | None = None,
+        strict_mode: bool = True,
+        max_whitespace_cnt: int | None = None,
+        any_order: bool = False,
+        lenient: bool = False,
+        assert_format: bool = True,
+        resolver: Resolver | None = None,
+        source_name: str = UNNAMED,
+    ) -> CompiledGrammar:
+        """Compiles a JSON schema. For the arguments and errors see ``Grammar.from_json_schema``.
+
+        By default objects are closed (``strict_mode``), as XGrammar's are: a schema that names members allows no others.
+        """
+        return self._compile(
+            schema_request(
+                schema,
+                any_whitespace=any_whitespace,
+                indent=indent,
+                separators=separators,
+                strict_mode=strict_mode,
+                max_whitespace_cnt=max_whitespace_cnt,
+                any_order=any_order,
+                lenient=lenient,
+                assert_format=assert_format,
+                resolver=resolver,
+                origin=source_name,
+            )
+        )
 
     def compile_builtin_json_grammar(self) -> CompiledGrammar:
         """Compiles the bundled grammar ``json``, see ``Grammar.builtin_json_grammar``; the same as ``compile_file("json")``."""

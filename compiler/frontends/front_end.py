@@ -38,6 +38,8 @@ class GrammarOptions:
     """How text becomes terminals, see docs/language.md."""
     keep_all_actions: bool
     """Whether any context-free grammar is taken as it is, or clashes are resolved as Lark does."""
+    settings: str = ""
+    """The language's own options, as text that its front end reads; empty: its defaults."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -64,6 +66,8 @@ class FrontEnd:
     has_rules: bool = True
     """Whether ``start`` may be chosen."""
     has_imports: bool = False
+    has_settings: bool = False
+    """Whether it has options of its own, see ``GrammarOptions.settings``."""
     differs: bool = False
     """Whether there are texts that the language's own tool would lex in another way."""
     extra: str | None = None
@@ -72,7 +76,13 @@ class FrontEnd:
     """Whether parsing takes so much longer than reading a grammar's tables from a file that they are kept in one."""
 
     def options(
-        self, *, start: str | None = None, lexer: LexerKind | None = None, keep_all_actions: bool = False, origin: str = UNNAMED
+        self,
+        *,
+        start: str | None = None,
+        lexer: LexerKind | None = None,
+        keep_all_actions: bool = False,
+        settings: str = "",
+        origin: str = UNNAMED,
     ) -> GrammarOptions:
         """The options of a grammar, where a caller gave some.
 
@@ -80,6 +90,7 @@ class FrontEnd:
             start: None is the language's default, as for the next.
             lexer: one of ``lexers``.
             keep_all_actions: False is the language's default, too.
+            settings: see ``GrammarOptions``.
             origin: of the grammar, for messages.
 
         Raises:
@@ -91,6 +102,7 @@ class FrontEnd:
             self.defaults.start if start is None else start,
             self.defaults.lexer if lexer is None else lexer,
             keep_all_actions or self.defaults.keep_all_actions,
+            settings,
         )
         self.check(options, origin)
         return options
@@ -103,6 +115,8 @@ class FrontEnd:
             raise GrammarError(f"lexer={options.lexer!r}: {self.a_grammar} is lexed by {' or '.join(map(repr, self.lexers))}")
         if self.defaults.keep_all_actions and not options.keep_all_actions:
             raise self._no_choice(origin)
+        if options.settings and not self.has_settings:
+            raise GrammarError(f"{origin}: {self.a_grammar} has no settings")
         if not self.has_rules and options.start != self.defaults.start:
             raise GrammarError(f"{origin}: {self.a_grammar} has no rules, so there is no start to choose")
 

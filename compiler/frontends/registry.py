@@ -44,6 +44,16 @@ FRONT_ENDS: dict[str, FrontEnd] = {
             defaults=_CHARACTERS,
             has_rules=False,
         ),
+        FrontEnd(
+            language="json_schema",
+            title="JSON Schema",
+            a_grammar="a JSON schema",
+            module=f"{_PACKAGE}.json_schema.front_end",
+            defaults=_CHARACTERS,
+            suffixes=(".json",),
+            has_rules=False,
+            has_settings=True,
+        ),
     )
 }
 

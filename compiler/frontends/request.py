@@ -42,6 +42,7 @@ class GrammarRequest:
         start: str | None = None,
         lexer: LexerKind | None = None,
         keep_all_actions: bool = False,
+        settings: str = "",
         origin: str = UNNAMED,
     ) -> GrammarRequest:
         """A request with the language's own options where none are given.
@@ -52,13 +53,14 @@ class GrammarRequest:
             start: the rule that a whole text must match.
             lexer: how text becomes terminals, where the language has the choice.
             keep_all_actions: take any context-free grammar, where the language would resolve conflicts.
+            settings: the language's own options, see ``GrammarOptions``.
             origin: a file's path, or a label.
 
         Raises:
             GrammarError: there is no such language, or an option does not fit it.
         """
         reader = front_end(language)
-        options = reader.options(start=start, lexer=lexer, keep_all_actions=keep_all_actions, origin=origin)
+        options = reader.options(start=start, lexer=lexer, keep_all_actions=keep_all_actions, settings=settings, origin=origin)
         return cls(language, text, options, origin)
 
     @property
@@ -113,6 +115,7 @@ class GrammarKey:
             start=self.options.start,
             lexer=self.options.lexer,
             keep_all_actions=self.options.keep_all_actions,
+            settings=self.options.settings,
             fingerprint=fingerprint,
             format_version=format_version,
         )

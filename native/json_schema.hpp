@@ -1,0 +1,27 @@
+// A JSON schema to the rules of a grammar: the whole front end in one call.
+//
+//   json_document.hpp       JSON text
+//   schema_resources.hpp    drafts, identifiers, what references refer to
+//   schema_reader.hpp       keywords to predicates on values
+//   schema_predicates.hpp   the algebra of these
+//   schema_values.hpp       what values a predicate is true of: languages of scalars, cases of objects and arrays
+//   schema_rules.hpp        rules for the spellings of these values
+//   text_automaton.hpp      languages of strings and numbers
+//
+// Cost: linear in the schema, for one of a page some hundreds of microseconds.
+#pragma once
+
+#include "schema_reader.hpp"
+#include "schema_rules.hpp"
+
+namespace psc {
+
+struct SchemaGrammar {
+    RulePrograms rules;
+    std::vector<std::string> warnings;
+};
+
+// Throws JsonError, SchemaError, LimitExceeded.
+SchemaGrammar schema_grammar(std::string_view schema, SchemaOptions options, SchemaLayout layout, SchemaResources::Resolver resolver);
+
+}  // namespace psc

@@ -1,0 +1,96 @@
+// Objects and arrays as rules; see schema_rules.hpp for how they are written.
+#pragma once
+
+#include "schema_rules.hpp"
+
+namespace psc {
+
+// One case of an object.
+class SchemaRules::Members {
+public:
+    Members(SchemaRules& rules, Word rule, Word depth) : rules_(rules), rule_(rule), depth_(depth), prefix_(rules.names_[static_cast<std::size_t>(rule)]) {}
+
+    void write(const Atoms& atoms);
+
+private:
+    struct State {
+        Word passed;        // declared names up to here cannot come any more
+        Predicate presence; // what is still open of which members are there
+        Word met;           // bits: of some_member atoms over several names
+        Word count;         // of members, up to where it matters
+        auto operator<=>(const State&) const = default;
+    };
+    struct Declared {
+        Word name;
+        Predicate value;
+        bool required = false;
+        Word satisfies = 0;  // bits of several_ that the name can satisfy
+    };
+    struct Others {  // names that are not declared and that no set tells apart
+        Word language;
+        Predicate value;
+        Word satisfies;
+    };
+    struct Rules {
+        Word ready = -1, done = -1, comma = -1;
+    };
+
+    void read(const Atoms& atoms);
+    void find_others(const Atoms& atoms);
+    void write_map();
+    void write_states();
+    Predicate after(Predicate presence, Word name, bool present);
+    bool accepts(const State& state);
+    Word counted(Word count) const;
+    Word ready(const State& s), done(const State& s), comma(const State& s);
+    Word state_rule(const State& s, Word Rules::*which, const char* what);
+    // Calls f(value, met) for each way in which a member can be: with bits of what it satisfies, or without.
+    template <class F>
+    void ways(Predicate value, Word satisfies, Word met, const F& f);
+    Words member(Word before, Words name, Predicate value);
+
+    SchemaRules& rules_;
+    Word rule_, depth_;
+    std::string prefix_;
+    std::vector<Declared> declared_;
+    std::vector<Others> others_;
+    std::vector<Predicate> several_;  // values of some_member atoms over several names
+    Predicate presence_{};
+    Word least_ = 0, most_ = -1;  // members
+    std::vector<char> required_from_;  // per declared name, whether one from it on is required
+    std::map<State, Rules> states_;
+    std::vector<State> queue_;
+    std::map<std::tuple<Predicate, Word, bool>, Predicate> after_;
+};
+
+// One case of an array.
+class SchemaRules::Items {
+public:
+    Items(SchemaRules& rules, Word rule, Word depth) : rules_(rules), rule_(rule), depth_(depth), prefix_(rules.names_[static_cast<std::size_t>(rule)]) {}
+
+    void write(const Atoms& atoms);
+
+private:
+    struct Counted {
+        Predicate item;
+        Word from, to, least, most;
+    };
+    struct State {
+        Word index;                // up to where items differ
+        Word count;                // of items, up to where it matters
+        std::vector<Word> counts;  // of each of counted_
+        auto operator<=>(const State&) const = default;
+    };
+
+    void write_plain(const Atoms& atoms);
+    void write_counting(const Atoms& atoms);
+    void ways(const State& s, Predicate item, std::size_t i, State next, const std::function<void(Predicate, const State&)>& f);
+
+    SchemaRules& rules_;
+    Word rule_, depth_;
+    std::string prefix_;
+    std::vector<Counted> counted_;
+    Word least_ = 0, most_ = -1, apart_ = 0;  // items; so many at the beginning have a predicate of their own
+};
+
+}  // namespace psc

@@ -1,0 +1,140 @@
+// What of a value the schemas look at: unevaluatedProperties, unevaluatedItems, and objects that are closed.
+//
+// A schema that applies others to the same value looks at what they look at, if they are true of it. So whether a member is looked
+// at depends on the value; what is said then is a choice over which of these conditions are true, each with its own rest.
+//
+// Cost: exponential in the conditions that differ in what they look at; more than kMaxConditions are an error.
+// Source: JSON Schema core 2020-12, section 11.
+#include <algorithm>
+#include <utility>
+
+#include "schema_place.hpp"
+#include "sorted.hpp"
+
+namespace psc {
+
+namespace {
+
+using JsonKind = JsonDocument::Kind;
+
+constexpr std::size_t kMaxConditions = 10, kMaxDeepness = 200;
+
+bool adds(const NameSet& to, const NameSet& more) {
+    const NameSet both = union_of(to, more);
+    return both.names.size() > to.names.size() || both.languages.size() > to.languages.size();
+}
+
+}  // namespace
+
+// Adds what the schema looks at where `condition` is true, and what the schemas that it applies do.
+void SchemaReader::evaluate(const Place& place, Predicate condition, std::vector<Evaluated>& out, std::size_t depth) {
+    if (!document_.is(place.node, JsonKind::object)) return;
+    if (depth > kMaxDeepness) fail(place, Keyword::ref, "schemas about one value refer to each other more than 200 deep");
+    const auto apply = [&](JsonNode node, Word scope, Predicate when) {
+        Place there{node, entered(scope, node), place.mode, resources_.draft(node), {}};
+        evaluate(there, graph_.both(condition, when), out, depth + 1);
+    };
+    const auto refer = [&](Keyword keyword) {
+        const JsonNode reference = get(place, keyword);
+        if (!document_.is(reference, JsonKind::string)) return false;
+        const auto [target, scope] = target_of(place, keyword, reference);
+        apply(target, scope, graph_.always());
+        return true;
+    };
+    if (place.draft <= Draft::draft7 && refer(Keyword::ref)) return;
+    Evaluated own{condition, {}, false, false, 0, {}};
+    const auto names_in = [&](Keyword keyword) -> std::vector<JsonDocument::Member> {
+        const JsonNode value = get(place, keyword);
+        if (!document_.is(value, JsonKind::object)) return {};
+        return {document_.members(value).begin(), document_.members(value).end()};
+    };
+    for (const auto& [name, value] : names_in(Keyword::properties)) own.names.names.push_back(name);
+    for (const auto& [name, value] : names_in(Keyword::pattern_properties))
+        own.names.languages.push_back(pattern(place, Keyword::pattern_properties, document_.texts()[name]));
+    sort_unique(own.names.names);
+    sort_unique(own.names.languages);
+    own.all_members = get(place, Keyword::additional_properties) != JsonDocument::kNone ||
+                      (depth > 0 && get(place, Keyword::unevaluated_properties) != JsonDocument::kNone);
+    const JsonNode items = get(place, Keyword::items), first = get(place, Keyword::prefix_items);
+    const bool tuple = document_.is(items, JsonKind::array);
+    if (tuple || document_.is(first, JsonKind::array)) own.items = static_cast<Word>(document_.items(tuple ? items : first).size());
+    own.all_items = (items != JsonDocument::kNone && !tuple) || (tuple && get(place, Keyword::additional_items) != JsonDocument::kNone) ||
+                    (depth > 0 && get(place, Keyword::unevaluated_items) != JsonDocument::kNone);
+    if (const JsonNode value = get(place, Keyword::contains); value != JsonDocument::kNone && place.draft >= Draft::draft2020)
+        own.contains.push_back(apart(place, value));
+    out.push_back(std::move(own));
+    if (place.draft > Draft::draft7) refer(Keyword::ref);
+    if (place.draft >= Draft::draft2020) refer(Keyword::dynamic_ref);
+    if (place.draft == Draft::draft2019) refer(Keyword::recursive_ref);
+    for (Keyword keyword : {Keyword::all_of, Keyword::any_of, Keyword::one_of}) {
+        const JsonNode value = get(place, keyword);
+        if (!document_.is(value, JsonKind::array)) continue;
+        const std::vector<JsonNode> all(document_.items(value).begin(), document_.items(value).end());
+        for (JsonNode node : all) apply(node, place.scope, keyword == Keyword::all_of ? graph_.always() : in_place(place, node));
+    }
+    if (const JsonNode test = get(place, Keyword::if_); test != JsonDocument::kNone && place.draft >= Draft::draft7) {
+        const Predicate holds = apart(place, test);
+        apply(test, place.scope, holds);
+        if (const JsonNode node = get(place, Keyword::then); node != JsonDocument::kNone) apply(node, place.scope, holds);
+        if (const JsonNode node = get(place, Keyword::else_); node != JsonDocument::kNone) apply(node, place.scope, graph_.negation(holds));
+    }
+    for (const auto& [name, value] : names_in(Keyword::dependent_schemas))
+        apply(value, place.scope, graph_.some_member(one_name(name), graph_.always()));
+}
+
+// What nothing has looked at is of `rest`. For members that a schema closes, nothing is said where it names none.
+Predicate SchemaReader::unevaluated(const Place& place, Predicate rest, bool members, Keyword keyword) {
+    std::vector<Evaluated> all;
+    evaluate(place, graph_.always(), all, 0);
+    const bool closing = keyword == Keyword::unknown;
+    if (closing) {
+        const auto names = [](const Evaluated& e) { return !e.names.names.empty() || !e.names.languages.empty(); };
+        if (std::none_of(all.begin(), all.end(), names)) return graph_.always();
+        NameSet required;  // of what is required only, nothing else is said
+        if (const JsonNode value = get(place, Keyword::required); document_.is(value, JsonKind::array))
+            for (JsonNode name : document_.items(value))
+                if (document_.is(name, JsonKind::string)) required.names.push_back(document_.text_number(name));
+        sort_unique(required.names);
+        all.push_back({graph_.always(), std::move(required), false, false, 0, {}});
+        if (document_.member(place.node, number_of(Keyword::unevaluated_properties)) != JsonDocument::kNone) return graph_.always();
+    }
+    Evaluated base{graph_.always(), {}, false, false, 0, {}};
+    const auto join = [](Evaluated& to, const Evaluated& from) {
+        to.names = union_of(to.names, from.names);
+        to.all_members |= from.all_members;
+        to.all_items |= from.all_items;
+        to.items = std::max(to.items, from.items);
+        to.contains.insert(to.contains.end(), from.contains.begin(), from.contains.end());
+    };
+    for (const Evaluated& e : all)
+        if (e.condition == graph_.always()) join(base, e);
+    std::vector<Evaluated> conditional;
+    for (const Evaluated& e : all) {
+        if (e.condition == graph_.always()) continue;
+        const bool more = members ? !base.all_members && (e.all_members || adds(base.names, e.names))
+                                  : !base.all_items && (e.all_items || e.items > base.items || !e.contains.empty());
+        if (more) conditional.push_back(e);
+    }
+    if (conditional.size() > kMaxConditions)
+        fail(place, keyword, "what is looked at depends on more than " + std::to_string(kMaxConditions) + " conditions, the limit");
+    std::vector<Predicate> options;
+    for (std::size_t choice = 0; choice < std::size_t{1} << conditional.size(); ++choice) {
+        Evaluated known = base;
+        std::vector<Predicate> parts;
+        for (std::size_t i = 0; i < conditional.size(); ++i) {
+            const bool holds = choice >> i & 1;
+            parts.push_back(holds ? conditional[i].condition : graph_.negation(conditional[i].condition));
+            if (holds) join(known, conditional[i]);
+        }
+        if (members && !known.all_members)
+            parts.push_back(graph_.if_of(json_types::object, graph_.every_member(complement(known.names), rest)));
+        if (!members && !known.all_items) {
+            known.contains.push_back(rest);
+            parts.push_back(graph_.if_of(json_types::array, graph_.every_item(known.items, PredicateGraph::kOpen, graph_.either(known.contains))));
+        }
+        options.push_back(graph_.both(parts));
+    }
+    return graph_.either(options);
+}
+
+}  // namespace psc

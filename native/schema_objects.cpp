@@ -1,0 +1,328 @@
+#include <algorithm>
+#include <set>
+#include <utility>
+
+#include "limits.hpp"
+#include "schema_containers.hpp"
+#include "schema_place.hpp"
+
+namespace psc {
+
+namespace {
+
+using PredicateKind = PredicateGraph::Kind;
+
+constexpr std::size_t kMaxMemberStates = 50'000, kMostSeveral = 8;
+
+}  // namespace
+
+void SchemaRules::Members::write(const Atoms& atoms) {
+    read(atoms);
+    find_others(atoms);
+    // Bounds that hold anyway.
+    const auto n_required = static_cast<Word>(std::count_if(declared_.begin(), declared_.end(), [](const Declared& d) { return d.required; }));
+    if (least_ <= n_required) least_ = 0;
+    if (others_.empty() && most_ >= static_cast<Word>(declared_.size())) most_ = -1;
+    if (declared_.empty() && several_.empty() && others_.size() <= 1)
+        write_map();
+    else
+        write_states();
+}
+
+// What the atoms say, by name.
+void SchemaRules::Members::read(const Atoms& atoms) {
+    PredicateGraph& graph = rules_.graph_;
+    std::vector<Word> order;
+    std::unordered_map<Word, Word> place;
+    const auto declare = [&](Word name) {
+        if (place.try_emplace(name, static_cast<Word>(order.size())).second) order.push_back(name);
+    };
+    for (Predicate atom : atoms)
+        if (graph.kind(atom) == PredicateKind::order)
+            for (Word name : graph.ordered(atom)) declare(name);
+    std::vector<Predicate> presence, wide;
+    std::function<void(Predicate)> names_in = [&](Predicate p) {
+        if (graph.kind(p) == PredicateKind::every_member || graph.kind(p) == PredicateKind::some_member) {
+            for (Word name : graph.names(p).names) declare(name);
+        } else if (graph.kind(p) == PredicateKind::either || graph.kind(p) == PredicateKind::both) {
+            for (Predicate part : std::vector<Predicate>(graph.parts(p).begin(), graph.parts(p).end())) names_in(part);
+        }
+    };
+    for (Predicate atom : atoms) names_in(atom);
+    std::vector<std::vector<Predicate>> said(order.size());
+    std::vector<char> required(order.size());
+    for (Predicate atom : atoms) {
+        switch (graph.kind(atom)) {
+            case PredicateKind::every_member:
+            case PredicateKind::some_member: {
+                const bool some = graph.kind(atom) == PredicateKind::some_member;
+                const NameSet& set = graph.names(atom);
+                if (set.is_one()) {
+                    const auto at = static_cast<std::size_t>(place.at(set.names[0]));
+                    said[at].push_back(graph.value(atom));
+                    required[at] |= some;
+                } else if (some) {
+                    several_.push_back(atom);
+                } else {
+                    wide.push_back(atom);
+                }
+                break;
+            }
+            case PredicateKind::member_count:
+                least_ = std::max(least_, graph.least(atom));
+                if (graph.most(atom) >= 0) most_ = most_ < 0 ? graph.most(atom) : std::min(most_, graph.most(atom));
+                break;
+            case PredicateKind::either:
+                presence.push_back(atom);
+                break;
+            default:
+                break;
+        }
+    }
+    if (several_.size() > kMostSeveral)
+        throw LimitExceeded("members that some of several names must have: more than " + std::to_string(kMostSeveral));
+    presence_ = graph.both(presence);
+    for (std::size_t i = 0; i < order.size(); ++i) {
+        for (Predicate atom : wide)
+            if (rules_.values_.contains(graph.names(atom), order[i])) said[i].push_back(graph.value(atom));
+        Word satisfies = 0;
+        for (std::size_t k = 0; k < several_.size(); ++k)
+            if (rules_.values_.contains(graph.names(several_[k]), order[i])) satisfies |= Word{1} << k;
+        declared_.push_back({order[i], graph.both(said[i]), required[i] != 0, satisfies});
+    }
+    required_from_.assign(declared_.size() + 1, 0);
+    for (std::size_t i = declared_.size(); i-- > 0;) required_from_[i] = required_from_[i + 1] || declared_[i].required;
+}
+
+// Names that are not declared, by which of the languages in sets of names they are of.
+void SchemaRules::Members::find_others(const Atoms& atoms) {
+    PredicateGraph& graph = rules_.graph_;
+    LanguageTable& languages = rules_.languages_;
+    std::set<Word> apart;
+    std::vector<Predicate> wide;
+    for (Predicate atom : atoms) {
+        if (graph.kind(atom) != PredicateKind::every_member && graph.kind(atom) != PredicateKind::some_member) continue;
+        if (graph.names(atom).is_one()) continue;
+        apart.insert(graph.names(atom).languages.begin(), graph.names(atom).languages.end());
+        if (graph.kind(atom) == PredicateKind::every_member) wide.push_back(atom);
+    }
+    const std::vector<Word> split(apart.begin(), apart.end());
+    struct Group {
+        Word language;  // -1: not found yet
+        std::vector<char> in;
+    };
+    const auto has = [&](const NameSet& set, const std::vector<char>& in) {
+        const bool listed = std::any_of(set.languages.begin(), set.languages.end(), [&](Word language) {
+            return in[static_cast<std::size_t>(std::lower_bound(split.begin(), split.end(), language) - split.begin())] != 0;
+        });
+        return listed != set.all_but;
+    };
+    std::vector<Group> groups;
+    const auto not_declared = [&] {
+        if (declared_.empty()) return LanguageTable::kAny;
+        std::vector<std::u32string> texts;
+        for (const Declared& d : declared_) texts.push_back(decoded(rules_.reader_.texts()[d.name]));
+        return languages.but(LanguageTable::kAny, languages.number(of_texts(std::move(texts))));
+    };
+    if (split.empty())
+        groups.push_back({-1, {}});
+    else
+        groups.push_back({not_declared(), {}});
+    for (Word language : split) {
+        std::vector<Group> finer;
+        for (const Group& g : groups) {
+            for (const bool in : {true, false}) {
+                const Word part = in ? languages.both(g.language, language) : languages.but(g.language, language);
+                if (part == LanguageTable::kNone) continue;
+                finer.push_back({part, g.in});
+                finer.back().in.push_back(in);
+            }
+        }
+        groups = std::move(finer);
+        if (groups.size() > 200) throw LimitExceeded("patterns of names tell more than 200 kinds of names apart, the limit");
+    }
+    for (const Group& g : groups) {
+        std::vector<Predicate> said;
+        for (Predicate atom : wide)
+            if (has(graph.names(atom), g.in)) said.push_back(graph.value(atom));
+        const Predicate value = graph.both(said);
+        if (rules_.values_.surely_empty(value)) continue;
+        Word satisfies = 0;
+        for (std::size_t k = 0; k < several_.size(); ++k)
+            if (has(graph.names(several_[k]), g.in)) satisfies |= Word{1} << k;
+        others_.push_back({g.language < 0 ? not_declared() : g.language, value, satisfies});
+    }
+}
+
+SchemaRules::Words SchemaRules::Members::member(Word before, Words name, Predicate value) {
+    Words out;
+    if (before >= 0) rule_words::reference(out, before);
+    out.insert(out.end(), name.begin(), name.end());
+    rule_words::reference(out, rules_.mark(Mark::colon, depth_));
+    rule_words::reference(out, rules_.value(value, depth_ + 1));
+    rule_words::sequence(out, before >= 0 ? 4 : 3);
+    return out;
+}
+
+// Members of one kind, so many of them.
+void SchemaRules::Members::write_map() {
+    Words empty;
+    const Word open = rules_.mark(Mark::open_object, depth_);
+    rule_words::text(empty, U"{}");
+    const bool spaced = rules_.layout_.any_whitespace;
+    if (spaced) {
+        empty.clear();
+        rule_words::reference(empty, open);
+        rule_words::text(empty, U"}");
+        rule_words::sequence(empty, 2);
+    }
+    if (least_ == 0) rules_.add(rule_, std::move(empty));
+    if (others_.empty() || most_ == 0) return;
+    const Word one = rules_.fresh(prefix_ + " member");
+    Words key;
+    rule_words::reference(key, rules_.names(others_[0].language));
+    rules_.add(one, member(-1, std::move(key), others_[0].value));
+    Words all = rule_words::row({open, one});
+    all.resize(all.size() - 2);
+    rule_words::reference(all, rules_.mark(Mark::comma, depth_));
+    rule_words::reference(all, one);
+    rule_words::sequence(all, 2);
+    rule_words::repeat(all, std::max<Word>(least_ - 1, 0), most_ < 0 ? -1 : most_ - 1);
+    rule_words::reference(all, rules_.mark(Mark::close_object, depth_));
+    rule_words::sequence(all, 4);
+    rules_.add(rule_, std::move(all));
+}
+
+Word SchemaRules::Members::counted(Word count) const {
+    if (most_ >= 0) return count;
+    return std::min(count, least_);
+}
+
+Word SchemaRules::Members::state_rule(const State& s, Word Rules::*which, const char* what) {
+    auto [entry, fresh] = states_.try_emplace(s);
+    if (fresh) {
+        if (states_.size() > kMaxMemberStates) throw LimitExceeded("an object needs more than 50,000 states, the limit");
+        queue_.push_back(s);
+    }
+    Word& rule = entry->second.*which;
+    if (rule < 0) rule = rules_.fresh(prefix_ + " " + what + " " + std::to_string(s.passed));
+    return rule;
+}
+Word SchemaRules::Members::ready(const State& s) { return state_rule(s, &Rules::ready, "before"); }
+Word SchemaRules::Members::done(const State& s) { return state_rule(s, &Rules::done, "up to"); }
+Word SchemaRules::Members::comma(const State& s) { return state_rule(s, &Rules::comma, "more after"); }
+
+template <class F>
+void SchemaRules::Members::ways(Predicate value, Word satisfies, Word met, const F& f) {
+    PredicateGraph& graph = rules_.graph_;
+    const Word open = satisfies & ~met;
+    if (open == 0) return f(value, met);
+    // The lowest bit: the member satisfies it, or does not.
+    const auto k = static_cast<std::size_t>(__builtin_ctz(static_cast<unsigned>(open)));
+    const Word bit = Word{1} << k;
+    const Predicate asked = graph.value(several_[k]);
+    const Predicate with = graph.both(value, asked), without = graph.both(value, graph.negation(asked));
+    if (!rules_.values_.surely_empty(with)) ways(with, satisfies & ~bit, met | bit, f);
+    if (!rules_.values_.surely_empty(without)) ways(without, satisfies & ~bit, met, f);
+}
+
+void SchemaRules::Members::write_states() {
+    PredicateGraph& graph = rules_.graph_;
+    const State start{0, presence_, 0, 0};
+    const Word open = rules_.mark(Mark::open_object, depth_), comma_mark = rules_.mark(Mark::comma, depth_);
+    const Word close = rules_.mark(Mark::close_object, depth_);
+    rules_.add(comma(start), rule_words::row({open}));
+    rules_.add(ready(start), rule_words::row({comma(start)}));
+    std::set<State> after_member;  // has a rule `done`
+    std::vector<Word> other_keys;
+    for (const Others& o : others_) other_keys.push_back(rules_.names(o.language));
+    if (accepts(start)) {
+        Words empty;
+        if (rules_.layout_.any_whitespace) {
+            rule_words::reference(empty, open);
+            rule_words::text(empty, U"}");
+            rule_words::sequence(empty, 2);
+        } else {
+            rule_words::text(empty, U"{}");
+        }
+        rules_.add(rule_, std::move(empty));
+    }
+    const auto reached = [&](const State& s, Words option) {  // by a member
+        rules_.add(done(s), std::move(option));
+        if (!after_member.insert(s).second) return;
+        rules_.add(comma(s), rule_words::row({done(s), comma_mark}));
+        if (s != start) rules_.add(ready(s), rule_words::row({comma(s)}));
+        if (accepts(s)) rules_.add(rule_, rule_words::row({done(s), close}));
+    };
+    // States are taken in an order in which none leads back: so all that lead to one are there before it is taken.
+    std::set<State> todo{start};
+    queue_.clear();
+    const auto enqueue = [&] {
+        todo.insert(queue_.begin(), queue_.end());
+        queue_.clear();
+    };
+    while (!todo.empty()) {
+        const State s = *todo.begin();
+        todo.erase(todo.begin());
+        const bool full = most_ >= 0 && s.count >= most_;
+        const bool has_comma = s == start || after_member.contains(s);
+        if (has_comma && !full) {
+            for (std::size_t i = 0; i < others_.size(); ++i) {
+                ways(others_[i].value, others_[i].satisfies, s.met, [&](Predicate value, Word met) {
+                    Words key;
+                    rule_words::reference(key, other_keys[i]);
+                    const State next{s.passed, s.presence, met, counted(s.count + 1)};
+                    reached(next, member(comma(s), std::move(key), value));
+                });
+            }
+        }
+        if (s.passed < static_cast<Word>(declared_.size())) {
+            const Declared& d = declared_[static_cast<std::size_t>(s.passed)];
+            const Predicate absent = after(s.presence, d.name, false), present = after(s.presence, d.name, true);
+            if (!d.required && absent != graph.never()) {
+                const State next{s.passed + 1, absent, s.met, s.count};
+                rules_.add(ready(next), rule_words::row({ready(s)}));
+                todo.insert(next);
+            }
+            if (!full && present != graph.never() && !rules_.values_.surely_empty(d.value)) {
+                ways(d.value, d.satisfies, s.met, [&](Predicate value, Word met) {
+                    reached({s.passed + 1, present, met, counted(s.count + 1)}, member(ready(s), rules_.name(d.name), value));
+                });
+            }
+        }
+        enqueue();
+    }
+}
+
+// The formula, once it is known whether a member is there.
+Predicate SchemaRules::Members::after(Predicate presence, Word name, bool present) {
+    PredicateGraph& graph = rules_.graph_;
+    switch (graph.kind(presence)) {
+        case PredicateKind::some_member:
+        case PredicateKind::every_member:
+            if (!graph.names(presence).is_one(name)) return presence;
+            return (graph.kind(presence) == PredicateKind::some_member) == present ? graph.always() : graph.never();
+        case PredicateKind::both:
+        case PredicateKind::either: {
+            if (const auto known = after_.find({presence, name, present}); known != after_.end()) return known->second;
+            std::vector<Predicate> parts(graph.parts(presence).begin(), graph.parts(presence).end());
+            for (Predicate& part : parts) part = after(part, name, present);
+            return after_[{presence, name, present}] =
+                       graph.kind(presence) == PredicateKind::both ? graph.both(parts) : graph.either(parts);
+        }
+        default:
+            return presence;
+    }
+}
+
+// Whether the object may end, all names that are left being absent.
+bool SchemaRules::Members::accepts(const State& s) {
+    if (required_from_[static_cast<std::size_t>(s.passed)] || s.count < least_) return false;
+    if (s.met != (Word{1} << several_.size()) - 1) return false;
+    Predicate presence = s.presence;
+    for (std::size_t i = static_cast<std::size_t>(s.passed); i < declared_.size() && presence != rules_.graph_.always(); ++i)
+        presence = after(presence, declared_[i].name, false);
+    return presence == rules_.graph_.always();
+}
+
+}  // namespace psc

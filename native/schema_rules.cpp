@@ -1,0 +1,352 @@
+#include "schema_rules.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "json_strings.hpp"
+#include "limits.hpp"
+#include "schema_containers.hpp"
+#include "schema_place.hpp"
+
+namespace psc {
+
+namespace rule_words {
+
+using Words = std::vector<std::int64_t>;
+
+void text(Words& to, std::u32string_view text) {
+    to.insert(to.end(), {RulePrograms::text, static_cast<std::int64_t>(text.size())});
+    to.insert(to.end(), text.begin(), text.end());
+}
+void chars(Words& to, std::initializer_list<std::pair<Word, Word>> ranges) {
+    to.insert(to.end(), {RulePrograms::chars, static_cast<std::int64_t>(ranges.size())});
+    for (const auto& [first, last] : ranges) to.insert(to.end(), {first, last});
+}
+void sequence(Words& to, std::size_t n) { to.insert(to.end(), {RulePrograms::sequence, static_cast<std::int64_t>(n)}); }
+void choice(Words& to, std::size_t n) { to.insert(to.end(), {RulePrograms::choice, static_cast<std::int64_t>(n)}); }
+void repeat(Words& to, std::int64_t least, std::int64_t most) { to.insert(to.end(), {RulePrograms::repeat, least, most}); }
+void reference(Words& to, Word rule) { to.insert(to.end(), {RulePrograms::reference, rule}); }
+void automaton(Words& to, const TextAutomaton& a) {
+    to.insert(to.end(), {RulePrograms::automaton, a.size(), static_cast<std::int64_t>(a.arcs.size())});
+    to.insert(to.end(), a.accepts.begin(), a.accepts.end());
+    for (Word s = 0; s < a.size(); ++s)
+        for (Word i = a.offsets[static_cast<std::size_t>(s)]; i < a.offsets[static_cast<std::size_t>(s) + 1]; ++i) {
+            const auto& arc = a.arcs[static_cast<std::size_t>(i)];
+            to.insert(to.end(), {s, arc.first, arc.last, arc.to});
+        }
+}
+Words row(std::initializer_list<Word> rules) {
+    Words out;
+    for (Word r : rules) reference(out, r);
+    if (rules.size() != 1) sequence(out, rules.size());
+    return out;
+}
+
+}  // namespace rule_words
+
+namespace {
+
+constexpr std::size_t kMaxSchemaRules = 200'000;
+constexpr Word kMaxIndented = 64;
+constexpr std::int64_t kShortString = 64;  // characters that are counted in a terminal; longer strings are counted by the parser
+
+using Words = std::vector<std::int64_t>;
+
+// One character of a string as JSON spells it; a surrogate pair is one.
+void one_character(Words& to) {
+    using namespace rule_words;
+    const auto hex = [&](std::int64_t n) {
+        chars(to, {{'0', '9'}, {'A', 'F'}, {'a', 'f'}});
+        if (n > 1) repeat(to, n, n);
+    };
+    chars(to, {{0x20, 0x21}, {0x23, 0x5b}, {0x5d, 0xd7ff}, {0xe000, 0x10ffff}});
+    text(to, U"\\");
+    chars(to, {{'"', '"'}, {'/', '/'}, {'\\', '\\'}, {'b', 'b'}, {'f', 'f'}, {'n', 'n'}, {'r', 'r'}, {'t', 't'}});
+    text(to, U"u");
+    chars(to, {{'0', '9'}, {'A', 'C'}, {'E', 'F'}, {'a', 'c'}, {'e', 'f'}});
+    hex(3);
+    sequence(to, 2);
+    chars(to, {{'D', 'D'}, {'d', 'd'}});
+    chars(to, {{'0', '7'}});
+    hex(2);
+    sequence(to, 3);
+    chars(to, {{'D', 'D'}, {'d', 'd'}});
+    chars(to, {{'8', '9'}, {'A', 'B'}, {'a', 'b'}});
+    hex(2);
+    text(to, U"\\u");
+    chars(to, {{'D', 'D'}, {'d', 'd'}});
+    chars(to, {{'C', 'F'}, {'c', 'f'}});
+    hex(2);
+    sequence(to, 7);
+    choice(to, 3);
+    sequence(to, 2);
+    choice(to, 2);
+    sequence(to, 2);
+    choice(to, 2);
+}
+
+// A string's spelling between quotes.
+TextAutomaton quoted(const TextAutomaton& inner) {
+    constexpr Word kQuote = '"';
+    TextAutomaton out;
+    out.offsets = {0, 1};
+    out.arcs = {{kQuote, kQuote, 1}};
+    out.accepts = {0};
+    const Word end = inner.size() + 1;
+    for (Word s = 0; s < inner.size(); ++s) {
+        bool closing = inner.accepts[static_cast<std::size_t>(s)] != 0;
+        const auto close = [&] {
+            if (std::exchange(closing, false)) out.arcs.push_back({kQuote, kQuote, end});
+        };
+        for (Word i = inner.offsets[static_cast<std::size_t>(s)]; i < inner.offsets[static_cast<std::size_t>(s) + 1]; ++i) {
+            const auto& arc = inner.arcs[static_cast<std::size_t>(i)];
+            if (arc.first > kQuote) close();
+            out.arcs.push_back({arc.first, arc.last, arc.to + 1});
+        }
+        close();
+        out.offsets.push_back(static_cast<Word>(out.arcs.size()));
+        out.accepts.push_back(0);
+    }
+    out.offsets.push_back(static_cast<Word>(out.arcs.size()));
+    out.accepts.push_back(1);
+    return out;
+}
+
+}  // namespace
+
+SchemaRules::SchemaRules(SchemaReader& reader, SchemaValues& values, PredicateGraph& graph, LanguageTable& languages, SchemaLayout layout)
+    : reader_(reader), values_(values), graph_(graph), languages_(languages), layout_(std::move(layout)) {}
+
+RulePrograms SchemaRules::write(Predicate root) {
+    const Word rule = fresh("root");
+    values_of_.emplace(std::pair(root, Word{0}), rule);
+    queue_.push_back({rule, root, 0});
+    for (std::size_t i = 0; i < queue_.size(); ++i) {
+        const Asked asked = queue_[i];
+        write_value(asked.rule, asked.value, asked.depth);
+    }
+    RulePrograms out;
+    out.names = std::move(names_);
+    out.root = {rule};
+    out.offsets.push_back(0);
+    for (const Rule& r : rules_) {
+        for (const Words& option : r.options) out.words.insert(out.words.end(), option.begin(), option.end());
+        if (r.options.size() != 1) rule_words::choice(out.words, r.options.size());
+        out.offsets.push_back(static_cast<std::int64_t>(out.words.size()));
+    }
+    return out;
+}
+
+Word SchemaRules::fresh(std::string name) {
+    if (rules_.size() >= kMaxSchemaRules) throw LimitExceeded("the schema needs more than 200,000 rules, the limit");
+    Word& number = taken_[name];
+    if (number++ > 0) {
+        std::string numbered;
+        do numbered = name + "~" + std::to_string(number++);
+        while (taken_.contains(numbered));
+        taken_[numbered] = 1;
+        name = std::move(numbered);
+    }
+    names_.push_back(std::move(name));
+    rules_.emplace_back();
+    return static_cast<Word>(rules_.size()) - 1;
+}
+
+std::string SchemaRules::name_of(Predicate p) const {
+    if (p == graph_.always()) return "value";
+    if (graph_.kind(p) == PredicateGraph::Kind::schema) return (graph_.holds(p) ? "" : "not ") + reader_.pointer_of(graph_.schema_of(p));
+    std::string name;
+    if (graph_.kind(p) == PredicateGraph::Kind::both)
+        for (Predicate part : graph_.parts(p))
+            if (graph_.kind(part) == PredicateGraph::Kind::schema && name.size() < 100) name += (name.empty() ? "" : " & ") + name_of(part);
+    return name.empty() ? "a value" : name;
+}
+
+Word SchemaRules::value(Predicate p, Word depth) {
+    if (layout_.indent < 0) depth = 0;
+    if (depth > kMaxIndented) throw LimitExceeded("with `indent`, values nested deeper than 64, the limit");
+    const auto [known, fresh] = values_of_.try_emplace({p, depth}, 0);
+    if (fresh) {
+        known->second = this->fresh(name_of(p));
+        queue_.push_back({known->second, p, depth});
+    }
+    return known->second;
+}
+
+void SchemaRules::write_value(Word rule, Predicate p, Word depth) {
+    using namespace json_types;
+    place_ = names_[static_cast<std::size_t>(rule)];
+    const auto word = [&](TypeSet type, std::u32string_view spelling) {
+        if (values_.restricted(p, type) == graph_.never()) return;
+        Words option;
+        rule_words::text(option, spelling);
+        add(rule, std::move(option));
+    };
+    const StringSet set = values_.strings(p);
+    if (set.language != LanguageTable::kNone) add(rule, rule_words::row({strings(set)}));
+    if (const Word language = values_.numbers(p); language != LanguageTable::kNone) add(rule, rule_words::row({numbers(language)}));
+    for (const Atoms& atoms : values_.cases(p, json_types::object)) add(rule, rule_words::row({object(atoms, depth)}));
+    for (const Atoms& atoms : values_.cases(p, json_types::array)) add(rule, rule_words::row({array(atoms, depth)}));
+    word(truth, U"true");
+    word(falsehood, U"false");
+    word(null, U"null");
+}
+
+Word SchemaRules::strings(const StringSet& set) {
+    const auto [known, is_new] = strings_.try_emplace(set, 0);
+    if (!is_new) return known->second;
+    using namespace rule_words;
+    if (set.language == LanguageTable::kAny) {
+        const bool free = set.least == 0 && set.most < 0;
+        const Word rule = known->second = fresh(free ? "string" : "string of " + std::to_string(set.least) + " to " + (set.most < 0 ? "any" : std::to_string(set.most)));
+        Words option;
+        text(option, U"\"");
+        one_character(option);
+        if (set.most < 0 ? set.least > kShortString : set.most > kShortString) {
+            const Word character = fresh("character");
+            Words one;
+            one_character(one);
+            add(character, std::move(one));
+            option.clear();
+            text(option, U"\"");
+            reference(option, character);
+        }
+        repeat(option, set.least, set.most);
+        text(option, U"\"");
+        sequence(option, 3);
+        add(rule, std::move(option));
+        return rule;
+    }
+    return known->second = names(values_.language_of(set));
+}
+
+Word SchemaRules::names(Word language) {
+    if (language == LanguageTable::kAny) return strings({LanguageTable::kAny, 0, -1});
+    const auto [known, is_new] = name_rules_.try_emplace(language, 0);
+    if (!is_new) return known->second;
+    known->second = fresh("strings");
+    const Word rule = known->second;
+    Words option;
+    rule_words::automaton(option, quoted(spelled_as_json(languages_[language])));
+    add(rule, std::move(option));
+    return rule;
+}
+
+// A declared name. Where it is spelled in one way only, that is text.
+SchemaRules::Words SchemaRules::name(Word text) {
+    const std::string_view utf8 = reader_.texts()[text];
+    const auto plain = [](char c) { return c >= 0x20 && c < 0x7f && c != '"' && c != '\\' && c != '/'; };
+    Words out;
+    if (std::all_of(utf8.begin(), utf8.end(), plain)) {
+        rule_words::text(out, U'"' + decoded(utf8) + U'"');
+    } else {
+        rule_words::reference(out, names(languages_.number(of_texts({decoded(utf8)}))));
+    }
+    return out;
+}
+
+Word SchemaRules::numbers(Word language) {
+    const auto [known, is_new] = numbers_.try_emplace(language, 0);
+    if (!is_new) return known->second;
+    using namespace rule_words;
+    Words option;
+    known->second = fresh(language == SchemaValues::kAllNumbers ? "number" : "numbers");
+    if (language != SchemaValues::kAllNumbers) {
+        automaton(option, languages_[language]);
+    } else {
+        const auto digits = [&](std::int64_t least) {
+            chars(option, {{'0', '9'}});
+            repeat(option, least, -1);
+        };
+        text(option, U"-");
+        repeat(option, 0, 1);
+        text(option, U"0");
+        chars(option, {{'1', '9'}});
+        digits(0);
+        sequence(option, 2);
+        choice(option, 2);
+        text(option, U".");
+        digits(1);
+        sequence(option, 2);
+        repeat(option, 0, 1);
+        chars(option, {{'E', 'E'}, {'e', 'e'}});
+        chars(option, {{'+', '+'}, {'-', '-'}});
+        repeat(option, 0, 1);
+        digits(1);
+        sequence(option, 3);
+        repeat(option, 0, 1);
+        sequence(option, 4);
+    }
+    add(known->second, std::move(option));
+    return known->second;
+}
+
+SchemaRules::Words SchemaRules::space() const {
+    Words out;
+    if (!layout_.any_whitespace) {
+        rule_words::text(out, U"");
+        return out;
+    }
+    rule_words::chars(out, {{'\t', '\n'}, {'\r', '\r'}, {' ', ' '}});
+    rule_words::repeat(out, 0, layout_.most_whitespace);
+    return out;
+}
+
+// White space stands behind an opening mark and a comma, and before a comma and a closing mark, so that it is read in one way.
+Word SchemaRules::mark(Mark mark, Word depth) {
+    if (layout_.indent < 0) depth = 0;
+    const auto [known, is_new] = marks_.try_emplace({mark, depth}, 0);
+    if (!is_new) return known->second;
+    static constexpr std::u32string_view kMarks[] = {U"{", U"[", U",", U"}", U"]", U":"};
+    static constexpr const char* kNames[] = {"open object", "open array", "comma", "close object", "close array", "colon"};
+    const Word rule = known->second = fresh(kNames[static_cast<Word>(mark)]);
+    const std::u32string_view written = kMarks[static_cast<Word>(mark)];
+    Words option;
+    if (layout_.any_whitespace) {
+        const bool opens = mark <= Mark::open_array, closes = mark == Mark::close_object || mark == Mark::close_array;
+        std::size_t n = 1;
+        const auto add_space = [&] {
+            const Words s = space();
+            option.insert(option.end(), s.begin(), s.end());
+            ++n;
+        };
+        if (!opens) add_space();
+        rule_words::text(option, written);
+        if (!closes) add_space();
+        rule_words::sequence(option, n);
+    } else {
+        const auto line = [&](Word levels) {
+            return layout_.indent < 0 ? std::u32string() : U'\n' + std::u32string(static_cast<std::size_t>(layout_.indent * levels), U' ');
+        };
+        std::u32string text(written);
+        if (mark == Mark::comma)
+            text = layout_.item_separator + line(depth + 1);
+        else if (mark == Mark::colon)
+            text = layout_.key_separator;
+        else if (mark <= Mark::open_array)
+            text += line(depth + 1);
+        else
+            text = line(depth) + text;
+        rule_words::text(option, text);
+    }
+    add(rule, std::move(option));
+    return rule;
+}
+
+Word SchemaRules::object(const Atoms& atoms, Word depth) {
+    const auto [known, is_new] = containers_.try_emplace({true, layout_.indent < 0 ? 0 : depth, atoms}, 0);
+    if (!is_new) return known->second;
+    const Word rule = known->second = fresh(place_ + " object");
+    Members(*this, rule, depth).write(atoms);
+    return rule;
+}
+
+Word SchemaRules::array(const Atoms& atoms, Word depth) {
+    const auto [known, is_new] = containers_.try_emplace({false, layout_.indent < 0 ? 0 : depth, atoms}, 0);
+    if (!is_new) return known->second;
+    const Word rule = known->second = fresh(place_ + " array");
+    Items(*this, rule, depth).write(atoms);
+    return rule;
+}
+
+}  // namespace psc

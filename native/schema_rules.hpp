@@ -1,0 +1,105 @@
+// Predicates to rules: the grammar of the spellings of all values of which a predicate is true.
+//
+// Objects are written with their declared members in the order of the schema, each at most once, and others anywhere among them. An
+// object is a left-linear grammar: what the parser holds of the members read so far is one symbol, a state, so that its stack does
+// not grow and a mask reads no deeper. A state is how far the declared names have been passed, what is still open of the presence of
+// members, and what was counted. A comma comes before the next name is known, so the skipping of optional members is left to it:
+//
+//   ready(s)  after `{` or a comma, declared names up to s passed     ready(s) ::= comma(s) | ready(s') where the name before s is optional
+//   done(s)   after a member                                          done(s') ::= ready(s) name ":" value | comma(s) other-name ":" value
+//   comma(s)  ::= done(s) ","
+//
+// Which of the reductions from comma to ready is due, the name that follows tells: LALR(1) suffices. The same for arrays.
+//
+// Cost: linear in the declared members, times the states of presence and counts.
+#pragma once
+
+#include <map>
+#include <string>
+#include <tuple>
+#include <unordered_map>
+#include <vector>
+
+#include "rule_programs.hpp"
+#include "schema_values.hpp"
+
+namespace psc {
+
+// White space and separators.
+struct SchemaLayout {
+    bool any_whitespace = true;
+    std::int64_t most_whitespace = -1;  // at one place, or without limit
+    Word indent = -1;                   // spaces for each level, where white space is fixed; -1: all on one line
+    std::u32string item_separator = U", ", key_separator = U": ";
+};
+
+class SchemaRules {
+public:
+    SchemaRules(SchemaReader& reader, SchemaValues& values, PredicateGraph& graph, LanguageTable& languages, SchemaLayout layout);
+
+    RulePrograms write(Predicate root);
+
+private:
+    using Words = std::vector<std::int64_t>;
+    using Atoms = std::vector<Predicate>;
+    struct Rule {
+        std::vector<Words> options;
+    };
+    class Members;
+    class Items;
+
+    Word fresh(std::string name);
+    void add(Word rule, Words option) { rules_[static_cast<std::size_t>(rule)].options.push_back(std::move(option)); }
+
+    Word value(Predicate p, Word depth);
+    void write_value(Word rule, Predicate p, Word depth);
+    Word object(const Atoms& atoms, Word depth);
+    Word array(const Atoms& atoms, Word depth);
+    Word strings(const StringSet& set);
+    Word numbers(Word language);
+    // The names of a language, with their quotes; kAny: any string.
+    Word names(Word language);
+    Words name(Word text);
+    std::string name_of(Predicate p) const;
+
+    // Separators of a container at a depth; each is a rule.
+    enum class Mark : Word { open_object, open_array, comma, close_object, close_array, colon };
+    Word mark(Mark mark, Word depth);
+    Words space() const;
+
+    SchemaReader& reader_;
+    SchemaValues& values_;
+    PredicateGraph& graph_;
+    LanguageTable& languages_;
+    SchemaLayout layout_;
+    std::vector<Rule> rules_;
+    std::vector<std::string> names_;
+    std::unordered_map<std::string, Word> taken_;
+    struct Asked {
+        Word rule;
+        Predicate value;
+        Word depth;
+    };
+    std::vector<Asked> queue_;
+    std::map<std::pair<Predicate, Word>, Word> values_of_;
+    std::map<std::tuple<bool, Word, Atoms>, Word> containers_;
+    std::map<StringSet, Word> strings_;
+    std::unordered_map<Word, Word> numbers_, name_rules_;
+    std::map<std::pair<Mark, Word>, Word> marks_;
+    std::string place_;  // of the value that is being written
+};
+
+// Pieces of rule programs.
+namespace rule_words {
+void text(std::vector<std::int64_t>& to, std::u32string_view text);
+void chars(std::vector<std::int64_t>& to, std::initializer_list<std::pair<Word, Word>> ranges);
+void sequence(std::vector<std::int64_t>& to, std::size_t n);
+void choice(std::vector<std::int64_t>& to, std::size_t n);
+void repeat(std::vector<std::int64_t>& to, std::int64_t least, std::int64_t most);
+void reference(std::vector<std::int64_t>& to, Word rule);
+void automaton(std::vector<std::int64_t>& to, const TextAutomaton& automaton);
+// One after the other, each a rule.
+std::vector<std::int64_t> row(std::initializer_list<Word> rules);
+}  // namespace rule_words
+
+}  // namespace psc

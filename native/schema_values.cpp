@@ -1,0 +1,384 @@
+#include "schema_values.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "limits.hpp"
+#include "schema_place.hpp"
+#include "sorted.hpp"
+
+namespace psc {
+
+namespace {
+
+using PredicateKind = PredicateGraph::Kind;
+
+constexpr int kDeepestLook = 8;  // levels of values below a value, when emptiness is looked for
+constexpr std::size_t kMaxSolved = 200'000;
+
+TypeSet type_of(PredicateKind kind) {
+    switch (kind) {
+        case PredicateKind::texts:
+            return json_types::string;
+        case PredicateKind::numbers:
+            return json_types::number;
+        case PredicateKind::every_item:
+        case PredicateKind::item_count:
+        case PredicateKind::array_length:
+            return json_types::array;
+        default:
+            return json_types::object;
+    }
+}
+
+}  // namespace
+
+Predicate SchemaValues::restricted(Predicate p, TypeSet type) {
+    const std::uint64_t key = static_cast<std::uint64_t>(p.v) << 8 | static_cast<std::uint64_t>(type);
+    if (const auto known = restricted_.find(key); known != restricted_.end()) {
+        if (known->second.v < 0)
+            throw SchemaError(graph_.kind(p) == PredicateKind::schema ? reader_.pointer_of(graph_.schema_of(p)) : "", "$ref",
+                              "it refers to itself, about the same value");
+        return known->second;
+    }
+    Predicate found{};
+    switch (const PredicateKind kind = graph_.kind(p)) {
+        case PredicateKind::types:
+            found = graph_.type_set(p) & type ? graph_.always() : graph_.never();
+            break;
+        case PredicateKind::unknown:
+            found = graph_.always();
+            break;
+        case PredicateKind::order:
+            found = type == json_types::object ? p : graph_.always();
+            break;
+        case PredicateKind::schema: {
+            restricted_[key] = {-1};
+            const Predicate meaning = reader_.meaning(graph_.schema_of(p));
+            found = restricted(graph_.holds(p) ? meaning : graph_.negation(meaning), type);
+            break;
+        }
+        case PredicateKind::both:
+        case PredicateKind::either: {
+            restricted_[key] = {-1};
+            std::vector<Predicate> parts(graph_.parts(p).begin(), graph_.parts(p).end());
+            for (Predicate& part : parts) part = restricted(part, type);
+            found = kind == PredicateKind::both ? graph_.both(parts) : graph_.either(parts);
+            break;
+        }
+        default:
+            found = type_of(kind) == type ? p : graph_.never();
+    }
+    return restricted_[key] = found;
+}
+
+StringSet SchemaValues::strings(Predicate p) { return strings_of(restricted(p, json_types::string)); }
+
+StringSet SchemaValues::strings_of(Predicate p) {
+    constexpr StringSet kNothing{LanguageTable::kNone, 0, -1};
+    switch (graph_.kind(p)) {
+        case PredicateKind::types:
+            return p == graph_.never() ? kNothing : StringSet{LanguageTable::kAny, 0, -1};
+        case PredicateKind::texts:
+            return {graph_.language(p), graph_.least(p), graph_.most(p)};
+        default:
+            break;
+    }
+    const std::vector<Predicate> parts(graph_.parts(p).begin(), graph_.parts(p).end());
+    StringSet all = strings_of(parts[0]);
+    for (std::size_t i = 1; i < parts.size(); ++i) {
+        const StringSet one = strings_of(parts[i]);
+        if (graph_.kind(p) == PredicateKind::both) {
+            all.language = languages_.both(all.language, one.language);
+            all.least = std::max(all.least, one.least);
+            all.most = all.most < 0 ? one.most : one.most < 0 ? all.most : std::min(all.most, one.most);
+            if (all.most >= 0 && all.most < all.least) all = kNothing;
+        } else if (all.language == LanguageTable::kNone) {
+            all = one;
+        } else if (one.language != LanguageTable::kNone) {
+            const bool touch = (all.most < 0 || one.least <= all.most + 1) && (one.most < 0 || all.least <= one.most + 1);
+            if (all.language == one.language && touch) {
+                all.least = std::min(all.least, one.least);
+                all.most = all.most < 0 || one.most < 0 ? -1 : std::max(all.most, one.most);
+            } else {
+                all = {languages_.either(language_of(all), language_of(one)), 0, -1};
+            }
+        }
+    }
+    return all;
+}
+
+Word SchemaValues::language_of(const StringSet& set) {
+    if (set.least == 0 && set.most < 0) return set.language;
+    return languages_.number(with_length(languages_[set.language], set.least, set.most));
+}
+
+Word SchemaValues::numbers(Predicate p) { return numbers_of(restricted(p, json_types::number)); }
+
+Word SchemaValues::numbers_of(Predicate p) {
+    switch (graph_.kind(p)) {
+        case PredicateKind::types:
+            return p == graph_.never() ? LanguageTable::kNone : kAllNumbers;
+        case PredicateKind::numbers:
+            return graph_.language(p);
+        default:
+            break;
+    }
+    const std::vector<Predicate> parts(graph_.parts(p).begin(), graph_.parts(p).end());
+    Word all = numbers_of(parts[0]);
+    const bool both = graph_.kind(p) == PredicateKind::both;
+    for (std::size_t i = 1; i < parts.size(); ++i) {
+        const Word one = numbers_of(parts[i]);
+        if (all == kAllNumbers || one == kAllNumbers)
+            all = both ? (all == kAllNumbers ? one : all) : kAllNumbers;
+        else
+            all = both ? languages_.both(all, one) : languages_.either(all, one);
+    }
+    return all;
+}
+
+bool SchemaValues::contains(const NameSet& set, Word name) {
+    if (std::binary_search(set.names.begin(), set.names.end(), name)) return !set.all_but;
+    if (set.languages.empty()) return set.all_but;
+    const std::u32string text = decoded(reader_.texts()[name]);
+    const bool listed =
+        std::any_of(set.languages.begin(), set.languages.end(), [&](Word language) { return accepts(languages_[language], text); });
+    return listed != set.all_but;
+}
+
+Predicate SchemaValues::member_value(std::span<const Predicate> atoms, Word name) {
+    std::vector<Predicate> parts;
+    for (Predicate atom : atoms) {
+        const PredicateKind kind = graph_.kind(atom);
+        if (kind == PredicateKind::every_member && contains(graph_.names(atom), name)) parts.push_back(graph_.value(atom));
+        if (kind == PredicateKind::some_member && graph_.names(atom).is_one(name)) parts.push_back(graph_.value(atom));
+    }
+    return graph_.both(parts);
+}
+
+Predicate SchemaValues::item_value(std::span<const Predicate> atoms, Word index) {
+    std::vector<Predicate> parts;
+    for (Predicate atom : atoms)
+        if (graph_.kind(atom) == PredicateKind::every_item && graph_.from(atom) <= index &&
+            (graph_.to(atom) == PredicateGraph::kOpen || index < graph_.to(atom)))
+            parts.push_back(graph_.value(atom));
+    return graph_.both(parts);
+}
+
+bool SchemaValues::is_required(std::span<const Predicate> atoms, Word name) {
+    return std::any_of(atoms.begin(), atoms.end(), [&](Predicate atom) {
+        return graph_.kind(atom) == PredicateKind::some_member && graph_.names(atom).is_one(name);
+    });
+}
+
+// The least and the greatest number of items or members that atoms allow.
+std::pair<Word, Word> SchemaValues::length_of(std::span<const Predicate> atoms, PredicateKind kind) {
+    Word least = 0, most = PredicateGraph::kOpen;
+    for (Predicate atom : atoms) {
+        if (graph_.kind(atom) != kind) continue;
+        least = std::max(least, graph_.least(atom));
+        if (graph_.most(atom) != PredicateGraph::kOpen) most = most < 0 ? graph_.most(atom) : std::min(most, graph_.most(atom));
+    }
+    return {least, most};
+}
+
+bool SchemaValues::surely_empty(Predicate p, int depth) {
+    if (p == graph_.never()) return true;
+    if (p == graph_.always() || depth > kDeepestLook) return false;
+    const auto [known, fresh] = empty_.try_emplace(p.v, Known::asked);
+    if (!fresh) return known->second == Known::yes;
+    const auto found = [&] {
+        using namespace json_types;
+        for (TypeSet type : {null, falsehood, truth})
+            if (restricted(p, type) != graph_.never()) return false;
+        if (strings(p).language != LanguageTable::kNone || numbers(p) != LanguageTable::kNone) return false;
+        for (TypeSet type : {array, object}) {
+            const Predicate r = restricted(p, type);
+            if (r == graph_.never()) continue;
+            if (graph_.kind(r) != PredicateKind::both) return false;
+            Atoms atoms;
+            for (Predicate part : graph_.parts(r))
+                if (graph_.kind(part) != PredicateKind::either) atoms.push_back(part);
+            if (!conflict(atoms, depth)) return false;
+        }
+        return true;
+    }();
+    empty_[p.v] = found ? Known::yes : Known::no;
+    return found;
+}
+
+// Whether atoms contradict each other, as far as is looked.
+bool SchemaValues::conflict(std::span<const Predicate> atoms, int depth) {
+    for (PredicateKind kind : {PredicateKind::member_count, PredicateKind::array_length}) {
+        const auto [least, most] = length_of(atoms, kind);
+        if (most >= 0 && most < least) return true;
+    }
+    for (Predicate atom : atoms) {
+        if (graph_.kind(atom) != PredicateKind::some_member) continue;
+        const NameSet set = graph_.names(atom);
+        if (set.is_one() && surely_empty(member_value(atoms, set.names[0]), depth + 1)) return true;
+    }
+    const Word least = length_of(atoms, PredicateKind::array_length).first;
+    for (Predicate atom : atoms)
+        if (graph_.kind(atom) == PredicateKind::every_item && graph_.from(atom) < least &&
+            surely_empty(item_value(atoms, graph_.from(atom)), depth + 1))
+            return true;
+    return false;
+}
+
+bool SchemaValues::is_presence(Predicate p) {
+    switch (graph_.kind(p)) {
+        case PredicateKind::some_member:
+        case PredicateKind::every_member: {
+            const NameSet& set = graph_.names(p);
+            const bool some = graph_.kind(p) == PredicateKind::some_member;
+            return set.is_one() && graph_.value(p) == (some ? graph_.always() : graph_.never());
+        }
+        case PredicateKind::both:
+        case PredicateKind::either: {
+            const auto parts = graph_.parts(p);
+            return std::all_of(parts.begin(), parts.end(), [&](Predicate part) { return is_presence(part); });
+        }
+        default:
+            return false;
+    }
+}
+
+std::vector<std::vector<Predicate>> SchemaValues::cases(Predicate p, TypeSet type) {
+    const Predicate r = restricted(p, type);
+    std::vector<Atoms> out;
+    if (r == graph_.never()) return out;
+    n_solved_ = 0;
+    Atoms atoms, clauses;
+    if (!add(r, atoms, clauses)) return out;
+    sort_unique(atoms);
+    if (clauses.empty())
+        out.push_back(std::move(atoms));
+    else
+        solve(std::move(atoms), std::move(clauses), out);
+    std::sort(out.begin(), out.end());
+    out.erase(std::unique(out.begin(), out.end()), out.end());
+    return out;
+}
+
+// False where it contradicts itself at once.
+bool SchemaValues::add(Predicate p, Atoms& atoms, Atoms& clauses) {
+    if (p == graph_.never()) return false;
+    if (p == graph_.always()) return true;
+    switch (graph_.kind(p)) {
+        case PredicateKind::both: {
+            const Atoms parts(graph_.parts(p).begin(), graph_.parts(p).end());
+            return std::all_of(parts.begin(), parts.end(), [&](Predicate part) { return add(part, atoms, clauses); });
+        }
+        case PredicateKind::either:
+            (is_presence(p) ? atoms : clauses).push_back(p);
+            return true;
+        default:
+            atoms.push_back(p);
+            return true;
+    }
+}
+
+void SchemaValues::solve(Atoms atoms, Atoms clauses, std::vector<Atoms>& out) {
+    if (++n_solved_ > kMaxSolved || out.size() > kMaxCases)
+        throw LimitExceeded("what oneOf, anyOf, not and if say together makes more than " + std::to_string(kMaxCases) + " cases, the limit");
+    bool changed = true;
+    while (changed && !clauses.empty()) {
+        changed = false;
+        sort_unique(atoms);
+        Atoms left;
+        for (std::size_t c = 0; c < clauses.size(); ++c) {
+            n_solved_ += 1;
+            const Atoms options(graph_.parts(clauses[c]).begin(), graph_.parts(clauses[c]).end());
+            if (std::any_of(options.begin(), options.end(), [&](Predicate o) { return implied(atoms, o); })) continue;
+            Atoms open;
+            for (Predicate o : options)
+                if (!refuted(atoms, o)) open.push_back(o);
+            if (open.empty()) return;
+            if (open.size() > 1) {
+                left.push_back(open.size() == options.size() ? clauses[c] : graph_.either(open));
+                continue;
+            }
+            changed = true;
+            if (!add(open[0], atoms, left)) return;
+        }
+        clauses = std::move(left);
+    }
+    sort_unique(atoms);
+    if (conflict(atoms, 0)) return;
+    if (clauses.empty()) {
+        out.push_back(std::move(atoms));
+        return;
+    }
+    const auto narrowest = std::min_element(clauses.begin(), clauses.end(), [&](Predicate a, Predicate b) {
+        return graph_.parts(a).size() < graph_.parts(b).size();
+    });
+    const Atoms options(graph_.parts(*narrowest).begin(), graph_.parts(*narrowest).end());
+    clauses.erase(narrowest);
+    for (Predicate o : options) {
+        Atoms with = atoms, rest = clauses;
+        if (add(o, with, rest)) solve(std::move(with), std::move(rest), out);
+    }
+}
+
+bool SchemaValues::implied(std::span<const Predicate> atoms, Predicate p) {
+    if (std::find(atoms.begin(), atoms.end(), p) != atoms.end() || p == graph_.always()) return true;
+    switch (graph_.kind(p)) {
+        case PredicateKind::both: {
+            const Atoms parts(graph_.parts(p).begin(), graph_.parts(p).end());
+            return std::all_of(parts.begin(), parts.end(), [&](Predicate part) { return implied(atoms, part); });
+        }
+        case PredicateKind::either: {
+            const Atoms parts(graph_.parts(p).begin(), graph_.parts(p).end());
+            return std::any_of(parts.begin(), parts.end(), [&](Predicate part) { return implied(atoms, part); });
+        }
+        case PredicateKind::some_member:
+        case PredicateKind::every_member: {
+            const NameSet set = graph_.names(p);
+            if (!set.is_one()) return false;
+            if (graph_.kind(p) == PredicateKind::some_member && !is_required(atoms, set.names[0])) return false;
+            return surely_empty(graph_.both(member_value(atoms, set.names[0]), graph_.negation(graph_.value(p))));
+        }
+        case PredicateKind::array_length:
+        case PredicateKind::member_count: {
+            const auto [least, most] = length_of(atoms, graph_.kind(p));
+            return least >= graph_.least(p) && (graph_.most(p) < 0 || (most >= 0 && most <= graph_.most(p)));
+        }
+        default:
+            return false;
+    }
+}
+
+bool SchemaValues::refuted(std::span<const Predicate> atoms, Predicate p) {
+    if (p == graph_.never()) return true;
+    switch (graph_.kind(p)) {
+        case PredicateKind::both: {
+            const Atoms parts(graph_.parts(p).begin(), graph_.parts(p).end());
+            return std::any_of(parts.begin(), parts.end(), [&](Predicate part) { return refuted(atoms, part); });
+        }
+        case PredicateKind::either: {
+            const Atoms parts(graph_.parts(p).begin(), graph_.parts(p).end());
+            return std::all_of(parts.begin(), parts.end(), [&](Predicate part) { return refuted(atoms, part); });
+        }
+        case PredicateKind::some_member:
+        case PredicateKind::every_member: {
+            const NameSet set = graph_.names(p);
+            if (!set.is_one()) return false;
+            if (graph_.kind(p) == PredicateKind::every_member && !is_required(atoms, set.names[0])) return false;
+            return surely_empty(graph_.both(member_value(atoms, set.names[0]), graph_.value(p)));
+        }
+        case PredicateKind::array_length:
+        case PredicateKind::member_count: {
+            const auto [least, most] = length_of(atoms, graph_.kind(p));
+            return (most >= 0 && most < graph_.least(p)) || (graph_.most(p) >= 0 && graph_.most(p) < least);
+        }
+        case PredicateKind::every_item: {
+            if (length_of(atoms, PredicateKind::array_length).first <= graph_.from(p)) return false;
+            return surely_empty(graph_.both(item_value(atoms, graph_.from(p)), graph_.value(p)));
+        }
+        default:
+            return false;
+    }
+}
+
+}  // namespace psc

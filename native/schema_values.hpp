@@ -1,0 +1,66 @@
+// What values a predicate is true of, type by type.
+//
+// Of scalars a predicate is a set: languages of strings and numbers are combined by their automata. Of objects and arrays it is a
+// choice of cases, and a case is atoms that all hold. Cases are found as a solver for propositional formulas finds them: what one atom
+// decides is decided before anything is split (`value of k is "a"` leaves out every option that needs k to be "b"), so that the
+// branches of a oneOf that a member tells apart are one case each. Formulas over the presence of members alone stay whole.
+//
+// Cost: exponential in choices that do not decide each other; more than kMaxCases of them are an error.
+#pragma once
+
+#include <unordered_map>
+#include <vector>
+
+#include "schema_reader.hpp"
+
+namespace psc {
+
+class SchemaValues {
+public:
+    static constexpr std::size_t kMaxCases = 1000;
+    static constexpr Word kAllNumbers = -2;
+
+    SchemaValues(SchemaReader& reader, PredicateGraph& graph, LanguageTable& languages) : reader_(reader), graph_(graph), languages_(languages) {}
+
+    // What the predicate says of values of one type: atoms of that type, always, or never.
+    Predicate restricted(Predicate p, TypeSet type);
+    StringSet strings(Predicate p);
+    // The language of a set of strings, with its lengths.
+    Word language_of(const StringSet& set);
+    // A language of plain numbers, or kAllNumbers.
+    Word numbers(Predicate p);
+    // Each case is atoms that all hold, ascending; formulas of presence are among them. Of arrays or of objects.
+    std::vector<std::vector<Predicate>> cases(Predicate p, TypeSet type);
+    // Whether it is true of no value, as far as can be told at little cost.
+    bool surely_empty(Predicate p) { return surely_empty(p, 0); }
+    // Whether it is about nothing but which members are there.
+    bool is_presence(Predicate restricted);
+    // All that atoms say of the value of a member, or of an item.
+    Predicate member_value(std::span<const Predicate> atoms, Word name);
+    Predicate item_value(std::span<const Predicate> atoms, Word index);
+    bool contains(const NameSet& set, Word name);
+
+private:
+    enum class Known : signed char { no, yes, asked };
+    using Atoms = std::vector<Predicate>;
+
+    StringSet strings_of(Predicate restricted);
+    Word numbers_of(Predicate restricted);
+    bool surely_empty(Predicate p, int depth);
+    bool conflict(std::span<const Predicate> atoms, int depth);
+    void solve(Atoms atoms, Atoms clauses, std::vector<Atoms>& out);
+    bool add(Predicate p, Atoms& atoms, Atoms& clauses);
+    bool implied(std::span<const Predicate> atoms, Predicate p);
+    bool refuted(std::span<const Predicate> atoms, Predicate p);
+    bool is_required(std::span<const Predicate> atoms, Word name);
+    std::pair<Word, Word> length_of(std::span<const Predicate> atoms, PredicateGraph::Kind kind);
+
+    SchemaReader& reader_;
+    PredicateGraph& graph_;
+    LanguageTable& languages_;
+    std::unordered_map<std::uint64_t, Predicate> restricted_;
+    std::unordered_map<Word, Known> empty_;
+    std::size_t n_solved_ = 0;
+};
+
+}  // namespace psc
