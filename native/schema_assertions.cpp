@@ -34,7 +34,7 @@ NameSet complement(NameSet names) {
 
 Decimal SchemaReader::decimal(const Place& place, Keyword keyword, JsonNode value) const {
     if (!document_.is(value, JsonKind::number)) fail(place, keyword, "must be a number");
-    return Decimal::parse(document_.number(value));
+    return parse_decimal(document_.number(value));
 }
 
 void SchemaReader::read_numbers(Place& place) {
@@ -77,7 +77,12 @@ void SchemaReader::read_texts(Place& place, Keyword keyword, JsonNode value) {
     if (!document_.is(value, JsonKind::string)) fail(place, keyword, "must be a string");
     if (keyword == Keyword::pattern) return say(graph_.texts(pattern(place, keyword, document_.text(value))));
     if (!options_.assert_format) return;
-    if (const TextAutomaton* automaton = format_automaton(document_.text(value))) say(graph_.texts(languages_.number(*automaton)));
+    const StringFormat* format = string_format(document_.text(value));
+    if (!format) return;
+    const Predicate texts = graph_.texts(languages_.number(format->texts));
+    if (format->exact && format->most_characters < 0) return say(texts);  // a length of 253 is some 16,000 states: not enforced
+    warn(place, keyword, "not all that the format '" + std::string(document_.text(value)) + "' asks is enforced");
+    say(graph_.both(texts, graph_.unknown()));
 }
 
 void SchemaReader::read_members(Place& place) {

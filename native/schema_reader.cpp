@@ -216,7 +216,7 @@ Predicate SchemaReader::literal(JsonNode value, std::size_t depth) {
         case JsonKind::boolean:
             return graph_.types(document_.truth(value) ? json_types::truth : json_types::falsehood);
         case JsonKind::number:
-            return graph_.numbers(languages_.number(equal_to(Decimal::parse(document_.number(value)))));
+            return graph_.numbers(languages_.number(equal_to(parse_decimal(document_.number(value)))));
         case JsonKind::string:
             return graph_.texts(languages_.number(of_texts({decoded(document_.text(value))})));
         case JsonKind::array: {
@@ -260,8 +260,12 @@ Predicate SchemaReader::enumeration(std::span<const JsonNode> values) {
 
 Predicate SchemaReader::unenforced(const Place& place, Keyword keyword, const std::string& why) {
     if (!options_.lenient) fail(place, keyword, why);
-    warnings_.push_back(resources_.pointer(place.node) + "/" + std::string(text_of(keyword)) + ": left out, since " + why);
+    warn(place, keyword, "left out: " + why);
     return graph_.unknown();
+}
+
+void SchemaReader::warn(const Place& place, Keyword keyword, const std::string& what) {
+    warnings_.push_back(resources_.pointer(place.node) + ", " + std::string(text_of(keyword)) + ": " + what);
 }
 
 void SchemaReader::fail(const Place& place, Keyword keyword, const std::string& why) const {

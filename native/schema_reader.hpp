@@ -93,6 +93,7 @@ private:
     void evaluate(const Place& place, Predicate condition, std::vector<Evaluated>& out, std::size_t depth);
     Predicate unevaluated(const Place& place, Predicate rest, bool members, Keyword keyword);
 
+    void warn(const Place& place, Keyword keyword, const std::string& what);
     [[noreturn]] void fail(const Place& place, Keyword keyword, const std::string& why) const;
     Word count(const Place& place, Keyword keyword, JsonNode value) const;
     Decimal decimal(const Place& place, Keyword keyword, JsonNode value) const;
