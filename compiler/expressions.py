@@ -86,6 +86,8 @@ class RuleSet:
     """What ``source`` is written in: a name in the registry of front ends."""
     settings: str = ""
     """How the text was meant to be read, see ``GrammarOptions.settings``."""
+    if_empty: str | None = None
+    """What to say of rules that match no text, where the rules are not what the user wrote; then comes the rule that cannot."""
 
 
 EMPTY = Literal("")

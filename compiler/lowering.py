@@ -75,6 +75,9 @@ class LoweredRules:
         if self.native.undefined:
             raise GrammarError(_undefined(rule_set, self.native.undefined))
         if self.native.way:
+            if rule_set.if_empty is not None:
+                at = self.native.way[-1 if self.native.circle is None else self.native.circle]
+                raise GrammarError(f"{rule_set.source_name}: {rule_set.if_empty}{at!r}")
             raise GrammarError(dead_message(self.native.way, self.native.circle, rule_set.source_name, rule_set.lines))
 
     @property

@@ -12,7 +12,19 @@ from collections.abc import Sequence as Many
 from dataclasses import replace
 
 from psc.compiler.expression_fold import fold
-from psc.compiler.expressions import EMPTY, MAX_CODE_POINT, Automaton, Chars, Choice, Expression, Literal, Reference, Repeat, RuleSet, Sequence
+from psc.compiler.expressions import (
+    EMPTY,
+    MAX_CODE_POINT,
+    Automaton,
+    Chars,
+    Choice,
+    Expression,
+    Literal,
+    Reference,
+    Repeat,
+    RuleSet,
+    Sequence,
+)
 from psc.errors import GrammarError
 
 _NAME = re.compile(r"[A-Za-z0-9_-]+(?:\.[A-Za-z0-9_-]+)*")

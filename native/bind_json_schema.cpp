@@ -25,12 +25,13 @@ void bind_json_schema(nb::module_& m) {
         .def_prop_ro(
             "offsets", [](const SchemaGrammar& g) { return to_array(std::vector(g.rules.offsets)); }, nb::rv_policy::reference)
         .def_prop_ro("names", [](const SchemaGrammar& g) { return g.rules.names; })
-        .def_prop_ro("root", [](const SchemaGrammar& g) { return g.rules.root.v; }, "The number of the rule of the whole value.")
+        .def_prop_ro(
+            "root", [](const SchemaGrammar& g) { return g.rules.root.v; }, "The number of the rule of the whole value.")
         .def_ro("warnings", &SchemaGrammar::warnings, "What is not enforced, each with its place.");
     m.def(
         "schema_grammar",
-        [](std::string schema, bool strict, bool assert_format, bool lenient, bool any_whitespace, std::int64_t most_whitespace,
-           Word indent, nb::str item_separator, nb::str key_separator,
+        [](std::string schema, bool strict, bool assert_format, bool lenient, bool any_order, bool any_whitespace,
+           std::int64_t most_whitespace, Word indent, nb::str item_separator, nb::str key_separator,
            std::optional<std::function<std::optional<std::string>(std::string)>> resolver) {
             SchemaResources::Resolver ask;
             if (resolver)
@@ -38,11 +39,12 @@ void bind_json_schema(nb::module_& m) {
                     nb::gil_scoped_acquire acquire;
                     return (*resolver)(uri);
                 };
-            SchemaLayout layout{any_whitespace, most_whitespace, indent, code_points(item_separator), code_points(key_separator)};
+            SchemaLayout layout{
+                any_order, any_whitespace, most_whitespace, indent, code_points(item_separator), code_points(key_separator)};
             nb::gil_scoped_release release;
             return schema_grammar(schema, {strict, assert_format, lenient}, std::move(layout), std::move(ask));
         },
-        "schema"_a, "strict"_a, "assert_format"_a, "lenient"_a, "any_whitespace"_a, "most_whitespace"_a, "indent"_a,
+        "schema"_a, "strict"_a, "assert_format"_a, "lenient"_a, "any_order"_a, "any_whitespace"_a, "most_whitespace"_a, "indent"_a,
         "item_separator"_a, "key_separator"_a, "resolver"_a.none(),
         "The rules of a schema's text; see native/json_schema.hpp. -1 is no limit of white space, and no indentation.");
 }

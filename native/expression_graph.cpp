@@ -317,7 +317,8 @@ Expression ExpressionGraph::without_empty(Expression automaton) {
     std::vector<Word> accepts{0}, arcs;
     accepts.insert(accepts.end(), this->accepts(automaton).begin(), this->accepts(automaton).end());
     const auto old = this->arcs(automaton);
-    for (std::size_t i = 0; i < old.size() && old[i] == 0; i += 4) arcs.insert(arcs.end(), {0, old[i + 1], old[i + 2], old[i + 3] + 1});
+    for (std::size_t i = 0; i < old.size() && old[i] == 0; i += 4)
+        arcs.insert(arcs.end(), {0, old[i + 1], old[i + 2], old[i + 3] + 1});
     if (arcs.empty()) return nothing();
     for (std::size_t i = 0; i < old.size(); i += 4) arcs.insert(arcs.end(), {old[i] + 1, old[i + 1], old[i + 2], old[i + 3] + 1});
     return this->automaton(accepts, arcs);

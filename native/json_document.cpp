@@ -67,8 +67,8 @@ private:
         const auto line = static_cast<std::size_t>(std::count(before.begin(), before.end(), '\n'));
         const std::size_t begin = line ? before.rfind('\n') + 1 : 0;
         const auto is_first = [](char c) { return (static_cast<unsigned char>(c) & 0xc0) != 0x80; };
-        const auto column = static_cast<std::size_t>(
-            std::count_if(before.begin() + static_cast<std::ptrdiff_t>(begin), before.end(), is_first));
+        const auto column =
+            static_cast<std::size_t>(std::count_if(before.begin() + static_cast<std::ptrdiff_t>(begin), before.end(), is_first));
         throw JsonError(line + 1, column + 1, why);
     }
 
@@ -210,7 +210,8 @@ private:
 
     Word string() {
         const std::size_t begin = ++at_;
-        while (at_ < text_.size() && text_[at_] != '"' && text_[at_] != '\\' && static_cast<unsigned char>(text_[at_]) >= 0x20) ++at_;
+        while (at_ < text_.size() && text_[at_] != '"' && text_[at_] != '\\' && static_cast<unsigned char>(text_[at_]) >= 0x20)
+            ++at_;
         if (at_ < text_.size() && text_[at_] == '"') return document_.texts_.number(text_.substr(begin, at_++ - begin));
         decoded_.assign(text_.substr(begin, at_ - begin));
         while (true) {
@@ -254,7 +255,10 @@ private:
         std::uint32_t code = 0;
         for (int i = 0; i < 4; ++i, ++at_) {
             const char c = at_ < text_.size() ? text_[at_] : '\0';
-            const int digit = c >= '0' && c <= '9' ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10 : c >= 'A' && c <= 'F' ? c - 'A' + 10 : -1;
+            const int digit = c >= '0' && c <= '9'   ? c - '0'
+                              : c >= 'a' && c <= 'f' ? c - 'a' + 10
+                              : c >= 'A' && c <= 'F' ? c - 'A' + 10
+                                                     : -1;
             if (digit < 0) fail("four hexadecimal digits must follow \\u");
             code = code << 4 | static_cast<std::uint32_t>(digit);
         }
@@ -283,7 +287,9 @@ JsonNode JsonDocument::member(JsonNode object, Word name) const {
             if (m.name == name) return m.value;
         return kNone;
     }
-    const auto key = [&](Word n) { return static_cast<std::uint64_t>(static_cast<std::uint32_t>(object)) << 32 | static_cast<std::uint32_t>(n); };
+    const auto key = [&](Word n) {
+        return static_cast<std::uint64_t>(static_cast<std::uint32_t>(object)) << 32 | static_cast<std::uint32_t>(n);
+    };
     if (!std::exchange(indexed_[object], true))
         for (const Member& m : all) large_.emplace(key(m.name), m.value);
     const auto found = large_.find(key(name));

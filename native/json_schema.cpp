@@ -2,7 +2,8 @@
 
 namespace psc {
 
-SchemaGrammar schema_grammar(std::string_view schema, SchemaOptions options, SchemaLayout layout, SchemaResources::Resolver resolver) {
+SchemaGrammar schema_grammar(std::string_view schema, SchemaOptions options, SchemaLayout layout,
+                             SchemaResources::Resolver resolver) {
     TextTable texts;
     number_keywords(texts);
     JsonDocument document(texts);

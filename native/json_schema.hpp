@@ -22,6 +22,7 @@ struct SchemaGrammar {
 };
 
 // Throws JsonError, SchemaError, LimitExceeded.
-SchemaGrammar schema_grammar(std::string_view schema, SchemaOptions options, SchemaLayout layout, SchemaResources::Resolver resolver);
+SchemaGrammar schema_grammar(std::string_view schema, SchemaOptions options, SchemaLayout layout,
+                             SchemaResources::Resolver resolver);
 
 }  // namespace psc

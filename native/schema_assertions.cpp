@@ -47,7 +47,8 @@ void SchemaReader::read_numbers(Place& place) {
         const JsonNode value = get(place, keyword), other = get(place, exclusive);
         const bool flag = document_.is(other, JsonKind::boolean) && document_.truth(other);  // draft 4
         if (value != JsonDocument::kNone) within(make(decimal(place, keyword, value), flag));
-        if (other != JsonDocument::kNone && !document_.is(other, JsonKind::boolean)) within(make(decimal(place, exclusive, other), true));
+        if (other != JsonDocument::kNone && !document_.is(other, JsonKind::boolean))
+            within(make(decimal(place, exclusive, other), true));
     };
     bound(Keyword::minimum, Keyword::exclusive_minimum, [](const Decimal& d, bool exclusive) { return at_least(d, exclusive); });
     bound(Keyword::maximum, Keyword::exclusive_maximum, [](const Decimal& d, bool exclusive) { return at_most(d, exclusive); });
@@ -121,9 +122,11 @@ void SchemaReader::read_members(Place& place) {
         fail(place, Keyword::required, "must be an array of names");
     }
     const JsonNode fewest = get(place, Keyword::min_properties), most = get(place, Keyword::max_properties);
-    if (fewest != JsonDocument::kNone) say(graph_.member_count(count(place, Keyword::min_properties, fewest), PredicateGraph::kOpen));
+    if (fewest != JsonDocument::kNone)
+        say(graph_.member_count(count(place, Keyword::min_properties, fewest), PredicateGraph::kOpen));
     if (most != JsonDocument::kNone) say(graph_.member_count(0, count(place, Keyword::max_properties, most)));
-    if (const JsonNode value = get(place, Keyword::unevaluated_properties); value != JsonDocument::kNone && place.draft >= Draft::draft2019)
+    if (const JsonNode value = get(place, Keyword::unevaluated_properties);
+        value != JsonDocument::kNone && place.draft >= Draft::draft2019)
         place.parts.push_back(unevaluated(place, child(place, value), true, Keyword::unevaluated_properties));
 }
 
@@ -132,7 +135,9 @@ void SchemaReader::read_items(Place& place) {
     const auto say = [&](Predicate p) { place.parts.push_back(graph_.if_of(json_types::array, p)); };
     const JsonNode items = get(place, Keyword::items);
     const bool tuple = document_.is(items, JsonKind::array);
-    const JsonNode first = tuple ? items : place.draft >= Draft::draft2020 ? get(place, Keyword::prefix_items) : JsonDocument::kNone;
+    const JsonNode first = tuple                             ? items
+                           : place.draft >= Draft::draft2020 ? get(place, Keyword::prefix_items)
+                                                             : JsonDocument::kNone;
     const JsonNode rest = tuple ? get(place, Keyword::additional_items) : items;
     Word n = 0;
     if (first != JsonDocument::kNone) {
@@ -147,15 +152,18 @@ void SchemaReader::read_items(Place& place) {
     if (const JsonNode value = get(place, Keyword::contains); value != JsonDocument::kNone && place.draft >= Draft::draft6) {
         Word least = 1, most = kOpen;
         if (place.draft >= Draft::draft2019) {
-            if (const JsonNode v = get(place, Keyword::min_contains); v != JsonDocument::kNone) least = count(place, Keyword::min_contains, v);
-            if (const JsonNode v = get(place, Keyword::max_contains); v != JsonDocument::kNone) most = count(place, Keyword::max_contains, v);
+            if (const JsonNode v = get(place, Keyword::min_contains); v != JsonDocument::kNone)
+                least = count(place, Keyword::min_contains, v);
+            if (const JsonNode v = get(place, Keyword::max_contains); v != JsonDocument::kNone)
+                most = count(place, Keyword::max_contains, v);
         }
         say(graph_.item_count(0, kOpen, apart(place, value), least, most));
     }
     const JsonNode fewest = get(place, Keyword::min_items), most = get(place, Keyword::max_items);
     if (fewest != JsonDocument::kNone) say(graph_.array_length(count(place, Keyword::min_items, fewest), kOpen));
     if (most != JsonDocument::kNone) say(graph_.array_length(0, count(place, Keyword::max_items, most)));
-    if (const JsonNode value = get(place, Keyword::unevaluated_items); value != JsonDocument::kNone && place.draft >= Draft::draft2019)
+    if (const JsonNode value = get(place, Keyword::unevaluated_items);
+        value != JsonDocument::kNone && place.draft >= Draft::draft2019)
         place.parts.push_back(unevaluated(place, child(place, value), false, Keyword::unevaluated_items));
 }
 
@@ -166,9 +174,12 @@ void SchemaReader::read_unique(Place& place) {
     const auto said = [&](Predicate p) { place.parts.push_back(graph_.if_of(json_types::array, p)); };
     const JsonNode items = get(place, Keyword::items);
     const bool tuple = document_.is(items, JsonKind::array);
-    const JsonNode first = tuple ? items : place.draft >= Draft::draft2020 ? get(place, Keyword::prefix_items) : JsonDocument::kNone;
+    const JsonNode first = tuple                             ? items
+                           : place.draft >= Draft::draft2020 ? get(place, Keyword::prefix_items)
+                                                             : JsonDocument::kNone;
     std::vector<JsonNode> schemas{tuple ? get(place, Keyword::additional_items) : items};
-    if (document_.is(first, JsonKind::array)) schemas.insert(schemas.end(), document_.items(first).begin(), document_.items(first).end());
+    if (document_.is(first, JsonKind::array))
+        schemas.insert(schemas.end(), document_.items(first).begin(), document_.items(first).end());
     std::vector<Predicate> values;
     for (JsonNode schema : schemas) {
         const auto some = few_values(place, schema, 0);
@@ -200,7 +211,8 @@ std::optional<std::vector<Predicate>> SchemaReader::few_values(const Place& plac
         return out;
     }
     if (const JsonNode type = document_.member(schema, number_of(Keyword::type)); document_.is(type, JsonKind::string)) {
-        if (document_.text(type) == "boolean") return std::vector{graph_.types(json_types::falsehood), graph_.types(json_types::truth)};
+        if (document_.text(type) == "boolean")
+            return std::vector{graph_.types(json_types::falsehood), graph_.types(json_types::truth)};
         if (document_.text(type) == "null") return std::vector{graph_.types(json_types::null)};
     }
     if (const JsonNode reference = document_.member(schema, number_of(Keyword::ref)); document_.is(reference, JsonKind::string)) {

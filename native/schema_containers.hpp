@@ -8,16 +8,17 @@ namespace psc {
 // One case of an object.
 class SchemaRules::Members {
 public:
-    Members(SchemaRules& rules, Word rule, Word depth) : rules_(rules), rule_(rule), depth_(depth), prefix_(rules.names_[static_cast<std::size_t>(rule)]) {}
+    Members(SchemaRules& rules, Word rule, Word depth)
+        : rules_(rules), rule_(rule), depth_(depth), prefix_(rules.names_[static_cast<std::size_t>(rule)]) {}
 
     void write(const Atoms& atoms);
 
 private:
     struct State {
-        Word passed;        // declared names up to here cannot come any more
-        Predicate presence; // what is still open of which members are there
-        Word met;           // bits: of some_member atoms over several names
-        Word count;         // of members, up to where it matters
+        Word passed;         // declared names up to here cannot come any more; in any order: bits of those that were there
+        Predicate presence;  // what is still open of which members are there
+        Word met;            // bits: of some_member atoms over several names
+        Word count;          // of members, up to where it matters
         auto operator<=>(const State&) const = default;
     };
     struct Declared {
@@ -41,9 +42,10 @@ private:
     void write_states();
     Predicate after(Predicate presence, Word name, bool present);
     bool accepts(const State& state);
+    bool requires_more(const State& state) const;
     Word counted(Word count) const;
     Word ready(const State& s), done(const State& s), comma(const State& s);
-    Word state_rule(const State& s, Word Rules::*which, const char* what);
+    Word state_rule(const State& s, Word Rules::* which, const char* what);
     // Calls f(value, met) for each way in which a member can be: with bits of what it satisfies, or without.
     template <class F>
     void ways(Predicate value, Word satisfies, Word met, const F& f);
@@ -56,7 +58,7 @@ private:
     std::vector<Others> others_;
     std::vector<Predicate> several_;  // values of some_member atoms over several names
     Predicate presence_{};
-    Word least_ = 0, most_ = -1;  // members
+    Word least_ = 0, most_ = -1;       // members
     std::vector<char> required_from_;  // per declared name, whether one from it on is required
     std::map<State, Rules> states_;
     std::vector<State> queue_;
@@ -66,7 +68,8 @@ private:
 // One case of an array.
 class SchemaRules::Items {
 public:
-    Items(SchemaRules& rules, Word rule, Word depth) : rules_(rules), rule_(rule), depth_(depth), prefix_(rules.names_[static_cast<std::size_t>(rule)]) {}
+    Items(SchemaRules& rules, Word rule, Word depth)
+        : rules_(rules), rule_(rule), depth_(depth), prefix_(rules.names_[static_cast<std::size_t>(rule)]) {}
 
     void write(const Atoms& atoms);
 

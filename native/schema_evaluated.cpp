@@ -58,7 +58,8 @@ void SchemaReader::evaluate(const Place& place, Predicate condition, std::vector
     const JsonNode items = get(place, Keyword::items), first = get(place, Keyword::prefix_items);
     const bool tuple = document_.is(items, JsonKind::array);
     if (tuple || document_.is(first, JsonKind::array)) own.items = static_cast<Word>(document_.items(tuple ? items : first).size());
-    own.all_items = (items != JsonDocument::kNone && !tuple) || (tuple && get(place, Keyword::additional_items) != JsonDocument::kNone) ||
+    own.all_items = (items != JsonDocument::kNone && !tuple) ||
+                    (tuple && get(place, Keyword::additional_items) != JsonDocument::kNone) ||
                     (depth > 0 && get(place, Keyword::unevaluated_items) != JsonDocument::kNone);
     if (const JsonNode value = get(place, Keyword::contains); value != JsonDocument::kNone && place.draft >= Draft::draft2020)
         own.contains.push_back(apart(place, value));
@@ -76,7 +77,8 @@ void SchemaReader::evaluate(const Place& place, Predicate condition, std::vector
         const Predicate holds = apart(place, test);
         apply(test, place.scope, holds);
         if (const JsonNode node = get(place, Keyword::then); node != JsonDocument::kNone) apply(node, place.scope, holds);
-        if (const JsonNode node = get(place, Keyword::else_); node != JsonDocument::kNone) apply(node, place.scope, graph_.negation(holds));
+        if (const JsonNode node = get(place, Keyword::else_); node != JsonDocument::kNone)
+            apply(node, place.scope, graph_.negation(holds));
     }
     for (const auto& [name, value] : names_in(Keyword::dependent_schemas))
         apply(value, place.scope, graph_.some_member(one_name(name), graph_.always()));
@@ -130,7 +132,8 @@ Predicate SchemaReader::unevaluated(const Place& place, Predicate rest, bool mem
             parts.push_back(graph_.if_of(json_types::object, graph_.every_member(complement(known.names), rest)));
         if (!members && !known.all_items) {
             known.contains.push_back(rest);
-            parts.push_back(graph_.if_of(json_types::array, graph_.every_item(known.items, PredicateGraph::kOpen, graph_.either(known.contains))));
+            parts.push_back(graph_.if_of(json_types::array,
+                                         graph_.every_item(known.items, PredicateGraph::kOpen, graph_.either(known.contains))));
         }
         options.push_back(graph_.both(parts));
     }

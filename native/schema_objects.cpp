@@ -12,7 +12,7 @@ namespace {
 
 using PredicateKind = PredicateGraph::Kind;
 
-constexpr std::size_t kMaxMemberStates = 50'000, kMostSeveral = 8;
+constexpr std::size_t kMaxMemberStates = 50'000, kMostSeveral = 8, kMostInAnyOrder = 8;
 
 }  // namespace
 
@@ -20,7 +20,8 @@ void SchemaRules::Members::write(const Atoms& atoms) {
     read(atoms);
     find_others(atoms);
     // Bounds that hold anyway.
-    const auto n_required = static_cast<Word>(std::count_if(declared_.begin(), declared_.end(), [](const Declared& d) { return d.required; }));
+    const auto n_required =
+        static_cast<Word>(std::count_if(declared_.begin(), declared_.end(), [](const Declared& d) { return d.required; }));
     if (least_ <= n_required) least_ = 0;
     if (others_.empty() && most_ >= static_cast<Word>(declared_.size())) most_ = -1;
     if (declared_.empty() && several_.empty() && others_.size() <= 1)
@@ -79,6 +80,9 @@ void SchemaRules::Members::read(const Atoms& atoms) {
                 break;
         }
     }
+    if (rules_.layout_.any_order && order.size() > kMostInAnyOrder)
+        throw LimitExceeded(prefix_ + ": members in any order, of an object that declares " + std::to_string(order.size()),
+                            kMostInAnyOrder);
     if (several_.size() > kMostSeveral)
         throw LimitExceeded("members that some of several names must have: more than " + std::to_string(kMostSeveral));
     presence_ = graph.both(presence);
@@ -198,7 +202,7 @@ Word SchemaRules::Members::counted(Word count) const {
     return std::min(count, least_);
 }
 
-Word SchemaRules::Members::state_rule(const State& s, Word Rules::*which, const char* what) {
+Word SchemaRules::Members::state_rule(const State& s, Word Rules::* which, const char* what) {
     auto [entry, fresh] = states_.try_emplace(s);
     if (fresh) {
         if (states_.size() > kMaxMemberStates) throw LimitExceeded("an object needs more than 50,000 states, the limit");
@@ -276,7 +280,17 @@ void SchemaRules::Members::write_states() {
                 });
             }
         }
-        if (s.passed < static_cast<Word>(declared_.size())) {
+        if (rules_.layout_.any_order) {
+            for (std::size_t i = 0; i < declared_.size() && has_comma && !full; ++i) {
+                const Declared& d = declared_[i];
+                const Predicate present = after(s.presence, d.name, true);
+                if (s.passed >> i & 1 || present == graph.never() || rules_.values_.surely_empty(d.value)) continue;
+                ways(d.value, d.satisfies, s.met, [&](Predicate value, Word met) {
+                    reached({s.passed | Word{1} << i, present, met, counted(s.count + 1)},
+                            member(comma(s), rules_.name(d.name), value));
+                });
+            }
+        } else if (s.passed < static_cast<Word>(declared_.size())) {
             const Declared& d = declared_[static_cast<std::size_t>(s.passed)];
             const Predicate absent = after(s.presence, d.name, false), present = after(s.presence, d.name, true);
             if (!d.required && absent != graph.never()) {
@@ -315,13 +329,21 @@ Predicate SchemaRules::Members::after(Predicate presence, Word name, bool presen
     }
 }
 
+bool SchemaRules::Members::requires_more(const State& s) const {
+    if (!rules_.layout_.any_order) return required_from_[static_cast<std::size_t>(s.passed)] != 0;
+    for (std::size_t i = 0; i < declared_.size(); ++i)
+        if (declared_[i].required && !(s.passed >> i & 1)) return true;
+    return false;
+}
+
 // Whether the object may end, all names that are left being absent.
 bool SchemaRules::Members::accepts(const State& s) {
-    if (required_from_[static_cast<std::size_t>(s.passed)] || s.count < least_) return false;
+    if (requires_more(s) || s.count < least_) return false;
     if (s.met != (Word{1} << several_.size()) - 1) return false;
     Predicate presence = s.presence;
-    for (std::size_t i = static_cast<std::size_t>(s.passed); i < declared_.size() && presence != rules_.graph_.always(); ++i)
-        presence = after(presence, declared_[i].name, false);
+    const bool any_order = rules_.layout_.any_order;
+    for (std::size_t i = any_order ? 0 : static_cast<std::size_t>(s.passed); i < declared_.size(); ++i)
+        if (!any_order || !(s.passed >> i & 1)) presence = after(presence, declared_[i].name, false);
     return presence == rules_.graph_.always();
 }
 

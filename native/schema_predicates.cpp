@@ -57,7 +57,8 @@ Word LanguageTable::but(Word a, Word b) {
     return combined(2, a, b, [](const auto& x, const auto& y) { return difference(x, y); });
 }
 
-PredicateGraph::PredicateGraph(LanguageTable& languages, Word plain_numbers) : languages_(languages), plain_numbers_(plain_numbers) {
+PredicateGraph::PredicateGraph(LanguageTable& languages, Word plain_numbers)
+    : languages_(languages), plain_numbers_(plain_numbers) {
     node({static_cast<Word>(Kind::types), 0});
     node({static_cast<Word>(Kind::types), json_types::all});
     node({static_cast<Word>(Kind::unknown)});
@@ -192,8 +193,7 @@ Predicate PredicateGraph::negation(Predicate p) {
             break;
         }
         case Kind::member_count:
-            found = unless(json_types::object,
-                           outside(least(p), most(p), [&](Word a, Word b) { return member_count(a, b); }));
+            found = unless(json_types::object, outside(least(p), most(p), [&](Word a, Word b) { return member_count(a, b); }));
             break;
         case Kind::every_item: {
             const Word from = this->from(p), to = this->to(p);
@@ -209,8 +209,7 @@ Predicate PredicateGraph::negation(Predicate p) {
             break;
         }
         case Kind::array_length:
-            found = unless(json_types::array,
-                           outside(least(p), most(p), [&](Word a, Word b) { return array_length(a, b); }));
+            found = unless(json_types::array, outside(least(p), most(p), [&](Word a, Word b) { return array_length(a, b); }));
             break;
         case Kind::unknown:
             found = p;

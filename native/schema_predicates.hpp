@@ -56,8 +56,8 @@ struct NameSet {
 
 // Strings: a language, and how many characters they have.
 struct StringSet {
-    Word language;                // in the language table
-    std::int64_t least, most;     // -1: without limit
+    Word language;             // in the language table
+    std::int64_t least, most;  // -1: without limit
     auto operator<=>(const StringSet&) const = default;
 };
 
@@ -85,7 +85,20 @@ private:
 class PredicateGraph {
 public:
     enum class Kind : Word {
-        types, texts, numbers, every_member, some_member, member_count, every_item, item_count, array_length, schema, both, either, unknown, order
+        types,
+        texts,
+        numbers,
+        every_member,
+        some_member,
+        member_count,
+        every_item,
+        item_count,
+        array_length,
+        schema,
+        both,
+        either,
+        unknown,
+        order
     };
     static constexpr Word kOpen = -1;
 

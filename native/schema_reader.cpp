@@ -26,9 +26,7 @@ SchemaReader::SchemaReader(JsonDocument& document, SchemaResources& resources, L
       options_(options),
       names_of_(std::move(names_of)) {}
 
-Predicate SchemaReader::root(JsonNode schema) {
-    return this->schema(schema, 0, options_.strict ? Mode::value : Mode::open);
-}
+Predicate SchemaReader::root(JsonNode schema) { return this->schema(schema, 0, options_.strict ? Mode::value : Mode::open); }
 
 Predicate SchemaReader::schema(JsonNode node, Word scope, Mode mode) {
     if (document_.is(node, JsonKind::boolean)) return document_.truth(node) ? graph_.always() : graph_.never();
@@ -58,13 +56,13 @@ Word SchemaReader::entered(Word scope, JsonNode node) {
 
 Predicate SchemaReader::read(const Schema& schema) {
     Place place{schema.node, schema.scope, schema.mode, resources_.draft(schema.node), {}};
-    if (!document_.is(schema.node, JsonKind::object))
-        fail(place, Keyword::unknown, "a schema must be an object or a boolean");
+    if (!document_.is(schema.node, JsonKind::object)) fail(place, Keyword::unknown, "a schema must be an object or a boolean");
     const JsonNode reference = get(place, Keyword::ref);
     if (place.draft <= Draft::draft7 && document_.is(reference, JsonKind::string)) {
         place.parts.push_back(referred(place, Keyword::ref, reference));  // its siblings say nothing
     } else {
-        const std::vector<JsonDocument::Member> members(document_.members(schema.node).begin(), document_.members(schema.node).end());
+        const std::vector<JsonDocument::Member> members(document_.members(schema.node).begin(),
+                                                        document_.members(schema.node).end());
         for (const auto& [name, value] : members)
             if (const Keyword keyword = keyword_of(name); keyword != Keyword::unknown) read_keyword(place, keyword, value);
         read_numbers(place);
@@ -72,8 +70,7 @@ Predicate SchemaReader::read(const Schema& schema) {
         read_items(place);
         read_condition(place);
     }
-    if (place.mode == Mode::value)
-        place.parts.push_back(unevaluated(place, graph_.never(), true, Keyword::unknown));
+    if (place.mode == Mode::value) place.parts.push_back(unevaluated(place, graph_.never(), true, Keyword::unknown));
     return graph_.both(place.parts);
 }
 
@@ -137,7 +134,8 @@ Predicate SchemaReader::types(const Place& place, JsonNode value) {
         if (text == "string") return graph_.types(json_types::string);
         if (text == "array") return graph_.types(json_types::array);
         if (text == "object") return graph_.types(json_types::object);
-        if (text == "integer") return graph_.numbers(languages_.number(place.draft == Draft::draft4 ? integers_without_fraction() : integers()));
+        if (text == "integer")
+            return graph_.numbers(languages_.number(place.draft == Draft::draft4 ? integers_without_fraction() : integers()));
         fail(place, Keyword::type, "there is no type '" + std::string(text) + "'");
     };
     if (!document_.is(value, JsonKind::array)) return one(value);
@@ -224,7 +222,8 @@ Predicate SchemaReader::literal(JsonNode value, std::size_t depth) {
             const std::vector<JsonNode> items(document_.items(value).begin(), document_.items(value).end());
             const auto n = static_cast<Word>(items.size());
             parts.push_back(graph_.array_length(n, n));
-            for (Word i = 0; i < n; ++i) parts.push_back(graph_.every_item(i, i + 1, literal(items[static_cast<std::size_t>(i)], depth + 1)));
+            for (Word i = 0; i < n; ++i)
+                parts.push_back(graph_.every_item(i, i + 1, literal(items[static_cast<std::size_t>(i)], depth + 1)));
             return graph_.both(parts);
         }
         case JsonKind::object:
@@ -275,7 +274,8 @@ void SchemaReader::fail(const Place& place, Keyword keyword, const std::string& 
 JsonNode SchemaReader::get(const Place& place, Keyword keyword) const { return document_.member(place.node, number_of(keyword)); }
 
 std::vector<JsonNode> SchemaReader::schemas_in(const Place& place, Keyword keyword, JsonNode value) const {
-    if (!document_.is(value, JsonKind::array) || document_.items(value).empty()) fail(place, keyword, "must be an array of schemas, not an empty one");
+    if (!document_.is(value, JsonKind::array) || document_.items(value).empty())
+        fail(place, keyword, "must be an array of schemas, not an empty one");
     return {document_.items(value).begin(), document_.items(value).end()};
 }
 
@@ -283,7 +283,8 @@ std::vector<JsonNode> SchemaReader::schemas_in(const Place& place, Keyword keywo
 Word SchemaReader::count(const Place& place, Keyword keyword, JsonNode value) const {
     if (!document_.is(value, JsonKind::number)) fail(place, keyword, "must be a number");
     std::string_view text = document_.number(value);
-    if (const std::size_t point = text.find('.'); point != std::string_view::npos && text.find_first_not_of('0', point + 1) == std::string_view::npos)
+    if (const std::size_t point = text.find('.');
+        point != std::string_view::npos && text.find_first_not_of('0', point + 1) == std::string_view::npos)
         text = text.substr(0, point);
     if (text.find_first_not_of("0123456789") != std::string_view::npos) fail(place, keyword, "must be a whole number, 0 or more");
     if (text.size() > 9) return kMaxSchemaCount;

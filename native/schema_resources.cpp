@@ -68,7 +68,9 @@ std::string without_dots(std::string_view path) {
 }
 
 std::string percent_decoded(std::string_view text) {
-    const auto digit = [](char c) { return c >= '0' && c <= '9' ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10 : c >= 'A' && c <= 'F' ? c - 'A' + 10 : -1; };
+    const auto digit = [](char c) {
+        return c >= '0' && c <= '9' ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10 : c >= 'A' && c <= 'F' ? c - 'A' + 10 : -1;
+    };
     std::string out;
     for (std::size_t i = 0; i < text.size(); ++i) {
         if (text[i] == '%' && i + 2 < text.size() && digit(text[i + 1]) >= 0 && digit(text[i + 2]) >= 0) {
@@ -83,11 +85,12 @@ std::string percent_decoded(std::string_view text) {
 
 std::optional<Draft> draft_of(std::string_view uri) {
     if (uri.ends_with('#')) uri.remove_suffix(1);
-    constexpr std::array<std::pair<std::string_view, Draft>, 5> kDrafts{{{"json-schema.org/draft-04/schema", Draft::draft4},
-                                                                         {"json-schema.org/draft-06/schema", Draft::draft6},
-                                                                         {"json-schema.org/draft-07/schema", Draft::draft7},
-                                                                         {"json-schema.org/draft/2019-09/schema", Draft::draft2019},
-                                                                         {"json-schema.org/draft/2020-12/schema", Draft::draft2020}}};
+    constexpr std::array<std::pair<std::string_view, Draft>, 5> kDrafts{
+        {{"json-schema.org/draft-04/schema", Draft::draft4},
+         {"json-schema.org/draft-06/schema", Draft::draft6},
+         {"json-schema.org/draft-07/schema", Draft::draft7},
+         {"json-schema.org/draft/2019-09/schema", Draft::draft2019},
+         {"json-schema.org/draft/2020-12/schema", Draft::draft2020}}};
     for (const auto& [name, draft] : kDrafts)
         if (uri.ends_with(name)) return draft;
     return std::nullopt;
@@ -152,7 +155,8 @@ std::string resolved_uri(std::string_view base, std::string_view reference) {
             path = without_dots(r.path);
         } else {
             const std::size_t slash = b.path.rfind('/');
-            const std::string_view folder = slash == std::string_view::npos ? std::string_view(b.has_authority ? "/" : "") : b.path.substr(0, slash + 1);
+            const std::string_view folder =
+                slash == std::string_view::npos ? std::string_view(b.has_authority ? "/" : "") : b.path.substr(0, slash + 1);
             path = without_dots(std::string(folder) + std::string(r.path));
         }
     }
@@ -214,7 +218,8 @@ void SchemaResources::find_identifiers(JsonNode root, std::size_t of_text) {
                     anchors_.emplace(std::to_string(resource) + std::string(id->substr(hash)), node);
             }
             if (draft >= Draft::draft2019)
-                if (const auto anchor = string(Keyword::anchor)) anchors_.emplace(std::to_string(resource) + "#" + std::string(*anchor), node);
+                if (const auto anchor = string(Keyword::anchor))
+                    anchors_.emplace(std::to_string(resource) + "#" + std::string(*anchor), node);
             if (draft >= Draft::draft2020)
                 if (const auto anchor = string(Keyword::dynamic_anchor)) {
                     anchors_.emplace(std::to_string(resource) + "#" + std::string(*anchor), node);
@@ -230,7 +235,8 @@ void SchemaResources::find_identifiers(JsonNode root, std::size_t of_text) {
         for (const auto& [name, value] : document_.members(node)) {
             if (only_reference && keyword_of(name) != Keyword::definitions) continue;
             const Below what = below(keyword_of(name));
-            if (what == Below::schema || (what == Below::either && document_.is(value, JsonKind::object))) todo.emplace_back(value, resource);
+            if (what == Below::schema || (what == Below::either && document_.is(value, JsonKind::object)))
+                todo.emplace_back(value, resource);
             if ((what == Below::schemas || what == Below::either) && document_.is(value, JsonKind::array))
                 for (JsonNode item : document_.items(value)) todo.emplace_back(item, resource);
             if (what == Below::map && document_.is(value, JsonKind::object))
@@ -260,16 +266,18 @@ JsonNode SchemaResources::resolve(JsonNode schema, std::string_view reference, c
     if (uri != resources_[resource].uri) {
         const auto found = find_resource(uri);
         if (!found)
-            throw SchemaError(pointer(schema), keyword,
-                              "there is no schema " + uri + " in this text" +
-                                  (resolver_ ? ", and the resolver does not know it" : "; give a resolver that knows it, psc fetches nothing"));
+            throw SchemaError(
+                pointer(schema), keyword,
+                "there is no schema " + uri + " in this text" +
+                    (resolver_ ? ", and the resolver does not know it" : "; give a resolver that knows it, psc fetches nothing"));
         resource = *found;
     }
     const JsonNode root = resources_[resource].root;
     if (fragment.empty()) return root;
     if (fragment[0] == '/') return by_pointer(root, fragment, written, schema, keyword);
     const auto anchor = anchors_.find(std::to_string(resource) + "#" + fragment);
-    if (anchor == anchors_.end()) throw SchemaError(pointer(schema), keyword, "there is no schema with the anchor '" + fragment + "'");
+    if (anchor == anchors_.end())
+        throw SchemaError(pointer(schema), keyword, "there is no schema with the anchor '" + fragment + "'");
     return anchor->second;
 }
 
@@ -322,16 +330,19 @@ std::string SchemaResources::pointer(JsonNode schema) const {
         parents_.assign(static_cast<std::size_t>(document_.size()), {});
         for (JsonNode node = 0; node < document_.size(); ++node) {
             if (document_.is(node, JsonKind::object)) {
-                for (const auto& [name, value] : document_.members(node)) parents_[static_cast<std::size_t>(value)] = {node, name, -1};
+                for (const auto& [name, value] : document_.members(node))
+                    parents_[static_cast<std::size_t>(value)] = {node, name, -1};
             } else if (document_.is(node, JsonKind::array)) {
                 const auto items = document_.items(node);
-                for (std::size_t i = 0; i < items.size(); ++i) parents_[static_cast<std::size_t>(items[i])] = {node, -1, static_cast<Word>(i)};
+                for (std::size_t i = 0; i < items.size(); ++i)
+                    parents_[static_cast<std::size_t>(items[i])] = {node, -1, static_cast<Word>(i)};
             }
         }
     }
     std::vector<std::string> steps;
     JsonNode node = schema;
-    for (; parents_[static_cast<std::size_t>(node)].node != JsonDocument::kNone; node = parents_[static_cast<std::size_t>(node)].node) {
+    for (; parents_[static_cast<std::size_t>(node)].node != JsonDocument::kNone;
+         node = parents_[static_cast<std::size_t>(node)].node) {
         const Parent& parent = parents_[static_cast<std::size_t>(node)];
         if (parent.index >= 0) {
             steps.push_back(std::to_string(parent.index));

@@ -21,7 +21,9 @@ namespace psc {
 // A schema that cannot be compiled: where, by which keyword, and why.
 struct SchemaError : std::runtime_error {
     SchemaError(std::string pointer, std::string keyword, const std::string& why)
-        : std::runtime_error(pointer + (keyword.empty() ? "" : ", " + keyword) + ": " + why), pointer(std::move(pointer)), keyword(std::move(keyword)) {}
+        : std::runtime_error(pointer + (keyword.empty() ? "" : ", " + keyword) + ": " + why),
+          pointer(std::move(pointer)),
+          keyword(std::move(keyword)) {}
     std::string pointer, keyword;
 };
 
@@ -63,15 +65,16 @@ private:
 
     void find_identifiers(JsonNode schema, std::size_t resource);
     std::optional<std::size_t> find_resource(const std::string& uri);
-    JsonNode by_pointer(JsonNode from, std::string_view pointer, const std::string& reference, JsonNode schema, const std::string& keyword);
+    JsonNode by_pointer(JsonNode from, std::string_view pointer, const std::string& reference, JsonNode schema,
+                        const std::string& keyword);
 
     JsonDocument& document_;
     Resolver resolver_;
     std::vector<Resource> resources_;
     std::vector<std::pair<JsonNode, std::size_t>> texts_;  // the first node after each text, and its resource
     std::unordered_map<std::string, std::size_t> by_uri_;
-    std::unordered_map<JsonNode, std::size_t> resource_of_;                          // of schemas that are not in their text's resource
-    std::unordered_map<std::string, JsonNode> anchors_;                              // "resource#name"
+    std::unordered_map<JsonNode, std::size_t> resource_of_;  // of schemas that are not in their text's resource
+    std::unordered_map<std::string, JsonNode> anchors_;      // "resource#name"
     std::unordered_map<std::string, JsonNode> dynamic_anchors_;
     mutable std::vector<Parent> parents_;
 };

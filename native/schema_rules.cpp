@@ -114,7 +114,8 @@ TextAutomaton quoted(const TextAutomaton& inner) {
 
 }  // namespace
 
-SchemaRules::SchemaRules(SchemaReader& reader, SchemaValues& values, PredicateGraph& graph, LanguageTable& languages, SchemaLayout layout)
+SchemaRules::SchemaRules(SchemaReader& reader, SchemaValues& values, PredicateGraph& graph, LanguageTable& languages,
+                         SchemaLayout layout)
     : reader_(reader), values_(values), graph_(graph), languages_(languages), layout_(std::move(layout)) {}
 
 RulePrograms SchemaRules::write(Predicate root) {
@@ -154,11 +155,13 @@ Word SchemaRules::fresh(std::string name) {
 
 std::string SchemaRules::name_of(Predicate p) const {
     if (p == graph_.always()) return "value";
-    if (graph_.kind(p) == PredicateGraph::Kind::schema) return (graph_.holds(p) ? "" : "not ") + reader_.pointer_of(graph_.schema_of(p));
+    if (graph_.kind(p) == PredicateGraph::Kind::schema)
+        return (graph_.holds(p) ? "" : "not ") + reader_.pointer_of(graph_.schema_of(p));
     std::string name;
     if (graph_.kind(p) == PredicateGraph::Kind::both)
         for (Predicate part : graph_.parts(p))
-            if (graph_.kind(part) == PredicateGraph::Kind::schema && name.size() < 100) name += (name.empty() ? "" : " & ") + name_of(part);
+            if (graph_.kind(part) == PredicateGraph::Kind::schema && name.size() < 100)
+                name += (name.empty() ? "" : " & ") + name_of(part);
     return name.empty() ? "a value" : name;
 }
 
@@ -198,7 +201,9 @@ Word SchemaRules::strings(const StringSet& set) {
     using namespace rule_words;
     if (set.language == LanguageTable::kAny) {
         const bool free = set.least == 0 && set.most < 0;
-        const Word rule = known->second = fresh(free ? "string" : "string of " + std::to_string(set.least) + " to " + (set.most < 0 ? "any" : std::to_string(set.most)));
+        const Word rule = known->second =
+            fresh(free ? "string"
+                       : "string of " + std::to_string(set.least) + " to " + (set.most < 0 ? "any" : std::to_string(set.most)));
         Words option;
         text(option, U"\"");
         one_character(option);
@@ -316,7 +321,8 @@ Word SchemaRules::mark(Mark mark, Word depth) {
         rule_words::sequence(option, n);
     } else {
         const auto line = [&](Word levels) {
-            return layout_.indent < 0 ? std::u32string() : U'\n' + std::u32string(static_cast<std::size_t>(layout_.indent * levels), U' ');
+            return layout_.indent < 0 ? std::u32string()
+                                      : U'\n' + std::u32string(static_cast<std::size_t>(layout_.indent * levels), U' ');
         };
         std::u32string text(written);
         if (mark == Mark::comma)

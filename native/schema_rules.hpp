@@ -9,6 +9,8 @@
 //   done(s)   after a member                                          done(s') ::= ready(s) name ":" value | comma(s) other-name ":" value
 //   comma(s)  ::= done(s) ","
 //
+// In any order a state is the set of declared members that were there: 2^n of them, so for few members only.
+//
 // Which of the reductions from comma to ready is due, the name that follows tells: LALR(1) suffices. The same for arrays.
 //
 // Cost: linear in the declared members, times the states of presence and counts.
@@ -25,8 +27,9 @@
 
 namespace psc {
 
-// White space and separators.
+// White space, separators, and the order of members.
 struct SchemaLayout {
+    bool any_order = false;  // declared members in any order, rather than in the schema's
     bool any_whitespace = true;
     std::int64_t most_whitespace = -1;  // at one place, or without limit
     Word indent = -1;                   // spaces for each level, where white space is fixed; -1: all on one line

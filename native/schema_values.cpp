@@ -281,7 +281,8 @@ bool SchemaValues::add(Predicate p, Atoms& atoms, Atoms& clauses) {
 
 void SchemaValues::solve(Atoms atoms, Atoms clauses, std::vector<Atoms>& out) {
     if (++n_solved_ > kMaxSolved || out.size() > kMaxCases)
-        throw LimitExceeded("what oneOf, anyOf, not and if say together makes more than " + std::to_string(kMaxCases) + " cases, the limit");
+        throw LimitExceeded("what oneOf, anyOf, not and if say together makes more than " + std::to_string(kMaxCases) +
+                            " cases, the limit");
     bool changed = true;
     while (changed && !clauses.empty()) {
         changed = false;
@@ -310,9 +311,8 @@ void SchemaValues::solve(Atoms atoms, Atoms clauses, std::vector<Atoms>& out) {
         out.push_back(std::move(atoms));
         return;
     }
-    const auto narrowest = std::min_element(clauses.begin(), clauses.end(), [&](Predicate a, Predicate b) {
-        return graph_.parts(a).size() < graph_.parts(b).size();
-    });
+    const auto narrowest = std::min_element(
+        clauses.begin(), clauses.end(), [&](Predicate a, Predicate b) { return graph_.parts(a).size() < graph_.parts(b).size(); });
     const Atoms options(graph_.parts(*narrowest).begin(), graph_.parts(*narrowest).end());
     clauses.erase(narrowest);
     for (Predicate o : options) {

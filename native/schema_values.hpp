@@ -20,7 +20,8 @@ public:
     static constexpr std::size_t kMaxCases = 1000;
     static constexpr Word kAllNumbers = -2;
 
-    SchemaValues(SchemaReader& reader, PredicateGraph& graph, LanguageTable& languages) : reader_(reader), graph_(graph), languages_(languages) {}
+    SchemaValues(SchemaReader& reader, PredicateGraph& graph, LanguageTable& languages)
+        : reader_(reader), graph_(graph), languages_(languages) {}
 
     // What the predicate says of values of one type: atoms of that type, always, or never.
     Predicate restricted(Predicate p, TypeSet type);

@@ -1,4 +1,4 @@
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Annotated, Any
 
 import numpy
@@ -771,3 +771,28 @@ class TextAutomaton:
 
     @property
     def n_arcs(self) -> int: ...
+
+class SchemaGrammar:
+    """The rules of a JSON schema, in the words of `lower_rules`."""
+
+    @property
+    def words(self) -> Annotated[NDArray[numpy.int64], dict(shape=(None,))]: ...
+
+    @property
+    def offsets(self) -> Annotated[NDArray[numpy.int64], dict(shape=(None,))]: ...
+
+    @property
+    def names(self) -> list[str]: ...
+
+    @property
+    def root(self) -> int:
+        """The number of the rule of the whole value."""
+
+    @property
+    def warnings(self) -> list[str]:
+        """What is not enforced, each with its place."""
+
+def schema_grammar(schema: str, strict: bool, assert_format: bool, lenient: bool, any_order: bool, any_whitespace: bool, most_whitespace: int, indent: int, item_separator: str, key_separator: str, resolver: Callable[[str], str | None] | None) -> SchemaGrammar:
+    """
+    The rules of a schema's text; see native/json_schema.hpp. -1 is no limit of white space, and no indentation.
+    """

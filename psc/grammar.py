@@ -151,7 +151,8 @@ class Grammar:
             strict_mode: closes objects: where a schema names members and says nothing of others, there are no others. False is what
                 JSON Schema says. The default is XGrammar's.
             max_whitespace_cnt: with ``any_whitespace``, how much there may be at one place; None is no limit.
-            any_order: not there yet: must be False.
+            any_order: whether declared members may come in any order, each once; for objects that declare up to eight. Else they come in
+                the order of the schema, with other members anywhere among them.
             print_converted_ebnf: whether to print the grammar that it becomes.
             lenient: leave out what cannot be enforced, each with a warning in the log, instead of raising.
             assert_format: whether ``format`` is enforced, for the formats of JSON Schema.
@@ -314,9 +315,7 @@ class Grammar:
     @staticmethod
     def from_metadata(metadata: Mapping[str, Any]) -> Grammar:
         """The grammar that an artifact's metadata (``metadata["grammar"]``) describe. Raises GrammarError."""
-        options = GrammarOptions(
-            metadata["start"], metadata["lexer"], metadata["keep_all_actions"], metadata.get("settings", "")
-        )
+        options = GrammarOptions(metadata["start"], metadata["lexer"], metadata["keep_all_actions"], metadata.get("settings", ""))
         return Grammar.parse(GrammarRequest(metadata["language"], metadata["text"], options, metadata["name"]))
 
     def serialize_json(self) -> str:

@@ -38,8 +38,6 @@ def schema_request(
         GrammarError: the schema is no JSON, or an argument is out of its range.
         TypeError: the schema is of none of the types.
     """
-    if any_order:
-        raise GrammarError("any_order=True is not there yet: keys come in the order of the schema, others anywhere among them")
     text = schema_text(schema)
     settings = SchemaSettings(
         any_whitespace=any_whitespace,
@@ -47,6 +45,7 @@ def schema_request(
         separators=None if any_whitespace else separators,
         strict_mode=strict_mode,
         max_whitespace_cnt=max_whitespace_cnt if any_whitespace else None,
+        any_order=any_order,
         lenient=lenient,
         assert_format=assert_format,
         resources={} if resolver is None else _resources(text, resolver, origin),

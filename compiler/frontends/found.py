@@ -71,7 +71,7 @@ def find_grammar(spec: str | Path) -> GrammarFile:
     """Finds a grammar.
 
     Args:
-        spec: a bundled name, or the path of a file with the suffix of a front end, such as `.lark`, `.ebnf` and `.gbnf`. A
+        spec: a bundled name, or the path of a file with the suffix of a front end, such as `.lark`, `.ebnf`, `.gbnf` and `.json` (a JSON schema). A
             ``Path`` is never a name.
 
     Raises:
@@ -81,9 +81,6 @@ def find_grammar(spec: str | Path) -> GrammarFile:
         path = bundled_path(spec)
         return GrammarFile(spec, path, bundled=True, language=_language(path))
     path = Path(spec)
-    reader = front_end_of(path.suffix)
-    if reader is None and path.suffix.lower() == ".json":
-        raise GrammarError(f"{spec}: JSON Schemas are not supported yet; {_what_there_is()}")
     if path.is_dir():
         raise GrammarError(f"{spec}: is a folder; {_what_there_is()}")
     if not path.exists():
@@ -100,7 +97,7 @@ def is_grammar(spec: str) -> bool:
     """
     path = Path(spec)
     suffix = path.suffix.lower()
-    is_one = spec in bundled_names() or front_end_of(suffix) is not None or suffix == ".json"
+    is_one = spec in bundled_names() or front_end_of(suffix) is not None
     return is_one or (suffix != ".psc" and not path.exists())
 
 

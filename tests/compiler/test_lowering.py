@@ -359,7 +359,10 @@ MALFORMED = [
     ([0, 0, 4, 3, 2], "a repetition"),
     ([4, 0, 1], "a repetition"),
     ([5, 7], "out of range"),
-    ([6, 0], "no such code"),
+    ([7, 0], "no such code"),
+    ([6, 0, 0], "without states"),
+    ([6, 1, 1, 0, 0, 99, 97, 0], "arcs are not ascending"),
+    ([6, 1, 1, 0, 0, 97, 99, 1], "out of range"),
     ([0, 0, 0, 0], "not one expression"),
 ]
 

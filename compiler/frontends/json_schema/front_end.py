@@ -45,6 +45,7 @@ def schema_rules(text: str, settings: SchemaSettings, resolver: Callable[[str], 
             strict=settings.strict_mode,
             assert_format=settings.assert_format,
             lenient=settings.lenient,
+            any_order=settings.any_order,
             any_whitespace=settings.any_whitespace,
             most_whitespace=-1 if settings.max_whitespace_cnt is None else settings.max_whitespace_cnt,
             indent=-1 if settings.indent is None else settings.indent,
@@ -59,4 +60,13 @@ def schema_rules(text: str, settings: SchemaSettings, resolver: Callable[[str], 
     for warning in grammar.warnings:
         _log.warning("%s: %s", origin, warning)
     rules = RulePrograms.of_arrays(grammar.words, grammar.offsets, grammar.names)
-    return RuleSet(rules, grammar.names[grammar.root], text, origin, {}, language="json_schema", settings=settings.text())
+    return RuleSet(
+        rules,
+        grammar.names[grammar.root],
+        text,
+        origin,
+        {},
+        language="json_schema",
+        settings=settings.text(),
+        if_empty="no value is valid: each would need a value at ",
+    )

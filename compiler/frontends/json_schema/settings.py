@@ -19,6 +19,7 @@ class SchemaSettings:
     separators: tuple[str, str] | None = None
     strict_mode: bool = True
     max_whitespace_cnt: int | None = None
+    any_order: bool = False
     lenient: bool = False
     assert_format: bool = True
     resources: Mapping[str, str] = field(default_factory=dict)
