@@ -71,8 +71,8 @@ def find_grammar(spec: str | Path) -> GrammarFile:
     """Finds a grammar.
 
     Args:
-        spec: a bundled name, or the path of a file with the suffix of a front end, such as `.lark`, `.ebnf`, `.gbnf` and `.json` (a JSON schema). A
-            ``Path`` is never a name.
+        spec: a bundled name, or the path of a file with the suffix of a front end: `.lark`, `.ebnf`, `.gbnf`, or `.json` for a JSON
+            schema. A ``Path`` is never a name.
 
     Raises:
         GrammarError: there is no such name or file, or the file is of another kind.

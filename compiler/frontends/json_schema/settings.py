@@ -1,4 +1,4 @@
-"""How a JSON schema is meant to be read, and its values to be written: a part of what was asked for, and so of an artifact's key."""
+"""How a JSON schema is meant, and how its values are to be written: a part of what was asked for, and so of an artifact's key."""
 
 from __future__ import annotations
 
