@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <array>
 
-#include "limits.hpp"
+#include "pattern_classes.hpp"
+#include "pattern_conditions.hpp"
+#include "pattern_steps.hpp"
 #include "sorted.hpp"
 
 namespace psc {
@@ -15,143 +17,6 @@ constexpr std::size_t kPatternStepsPerState = 200, kPatternNodesPerState = 8;
 // What is before a place in the text.
 enum class TextBefore : Word { nothing, other, word };
 constexpr Word kContexts = 3;
-
-class PatternSteps {
-public:
-    explicit PatternSteps(std::size_t limit) : limit_(limit), left_(limit) {}
-    void spend(std::size_t steps) {
-        if (steps > left_) throw LimitExceeded("steps in the construction of a pattern's automaton", limit_);
-        left_ -= steps;
-    }
-
-private:
-    std::size_t limit_, left_;
-};
-
-// The automata that conditions are states of, and sets of conditions; set 0 is empty. What holds of every rest is no condition.
-class RestConditions {
-public:
-    RestConditions() { sets_.intern({}); }
-
-    Word add_automaton(TextAutomaton a) {
-        static const std::vector<TextAutomaton::Arc> everywhere = any_text().arcs;
-        Word universal = -1;
-        for (Word s = 0; s < a.size(); ++s) {
-            const auto* begin = a.arcs.data() + a.offsets[s];
-            if (a.accepts[s] && a.offsets[s + 1] - a.offsets[s] == 2 && begin[0].to == s && begin[1].to == s &&
-                begin[0].last == everywhere[0].last && begin[1].last == everywhere[1].last && begin[0].first == 0 &&
-                begin[1].first == everywhere[1].first)
-                universal = s;
-        }
-        automata_.push_back(std::move(a));
-        universal_.push_back(universal);
-        return static_cast<Word>(automata_.size()) - 1;
-    }
-    const TextAutomaton& automaton(Word k) const { return automata_[k]; }
-
-    // The set with one more condition, that the rest is in an automaton's language; -1: no rest is.
-    Word with(Word set, Word automaton) {
-        if (universal_[automaton] == 0) return set;
-        if (is_empty(automata_[automaton])) return -1;
-        pairs_.clear();
-        const auto words = sets_[set];
-        for (std::size_t i = 0; i < words.size(); i += 2) pairs_.emplace_back(words[i], words[i + 1]);
-        pairs_.emplace_back(automaton, 0);
-        return intern();
-    }
-
-    // After a character; -1: the character is not allowed.
-    Word step(Word set, Word code_point, PatternSteps& steps) {
-        pairs_.clear();
-        const auto words = sets_[set];
-        steps.spend(words.size());
-        for (std::size_t i = 0; i < words.size(); i += 2) {
-            const Word to = automata_[words[i]].step(words[i + 1], code_point);
-            if (to < 0) return -1;
-            if (to != universal_[words[i]]) pairs_.emplace_back(words[i], to);
-        }
-        return intern();
-    }
-
-    bool hold_at_end(Word set) const {
-        const auto words = sets_[set];
-        for (std::size_t i = 0; i < words.size(); i += 2)
-            if (!automata_[words[i]].accepts[words[i + 1]]) return false;
-        return true;
-    }
-
-private:
-    Word intern() {
-        sort_unique(pairs_);
-        words_.clear();
-        for (const auto& [automaton, state] : pairs_) words_.insert(words_.end(), {automaton, state});
-        return sets_.intern(words_).first;
-    }
-
-    std::vector<TextAutomaton> automata_;
-    std::vector<Word> universal_;  // per automaton, its state from which all is accepted, or -1
-    SequenceInterner sets_;        // flat pairs of automaton and state
-    std::vector<std::pair<Word, Word>> pairs_;
-    std::vector<Word> words_;
-};
-
-// Classes of characters that a program and the conditions that it asks for cannot tell apart.
-struct PatternClasses {
-    std::vector<Word> starts;                // of intervals; the last one is where Unicode ends
-    std::vector<Word> class_of;              // per interval; -1 for surrogates
-    std::vector<Word> speaker;               // per class, a code point
-    std::vector<std::vector<Word>> members;  // per set of the pattern, classes; for those that are used
-
-    Word interval_at(Word code_point) const {
-        return static_cast<Word>(std::upper_bound(starts.begin(), starts.end(), code_point) - starts.begin()) - 1;
-    }
-
-    PatternClasses(const std::vector<CodePointSet>& sets, const std::vector<Word>& used,
-                   const std::vector<const TextAutomaton*>& automata, PatternSteps& steps) {
-        starts = {0, kFirstSurrogateCode, kLastSurrogateCode + 1, kCodePoints};
-        for (Word s : used)
-            for (std::size_t i = 0; i < sets[s].size(); i += 2) starts.insert(starts.end(), {sets[s][i], sets[s][i + 1] + 1});
-        for (const auto* a : automata)
-            for (const auto& arc : a->arcs) starts.insert(starts.end(), {arc.first, arc.last + 1});
-        sort_unique(starts);
-        const std::size_t n = starts.size() - 1;
-        // What an interval is told apart by: the sets that have it, and where each state of each automaton goes with it.
-        std::vector<std::vector<Word>> signature(n);
-        const auto put = [&](Word first, Word last, std::initializer_list<Word> words) {
-            Word i = interval_at(first);
-            for (; starts[i] <= last; ++i) {
-                steps.spend(1);
-                signature[i].insert(signature[i].end(), words);
-            }
-        };
-        for (Word s : used)
-            for (std::size_t i = 0; i < sets[s].size(); i += 2) put(sets[s][i], sets[s][i + 1], {s});
-        Word label = static_cast<Word>(sets.size());
-        for (const auto* a : automata)
-            for (Word s = 0; s < a->size(); ++s, ++label)
-                for (Word i = a->offsets[s]; i < a->offsets[s + 1]; ++i)
-                    put(a->arcs[i].first, a->arcs[i].last, {label, a->arcs[i].to});
-        SequenceInterner known;
-        for (std::size_t i = 0; i < n; ++i) {
-            if (starts[i] == kFirstSurrogateCode) {
-                class_of.push_back(-1);
-                continue;
-            }
-            const auto [c, is_new] = known.intern(signature[i]);
-            class_of.push_back(c);
-            if (is_new) speaker.push_back(starts[i]);
-        }
-        members.resize(sets.size());
-        std::vector<Word> seen(speaker.size(), -1);
-        for (Word s : used)
-            for (std::size_t k = 0; k < sets[s].size(); k += 2)
-                for (Word i = interval_at(sets[s][k]); starts[i] <= sets[s][k + 1]; ++i)
-                    if (class_of[i] >= 0 && seen[class_of[i]] != s) {
-                        seen[class_of[i]] = s;
-                        members[s].push_back(class_of[i]);
-                    }
-    }
-};
 
 class PatternSubsets {
 public:

@@ -1,7 +1,7 @@
 // The formats of JSON Schema that are assertions about texts, as sets of texts.
 //
 // | format | by | besides |
-// | date-time, date, time | RFC 3339 | lengths of months, leap years; T, t, Z, z; a leap second where it is 23:59:60 in UTC, at offsets of whole and half hours |
+// | date-time, date, time | RFC 3339 | lengths of months, leap years; T, t, Z, z; leap seconds: see below |
 // | duration | RFC 3339, appendix A | |
 // | email | RFC 5321, Mailbox | quoted local parts, address literals of IPv4 and IPv6; no limits of length |
 // | hostname | RFC 1123 | labels of up to 63 characters; see most_characters; an A-label (xn--) is not decoded |
@@ -11,8 +11,11 @@
 // | uri-template | RFC 6570 | with its erratum 6937: an apostrophe is a literal |
 // | uuid | RFC 4122 | digits of either case, any version |
 // | json-pointer, relative-json-pointer | RFC 6901 and its draft | |
-// | idn-email, idn-hostname | | not exact: any character beyond ASCII where there may be a letter, but those that no label may have or begin with |
+// | idn-email, idn-hostname | | not exact: most characters beyond ASCII are taken for letters |
 // | regex | | not exact: any text |
+//
+// A second 60 is one where it is 23:59:60 in UTC, at offsets of whole and half hours; with offsets of single minutes the automaton would
+// have 8,000 states. On which days there are leap seconds is not asked.
 //
 // Cost: an automaton is built when it is asked for first, in 0.1 to 5 ms, by one thread, and kept for the process.
 #pragma once
@@ -25,7 +28,7 @@ namespace psc {
 
 struct StringFormat {
     TextAutomaton texts;
-    // What the texts may not be longer than besides, or -1. A host name has at most 253 characters; as an automaton that is 16,000 states.
+    // What the texts may not be longer than besides, or -1. A host name has at most 253 characters, which would be 20,000 states.
     std::int64_t most_characters = -1;
     // Else the texts are a superset.
     bool exact = true;
