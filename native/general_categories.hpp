@@ -12,8 +12,8 @@
 
 namespace psc {
 
-// By short or long name, also as General_Category=... or gc=...; Any, ASCII and Assigned. Nothing for other names. Surrogates (Cs) are
-// in no set but Any and Other.
+// By short or long name, also as General_Category=... or gc=...; Any, ASCII and Assigned. Nothing for other names. Surrogates are
+// in Cs, C and Any, as in Unicode.
 std::optional<CodePointSet> general_category(std::string_view name);
 
 }  // namespace psc

@@ -8,14 +8,14 @@
 // | ipv4, ipv6 | RFC 3986 (RFC 4291) | no leading zeros in IPv4, no zones |
 // | uri, uri-reference | RFC 3986 | |
 // | iri, iri-reference | RFC 3987 | |
-// | uri-template | RFC 6570 | with its erratum 6937: an apostrophe is a literal |
+// | uri-template | RFC 6570 | as corrected: an apostrophe is a literal |
 // | uuid | RFC 4122 | digits of either case, any version |
 // | json-pointer, relative-json-pointer | RFC 6901 and its draft | |
 // | idn-email, idn-hostname | | not exact: most characters beyond ASCII are taken for letters |
 // | regex | | not exact: any text |
 //
-// A second 60 is one where it is 23:59:60 in UTC, at offsets of whole and half hours; with offsets of single minutes the automaton would
-// have 8,000 states. On which days there are leap seconds is not asked.
+// A second 60 is one where it is 23:59:60 in UTC, at offsets of whole and half hours; with those of single minutes the automaton would
+// have thousands of states. On which days there are leap seconds is not asked.
 //
 // Cost: an automaton is built when it is asked for first, in 0.1 to 5 ms, by one thread, and kept for the process.
 #pragma once
@@ -28,7 +28,7 @@ namespace psc {
 
 struct StringFormat {
     TextAutomaton texts;
-    // What the texts may not be longer than besides, or -1. A host name has at most 253 characters, which would be 20,000 states.
+    // What the texts may not be longer than besides, or -1. A host name has at most 253 characters, which would be over 20,000 states.
     std::int64_t most_characters = -1;
     // Else the texts are a superset.
     bool exact = true;
