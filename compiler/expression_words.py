@@ -137,6 +137,9 @@ class RulePrograms(Mapping[str, Expression]):
         words, offsets = (self.words, self.offsets) if self._arrays is None else self._arrays
         return read_expression(map(int, words[offsets[number] : offsets[number + 1]]), self.names)
 
+    def __contains__(self, name: object) -> bool:
+        return isinstance(name, str) and self._number.get(name, len(self)) < len(self)  # without reading its expression
+
     def __iter__(self) -> Iterator[str]:
         return iter(self.names[: len(self)])
 

@@ -19,12 +19,12 @@ _CONTROL = {"n": "\n", "r": "\r", "t": "\t", "a": "\a", "b": "\b", "f": "\f", "v
 _IN_LITERAL = _CONTROL | {c: c for c in "\\\"'?/[]-"}
 _IN_CLASS = _IN_LITERAL | {c: c for c in "^$.*+(){}|"}
 _HEX_DIGITS = {"x": 2, "u": 4, "U": 8}
-_UNIT = re.compile(
+_ESCAPE = (
     r"\\u([Dd][89ABab][0-9A-Fa-f]{2})\\u([Dd][C-Fc-f][0-9A-Fa-f]{2})"
     r"|\\(?:x([0-9A-Fa-f]{2})|u([0-9A-Fa-f]{4})|U([0-9A-Fa-f]{8})|(.))"
-    r"|([^\\])",
-    re.S,
 )
+_UNIT = re.compile(rf"{_ESCAPE}|([^\\])", re.S)
+_UNIT_OR_TEXT = re.compile(rf"{_ESCAPE}|([\ud800-\udfff])|([^\\\ud800-\udfff]+)", re.S)
 
 
 class EscapeError(ValueError):
@@ -39,7 +39,7 @@ def literal_expression(body: str) -> Literal:
     """The literal whose text between the quotes is ``body``."""
     if "\\" not in body:
         return Literal(body)
-    return Literal("".join([_character(unit, _IN_LITERAL) for unit in _UNIT.finditer(body)]))
+    return Literal("".join([unit[8] or _character(unit, _IN_LITERAL) for unit in _UNIT_OR_TEXT.finditer(body)]))
 
 
 def class_expression(body: str) -> Expression:
