@@ -145,6 +145,9 @@ void SchemaRules::Members::find_others(const Atoms& atoms) {
         groups = std::move(finer);
         if (groups.size() > 200) throw LimitExceeded("patterns of names tell more than 200 kinds of names apart, the limit");
     }
+    std::vector<Word> declared;
+    for (const Declared& d : declared_) declared.push_back(d.name);
+    std::sort(declared.begin(), declared.end());
     for (const Group& g : groups) {
         std::vector<Predicate> said;
         for (Predicate atom : wide)
@@ -154,7 +157,7 @@ void SchemaRules::Members::find_others(const Atoms& atoms) {
         Word satisfies = 0;
         for (std::size_t k = 0; k < several_.size(); ++k)
             if (has(graph.names(several_[k]), g.in)) satisfies |= Word{1} << k;
-        others_.push_back({g.language < 0 ? not_declared() : g.language, value, satisfies});
+        others_.push_back({g.language < 0 ? rules_.names_but(declared) : rules_.names(g.language), value, satisfies});
     }
 }
 
@@ -184,7 +187,7 @@ void SchemaRules::Members::write_map() {
     if (others_.empty() || most_ == 0) return;
     const Word one = rules_.fresh(prefix_ + " member");
     Words key;
-    rule_words::reference(key, rules_.names(others_[0].language));
+    rule_words::reference(key, others_[0].key);
     rules_.add(one, member(-1, std::move(key), others_[0].value));
     Words all = rule_words::row({open, one});
     all.resize(all.size() - 2);
@@ -238,8 +241,6 @@ void SchemaRules::Members::write_states() {
     rules_.add(comma(start), rule_words::row({open}));
     rules_.add(ready(start), rule_words::row({comma(start)}));
     std::set<State> after_member;  // has a rule `done`
-    std::vector<Word> other_keys;
-    for (const Others& o : others_) other_keys.push_back(rules_.names(o.language));
     if (accepts(start)) {
         Words empty;
         if (rules_.layout_.any_whitespace) {
@@ -274,7 +275,7 @@ void SchemaRules::Members::write_states() {
             for (std::size_t i = 0; i < others_.size(); ++i) {
                 ways(others_[i].value, others_[i].satisfies, s.met, [&](Predicate value, Word met) {
                     Words key;
-                    rule_words::reference(key, other_keys[i]);
+                    rule_words::reference(key, others_[i].key);
                     const State next{s.passed, s.presence, met, counted(s.count + 1)};
                     reached(next, member(comma(s), std::move(key), value));
                 });

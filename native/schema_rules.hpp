@@ -62,6 +62,7 @@ private:
     Word numbers(Word language);
     // The names of a language, with their quotes; kAny: any string.
     Word names(Word language);
+    Word names_but(const std::vector<Word>& names);
     Words name(Word text);
     std::string name_of(Predicate p) const;
 
@@ -87,6 +88,7 @@ private:
     std::map<std::pair<Predicate, Word>, Word> values_of_;
     std::map<std::tuple<bool, Word, Atoms>, Word> containers_;
     std::map<StringSet, Word> strings_;
+    std::map<std::vector<Word>, Word> names_but_;
     std::unordered_map<Word, Word> numbers_, name_rules_;
     std::map<std::pair<Mark, Word>, Word> marks_;
     std::string place_;  // of the value that is being written
