@@ -16,6 +16,7 @@ from typing import Final
 import numpy as np
 import numpy.typing as npt
 
+from psc._core import SchemaGrammar
 from psc.compiler.expressions import Automaton, Chars, Choice, Expression, Literal, Reference, Repeat, Sequence
 
 _TEXT: Final = 0
@@ -46,7 +47,8 @@ class RulePrograms(Mapping[str, Expression]):
         self._n_defined = len(self.names)
         self.words: list[int] = []
         self.offsets = [0]
-        self._arrays: tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]] | None = None
+        self.native: SchemaGrammar | None = None
+        """What the native core has written, with more than the words say."""
         """Per rule where its words begin, and one more."""
         self._number = {name: i for i, name in enumerate(self.names)}
 
@@ -62,10 +64,10 @@ class RulePrograms(Mapping[str, Expression]):
         return programs
 
     @classmethod
-    def of_arrays(cls, words: npt.NDArray[np.int64], offsets: npt.NDArray[np.int64], names: Many[str]) -> RulePrograms:
-        """What the native core has written: words, offsets and names of rules that are all defined."""
-        programs = cls(names)
-        programs._arrays = words, offsets
+    def of_native(cls, grammar: SchemaGrammar) -> RulePrograms:
+        """The rules that the native core has written; all are defined."""
+        programs = cls(grammar.names)
+        programs.native = grammar
         return programs
 
     def finish(self) -> None:
@@ -126,15 +128,15 @@ class RulePrograms(Mapping[str, Expression]):
 
     def arrays(self) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
         """Words and offsets, int64."""
-        if self._arrays is not None:
-            return self._arrays
+        if self.native is not None:
+            return self.native.words, self.native.offsets
         return np.array(self.words, np.int64), np.array(self.offsets, np.int64)
 
     def __getitem__(self, name: str) -> Expression:
         number = self._number[name]
         if number >= len(self):
             raise KeyError(name)
-        words, offsets = (self.words, self.offsets) if self._arrays is None else self._arrays
+        words, offsets = (self.words, self.offsets) if self.native is None else self.arrays()
         return read_expression(map(int, words[offsets[number] : offsets[number + 1]]), self.names)
 
     def __contains__(self, name: object) -> bool:

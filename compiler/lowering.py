@@ -67,9 +67,12 @@ class LoweredRules:
     def __init__(self, rule_set: RuleSet, limits: TerminalLimits = _DEFAULT_LIMITS) -> None:
         self.rule_set = rule_set
         programs = RulePrograms.of(rule_set.rules)
-        root = programs.number(rule_set.root)
         try:
-            self.native = _core.lower_rules(*programs.arrays(), programs.names, root, **vars(limits))
+            if programs.native is not None:
+                self.native = programs.native.lower(**vars(limits))
+            else:
+                root = programs.number(rule_set.root)
+                self.native = _core.lower_rules(*programs.arrays(), programs.names, root, **vars(limits))
         except ResourceLimitError as e:
             raise ResourceLimitError(f"{rule_set.source_name}: {e}") from None
         if self.native.undefined:

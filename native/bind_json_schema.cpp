@@ -4,6 +4,7 @@
 
 #include "bindings.hpp"
 #include "json_schema.hpp"
+#include "lowering.hpp"
 
 namespace psc {
 
@@ -27,6 +28,13 @@ void bind_json_schema(nb::module_& m) {
         .def_prop_ro("names", [](const SchemaGrammar& g) { return g.rules.names; })
         .def_prop_ro(
             "root", [](const SchemaGrammar& g) { return g.rules.root.v; }, "The number of the rule of the whole value.")
+        .def(
+            "lower",
+            [](const SchemaGrammar& g, std::int64_t size, std::int64_t named_size, std::int64_t around_free_text,
+               std::int64_t literals,
+               std::int64_t counted) { return lower(g.rules, {size, named_size, around_free_text, literals, counted}); },
+            "size"_a, "named_size"_a, "around_free_text"_a, "literals"_a, "counted"_a, nb::call_guard<nb::gil_scoped_release>(),
+            "The grammar of the rules, as `lower_rules` makes it of their words.")
         .def_ro("warnings", &SchemaGrammar::warnings, "What is not enforced, each with its place.");
     m.def(
         "schema_grammar",

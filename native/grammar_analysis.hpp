@@ -44,6 +44,10 @@ public:
     Expression body(Rule rule) const { return *bodies_[rule.index()]; }
     // Of a rule that is a terminal, a node without references; also of rules that are empty or match nothing.
     Maybe<Expression> inlined(Rule rule) const { return inlined_[rule.index()]; }
+    // The same of any rule; none of one that the root does not need.
+    Maybe<Expression> inlined_if_needed(Rule rule) const {
+        return bodies_[rule.index()] ? inlined_[rule.index()] : Maybe<Expression>();
+    }
     // Whether the node matches the empty text.
     bool nullable(Expression node);
     // Whether the node is to be one terminal: nothing in it is a rule, and its automaton is of limited size.

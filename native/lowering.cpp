@@ -263,13 +263,34 @@ LoweredRules lower(const RulePrograms& rules, const TerminalLimits& limits) {
         out.refusal = Refusal{analysis.name(*rule), {}, {}};
         return out;
     }
-    return Lowering(analysis).run(rules.root);
+    std::unordered_map<Word, Rule> labels;
+    for (const auto& some : rules.labelled.matches)
+        for (Rule rule : some)
+            if (const auto node = analysis.inlined_if_needed(rule)) labels.emplace(node.v, rule);
+    LoweredRules out = Lowering(analysis).run(rules.root);
+    out.labelled = rules.labelled;
+    for (const LoweredTerminal& t : out.terminals) {
+        const auto label = labels.find(t.expression.v);
+        out.labels.push_back(label == labels.end() ? Maybe<Rule>() : Maybe<Rule>(label->second));
+    }
+    return out;
 }
 
 TerminalPrograms LoweredRules::programs() const {
     TerminalPrograms programs;
-    for (const LoweredTerminal& t : terminals)
-        if (t.number) programs.add(graph, t.expression);
+    std::unordered_map<Word, Terminal> of_label;
+    for (std::size_t t = 0; t < terminals.size(); ++t)
+        if (terminals[t].number && labels[t]) of_label.emplace(labels[t].v, *terminals[t].number);
+    bool written = false;
+    for (std::size_t t = 0; t < terminals.size(); ++t) {
+        if (!terminals[t].number) continue;
+        if (of_label.size() < 2 || !labels[t])
+            programs.add(graph, terminals[t].expression);
+        else if (std::exchange(written, true))
+            programs.add_elsewhere();
+        else
+            programs.add_labelled(labelled, of_label);
+    }
     return programs;
 }
 

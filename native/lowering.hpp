@@ -47,8 +47,10 @@ struct LoweredRules {
     ExpressionGraph graph;  // of the terminals' expressions
     Productions productions;
     std::vector<std::string> nonterminals;
-    std::vector<std::string> rules;  // by number: those that were handed over, and those cut out of them
-    std::vector<Rule> left_out;      // rules that derive nothing, not even the empty text
+    std::vector<std::string> rules;   // by number: those that were handed over, and those cut out of them
+    LabelledAutomaton labelled;       // as it was handed over
+    std::vector<Maybe<Rule>> labels;  // per terminal, the rule of that automaton that it is
+    std::vector<Rule> left_out;       // rules that derive nothing, not even the empty text
 
     // The terminals that are used, in the order of their numbers.
     TerminalPrograms programs() const;

@@ -22,6 +22,15 @@
 
 namespace psc {
 
+// One automaton for many rules, which is quicker made deterministic than one for each: the same languages as theirs.
+struct LabelledAutomaton {
+    struct Arc {
+        Word from, first, last, to;
+    };
+    std::vector<Arc> arcs;                   // ascending; those of a state are disjoint
+    std::vector<std::vector<Rule>> matches;  // per state, the rules of which a text that leads there is
+};
+
 struct RulePrograms {
     enum Code : std::int64_t { text, chars, sequence, choice, repeat, reference, automaton };
 
@@ -29,6 +38,7 @@ struct RulePrograms {
     std::vector<std::int64_t> offsets;  // per rule, and one more
     std::vector<std::string> names;     // of defined rules, then of undefined ones
     Rule root;
+    LabelledAutomaton labelled;  // without states where there is none
 
     Word n_defined() const { return static_cast<Word>(offsets.size()) - 1; }
     std::span<const std::int64_t> of(Rule rule) const {

@@ -28,7 +28,7 @@ private:
         Word satisfies = 0;  // bits of several_ that the name can satisfy
     };
     struct Others {  // names that are not declared and that no set tells apart
-        Word key;  // a rule
+        Word key;    // a rule
         Predicate value;
         Word satisfies;
     };

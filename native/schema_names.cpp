@@ -1,10 +1,13 @@
 // Names of members but those that are declared: the most frequent of all languages in schemas, made without any algebra.
 //
-// Up to where a name leaves all declared ones it is a path in the trie of these; from there on it is any string. Escapes are taken
-// only where they cannot spell a declared name: in the trie, \u spells no printable ASCII, which stands for itself (json_strings.hpp).
+// Up to where a name leaves all declared ones it is a path in the trie of these; from there on it is any string. As everywhere but in
+// strings of any content, printable ASCII stands for itself and is not spelled \uXXXX (json_strings.hpp): so no escape spells a
+// declared name, and what one object takes for another name does not depend on the names of others.
 //
 // Cost: linear in the declared names; some 30 states besides.
 #include <algorithm>
+#include <functional>
+#include <iterator>
 #include <map>
 
 #include "schema_place.hpp"
@@ -18,31 +21,39 @@ using Words = std::vector<std::int64_t>;
 
 class NamesBut {
 public:
-    // Names are of printable ASCII without quotation mark and backslash.
-    explicit NamesBut(std::vector<std::string_view> names) {
+    // Where a name ends.
+    using EndOf = std::function<Word(NamesBut& automaton, std::string_view name)>;
+
+    // Names are of printable ASCII without quotation mark and backslash. What is none of them ends in the state `end()`.
+    NamesBut(std::vector<std::string_view> names, const EndOf& end_of) : end_of_(end_of) {
         std::sort(names.begin(), names.end());
         const Word start = state();
-        end_ = state(true);
+        end_ = state();
         free_string();
-        const Word escape = escape_in_trie(free_);
+        const Word escape = escape_before(free_);
+        arc(free_, '\\', '\\', escape);
         arc(start, '"', '"', trie(names, 0, names.size(), 0, escape));
+        for (auto& arcs : arcs_)
+            std::sort(arcs.begin(), arcs.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
     }
 
+    Word end() const { return end_; }
+    Word add_end() { return state(); }
+    const std::vector<std::vector<TextAutomaton::Arc>>& arcs() const { return arcs_; }
+
+    // Of the names that are none of these.
     TextAutomaton automaton() const {
         TextAutomaton out = TextAutomaton::drafted();
         for (std::size_t s = 0; s < arcs_.size(); ++s) {
-            auto arcs = arcs_[s];
-            std::sort(arcs.begin(), arcs.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
-            for (const auto& arc : arcs) out.add_arc(arc.first, arc.last, arc.to);
-            out.add_state(accepts_[s] != 0);
+            for (const auto& arc : arcs_[s]) out.add_arc(arc.first, arc.last, arc.to);
+            out.add_state(static_cast<Word>(s) == end_);
         }
         return out;
     }
 
 private:
-    Word state(bool accepts = false) {
+    Word state() {
         arcs_.emplace_back();
-        accepts_.push_back(accepts);
         return static_cast<Word>(arcs_.size()) - 1;
     }
     void arc(Word from, Word first, Word last, Word to) { arcs_[static_cast<std::size_t>(from)].push_back({first, last, to}); }
@@ -64,19 +75,13 @@ private:
     // Any characters, and the end.
     void free_string() {
         free_ = state();
-        const Word escape = state(), u = state(), low = state();
+        const Word low = state();
         fourth_ = state();
         third_ = state();
         second_ = state();
         after_d_ = state();
         raw(free_, 0, 0x10ffff, free_);
         arc(free_, '"', '"', end_);
-        arc(free_, '\\', '\\', escape);
-        arcs(escape, "\"\\/bfnrt", free_);
-        arc(escape, 'u', 'u', u);
-        arc(u, '0', '9', second_);
-        arcs(u, "ABCEFabcef", second_);
-        arcs(u, "Dd", after_d_);
         hex(second_, third_);
         hex(third_, fourth_);
         hex(fourth_, free_);
@@ -90,21 +95,21 @@ private:
         arc(steps[2], 'u', 'u', steps[3]);
         arcs(steps[3], "Dd", steps[4]);
         arcs(steps[4], "CDEFcdef", steps[5]);
-        hex(steps[5], third_);
+        hex(steps[5], fourth_);
     }
 
-    // What follows a backslash in the trie; `slash` is where a slash leads.
-    Word escape_in_trie(Word slash) {
+    // What follows a backslash; `slash` is where a slash leads.
+    Word escape_before(Word slash) {
         const Word escape = state();
         arcs(escape, "\"\\bfnrt", free_);
         arc(escape, '/', '/', slash);
-        if (u_in_trie_ < 0) {
-            u_in_trie_ = state();
+        if (u_ < 0) {
+            u_ = state();
             const Word zero = state(), zeros = state(), seven = state();
-            arc(u_in_trie_, '0', '0', zero);
-            arc(u_in_trie_, '1', '9', second_);
-            arcs(u_in_trie_, "ABCEFabcef", second_);
-            arcs(u_in_trie_, "Dd", after_d_);
+            arc(u_, '0', '0', zero);
+            arc(u_, '1', '9', second_);
+            arcs(u_, "ABCEFabcef", second_);
+            arcs(u_, "Dd", after_d_);
             arc(zero, '0', '0', zeros);
             arc(zero, '1', '9', third_);
             arc(zero, 'A', 'F', third_);
@@ -115,7 +120,7 @@ private:
             arc(zeros, '7', '7', seven);
             arcs(seven, "Ff", free_);
         }
-        arc(escape, 'u', 'u', u_in_trie_);
+        arc(escape, 'u', 'u', u_);
         return escape;
     }
 
@@ -123,7 +128,7 @@ private:
     Word trie(const std::vector<std::string_view>& names, std::size_t begin, std::size_t end, std::size_t depth, Word escape) {
         const Word node = state();
         const bool is_name = begin < end && names[begin].size() == depth;
-        if (!is_name) arc(node, '"', '"', end_);
+        if (const Word to = is_name ? end_of_(*this, names[begin]) : end_; to >= 0) arc(node, '"', '"', to);
         if (is_name) ++begin;
         Word next = 0, slash = -1;
         while (begin < end) {
@@ -137,13 +142,13 @@ private:
             next = c + 1;
         }
         raw(node, next, 0x10ffff, free_);
-        arc(node, '\\', '\\', slash < 0 ? escape : escape_in_trie(slash));
+        arc(node, '\\', '\\', slash < 0 ? escape : escape_before(slash));
         return node;
     }
 
     std::vector<std::vector<TextAutomaton::Arc>> arcs_;
-    std::vector<char> accepts_;
-    Word end_ = -1, free_ = -1, second_ = -1, third_ = -1, fourth_ = -1, after_d_ = -1, u_in_trie_ = -1;
+    const EndOf& end_of_;
+    Word end_ = -1, free_ = -1, second_ = -1, third_ = -1, fourth_ = -1, after_d_ = -1, u_ = -1;
 };
 
 constexpr std::size_t kLongName = 1000;
@@ -158,7 +163,8 @@ Word SchemaRules::names_but(const std::vector<Word>& names) {
     std::vector<std::string_view> texts;
     for (Word name : names) texts.push_back(reader_.texts()[name]);
     const auto plain = [](std::string_view text) {
-        return text.size() <= kLongName && std::all_of(text.begin(), text.end(), [](char c) { return c >= 0x20 && c < 0x7f && c != '"' && c != '\\'; });
+        return text.size() <= kLongName &&
+               std::all_of(text.begin(), text.end(), [](char c) { return c >= 0x20 && c < 0x7f && c != '"' && c != '\\'; });
     };
     if (!std::all_of(texts.begin(), texts.end(), plain)) {
         std::vector<std::u32string> declared;
@@ -167,9 +173,42 @@ Word SchemaRules::names_but(const std::vector<Word>& names) {
     }
     const Word rule = known->second = fresh("other names");
     Words option;
-    rule_words::automaton(option, NamesBut(std::move(texts)).automaton());
+    const NamesBut::EndOf nowhere = [](NamesBut&, std::string_view) { return -1; };
+    rule_words::automaton(option, NamesBut(std::move(texts), nowhere).automaton());
     add(rule, std::move(option));
+    labelled_.push_back({rule, names});
     return rule;
+}
+
+// All rules of names_but() as one automaton over the names of them all: a name of one object is another name for the others.
+LabelledAutomaton SchemaRules::labelled() const {
+    LabelledAutomaton out;
+    if (labelled_.size() < 2) return out;
+    std::map<std::string_view, std::vector<Rule>> without;  // per name, the rules that it is not of
+    std::vector<Rule> all;
+    for (const auto& [rule, names] : labelled_) {
+        all.push_back({rule});
+        for (Word name : names) without[reader_.texts()[name]].push_back({rule});
+    }
+    std::vector<std::string_view> names;
+    for (const auto& [name, rules] : without) names.push_back(name);
+    std::map<std::vector<Rule>, Word> ends;  // per set of rules, where names of these end
+    const NamesBut::EndOf end_of = [&](NamesBut& automaton, std::string_view name) {
+        std::vector<Rule> rest;
+        const auto& not_of = without.at(name);
+        std::set_difference(all.begin(), all.end(), not_of.begin(), not_of.end(), std::back_inserter(rest));
+        if (rest.empty()) return Word{-1};
+        const auto [known, is_new] = ends.try_emplace(std::move(rest), 0);
+        if (is_new) known->second = automaton.add_end();
+        return known->second;
+    };
+    const NamesBut made(names, end_of);
+    out.matches.resize(made.arcs().size());
+    out.matches[static_cast<std::size_t>(made.end())] = all;
+    for (const auto& [rules, end] : ends) out.matches[static_cast<std::size_t>(end)] = rules;
+    for (std::size_t s = 0; s < made.arcs().size(); ++s)
+        for (const auto& arc : made.arcs()[s]) out.arcs.push_back({static_cast<Word>(s), arc.first, arc.last, arc.to});
+    return out;
 }
 
 }  // namespace psc

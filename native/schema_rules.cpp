@@ -129,10 +129,11 @@ RulePrograms SchemaRules::write(Predicate root) {
     RulePrograms out;
     out.names = std::move(names_);
     out.root = {rule};
+    out.labelled = labelled();
     out.offsets.push_back(0);
-    for (const Rule& r : rules_) {
-        for (const Words& option : r.options) out.words.insert(out.words.end(), option.begin(), option.end());
-        if (r.options.size() != 1) rule_words::choice(out.words, r.options.size());
+    for (const auto& options : rules_) {
+        for (const Words& option : options) out.words.insert(out.words.end(), option.begin(), option.end());
+        if (options.size() != 1) rule_words::choice(out.words, options.size());
         out.offsets.push_back(static_cast<std::int64_t>(out.words.size()));
     }
     return out;

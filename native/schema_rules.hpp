@@ -45,14 +45,11 @@ public:
 private:
     using Words = std::vector<std::int64_t>;
     using Atoms = std::vector<Predicate>;
-    struct Rule {
-        std::vector<Words> options;
-    };
     class Members;
     class Items;
 
     Word fresh(std::string name);
-    void add(Word rule, Words option) { rules_[static_cast<std::size_t>(rule)].options.push_back(std::move(option)); }
+    void add(Word rule, Words option) { rules_[static_cast<std::size_t>(rule)].push_back(std::move(option)); }
 
     Word value(Predicate p, Word depth);
     void write_value(Word rule, Predicate p, Word depth);
@@ -63,6 +60,7 @@ private:
     // The names of a language, with their quotes; kAny: any string.
     Word names(Word language);
     Word names_but(const std::vector<Word>& names);
+    LabelledAutomaton labelled() const;
     Words name(Word text);
     std::string name_of(Predicate p) const;
 
@@ -76,7 +74,7 @@ private:
     PredicateGraph& graph_;
     LanguageTable& languages_;
     SchemaLayout layout_;
-    std::vector<Rule> rules_;
+    std::vector<std::vector<Words>> rules_;  // per rule its options
     std::vector<std::string> names_;
     std::unordered_map<std::string, Word> taken_;
     struct Asked {
@@ -89,6 +87,7 @@ private:
     std::map<std::tuple<bool, Word, Atoms>, Word> containers_;
     std::map<StringSet, Word> strings_;
     std::map<std::vector<Word>, Word> names_but_;
+    std::vector<std::pair<Word, std::vector<Word>>> labelled_;  // rules of them, by rule, and the names
     std::unordered_map<Word, Word> numbers_, name_rules_;
     std::map<std::pair<Mark, Word>, Word> marks_;
     std::string place_;  // of the value that is being written

@@ -102,6 +102,11 @@ private:
                 (node.a < positions_.terminals() ? matched_ : excepted_).push_back(node.a);
                 continue;
             }
+            if (node.kind == Step::match_all) {
+                const auto list = positions_.list(node.a);
+                matched_.insert(matched_.end(), list.begin(), list.end());
+                continue;
+            }
             const auto members = classes_.members(node.a);
             for (Word c : members) {
                 if (first_[c] < 0) {

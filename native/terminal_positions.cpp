@@ -14,12 +14,23 @@ using Code = TerminalPositions::Code;
 // One program, appended to the nodes.
 class Reader {
 public:
-    Reader(std::vector<Node>& nodes, std::span<const Word> words, Word n_sets, std::size_t limit)
-        : nodes_(nodes), words_(words), n_sets_(n_sets), limit_(limit) {}
+    Reader(std::vector<Node>& nodes, SequenceInterner& lists, std::span<const Word> words, Word n_sets, Word n_terminals,
+           std::size_t limit)
+        : nodes_(nodes), lists_(lists), words_(words), n_sets_(n_sets), n_terminals_(n_terminals), limit_(limit) {}
 
     // False when the limit is passed. `entries` gets where the language starts, and then what is taken out of it.
     bool read(std::vector<Word>& entries, Word part, Word excepted_part) {
+        if (!words_.empty() && words_[0] == Code::elsewhere) {
+            require(words_.size() == 1);
+            return true;
+        }
         entries.push_back(here());
+        if (!words_.empty() && words_[0] == Code::labelled) {
+            ++at_;
+            read_labelled();
+            require(at_ == words_.size());
+            return nodes_.size() <= limit_;
+        }
         while (at_ < words_.size()) {
             const Word code = take();
             if (code == Code::except) {
@@ -175,29 +186,65 @@ private:
     void read_automaton() {
         const Word n = take(), k = take();
         require(n > 0 && k >= 0 && static_cast<std::size_t>(n) + 3 * static_cast<std::size_t>(k) <= words_.size() - at_);
-        const std::span<const Word> final = words_.subspan(at_, n), arcs = words_.subspan(at_ + n, 3 * k);
-        at_ += n + 3 * k;
+        std::vector<Word> ends(words_.begin() + static_cast<std::ptrdiff_t>(at_),
+                               words_.begin() + static_cast<std::ptrdiff_t>(at_) + n);
+        for (Word& e : ends) e = e ? 0 : -1;
+        at_ += n;
+        read_arcs(n, k, ends);
+    }
+
+    // The states' lists of terminals become nodes behind those of the states.
+    void read_labelled() {
+        const Word n = take(), k = take();
+        require(n > 0 && k >= 0 && static_cast<std::size_t>(n) <= words_.size());
+        std::vector<Word> ends;
+        std::vector<Word> lists;
+        for (Word s = 0; s < n; ++s) {
+            const Word count = take();
+            require(count >= 0 && static_cast<std::size_t>(count) <= words_.size() - at_);
+            const auto list = words_.subspan(at_, count);
+            at_ += count;
+            for (Word t : list) require(t >= 0 && t < n_terminals_);
+            if (list.empty()) {
+                ends.push_back(-1);
+                continue;
+            }
+            const Word number = lists_.intern(list).first;
+            const auto known = std::find(lists.begin(), lists.end(), number);
+            ends.push_back(static_cast<Word>(known - lists.begin()));
+            if (known == lists.end()) lists.push_back(number);
+        }
+        read_arcs(n, k, ends);
+        for (Word number : lists) add(Step::match_all, number);
+    }
+
+    // `ends`: per state which of the nodes behind the automaton it may go on to, or -1.
+    void read_arcs(Word n, Word k, const std::vector<Word>& ends) {
+        require(static_cast<std::size_t>(k) <= (words_.size() - at_) / 3);
+        const std::span<const Word> arcs = words_.subspan(at_, 3 * k);
+        at_ += 3 * k;
         std::vector<std::vector<std::pair<Word, Word>>> leaving(n);  // (set, target)
         for (Word i = 0; i < k; ++i) {
             const Word source = arcs[3 * i], set = arcs[3 * i + 1], target = arcs[3 * i + 2];
             require(source >= 0 && source < n && target >= 0 && target < n && set >= 0 && set < n_sets_);
             leaving[source].emplace_back(set, target);
         }
+        const auto is_final = [&](Word s) { return ends[s] >= 0; };
         // A state is its splits, then its characters; one without any is a split to nowhere, or to the end.
         std::vector<Word> start(n + 1, here());
         for (Word s = 0; s < n; ++s) {
             const Word arcs_out = static_cast<Word>(leaving[s].size());
-            start[s + 1] = start[s] + (arcs_out == 0 ? 1 : 2 * arcs_out - 1 + (final[s] ? 1 : 0));
+            start[s + 1] = start[s] + (arcs_out == 0 ? 1 : 2 * arcs_out - 1 + (is_final(s) ? 1 : 0));
         }
         for (Word s = 0; s < n; ++s) {
-            const Word arcs_out = static_cast<Word>(leaving[s].size()), end = start[n];
+            const Word arcs_out = static_cast<Word>(leaving[s].size()), end = start[n] + ends[s];
             if (arcs_out == 0) {
-                add(Step::split, final[s] ? end : -1);
+                add(Step::split, is_final(s) ? end : -1);
                 continue;
             }
-            const Word splits = arcs_out - (final[s] ? 0 : 1), first = start[s] + splits;
+            const Word splits = arcs_out - (is_final(s) ? 0 : 1), first = start[s] + splits;
             for (Word i = 0; i < splits; ++i) {
-                const bool to_end = final[s] && i + 1 == splits;
+                const bool to_end = is_final(s) && i + 1 == splits;
                 add(Step::split, to_end ? end : first + i, i + 1 < splits ? here() + 1 : first + arcs_out - 1);
             }
             for (const auto& [set, target] : leaving[s]) add(Step::character, set, start[target]);
@@ -205,8 +252,9 @@ private:
     }
 
     std::vector<Node>& nodes_;
+    SequenceInterner& lists_;
     std::span<const Word> words_;
-    Word n_sets_;
+    Word n_sets_, n_terminals_;
     std::size_t limit_;
     std::size_t at_ = 0;
     std::vector<Frame> frames_;
@@ -219,7 +267,7 @@ TerminalPositions::TerminalPositions(std::span<const Word> words, std::span<cons
     : terminals_(static_cast<Word>(offsets.size()) - 1) {
     for (Word t = 0; t < terminals_; ++t) {
         first_.push_back(static_cast<Word>(nodes_.size()));
-        Reader reader(nodes_, words.subspan(offsets[t], offsets[t + 1] - offsets[t]), n_sets, limit);
+        Reader reader(nodes_, lists_, words.subspan(offsets[t], offsets[t + 1] - offsets[t]), n_sets, terminals_, limit);
         if (!reader.read(entries_, t, terminals_ + t)) {
             failed_ = t;
             return;

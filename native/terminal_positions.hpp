@@ -7,6 +7,9 @@
 //   repeat l m, body end             l to m times; m = -1: without limit
 //   automaton n k, f1 .. fn, (source set target) x k
 //                                    a deterministic automaton over sets, from state 0; fi: whether state i is final
+//   labelled n k, (l t1 .. tl) x n, (source set target) x k
+//                                    alone in its program: one automaton of many terminals, those whose numbers a state lists match there
+//   elsewhere                        alone in its program: the terminal is of such an automaton in another program
 //   except                           at the outermost level: what was read first is the language, less all texts of what follows
 //
 // The automaton is Thompson's, laid out so that each piece falls through to what comes after it: counted repetitions are copies.
@@ -28,13 +31,14 @@ public:
         character,  // one of set a, then go on at b
         split,      // go on at a and at b, where they are not -1
         match,      // of part a
+        match_all,  // of the terminals of list a
     };
     struct Node {
         Kind kind;
         Word a, b;
     };
 
-    enum Code : Word { characters, choice, next, end, repeat, automaton, except };
+    enum Code : Word { characters, choice, next, end, repeat, automaton, except, labelled, elsewhere };
 
     // Reads one program for each terminal, and stops at the first with which there are more than `limit` nodes; `failed` then names
     // it, and is -1 else. Throws std::invalid_argument for words that are no program.
@@ -45,12 +49,14 @@ public:
     // Part t < terminals() is the language of terminal t, part terminals() + t what is taken out of it.
     Word terminals() const { return terminals_; }
     Word failed() const { return failed_; }
+    std::span<const Word> list(Word number) const { return lists_[number]; }
     // The terminal whose program a node is from.
     Word terminal_of(Word node) const;
 
 private:
     std::vector<Node> nodes_;
     std::vector<Word> entries_;
+    SequenceInterner lists_;
     std::vector<Word> first_;  // per terminal, its first node
     Word terminals_ = 0, failed_ = -1;
 };

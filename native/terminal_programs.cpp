@@ -52,20 +52,46 @@ void TerminalPrograms::write(const ExpressionGraph& graph, Expression node) {
     }
 }
 
-// Arcs of one state to one state are one arc, over the set of their ranges.
+void TerminalPrograms::add_labelled(const LabelledAutomaton& automaton, const std::unordered_map<Word, Terminal>& of_label) {
+    words_.insert(words_.end(), {TerminalPositions::Code::labelled, static_cast<Word>(automaton.matches.size()), 0});
+    const std::size_t count = words_.size() - 1;
+    for (const auto& rules : automaton.matches) {
+        const std::size_t place = words_.size();
+        words_.push_back(0);
+        for (Rule rule : rules)
+            if (const auto terminal = of_label.find(rule.v); terminal != of_label.end()) words_.push_back(terminal->second.v);
+        words_[place] = static_cast<Word>(words_.size() - place - 1);
+        std::sort(words_.begin() + static_cast<std::ptrdiff_t>(place) + 1, words_.end());
+    }
+    std::vector<std::array<Word, 4>> arcs;
+    for (const auto& arc : automaton.arcs) arcs.push_back({arc.from, arc.to, arc.first, arc.last});
+    write_arcs(std::move(arcs), count);
+    offsets_.push_back(static_cast<Word>(words_.size()));
+}
+
+void TerminalPrograms::add_elsewhere() {
+    words_.push_back(TerminalPositions::Code::elsewhere);
+    offsets_.push_back(static_cast<Word>(words_.size()));
+}
+
 void TerminalPrograms::write_automaton(std::span<const Word> accepts, std::span<const Word> arcs) {
-    std::vector<std::array<Word, 4>> sorted;  // from, to, first, last
-    for (std::size_t i = 0; i < arcs.size(); i += 4) sorted.push_back({arcs[i], arcs[i + 3], arcs[i + 1], arcs[i + 2]});
-    std::sort(sorted.begin(), sorted.end());
+    std::vector<std::array<Word, 4>> all;
+    for (std::size_t i = 0; i < arcs.size(); i += 4) all.push_back({arcs[i], arcs[i + 3], arcs[i + 1], arcs[i + 2]});
     words_.insert(words_.end(), {TerminalPositions::Code::automaton, static_cast<Word>(accepts.size()), 0});
     const std::size_t count = words_.size() - 1;
     words_.insert(words_.end(), accepts.begin(), accepts.end());
+    write_arcs(std::move(all), count);
+}
+
+// Arcs (from, to, first, last): those of one state to one state are one arc, over the set of their ranges. Counts them in a word.
+void TerminalPrograms::write_arcs(std::vector<std::array<Word, 4>> arcs, std::size_t count) {
+    std::sort(arcs.begin(), arcs.end());
     std::vector<Word> ranges;
-    for (std::size_t i = 0; i < sorted.size();) {
-        const auto [from, to, first, last] = sorted[i];
+    for (std::size_t i = 0; i < arcs.size();) {
+        const auto [from, to, first, last] = arcs[i];
         ranges.clear();
-        for (; i < sorted.size() && sorted[i][0] == from && sorted[i][1] == to; ++i)
-            ranges.insert(ranges.end(), {sorted[i][2], sorted[i][3]});
+        for (; i < arcs.size() && arcs[i][0] == from && arcs[i][1] == to; ++i)
+            ranges.insert(ranges.end(), {arcs[i][2], arcs[i][3]});
         words_.push_back(from);
         write_set(ranges);
         words_.push_back(to);

@@ -6,9 +6,12 @@
 // Cost: linear in the expressions.
 #pragma once
 
+#include <array>
+#include <unordered_map>
 #include <vector>
 
 #include "expression_graph.hpp"
+#include "rule_programs.hpp"
 
 namespace psc {
 
@@ -20,6 +23,11 @@ public:
         offsets_.push_back(static_cast<Word>(words_.size()));
     }
 
+    // The automaton as the program of one of its terminals; `of_label`: the terminals by the rules that it names.
+    void add_labelled(const LabelledAutomaton& automaton, const std::unordered_map<Word, Terminal>& of_label);
+    // The program of another one.
+    void add_elsewhere();
+
     std::span<const Word> words() const { return words_; }
     std::span<const Word> offsets() const { return offsets_; }              // of the programs
     std::span<const Word> ranges() const { return ranges_; }                // first, last, first, last, ...
@@ -28,6 +36,7 @@ public:
 private:
     void write(const ExpressionGraph& graph, Expression node);
     void write_automaton(std::span<const Word> accepts, std::span<const Word> arcs);
+    void write_arcs(std::vector<std::array<Word, 4>> arcs, std::size_t count);
     void write_set(std::span<const Word> ranges);
 
     std::vector<Word> words_, offsets_{0}, ranges_, range_offsets_{0};

@@ -788,6 +788,9 @@ class SchemaGrammar:
     def root(self) -> int:
         """The number of the rule of the whole value."""
 
+    def lower(self, size: int, named_size: int, around_free_text: int, literals: int, counted: int) -> LoweredRules:
+        """The grammar of the rules, as `lower_rules` makes it of their words."""
+
     @property
     def warnings(self) -> list[str]:
         """What is not enforced, each with its place."""

@@ -59,9 +59,8 @@ def schema_rules(text: str, settings: SchemaSettings, resolver: Callable[[str], 
         raise GrammarError(f"{origin}: {e}") from None
     for warning in grammar.warnings:
         _log.warning("%s: %s", origin, warning)
-    rules = RulePrograms.of_arrays(grammar.words, grammar.offsets, grammar.names)
     return RuleSet(
-        rules,
+        RulePrograms.of_native(grammar),
         grammar.names[grammar.root],
         text,
         origin,
