@@ -9,7 +9,8 @@ SchemaGrammar schema_grammar(std::string_view schema, SchemaOptions options, Sch
     JsonDocument document(texts);
     SchemaResources resources(document, std::move(resolver));
     LanguageTable languages;
-    PredicateGraph graph(languages, languages.number(plain_numbers()));
+    static const TextAutomaton plain = plain_numbers();
+    PredicateGraph graph(languages, languages.number(plain));
     SchemaValues* names_of = nullptr;
     SchemaReader reader(document, resources, languages, graph, options,
                         [&](Predicate p) { return names_of->language_of(names_of->strings(p)); });

@@ -134,8 +134,8 @@ Predicate SchemaReader::types(const Place& place, JsonNode value) {
         if (text == "string") return graph_.types(json_types::string);
         if (text == "array") return graph_.types(json_types::array);
         if (text == "object") return graph_.types(json_types::object);
-        if (text == "integer")
-            return graph_.numbers(languages_.number(place.draft == Draft::draft4 ? integers_without_fraction() : integers()));
+        static const TextAutomaton whole = integers(), digits = integers_without_fraction();
+        if (text == "integer") return graph_.numbers(languages_.number(place.draft == Draft::draft4 ? digits : whole));
         fail(place, Keyword::type, "there is no type '" + std::string(text) + "'");
     };
     if (!document_.is(value, JsonKind::array)) return one(value);

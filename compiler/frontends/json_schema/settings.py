@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field, fields
+from dataclasses import dataclass, field
 from typing import Any
 
 from psc.errors import GrammarError
@@ -42,8 +42,7 @@ class SchemaSettings:
 
     def text(self) -> str:
         """What differs from the defaults, as canonical JSON; of the defaults the empty text."""
-        default = SchemaSettings()
-        given = {name: value for name, value in asdict(self).items() if value != getattr(default, name)}
+        given = {name: value for name, value in vars(self).items() if value != _DEFAULTS[name]}
         return json.dumps(given, sort_keys=True, separators=(",", ":"), ensure_ascii=True) if given else ""
 
     @staticmethod
@@ -53,12 +52,14 @@ class SchemaSettings:
             return SchemaSettings()
         try:
             given: dict[str, Any] = json.loads(text)
-            known = {f.name for f in fields(SchemaSettings)}
-            if not isinstance(given, dict) or not given.keys() <= known:
+            if not isinstance(given, dict) or not given.keys() <= _DEFAULTS.keys():
                 raise ValueError
             return SchemaSettings(**given)
         except (ValueError, TypeError) as e:
             raise GrammarError(f"the settings of a JSON schema are malformed: {text[:80]!r}") from e
+
+
+_DEFAULTS: Mapping[str, object] = vars(SchemaSettings())
 
 
 def _is_count(value: object) -> bool:
