@@ -173,7 +173,7 @@ void bind_lowering(nb::module_& m) {
         "lower_rules",
         [](Longs words, Longs offsets, std::vector<std::string> names, Word root, std::int64_t size, std::int64_t named_size,
            std::int64_t around_free_text, std::int64_t literals, std::int64_t counted) {
-            const RulePrograms rules{to_vector(words), to_vector(offsets), std::move(names), {root}};
+            const RulePrograms rules{to_vector(words), to_vector(offsets), std::move(names), {root}, {}};
             nb::gil_scoped_release release;
             rules.check();
             return lower(rules, {size, named_size, around_free_text, literals, counted});

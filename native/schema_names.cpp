@@ -17,8 +17,6 @@ namespace psc {
 
 namespace {
 
-using Words = std::vector<std::int64_t>;
-
 class NamesBut {
 public:
     // Where a name ends.

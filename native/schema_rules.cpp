@@ -25,7 +25,10 @@ void chars(Words& to, std::initializer_list<std::pair<Word, Word>> ranges) {
 void sequence(Words& to, std::size_t n) { to.insert(to.end(), {RulePrograms::sequence, static_cast<std::int64_t>(n)}); }
 void choice(Words& to, std::size_t n) { to.insert(to.end(), {RulePrograms::choice, static_cast<std::int64_t>(n)}); }
 void repeat(Words& to, std::int64_t least, std::int64_t most) { to.insert(to.end(), {RulePrograms::repeat, least, most}); }
-void reference(Words& to, Word rule) { to.insert(to.end(), {RulePrograms::reference, rule}); }
+void reference(Words& to, Word rule) {
+    to.push_back(RulePrograms::reference);
+    to.push_back(rule);
+}
 void automaton(Words& to, const TextAutomaton& a) {
     to.insert(to.end(), {RulePrograms::automaton, a.size(), static_cast<std::int64_t>(a.arcs.size())});
     to.insert(to.end(), a.accepts.begin(), a.accepts.end());
@@ -50,10 +53,10 @@ constexpr std::size_t kMaxSchemaRules = 200'000;
 constexpr Word kMaxIndented = 64;
 constexpr std::int64_t kShortString = 64;  // characters that are counted in a terminal; longer strings are counted by the parser
 
-using Words = std::vector<std::int64_t>;
+using ProgramWords = std::vector<std::int64_t>;
 
 // One character of a string as JSON spells it; a surrogate pair is one.
-void one_character(Words& to) {
+void one_character(ProgramWords& to) {
     using namespace rule_words;
     const auto hex = [&](std::int64_t n) {
         chars(to, {{'0', '9'}, {'A', 'F'}, {'a', 'f'}});
