@@ -19,6 +19,7 @@ constexpr std::size_t kMaxMemberStates = 50'000, kMostSeveral = 8, kMostInAnyOrd
 void SchemaRules::Members::write(const Atoms& atoms) {
     read(atoms);
     find_others(atoms);
+    if (most_ >= 0 && most_ < least_) return;
     // Bounds that hold anyway.
     const auto n_required =
         static_cast<Word>(std::count_if(declared_.begin(), declared_.end(), [](const Declared& d) { return d.required; }));
@@ -343,7 +344,8 @@ bool SchemaRules::Members::accepts(const State& s) {
     if (s.met != (Word{1} << several_.size()) - 1) return false;
     Predicate presence = s.presence;
     const bool any_order = rules_.layout_.any_order;
-    for (std::size_t i = any_order ? 0 : static_cast<std::size_t>(s.passed); i < declared_.size(); ++i)
+    const auto is_open = [&] { return presence != rules_.graph_.always() && presence != rules_.graph_.never(); };
+    for (std::size_t i = any_order ? 0 : static_cast<std::size_t>(s.passed); i < declared_.size() && is_open(); ++i)
         if (!any_order || !(s.passed >> i & 1)) presence = after(presence, declared_[i].name, false);
     return presence == rules_.graph_.always();
 }

@@ -89,7 +89,7 @@ void SchemaReader::read_keyword(Place& place, Keyword keyword, JsonNode value) {
             return say(enumeration(document_.items(value)));
         }
         case Keyword::constant:
-            return say(literal(value));
+            return place.draft >= Draft::draft6 ? say(literal(value)) : void();
         case Keyword::ref:
         case Keyword::dynamic_ref:
         case Keyword::recursive_ref:

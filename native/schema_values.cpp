@@ -15,6 +15,7 @@ using PredicateKind = PredicateGraph::Kind;
 
 constexpr int kDeepestLook = 8;  // levels of values below a value, when emptiness is looked for
 constexpr std::size_t kMaxSolved = 200'000;
+constexpr int kMaxDeepness = 1'000;  // schemas about one value: each is a call, and the machine's stack is short
 
 TypeSet type_of(PredicateKind kind) {
     switch (kind) {
@@ -41,6 +42,10 @@ Predicate SchemaValues::restricted(Predicate p, TypeSet type) {
                               "it refers to itself, about the same value");
         return known->second;
     }
+    if (deepness_ >= kMaxDeepness)
+        throw LimitExceeded("schemas about one value (allOf, $ref and such) are nested or refer to each other more than 1,000 deep, "
+                            "the limit");
+    ++deepness_;
     Predicate found{};
     switch (const PredicateKind kind = graph_.kind(p)) {
         case PredicateKind::types:
@@ -69,10 +74,16 @@ Predicate SchemaValues::restricted(Predicate p, TypeSet type) {
         default:
             found = type_of(kind) == type ? p : graph_.never();
     }
+    --deepness_;  // after an exception nothing is asked any more
     return restricted_[key] = found;
 }
 
-StringSet SchemaValues::strings(Predicate p) { return strings_of(restricted(p, json_types::string)); }
+StringSet SchemaValues::strings(Predicate p) {
+    const StringSet set = strings_of(restricted(p, json_types::string));
+    // None of the language may be of these lengths.
+    if (set.language != LanguageTable::kAny && language_of(set) == LanguageTable::kNone) return {LanguageTable::kNone, 0, -1};
+    return set;
+}
 
 StringSet SchemaValues::strings_of(Predicate p) {
     constexpr StringSet kNothing{LanguageTable::kNone, 0, -1};
@@ -110,7 +121,10 @@ StringSet SchemaValues::strings_of(Predicate p) {
 
 Word SchemaValues::language_of(const StringSet& set) {
     if (set.least == 0 && set.most < 0) return set.language;
-    return languages_.number(with_length(languages_[set.language], set.least, set.most));
+    const auto known = lengths_.find(set);
+    if (known != lengths_.end()) return known->second;
+    TextAutomaton made = with_length(languages_[set.language], set.least, set.most);
+    return lengths_[set] = is_empty(made) ? LanguageTable::kNone : languages_.number(std::move(made));
 }
 
 Word SchemaValues::numbers(Predicate p) { return numbers_of(restricted(p, json_types::number)); }

@@ -8,6 +8,7 @@
 // Cost: exponential in choices that do not decide each other; more than kMaxCases of them are an error.
 #pragma once
 
+#include <map>
 #include <unordered_map>
 #include <vector>
 
@@ -61,6 +62,8 @@ private:
     LanguageTable& languages_;
     std::unordered_map<std::uint64_t, Predicate> restricted_;
     std::unordered_map<Word, Known> empty_;
+    std::map<StringSet, Word> lengths_;  // their languages
+    int deepness_ = 0;                   // of `restricted`
     std::size_t n_solved_ = 0;
 };
 

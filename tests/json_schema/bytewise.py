@@ -1,4 +1,4 @@
-"""Schemas over a vocabulary of single bytes: whether a text is a spelling of a valid value, and nothing else."""
+"""Schemas over small vocabularies: whether a text is a spelling of a valid value, and what masks allow."""
 
 from __future__ import annotations
 
@@ -10,11 +10,38 @@ import psc
 END = 256
 
 
+LONGER = (
+    b'{"',
+    b'"}',
+    b'{"a',
+    b'"a"',
+    b'b":',
+    b'": ',
+    b'", "',
+    b'":1',
+    b"},",
+    b"[]",
+    b"[1",
+    b", ",
+    b'"b",',
+    b"1.0",
+    b".5",
+    b"e1",
+    b"true",
+    b"nul",
+)
+"""Tokens that are in more than one terminal, or in a part of one."""
+
+
+def vocabulary(longer: tuple[bytes, ...] = ()) -> psc.TokenizerInfo:
+    """All bytes, an end, and other tokens."""
+    return psc.TokenizerInfo([bytes([i]) for i in range(256)] + [b"</s>", *longer], stop_token_ids=[END])
+
+
 @cache
-def compiler() -> psc.GrammarCompiler:
-    """Of the vocabulary of all bytes and an end."""
-    info = psc.TokenizerInfo([bytes([i]) for i in range(256)] + [b"</s>"], stop_token_ids=[END])
-    return psc.GrammarCompiler(info, store=False, cache_enabled=False)
+def compiler(longer: tuple[bytes, ...] = ()) -> psc.GrammarCompiler:
+    """Of a vocabulary."""
+    return psc.GrammarCompiler(vocabulary(longer), store=False, cache_enabled=False)
 
 
 def compiled(schema: Any, **options: Any) -> psc.CompiledGrammar:
