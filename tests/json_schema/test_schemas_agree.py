@@ -36,7 +36,7 @@ def _compiled(schema: Any, longer: tuple[bytes, ...] = (), **options: Any) -> ps
     return None
 
 
-@examples(120)
+@examples(60)
 @given(cases, st.integers(0, 2**32))
 @bounded
 def test_what_masks_lead_to_is_valid(case: tuple[int, Any], seed: int) -> None:
@@ -53,7 +53,7 @@ def test_what_masks_lead_to_is_valid(case: tuple[int, Any], seed: int) -> None:
             continue
 
 
-@examples(120)
+@examples(60)
 @given(cases, st.lists(values, min_size=8, max_size=8), st.integers(0, 2**32))
 @bounded
 def test_values_are_accepted_exactly_if_they_are_valid(case: tuple[int, Any], some: list[Any], seed: int) -> None:
