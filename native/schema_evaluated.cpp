@@ -17,7 +17,7 @@ namespace {
 
 using JsonKind = JsonDocument::Kind;
 
-constexpr std::size_t kMaxConditions = 10, kMaxDeepness = 200;
+constexpr std::size_t kMaxConditions = 10, kMaxDeepness = 200, kMaxSchemasAboutOneValue = 5'000;
 
 bool adds(const NameSet& to, const NameSet& more) {
     const NameSet both = union_of(to, more);
@@ -42,7 +42,13 @@ void SchemaReader::evaluate(const Place& place, Predicate condition, std::vector
         return true;
     };
     if (place.draft <= Draft::draft7 && refer(Keyword::ref)) return;
-    Evaluated own{condition, {}, false, false, 0, {}};
+    // By each of several ways that lead here the schema looks at the same.
+    const auto is_this = [&](const Evaluated& e) {
+        return e.node == place.node && e.scope == place.scope && e.condition == condition;
+    };
+    if (depth > 0 && std::any_of(out.begin(), out.end(), is_this)) return;
+    if (out.size() >= kMaxSchemasAboutOneValue) fail(place, Keyword::unknown, "more than 5,000 schemas are about one value, the limit");
+    Evaluated own{condition, {}, false, false, 0, {}, place.node, place.scope};
     const auto names_in = [&](Keyword keyword) -> std::vector<JsonDocument::Member> {
         const JsonNode value = get(place, keyword);
         if (!document_.is(value, JsonKind::object)) return {};
