@@ -158,7 +158,8 @@ bool GrammarAnalysis::fits(Expression node, std::int64_t limit) {
         if (!graph.separable(node)) return false;
         node = graph.nonempty(node);
     }
-    if (is_plain(graph, node) || graph.kind(node) == Kind::automaton) return graph.positions(node) <= limits_.literals;
+    if (graph.kind(node) == Kind::automaton) return graph.positions(node) <= kMaxAutomatonArcs;
+    if (is_plain(graph, node)) return graph.positions(node) <= limits_.literals;
     return graph.positions(node) <= limit && stays_small(graph, node);
 }
 

@@ -30,6 +30,8 @@ struct TerminalLimits {
 
 class GrammarAnalysis {
 public:
+    static constexpr std::int64_t kMaxAutomatonArcs = 200'000;  // of an automaton that is a terminal
+
     // Throws LimitExceeded. A rule that is needed and not defined is told by `undefined`, and the analysis is of no use then.
     GrammarAnalysis(const RulePrograms& programs, const TerminalLimits& limits);
 

@@ -99,7 +99,7 @@ private:
                 return {row(parts(node))};
             case Kind::automaton:
                 throw LimitExceeded("rule " + name() + ": the automaton has " + std::to_string(graph_.positions(node)) +
-                                    " arcs; the limit is " + std::to_string(analysis_.limits().literals));
+                                    " arcs; the limit is " + std::to_string(GrammarAnalysis::kMaxAutomatonArcs));
             default:
                 if (graph_.bounds(node) == kOptional) return alternatives(graph_.parts(node)[0]);
                 return {repeated(node)};
