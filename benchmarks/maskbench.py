@@ -4,9 +4,9 @@
 
 The idea: a line of the file is `{"name", "schema", "tests": [{"valid", "data"}]}`, as JSONSchemaBench's MaskBench has them. Each
 engine compiles each schema once, cold, up to its first mask; then each instance is written as `json.dumps` writes it, tokenized,
-and taken token by token: the mask is computed, the token looked up in it, and accepted. An instance passes if every token is allowed
-and the end after the last one is. A valid one should pass, an invalid one should not. The engines take turns, schema by schema,
-in changing order. Open objects are open in all of them (`strict_mode=False`).
+and taken token by token: the mask is computed, the token looked up in it, and accepted. An instance passes if every token is
+allowed and the end after the last one is. A valid one should pass, an invalid one should not. The engines take turns, schema by
+schema, in changing order. Open objects are open in all of them (`strict_mode=False`).
 
 The cost: some seconds for a hundred schemas; nothing is warmed but imports and the vocabulary.
 """
