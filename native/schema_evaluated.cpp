@@ -90,6 +90,27 @@ void SchemaReader::evaluate(const Place& place, Predicate condition, std::vector
         apply(value, place.scope, graph_.some_member(one_name(name), graph_.always()));
 }
 
+// What nothing has looked at is of `rest`, name by name: a member of this name is, or a schema that names it is true. Linear in names.
+Predicate SchemaReader::by_name(NameSet always, const std::vector<Evaluated>& conditional, Predicate rest) {
+    const auto is_always = [&](Word name) {
+        const auto has = [&](Word language) { return accepts(languages_[language], decoded(texts()[name])); };
+        return std::binary_search(always.names.begin(), always.names.end(), name) ||
+               std::any_of(always.languages.begin(), always.languages.end(), has);
+    };
+    std::map<Word, std::vector<Predicate>> looked_at;  // if one of these is true
+    for (const Evaluated& e : conditional)
+        for (Word name : e.names.names)
+            if (!is_always(name)) looked_at[name].push_back(e.condition);
+    std::vector<Predicate> parts;
+    for (auto& [name, conditions] : looked_at) {
+        conditions.push_back(graph_.if_of(json_types::object, graph_.every_member(one_name(name), rest)));
+        parts.push_back(graph_.either(conditions));
+        always = union_of(always, one_name(name));
+    }
+    parts.push_back(graph_.if_of(json_types::object, graph_.every_member(complement(always), rest)));
+    return graph_.both(parts);
+}
+
 // What nothing has looked at is of `rest`. For members that a schema closes, nothing is said where it names none.
 Predicate SchemaReader::unevaluated(const Place& place, Predicate rest, bool members, Keyword keyword) {
     std::vector<Evaluated> all;
@@ -116,19 +137,51 @@ Predicate SchemaReader::unevaluated(const Place& place, Predicate rest, bool mem
     };
     for (const Evaluated& e : all)
         if (e.condition == graph_.always()) join(base, e);
-    std::vector<Evaluated> conditional;
+    std::vector<Evaluated> conditional;  // each condition once
     for (const Evaluated& e : all) {
         if (e.condition == graph_.always()) continue;
         const bool more = members ? !base.all_members && (e.all_members || adds(base.names, e.names))
                                   : !base.all_items && (e.all_items || e.items > base.items || !e.contains.empty());
-        if (more) conditional.push_back(e);
+        if (!more) continue;
+        const auto same = std::find_if(conditional.begin(), conditional.end(),
+                                       [&](const Evaluated& other) { return other.condition == e.condition; });
+        if (same == conditional.end())
+            conditional.push_back(e);
+        else
+            join(*same, e);
     }
+    // Of the branches of a oneOf exactly one is true, so these are not conditions of their own: which one it is is one choice.
+    std::vector<Predicate> branches;
+    if (const JsonNode value = get(place, Keyword::one_of); document_.is(value, JsonKind::array)) {
+        const std::vector<JsonNode> nodes(document_.items(value).begin(), document_.items(value).end());
+        for (JsonNode node : nodes) branches.push_back(in_place(place, node));
+    }
+    const auto is_branch = [&](const Evaluated& e) { return std::count(branches.begin(), branches.end(), e.condition) == 1; };
+    const auto first_branch =
+        std::stable_partition(conditional.begin(), conditional.end(), [&](const Evaluated& e) { return !is_branch(e); });
+    const bool listed = members && std::none_of(conditional.begin(), conditional.end(), [](const Evaluated& e) {
+                            return e.all_members || !e.names.languages.empty();
+                        });
+    if (listed && static_cast<std::size_t>(first_branch - conditional.begin()) > kMaxConditions)
+        return by_name(base.names, conditional, rest);
+    const std::vector<Evaluated> exclusive(first_branch, conditional.end());
+    conditional.erase(first_branch, conditional.end());
     if (conditional.size() > kMaxConditions)
         fail(place, keyword, "what is looked at depends on more than " + std::to_string(kMaxConditions) + " conditions, the limit");
     std::vector<Predicate> options;
-    for (std::size_t choice = 0; choice < std::size_t{1} << conditional.size(); ++choice) {
+    const auto choices = std::size_t{1} << conditional.size();
+    const bool one_adds = !exclusive.empty() && exclusive.size() == branches.size();  // one of them is true
+    for (std::size_t choice = 0; choice < choices * (exclusive.size() + 1); ++choice) {
+        const std::size_t branch = choice / choices;
+        if (branch == exclusive.size() && one_adds) break;
         Evaluated known = base;
         std::vector<Predicate> parts;
+        if (branch < exclusive.size()) {
+            parts.push_back(exclusive[branch].condition);
+            join(known, exclusive[branch]);
+        } else {
+            for (const Evaluated& e : exclusive) parts.push_back(graph_.negation(e.condition));
+        }
         for (std::size_t i = 0; i < conditional.size(); ++i) {
             const bool holds = choice >> i & 1;
             parts.push_back(holds ? conditional[i].condition : graph_.negation(conditional[i].condition));

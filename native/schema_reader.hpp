@@ -91,6 +91,7 @@ private:
     Predicate unenforced(const Place& place, Keyword keyword, const std::string& why);
 
     void evaluate(const Place& place, Predicate condition, std::vector<Evaluated>& out, std::size_t depth);
+    Predicate by_name(NameSet always, const std::vector<Evaluated>& conditional, Predicate rest);
     Predicate unevaluated(const Place& place, Predicate rest, bool members, Keyword keyword);
 
     void warn(const Place& place, Keyword keyword, const std::string& what);

@@ -1,0 +1,59 @@
+"""What strict_mode closes: whole objects, through allOf, $ref, oneOf and anyOf; nothing inside not, if and contains."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from json_schema.bytewise import accepts, compiled
+
+
+def _branch(i: int) -> dict[str, Any]:
+    return {
+        "type": "object",
+        "properties": {"kind": {"const": f"v{i}"}, f"x{i}": {"type": "string"}},
+        "required": ["kind"],
+    }
+
+
+@pytest.mark.parametrize("keyword", ["oneOf", "anyOf"])
+@pytest.mark.parametrize("n", [2, 9, 12, 60])
+def test_each_branch_is_closed_however_many_there_are(keyword: str, n: int) -> None:
+    definitions = {f"b{i}": _branch(i) for i in range(n)}
+    grammar = compiled({keyword: [{"$ref": f"#/$defs/b{i}"} for i in range(n)], "$defs": definitions}, strict_mode=True)
+    assert accepts(grammar, '{"kind": "v1", "x1": "a"}')
+    assert accepts(grammar, '{"kind": "v1"}')
+    assert not accepts(grammar, '{"kind": "v1", "x0": "a"}')
+    assert not accepts(grammar, '{"kind": "v1", "x1": "a", "z": 1}')
+    assert not accepts(grammar, '{"kind": "v1", "x1": 1}')
+
+
+@pytest.mark.parametrize("n", [9, 12])
+def test_members_of_all_branches_that_are_true_may_be_there(n: int) -> None:
+    branches = [{"properties": {f"x{i}": {"type": "string"}}, "required": [f"x{i}"]} for i in range(n)]
+    if n > 10:  # apart, so that they are not 2 to the 12th cases
+        branches = [_branch(i) for i in range(n)] + [{"properties": {"y": {}, "kind": {"const": "v1"}}, "required": ["y", "kind"]}]
+        grammar = compiled({"type": "object", "anyOf": branches}, strict_mode=True, any_order=False)
+        assert accepts(grammar, '{"kind": "v1", "x1": "a", "y": 1}')
+        assert not accepts(grammar, '{"kind": "v2", "x2": "a", "y": 1}')
+        return
+    grammar = compiled({"type": "object", "unevaluatedProperties": False, "anyOf": branches[:4]})
+    assert accepts(grammar, '{"x0": "a", "x1": "a"}')
+    assert not accepts(grammar, '{"x0": "a", "x1": 1}')
+    assert not accepts(grammar, '{"x0": "a", "x4": "a"}')
+
+
+@pytest.mark.parametrize(
+    ("schema", "closed"),
+    [
+        ({"properties": {"a": {}}}, True),
+        ({"allOf": [{"properties": {"a": {}}}, {"properties": {"b": {}}}]}, True),
+        ({"$ref": "#/$defs/a", "$defs": {"a": {"properties": {"a": {}}}}}, True),
+        ({"type": "object"}, False),
+        ({"properties": {"a": {}}, "additionalProperties": True}, False),
+        ({"type": "object", "not": {"properties": {"z": {"const": 7}}, "required": ["z"]}}, False),
+    ],
+)
+def test_what_names_members_is_closed(schema: dict[str, Any], closed: bool) -> None:
+    assert accepts(compiled(schema, strict_mode=False), '{"a": 1, "z": 1}')
+    assert accepts(compiled(schema, strict_mode=True), '{"a": 1, "z": 1}') == (not closed)
