@@ -50,7 +50,7 @@ Words row(std::initializer_list<Word> rules) {
 namespace {
 
 constexpr std::size_t kMaxSchemaRules = 200'000;
-constexpr Word kMaxIndented = 64;
+constexpr Word kMaxIndented = 16;  // levels; what is deeper is indented as these are, as levels are rules of their own
 constexpr std::int64_t kShortString = 64;  // characters that are counted in a terminal; longer strings are counted by the parser
 
 using ProgramWords = std::vector<std::int64_t>;
@@ -182,7 +182,7 @@ std::string SchemaRules::name_of(Predicate p) const {
 
 Word SchemaRules::value(Predicate p, Word depth) {
     if (layout_.indent < 0) depth = 0;
-    if (depth > kMaxIndented) throw LimitExceeded("with `indent`, values nested deeper than 64, the limit");
+    depth = std::min(depth, kMaxIndented);
     const auto [known, fresh] = values_of_.try_emplace({p, depth}, 0);
     if (fresh) {
         known->second = this->fresh(name_of(p));
