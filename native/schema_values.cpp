@@ -43,8 +43,9 @@ Predicate SchemaValues::restricted(Predicate p, TypeSet type) {
         return known->second;
     }
     if (deepness_ >= kMaxDeepness)
-        throw LimitExceeded("schemas about one value (allOf, $ref and such) are nested or refer to each other more than 1,000 deep, "
-                            "the limit");
+        throw LimitExceeded(
+            "schemas about one value (allOf, $ref and such) are nested or refer to each other more than 1,000 deep, "
+            "the limit");
     ++deepness_;
     Predicate found{};
     switch (const PredicateKind kind = graph_.kind(p)) {
@@ -336,7 +337,8 @@ void SchemaValues::solve(Atoms atoms, Atoms clauses, std::vector<Atoms>& out) {
 }
 
 bool SchemaValues::implied(std::span<const Predicate> atoms, Predicate p) {
-    if (std::find(atoms.begin(), atoms.end(), p) != atoms.end() || p == graph_.always()) return true;
+    if (std::find(atoms.begin(), atoms.end(), p) != atoms.end() || p == graph_.always() || graph_.kind(p) == PredicateKind::order)
+        return true;
     switch (graph_.kind(p)) {
         case PredicateKind::both: {
             const Atoms parts(graph_.parts(p).begin(), graph_.parts(p).end());
