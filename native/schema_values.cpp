@@ -15,7 +15,7 @@ using PredicateKind = PredicateGraph::Kind;
 
 constexpr int kDeepestLook = 8;  // levels of values below a value, when emptiness is looked for
 constexpr std::size_t kMaxSolved = 200'000;
-constexpr int kMaxDeepness = 1'000;  // schemas about one value: each is a call, and the machine's stack is short
+constexpr int kDeepestMeaning = 1'000;  // schemas about one value: each is a call, and the machine's stack is short
 
 TypeSet type_of(PredicateKind kind) {
     switch (kind) {
@@ -42,7 +42,7 @@ Predicate SchemaValues::restricted(Predicate p, TypeSet type) {
                               "it refers to itself, about the same value");
         return known->second;
     }
-    if (deepness_ >= kMaxDeepness)
+    if (deepness_ >= kDeepestMeaning)
         throw LimitExceeded(
             "schemas about one value (allOf, $ref and such) are nested or refer to each other more than 1,000 deep, "
             "the limit");
