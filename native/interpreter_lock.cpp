@@ -21,12 +21,12 @@ struct CallsWithoutLock {
 CallsWithoutLock* all_calls = new CallsWithoutLock;
 
 // Whether the calling thread let go of the lock in this file.
-thread_local bool without_lock = false;
+thread_local bool has_no_lock = false;
 
 PyThreadState* release() {
     ++all_calls->running;
     PyThreadState* const thread = PyEval_SaveThread();
-    without_lock = true;
+    has_no_lock = true;
     return thread;
 }
 
@@ -42,7 +42,7 @@ void take_back(PyThreadState* thread) {
     // When the interpreter is going, CPython ends the threads that ask for its lock, and unwinds them through frames of C++ that forbid it.
     while (finalizing()) std::this_thread::sleep_for(std::chrono::hours(1));
     PyEval_RestoreThread(thread);
-    without_lock = false;
+    has_no_lock = false;
     auto& all = *all_calls;
     --all.running;
     {
@@ -86,7 +86,7 @@ void Turn::end() {
 
 void let_go_of_interpreter_lock() {
     // Threads of the core have no Python state.
-    if (without_lock || !PyGILState_GetThisThreadState() || !PyGILState_Check() || finalizing()) return;
+    if (has_no_lock || !PyGILState_GetThisThreadState() || !PyGILState_Check() || finalizing()) return;
     if (Turn* const turn = Turn::current_) turn->let_go();
 }
 
