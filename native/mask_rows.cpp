@@ -79,9 +79,8 @@ MaskRow MaskRows::add(Bits& words) {
         const Row& r = rows_[static_cast<std::size_t>(n_hashed_)];
         by_hash_.emplace(hash(r.data.get(), {r.form, r.count, stored({n_hashed_}).words.size()}), MaskRow{n_hashed_});
     }
-    const std::size_t n_allowed =
-        count_bits(n_words_ / 2, [&](std::size_t i) { return two_words(words.get() + 2 * i); }) +
-        (n_words_ % 2 ? static_cast<std::size_t>(std::popcount(words[n_words_ - 1])) : 0);
+    const std::size_t n_allowed = count_bits(n_words_ / 2, [&](std::size_t i) { return two_words(words.get() + 2 * i); }) +
+                                  (n_words_ % 2 ? static_cast<std::size_t>(std::popcount(words[n_words_ - 1])) : 0);
     const Shape shape = shape_of(n_allowed);
     Bits ids;
     if (shape.form != Form::bits) ids = ids_of(words.get(), shape);

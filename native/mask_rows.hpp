@@ -81,7 +81,7 @@ private:
     std::size_t n_words_;
     StableVector<Row> rows_;
     std::unordered_multimap<std::uint64_t, MaskRow> by_hash_;
-    Word n_hashed_ = 0;  // rows in `by_hash_`, the first ones
+    Word n_hashed_ = 0;                  // rows in `by_hash_`, the first ones
     std::atomic<std::size_t> bytes_{0};  // rows are added and looked at under different locks
     std::mutex looking_;
 };

@@ -47,7 +47,8 @@ void SchemaReader::evaluate(const Place& place, Predicate condition, std::vector
         return e.node == place.node && e.scope == place.scope && e.condition == condition;
     };
     if (depth > 0 && std::any_of(out.begin(), out.end(), is_this)) return;
-    if (out.size() >= kMaxSchemasAboutOneValue) fail(place, Keyword::unknown, "more than 5,000 schemas are about one value, the limit");
+    if (out.size() >= kMaxSchemasAboutOneValue)
+        fail(place, Keyword::unknown, "more than 5,000 schemas are about one value, the limit");
     Evaluated own{condition, {}, false, false, 0, {}, place.node, place.scope};
     const auto names_in = [&](Keyword keyword) -> std::vector<JsonDocument::Member> {
         const JsonNode value = get(place, keyword);
@@ -159,9 +160,8 @@ Predicate SchemaReader::unevaluated(const Place& place, Predicate rest, bool mem
     const auto is_branch = [&](const Evaluated& e) { return std::count(branches.begin(), branches.end(), e.condition) == 1; };
     const auto first_branch =
         std::stable_partition(conditional.begin(), conditional.end(), [&](const Evaluated& e) { return !is_branch(e); });
-    const bool listed = members && std::none_of(conditional.begin(), conditional.end(), [](const Evaluated& e) {
-                            return e.all_members || !e.names.languages.empty();
-                        });
+    const bool listed = members && std::none_of(conditional.begin(), conditional.end(),
+                                                [](const Evaluated& e) { return e.all_members || !e.names.languages.empty(); });
     if (listed && static_cast<std::size_t>(first_branch - conditional.begin()) > kMaxConditions)
         return by_name(base.names, conditional, rest);
     const std::vector<Evaluated> exclusive(first_branch, conditional.end());

@@ -13,8 +13,8 @@ struct SchemaReader::Evaluated {
     Predicate condition;
     NameSet names;  // members of these names
     bool all_members = false, all_items = false;
-    Word items = 0;                   // so many at the beginning
-    std::vector<Predicate> contains;  // and those of which one of these is true
+    Word items = 0;                       // so many at the beginning
+    std::vector<Predicate> contains;      // and those of which one of these is true
     JsonNode node = JsonDocument::kNone;  // which schema
     Word scope = 0;
 };

@@ -50,7 +50,7 @@ Words row(std::initializer_list<Word> rules) {
 namespace {
 
 constexpr std::size_t kMaxSchemaRules = 200'000;
-constexpr Word kMaxIndented = 16;  // levels; what is deeper is indented as these are, as levels are rules of their own
+constexpr Word kMaxIndented = 16;          // levels; what is deeper is indented as these are, as levels are rules of their own
 constexpr std::int64_t kShortString = 64;  // characters that are counted in a terminal; longer strings are counted by the parser
 
 using ProgramWords = std::vector<std::int64_t>;

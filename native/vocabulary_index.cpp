@@ -138,7 +138,8 @@ VocabularyIndex::VocabularyIndex(std::vector<std::uint8_t> bytes, std::vector<Wo
             const auto c = static_cast<std::size_t>(child);
             // The bytes more of a character that begins below are part of it.
             node.below |= adds[c] | (adds[c] & kWide ? nodes_[child].below & ~kRest : nodes_[child].below);
-            node.height = static_cast<std::uint8_t>(std::max<int>(node.height, std::min(nodes_[child].height + 1, int{kMaxHeight})));
+            node.height =
+                static_cast<std::uint8_t>(std::max<int>(node.height, std::min(nodes_[child].height + 1, int{kMaxHeight})));
             if (place[c] != Utf8Place::between && nodes_[child + 1].first_token > nodes_[child].first_token) node.below |= kCut;
         }
     }

@@ -58,9 +58,9 @@ public:
     using Kinds = std::uint32_t;
     static Kinds kind(std::uint8_t ascii);  // one bit
     static constexpr int kKinds = 32;
-    static constexpr Kinds kWide = 1u << 28;  // a character beyond ASCII, as UTF-8 spells it
-    static constexpr Kinds kCut = 1u << 29;   // the beginning of one, with which a token ends
-    static constexpr Kinds kRest = 1u << 30;  // a byte more of the character that was begun above
+    static constexpr Kinds kWide = 1u << 28;   // a character beyond ASCII, as UTF-8 spells it
+    static constexpr Kinds kCut = 1u << 29;    // the beginning of one, with which a token ends
+    static constexpr Kinds kRest = 1u << 30;   // a byte more of the character that was begun above
     static constexpr Kinds kStray = 1u << 31;  // a byte beyond ASCII that is none of these
     // The kinds whose every text leads from a state back to it. `step(state, byte)`: the next state, where there is one that is as
     // good for a text to end in as any.
@@ -68,7 +68,8 @@ public:
     static Kinds kinds_that_stay(State state, Step step) {
         Kinds leave = kCut | kRest | kStray;
         for (int b = 0; b < 0x80; ++b)
-            if (const auto to = step(state, static_cast<std::uint8_t>(b)); !to || *to != state) leave |= kind(static_cast<std::uint8_t>(b));
+            if (const auto to = step(state, static_cast<std::uint8_t>(b)); !to || *to != state)
+                leave |= kind(static_cast<std::uint8_t>(b));
         if (after_wide(state, step) != state) leave |= kWide;
         return ~leave;
     }
