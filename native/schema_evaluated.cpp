@@ -27,12 +27,12 @@ bool adds(const NameSet& to, const NameSet& more) {
 }  // namespace
 
 // Adds what the schema looks at where `condition` is true, and what the schemas that it applies do.
-void SchemaReader::evaluate(const Place& place, Predicate condition, std::vector<Evaluated>& out, std::size_t depth) {
+void SchemaReader::evaluate(const Place& place, Predicate condition, std::vector<Evaluated>& out, std::size_t depth, bool tested) {
     if (!document_.is(place.node, JsonKind::object)) return;
     if (depth > kMaxDeepness) fail(place, Keyword::ref, "schemas about one value refer to each other more than 200 deep");
-    const auto apply = [&](JsonNode node, Word scope, Predicate when) {
+    const auto apply = [&](JsonNode node, Word scope, Predicate when, bool test = false) {
         Place there{node, entered(scope, node), place.mode, resources_.draft(node), {}};
-        evaluate(there, graph_.both(condition, when), out, depth + 1);
+        evaluate(there, graph_.both(condition, when), out, depth + 1, tested || test);
     };
     const auto refer = [&](Keyword keyword) {
         const JsonNode reference = get(place, keyword);
@@ -44,12 +44,12 @@ void SchemaReader::evaluate(const Place& place, Predicate condition, std::vector
     if (place.draft <= Draft::draft7 && refer(Keyword::ref)) return;
     // By each of several ways that lead here the schema looks at the same.
     const auto is_this = [&](const Evaluated& e) {
-        return e.node == place.node && e.scope == place.scope && e.condition == condition;
+        return e.node == place.node && e.scope == place.scope && e.condition == condition && (tested || !e.tested);
     };
     if (depth > 0 && std::any_of(out.begin(), out.end(), is_this)) return;
     if (out.size() >= kMaxSchemasAboutOneValue)
         fail(place, Keyword::unknown, "more than 5,000 schemas are about one value, the limit");
-    Evaluated own{condition, {}, false, false, 0, {}, place.node, place.scope};
+    Evaluated own{condition, {}, false, false, 0, {}, place.node, place.scope, tested};
     const auto names_in = [&](Keyword keyword) -> std::vector<JsonDocument::Member> {
         const JsonNode value = get(place, keyword);
         if (!document_.is(value, JsonKind::object)) return {};
@@ -82,7 +82,7 @@ void SchemaReader::evaluate(const Place& place, Predicate condition, std::vector
     }
     if (const JsonNode test = get(place, Keyword::if_); test != JsonDocument::kNone && place.draft >= Draft::draft7) {
         const Predicate holds = apart(place, test);
-        apply(test, place.scope, holds);
+        apply(test, place.scope, holds, true);
         if (const JsonNode node = get(place, Keyword::then); node != JsonDocument::kNone) apply(node, place.scope, holds);
         if (const JsonNode node = get(place, Keyword::else_); node != JsonDocument::kNone)
             apply(node, place.scope, graph_.negation(holds));
@@ -118,7 +118,7 @@ Predicate SchemaReader::unevaluated(const Place& place, Predicate rest, bool mem
     evaluate(place, graph_.always(), all, 0);
     const bool closing = keyword == Keyword::unknown;
     if (closing) {
-        const auto names = [](const Evaluated& e) { return !e.names.names.empty() || !e.names.languages.empty(); };
+        const auto names = [](const Evaluated& e) { return !e.tested && (!e.names.names.empty() || !e.names.languages.empty()); };
         if (std::none_of(all.begin(), all.end(), names)) return graph_.always();
         NameSet required;  // of what is required only, nothing else is said
         if (const JsonNode value = get(place, Keyword::required); document_.is(value, JsonKind::array))

@@ -1,6 +1,7 @@
 // What the files that read schemas share.
 #pragma once
 
+#include "limits.hpp"
 #include "schema_reader.hpp"
 
 namespace psc {
@@ -17,12 +18,16 @@ struct SchemaReader::Evaluated {
     std::vector<Predicate> contains;      // and those of which one of these is true
     JsonNode node = JsonDocument::kNone;  // which schema
     Word scope = 0;
+    bool tested = false;  // by an `if`, which closes nothing
 };
 
 // The names of either.
 NameSet union_of(const NameSet& a, const NameSet& b);
 // All others.
 NameSet complement(NameSet names);
+
+// The limit with the place where it was met, if it names none.
+LimitExceeded located(const LimitExceeded& limit, const std::string& place);
 
 std::u32string decoded(std::string_view utf8);
 

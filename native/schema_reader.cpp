@@ -14,6 +14,7 @@ namespace {
 using JsonKind = JsonDocument::Kind;
 
 constexpr std::size_t kMaxLiteralDepth = 200;
+constexpr std::size_t kManyBranches = 400;  // of a oneOf
 
 }  // namespace
 
@@ -40,7 +41,13 @@ Predicate SchemaReader::schema(JsonNode node, Word scope, Mode mode) {
 Predicate SchemaReader::meaning(Word number) {
     const Schema schema = schemas_[static_cast<std::size_t>(number)];
     if (schema.meaning.v >= 0) return schema.meaning;
-    const Predicate found = read(schema);
+    const Predicate found = [&] {
+        try {
+            return read(schema);
+        } catch (const LimitExceeded& e) {
+            throw located(e, resources_.pointer(schema.node));
+        }
+    }();
     return schemas_[static_cast<std::size_t>(number)].meaning = found;
 }
 
@@ -144,7 +151,18 @@ Predicate SchemaReader::types(const Place& place, JsonNode value) {
     return graph_.either(options);
 }
 
-Predicate SchemaReader::exactly_one(const std::vector<Predicate>& schemas) {
+// Of very many, halves: one of the first and none of the others, or none and one, so that not every pair of them is written down. Of
+// fewer each is a case that decides the others at once.
+Predicate SchemaReader::exactly_one(std::span<const Predicate> schemas) {
+    if (schemas.size() > kManyBranches) {
+        const auto first = schemas.first(schemas.size() / 2), second = schemas.subspan(schemas.size() / 2);
+        const auto none_of = [&](std::span<const Predicate> some) {
+            std::vector<Predicate> parts(some.begin(), some.end());
+            for (Predicate& p : parts) p = graph_.negation(p);
+            return graph_.both(parts);
+        };
+        return graph_.either(graph_.both(exactly_one(first), none_of(second)), graph_.both(none_of(first), exactly_one(second)));
+    }
     std::vector<Predicate> options;
     for (std::size_t i = 0; i < schemas.size(); ++i) {
         std::vector<Predicate> parts{schemas[i]};
@@ -296,10 +314,18 @@ Word SchemaReader::pattern(const Place& place, Keyword keyword, std::string_view
     if (!fresh) return known->second;
     try {
         return known->second = languages_.number(pattern_automaton(decoded(pattern)));
+    } catch (const LimitExceeded& e) {
+        patterns_.erase(known);
+        throw located(e, resources_.pointer(place.node) + ", " + std::string(text_of(keyword)));
     } catch (const PatternError& e) {
         patterns_.erase(known);
         fail(place, keyword, std::string(e.what()));
     }
+}
+
+LimitExceeded located(const LimitExceeded& limit, const std::string& place) {
+    const std::string_view what = limit.what();
+    return what.starts_with('#') ? limit : LimitExceeded(place + ": " + limit.what());
 }
 
 std::u32string decoded(std::string_view utf8) {

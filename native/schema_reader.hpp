@@ -84,13 +84,13 @@ private:
     void read_condition(Place& place);
     Predicate referred(const Place& place, Keyword keyword, JsonNode value);
     std::pair<JsonNode, Word> target_of(const Place& place, Keyword keyword, JsonNode value);
-    Predicate exactly_one(const std::vector<Predicate>& schemas);
+    Predicate exactly_one(std::span<const Predicate> schemas);
     Predicate literal(JsonNode value, std::size_t depth = 0);
     Predicate enumeration(std::span<const JsonNode> values);
     std::optional<std::vector<Predicate>> few_values(const Place& place, JsonNode schema, std::size_t depth);
     Predicate unenforced(const Place& place, Keyword keyword, const std::string& why);
 
-    void evaluate(const Place& place, Predicate condition, std::vector<Evaluated>& out, std::size_t depth);
+    void evaluate(const Place& place, Predicate condition, std::vector<Evaluated>& out, std::size_t depth, bool tested = false);
     Predicate by_name(NameSet always, const std::vector<Evaluated>& conditional, Predicate rest);
     Predicate unevaluated(const Place& place, Predicate rest, bool members, Keyword keyword);
 

@@ -138,7 +138,11 @@ RulePrograms SchemaRules::write(Predicate root) {
     queue_.push_back({rule, root, 0});
     for (std::size_t i = 0; i < queue_.size(); ++i) {
         const Asked asked = queue_[i];
-        write_value(asked.rule, asked.value, asked.depth);
+        try {
+            write_value(asked.rule, asked.value, asked.depth);
+        } catch (const LimitExceeded& e) {
+            throw located(e, i == 0 ? "#" : names_[static_cast<std::size_t>(asked.rule)]);
+        }
     }
     RulePrograms out;
     out.names = std::move(names_);

@@ -57,3 +57,12 @@ def test_members_of_all_branches_that_are_true_may_be_there(n: int) -> None:
 def test_what_names_members_is_closed(schema: dict[str, Any], closed: bool) -> None:
     assert accepts(compiled(schema, strict_mode=False), '{"a": 1, "z": 1}')
     assert accepts(compiled(schema, strict_mode=True), '{"a": 1, "z": 1}') == (not closed)
+
+
+def test_an_if_that_names_members_closes_nothing() -> None:
+    schema = {"type": "object", "if": {"properties": {"a": {"type": "null"}}}, "then": {}, "else": {}}
+    assert accepts(compiled(schema, strict_mode=True), '{"a": 1, "z": 1}')
+    named = {**schema, "properties": {"b": True}}
+    grammar = compiled(named, strict_mode=True)
+    assert accepts(grammar, '{"b": 1}')
+    assert not accepts(grammar, '{"b": 1, "z": 1}')
