@@ -91,8 +91,7 @@ def test_a_mask_that_costs_too_much_leaves_the_matcher_as_it_was() -> None:
     assert steps > 0
     with pytest.raises(psc.ResourceLimitError, match=STEPS_LIMIT):  # and once more, from the same place
         matcher.mask()
-    with pytest.raises(psc.ResourceLimitError, match=STEPS_LIMIT):
-        matcher.fork().accept_token(TOKENS.index(b"x"))
+    assert matcher.fork().accept_token(TOKENS.index(b"x"))  # one token costs less than all of them
     assert matcher.n_steps == steps and not matcher.is_terminated()
     matcher.rollback(steps)
     np.testing.assert_array_equal(matcher.mask(), before)

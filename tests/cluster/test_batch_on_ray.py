@@ -141,7 +141,8 @@ def test_a_server_of_ray_is_killed(tmp_path: Path, batch: Callable[..., Batch], 
     assert started.text().count("starting another, and what ran is run again") == 1
     report = RunReport.from_json(json.loads(out))
     assert [j.status for j in report.jobs] == ["compiled"] * 3
-    assert any("its Ray was lost" in (task.error or "") for task in report.tasks)
+    # The crash, and what ran when the server was killed: its worker's loss may be noticed before Ray's.
+    assert len([task for task in report.tasks if "was lost" in (task.error or "")]) >= 2, report.tasks
     assert started.alive() == []
     calm = Store(tmp_path / "calm")
     run(tmp_path / "jobs.toml", calm)
