@@ -66,6 +66,13 @@ class Automaton:
     arcs: tuple[tuple[int, int, int, int], ...]
     """(from, first, last, to): a character of this inclusive range leads on. Ascending; those that leave a state are disjoint."""
 
+    def between(self) -> dict[tuple[int, int], tuple[tuple[int, int], ...]]:
+        """The ranges that lead from one state to another one, by (from, to), in the order of the arcs."""
+        ranges: dict[tuple[int, int], list[tuple[int, int]]] = {}
+        for source, first, last, target in self.arcs:
+            ranges.setdefault((source, target), []).append((first, last))
+        return {states: tuple(some) for states, some in ranges.items()}
+
 
 Expression = Literal | Chars | Sequence | Choice | Repeat | Reference | Automaton
 

@@ -17,7 +17,7 @@ from psc import _core
 from psc.compiler.expression_words import RulePrograms, read_expression
 from psc.compiler.expressions import Literal, RuleSet
 from psc.compiler.grammar import Cfg, Terminal
-from psc.compiler.normal_form import dead_message, productions_from
+from psc.compiler.normal_form import dead_message, dead_rule, productions_from
 from psc.compiler.python_pattern import python_pattern
 from psc.errors import GrammarError, ResourceLimitError
 
@@ -79,7 +79,7 @@ class LoweredRules:
             raise GrammarError(_undefined(rule_set, self.native.undefined))
         if self.native.way:
             if rule_set.if_empty is not None:
-                at = self.native.way[-1 if self.native.circle is None else self.native.circle]
+                at = dead_rule(self.native.way, self.native.circle)
                 raise GrammarError(f"{rule_set.source_name}: {rule_set.if_empty}{at!r}")
             raise GrammarError(dead_message(self.native.way, self.native.circle, rule_set.source_name, rule_set.lines))
 

@@ -94,6 +94,11 @@ def productions_from(arrays: tuple[Words, Words, Words, Words], n_terminals: int
     return tuple([Production(first + n, tuple(rhs[a:b]), p) for n, (a, b), p in zip(lhs, bounds, priorities, strict=True)])
 
 
+def dead_rule(way: Sequence[str], circle: int | None) -> str:
+    """Of a way as in :func:`dead_message`, the rule that can never finish."""
+    return way[-1 if circle is None else circle]
+
+
 def dead_message(way: Sequence[str], circle: int | None, source_name: str, lines: Mapping[str, int]) -> str:
     """Why a grammar has no text.
 
@@ -103,7 +108,7 @@ def dead_message(way: Sequence[str], circle: int | None, source_name: str, lines
         source_name: a file name or a label.
         lines: where rules are defined.
     """
-    name = way[-1 if circle is None else circle]
+    name = dead_rule(way, circle)
     place = f"{source_name}:{lines[name]}" if name in lines else source_name
     if circle is None:
         needed = "" if len(way) == 1 else f", and no text of {way[0]!r} can do without it"

@@ -190,11 +190,8 @@ class _Printer:
         """A rule for each state, the first for the whole."""
         names = [self._new_name(f"{self._rule}_1") for _ in automaton.accepts]
         options: list[list[str]] = [['""'] if accepts else [] for accepts in automaton.accepts]
-        between: dict[tuple[int, int], list[tuple[int, int]]] = {}
-        for source, first, last, target in automaton.arcs:
-            between.setdefault((source, target), []).append((first, last))
-        for (source, target), ranges in between.items():
-            options[source].append(f"{_class(tuple(ranges))} {names[target]}")
+        for (source, target), ranges in automaton.between().items():
+            options[source].append(f"{_class(ranges)} {names[target]}")
         self._more += [f"{name} ::= {' | '.join(o) if o else self._never()[0]}" for name, o in zip(names, options, strict=True)]
         return names[0]
 

@@ -81,10 +81,7 @@ class TerminalPrograms:
 
     def _write_arcs(self, automaton: Automaton) -> None:
         """Arcs of one state to one state are one arc, over the set of their ranges, in the order of the native core."""
-        between: dict[tuple[int, int], list[tuple[int, int]]] = {}
-        for source, first, last, target in automaton.arcs:
-            between.setdefault((source, target), []).append((first, last))
-        arcs = [(source, self.set_number(tuple(between[source, target])), target) for source, target in sorted(between)]
+        arcs = [(source, self.set_number(ranges), target) for (source, target), ranges in sorted(automaton.between().items())]
         self.write_automaton(automaton.accepts, arcs)
 
     def write_automaton(self, final: Iterable[bool], arcs: Iterable[tuple[int, int, int]]) -> None:

@@ -8,17 +8,6 @@
 
 namespace psc {
 
-namespace {
-
-std::u32string code_points(nb::str text) {
-    std::u32string out;
-    const auto n = PyUnicode_GetLength(text.ptr());
-    for (Py_ssize_t i = 0; i < n; ++i) out.push_back(PyUnicode_ReadChar(text.ptr(), i));
-    return out;
-}
-
-}  // namespace
-
 void bind_json_schema(nb::module_& m) {
     nb::class_<SchemaGrammar>(m, "SchemaGrammar", "The rules of a JSON schema, in the words of `lower_rules`.")
         .def_prop_ro(
@@ -48,7 +37,7 @@ void bind_json_schema(nb::module_& m) {
                     return (*resolver)(uri);
                 };
             SchemaLayout layout{
-                any_order, any_whitespace, most_whitespace, indent, code_points(item_separator), code_points(key_separator)};
+                any_order, any_whitespace, most_whitespace, indent, to_code_points(item_separator), to_code_points(key_separator)};
             nb::gil_scoped_release release;
             return schema_grammar(schema, {strict, assert_format, lenient}, std::move(layout), std::move(ask));
         },

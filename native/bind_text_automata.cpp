@@ -11,14 +11,6 @@ namespace psc {
 
 namespace {
 
-// As Python has it: lone surrogates are let through, and are in no set.
-std::u32string to_code_points(nb::handle text) {
-    if (!PyUnicode_Check(text.ptr())) throw nb::type_error("a str is expected");
-    std::u32string result(static_cast<std::size_t>(PyUnicode_GET_LENGTH(text.ptr())), U'\0');
-    for (std::size_t i = 0; i < result.size(); ++i) result[i] = PyUnicode_READ_CHAR(text.ptr(), static_cast<Py_ssize_t>(i));
-    return result;
-}
-
 nb::object to_str(const std::u32string& text) {
     return nb::steal(PyUnicode_FromKindAndData(PyUnicode_4BYTE_KIND, text.data(), static_cast<Py_ssize_t>(text.size())));
 }

@@ -6,6 +6,7 @@
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
+#include <string>
 #include <vector>
 
 #include "ids.hpp"
@@ -35,6 +36,14 @@ NewArray<T> to_array(std::vector<T> v) {
     auto* kept = new std::vector<T>(std::move(v));
     nb::capsule owner(kept, [](void* p) noexcept { delete static_cast<std::vector<T>*>(p); });
     return NewArray<T>(kept->data(), {kept->size()}, owner);
+}
+
+// As Python has it: lone surrogates are let through.
+inline std::u32string to_code_points(nb::handle text) {
+    if (!PyUnicode_Check(text.ptr())) throw nb::type_error("a str is expected");
+    std::u32string result(static_cast<std::size_t>(PyUnicode_GET_LENGTH(text.ptr())), U'\0');
+    for (std::size_t i = 0; i < result.size(); ++i) result[i] = PyUnicode_READ_CHAR(text.ptr(), static_cast<Py_ssize_t>(i));
+    return result;
 }
 
 // As NumPy arrays have them: right-hand sides one after the other, symbols as in lalr.hpp.

@@ -41,16 +41,9 @@ void SchemaRules::Items::write(const Atoms& atoms) {
     for (Word i = 0; i <= apart_ && (most_ < 0 || i < most_); ++i)
         if (rules_.values_.surely_empty(rules_.values_.item_value(atoms, i))) most_ = i;
     if (most_ >= 0 && most_ < least_) return;
-    Words empty;
-    if (rules_.layout_.any_whitespace) {
-        rule_words::reference(empty, rules_.mark(Mark::open_array, depth_));
-        rule_words::text(empty, U"]");
-        rule_words::sequence(empty, 2);
-    } else {
-        rule_words::text(empty, U"[]");
-    }
     const auto needed = [](const Counted& c) { return c.least > 0; };
-    if (least_ == 0 && std::none_of(counted_.begin(), counted_.end(), needed)) rules_.add(rule_, std::move(empty));
+    if (least_ == 0 && std::none_of(counted_.begin(), counted_.end(), needed))
+        rules_.add(rule_, rules_.empty(Mark::open_array, depth_));
     if (most_ == 0) return;
     if (counted_.empty())
         write_plain(atoms);

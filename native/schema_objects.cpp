@@ -174,17 +174,8 @@ SchemaRules::Words SchemaRules::Members::member(Word before, Words name, Predica
 
 // Members of one kind, so many of them.
 void SchemaRules::Members::write_map() {
-    Words empty;
     const Word open = rules_.mark(Mark::open_object, depth_);
-    rule_words::text(empty, U"{}");
-    const bool spaced = rules_.layout_.any_whitespace;
-    if (spaced) {
-        empty.clear();
-        rule_words::reference(empty, open);
-        rule_words::text(empty, U"}");
-        rule_words::sequence(empty, 2);
-    }
-    if (least_ == 0) rules_.add(rule_, std::move(empty));
+    if (least_ == 0) rules_.add(rule_, rules_.empty(Mark::open_object, depth_));
     if (others_.empty() || most_ == 0) return;
     const Word one = rules_.fresh(prefix_ + " member");
     Words key;
@@ -242,17 +233,7 @@ void SchemaRules::Members::write_states() {
     rules_.add(comma(start), rule_words::row({open}));
     rules_.add(ready(start), rule_words::row({comma(start)}));
     std::set<State> after_member;  // has a rule `done`
-    if (accepts(start)) {
-        Words empty;
-        if (rules_.layout_.any_whitespace) {
-            rule_words::reference(empty, open);
-            rule_words::text(empty, U"}");
-            rule_words::sequence(empty, 2);
-        } else {
-            rule_words::text(empty, U"{}");
-        }
-        rules_.add(rule_, std::move(empty));
-    }
+    if (accepts(start)) rules_.add(rule_, rules_.empty(Mark::open_object, depth_));
     const auto reached = [&](const State& s, Words option) {  // by a member
         rules_.add(done(s), std::move(option));
         if (!after_member.insert(s).second) return;

@@ -358,6 +358,19 @@ Word SchemaRules::mark(Mark mark, Word depth) {
     return rule;
 }
 
+SchemaRules::Words SchemaRules::empty(Mark open, Word depth) {
+    const bool object = open == Mark::open_object;
+    Words option;
+    if (layout_.any_whitespace) {
+        rule_words::reference(option, mark(open, depth));
+        rule_words::text(option, object ? U"}" : U"]");
+        rule_words::sequence(option, 2);
+    } else {
+        rule_words::text(option, object ? U"{}" : U"[]");
+    }
+    return option;
+}
+
 Word SchemaRules::object(const Atoms& atoms, Word depth) {
     const auto [known, is_new] = containers_.try_emplace({true, layout_.indent < 0 ? 0 : depth, atoms}, 0);
     if (!is_new) return known->second;

@@ -67,6 +67,8 @@ private:
     // Separators of a container at a depth; each is a rule.
     enum class Mark : Word { open_object, open_array, comma, close_object, close_array, colon };
     Word mark(Mark mark, Word depth);
+    // `{}` or `[]`, by its opening mark.
+    Words empty(Mark open, Word depth);
     Words space() const;
 
     SchemaReader& reader_;

@@ -79,7 +79,7 @@ def _dumped(schema: object) -> str:
 
 def _resources(text: str, resolver: Resolver, origin: str) -> dict[str, str]:
     """The texts of all schemas that one asks for: they are a part of what is compiled, and so of its key."""
-    from psc.compiler.frontends.json_schema.front_end import schema_rules
+    from psc.compiler.frontends.json_schema.front_end import schema_grammar
 
     found: dict[str, str] = {}
 
@@ -91,5 +91,5 @@ def _resources(text: str, resolver: Resolver, origin: str) -> dict[str, str]:
             found[uri] = schema_text(other)
         return found[uri]
 
-    schema_rules(text, SchemaSettings(lenient=True), ask, origin)
+    schema_grammar(text, SchemaSettings(lenient=True), ask, origin)
     return found

@@ -7,7 +7,7 @@ import pytest
 from json_schema.bytewise import accepts, compiled
 
 from psc import _core
-from psc.compiler.frontends.json_schema.front_end import schema_rules
+from psc.compiler.frontends.json_schema.front_end import schema_grammar
 from psc.compiler.frontends.json_schema.settings import SchemaSettings
 from psc.compiler.lowering import TerminalLimits
 
@@ -33,8 +33,7 @@ def _nested(*names: list[str]) -> str:
     ],
 )
 def test_together_they_are_as_each_by_itself(schema: str) -> None:
-    grammar = schema_rules(schema, SchemaSettings(strict_mode=False), lambda _: None, "<test>")
-    native = grammar.rules.native  # type: ignore[attr-defined]
+    native = schema_grammar(schema, SchemaSettings(strict_mode=False), lambda _: None, "<test>")
     together = native.lower(**_LIMITS).terminal_automaton(**_AUTOMATON)
     apart = _core.lower_rules(native.words, native.offsets, native.names, native.root, **_LIMITS).terminal_automaton(**_AUTOMATON)
     for part in ("next", "match_offsets", "matches", "empty", "unmatched"):

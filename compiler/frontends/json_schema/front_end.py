@@ -22,11 +22,25 @@ _UNNAMED = "<JSON schema>"
 def parse(text: str, options: GrammarOptions, origin: str) -> RuleSet:
     """The rules of a schema. Raises GrammarError: the message names the place in the schema and the keyword."""
     settings = SchemaSettings.of(options.settings)
-    return schema_rules(text, settings, settings.resources.get, _UNNAMED if origin == UNNAMED else origin)
+    if origin == UNNAMED:
+        origin = _UNNAMED
+    grammar = schema_grammar(text, settings, settings.resources.get, origin)
+    for warning in grammar.warnings:
+        _log.warning("%s: %s", origin, warning)
+    return RuleSet(
+        RulePrograms.of_native(grammar),
+        grammar.names[grammar.root],
+        text,
+        origin,
+        {},
+        language="json_schema",
+        settings=options.settings,
+        if_empty="no value is valid: each would need a value at ",
+    )
 
 
-def schema_rules(text: str, settings: SchemaSettings, resolver: Callable[[str], str | None], origin: str) -> RuleSet:
-    """The rules of a schema.
+def schema_grammar(text: str, settings: SchemaSettings, resolver: Callable[[str], str | None], origin: str) -> _core.SchemaGrammar:
+    """The rules of a schema as the native core has them.
 
     Args:
         text: the schema.
@@ -40,7 +54,7 @@ def schema_rules(text: str, settings: SchemaSettings, resolver: Callable[[str], 
     """
     separators = settings.separators or ("," if settings.indent is not None else ", ", ": ")
     try:
-        grammar = _core.schema_grammar(
+        return _core.schema_grammar(
             text,
             strict=settings.strict_mode,
             assert_format=settings.assert_format,
@@ -57,15 +71,3 @@ def schema_rules(text: str, settings: SchemaSettings, resolver: Callable[[str], 
         raise ResourceLimitError(f"{origin}: {e}") from None
     except GrammarError as e:
         raise GrammarError(f"{origin}: {e}") from None
-    for warning in grammar.warnings:
-        _log.warning("%s: %s", origin, warning)
-    return RuleSet(
-        RulePrograms.of_native(grammar),
-        grammar.names[grammar.root],
-        text,
-        origin,
-        {},
-        language="json_schema",
-        settings=settings.text(),
-        if_empty="no value is valid: each would need a value at ",
-    )
