@@ -103,9 +103,19 @@ def application(served: Served, log: Log | None = None) -> web.Application:
 
     app = web.Application()
     app[_SERVED] = served
-    app.router.add_route("*", "/{path:.*}", answer)
+    app.router.add_route("*", "/{path:.*}", answer, expect_handler=_expected)
     app.cleanup_ctx.append(_index_kept)
     return app
+
+
+async def _expected(request: web.Request) -> web.StreamResponse | None:
+    """Tells a client that waits for it to send the body. What else it may expect is refused without repeating it: it may be no text."""
+    expected = request.headers.get("Expect", "")
+    if expected.lower() != "100-continue":
+        return refusal(417, "a registry meets no expectation but 100-continue")
+    if request.transport is not None:
+        request.transport.write(b"HTTP/1.1 100 Continue\r\n\r\n")
+    return None
 
 
 async def _index_kept(app: web.Application) -> AsyncIterator[None]:

@@ -185,6 +185,17 @@ def test_other_methods(url: str, method: str) -> None:
     assert (answer.status, answer.headers["allow"]) == (405, "GET, HEAD, PUT")
 
 
+@pytest.mark.parametrize(
+    ("expected", "status"), [(b"100-continue", b"100"), (b"100-Continue", b"100"), (b"more", b"417"), (b"100-conti\xff\xfex", b"417")]
+)
+def test_what_a_client_may_expect(url: str, expected: bytes, status: bytes) -> None:
+    found = reference(artifact())
+    head = [f"PUT /{found.key_path} HTTP/1.1".encode(), b"Host: x", b"Content-Length: 9", b"Expect: " + expected]
+    with socket.create_connection((urlsplit(url).hostname, urlsplit(url).port), timeout=20) as connection:
+        connection.sendall(b"\r\n".join(head) + b"\r\n\r\n")
+        assert connection.recv(1000).startswith(b"HTTP/1.1 " + status + b" ")
+
+
 def test_health_and_metrics(url: str) -> None:
     assert ask(url, "GET", "/healthz").text == "ok\n"
     found = pushed(url, artifact())
