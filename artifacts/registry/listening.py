@@ -109,7 +109,7 @@ def application(served: Served, log: Log | None = None) -> web.Application:
 
 
 async def _expected(request: web.Request) -> web.StreamResponse | None:
-    """Tells a client that waits for it to send the body. What else it may expect is refused without repeating it: it may be no text."""
+    """Tells a client that waits to send the body. What else it may expect is refused, and not repeated: it may be no text."""
     expected = request.headers.get("Expect", "")
     if expected.lower() != "100-continue":
         return refusal(417, "a registry meets no expectation but 100-continue")

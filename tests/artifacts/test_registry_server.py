@@ -186,7 +186,8 @@ def test_other_methods(url: str, method: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("expected", "status"), [(b"100-continue", b"100"), (b"100-Continue", b"100"), (b"more", b"417"), (b"100-conti\xff\xfex", b"417")]
+    ("expected", "status"),
+    [(b"100-continue", b"100"), (b"100-Continue", b"100"), (b"more", b"417"), (b"100-conti\xff\xfex", b"417")],
 )
 def test_what_a_client_may_expect(url: str, expected: bytes, status: bytes) -> None:
     found = reference(artifact())
