@@ -1,152 +1,116 @@
 #include "lalr.hpp"
 
 #include <algorithm>
-#include <map>
-#include <set>
+#include <bit>
+#include <numeric>
 
 #include "limits.hpp"
+#include "lr0_automaton.hpp"
 #include "sorted.hpp"
 #include "wire.hpp"
 
 namespace psc {
 namespace {
 
-// Each bounds some seconds and some hundred megabytes: items in the closures of all states; words of all sets of terminals that
-// lookaheads are made of; cells of the action and goto tables, and what is in them.
-constexpr std::size_t kMaxItems = 4'000'000;
+// Each bounds some seconds and some hundred megabytes: words of all sets of terminals that lookaheads are made of; cells of the action
+// and goto tables, and what is in them.
 constexpr std::size_t kMaxLookaheadWords = 1 << 25;
 constexpr std::size_t kMaxCells = 1 << 25;
 constexpr std::size_t kMaxActions = 16'000'000;
 
-// A dense set of terminals.
-struct TerminalSet {
-    std::vector<std::uint64_t> bits;
-    explicit TerminalSet(Word n = 0) : bits((n + 63) / 64) {}
-    void add(Terminal t) { bits[t.v >> 6] |= 1ULL << (t.v & 63); }
-    bool has(Terminal t) const { return bits[t.v >> 6] >> (t.v & 63) & 1; }
-    void merge(const TerminalSet& other) {
-        for (std::size_t i = 0; i < bits.size(); ++i) bits[i] |= other.bits[i];
-    }
-};
-
-// LR(0): states are interned kernels; an item is production * stride + dot.
-class Lr0 {
+// Sets of terminals, one after the other.
+class TerminalSets {
 public:
-    Lr0(const Productions& g) : g_(g), root_(static_cast<Word>(g.lhs.size())) {
-        stride_ = 3;
-        for (const auto& r : g.rhs) stride_ = std::max<Word>(stride_, static_cast<Word>(r.size()) + 1);
-        by_lhs_.resize(g.n_nonterminals);
-        for (Word p = 0; p < root_; ++p) by_lhs_[g.lhs[p].index()].push_back({p});
-        root_rhs_ = {Symbol::of(g.start, g.n_terminals), Symbol::of(g.end_terminal())};
-        build();
-    }
+    TerminalSets(std::size_t n, Word n_terminals) : n_words_(words_for(n_terminals)), bits_(n * n_words_) {}
+    static std::size_t words_for(Word n_terminals) { return (static_cast<std::size_t>(n_terminals) + 63) / 64; }
 
-    std::span<const Symbol> rhs(Production p) const {
-        return p.v == root_ ? std::span<const Symbol>(root_rhs_) : g_.rhs[p.index()];
+    void add(std::size_t set, Terminal t) { bits_[set * n_words_ + (t.index() >> 6)] |= 1ULL << (t.v & 63); }
+    bool has(std::size_t set, Terminal t) const { return bits_[set * n_words_ + (t.index() >> 6)] >> (t.v & 63) & 1; }
+    void merge(std::size_t set, const TerminalSets& from, std::size_t other) {
+        std::uint64_t* to = &bits_[set * n_words_];
+        const std::uint64_t* more = &from.bits_[other * n_words_];
+        for (std::size_t i = 0; i < n_words_; ++i) to[i] |= more[i];
     }
-    Word n_states() const { return static_cast<Word>(transitions_.size()); }
-    Production root() const { return {root_}; }
-    const std::vector<std::pair<Symbol, LrState>>& transitions(LrState state) const { return transitions_[state.index()]; }
-    const std::vector<Production>& complete(LrState state) const { return complete_[state.index()]; }
-    const std::vector<Production>& productions_of(Nonterminal n) const { return by_lhs_[n.index()]; }
-
-    // The transition is there: of a state that has an item with the symbol behind the dot.
-    LrState next(LrState state, Symbol symbol) const {
-        const auto& row = transitions(state);
-        return std::lower_bound(row.begin(), row.end(), std::pair(symbol, LrState{-1}))->second;
+    void copy(std::size_t set, std::size_t other) { std::copy_n(&bits_[other * n_words_], n_words_, &bits_[set * n_words_]); }
+    void clear(std::size_t set) { std::fill_n(&bits_[set * n_words_], n_words_, 0); }
+    // Calls f(terminal) for the members of a set, in order.
+    template <class F>
+    void each(std::size_t set, const F& f) const {
+        for (std::size_t i = 0; i < n_words_; ++i)
+            for (std::uint64_t left = bits_[set * n_words_ + i]; left; left &= left - 1)
+                f(Terminal{static_cast<Word>(i * 64) + std::countr_zero(left)});
     }
 
 private:
-    void build() {
-        const Word start_item = root_ * stride_;
-        kernels_.intern({&start_item, 1});
-        std::vector<char> seen(g_.n_nonterminals);
-        std::size_t n_items = 0;
-        for (Word state = 0; state < kernels_.size(); ++state) {
-            const auto kernel = kernels_[state];
-            std::vector<Word> items(kernel.begin(), kernel.end());
-            std::fill(seen.begin(), seen.end(), 0);
-            for (std::size_t i = 0; i < items.size(); ++i) {
-                const auto r = rhs({items[i] / stride_});
-                const Word dot = items[i] % stride_;
-                if (dot == static_cast<Word>(r.size()) || r[dot].is_terminal(g_.n_terminals)) continue;
-                const Nonterminal a = r[dot].nonterminal(g_.n_terminals);
-                if (std::exchange(seen[a.index()], 1)) continue;
-                for (Production p : by_lhs_[a.index()]) items.push_back(p.v * stride_);
-            }
-            n_items += items.size();
-            if (n_items > kMaxItems) throw LimitExceeded("items of LR states", kMaxItems);
-            std::map<Symbol, std::vector<Word>> moves;  // items
-            std::vector<Production> done;
-            for (Word item : items) {
-                const Production p{item / stride_};
-                const Word dot = item % stride_;
-                const auto r = rhs(p);
-                if (dot == static_cast<Word>(r.size()))
-                    done.push_back(p);
-                else
-                    moves[r[dot]].push_back(item + 1);
-            }
-            std::vector<std::pair<Symbol, LrState>> row;
-            for (auto& [symbol, kernel_items] : moves) {
-                std::sort(kernel_items.begin(), kernel_items.end());
-                row.emplace_back(symbol, LrState{kernels_.intern(kernel_items).first});
-            }
-            std::sort(done.begin(), done.end());
-            transitions_.push_back(std::move(row));
-            complete_.push_back(std::move(done));
-        }
-    }
-
-    const Productions& g_;
-    Word root_, stride_;
-    std::vector<Symbol> root_rhs_;
-    std::vector<std::vector<Production>> by_lhs_;
-    SequenceInterner kernels_;
-    std::vector<std::vector<std::pair<Symbol, LrState>>> transitions_;
-    std::vector<std::vector<Production>> complete_;
+    std::size_t n_words_;
+    std::vector<std::uint64_t> bits_;
 };
 
-// Closes `sets` under `relation` (x related to y: sets[x] includes sets[y]) by strongly connected components, iteratively.
-void digraph(const std::vector<std::vector<Word>>& relation, std::vector<TerminalSet>& sets) {
-    const Word n = static_cast<Word>(sets.size());
+// Which sets include which others: those of one together.
+class Relation {
+public:
+    struct Pair {
+        Word set, included;
+    };
+    Relation(std::size_t n_sets, std::span<const Pair> pairs) : offsets_(n_sets + 1), included_(pairs.size()) {
+        for (const Pair& p : pairs) ++offsets_[static_cast<std::size_t>(p.set) + 1];
+        std::partial_sum(offsets_.begin(), offsets_.end(), offsets_.begin());
+        std::vector<Word> next(offsets_.begin(), offsets_.end() - 1);
+        for (const Pair& p : pairs) included_[static_cast<std::size_t>(next[static_cast<std::size_t>(p.set)]++)] = p.included;
+    }
+    // The place of the first that a set includes.
+    std::size_t begin(Word set) const { return static_cast<std::size_t>(offsets_[static_cast<std::size_t>(set)]); }
+    std::size_t end(Word set) const { return begin(set + 1); }
+    Word included(std::size_t place) const { return included_[place]; }
+
+private:
+    std::vector<Word> offsets_, included_;
+};
+
+// Closes sets under a relation, by strongly connected components, iteratively.
+void digraph(const Relation& relation, TerminalSets& sets, Word n) {
     constexpr Word finished = 0x7fffffff;
-    std::vector<Word> depth(n, 0), stack;
+    std::vector<Word> depth(static_cast<std::size_t>(n), 0), stack;
     struct Frame {
         Word x;
         std::size_t next;
         Word depth;
     };
+    std::vector<Frame> frames;
+    const auto depth_of = [&](Word x) -> Word& { return depth[static_cast<std::size_t>(x)]; };
+    const auto enter = [&](Word x) {
+        stack.push_back(x);
+        depth_of(x) = static_cast<Word>(stack.size());
+        frames.push_back({x, relation.begin(x), depth_of(x)});
+    };
     for (Word root = 0; root < n; ++root) {
-        if (depth[root]) continue;
-        std::vector<Frame> frames;
-        auto enter = [&](Word x) {
-            stack.push_back(x);
-            depth[x] = static_cast<Word>(stack.size());
-            frames.push_back({x, 0, depth[x]});
-        };
+        if (depth_of(root)) continue;
+        if (relation.begin(root) == relation.end(root)) {
+            depth_of(root) = finished;
+            continue;
+        }
         enter(root);
         while (!frames.empty()) {
             Frame& f = frames.back();
-            if (f.next < relation[f.x].size()) {
-                const Word y = relation[f.x][f.next];
-                if (!depth[y]) {
+            const Word x = f.x;
+            if (f.next < relation.end(x)) {
+                const Word y = relation.included(f.next);
+                if (!depth_of(y)) {
                     enter(y);
                     continue;
                 }
                 ++f.next;
-                depth[f.x] = std::min(depth[f.x], depth[y]);
-                sets[f.x].merge(sets[y]);
+                depth_of(x) = std::min(depth_of(x), depth_of(y));
+                sets.merge(static_cast<std::size_t>(x), sets, static_cast<std::size_t>(y));
                 continue;
             }
-            const Word x = f.x;
-            if (depth[x] == f.depth) {
+            if (depth_of(x) == f.depth) {
                 Word top;
                 do {
                     top = stack.back();
                     stack.pop_back();
-                    depth[top] = finished;
-                    if (top != x) sets[top] = sets[x];
+                    depth_of(top) = finished;
+                    if (top != x) sets.copy(static_cast<std::size_t>(top), static_cast<std::size_t>(x));
                 } while (top != x);
             }
             frames.pop_back();
@@ -155,7 +119,7 @@ void digraph(const std::vector<std::vector<Word>>& relation, std::vector<Termina
 }
 
 std::vector<char> nullable_nonterminals(const Productions& g) {
-    std::vector<char> nullable(g.n_nonterminals);
+    std::vector<char> nullable(static_cast<std::size_t>(g.n_nonterminals));
     for (bool changed = true; changed;) {
         changed = false;
         for (std::size_t p = 0; p < g.lhs.size(); ++p) {
@@ -175,83 +139,99 @@ void each_state(Word n, F f) {
     for (LrState s{0}; s.v < n; ++s.v) f(s);
 }
 
+// The terminals before which each production that has ended in a state is reduced, in the order of Lr0Automaton::complete().
+TerminalSets lookaheads(const Productions& g, const Lr0Automaton& lr0) {
+    const std::span<const Lr0Automaton::Goto> gotos = lr0.gotos();
+    if (gotos.size() * TerminalSets::words_for(g.n_terminals) > kMaxLookaheadWords)
+        throw LimitExceeded("words of LR lookaheads", kMaxLookaheadWords);
+    const auto nullable = nullable_nonterminals(g);
+    std::vector<std::vector<Production>> productions_of(static_cast<std::size_t>(g.n_nonterminals));
+    std::vector<std::size_t> last(g.lhs.size());  // per production, from where on what follows a symbol may be empty
+    for (std::size_t p = 0; p < g.lhs.size(); ++p) {
+        productions_of[g.lhs[p].index()].push_back({static_cast<Word>(p)});
+        const auto& rhs = g.rhs[p];
+        std::size_t& i = last[p] = rhs.size();
+        const auto may_be_empty = [&](Symbol s) {
+            return !s.is_terminal(g.n_terminals) && nullable[s.nonterminal(g.n_terminals).index()];
+        };
+        while (i > 0 && may_be_empty(rhs[i - 1])) --i;
+        if (i > 0) --i;
+    }
+    // What can follow a goto's nonterminal, in the state that the goto leaves.
+    TerminalSets follow(gotos.size(), g.n_terminals);
+    struct Lookback {
+        Word complete, of;  // a goto
+    };
+    std::vector<Lookback> lookback;
+    std::vector<Relation::Pair> reads, includes;
+    each_state(lr0.n_states(), [&](LrState state) {
+        const std::size_t end = lr0.first_goto(state) + lr0.gotos(state).size();
+        for (std::size_t m = lr0.first_goto(state); m < end; ++m) {
+            const auto [nonterminal, to] = gotos[m];
+            const Word number = static_cast<Word>(m);
+            for (const auto& shift : lr0.shifts(to)) follow.add(m, shift.label);
+            for (std::size_t i = 0; i < lr0.gotos(to).size(); ++i)
+                if (nullable[lr0.gotos(to)[i].label.index()]) reads.push_back({number, static_cast<Word>(lr0.first_goto(to) + i)});
+            for (Production p : productions_of[nonterminal.index()]) {
+                const auto& rhs = g.rhs[p.index()];
+                LrState at = state;
+                for (std::size_t i = 0; i < rhs.size(); ++i) {
+                    if (rhs[i].is_terminal(g.n_terminals)) {
+                        at = lr0.target(at, rhs[i].terminal());
+                        continue;
+                    }
+                    const std::size_t over = lr0.goto_at(at, rhs[i].nonterminal(g.n_terminals));
+                    if (i >= last[p.index()] && over != m) includes.push_back({static_cast<Word>(over), number});
+                    at = gotos[over].to;
+                }
+                const auto complete = lr0.complete(at);
+                const auto place = std::lower_bound(complete.begin(), complete.end(), p) - complete.begin();
+                lookback.push_back({static_cast<Word>(lr0.first_complete(at)) + static_cast<Word>(place), number});
+            }
+        }
+    });
+    if (!reads.empty()) digraph(Relation(gotos.size(), reads), follow, static_cast<Word>(gotos.size()));
+    digraph(Relation(gotos.size(), includes), follow, static_cast<Word>(gotos.size()));
+    TerminalSets before(lr0.complete().size(), g.n_terminals);
+    for (const Lookback& l : lookback) before.merge(static_cast<std::size_t>(l.complete), follow, static_cast<std::size_t>(l.of));
+    return before;
+}
+
 }  // namespace
 
 LalrTables build_lalr(const Productions& g, ConflictPolicy policy) {
-    const Lr0 lr0(g);
-    const auto nullable = nullable_nonterminals(g);
-    const Word n_terminals = g.n_terminals;
-    const auto is_nullable = [&](Symbol s) { return !s.is_terminal(n_terminals) && nullable[s.nonterminal(n_terminals).index()]; };
-
-    // Nonterminal transitions (state, nonterminal), numbered.
-    std::vector<std::pair<LrState, Nonterminal>> moves;
-    PairMap number;
-    each_state(lr0.n_states(), [&](LrState s) {
-        for (const auto& [symbol, to] : lr0.transitions(s)) {
-            if (symbol.is_terminal(n_terminals)) continue;
-            const Nonterminal a = symbol.nonterminal(n_terminals);
-            number.insert(s.v, a.v, static_cast<Word>(moves.size()));
-            moves.emplace_back(s, a);
-        }
-    });
-    const auto move = [&](LrState s, Symbol symbol) { return number.find(s.v, symbol.nonterminal(n_terminals).v); };
-
+    const Lr0Automaton lr0(g);
     const auto n_states = static_cast<std::size_t>(lr0.n_states());
-    if (moves.size() * ((n_terminals + 63) / 64) > kMaxLookaheadWords)
-        throw LimitExceeded("words of LR lookaheads", kMaxLookaheadWords);
-    if (n_states * (n_terminals + g.n_nonterminals) > kMaxCells) throw LimitExceeded("cells of LR tables", kMaxCells);
-
-    std::vector<TerminalSet> follow(moves.size(), TerminalSet(n_terminals));
-    std::vector<std::vector<Word>> reads(moves.size()), includes(moves.size());
-    std::map<std::pair<LrState, Production>, std::vector<Word>> lookback;  // -> moves
-    for (std::size_t m = 0; m < moves.size(); ++m) {
-        const auto [state, a] = moves[m];
-        const LrState to = lr0.next(state, Symbol::of(a, n_terminals));
-        for (const auto& [symbol, unused] : lr0.transitions(to)) {
-            if (symbol.is_terminal(n_terminals))
-                follow[m].add(symbol.terminal());
-            else if (is_nullable(symbol))
-                reads[m].push_back(move(to, symbol));
-        }
-        for (Production p : lr0.productions_of(a)) {
-            const auto rhs = lr0.rhs(p);
-            std::size_t nullable_from = rhs.size();
-            while (nullable_from > 0 && is_nullable(rhs[nullable_from - 1])) --nullable_from;
-            LrState at = state;
-            for (std::size_t i = 0; i < rhs.size(); ++i) {
-                if (!rhs[i].is_terminal(n_terminals) && i + 1 >= nullable_from)
-                    includes[move(at, rhs[i])].push_back(static_cast<Word>(m));
-                at = lr0.next(at, rhs[i]);
-            }
-            lookback[{at, p}].push_back(static_cast<Word>(m));
-        }
-    }
-    digraph(reads, follow);
-    digraph(includes, follow);
+    const auto n_terminals = static_cast<std::size_t>(g.n_terminals), n_nonterminals = static_cast<std::size_t>(g.n_nonterminals);
+    const TerminalSets before = lookaheads(g, lr0);
+    if (n_states * (n_terminals + n_nonterminals) > kMaxCells) throw LimitExceeded("cells of LR tables", kMaxCells);
 
     LalrTables result;
-    std::vector<Word> action_offsets{0};
+    std::vector<Word> action_offsets(n_states * n_terminals + 1);
     std::vector<Action> actions;
-    std::vector<Maybe<LrState>> gotos(n_states * g.n_nonterminals);
+    std::vector<Maybe<LrState>> gotos(n_states * n_nonterminals);
+    TerminalSets used(1, g.n_terminals);
+    std::vector<Production> clash;
+    std::size_t filled = 0;
     each_state(lr0.n_states(), [&](LrState s) {
-        std::vector<std::vector<Action>> row(n_terminals);
-        for (const auto& [symbol, to] : lr0.transitions(s)) {
-            if (symbol.is_terminal(n_terminals))
-                row[symbol.terminal().index()].push_back(Action::shift(to));
-            else
-                gotos[s.index() * g.n_nonterminals + symbol.nonterminal(n_terminals).index()] = to;
-        }
-        std::vector<std::vector<Production>> reductions(n_terminals);
-        for (Production p : lr0.complete(s)) {
-            if (p == lr0.root()) continue;
-            TerminalSet lookahead(n_terminals);
-            for (Word m : lookback[{s, p}]) lookahead.merge(follow[m]);
-            for (Terminal a{0}; a.v < n_terminals; ++a.v)
-                if (lookahead.has(a)) reductions[a.index()].push_back(p);
-        }
-        for (Terminal a{0}; a.v < n_terminals; ++a.v) {
-            auto& cell = row[a.index()];
-            auto& clash = reductions[a.index()];
+        for (const auto& [nonterminal, to] : lr0.gotos(s)) gotos[s.index() * n_nonterminals + nonterminal.index()] = to;
+        const auto shifts = lr0.shifts(s);
+        const auto complete = lr0.complete(s);
+        const std::size_t first = lr0.first_complete(s);
+        used.clear(0);
+        for (const auto& shift : shifts) used.add(0, shift.label);
+        for (std::size_t i = 0; i < complete.size(); ++i) used.merge(0, before, first + i);
+        auto shift = shifts.begin();
+        used.each(0, [&](Terminal a) {
+            const std::size_t cell = s.index() * n_terminals + a.index() + 1;
+            std::fill(action_offsets.begin() + static_cast<std::ptrdiff_t>(filled),
+                      action_offsets.begin() + static_cast<std::ptrdiff_t>(cell), static_cast<Word>(actions.size()));
+            filled = cell;
+            const bool shifted = shift != shifts.end() && shift->label == a;
+            if (shifted) actions.push_back(Action::shift((shift++)->to));
+            clash.clear();
+            for (std::size_t i = 0; i < complete.size(); ++i)
+                if (before.has(first + i, a)) clash.push_back(complete[i]);
             if (policy == ConflictPolicy::lark && clash.size() > 1) {
                 // Lark compares the two best priorities and refuses a tie, even where a shift would win anyway.
                 const auto priority = [&](Production p) { return g.priority[p.index()]; };
@@ -259,16 +239,16 @@ LalrTables build_lalr(const Productions& g, ConflictPolicy policy) {
                 if (priority(clash[0]) == priority(clash[1])) result.conflicts.push_back({s, a, clash});
                 clash.resize(1);
             }
-            if (policy == ConflictPolicy::lark && !cell.empty() && !clash.empty()) {
+            if (policy == ConflictPolicy::lark && shifted && !clash.empty()) {
                 ++result.shift_reduce_resolved;
                 clash.clear();
             }
-            for (Production p : clash) cell.push_back(Action::reduce(p));
-            actions.insert(actions.end(), cell.begin(), cell.end());
-            if (actions.size() > kMaxActions) throw LimitExceeded("actions in LR tables", kMaxActions);
-            action_offsets.push_back(static_cast<Word>(actions.size()));
-        }
+            for (Production p : clash) actions.push_back(Action::reduce(p));
+        });
+        if (actions.size() > kMaxActions) throw LimitExceeded("actions in LR tables", kMaxActions);
     });
+    std::fill(action_offsets.begin() + static_cast<std::ptrdiff_t>(filled), action_offsets.end(),
+              static_cast<Word>(actions.size()));
     std::vector<Word> rhs_offsets{0};
     std::vector<Symbol> rhs;
     for (const auto& r : g.rhs) {
@@ -276,10 +256,10 @@ LalrTables build_lalr(const Productions& g, ConflictPolicy policy) {
         rhs_offsets.push_back(static_cast<Word>(rhs.size()));
     }
     LrTables& t = result.tables;
-    t.n_terminals = {n_terminals};
+    t.n_terminals = {g.n_terminals};
     t.n_nonterminals = {g.n_nonterminals};
     t.n_lr_states = {lr0.n_states()};
-    t.end_state = lr0.next(lr0.next({0}, Symbol::of(g.start, n_terminals)), Symbol::of(g.end_terminal()));
+    t.end_state = lr0.target(lr0.gotos()[lr0.goto_at({0}, g.start)].to, g.end_terminal());
     t.production_lhs = g.lhs;
     t.rhs_offsets = std::move(rhs_offsets);
     t.rhs = std::move(rhs);

@@ -11,21 +11,10 @@
 #include <cstdint>
 #include <vector>
 
+#include "lr0_automaton.hpp"
 #include "tables.hpp"
 
 namespace psc {
-
-// What a grammar derives. Symbols are terminals, the last of which is the end of the text, then nonterminals.
-struct Productions {
-    Word n_terminals = 0;
-    Word n_nonterminals = 0;
-    Nonterminal start{0};
-    std::vector<Nonterminal> lhs;  // per production
-    std::vector<std::vector<Symbol>> rhs;
-    std::vector<Word> priority;
-
-    Terminal end_terminal() const { return {n_terminals - 1}; }
-};
 
 enum class ConflictPolicy { lark, keep_all };
 
