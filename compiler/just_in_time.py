@@ -1,7 +1,7 @@
 """A grammar as a machine that is built on first visit.
 
 text → terminals and productions → byte automaton, LR tables (`ready_grammar`) → machine. The rest of the pipeline (lexer states,
-token rows, stack classifier) is run by the machine, as far as matchers ask for it.
+token rows, stack classifier) is run by the machine, as far as matchers ask for it; of a rule set the byte automaton too.
 
 Cost: milliseconds, once the grammar has its tables.
 """
@@ -34,5 +34,8 @@ def lazy_machine(grammar: ReadyGrammar | ReadyRules, vocabulary: VocabularyIndex
     Raises:
         ResourceLimitError: names a limit that was exceeded.
     """
+    limit = max(cache_limit_bytes, 0)
     with named_limits(grammar.source_name):
-        return Machine.lazy(**grammar.machine_tables(), vocabulary=vocabulary, cache_limit=max(cache_limit_bytes, 0))
+        if isinstance(grammar, ReadyRules):
+            return Machine.of_open_terminals(grammar.lr, grammar.terminals, vocabulary, limit)
+        return Machine.lazy(**grammar.machine_tables(), vocabulary=vocabulary, cache_limit=limit)

@@ -28,7 +28,14 @@ from psc.compiler.grammar import Cfg, Terminal
 from psc.compiler.lowering import LoweredRules
 from psc.compiler.lr_tables import lr_tables, lr_tables_of_rules
 from psc.compiler.normal_form import production_arrays, productions_from
-from psc.compiler.terminals import TerminalAutomaton, automaton_of_rules, terminal_arrays, terminal_automaton, with_winners
+from psc.compiler.terminals import (
+    TerminalAutomaton,
+    automaton_of_rules,
+    open_terminals_of_rules,
+    terminal_arrays,
+    terminal_automaton,
+    with_winners,
+)
 
 LAYOUT: Final = 1
 """The version of what `to_arrays` writes."""
@@ -55,13 +62,15 @@ class ReadyGrammar:
 class ReadyRules:
     """The same of a rule set, made by the native core and still there: records and arrays are made for those who ask.
 
+    The automaton of the terminals is one of them: a machine makes of it what it visits.
+
     Raises:
         GrammarError: the rules have no text, or one is not defined; ResourceLimitError, one of them, names a limit that is passed.
     """
 
     def __init__(self, rule_set: RuleSet) -> None:
         self._rules = LoweredRules(rule_set)
-        self._found = automaton_of_rules(self._rules)
+        self.terminals = open_terminals_of_rules(self._rules)
         self.lr = lr_tables_of_rules(self._rules)
 
     @property
@@ -76,21 +85,8 @@ class ReadyRules:
 
     @cached_property
     def automaton(self) -> TerminalAutomaton:
-        """The automaton of the terminals."""
-        return with_winners(self.cfg, self._found)
-
-    def machine_tables(self) -> dict[str, Any]:
-        """As of a ReadyGrammar."""
-        found, n_terminals = self._found, self.lr.n_terminals - 1
-        return {
-            "lr": self.lr,
-            "next": found.next,
-            "match_offsets": found.match_offsets,
-            "matches": found.matches,
-            "rank": np.arange(n_terminals, dtype=np.int32),  # all that match count, in the order of their numbers
-            "ignored": np.zeros(n_terminals, np.uint8),
-            "lexer": "any",
-        }
+        """The automaton of the terminals. Raises ResourceLimitError: it is too large as a whole."""
+        return with_winners(self.cfg, automaton_of_rules(self._rules))
 
 
 def ready_grammar(cfg: Cfg) -> ReadyGrammar:

@@ -16,7 +16,7 @@ from typing import Any, Final, NoReturn
 import numpy as np
 import numpy.typing as npt
 
-from psc._core import ByteAutomaton, build_terminal_automaton
+from psc._core import ByteAutomaton, OpenTerminals, build_terminal_automaton
 from psc.compiler.expressions import Expression
 from psc.compiler.grammar import Cfg, Terminal
 from psc.compiler.lowering import LoweredRules
@@ -85,6 +85,19 @@ def automaton_of_rules(rules: LoweredRules) -> ByteAutomaton:
     found = rules.native.terminal_automaton(max_states=MAX_STATES, max_positions=MAX_POSITIONS, max_steps=MAX_STEPS)
     if _is_refused(found):
         _refuse(rules.cfg, found, MAX_STATES)
+    return found
+
+
+def open_terminals_of_rules(rules: LoweredRules) -> OpenTerminals:
+    """The terminals of lowered rules, for a machine that makes their automaton as it visits it.
+
+    Raises:
+        ResourceLimitError: they are too large, whatever is visited.
+    """
+    found = rules.native.open_terminals(max_positions=MAX_POSITIONS)
+    if not found.is_sound:
+        automaton_of_rules(rules)  # says what is wrong
+        raise AssertionError(f"{rules.source_name}: the terminals can be closed, and not be read open")
     return found
 
 

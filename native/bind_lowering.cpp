@@ -1,10 +1,12 @@
 // Rules to terminals and productions, and from there to the tables that know no vocabulary.
 #include <nanobind/stl/optional.h>
+#include <nanobind/stl/shared_ptr.h>
 
 #include "bindings.hpp"
 #include "lowering.hpp"
 #include "normal_form.hpp"
 #include "terminal_automaton.hpp"
+#include "terminal_nfa.hpp"
 
 namespace psc {
 
@@ -117,6 +119,12 @@ Productions productions_of(Word n_terminals, Word n_nonterminals, Word start, In
     return g;
 }
 
+// Of rules that were lowered.
+static const LoweredRules& lowered(const LoweredRules& l) {
+    if (l.refusal) throw std::invalid_argument("the rules are no grammar: see `undefined` and `way`");
+    return l;
+}
+
 void bind_lowering(nb::module_& m) {
     bind_normal_form(m);
     using Release = nb::call_guard<nb::gil_scoped_release>;
@@ -161,14 +169,22 @@ void bind_lowering(nb::module_& m) {
         .def(
             "terminal_automaton",
             [](const LoweredRules& l, std::size_t max_states, std::size_t max_positions, std::size_t max_steps) {
-                const TerminalPrograms programs = l.programs();
+                const TerminalPrograms programs = lowered(l).programs();
                 return build_terminal_automaton(programs.words(), programs.offsets(), programs.ranges(), programs.range_offsets(),
                                                 max_states, max_positions, max_steps);
             },
             "max_states"_a, "max_positions"_a, "max_steps"_a, Release(), "The byte automaton of the terminals that have a number.")
         .def(
-            "lr_tables", [](const LoweredRules& l) { return build_lalr(l.productions, ConflictPolicy::keep_all); }, Release(),
-            "The LALR(1) tables, with every action kept.");
+            "open_terminals",
+            [](const LoweredRules& l, std::size_t max_positions) {
+                const TerminalPrograms programs = lowered(l).programs();
+                return std::make_shared<TerminalNfa>(programs.words(), programs.offsets(), programs.ranges(),
+                                                     programs.range_offsets(), max_positions);
+            },
+            "max_positions"_a, Release(), "The same terminals, for an automaton that is made as it is visited.")
+        .def(
+            "lr_tables", [](const LoweredRules& l) { return build_lalr(lowered(l).productions, ConflictPolicy::keep_all); },
+            Release(), "The LALR(1) tables, with every action kept.");
     m.def(
         "lower_rules",
         [](Longs words, Longs offsets, std::vector<std::string> names, Word root, std::int64_t size, std::int64_t named_size,

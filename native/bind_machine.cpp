@@ -1,4 +1,6 @@
 // Machines: an artifact's, and those built on first visit; and the vocabularies of the latter.
+#include <nanobind/stl/shared_ptr.h>
+
 #include <set>
 
 #include "artifact_machine.hpp"
@@ -9,6 +11,7 @@
 #include "errors.hpp"
 #include "interpreter_lock.hpp"
 #include "lazy_machine.hpp"
+#include "lexer_kinds.hpp"
 #include "limits.hpp"
 #include "open_machine.hpp"
 #include "sorted.hpp"
@@ -237,10 +240,22 @@ void bind_machine(nb::module_& m) {
                 const auto terminals = all_terminals(next, match_offsets, matches, rank, ignored);
                 const auto kind = lexer_kind(lexer);
                 const WithoutInterpreterLock release;
-                return new PyMachine(std::make_shared<LazyMachine>(lr.tables, terminals, kind, vocabulary.index, cache_limit));
+                return new PyMachine(std::make_shared<LazyMachine>(lr.tables, make_lexer(lr.tables, terminals, kind),
+                                                                   vocabulary.index, cache_limit));
             },
             "lr"_a, "next"_a, "match_offsets"_a, "matches"_a, "rank"_a, "ignored"_a, "lexer"_a, "vocabulary"_a, "cache_limit"_a,
             nb::rv_policy::take_ownership)
+        .def_static(
+            "of_open_terminals",
+            [](const LalrTables& lr, const std::shared_ptr<TerminalNfa>& terminals, const Vocabulary& vocabulary,
+               std::size_t cache_limit) {
+                if (!terminals->is_sound()) throw std::invalid_argument("the terminals cannot be read as they are visited");
+                const WithoutInterpreterLock release;
+                return new PyMachine(
+                    std::make_shared<LazyMachine>(lr.tables, make_lexer(lr.tables, terminals), vocabulary.index, cache_limit));
+            },
+            "lr"_a, "terminals"_a, "vocabulary"_a, "cache_limit"_a, nb::rv_policy::take_ownership,
+            "Lexed `any`, over terminals whose automaton is made as it is visited.")
         .def_prop_ro("n_rows", [](const PyMachine& t) { return t.machine->cache()->rows.size(); })
         .def_prop_ro("n_words", [](const PyMachine& t) { return t.machine->n_words(); })
         .def_prop_ro("cache_bytes", [](const PyMachine& t) { return without_lock([&] { return t.machine->bytes(); }); })

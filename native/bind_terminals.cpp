@@ -1,6 +1,9 @@
 // Terminals' expressions to their byte automaton.
+#include <nanobind/stl/shared_ptr.h>
+
 #include "bindings.hpp"
 #include "terminal_automaton.hpp"
+#include "terminal_nfa.hpp"
 
 namespace psc {
 
@@ -34,6 +37,9 @@ void bind_terminals(nb::module_& m) {
                     return "";
             }
         });
+    nb::class_<TerminalNfa>(m, "OpenTerminals", "Terminals whose byte automaton is made as a machine visits it.")
+        .def_prop_ro("is_sound", &TerminalNfa::is_sound,
+                     "Whether they can be used so: they are not too large, each matches a text and none the empty one.");
     m.def(
         "build_terminal_automaton",
         [](Ints programs, Ints offsets, Ints ranges, Ints range_offsets, std::size_t max_states, std::size_t max_positions,

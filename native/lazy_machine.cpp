@@ -4,11 +4,10 @@
 
 namespace psc {
 
-LazyMachine::LazyMachine(LrTables lr, const AllTerminals& terminals, LexerKind kind, std::shared_ptr<VocabularyIndex> vocabulary,
+LazyMachine::LazyMachine(LrTables lr, std::unique_ptr<Lexer> lexer, std::shared_ptr<VocabularyIndex> vocabulary,
                          std::size_t cache_limit)
-    : below_(stack_predecessors(lr)), index_(std::move(vocabulary)) {
+    : below_(stack_predecessors(lr)), lexer_owner_(std::move(lexer)), index_(std::move(vocabulary)) {
     lr_ = std::move(lr);
-    lexer_owner_ = make_lexer(lr_, terminals, kind);
     vocabulary_ = {index_->n_tokens(), nullptr, index_->offsets().data(), index_->bytes().data(), index_->is_stop().data()};
     stop_tokens_ = index_->stop_tokens();
     readable_ = index_.get();

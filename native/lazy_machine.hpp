@@ -15,7 +15,8 @@
 #include <memory>
 
 #include "classifier.hpp"
-#include "lexer_kinds.hpp"
+#include "lalr.hpp"
+#include "lexer.hpp"
 #include "machine.hpp"
 #include "token_walk.hpp"
 #include "vocabulary_index.hpp"
@@ -24,9 +25,8 @@ namespace psc {
 
 class LazyMachine final : public Machine {
 public:
-    // `cache_limit`: bytes, 0 for none.
-    LazyMachine(LrTables lr, const AllTerminals& terminals, LexerKind kind, std::shared_ptr<VocabularyIndex> vocabulary,
-                std::size_t cache_limit);
+    // `lexer`: of these tables, see lexer_kinds.hpp. `cache_limit`: bytes, 0 for none.
+    LazyMachine(LrTables lr, std::unique_ptr<Lexer> lexer, std::shared_ptr<VocabularyIndex> vocabulary, std::size_t cache_limit);
 
     Word n_lexer_states() override;
     Word n_conditions() override;

@@ -8,7 +8,7 @@ namespace {
 
 // Calls f(target) for where a state's arcs lead; targets of classes that follow each other once.
 template <class F>
-void each_target(const LexemeAutomaton& automaton, DfaState state, F f) {
+void each_target(ClosedLexemes& automaton, DfaState state, F f) {
     Maybe<DfaState> last;
     for (Word c = 0; c < automaton.n_classes(); ++c) {
         const auto to = automaton.next(state, {static_cast<std::uint8_t>(c)});
@@ -19,13 +19,18 @@ void each_target(const LexemeAutomaton& automaton, DfaState state, F f) {
 
 }  // namespace
 
-LexemeAutomaton::LexemeAutomaton(TerminalAutomaton automaton) : dfa_(std::move(automaton)) {
+ClosedLexemes::ClosedLexemes(TerminalAutomaton a)
+    : LexemeAutomaton(std::move(a.classes), std::move(a.starts), std::move(a.ignored)),
+      n_states_(a.n_states),
+      next_(std::move(a.next)),
+      accept_offsets_(std::move(a.accept_offsets)),
+      accepts_(std::move(a.accepts)) {
     find_unbounded();
     find_reachable();
 }
 
-void LexemeAutomaton::find_unbounded() {
-    const Word n = dfa_.n_states;
+void ClosedLexemes::find_unbounded() {
+    const Word n = n_states_;
     extensible_.assign(n, 0);
     unbounded_.assign(n, 0);
     std::vector<std::vector<Word>> open(n);
@@ -74,8 +79,8 @@ void LexemeAutomaton::find_unbounded() {
     }
 }
 
-void LexemeAutomaton::find_reachable() {
-    const Word n = dfa_.n_states;
+void ClosedLexemes::find_reachable() {
+    const Word n = n_states_;
     std::vector<std::vector<DfaState>> before(n), states_of(n_terminals());
     for (DfaState s{0}; s.v < n; ++s.v) {
         each_target(*this, s, [&](DfaState to) {

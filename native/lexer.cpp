@@ -35,11 +35,11 @@ private:
 
 }  // namespace
 
-Lexer::Lexer(TerminalAutomaton automaton, Contexts contexts, Munch munch)
-    : dfa_(std::move(automaton)), contexts_(std::move(contexts)), munch_(munch) {
+Lexer::Lexer(std::unique_ptr<LexemeAutomaton> automaton, Contexts contexts, Munch munch)
+    : dfa_(std::move(automaton)), n_classes_(dfa_->n_classes()), contexts_(std::move(contexts)), munch_(munch) {
     outputs_.intern({});
     branches_.intern({});
-    if (contexts_.of_top.empty() || dfa_.starts().size() < 2) {
+    if (contexts_.of_top.empty() || dfa_->starts().size() < 2) {
         state_id(DfaState{0}, kNoFallback);
         return;
     }
@@ -47,7 +47,7 @@ Lexer::Lexer(TerminalAutomaton automaton, Contexts contexts, Munch munch)
     start_of_top_.assign(contexts_.of_top.size(), kStart);
     std::map<DfaState, std::vector<LrState>> tops;  // of the automaton's starts, of which equal ones are one
     for (LrState top{0}; top.index() < contexts_.of_top.size(); ++top.v)
-        if (const auto context = contexts_.of_top[top.index()]) tops[dfa_.starts()[context.v]].push_back(top);
+        if (const auto context = contexts_.of_top[top.index()]) tops[dfa_->starts()[context.v]].push_back(top);
     for (const auto& [start, states] : tops) {
         const LexerState id = state_id(start, kNoFallback);
         for (LrState top : states) start_of_top_[top.index()] = id;
@@ -71,7 +71,7 @@ LexerState Lexer::state_id(Maybe<DfaState> dfa, Branch fallback) {
 
 bool Lexer::is_start(LexerState state) const {
     if (state == kStart) return true;
-    const auto starts = dfa_.starts();
+    const auto starts = dfa_->starts();
     return std::find(starts.begin(), starts.end(), *at(state).dfa) != starts.end();
 }
 
@@ -92,7 +92,7 @@ LexOutput Lexer::output_id(std::span<const OutputSymbol> symbols) {
 // Ignored terminals leave no trace in an output.
 LexOutput Lexer::output_of(Terminal terminal) {
     const OutputSymbol symbol = OutputSymbol::of(terminal);
-    return dfa_.is_ignored(terminal) ? kSilent : output_id({&symbol, 1});
+    return dfa_->is_ignored(terminal) ? kSilent : output_id({&symbol, 1});
 }
 
 OutputSymbol Lexer::condition_symbol(std::span<const LrState> tops) {
@@ -138,7 +138,7 @@ void Lexer::follow(LexOutput output, LexerState state, ByteClass byte_class, Way
 
 // What happens when the open lexeme cannot take the byte: it ends where it is complete, else what was kept for that case.
 void Lexer::fall_back(const State& s, ByteClass byte_class, Ways& out) {
-    if (const auto accepted = dfa_.accepted(*s.dfa); !accepted.empty())
+    if (const auto accepted = dfa_->accepted(*s.dfa); !accepted.empty())
         return follow(output_of(accepted[0]), kStart, byte_class, out);
     for (const LexWay& way : branches_[s.fallback]) follow(way.output, way.next, byte_class, out);
 }
@@ -175,26 +175,26 @@ Lexer::Ways Lexer::find_steps(LexerState state, ByteClass byte_class) {
     const State& s = at(state);
     if (!s.dfa) return start_steps(byte_class);
     Ways out;
-    const auto to = dfa_.next(*s.dfa, byte_class);
+    const auto to = dfa_->next(*s.dfa, byte_class);
     // The lexeme goes on; one that cannot be extended ends at once.
-    const bool goes_on = to && (dfa_.is_extensible(*to) || !dfa_.accepts(*to));
+    const bool goes_on = to && (dfa_->is_extensible(*to) || !dfa_->accepts(*to));
     if (munch_ == Munch::any) {
         if (goes_on)
             out.push_back({kSilent, state_id(*to, kNoFallback)});
         else if (to)
-            for (Terminal t : dfa_.accepted(*to)) out.push_back({output_of(t), kStart});
-        for (Terminal t : dfa_.accepted(*s.dfa)) follow(output_of(t), kStart, byte_class, out);
+            for (Terminal t : dfa_->accepted(*to)) out.push_back({output_of(t), kStart});
+        for (Terminal t : dfa_->accepted(*s.dfa)) follow(output_of(t), kStart, byte_class, out);
         return out;
     }
     if (!to) {
         fall_back(s, byte_class, out);
     } else if (!goes_on) {
-        out.push_back({output_of(dfa_.accepted(*to)[0]), kStart});
-    } else if (dfa_.accepts(*to)) {
+        out.push_back({output_of(dfa_->accepted(*to)[0]), kStart});
+    } else if (dfa_->accepts(*to)) {
         out.push_back({kSilent, state_id(*to, kNoFallback)});
     } else {
         Ways again;
-        if (!dfa_.is_unbounded(*to)) {
+        if (!dfa_->is_unbounded(*to)) {
             // The longer lexeme is open: keep what happens if it fails up to date.
             fall_back(s, byte_class, again);
             std::erase_if(again, [&](const LexWay& way) { return !can_fall_back(*to, way.next); });
@@ -215,8 +215,8 @@ bool Lexer::can_fall_back(DfaState open, LexerState again) {
     bool found = !at_end(again).empty();
     for (Word c = 0; c < n_classes() && !found; ++c) {
         const ByteClass byte_class{static_cast<std::uint8_t>(c)};
-        const auto to = dfa_.next(open, byte_class);
-        if (to && (dfa_.accepts(*to) || dfa_.is_unbounded(*to))) continue;
+        const auto to = dfa_->next(open, byte_class);
+        if (to && (dfa_->accepts(*to) || dfa_->is_unbounded(*to))) continue;
         for (const LexWay& way : steps(again, byte_class)) {
             found = !to || can_fall_back(*to, way.next);
             if (found) break;
@@ -234,7 +234,7 @@ const std::vector<LexOutput>& Lexer::at_end(LexerState state) {
     if (is_start(state)) {
         out->push_back(kSilent);
     } else {
-        for (Terminal t : dfa_.accepted(*s.dfa)) out->push_back(output_of(t));
+        for (Terminal t : dfa_->accepted(*s.dfa)) out->push_back(output_of(t));
         for (const LexWay& way : branches_[s.fallback])
             for (LexOutput last : at_end(way.next))
                 if (const auto joined = append(way.output, last)) out->push_back(*joined);
@@ -249,12 +249,12 @@ Lexer::Split Lexer::split(LexerState state, ByteClass byte_class) {
     State& s = at(state);
     if (!s.dfa) return {false, {}, {}};
     if (!std::exchange(s.endings_known, true))
-        for (Terminal t : dfa_.accepted(*s.dfa)) s.endings.push_back(output_of(t));
-    const auto to = dfa_.next(*s.dfa, byte_class);
+        for (Terminal t : dfa_->accepted(*s.dfa)) s.endings.push_back(output_of(t));
+    const auto to = dfa_->next(*s.dfa, byte_class);
     if (!to && s.endings.empty()) return {s.fallback == kNoFallback, {}, {}};
     Maybe<LexerState> within;
     if (to) {
-        if (!dfa_.is_extensible(*to) && dfa_.accepts(*to)) return {false, {}, {}};
+        if (!dfa_->is_extensible(*to) && dfa_->accepts(*to)) return {false, {}, {}};
         within = steps(state, byte_class)[0].next;
         if (munch_ == Munch::any) within = state_id(*to, kNoFallback);
     }
@@ -267,10 +267,10 @@ LexArc Lexer::arc(LexerState state, ByteClass byte_class) {
     auto& cell = s.row[byte_class.index()];
     if (const LexArc known = unpack(cell.load(std::memory_order_acquire)); !known.target.is_unknown()) return known;
     LexArc made{LexTarget::fail(), kSilent};
-    const bool ends = contextual() && munch_ == Munch::longest && s.dfa && dfa_.accepts(*s.dfa) && !dfa_.next(*s.dfa, byte_class);
+    const bool ends = contextual() && munch_ == Munch::longest && s.dfa && dfa_->accepts(*s.dfa) && !dfa_->next(*s.dfa, byte_class);
     if (ends) {
         // Which lexeme follows depends on the stack, which a matcher knows.
-        made = {LexTarget::restart(), output_of(dfa_.accepted(*s.dfa)[0])};
+        made = {LexTarget::restart(), output_of(dfa_->accepted(*s.dfa)[0])};
     } else {
         const Branch branch = branch_of(state, byte_class);
         const auto ways = branches_[branch];

@@ -67,11 +67,11 @@ public:
     };
     enum class Munch { longest, any };
 
-    Lexer(TerminalAutomaton automaton, Contexts contexts, Munch munch);
+    Lexer(std::unique_ptr<LexemeAutomaton> automaton, Contexts contexts, Munch munch);
 
     Word n_states() const { return static_cast<Word>(states_.size()); }
-    Word n_classes() const { return dfa_.n_classes(); }
-    const std::array<ByteClass, 256>& byte_class() const { return dfa_.byte_class(); }
+    Word n_classes() const { return n_classes_; }
+    const std::array<ByteClass, 256>& byte_class() const { return dfa_->byte_class(); }
     // Per LR state on top, the start of a lexeme; empty where that is state 0 whatever is on top.
     const std::vector<LexerState>& starts_of_tops() const { return start_of_top_; }
     Munch munch() const { return munch_; }
@@ -165,7 +165,8 @@ private:
     const std::vector<Failure>& failures(LexerState state);
     FutureSet put_before(LexOutput output, FutureSet set);
 
-    LexemeAutomaton dfa_;
+    std::unique_ptr<LexemeAutomaton> dfa_;
+    Word n_classes_;
     Contexts contexts_;
     Munch munch_;
     std::vector<LexerState> start_of_top_;

@@ -29,8 +29,8 @@ FutureSet Lexer::future_set(LexerState state, std::size_t budget) {
     if (is_start(state)) return FutureSets::kOne;
     const State& s = at(state);
     std::vector<FutureEdge> edges;
-    for (Terminal t : dfa_.reachable(*s.dfa)) {
-        if (dfa_.is_ignored(t)) return FutureSets::kOne;
+    for (Terminal t : dfa_->reachable(*s.dfa)) {
+        if (dfa_->is_ignored(t)) return FutureSets::kOne;
         edges.push_back({OutputSymbol::of(t), FutureSets::kOne});
     }
     const FutureSet becomes = future_sets_.intern(edges);
@@ -57,7 +57,7 @@ FutureSet Lexer::future_set(LexerState state, std::size_t budget) {
 // The ways in which the open lexeme can fail, at once or after bytes that go on with it while it is not complete.
 const std::vector<Lexer::Failure>& Lexer::failures(LexerState state) {
     if (const auto known = failures_.find(state); known != failures_.end()) return known->second;
-    const OutputSymbol end = OutputSymbol::of(Terminal{dfa_.n_terminals()});
+    const OutputSymbol end = OutputSymbol::of(Terminal{dfa_->n_terminals()});
     std::vector<Failure> found;
     std::vector<LexerState> todo{state};
     std::set<LexerState> seen{state};
@@ -68,11 +68,11 @@ const std::vector<Lexer::Failure>& Lexer::failures(LexerState state) {
         for (Word c = 0; c < n_classes(); ++c) {
             const ByteClass byte_class{static_cast<std::uint8_t>(c)};
             const auto ways = steps(q, byte_class);
-            const auto to = dfa_.next(*at(q).dfa, byte_class);
+            const auto to = dfa_->next(*at(q).dfa, byte_class);
             for (const LexWay& way : ways) {
                 if (!to)
                     found.push_back({way.output, way.next});
-                else if (!dfa_.accepts(*to) && seen.insert(way.next).second)
+                else if (!dfa_->accepts(*to) && seen.insert(way.next).second)
                     todo.push_back(way.next);
             }
         }

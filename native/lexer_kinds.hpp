@@ -3,6 +3,7 @@
 
 #include "lalr.hpp"
 #include "lexer.hpp"
+#include "open_lexemes.hpp"
 
 namespace psc {
 
@@ -13,5 +14,7 @@ enum class LexerKind {
 };
 
 std::unique_ptr<Lexer> make_lexer(const LrTables& lr, const AllTerminals& terminals, LexerKind kind);
+// The lexer `any`, over the automaton of the terminals as it is visited.
+std::unique_ptr<Lexer> make_lexer(const LrTables& lr, std::shared_ptr<const TerminalNfa> terminals);
 
 }  // namespace psc

@@ -31,8 +31,8 @@ std::shared_ptr<VocabularyIndex> vocabulary_of(const TokenTables& tokens, const 
 
 std::shared_ptr<Machine> open_machine(const OpenTables& t, LexerKind kind, std::size_t cache_limit) {
     const TableCheck in_range(t.lr, t.terminals, t.tokens, t.given);
-    return std::make_shared<LazyMachine>(t.lr, all_terminals(t.terminals, t.lr.n_terminals), kind, vocabulary_of(t.tokens, t.given),
-                                         cache_limit);
+    return std::make_shared<LazyMachine>(t.lr, make_lexer(t.lr, all_terminals(t.terminals, t.lr.n_terminals), kind),
+                                         vocabulary_of(t.tokens, t.given), cache_limit);
 }
 
 }  // namespace psc

@@ -14,6 +14,7 @@
 #include <memory>
 
 #include "lazy_machine.hpp"
+#include "lexer_kinds.hpp"
 
 namespace psc {
 

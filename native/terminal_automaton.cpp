@@ -1,157 +1,38 @@
 #include "terminal_automaton.hpp"
 
 #include <algorithm>
-#include <array>
 #include <utility>
 
-#include "code_point_classes.hpp"
 #include "partition.hpp"
 #include "sorted.hpp"
-#include "terminal_positions.hpp"
+#include "subsets.hpp"
+#include "wide_spelling.hpp"
 
 namespace psc {
 
 namespace {
 
-using Step = TerminalPositions::Kind;
 using Arc = LabelledGraph::Arc;
 
-// The deterministic automaton over classes of characters, as yet with states from which nothing can match.
-class Subsets {
-public:
-    Subsets(const TerminalPositions& positions, const CodePointClasses& classes, std::size_t max_states, std::size_t max_steps)
-        : positions_(positions),
-          classes_(classes),
-          max_states_(max_states),
-          max_steps_(max_steps),
-          state_after_node_(positions.nodes().size(), -1),
-          stamp_(positions.nodes().size(), -1),
-          first_(classes.size(), -1),
-          bucket_(classes.size()) {}
-
-    // False when a limit is passed.
-    bool run() {
-        std::vector<Word> entries(positions_.entries().begin(), positions_.entries().end());
-        sort_unique(entries);
-        state_after(entries);
-        for (Word s = 0; s < states_.size(); ++s) {
-            last_ = s;
-            expand(s);
-            if (static_cast<std::size_t>(states_.size()) > max_states_) {
-                exceeded_ = ByteAutomaton::Limit::states;
-                return false;
-            }
-            if (steps_ > max_steps_) {
-                exceeded_ = ByteAutomaton::Limit::steps;
-                return false;
-            }
+// All states of the automaton over classes of characters; some may still be there from which nothing can match. False when a limit is
+// passed, which `out` tells then.
+bool close(Subsets& subsets, const TerminalPositions& positions, std::size_t max_states, std::size_t max_steps,
+           LabelledGraph& graph, ByteAutomaton& out) {
+    std::vector<Subsets::Arc> arcs;
+    for (Word s = 0; s < subsets.size(); ++s) {
+        if (!subsets.expand(s, max_steps, arcs)) out.exceeded = ByteAutomaton::Limit::steps;
+        if (static_cast<std::size_t>(subsets.size()) > max_states) out.exceeded = ByteAutomaton::Limit::states;
+        if (out.exceeded != ByteAutomaton::Limit::none) {
+            for (Word node : subsets.positions_of(s)) out.involved.push_back(positions.terminal_of(node));
+            sort_unique(out.involved);
+            return false;
         }
-        return true;
+        graph.state_output.push_back(subsets.output(s));
+        for (const auto& arc : arcs) graph.arcs.push_back({arc.character_class, 0, arc.target});
+        graph.offsets.push_back(graph.arcs.size());
     }
-
-    ByteAutomaton::Limit exceeded() const { return exceeded_; }
-
-    std::vector<Word> involved() const {
-        std::vector<Word> terminals;
-        for (Word node : states_[last_]) terminals.push_back(positions_.terminal_of(node));
-        sort_unique(terminals);
-        return terminals;
-    }
-
-    LabelledGraph& graph() { return graph_; }
-    // What a state's output number says: the terminals that match there.
-    const SequenceInterner& outputs() const { return outputs_; }
-
-private:
-    // The state of everything that can be read or matched from these nodes on.
-    Word state_after(std::span<const Word> nodes) {
-        const auto [id, fresh] = after_.intern(nodes);
-        if (!fresh) return state_of_[id];
-        const auto& all = positions_.nodes();
-        std::vector<Word>& subset = subset_;
-        subset.clear();
-        stack_.assign(nodes.begin(), nodes.end());
-        while (!stack_.empty()) {
-            const Word n = stack_.back();
-            stack_.pop_back();
-            if (n < 0 || stamp_[n] == id) continue;
-            stamp_[n] = id;
-            ++steps_;
-            if (all[n].kind == Step::split) {
-                stack_.push_back(all[n].b);
-                stack_.push_back(all[n].a);
-            } else {
-                subset.push_back(n);
-            }
-        }
-        std::sort(subset.begin(), subset.end());
-        const Word state = states_.intern(subset).first;
-        state_of_.push_back(state);
-        return state;
-    }
-
-    void expand(Word s) {
-        const auto& all = positions_.nodes();
-        const std::vector<Word> subset(states_[s].begin(), states_[s].end());
-        matched_.clear();
-        excepted_.clear();
-        touched_.clear();
-        for (Word n : subset) {
-            const auto& node = all[n];
-            if (node.kind == Step::match) {
-                (node.a < positions_.terminals() ? matched_ : excepted_).push_back(node.a);
-                continue;
-            }
-            if (node.kind == Step::match_all) {
-                const auto list = positions_.list(node.a);
-                matched_.insert(matched_.end(), list.begin(), list.end());
-                continue;
-            }
-            const auto members = classes_.members(node.a);
-            for (Word c : members) {
-                if (first_[c] < 0) {
-                    first_[c] = node.b;
-                    touched_.push_back(c);
-                } else if (first_[c] != node.b) {
-                    bucket_[c].push_back(node.b);
-                }
-            }
-            steps_ += members.size();
-            if (steps_ > max_steps_) return;
-        }
-        sort_unique(matched_);
-        for (Word e : excepted_) std::erase(matched_, e - positions_.terminals());
-        graph_.state_output.push_back(outputs_.intern(matched_).first);
-        if (!std::is_sorted(touched_.begin(), touched_.end())) std::sort(touched_.begin(), touched_.end());
-        for (Word c : touched_) {
-            const Word first = std::exchange(first_[c], -1);
-            if (bucket_[c].empty()) {
-                if (state_after_node_[first] < 0) state_after_node_[first] = state_after({&first, 1});
-                graph_.arcs.push_back({c, 0, state_after_node_[first]});
-                continue;
-            }
-            bucket_[c].push_back(first);
-            sort_unique(bucket_[c]);
-            graph_.arcs.push_back({c, 0, state_after(bucket_[c])});
-            bucket_[c].clear();
-        }
-        graph_.offsets.push_back(graph_.arcs.size());
-    }
-
-    const TerminalPositions& positions_;
-    const CodePointClasses& classes_;
-    std::size_t max_states_, max_steps_, steps_ = 0;
-    ByteAutomaton::Limit exceeded_ = ByteAutomaton::Limit::none;
-    Word last_ = 0;
-    SequenceInterner after_;      // nodes arrived at, before splits are followed
-    std::vector<Word> state_of_;  // per such sequence
-    SequenceInterner states_, outputs_;
-    LabelledGraph graph_;
-    std::vector<Word> state_after_node_;  // the same for one node, or -1
-    std::vector<Word> stamp_, stack_, subset_, matched_, excepted_, touched_;
-    std::vector<Word> first_;                // per class, a node arrived at by it, or -1: there is mostly one
-    std::vector<std::vector<Word>> bucket_;  // and the others
-};
+    return true;
+}
 
 // Without the states from which no terminal can match any more, which exceptions and empty sets leave behind. State 0 stays.
 LabelledGraph trimmed(LabelledGraph g, const SequenceInterner& outputs) {
@@ -212,74 +93,45 @@ LabelledGraph minimized(const LabelledGraph& g) {
 // The rows of 256 targets of a graph's states, and after them those of the states inside a character.
 class Spelling {
 public:
-    Spelling(const LabelledGraph& g, const CodePointClasses& classes) : classes_(classes), first_inner_(g.state_output.size()) {
-        slot_.assign(classes.size(), -1);
-        Word wide = 0;
-        for (Word c = 0; c < classes.size(); ++c)
-            if (classes.is_wide(c)) slot_[c] = wide++;
-        std::vector<Word> target(classes.size());
-        key_.resize(wide);
+    Spelling(const LabelledGraph& g, const CodePointClasses& classes) : wide_(classes), first_inner_(g.state_output.size()) {
+        std::vector<Word> target(classes.size()), key(wide_.n_slots());
         for (std::size_t s = 0; s < first_inner_; ++s) {
             std::fill(target.begin(), target.end(), -1);
-            std::fill(key_.begin(), key_.end(), -1);
+            std::fill(key.begin(), key.end(), -1);
             for (std::size_t i = g.offsets[s]; i < g.offsets[s + 1]; ++i) {
                 const Arc& a = g.arcs[i];
                 target[a.label] = a.target;
-                if (slot_[a.label] >= 0) key_[slot_[a.label]] = a.target;
+                if (wide_.slot(a.label) >= 0) key[wide_.slot(a.label)] = a.target;
             }
-            const auto [id, fresh] = keys_.intern(key_);
-            if (fresh) roots_.push_back(spell());
-            root_of_.push_back(id);
+            root_of_.push_back(wide_.number(key));
             for (int b = 0; b < 128; ++b) ascii_.push_back(classes.of_ascii(b) < 0 ? -1 : target[classes.of_ascii(b)]);
         }
     }
 
-    std::size_t states() const { return first_inner_ + inner_.size(); }
+    std::size_t states() const { return first_inner_ + wide_.n_inner(); }
 
     void fill(std::size_t state, std::span<Word, 256> row) const {
         std::fill(row.begin(), row.end(), -1);
         if (state >= first_inner_) {
-            fill_runs(inner_[static_cast<Word>(state - first_inner_)], row);
+            fill_runs(wide_.inner(static_cast<Word>(state - first_inner_)), row);
             return;
         }
         std::copy_n(ascii_.begin() + state * 128, 128, row.begin());
-        fill_runs(roots_[root_of_[state]], row);
+        fill_runs(wide_.root(root_of_[state]), row);
     }
 
 private:
-    static void fill_runs(std::span<const Word> runs, std::span<Word, 256> row) {
-        for (std::size_t i = 0; i < runs.size(); i += 3)
-            std::fill(row.begin() + runs[i], row.begin() + runs[i + 1] + 1, runs[i + 2]);
-    }
-
-    // The diagram's runs with the states of the key in the place of classes.
-    void substitute(std::span<const Word> runs, std::vector<Word>& out) const {
-        out.clear();
+    void fill_runs(std::span<const Word> runs, std::span<Word, 256> row) const {
         for (std::size_t i = 0; i < runs.size(); i += 3) {
-            const Word to = runs[i + 2] >= 0 ? value_[runs[i + 2]] : key_[slot_[-1 - runs[i + 2]]];
-            if (to >= 0) CodePointClasses::append_run(out, runs[i], runs[i + 1], to);
+            Word to = runs[i + 2];
+            if (WideSpelling::is_inner(to)) to = static_cast<Word>(first_inner_) + WideSpelling::inner_of(to);
+            std::fill(row.begin() + runs[i], row.begin() + runs[i + 1] + 1, to);
         }
     }
 
-    std::vector<Word> spell() {
-        std::vector<Word> runs;
-        if (std::all_of(key_.begin(), key_.end(), [](Word t) { return t < 0; })) return runs;
-        value_.resize(classes_.node_count());
-        for (Word n = 0; n < classes_.node_count(); ++n) {
-            substitute(classes_.node(n), runs);
-            value_[n] = runs.empty() ? -1 : static_cast<Word>(first_inner_) + inner_.intern(runs).first;
-        }
-        substitute(classes_.root(), runs);
-        return runs;
-    }
-
-    const CodePointClasses& classes_;
+    WideSpelling wide_;
     std::size_t first_inner_;
-    std::vector<Word> slot_;  // per class, its place in a key, if it has characters beyond ASCII
-    std::vector<Word> key_;   // per such class, the state that it leads to
-    SequenceInterner keys_, inner_;
-    std::vector<std::vector<Word>> roots_;  // per key
-    std::vector<Word> root_of_, ascii_, value_;
+    std::vector<Word> root_of_, ascii_;  // per state the number of its key, and 128 targets
 };
 
 void number_breadth_first(const LabelledGraph& g, const SequenceInterner& outputs, const Spelling& spelling, ByteAutomaton& out) {
@@ -312,21 +164,18 @@ ByteAutomaton build_terminal_automaton(std::span<const Word> programs, std::span
                                        std::span<const Word> range_offsets, std::size_t max_states, std::size_t max_positions,
                                        std::size_t max_steps) {
     ByteAutomaton out;
-    const TerminalPositions positions(programs, offsets, static_cast<Word>(range_offsets.size()) - 1, max_positions);
+    const TerminalNfa nfa(programs, offsets, ranges, range_offsets, max_positions);
+    const TerminalPositions& positions = nfa.positions();
     if (positions.failed() >= 0) {
         out.exceeded = ByteAutomaton::Limit::positions;
         out.involved.push_back(positions.failed());
         return out;
     }
-    const CodePointClasses classes(ranges, range_offsets);
-    Subsets subsets(positions, classes, max_states, max_steps);
-    if (!subsets.run()) {
-        out.exceeded = subsets.exceeded();
-        out.involved = subsets.involved();
-        return out;
-    }
-    const LabelledGraph graph = minimized(trimmed(std::move(subsets.graph()), subsets.outputs()));
-    const Spelling spelling(graph, classes);
+    Subsets subsets(nfa);
+    LabelledGraph characters;
+    if (!close(subsets, positions, max_states, max_steps, characters, out)) return out;
+    const LabelledGraph graph = minimized(trimmed(std::move(characters), subsets.outputs()));
+    const Spelling spelling(graph, nfa.classes());
     if (spelling.states() > max_states) {
         out.exceeded = ByteAutomaton::Limit::states;
         for (Word t = 0; t < positions.terminals(); ++t) out.involved.push_back(t);

@@ -267,11 +267,15 @@ TerminalPositions::TerminalPositions(std::span<const Word> words, std::span<cons
     : terminals_(static_cast<Word>(offsets.size()) - 1) {
     for (Word t = 0; t < terminals_; ++t) {
         first_.push_back(static_cast<Word>(nodes_.size()));
-        Reader reader(nodes_, lists_, words.subspan(offsets[t], offsets[t + 1] - offsets[t]), n_sets, terminals_, limit);
+        const auto program = words.subspan(offsets[t], offsets[t + 1] - offsets[t]);
+        labelled_.push_back(!program.empty() && program[0] == Code::labelled);
+        const std::size_t n_entries = entries_.size();
+        Reader reader(nodes_, lists_, program, n_sets, terminals_, limit);
         if (!reader.read(entries_, t, terminals_ + t)) {
             failed_ = t;
             return;
         }
+        has_exceptions_ |= entries_.size() > n_entries + 1;
     }
 }
 

@@ -52,12 +52,20 @@ public:
     std::span<const Word> list(Word number) const { return lists_[number]; }
     // The terminal whose program a node is from.
     Word terminal_of(Word node) const;
+    // The nodes of a terminal's program are those from its first one to the next terminal's.
+    Word first_node(Word terminal) const { return terminal < terminals_ ? first_[terminal] : static_cast<Word>(nodes_.size()); }
+    // Whether a terminal's program is an automaton of many terminals.
+    bool is_labelled(Word terminal) const { return labelled_[terminal]; }
+    // Whether something is taken out of a language.
+    bool has_exceptions() const { return has_exceptions_; }
 
 private:
     std::vector<Node> nodes_;
     std::vector<Word> entries_;
     SequenceInterner lists_;
-    std::vector<Word> first_;  // per terminal, its first node
+    std::vector<Word> first_;     // per terminal, its first node
+    std::vector<char> labelled_;  // per terminal
+    bool has_exceptions_ = false;
     Word terminals_ = 0, failed_ = -1;
 };
 

@@ -119,6 +119,15 @@ class ByteAutomaton:
     @property
     def exceeded(self) -> str: ...
 
+class OpenTerminals:
+    """Terminals whose byte automaton is made as a machine visits it."""
+
+    @property
+    def is_sound(self) -> bool:
+        """
+        Whether they can be used so: they are not too large, each matches a text and none the empty one.
+        """
+
 def build_terminal_automaton(programs: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], offsets: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], ranges: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], range_offsets: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], max_states: int, max_positions: int, max_steps: int) -> ByteAutomaton: ...
 
 class NormalForm:
@@ -203,6 +212,9 @@ class LoweredRules:
 
     def terminal_automaton(self, max_states: int, max_positions: int, max_steps: int) -> ByteAutomaton:
         """The byte automaton of the terminals that have a number."""
+
+    def open_terminals(self, max_positions: int) -> OpenTerminals:
+        """The same terminals, for an automaton that is made as it is visited."""
 
     def lr_tables(self) -> LrTables:
         """The LALR(1) tables, with every action kept."""
@@ -329,6 +341,10 @@ class Machine:
 
     @staticmethod
     def lazy(lr: LrTables, next: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], match_offsets: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], matches: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], rank: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], ignored: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)], lexer: str, vocabulary: VocabularyIndex, cache_limit: int) -> Machine: ...
+
+    @staticmethod
+    def of_open_terminals(lr: LrTables, terminals: OpenTerminals, vocabulary: VocabularyIndex, cache_limit: int) -> Machine:
+        """Lexed `any`, over terminals whose automaton is made as it is visited."""
 
     @property
     def n_rows(self) -> int: ...

@@ -19,7 +19,7 @@ from psc.compiler.expressions import EMPTY, NOTHING, Chars, Choice, Expression, 
 from psc.compiler.frontends.ebnf import load_ebnf
 from psc.compiler.grammar import Cfg, Production
 from psc.compiler.grammars import bundled_text
-from psc.compiler.lowering import TerminalLimits, lower
+from psc.compiler.lowering import LoweredRules, TerminalLimits, lower
 from psc.compiler.lr_tables import lr_tables
 from psc.compiler.python_pattern import python_pattern
 from psc.compiler.rule_sets import to_ebnf
@@ -379,3 +379,22 @@ def test_words_that_are_no_rules_are_refused(words: list[int], problem: str) -> 
 def test_expressions_come_back_from_words(expression: Expression) -> None:
     programs = RulePrograms.of({"t": expression})
     assert dict(programs) == {"t": expression}
+
+
+def test_rules_that_are_no_grammar_have_no_tables() -> None:
+    programs = RulePrograms.of({"root": Reference("root")})
+    lowered = lower_rules(*programs.arrays(), programs.names, 0, **vars(TerminalLimits()))
+    assert lowered.way
+    for ask in (
+        lowered.lr_tables,
+        lambda: lowered.open_terminals(max_positions=10),
+        lambda: lowered.terminal_automaton(max_states=10, max_positions=10, max_steps=10),
+    ):
+        with pytest.raises(ValueError, match="no grammar"):
+            ask()
+
+
+def test_terminals_that_are_too_large_cannot_be_read_open() -> None:
+    lowered = LoweredRules(RuleSet({"root": Literal("a" * 100)}, "root", "", "", {})).native
+    assert lowered.open_terminals(max_positions=101).is_sound
+    assert not lowered.open_terminals(max_positions=100).is_sound

@@ -1,0 +1,210 @@
+#include "open_lexemes.hpp"
+
+#include <algorithm>
+#include <array>
+#include <numeric>
+
+#include "limits.hpp"
+#include "sorted.hpp"
+
+namespace psc {
+
+namespace {
+
+using PositionKind = TerminalPositions::Kind;
+
+// Of one grammar: about a second, and 256 MB at most.
+constexpr std::size_t kMaxSubsetSteps = std::size_t{1} << 26;
+
+void fill_bytes(std::span<const Word> runs, std::array<Word, 256>& row) {
+    for (std::size_t i = 0; i < runs.size(); i += 3) std::fill(row.begin() + runs[i], row.begin() + runs[i + 1] + 1, runs[i + 2]);
+}
+
+// Bytes that no state over these classes of characters tells apart.
+ByteClasses byte_classes(const CodePointClasses& classes) {
+    std::vector<Word> rows;
+    std::array<Word, 256> row;
+    const auto add = [&](std::span<const Word> runs) {
+        fill_bytes(runs, row);
+        rows.insert(rows.end(), row.begin(), row.end());
+    };
+    row.fill(-1 - classes.size());
+    for (int b = 0; b < 128; ++b)
+        if (classes.of_ascii(b) >= 0) row[b] = -1 - classes.of_ascii(b);
+    add(classes.root());
+    for (Word n = 0; n < classes.node_count(); ++n) {
+        row.fill(-1 - classes.size());
+        add(classes.node(n));
+    }
+    return ByteClasses().merged(rows);
+}
+
+}  // namespace
+
+OpenLexemes::OpenLexemes(std::shared_ptr<const TerminalNfa> terminals)
+    : LexemeAutomaton(byte_classes(terminals->classes()), {kStart.v},
+                      std::vector<std::uint8_t>(terminals->positions().terminals(), 0)),
+      nfa_(std::move(terminals)),
+      subsets_(*nfa_),
+      wide_(nfa_->classes()),
+      reached_in_(nfa_->positions().terminals()),
+      target_(nfa_->classes().size(), -1),
+      key_(wide_.n_slots(), -1) {
+    look_at_new_subsets();
+}
+
+void OpenLexemes::look_at_new_subsets() {
+    while (seen_.size() < static_cast<std::size_t>(subsets_.size())) {
+        const Word s = static_cast<Word>(seen_.size());
+        seen_.push_back({lists_.intern(subsets_.outputs()[subsets_.output(s)]).first, subsets_.is_extensible(s)});
+    }
+}
+
+std::unique_ptr<Word[]> OpenLexemes::make_row(DfaState state) {
+    std::array<Word, 256> row;
+    row.fill(-1);
+    if (is_inner(state)) {
+        fill_bytes(wide_.inner(inner_of(state)), row);
+    } else {
+        const CodePointClasses& classes = nfa_->classes();
+        if (!subsets_.expand(subset_of(state), kMaxSubsetSteps, arcs_))
+            throw LimitExceeded("steps to make the automaton of the terminals deterministic", kMaxSubsetSteps);
+        look_at_new_subsets();
+        for (const auto& arc : arcs_) {
+            target_[arc.character_class] = of_subset(arc.target);
+            if (wide_.slot(arc.character_class) >= 0) key_[wide_.slot(arc.character_class)] = of_subset(arc.target);
+        }
+        fill_bytes(wide_.root(wide_.number(key_)), row);
+        for (int b = 0; b < 128; ++b)
+            if (classes.of_ascii(b) >= 0) row[b] = target_[classes.of_ascii(b)];
+        for (const auto& arc : arcs_) {
+            target_[arc.character_class] = -1;
+            if (wide_.slot(arc.character_class) >= 0) key_[wide_.slot(arc.character_class)] = -1;
+        }
+    }
+    auto made = std::make_unique<Word[]>(n_classes());
+    for (int b = 255; b >= 0; --b) made[byte_class()[b].index()] = row[b] == -1 ? -1 : of_run(row[b]);
+    return made;
+}
+
+Maybe<DfaState> OpenLexemes::next(DfaState state, ByteClass byte_class) {
+    if (state.index() >= rows_.size()) rows_.resize(state.index() + 1);
+    if (!rows_[state.index()]) {
+        auto made = make_row(state);
+        rows_[state.index()] = std::move(made);
+    }
+    return Maybe<DfaState>::from_word(rows_[state.index()][byte_class.index()]);
+}
+
+std::span<const Terminal> OpenLexemes::accepted(DfaState state) const {
+    if (is_inner(state)) return {};
+    return ids_of<Terminal>(lists_[seen_[subset_of(state)].accepted]);
+}
+
+bool OpenLexemes::is_extensible(DfaState state) const { return is_inner(state) || seen_[subset_of(state)].extensible; }
+
+std::span<const Terminal> OpenLexemes::reachable(DfaState state) { return ids_of<Terminal>(lists_[reached_from(state)]); }
+
+Word OpenLexemes::reached_from(DfaState state) {
+    if (state.index() >= reached_.size()) reached_.resize(state.index() + 1, -1);
+    if (reached_[state.index()] >= 0) return reached_[state.index()];
+    std::vector<Word> terminals;
+    const auto add = [&](Word list) {
+        const auto more = lists_[list];
+        terminals.insert(terminals.end(), more.begin(), more.end());
+    };
+    if (is_inner(state)) {
+        const auto runs = wide_.inner(inner_of(state));
+        Word last = -1;
+        for (std::size_t i = 0; i < runs.size(); i += 3)
+            if (std::exchange(last, runs[i + 2]) != runs[i + 2]) add(reached_from({of_run(runs[i + 2])}));
+    } else {
+        const TerminalPositions& positions = nfa_->positions();
+        Word terminal = -1;  // of the position before: they are in the order of their programs
+        for (Word n : subsets_.positions_of(subset_of(state))) {
+            if (terminal < 0 || n >= positions.first_node(terminal + 1)) {
+                terminal = positions.terminal_of(n);
+                if (!positions.is_labelled(terminal)) terminals.push_back(terminal);
+            }
+            if (positions.is_labelled(terminal)) add(reached_in(terminal)[n - positions.first_node(terminal)]);
+        }
+    }
+    sort_unique(terminals);
+    return reached_[state.index()] = lists_.intern(terminals).first;
+}
+
+// Tarjan's components, iteratively: what can be reached from a component is what can be reached where it leads, and is complete once
+// the component is.
+const std::vector<Word>& OpenLexemes::reached_in(Word terminal) {
+    auto& reached = reached_in_[terminal];
+    if (!reached.empty()) return reached;
+    const TerminalPositions& positions = nfa_->positions();
+    const Word first = positions.first_node(terminal), n = positions.first_node(terminal + 1) - first;
+    const auto node = [&](Word i) -> const TerminalPositions::Node& { return positions.nodes()[first + i]; };
+    const auto target = [&](Word i, int k) -> Word {  // the k-th, or -1
+        const auto& at = node(i);
+        if (at.kind != PositionKind::split && at.kind != PositionKind::character) return -1;
+        const Word to = k > 0 ? at.b : at.kind == PositionKind::split ? at.a : -1;
+        return to < 0 || !nfa_->is_live(to) ? -1 : to - first;
+    };
+    const Word none = lists_.intern({}).first;
+    PairMap unions;
+    std::vector<Word> both;
+    const auto unite = [&](Word a, Word b) {
+        if (a == b || b == none) return a;
+        if (a == none) return b;
+        if (a > b) std::swap(a, b);
+        if (const Word* known = unions.look(a, b)) return *known;
+        both.clear();
+        std::set_union(lists_[a].begin(), lists_[a].end(), lists_[b].begin(), lists_[b].end(), std::back_inserter(both));
+        const Word made = lists_.intern(both).first;
+        unions.insert(a, b, made);
+        return made;
+    };
+    std::vector<Word> found(n, none), index(n, 0), low(n, 0), stack;
+    std::vector<char> on_stack(n, 0);
+    std::vector<std::pair<Word, int>> frames;
+    Word counter = 0;
+    const auto enter = [&](Word i) {
+        index[i] = low[i] = ++counter;
+        stack.push_back(i);
+        on_stack[i] = 1;
+        frames.emplace_back(i, 0);
+        if (node(i).kind == PositionKind::match_all) found[i] = lists_.intern(positions.list(node(i).a)).first;
+    };
+    for (Word root = 0; root < n; ++root) {
+        if (index[root]) continue;
+        enter(root);
+        while (!frames.empty()) {
+            const Word i = frames.back().first;
+            if (frames.back().second < 2) {
+                const Word to = target(i, frames.back().second++);
+                if (to < 0) continue;
+                if (!index[to]) {
+                    enter(to);
+                    continue;
+                }
+                if (on_stack[to]) low[i] = std::min(low[i], index[to]);
+                found[i] = unite(found[i], found[to]);
+                continue;
+            }
+            frames.pop_back();
+            if (low[i] == index[i]) {
+                Word member;
+                do {
+                    member = stack.back();
+                    stack.pop_back();
+                    on_stack[member] = 0;
+                    found[member] = found[i];
+                } while (member != i);
+            }
+            if (frames.empty()) continue;
+            const Word parent = frames.back().first;
+            low[parent] = std::min(low[parent], low[i]);
+            found[parent] = unite(found[parent], found[i]);
+        }
+    }
+    return reached = std::move(found);
+}
+
+}  // namespace psc
