@@ -42,7 +42,7 @@ public:
             const Place& before = path[at.depth - 1u];
             // Where every byte below leads back, all tokens of the subtree are allowed: most tokens are words, and most of what is open
             // is a name or a text.
-            if (at.byte >= 0xc2 && at.byte <= 0xf4)
+            if (begins_wide(at.byte))
                 if (const auto to = after_character(before.reached); to && stays(*to, at.below & ~VocabularyIndex::kRest)) {
                     allow(at.first_token, index_.tokens_begin(at.end));
                     n = at.end;

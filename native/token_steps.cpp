@@ -26,6 +26,12 @@ TokenConfig TokenSteps::intern(const std::vector<Outcome>& outcomes) {
     return id;
 }
 
+VocabularyIndex::Kinds TokenSteps::find_stays(TokenConfig config) {
+    VocabularyIndex::Kinds all = ~0u;
+    for (const Outcome& outcome : configs_[config]) all &= state_stays(outcome.state);
+    return *(facts_[config.index()].stays = all);
+}
+
 VocabularyIndex::Kinds TokenSteps::state_stays(LexerState state) {
     if (state.index() >= stays_.size()) stays_.resize(lexer_.n_states());
     if (stays_[state.index()]) return *stays_[state.index()];
@@ -43,21 +49,15 @@ VocabularyIndex::Kinds TokenSteps::state_stays(LexerState state) {
         }
         return last.to;
     };
-    const VocabularyIndex::Kinds stays = VocabularyIndex::kinds_that_stay(state, step);
+    VocabularyIndex::Kinds stays = VocabularyIndex::kinds_that_stay(state, step);
+    if (stays & VocabularyIndex::kWide) {
+        const FutureSet future = lexer_.futures(state);
+        bool same = true;
+        after_wide(state, step, [&](LexerState within) { same = same && lexer_.futures(within) == future; });
+        if (same) stays |= VocabularyIndex::kCut;
+    }
     if (state.index() >= stays_.size()) stays_.resize(lexer_.n_states());
     return *(stays_[state.index()] = stays);
-}
-
-bool TokenSteps::is_uniform(TokenConfig config, VocabularyIndex::Kinds kinds, int height, Word n_nodes) {
-    for (; height > 0; --height) {
-        Facts& facts = facts_[config.index()];
-        if (!facts.onward && (facts.nodes += n_nodes) < kNodesBeforeAnswer) return false;
-        const Onward to = onward(config);
-        if ((kinds & ~to.kinds) != 0) return false;
-        if (to.next == config) break;
-        config = to.next;
-    }
-    return true;
 }
 
 TokenSteps::Onward TokenSteps::onward(TokenConfig config) {
@@ -77,28 +77,63 @@ TokenSteps::Onward TokenSteps::onward(TokenConfig config) {
             mixed |= kind;
         seen |= kind;
     }
-    Onward best{config, 0};
+    // Where a character leads to one config, and a token that ends within it can become what one that ends there can.
+    std::vector<TokenConfig> within;
+    const auto after = after_wide(
+        config, [&](TokenConfig at, std::uint8_t byte) { return step(at, lexer_.byte_class()[byte]); },
+        [&](TokenConfig at) { within.push_back(at); });
+    const auto becomes_it = [&](TokenConfig at) { return continuation(at) == continuation(*after); };
+    if (after && std::all_of(within.begin(), within.end(), becomes_it)) {
+        of_kind[std::countr_zero(VocabularyIndex::kWide)] = *after;
+        mixed &= ~VocabularyIndex::kWide;
+    }
+    Onward best{config, 0, 0};
+    const auto [first, last] = wide_bytes_at(Utf8Place::between);
+    const auto is_dead = [&](ByteClass byte_class) { return !targets[byte_class.index()]; };
+    if (std::all_of(&lexer_.byte_class()[first], &lexer_.byte_class()[last] + 1, is_dead))
+        best.dead = VocabularyIndex::kWide | VocabularyIndex::kCut;
     for (int k = 0; k < VocabularyIndex::kKinds; ++k) {
         const auto to = of_kind[k];
-        if (!to || (mixed >> k & 1) || (best.kinds >> k & 1) || continuation(*to) != continuation(config)) continue;
+        if ((mixed >> k & 1) || (best.kinds >> k & 1)) continue;
         VocabularyIndex::Kinds same = 0;
         for (int other = k; other < VocabularyIndex::kKinds; ++other)
             if (of_kind[other] == to && !(mixed >> other & 1)) same |= VocabularyIndex::Kinds{1} << other;
-        if (std::popcount(same) > std::popcount(best.kinds)) best = {*to, same};
+        if (!to)
+            best.dead |= same;
+        else if (std::popcount(same) > std::popcount(best.kinds))
+            best = {*to, same, best.dead};
     }
+    if (best.kinds & VocabularyIndex::kWide) best.kinds |= VocabularyIndex::kCut;
     return *(facts_[config.index()].onward = best);
 }
 
 Continuation TokenSteps::find_continuation(TokenConfig config) {
+    Continuation made;
+    if (const auto outcomes = configs_[config]; outcomes.size() == 1) {
+        // The states of a lexeme mostly become the same.
+        const Outcome only = outcomes[0];
+        const FutureSet set = lexer_.futures(only.state);
+        if (const auto known = continuation_ids_.find(only.sequence, set)) {
+            made = *known;
+        } else {
+            made = continuation_of({only});
+            continuation_ids_.insert(only.sequence, set, made);
+        }
+    } else {
+        made = continuation_of(configs_.copy(config));
+    }
+    facts_[config.index()].continuation = made;
+    return made;
+}
+
+Continuation TokenSteps::continuation_of(const std::vector<Outcome>& outcomes) {
     std::vector<SequenceNode> all;
-    for (const Outcome& outcome : configs_[config]) {
+    for (const Outcome& outcome : outcomes) {
         const auto& more = futures(outcome);
         all.insert(all.end(), more.begin(), more.end());
     }
     sort_unique(all);
-    const Continuation made = continuations_.id_of(all);
-    facts_[config.index()].continuation = made;
-    return made;
+    return continuations_.id_of(all);
 }
 
 Maybe<SequenceNode> TokenSteps::extend(Maybe<SequenceNode> node, std::span<const OutputSymbol> symbols) {
@@ -134,7 +169,8 @@ void TokenSteps::follow(Outcome before, ByteClass byte_class, std::vector<Outcom
 }
 
 Maybe<TokenConfig> TokenSteps::find_step(TokenConfig config, ByteClass byte_class) {
-    std::vector<Outcome> after;
+    auto& after = after_;
+    after.clear();
     for (const Outcome& before : configs_[config]) follow(before, byte_class, after);
     if (after.size() > 1) {
         sort_unique(after);

@@ -8,6 +8,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <span>
 #include <vector>
 
 #include "interned.hpp"
@@ -40,16 +41,43 @@ public:
         const auto known = rows_[config.index()][byte_class.index()];
         return known != kUnknown ? known : find_step(config, byte_class);
     }
-    // The kinds of bytes of which each leads back to the config.
+    // The kinds of bytes of which each leads back to the config. Where characters beyond ASCII do, the beginning of one counts too if a
+    // token that ends within it has the same continuation.
     VocabularyIndex::Kinds stays(TokenConfig config) {
-        VocabularyIndex::Kinds all = ~0u;
-        for (const Outcome& outcome : configs_[config]) all &= state_stays(outcome.state);
-        return all;
+        const auto known = facts_[config.index()].stays;
+        return known ? *known : find_stays(config);
     }
-    // Whether all texts of up to `height` bytes of these kinds lead to configs with the continuation of this one, so that the tokens
-    // below a node of the vocabulary need no walk: in [a-z]{1,24} letters go on from state to state, and a name is what remains open.
-    // `n_nodes`: of the subtree; "no" until as many were asked about as make finding out pay.
-    bool is_uniform(TokenConfig config, VocabularyIndex::Kinds kinds, int height, Word n_nodes);
+    bool knows_stays(TokenConfig config) const { return facts_[config.index()].stays.has_value(); }
+    // Where all texts of some kinds lead from a config, by their number of characters: a text of k of them to the config `by_length[k]`,
+    // a longer one to the last, or nowhere if it `ends` there. In [a-z]{1,24} letters lead from state to state, and where each
+    // character is a terminal of its own, each adds one to the sequence. A character that is cut off counts as a whole one.
+    struct Ladder {
+        std::span<const TokenConfig> by_length;  // until the next call
+        bool ends;
+        bool is_uniform;  // whether all have the continuation of the first, and none ends
+    };
+    // The ladder that decides the tokens below a node of the vocabulary, which add up to `height` bytes of these kinds to its text, or none
+    // where they do not lead the same way. `worth(k)`: for how many nodes of the vocabulary it would matter where texts of k
+    // characters lead; none until as many were asked for as make finding out pay.
+    template <class Worth>
+    std::optional<Ladder> ladder(TokenConfig config, VocabularyIndex::Kinds kinds, int height, Worth worth) {
+        rungs_.assign(1, config);
+        bool uniform = true;
+        for (int k = 0; k < height; ++k) {
+            Facts& facts = facts_[config.index()];
+            if (!facts.onward && (facts.nodes += worth(k)) < kNodesBeforeAnswer) return {};
+            const Onward to = onward(config);
+            if ((kinds & ~to.dead) == 0 && !(kinds & VocabularyIndex::kRest)) return Ladder{rungs_, true, false};
+            if ((kinds & ~to.kinds) != 0) return {};
+            if (to.next == config) break;
+            uniform = uniform && continuation(to.next) == continuation(config);
+            config = to.next;
+            rungs_.push_back(config);
+        }
+        // The rest of a character that began above the node is no character, so texts are not told apart by their number.
+        if (!uniform && (kinds & VocabularyIndex::kRest)) return {};
+        return Ladder{rungs_, false, uniform};
+    }
     // What must be viable for a token that ends in the config to have a continuation.
     Continuation continuation(TokenConfig config) {
         const auto known = facts_[config.index()].continuation;
@@ -60,7 +88,7 @@ public:
     Word size() const { return configs_.size(); }
     std::size_t bytes() const {
         return rows_.size() * (lexer_.n_classes() * sizeof(Word) + 64 + sizeof(Facts)) + n_outcomes_ * sizeof(Outcome) +
-               continuations_.bytes();
+               continuations_.bytes() + continuation_ids_.size() * 32;
     }
 
     // The node after the symbols (terminals and conditions) of `node`'s sequence and these, or none.
@@ -71,23 +99,27 @@ public:
 private:
     static constexpr auto kUnknown = Maybe<TokenConfig>::from_word(-2);
 
-    // The config to which most kinds of bytes lead, of those with the same continuation, and these kinds.
+    // The config to which most kinds of bytes lead, and these kinds; and the kinds of which no byte leads anywhere.
     struct Onward {
         TokenConfig next;
-        VocabularyIndex::Kinds kinds;
+        VocabularyIndex::Kinds kinds, dead;
     };
     struct Facts {  // of a config, as far as they are known
         std::optional<Continuation> continuation;
         Word nodes = 0;  // of the subtrees that were asked about before there was an answer
         std::optional<Onward> onward;
+        std::optional<VocabularyIndex::Kinds> stays;
     };
     // Finding out where every byte leads, that of no token too, costs more than walking so many nodes.
     static constexpr Word kNodesBeforeAnswer = 2048;
 
     Continuation find_continuation(TokenConfig config);
+    Continuation continuation_of(const std::vector<Outcome>& outcomes);
+    VocabularyIndex::Kinds find_stays(TokenConfig config);
     Onward onward(TokenConfig config);
     Maybe<TokenConfig> find_step(TokenConfig config, ByteClass byte_class);
-    // The kinds of bytes of which each leaves the lexer in the state, without emitting.
+    // The kinds of bytes of which each leaves the lexer in the state, without emitting; the beginning of a character is one where the
+    // text can become the same within it.
     VocabularyIndex::Kinds state_stays(LexerState state);
     TokenConfig intern(const std::vector<Outcome>& outcomes);
     void follow(Outcome before, ByteClass byte_class, std::vector<Outcome>& after);
@@ -98,9 +130,12 @@ private:
     SequenceTrie& trie_;
     std::map<FutureSet, TrieSet> trie_sets_;  // sets of the lexer as the trie has them
     std::vector<SequenceNode> found_;         // by futures()
+    std::vector<TokenConfig> rungs_;          // by ladder()
     Interned<TokenConfig, Outcome> configs_;
     Interned<Continuation, SequenceNode> continuations_;
-    std::vector<Facts> facts_;  // per config
+    IdMap<SequenceNode, FutureSet, Continuation> continuation_ids_;  // of one outcome
+    std::vector<Outcome> after_;                                     // scratch of find_step()
+    std::vector<Facts> facts_;                                       // per config
     std::vector<std::unique_ptr<Maybe<TokenConfig>[]>> rows_;
     std::vector<std::optional<VocabularyIndex::Kinds>> stays_;  // per lexer state
     std::size_t n_outcomes_ = 0;                                // of all configs

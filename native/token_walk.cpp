@@ -32,9 +32,7 @@ TokenWalk::Sets TokenWalk::no_sets() {
     return sets;
 }
 
-// Tokens at these sorted positions end in `config`.
-void TokenWalk::add(TokenConfig config, Word first, Word last, Sets& sets) {
-    if (first == last) return;
+TokenSet& TokenWalk::set_of(TokenConfig config, Sets& sets) {
     const Continuation continuation = steps_.continuation(config);
     if (continuation.index() >= sets.slots.size()) sets.slots.resize(continuation.index() + 1, -1);
     Word& slot = sets.slots[continuation.index()];
@@ -42,7 +40,12 @@ void TokenWalk::add(TokenConfig config, Word first, Word last, Sets& sets) {
         slot = static_cast<Word>(sets.all.size());
         sets.all.emplace_back(continuation, std::make_shared<TokenSet>());
     }
-    sets.all[slot].second->add(first, last);
+    return *sets.all[slot].second;
+}
+
+// Tokens at these sorted positions end in `config`.
+void TokenWalk::add(TokenConfig config, Word first, Word last, Sets& sets) {
+    if (first != last) set_of(config, sets).add(first, last);
 }
 
 // One entry for each sequence that the tokens may still become.
@@ -61,6 +64,7 @@ void TokenWalk::finish(Sets sets, Entries& out) {
 
 // A lexer state whose arcs stay inside few states without emitting takes the walk from the vocabulary's fragments.
 bool TokenWalk::inside(LexerState lexer_state, SequenceNode root, Sets& sets, Entries& out) {
+    if (lexer_state.index() < spreads_.size() && spreads_[lexer_state.index()]) return false;
     std::vector<LexerState> states{lexer_state};
     std::vector<Word> next;
     const auto& classes = lexer_.byte_class();
@@ -76,7 +80,14 @@ bool TokenWalk::inside(LexerState lexer_state, SequenceNode root, Sets& sets, En
                 const auto at = std::find(states.begin(), states.end(), ways[0].next);
                 row[c] = static_cast<Word>(at - states.begin());
                 if (at == states.end()) {
-                    if (states.size() >= static_cast<std::size_t>(VocabularyIndex::kMaxFragmentStates)) return false;
+                    // What leads to a state from which too many are reached reaches too many.
+                    const std::size_t next_state = ways[0].next.index();
+                    if (states.size() >= static_cast<std::size_t>(VocabularyIndex::kMaxFragmentStates) ||
+                        (next_state < spreads_.size() && spreads_[next_state])) {
+                        if (lexer_state.index() >= spreads_.size()) spreads_.resize(lexer_.n_states());
+                        spreads_[lexer_state.index()] = 1;
+                        return false;
+                    }
                     states.push_back(ways[0].next);
                 }
             }
@@ -94,6 +105,7 @@ bool TokenWalk::inside(LexerState lexer_state, SequenceNode root, Sets& sets, En
 
 // Reads the byte of `node` in config `before`, and then its subtree.
 void TokenWalk::enter(VocabularyNode node, TokenConfig before, Sets& sets, Entries& out) {
+    if (begins_wide(vocabulary_[node].byte) && pass_character(node, before, sets)) return;
     const ByteClass byte_class = lexer_.byte_class()[vocabulary_[node].byte];
     const auto outcomes = steps_.outcomes(before);
     if (shares(node) && outcomes.size() == 1) {
@@ -113,12 +125,49 @@ void TokenWalk::enter(VocabularyNode node, TokenConfig before, Sets& sets, Entri
 // Takes the subtree as a whole where nothing in it needs to be told apart. `again`: the byte of the node has led back to `config`.
 bool TokenWalk::pass(VocabularyNode node, TokenConfig config, bool again, Sets& sets) {
     const auto& at = vocabulary_[node];
-    const bool stays = again && (at.below & ~steps_.stays(config)) == 0;
-    if (!stays) {
-        if (at.end.v - node.v < kWorthAsking || at.height == VocabularyIndex::kMaxHeight) return false;
-        if (!steps_.is_uniform(config, at.below, at.height, at.end.v - node.v)) return false;
+    if ((again || steps_.knows_stays(config)) && (at.below & ~steps_.stays(config)) == 0) {
+        add(config, at.first_token, vocabulary_.tokens_begin(at.end), sets);
+        return true;
     }
-    add(config, at.first_token, vocabulary_.tokens_begin(at.end), sets);
+    return climb(node, config, at.below, at.height, at.depth, sets);
+}
+
+// The same for a node whose byte begins a character beyond ASCII, in the config before that byte: what is below are the rest of the
+// character and what follows it.
+bool TokenWalk::pass_character(VocabularyNode node, TokenConfig before, Sets& sets) {
+    const auto& at = vocabulary_[node];
+    const auto kinds = (at.below & ~VocabularyIndex::kRest) | VocabularyIndex::kWide | VocabularyIndex::kCut;
+    if (steps_.knows_stays(before) && (kinds & ~steps_.stays(before)) == 0) {
+        add(before, at.first_token, vocabulary_.tokens_begin(at.end), sets);
+        return true;
+    }
+    return climb(node, before, kinds, at.height + 1, at.depth - 1, sets);
+}
+
+// Takes a subtree whose texts lead from `config`, after `depth` bytes, where their number of characters says.
+bool TokenWalk::climb(VocabularyNode node, TokenConfig config, VocabularyIndex::Kinds kinds, int height, int depth, Sets& sets) {
+    const auto& at = vocabulary_[node];
+    const Word n_nodes = at.end.v - node.v;
+    if (n_nodes < kWorthAsking || height >= VocabularyIndex::kMaxHeight) return false;
+    const auto worth = [&](int k) { return std::min(n_nodes, vocabulary_.n_deeper(static_cast<std::size_t>(depth + k))); };
+    const auto ladder = steps_.ladder(config, kinds, height, worth);
+    if (!ladder) return false;
+    const Word first = at.first_token, last = vocabulary_.tokens_begin(at.end);
+    if (ladder->is_uniform) {
+        add(config, first, last, sets);
+        return true;
+    }
+    const auto to = ladder->by_length;
+    const Word longest = static_cast<Word>(to.size()) - 1;
+    by_length_.assign(to.size(), nullptr);
+    const Word read = vocabulary_.characters(first, depth);
+    for (Word i = first; i < last; ++i) {
+        const Word more = vocabulary_.characters(i) - read;
+        if (more > longest && ladder->ends) continue;
+        const Word k = std::min(more, longest);
+        if (!by_length_[k]) by_length_[k] = &set_of(to[k], sets);
+        by_length_[k]->add(i, i + 1);
+    }
     return true;
 }
 
@@ -133,6 +182,10 @@ void TokenWalk::subtree(VocabularyNode node, TokenConfig config, Sets& sets, Ent
         const TokenConfig before = path_[at.depth - 1];
         if (shares(n) && steps_.outcomes(before).size() == 1) {
             enter(n, before, sets, out);
+            n = at.end;
+            continue;
+        }
+        if (begins_wide(at.byte) && pass_character(n, before, sets)) {
             n = at.end;
             continue;
         }

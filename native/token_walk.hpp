@@ -6,7 +6,11 @@
 // vocabulary does from the start is found once for each subtree that is large enough, and put after the terminal that ended the
 // lexeme. What is left (small subtrees, fall-backs, and all of it where a lexeme may end before any byte) is walked as it is.
 //
-// Cost: for a new lexer state about as many steps as there are different sequences; the first ones visit most of the vocabulary.
+// Subtrees in which nothing is to be told apart are taken whole: texts that lead back, as in a string, those of characters that any text
+// may go on with, and texts of which only the number of characters matters, as where a count says how many are left.
+//
+// Cost: for a new lexer state about as many steps as there are different sequences; the first ones visit most of the vocabulary. Where
+// characters are counted, a step for each token.
 #pragma once
 
 #include <memory>
@@ -64,7 +68,10 @@ private:
     void enter(VocabularyNode node, TokenConfig before, Sets& sets, Entries& out);
     void put_after(SequenceNode prefix, const Entries& entries, Entries& out);
     void add(TokenConfig config, Word first, Word last, Sets& sets);
+    TokenSet& set_of(TokenConfig config, Sets& sets);
     bool pass(VocabularyNode node, TokenConfig config, bool again, Sets& sets);
+    bool pass_character(VocabularyNode node, TokenConfig before, Sets& sets);
+    bool climb(VocabularyNode node, TokenConfig config, VocabularyIndex::Kinds kinds, int height, int depth, Sets& sets);
     void put_tokens(Continuation continuation, const std::shared_ptr<TokenSet>& tokens, Entries& out);
     void finish(Sets sets, Entries& out);
     Maybe<SequenceNode> concatenation(SequenceNode node, SequenceNode sequence);
@@ -85,6 +92,8 @@ private:
     bool narrow_ = false;                         // while a walk is under a condition
     std::vector<TokenConfig> path_;               // scratch of subtree(): per depth; a walk within a walk writes below it only
     std::vector<std::vector<Word>> spare_slots_;  // of finished sets, all -1
+    std::vector<TokenSet*> by_length_;            // scratch of climb()
+    std::vector<char> spreads_;                   // per lexer state, as far as there are any: whether inside() has found too many
     IdMap<SequenceNode, SequenceNode, Maybe<SequenceNode>> concatenated_;
     struct FromStart {
         std::unique_ptr<Entries> entries;

@@ -7,7 +7,7 @@
 namespace psc {
 
 TopStates::TopStates(const LrTables& tables, const StackPredecessors& below, Work& work)
-    : tables_(tables), below_(below), work_(work) {
+    : tables_(tables), below_(below), work_(work), on_top_(tables.n_lr_states), under_(tables.n_lr_states) {
     sets_.id_of(resting_states(tables));
 }
 
@@ -15,8 +15,8 @@ const std::vector<LrState>& TopStates::after_state(LrState state, Terminal termi
     if (const auto known = after_state_.find(state, terminal)) return after_states_[*known];
     // States on top while the reductions under `terminal` go on.
     std::vector<LrState> found, todo{state};
-    std::vector<char> seen(tables_.n_lr_states);
-    seen[state.index()] = 1;
+    on_top_.clear();
+    on_top_.insert(state);
     while (!todo.empty()) {
         const LrState top = todo.back();
         todo.pop_back();
@@ -29,7 +29,7 @@ const std::vector<LrState>& TopStates::after_state(LrState state, Terminal termi
             const auto& more = reduced(top, action.production());
             work_.spend(1 + more.size());
             for (LrState to : more)
-                if (!std::exchange(seen[to.index()], 1)) todo.push_back(to);
+                if (on_top_.insert(to)) todo.push_back(to);
         }
     }
     sort_unique(found);
@@ -43,16 +43,15 @@ const std::vector<LrState>& TopStates::after_state(LrState state, Terminal termi
 const std::vector<LrState>& TopStates::reduced(LrState state, Production production) {
     if (const auto known = reduced_.find(state, production)) return reduced_to_[*known];
     std::vector<LrState> bases{state}, lower, to;
-    std::vector<char> seen(tables_.n_lr_states);
     for (Word popped = 0; popped < tables_.length(production); ++popped) {
         lower.clear();
+        under_.clear();
         for (LrState s : bases) {
             const auto& below = below_[s.index()];
             work_.spend(1 + below.size());
             for (LrState under : below)
-                if (!std::exchange(seen[under.index()], 1)) lower.push_back(under);
+                if (under_.insert(under)) lower.push_back(under);
         }
-        for (LrState s : lower) seen[s.index()] = 0;
         bases.swap(lower);
     }
     for (LrState base : bases)
@@ -67,8 +66,16 @@ Maybe<TopSet> TopStates::after(TopSet set, Terminal terminal) {
     if (const auto known = after_.find(set, terminal)) return *known;
     std::vector<LrState> all;
     for (LrState s : sets_[set]) {
+        // Most states have no action for most terminals, and nearly all others shift: neither is worth remembering.
+        const auto actions = tables_.cell(s, terminal);
+        work_.spend();
+        if (actions.empty()) continue;
+        if (actions.size() == 1 && actions[0].is_shift()) {
+            all.push_back(actions[0].state());
+            continue;
+        }
         const auto& more = after_state(s, terminal);
-        work_.spend(1 + more.size());
+        work_.spend(more.size());
         all.insert(all.end(), more.begin(), more.end());
     }
     sort_unique(all);
@@ -82,7 +89,7 @@ TopSet TopStates::takers(TopSet set, Terminal terminal) {
     if (const auto known = takers_.find(set, terminal)) return *known;
     std::vector<LrState> kept;
     for (LrState s : sets_[set])
-        if (!after_state(s, terminal).empty()) kept.push_back(s);
+        if (!tables_.cell(s, terminal).empty() && !after_state(s, terminal).empty()) kept.push_back(s);
     const TopSet result = sets_.id_of(kept);
     takers_.insert(set, terminal, result);
     return result;

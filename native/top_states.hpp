@@ -7,6 +7,8 @@
 // under the terminal that is remembered too.
 #pragma once
 
+#include <cstdint>
+#include <utility>
 #include <vector>
 
 #include "interned.hpp"
@@ -31,6 +33,18 @@ public:
     bool is_subset(TopSet set, TopSet of) const;
 
 private:
+    // A set of LR states that is emptied at once.
+    class Seen {
+    public:
+        explicit Seen(std::size_t n) : round_of_(n) {}
+        void clear() { ++round_; }
+        bool insert(LrState state) { return std::exchange(round_of_[state.index()], round_) != round_; }
+
+    private:
+        std::vector<std::uint64_t> round_of_;
+        std::uint64_t round_ = 0;
+    };
+
     const std::vector<LrState>& after_state(LrState state, Terminal terminal);
     const std::vector<LrState>& reduced(LrState state, Production production);
 
@@ -45,6 +59,7 @@ private:
     std::vector<std::vector<LrState>> after_states_;
     IdMap<LrState, Production, Word> reduced_;
     std::vector<std::vector<LrState>> reduced_to_;
+    Seen on_top_, under_;  // scratch
 };
 
 }  // namespace psc

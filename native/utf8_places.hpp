@@ -36,6 +36,9 @@ constexpr std::pair<int, int> wide_bytes_at(Utf8Place place) {
     }
 }
 
+constexpr bool begins_character(int byte) { return (byte & 0xc0) != 0x80; }
+constexpr bool begins_wide(int byte) { return byte >= 0xc2 && byte <= 0xf4; }
+
 // The place after a byte of wide_bytes_at().
 constexpr Utf8Place place_after(Utf8Place place, int byte) {
     switch (place) {
@@ -55,9 +58,10 @@ constexpr Utf8Place place_after(Utf8Place place, int byte) {
 }
 
 // The state to which every character beyond ASCII leads from `from`; none where they lead to several, or a byte leads nowhere.
-// `step(state, byte)`: an optional state, or a Maybe. Gives up where the states between a character's bytes are many.
-template <class State, class Step>
-std::optional<State> after_wide(State from, Step step) {
+// `step(state, byte)`: an optional state, or a Maybe; `within(state)` is told the states between a character's bytes. Gives up where
+// these are many.
+template <class State, class Step, class Within>
+std::optional<State> after_wide(State from, Step step, Within within) {
     constexpr std::size_t kMost = 64;
     std::vector<std::pair<State, Utf8Place>> met{{from, Utf8Place::between}};
     std::optional<State> end;
@@ -74,10 +78,16 @@ std::optional<State> after_wide(State from, Step step) {
             } else if (next != met.back() && std::find(met.begin() + 1, met.end(), next) == met.end()) {
                 if (met.size() == kMost) return std::nullopt;
                 met.push_back(next);
+                within(*to);
             }
         }
     }
     return end;
+}
+
+template <class State, class Step>
+std::optional<State> after_wide(State from, Step step) {
+    return after_wide(from, step, [](State) {});
 }
 
 }  // namespace psc

@@ -108,6 +108,13 @@ VocabularyIndex::VocabularyIndex(std::vector<std::uint8_t> bytes, std::vector<Wo
     }
     for (Word n : path) nodes_[n].end = {static_cast<Word>(nodes_.size())};
     nodes_.push_back({0, 0, 0, {0}, static_cast<Word>(sorted_.size()), 0});
+    for (Word id : sorted_) {
+        const auto t = token(id);
+        characters_.push_back(static_cast<std::uint16_t>(std::ranges::count_if(t, begins_character)));
+    }
+    n_deeper_.assign(max_depth_ + 1, 0);
+    for (const Node& node : nodes()) ++n_deeper_[node.depth - 1u];
+    for (std::size_t d = max_depth_; d > 0; --d) n_deeper_[d - 1] += n_deeper_[d];
     // Where in a character a node's text ends, and what its byte adds to the text of the node above.
     std::vector<Utf8Place> place(nodes_.size() - 1);
     std::vector<Kinds> adds(nodes_.size() - 1);
@@ -143,6 +150,11 @@ VocabularyIndex::VocabularyIndex(std::vector<std::uint8_t> bytes, std::vector<Wo
             if (place[c] != Utf8Place::between && nodes_[child + 1].first_token > nodes_[child].first_token) node.below |= kCut;
         }
     }
+}
+
+Word VocabularyIndex::characters(Word position, int n_bytes) const {
+    const auto text = bytes_.begin() + offsets_[sorted_[position]];
+    return static_cast<Word>(std::count_if(text, text + n_bytes, begins_character));
 }
 
 void VocabularyIndex::add_bits(std::uint32_t* words, TokenSet& set) const {

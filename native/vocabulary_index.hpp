@@ -90,6 +90,12 @@ public:
     Word tokens_begin(VocabularyNode node) const { return nodes_[node.index()].first_token; }
     Word own_tokens_end(VocabularyNode node) const { return nodes_[node.index() + 1].first_token; }
     std::size_t max_depth() const { return max_depth_; }
+    // Of the token's text: bytes that do not go on with a character.
+    Word characters(Word position) const { return characters_[static_cast<std::size_t>(position)]; }
+    // The same of its first bytes.
+    Word characters(Word position, int n_bytes) const;
+    // The number of nodes whose texts are longer.
+    Word n_deeper(std::size_t depth) const { return depth < n_deeper_.size() ? n_deeper_[depth] : 0; }
     TokenId token_at(Word position) const { return {sorted_[position]}; }
 
     // Sets the bits of a set's tokens.
@@ -120,6 +126,8 @@ private:
     std::vector<std::uint8_t> is_stop_, is_text_;
     std::vector<Word> sorted_;
     std::vector<Node> nodes_;  // and one past the end
+    std::vector<std::uint16_t> characters_;
+    std::vector<Word> n_deeper_;
     std::size_t max_depth_ = 0, n_words_;
     std::mutex lock_;  // of the fragments
     SequenceInterner shapes_;
