@@ -14,7 +14,7 @@ void bind_json_schema(nb::module_& m) {
             "words", [](const SchemaGrammar& g) { return to_array(std::vector(g.rules.words)); }, nb::rv_policy::reference)
         .def_prop_ro(
             "offsets", [](const SchemaGrammar& g) { return to_array(std::vector(g.rules.offsets)); }, nb::rv_policy::reference)
-        .def_prop_ro("names", [](const SchemaGrammar& g) { return g.rules.names; })
+        .def_prop_ro("names", [](const SchemaGrammar& g) { return g.rules.names.strings(); })
         .def_prop_ro(
             "root", [](const SchemaGrammar& g) { return g.rules.root.v; }, "The number of the rule of the whole value.")
         .def(

@@ -95,9 +95,9 @@ void bind_normal_form(nb::module_& m) {
             nb::gil_scoped_release release;
             auto [draft, may_be_empty] = draft_of(g, nonterminals);
             BoundNormalForm out{normal_form(draft, n_terminals - 1, g.start, may_be_empty), {}, {}};
-            for (Nonterminal n : out.normal.draft) out.nonterminals.push_back(draft.name(n));
+            for (Nonterminal n : out.normal.draft) out.nonterminals.emplace_back(draft.name(n));
             if (out.normal.dead)
-                for (Nonterminal n : out.normal.dead->way) out.way.push_back(draft.name(n));
+                for (Nonterminal n : out.normal.dead->way) out.way.emplace_back(draft.name(n));
             return out;
         },
         "n_terminals"_a, "nonterminals"_a, "start"_a, "lhs"_a, "rhs_offsets"_a, "rhs"_a, "priority"_a,
@@ -147,7 +147,9 @@ void bind_lowering(nb::module_& m) {
             "Per terminal, in the order in which they were met, the rule that it is named after, or -1; the rule that it is "
             "written\n"
             "in; and its number, or -1 where no production has it.")
-        .def_ro("rules", &LoweredRules::rules, "The names of rules by number: those handed over, and those cut out of them.")
+        .def_prop_ro(
+            "rules", [](const LoweredRules& l) { return l.rules.strings(); },
+            "The names of rules by number: those handed over, and those cut out of them.")
         .def(
             "expression",
             [](const LoweredRules& l, std::size_t terminal) {
@@ -157,7 +159,8 @@ void bind_lowering(nb::module_& m) {
                 return words;
             },
             "terminal"_a, "What a terminal matches, by its place in `terminals`, in the words of `lower_rules`.")
-        .def_ro("nonterminals", &LoweredRules::nonterminals, "Their names; the first is the start.")
+        .def_prop_ro(
+            "nonterminals", [](const LoweredRules& l) { return l.nonterminals.strings(); }, "Their names; the first is the start.")
         .def_prop_ro(
             "productions", [](const LoweredRules& l) { return arrays_of(l.productions); }, kArraysText)
         .def_prop_ro(
@@ -189,7 +192,8 @@ void bind_lowering(nb::module_& m) {
         "lower_rules",
         [](Longs words, Longs offsets, std::vector<std::string> names, Word root, std::int64_t size, std::int64_t named_size,
            std::int64_t around_free_text, std::int64_t literals, std::int64_t counted) {
-            const RulePrograms rules{to_vector(words), to_vector(offsets), std::move(names), {root}, {}};
+            RulePrograms rules{to_vector(words), to_vector(offsets), {}, {root}, {}};
+            for (const std::string& name : names) rules.names.push_back(name);
             nb::gil_scoped_release release;
             rules.check();
             return lower(rules, {size, named_size, around_free_text, literals, counted});

@@ -9,11 +9,11 @@
 
 #include <span>
 #include <string>
-#include <unordered_map>
 #include <vector>
 
 #include "ids.hpp"
 #include "limits.hpp"
+#include "text_list.hpp"
 
 namespace psc {
 
@@ -46,25 +46,27 @@ public:
     };
 
     // Keeps a name for a nonterminal made by named().
-    void reserve(const std::string& name) { taken_.try_emplace(name, 0); }
+    void reserve(std::string_view name) { taken_.add(name, 0); }
     // A nonterminal of exactly this name.
-    Nonterminal named(const std::string& name) {
-        names_.push_back(name);
-        reserve(name);
+    Nonterminal named(std::string_view name) {
+        names_.push_back(taken_.add(name, 0));
         return {static_cast<Word>(names_.size()) - 1};
     }
     // A nonterminal of this name, or where it is taken, of one made from it.
-    Nonterminal named_like(const std::string& name) { return taken_.contains(name) ? fresh(name) : named(name); }
+    Nonterminal named_like(std::string_view name) { return taken_.contains(name) ? fresh(name) : named(name); }
     // A nonterminal named after `name`: name_1, name_2, ...
-    Nonterminal fresh(const std::string& name) {
-        Word number = taken_[name];
+    Nonterminal fresh(std::string_view name) {
+        const Word from = taken_.add(name, 0);
+        Word number = taken_.last(from);
+        const std::string prefix = std::string(taken_[from]) + "_";
         std::string made;
-        do made = name + "_" + std::to_string(++number);
+        do made = prefix + std::to_string(++number);
         while (taken_.contains(made));
-        taken_[name] = number;
+        taken_.last(from) = number;
         return named(made);
     }
-    const std::string& name(Nonterminal n) const { return names_[n.index()]; }
+    // Until the next one is named.
+    std::string_view name(Nonterminal n) const { return taken_[names_[n.index()]]; }
     Word size() const { return static_cast<Word>(names_.size()); }
 
     // Throws LimitExceeded for too many.
@@ -77,8 +79,8 @@ public:
     const std::vector<Rule>& rules() const { return rules_; }
 
 private:
-    std::vector<std::string> names_;
-    std::unordered_map<std::string, Word> taken_;  // per name the last number that was put behind it
+    std::vector<Word> names_;  // per nonterminal, in the table
+    NameTable taken_;
     std::vector<Rule> rules_;
 };
 

@@ -22,7 +22,6 @@ constexpr Word kMaxTerminalDepth = 48;
 
 GrammarAnalysis::GrammarAnalysis(const RulePrograms& programs, const TerminalLimits& limits)
     : programs_(programs), limits_(limits), names_(programs.names) {
-    for (Word r = 0; r < programs.n_defined(); ++r) rule_of_name_.emplace(names_[static_cast<std::size_t>(r)], Rule{r});
     const std::size_t n = names_.size();
     cuts_.resize(n);
     bodies_.resize(n);
@@ -103,20 +102,25 @@ Expression GrammarAnalysis::read(Rule rule) {
             }
         }
     } catch (const LimitExceeded& e) {
-        throw LimitExceeded("rule " + name(rule) + ": " + e.what());
+        throw LimitExceeded("rule " + std::string(name(rule)) + ": " + e.what());
     }
     return stack.back();
 }
 
 Expression GrammarAnalysis::cut(Rule rule, Expression node) {
+    if (!taken_) {
+        taken_.emplace();
+        for (Word r = 0; r < programs_.n_defined(); ++r) taken_->add(name({r}), 0);
+    }
     Word number = cuts_[rule.index()];
+    const std::string prefix = std::string(name(rule)) + "_";
     std::string name;
-    do name = names_[rule.index()] + "_" + std::to_string(++number);
-    while (rule_of_name_.contains(name));
+    do name = prefix + std::to_string(++number);
+    while (taken_->contains(name));
     cuts_[rule.index()] = number;
     const Rule made{static_cast<Word>(names_.size())};
-    rule_of_name_.emplace(name, made);
-    names_.push_back(std::move(name));
+    taken_->add(name, 0);
+    names_.push_back(name);
     cuts_.push_back(0);
     bodies_.push_back(node);
     rules_.push_back(made);

@@ -9,7 +9,7 @@
 
 #include <cstdint>
 #include <optional>
-#include <string>
+#include <string_view>
 #include <unordered_map>
 #include <vector>
 
@@ -41,8 +41,8 @@ public:
     const TerminalLimits& limits() const { return limits_; }
     // Rules that the root needs, some of them cut out of others.
     const std::vector<Rule>& rules() const { return rules_; }
-    const std::vector<std::string>& names() const { return names_; }
-    const std::string& name(Rule rule) const { return names_[rule.index()]; }
+    const TextList& names() const { return names_; }
+    std::string_view name(Rule rule) const { return names_[rule.index()]; }
     Expression body(Rule rule) const { return *bodies_[rule.index()]; }
     // Of a rule that is a terminal, a node without references; also of rules that are empty or match nothing.
     Maybe<Expression> inlined(Rule rule) const { return inlined_[rule.index()]; }
@@ -67,8 +67,8 @@ private:
 
     const RulePrograms& programs_;
     TerminalLimits limits_;
-    std::vector<std::string> names_;
-    std::unordered_map<std::string, Rule> rule_of_name_;
+    TextList names_;
+    std::optional<NameTable> taken_;          // the names, once one was made
     std::vector<Word> cuts_;                  // per rule, how many were cut out of it
     std::vector<Maybe<Expression>> bodies_;   // per rule
     std::vector<Maybe<Expression>> inlined_;  // per rule

@@ -35,10 +35,29 @@ void append_utf8(std::string& out, std::uint32_t c) {
 }  // namespace
 
 Word TextTable::number(std::string_view text) {
-    if (const auto known = numbers_.find(text); known != numbers_.end()) return known->second;
-    const auto [entry, fresh] = numbers_.emplace(std::string(text), static_cast<Word>(texts_.size()));
-    texts_.push_back(&entry->first);
-    return entry->second;
+    const std::size_t hash = TextIndex::hash(text);
+    const auto text_of = [&](Word number) { return (*this)[number]; };
+    if (const Word known = index_.find(text, hash, text_of); known >= 0) return known;
+    const Word number = size();
+    texts_.push_back(kept(text));
+    index_.insert(number, hash, text_of);
+    return number;
+}
+
+std::string_view TextTable::kept(std::string_view text) {
+    char* place = free_;
+    if (text.size() > kBlock / 4) {
+        place = blocks_.emplace_back(std::make_unique_for_overwrite<char[]>(text.size())).get();
+    } else {
+        if (text.size() > n_free_) {
+            place = blocks_.emplace_back(std::make_unique_for_overwrite<char[]>(kBlock)).get();
+            n_free_ = kBlock;
+        }
+        free_ = place + text.size();
+        n_free_ -= text.size();
+    }
+    std::copy(text.begin(), text.end(), place);
+    return {place, text.size()};
 }
 
 class JsonDocument::Reader {

@@ -7,6 +7,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <stdexcept>
 #include <string>
@@ -15,6 +16,7 @@
 #include <vector>
 
 #include "interned.hpp"
+#include "text_list.hpp"
 
 namespace psc {
 
@@ -28,16 +30,18 @@ struct JsonError : std::runtime_error {
 class TextTable {
 public:
     Word number(std::string_view text);
-    std::string_view operator[](Word number) const { return *texts_[static_cast<std::size_t>(number)]; }
+    std::string_view operator[](Word number) const { return texts_[static_cast<std::size_t>(number)]; }
     Word size() const { return static_cast<Word>(texts_.size()); }
 
 private:
-    struct Hash {
-        using is_transparent = void;
-        std::size_t operator()(std::string_view s) const { return std::hash<std::string_view>()(s); }
-    };
-    std::unordered_map<std::string, Word, Hash, std::equal_to<>> numbers_;
-    std::vector<const std::string*> texts_;
+    std::string_view kept(std::string_view text);
+
+    static constexpr std::size_t kBlock = 4096;
+    std::vector<std::unique_ptr<char[]>> blocks_;  // long texts have one each
+    char* free_ = nullptr;                         // what is left of a block
+    std::size_t n_free_ = 0;
+    std::vector<std::string_view> texts_;
+    TextIndex index_;
 };
 
 using JsonNode = Word;

@@ -47,39 +47,67 @@ public:
     }
 
 private:
-    // A node's name among the result's states; -1 for one without arcs.
-    Word node(const std::vector<Word>& arcs) { return arcs.empty() ? -1 : value_.size() + nodes_.intern(arcs).first; }
+    // The arcs of a node that is being made: of at most 22 digits, or eight letters and `u`.
+    class NodeArcs {
+    public:
+        void append(Word first, Word last, Word to) {
+            if (to < 0) return;
+            if (n_ > 0 && words_[n_ - 1] == to && words_[n_ - 2] == first - 1) {
+                words_[n_ - 2] = last;
+                return;
+            }
+            words_[n_] = first;
+            words_[n_ + 1] = last;
+            words_[n_ + 2] = to;
+            n_ += 3;
+        }
+        std::span<const Word> words() const { return {words_.data(), n_}; }
 
-    static void append(std::vector<Word>& arcs, Word first, Word last, Word to) {
-        const std::size_t n = arcs.size();
-        if (to < 0) return;
-        if (n > 0 && arcs[n - 1] == to && arcs[n - 2] == first - 1)
-            arcs[n - 2] = last;
-        else
-            arcs.insert(arcs.end(), {first, last, to});
-    }
+    private:
+        std::array<Word, std::size_t{3} * 22> words_;
+        std::size_t n_ = 0;
+    };
+
+    // A node's name among the result's states; -1 for one without arcs.
+    Word node(const NodeArcs& arcs) { return arcs.words().empty() ? -1 : value_.size() + nodes_.intern(arcs.words()).first; }
 
     // A hexadecimal digit, by its value.
     Word digits(const std::array<Word, 16>& to) {
-        std::vector<Word> arcs;
-        for (Word d = 0; d < 10; ++d) append(arcs, '0' + d, '0' + d, to[d]);
+        NodeArcs arcs;
+        for (Word d = 0; d < 10; ++d) arcs.append('0' + d, '0' + d, to[d]);
         for (Word base : {'A', 'a'})
-            for (Word d = 10; d < 16; ++d) append(arcs, base + d - 10, base + d - 10, to[d]);
+            for (Word d = 10; d < 16; ++d) arcs.append(base + d - 10, base + d - 10, to[d]);
         return node(arcs);
+    }
+
+    // So many of any digits.
+    Word any_digits(Word to, Word count) {
+        if (to < 0) return -1;
+        if (count == 0) return to;
+        if (const Word* known = any_digits_.look(to, count)) return *known;
+        std::array<Word, 16> next{};
+        next.fill(any_digits(to, count - 1));
+        const Word made = digits(next);
+        any_digits_.insert(to, count, made);
+        return made;
     }
 
     Word text(std::string_view characters, Word to) {
         if (to < 0) return -1;
-        for (std::size_t i = characters.size(); i > 0; --i) to = node({characters[i - 1], characters[i - 1], to});
+        for (std::size_t i = characters.size(); i > 0; --i) {
+            NodeArcs arcs;
+            arcs.append(characters[i - 1], characters[i - 1], to);
+            to = node(arcs);
+        }
         return to;
     }
 
     Word after_backslash(Word s) {
         static constexpr std::array<std::pair<char, Word>, 8> kShort{
             {{'"', '"'}, {'/', '/'}, {'\\', '\\'}, {'b', '\b'}, {'f', '\f'}, {'n', '\n'}, {'r', '\r'}, {'t', '\t'}}};
-        std::vector<Word> arcs;
-        for (const auto& [c, code_point] : kShort) append(arcs, c, c, value_.step(s, code_point));
-        append(arcs, 'u', 'u', after_u(s));
+        NodeArcs arcs;
+        for (const auto& [c, code_point] : kShort) arcs.append(c, c, value_.step(s, code_point));
+        arcs.append('u', 'u', after_u(s));
         return node(arcs);
     }
 
@@ -121,22 +149,10 @@ private:
     Word block(Word base, int bits) {
         const Word to = common_target(base, base + (Word{1} << bits) - 1);
         if (to == -1 || bits == 0) return to;
+        if (to != kMixed) return any_digits(to, bits / 4);
         std::array<Word, 16> next{};
-        if (to != kMixed) {
-            next.fill(any_digits(to, bits - 4));
-            return digits(next);
-        }
         for (Word d = 0; d < 16; ++d) next[d] = block(base + (d << (bits - 4)), bits - 4);
         return digits(next);
-    }
-
-    Word any_digits(Word to, int bits) {
-        for (; bits > 0; bits -= 4) {
-            std::array<Word, 16> next{};
-            next.fill(to);
-            to = digits(next);
-        }
-        return to;
     }
 
     // The last bits / 4 digits of the surrogates from 0xD800 + base on, and the low surrogates that follow them.
@@ -144,27 +160,37 @@ private:
         const Word first = 0x10000 + (base << 10), last = first + (Word{1} << (bits + 10)) - 1;
         const Word to = common_target(first, last);
         if (to == -1) return -1;
+        if (to != kMixed) return any_digits(any_low_surrogate(to), bits / 4);
+        if (bits == 0) return low_surrogates([&](Word d) { return block(first + (d << 8), 8); });
         std::array<Word, 16> next{};
-        if (to != kMixed) return any_digits(low_surrogates(first, to), bits);
-        if (bits == 0) return low_surrogates(first, to);
         for (Word d = 0; d < 16; ++d) next[d] = high_surrogates(base + (d << (bits - 4)), bits - 4);
         return digits(next);
     }
 
-    Word low_surrogates(Word first, Word common) {
+    // `third(d)`: the two digits of a low surrogate that follow DC, DD, DE and DF.
+    template <class Third>
+    Word low_surrogates(const Third& third) {
         std::array<Word, 16> next{};
         next.fill(-1);
-        for (Word d = 12; d < 16; ++d) next[d] = common == kMixed ? block(first + ((d - 12) << 8), 8) : any_digits(common, 8);
+        for (Word d = 0; d < 4; ++d) next[d + 12] = third(d);
         std::array<Word, 16> after_u{};
         after_u.fill(-1);
         after_u[0xD] = digits(next);
         return text("\\u", digits(after_u));
+    }
+    Word any_low_surrogate(Word to) {
+        constexpr Word kKey = -1;  // beside the counts of digits
+        if (const Word* known = any_digits_.look(to, kKey)) return *known;
+        const Word made = low_surrogates([&](Word) { return any_digits(to, 2); });
+        any_digits_.insert(to, kKey, made);
+        return made;
     }
 
     const TextAutomaton& value_;
     const bool all_escapes_;
     const std::size_t max_states_;
     SequenceInterner nodes_;          // first, last, to of each arc
+    PairMap any_digits_;              // per target and count
     std::vector<TextArc> escapable_;  // of the state at hand
 };
 

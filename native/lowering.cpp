@@ -42,7 +42,7 @@ public:
             normal_form(productions_, static_cast<Word>(terminals_.size()), start, analysis_.nullable(analysis_.body(root)));
         LoweredRules out;
         if (normal.dead) {
-            out.refusal = Refusal{{}, names(normal.dead->way), normal.dead->circle};
+            out.refusal = Refusal{{}, names(normal.dead->way).strings(), normal.dead->circle};
         } else {
             out.productions = normal.grammar;
             out.nonterminals = names(normal.draft);
@@ -60,8 +60,8 @@ public:
     }
 
 private:
-    std::vector<std::string> names(std::span<const Nonterminal> all) const {
-        std::vector<std::string> out;
+    TextList names(std::span<const Nonterminal> all) const {
+        TextList out;
         for (Nonterminal n : all) out.push_back(productions_.name(n));
         return out;
     }
@@ -76,7 +76,7 @@ private:
         return {number};
     }
 
-    const std::string& name() const { return analysis_.name(rule_); }
+    std::string_view name() const { return analysis_.name(rule_); }
     DraftSymbol fresh() { return DraftSymbol::of(productions_.fresh(name())); }
     Parts parts(Expression node) const { return {graph_.parts(node).begin(), graph_.parts(node).end()}; }
 
@@ -98,8 +98,9 @@ private:
             case Kind::sequence:
                 return {row(parts(node))};
             case Kind::automaton:
-                throw LimitExceeded("rule " + name() + ": the automaton has " + std::to_string(graph_.positions(node)) +
-                                    " arcs; the limit is " + std::to_string(GrammarAnalysis::kMaxAutomatonArcs));
+                throw LimitExceeded("rule " + std::string(name()) + ": the automaton has " +
+                                    std::to_string(graph_.positions(node)) + " arcs; the limit is " +
+                                    std::to_string(GrammarAnalysis::kMaxAutomatonArcs));
             default:
                 if (graph_.bounds(node) == kOptional) return alternatives(graph_.parts(node)[0]);
                 return {repeated(node)};
@@ -260,7 +261,7 @@ LoweredRules lower(const RulePrograms& rules, const TerminalLimits& limits) {
     GrammarAnalysis analysis(rules, limits);
     if (const auto rule = analysis.undefined()) {
         LoweredRules out;
-        out.refusal = Refusal{analysis.name(*rule), {}, {}};
+        out.refusal = Refusal{std::string(analysis.name(*rule)), {}, {}};
         return out;
     }
     std::unordered_map<Word, Rule> labels;

@@ -46,8 +46,8 @@ struct LoweredRules {
     std::vector<LoweredTerminal> terminals;
     ExpressionGraph graph;  // of the terminals' expressions
     Productions productions;
-    std::vector<std::string> nonterminals;
-    std::vector<std::string> rules;   // by number: those that were handed over, and those cut out of them
+    TextList nonterminals;
+    TextList rules;                   // by number: those that were handed over, and those cut out of them
     LabelledAutomaton labelled;       // as it was handed over
     std::vector<Maybe<Rule>> labels;  // per terminal, the rule of that automaton that it is
     std::vector<Rule> left_out;       // rules that derive nothing, not even the empty text

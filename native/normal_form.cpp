@@ -207,7 +207,7 @@ NormalForm normal_form(DraftProductions& productions, Word n_terminals, Nontermi
                                          : Symbol::of(Nonterminal{number[s.nonterminal().index()]}, g.n_terminals));
     };
     const Nonterminal whole = start;
-    if (may_be_empty) start = productions.named_like("$" + productions.name(whole));
+    if (may_be_empty) start = productions.named_like(std::string("$").append(productions.name(whole)));
     add_nonterminal(start);
     if (may_be_empty && plain.size() > 0) add_nonterminal(whole);
     for (Word p = 0; p < plain.size(); ++p) add_nonterminal(plain.lhs(p));

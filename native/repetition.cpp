@@ -14,7 +14,7 @@ std::size_t highest_bit(std::int64_t count) {
 
 }  // namespace
 
-Items Repetition::items(DraftSymbol x, Bounds b, const std::string& name) {
+Items Repetition::items(DraftSymbol x, Bounds b, std::string_view name) {
     if (b.open()) {
         if (b.least == 0) return {{list_of(x, name), true}};
         Items all = exactly(x, b.least - 1, name);
@@ -26,7 +26,7 @@ Items Repetition::items(DraftSymbol x, Bounds b, const std::string& name) {
     return all;
 }
 
-DraftSymbol Repetition::list_of(DraftSymbol x, const std::string& name) {
+DraftSymbol Repetition::list_of(DraftSymbol x, std::string_view name) {
     const auto known = lists_.find(x);
     if (known != lists_.end()) return known->second;
     const DraftSymbol list = fresh(name);
@@ -36,7 +36,7 @@ DraftSymbol Repetition::list_of(DraftSymbol x, const std::string& name) {
     return list;
 }
 
-DraftSymbol Repetition::power(DraftSymbol x, std::size_t k, const std::string& name) {
+DraftSymbol Repetition::power(DraftSymbol x, std::size_t k, std::string_view name) {
     auto& powers = powers_[x];
     if (powers.empty()) powers.push_back(x);
     while (powers.size() <= k) {
@@ -47,7 +47,7 @@ DraftSymbol Repetition::power(DraftSymbol x, std::size_t k, const std::string& n
     return powers[k];
 }
 
-Items Repetition::exactly(DraftSymbol x, std::int64_t count, const std::string& name) {
+Items Repetition::exactly(DraftSymbol x, std::int64_t count, std::string_view name) {
     if (count <= kWrittenOut) return Items(static_cast<std::size_t>(count), {x, false});
     Items all;
     for (std::size_t k = highest_bit(count) + 1; k-- > 0;)
@@ -55,7 +55,7 @@ Items Repetition::exactly(DraftSymbol x, std::int64_t count, const std::string& 
     return all;
 }
 
-DraftSymbol Repetition::below_power(DraftSymbol x, std::size_t k, const std::string& name) {
+DraftSymbol Repetition::below_power(DraftSymbol x, std::size_t k, std::string_view name) {
     auto& known = all_below_[x];
     if (known.empty()) known = {x, x};
     while (known.size() <= k) {
@@ -68,7 +68,7 @@ DraftSymbol Repetition::below_power(DraftSymbol x, std::size_t k, const std::str
     return known[k];
 }
 
-DraftSymbol Repetition::at_most(DraftSymbol x, std::int64_t count, const std::string& name) {
+DraftSymbol Repetition::at_most(DraftSymbol x, std::int64_t count, std::string_view name) {
     const std::size_t k = highest_bit(count);
     const std::int64_t rest = count - (std::int64_t{1} << k);
     if (rest == (std::int64_t{1} << k) - 1) return below_power(x, k + 1, name);

@@ -15,7 +15,7 @@
 
 #include <cstdint>
 #include <map>
-#include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -30,19 +30,19 @@ public:
     explicit Repetition(DraftProductions& productions) : productions_(productions) {}
 
     // x{least,most} to stand in a right-hand side; x is never empty.
-    Items items(DraftSymbol x, Bounds bounds, const std::string& name);
+    Items items(DraftSymbol x, Bounds bounds, std::string_view name);
     // x once or more, as a left-recursive list: an LR parser reads it without its stack growing.
-    DraftSymbol list_of(DraftSymbol x, const std::string& name);
+    DraftSymbol list_of(DraftSymbol x, std::string_view name);
 
 private:
-    DraftSymbol fresh(const std::string& name) { return DraftSymbol::of(productions_.fresh(name)); }
+    DraftSymbol fresh(std::string_view name) { return DraftSymbol::of(productions_.fresh(name)); }
     void add(DraftSymbol lhs, Items items) { productions_.add(lhs.nonterminal(), std::move(items)); }
-    DraftSymbol power(DraftSymbol x, std::size_t k, const std::string& name);
-    Items exactly(DraftSymbol x, std::int64_t count, const std::string& name);
+    DraftSymbol power(DraftSymbol x, std::size_t k, std::string_view name);
+    Items exactly(DraftSymbol x, std::int64_t count, std::string_view name);
     // 1 up to 2^k - 1.
-    DraftSymbol below_power(DraftSymbol x, std::size_t k, const std::string& name);
+    DraftSymbol below_power(DraftSymbol x, std::size_t k, std::string_view name);
     // 1 up to `count`.
-    DraftSymbol at_most(DraftSymbol x, std::int64_t count, const std::string& name);
+    DraftSymbol at_most(DraftSymbol x, std::int64_t count, std::string_view name);
 
     DraftProductions& productions_;
     std::map<DraftSymbol, std::vector<DraftSymbol>> powers_, all_below_;

@@ -15,10 +15,10 @@
 
 #include <cstdint>
 #include <span>
-#include <string>
 #include <vector>
 
 #include "ids.hpp"
+#include "text_list.hpp"
 
 namespace psc {
 
@@ -36,7 +36,7 @@ struct RulePrograms {
 
     std::vector<std::int64_t> words;
     std::vector<std::int64_t> offsets;  // per rule, and one more
-    std::vector<std::string> names;     // of defined rules, then of undefined ones
+    TextList names;                     // of defined rules, then of undefined ones
     Rule root;
     LabelledAutomaton labelled;  // without states where there is none
 

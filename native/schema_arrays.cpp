@@ -59,9 +59,12 @@ void SchemaRules::Items::write_plain(const Atoms& atoms) {
     for (Word i = 0; i < apart; ++i) {
         const Word next = rules_.fresh(prefix_ + " up to " + std::to_string(i));
         const Word value = rules_.value(rules_.values_.item_value(atoms, i), depth_ + 1);
-        rules_.add(next, done < 0 ? rule_words::row({open, value}) : rule_words::row({done, comma, value}));
+        if (done < 0)
+            rules_.add_row(next, {open, value});
+        else
+            rules_.add_row(next, {done, comma, value});
         done = next;
-        if (i + 1 >= least_) rules_.add(rule_, rule_words::row({done, close}));
+        if (i + 1 >= least_) rules_.add_row(rule_, {done, close});
     }
     if (most_ >= 0 && apart >= most_) return;
     const Word value = rules_.value(rules_.values_.item_value(atoms, apart), depth_ + 1);
@@ -75,7 +78,7 @@ void SchemaRules::Items::write_plain(const Atoms& atoms) {
     rule_words::repeat(all, std::max<Word>(least_ - before, done < 0 ? 0 : 1), most_ < 0 ? -1 : most_ - before);
     rule_words::reference(all, close);
     rule_words::sequence(all, done < 0 ? 4 : 3);
-    rules_.add(rule_, std::move(all));
+    rules_.add(rule_, all);
 }
 
 // Each way in which the item can be for those that are counted from the i-th on.
@@ -117,10 +120,13 @@ void SchemaRules::Items::write_counting(const Atoms& atoms) {
                 if (rules.size() > kMaxItemStates) throw LimitExceeded("an array needs more than 20,000 states, the limit");
                 entry->second = rules_.fresh(prefix_ + " so far");
                 queue.push_back(to);
-                if (accepts(to)) rules_.add(rule_, rule_words::row({entry->second, close}));
+                if (accepts(to)) rules_.add_row(rule_, {entry->second, close});
             }
             const Word value = rules_.value(item, depth_ + 1);
-            rules_.add(entry->second, i == 0 ? rule_words::row({open, value}) : rule_words::row({rules.at(s), comma, value}));
+            if (i == 0)
+                rules_.add_row(entry->second, {open, value});
+            else
+                rules_.add_row(entry->second, {rules.at(s), comma, value});
         });
     }
 }

@@ -9,7 +9,7 @@ namespace psc {
 class SchemaRules::Members {
 public:
     Members(SchemaRules& rules, Word rule, Word depth)
-        : rules_(rules), rule_(rule), depth_(depth), prefix_(rules.names_[static_cast<std::size_t>(rule)]) {}
+        : rules_(rules), rule_(rule), depth_(depth), prefix_(rules.rule_name(rule)) {}
 
     void write(const Atoms& atoms);
 
@@ -49,7 +49,7 @@ private:
     // Calls f(value, met) for each way in which a member can be: with bits of what it satisfies, or without.
     template <class F>
     void ways(Predicate value, Word satisfies, Word met, const F& f);
-    Words member(Word before, Words name, Predicate value);
+    Words member(Word before, const Words& name, Predicate value);
 
     SchemaRules& rules_;
     Word rule_, depth_;
@@ -62,14 +62,14 @@ private:
     std::vector<char> required_from_;  // per declared name, whether one from it on is required
     std::map<State, Rules> states_;
     std::vector<State> queue_;
+    std::string name_;  // of a rule
     std::map<std::tuple<Predicate, Word, bool>, Predicate> after_;
 };
 
 // One case of an array.
 class SchemaRules::Items {
 public:
-    Items(SchemaRules& rules, Word rule, Word depth)
-        : rules_(rules), rule_(rule), depth_(depth), prefix_(rules.names_[static_cast<std::size_t>(rule)]) {}
+    Items(SchemaRules& rules, Word rule, Word depth) : rules_(rules), rule_(rule), depth_(depth), prefix_(rules.rule_name(rule)) {}
 
     void write(const Atoms& atoms);
 

@@ -173,7 +173,7 @@ Word SchemaRules::names_but(const std::vector<Word>& names) {
     Words option;
     const NamesBut::EndOf nowhere = [](NamesBut&, std::string_view) { return -1; };
     rule_words::automaton(option, NamesBut(std::move(texts), nowhere).automaton());
-    add(rule, std::move(option));
+    add(rule, option);
     labelled_.push_back({rule, names});
     return rule;
 }

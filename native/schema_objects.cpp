@@ -162,8 +162,9 @@ void SchemaRules::Members::find_others(const Atoms& atoms) {
     }
 }
 
-SchemaRules::Words SchemaRules::Members::member(Word before, Words name, Predicate value) {
+SchemaRules::Words SchemaRules::Members::member(Word before, const Words& name, Predicate value) {
     Words out;
+    out.reserve(name.size() + 8);
     if (before >= 0) rule_words::reference(out, before);
     out.insert(out.end(), name.begin(), name.end());
     rule_words::reference(out, rules_.mark(Mark::colon, depth_));
@@ -180,16 +181,17 @@ void SchemaRules::Members::write_map() {
     const Word one = rules_.fresh(prefix_ + " member");
     Words key;
     rule_words::reference(key, others_[0].key);
-    rules_.add(one, member(-1, std::move(key), others_[0].value));
-    Words all = rule_words::row({open, one});
-    all.resize(all.size() - 2);
+    rules_.add(one, member(-1, key, others_[0].value));
+    Words all;
+    rule_words::reference(all, open);
+    rule_words::reference(all, one);
     rule_words::reference(all, rules_.mark(Mark::comma, depth_));
     rule_words::reference(all, one);
     rule_words::sequence(all, 2);
     rule_words::repeat(all, std::max<Word>(least_ - 1, 0), most_ < 0 ? -1 : most_ - 1);
     rule_words::reference(all, rules_.mark(Mark::close_object, depth_));
     rule_words::sequence(all, 4);
-    rules_.add(rule_, std::move(all));
+    rules_.add(rule_, all);
 }
 
 Word SchemaRules::Members::counted(Word count) const {
@@ -204,12 +206,17 @@ Word SchemaRules::Members::state_rule(const State& s, Word Rules::* which, const
         queue_.push_back(s);
     }
     Word& rule = entry->second.*which;
-    if (rule < 0) rule = rules_.fresh(prefix_ + " " + what + " " + std::to_string(s.passed));
+    if (rule < 0) {
+        name_ = prefix_;
+        name_ += what;
+        name_ += std::to_string(s.passed);
+        rule = rules_.fresh(name_);
+    }
     return rule;
 }
-Word SchemaRules::Members::ready(const State& s) { return state_rule(s, &Rules::ready, "before"); }
-Word SchemaRules::Members::done(const State& s) { return state_rule(s, &Rules::done, "up to"); }
-Word SchemaRules::Members::comma(const State& s) { return state_rule(s, &Rules::comma, "more after"); }
+Word SchemaRules::Members::ready(const State& s) { return state_rule(s, &Rules::ready, " before "); }
+Word SchemaRules::Members::done(const State& s) { return state_rule(s, &Rules::done, " up to "); }
+Word SchemaRules::Members::comma(const State& s) { return state_rule(s, &Rules::comma, " more after "); }
 
 template <class F>
 void SchemaRules::Members::ways(Predicate value, Word satisfies, Word met, const F& f) {
@@ -230,16 +237,16 @@ void SchemaRules::Members::write_states() {
     const State start{0, presence_, 0, 0};
     const Word open = rules_.mark(Mark::open_object, depth_), comma_mark = rules_.mark(Mark::comma, depth_);
     const Word close = rules_.mark(Mark::close_object, depth_);
-    rules_.add(comma(start), rule_words::row({open}));
-    rules_.add(ready(start), rule_words::row({comma(start)}));
+    rules_.add_row(comma(start), {open});
+    rules_.add_row(ready(start), {comma(start)});
     std::set<State> after_member;  // has a rule `done`
     if (accepts(start)) rules_.add(rule_, rules_.empty(Mark::open_object, depth_));
-    const auto reached = [&](const State& s, Words option) {  // by a member
-        rules_.add(done(s), std::move(option));
+    const auto reached = [&](const State& s, const Words& option) {  // by a member
+        rules_.add(done(s), option);
         if (!after_member.insert(s).second) return;
-        rules_.add(comma(s), rule_words::row({done(s), comma_mark}));
-        if (s != start) rules_.add(ready(s), rule_words::row({comma(s)}));
-        if (accepts(s)) rules_.add(rule_, rule_words::row({done(s), close}));
+        rules_.add_row(comma(s), {done(s), comma_mark});
+        if (s != start) rules_.add_row(ready(s), {comma(s)});
+        if (accepts(s)) rules_.add_row(rule_, {done(s), close});
     };
     // States are taken in an order in which none leads back: so all that lead to one are there before it is taken.
     std::set<State> todo{start};
@@ -259,7 +266,7 @@ void SchemaRules::Members::write_states() {
                     Words key;
                     rule_words::reference(key, others_[i].key);
                     const State next{s.passed, s.presence, met, counted(s.count + 1)};
-                    reached(next, member(comma(s), std::move(key), value));
+                    reached(next, member(comma(s), key, value));
                 });
             }
         }
@@ -269,8 +276,8 @@ void SchemaRules::Members::write_states() {
                 const Predicate present = after(s.presence, d.name, true);
                 if (s.passed >> i & 1 || present == graph.never() || rules_.values_.surely_empty(d.value)) continue;
                 ways(d.value, d.satisfies, s.met, [&](Predicate value, Word met) {
-                    reached({s.passed | Word{1} << i, present, met, counted(s.count + 1)},
-                            member(comma(s), rules_.name(d.name), value));
+                    const Words key = rules_.name(d.name);
+                    reached({s.passed | Word{1} << i, present, met, counted(s.count + 1)}, member(comma(s), key, value));
                 });
             }
         } else if (s.passed < static_cast<Word>(declared_.size())) {
@@ -278,12 +285,14 @@ void SchemaRules::Members::write_states() {
             const Predicate absent = after(s.presence, d.name, false), present = after(s.presence, d.name, true);
             if (!d.required && absent != graph.never()) {
                 const State next{s.passed + 1, absent, s.met, s.count};
-                rules_.add(ready(next), rule_words::row({ready(s)}));
+                const Word before = ready(s);
+                rules_.add_row(ready(next), {before});
                 todo.insert(next);
             }
             if (!full && present != graph.never() && !rules_.values_.surely_empty(d.value)) {
                 ways(d.value, d.satisfies, s.met, [&](Predicate value, Word met) {
-                    reached({s.passed + 1, present, met, counted(s.count + 1)}, member(ready(s), rules_.name(d.name), value));
+                    const Words key = rules_.name(d.name);
+                    reached({s.passed + 1, present, met, counted(s.count + 1)}, member(ready(s), key, value));
                 });
             }
         }

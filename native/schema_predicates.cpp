@@ -141,7 +141,8 @@ Predicate PredicateGraph::either(Predicate a, Predicate b) {
 Predicate PredicateGraph::combined(Kind kind, std::span<const Predicate> parts) {
     const bool all = kind == Kind::both;
     TypeSet types = all ? json_types::all : 0;
-    std::vector<Predicate> flat;
+    std::vector<Predicate>& flat = flat_;
+    flat.clear();
     const auto add = [&](Predicate p) {
         if (this->kind(p) == Kind::types)
             types = all ? types & type_set(p) : types | type_set(p);
@@ -160,9 +161,9 @@ Predicate PredicateGraph::combined(Kind kind, std::span<const Predicate> parts) 
     if (types != (all ? json_types::all : 0) || flat.empty()) flat.push_back(this->types(types));
     sort_unique(flat);
     if (flat.size() == 1) return flat[0];
-    std::vector<Word> key{static_cast<Word>(kind)};
-    for (Predicate p : flat) key.push_back(p.v);
-    return {keys_.intern(key).first};
+    key_.assign(1, static_cast<Word>(kind));
+    for (Predicate p : flat) key_.push_back(p.v);
+    return {keys_.intern(key_).first};
 }
 
 Predicate PredicateGraph::negation(Predicate p) {

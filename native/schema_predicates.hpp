@@ -41,6 +41,7 @@ using TypeSet = Word;
 namespace json_types {
 constexpr TypeSet null = 1, falsehood = 2, truth = 4, number = 8, string = 16, array = 32, object = 64;
 constexpr TypeSet boolean = falsehood | truth, all = 127;
+constexpr std::size_t count = 7;
 }  // namespace json_types
 
 // Names of members: those listed and those of the listed languages, or all but these.
@@ -156,6 +157,8 @@ private:
     SequenceInterner keys_, name_keys_;
     std::vector<NameSet> name_sets_;
     std::unordered_map<Word, Predicate> negations_;
+    std::vector<Predicate> flat_;  // of combined(), as is the other
+    std::vector<Word> key_;
 };
 
 }  // namespace psc

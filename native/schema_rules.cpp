@@ -38,18 +38,12 @@ void automaton(Words& to, const TextAutomaton& a) {
             to.insert(to.end(), {s, arc.first, arc.last, arc.to});
         }
 }
-Words row(std::initializer_list<Word> rules) {
-    Words out;
-    for (Word r : rules) reference(out, r);
-    if (rules.size() != 1) sequence(out, rules.size());
-    return out;
-}
 
 }  // namespace rule_words
 
 namespace {
 
-constexpr std::size_t kMaxSchemaRules = 200'000;
+constexpr Word kMaxSchemaRules = 200'000;
 constexpr Word kMaxIndented = 16;          // levels; what is deeper is indented as these are, as levels are rules of their own
 constexpr std::int64_t kShortString = 64;  // characters that are counted in a terminal; longer strings are counted by the parser
 
@@ -141,35 +135,65 @@ RulePrograms SchemaRules::write(Predicate root) {
         try {
             write_value(asked.rule, asked.value, asked.depth);
         } catch (const LimitExceeded& e) {
-            throw located(e, i == 0 ? "#" : names_[static_cast<std::size_t>(asked.rule)]);
+            throw located(e, i == 0 ? "#" : std::string(rule_name(asked.rule)));
         }
     }
     RulePrograms out;
-    out.names = std::move(names_);
     out.root = {rule};
     out.labelled = labelled();
-    out.offsets.push_back(0);
-    for (const auto& options : rules_) {
-        for (const Words& option : options) out.words.insert(out.words.end(), option.begin(), option.end());
-        if (options.size() != 1) rule_words::choice(out.words, options.size());
-        out.offsets.push_back(static_cast<std::int64_t>(out.words.size()));
+    // Each rule's words: those of its options as they came, and how many options there are.
+    const std::size_t n = names_.list().size();
+    std::vector<std::size_t> count(n), size(n), at(n);
+    std::size_t begin = 0;
+    for (const Option& option : options_) {
+        const auto r = static_cast<std::size_t>(option.rule);
+        ++count[r];
+        size[r] += option.end - std::exchange(begin, option.end);
     }
+    out.offsets.reserve(n + 1);
+    std::size_t total = 0;
+    for (std::size_t r = 0; r < n; ++r) {
+        out.offsets.push_back(static_cast<std::int64_t>(total));
+        at[r] = total;
+        total += size[r] + (count[r] != 1 ? 2 : 0);
+    }
+    out.offsets.push_back(static_cast<std::int64_t>(total));
+    out.words.resize(total);
+    begin = 0;
+    for (const Option& option : options_) {
+        std::size_t& to = at[static_cast<std::size_t>(option.rule)];
+        std::copy(words_.begin() + static_cast<std::ptrdiff_t>(begin), words_.begin() + static_cast<std::ptrdiff_t>(option.end),
+                  out.words.begin() + static_cast<std::ptrdiff_t>(to));
+        to += option.end - std::exchange(begin, option.end);
+    }
+    for (std::size_t r = 0; r < n; ++r) {
+        if (count[r] == 1) continue;
+        out.words[at[r]] = RulePrograms::choice;
+        out.words[at[r] + 1] = static_cast<std::int64_t>(count[r]);
+    }
+    out.names = names_.list();
     return out;
 }
 
-Word SchemaRules::fresh(std::string name) {
-    if (rules_.size() >= kMaxSchemaRules) throw LimitExceeded("the schema needs more than 200,000 rules, the limit");
-    Word& number = taken_[name];
-    if (number++ > 0) {
-        std::string numbered;
-        do numbered = name + "~" + std::to_string(number++);
-        while (taken_.contains(numbered));
-        taken_[numbered] = 1;
-        name = std::move(numbered);
-    }
-    names_.push_back(std::move(name));
-    rules_.emplace_back();
-    return static_cast<Word>(rules_.size()) - 1;
+void SchemaRules::add_row(Word rule, std::initializer_list<Word> rules) {
+    for (Word r : rules) rule_words::reference(words_, r);
+    if (rules.size() != 1) rule_words::sequence(words_, rules.size());
+    options_.push_back({rule, words_.size()});
+}
+
+Word SchemaRules::fresh(std::string_view name) {
+    const auto n = static_cast<Word>(names_.list().size());
+    if (n >= kMaxSchemaRules) throw LimitExceeded("the schema needs more than 200,000 rules, the limit");
+    const Word known = names_.add(name, 1);
+    if (known == n) return n;
+    Word& number = ++names_.last(known);
+    std::string numbered(name);
+    numbered += '~';
+    do {
+        numbered.resize(name.size() + 1);
+        numbered += std::to_string(number++);
+    } while (names_.contains(numbered));
+    return names_.add(numbered, 1);
 }
 
 std::string SchemaRules::name_of(Predicate p) const {
@@ -197,18 +221,18 @@ Word SchemaRules::value(Predicate p, Word depth) {
 
 void SchemaRules::write_value(Word rule, Predicate p, Word depth) {
     using namespace json_types;
-    place_ = names_[static_cast<std::size_t>(rule)];
+    place_ = rule_name(rule);
     const auto word = [&](TypeSet type, std::u32string_view spelling) {
         if (values_.restricted(p, type) == graph_.never()) return;
         Words option;
         rule_words::text(option, spelling);
-        add(rule, std::move(option));
+        add(rule, option);
     };
     const StringSet set = values_.strings(p);
-    if (set.language != LanguageTable::kNone) add(rule, rule_words::row({strings(set)}));
-    if (const Word language = values_.numbers(p); language != LanguageTable::kNone) add(rule, rule_words::row({numbers(language)}));
-    for (const Atoms& atoms : values_.cases(p, json_types::object)) add(rule, rule_words::row({object(atoms, depth)}));
-    for (const Atoms& atoms : values_.cases(p, json_types::array)) add(rule, rule_words::row({array(atoms, depth)}));
+    if (set.language != LanguageTable::kNone) add_row(rule, {strings(set)});
+    if (const Word language = values_.numbers(p); language != LanguageTable::kNone) add_row(rule, {numbers(language)});
+    for (const Atoms& atoms : values_.cases(p, json_types::object)) add_row(rule, {object(atoms, depth)});
+    for (const Atoms& atoms : values_.cases(p, json_types::array)) add_row(rule, {array(atoms, depth)});
     word(truth, U"true");
     word(falsehood, U"false");
     word(null, U"null");
@@ -230,7 +254,7 @@ Word SchemaRules::strings(const StringSet& set) {
             const Word character = fresh("character");
             Words one;
             one_character(one);
-            add(character, std::move(one));
+            add(character, one);
             option.clear();
             text(option, U"\"");
             reference(option, character);
@@ -238,7 +262,7 @@ Word SchemaRules::strings(const StringSet& set) {
         repeat(option, set.least, set.most);
         text(option, U"\"");
         sequence(option, 3);
-        add(rule, std::move(option));
+        add(rule, option);
         return rule;
     }
     return known->second = names(values_.language_of(set));
@@ -252,7 +276,7 @@ Word SchemaRules::names(Word language) {
     const Word rule = known->second;
     Words option;
     rule_words::automaton(option, quoted(spelled_as_json(languages_[language])));
-    add(rule, std::move(option));
+    add(rule, option);
     return rule;
 }
 
@@ -301,7 +325,7 @@ Word SchemaRules::numbers(Word language) {
         repeat(option, 0, 1);
         sequence(option, 4);
     }
-    add(known->second, std::move(option));
+    add(known->second, option);
     return known->second;
 }
 
@@ -354,7 +378,7 @@ Word SchemaRules::mark(Mark mark, Word depth) {
             text = line(depth) + text;
         rule_words::text(option, text);
     }
-    add(rule, std::move(option));
+    add(rule, option);
     return rule;
 }
 

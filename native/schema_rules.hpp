@@ -16,6 +16,7 @@
 // Cost: linear in the declared members, times the states of presence and counts.
 #pragma once
 
+#include <initializer_list>
 #include <map>
 #include <string>
 #include <tuple>
@@ -48,8 +49,14 @@ private:
     class Members;
     class Items;
 
-    Word fresh(std::string name);
-    void add(Word rule, Words option) { rules_[static_cast<std::size_t>(rule)].push_back(std::move(option)); }
+    Word fresh(std::string_view name);
+    void add(Word rule, const Words& option) {
+        words_.insert(words_.end(), option.begin(), option.end());
+        options_.push_back({rule, words_.size()});
+    }
+    // An option that is these rules one after the other.
+    void add_row(Word rule, std::initializer_list<Word> rules);
+    std::string_view rule_name(Word rule) const { return names_[rule]; }
 
     Word value(Predicate p, Word depth);
     void write_value(Word rule, Predicate p, Word depth);
@@ -76,9 +83,13 @@ private:
     PredicateGraph& graph_;
     LanguageTable& languages_;
     SchemaLayout layout_;
-    std::vector<std::vector<Words>> rules_;  // per rule its options
-    std::vector<std::string> names_;
-    std::unordered_map<std::string, Word> taken_;
+    struct Option {
+        Word rule;
+        std::size_t end;  // in the words of all; it begins where the option before ends
+    };
+    Words words_;
+    std::vector<Option> options_;  // of all rules, as they came
+    NameTable names_;              // of the rules
     struct Asked {
         Word rule;
         Predicate value;
@@ -104,8 +115,6 @@ void choice(std::vector<std::int64_t>& to, std::size_t n);
 void repeat(std::vector<std::int64_t>& to, std::int64_t least, std::int64_t most);
 void reference(std::vector<std::int64_t>& to, Word rule);
 void automaton(std::vector<std::int64_t>& to, const TextAutomaton& automaton);
-// One after the other, each a rule.
-std::vector<std::int64_t> row(std::initializer_list<Word> rules);
 }  // namespace rule_words
 
 }  // namespace psc

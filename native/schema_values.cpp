@@ -1,6 +1,7 @@
 #include "schema_values.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <utility>
 
 #include "limits.hpp"
@@ -34,13 +35,22 @@ TypeSet type_of(PredicateKind kind) {
 
 }  // namespace
 
+Predicate& SchemaValues::restricted_place(Predicate p, TypeSet type) {
+    const auto row = static_cast<std::size_t>(p.v);
+    if (row >= restricted_.size()) {
+        std::array<Predicate, json_types::count> unasked;
+        unasked.fill(kNotAsked);
+        restricted_.resize(std::max(static_cast<std::size_t>(graph_.size()), row + 1), unasked);
+    }
+    return restricted_[row][static_cast<std::size_t>(std::countr_zero(static_cast<unsigned>(type)))];
+}
+
 Predicate SchemaValues::restricted(Predicate p, TypeSet type) {
-    const std::uint64_t key = static_cast<std::uint64_t>(p.v) << 8 | static_cast<std::uint64_t>(type);
-    if (const auto known = restricted_.find(key); known != restricted_.end()) {
-        if (known->second.v < 0)
+    if (const Predicate known = restricted_place(p, type); known != kNotAsked) {
+        if (known == kBeingAsked)
             throw SchemaError(graph_.kind(p) == PredicateKind::schema ? reader_.pointer_of(graph_.schema_of(p)) : "", "$ref",
                               "it refers to itself, about the same value");
-        return known->second;
+        return known;
     }
     if (deepness_ >= kDeepestMeaning)
         throw LimitExceeded(
@@ -59,14 +69,14 @@ Predicate SchemaValues::restricted(Predicate p, TypeSet type) {
             found = type == json_types::object ? p : graph_.always();
             break;
         case PredicateKind::schema: {
-            restricted_[key] = {-1};
+            restricted_place(p, type) = kBeingAsked;
             const Predicate meaning = reader_.meaning(graph_.schema_of(p));
             found = restricted(graph_.holds(p) ? meaning : graph_.negation(meaning), type);
             break;
         }
         case PredicateKind::both:
         case PredicateKind::either: {
-            restricted_[key] = {-1};
+            restricted_place(p, type) = kBeingAsked;
             std::vector<Predicate> parts(graph_.parts(p).begin(), graph_.parts(p).end());
             for (Predicate& part : parts) part = restricted(part, type);
             found = kind == PredicateKind::both ? graph_.both(parts) : graph_.either(parts);
@@ -76,7 +86,7 @@ Predicate SchemaValues::restricted(Predicate p, TypeSet type) {
             found = type_of(kind) == type ? p : graph_.never();
     }
     --deepness_;  // after an exception nothing is asked any more
-    return restricted_[key] = found;
+    return restricted_place(p, type) = found;
 }
 
 StringSet SchemaValues::strings(Predicate p) {

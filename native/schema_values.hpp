@@ -8,6 +8,7 @@
 // Cost: exponential in choices that do not decide each other; more than kMaxCases of them are an error.
 #pragma once
 
+#include <array>
 #include <map>
 #include <unordered_map>
 #include <vector>
@@ -60,7 +61,10 @@ private:
     SchemaReader& reader_;
     PredicateGraph& graph_;
     LanguageTable& languages_;
-    std::unordered_map<std::uint64_t, Predicate> restricted_;
+    // Per predicate and type what restricted() found, and besides:
+    static constexpr Predicate kNotAsked{-2}, kBeingAsked{-1};
+    std::vector<std::array<Predicate, json_types::count>> restricted_;
+    Predicate& restricted_place(Predicate p, TypeSet type);
     std::unordered_map<Word, Known> empty_;
     std::map<StringSet, Word> lengths_;  // their languages
     int deepness_ = 0;                   // of `restricted`
