@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <span>
 #include <utility>
 #include <vector>
 
@@ -12,22 +13,19 @@ namespace psc {
 namespace {
 
 using Kind = ExpressionGraph::Kind;
-using Positions = std::vector<Word>;  // sorted
-
 constexpr Word kMaxStates = 1000;    // that one terminal may have
 constexpr std::int64_t kSmall = 11;  // positions: 2 to this power is about the limit
-
-void add(Positions& to, const Positions& more) {
-    if (more.empty()) return;
-    Positions both;
-    both.reserve(to.size() + more.size());
-    std::set_union(to.begin(), to.end(), more.begin(), more.end(), std::back_inserter(both));
-    to = std::move(both);
-}
 
 // The position automaton: each character of the expression is a state, reached by reading it.
 class PositionAutomaton {
 public:
+    // Ascending positions, side by side in sets_.
+    struct Positions {
+        Word begin = 0, end = 0;
+        bool operator==(const Positions&) const = default;
+        bool empty() const { return begin == end; }
+        Word size() const { return end - begin; }
+    };
     struct Fragment {
         Positions first, last;
         bool nullable;
@@ -35,34 +33,51 @@ public:
 
     explicit PositionAutomaton(const ExpressionGraph& graph) : graph_(graph) {}
 
-    std::vector<std::vector<Word>> ranges;  // per position: first, last, first, last, ...
-    std::vector<Positions> follow;
+    Word size() const { return static_cast<Word>(follow_.size()); }
+    std::span<const Word> of(Positions positions) const {
+        return std::span(sets_).subspan(static_cast<std::size_t>(positions.begin), static_cast<std::size_t>(positions.size()));
+    }
+    // Inclusive ranges of characters that are read on entering a position.
+    std::span<const std::pair<Word, Word>> ranges(Word position) const {
+        const std::size_t begin = position > 0 ? range_ends_[position - 1] : 0;
+        return std::span(ranges_).subspan(begin, range_ends_[position] - begin);
+    }
+    // Calls f(positions) for sets that are together what follows a position.
+    template <class F>
+    void each_follow(Word position, const F& f) const {
+        for (Word link = follow_[position]; link >= 0; link = links_[link].next) f(links_[link].positions);
+    }
 
     // Adds a copy of the node. Recursive: for nodes of bounded depth.
     Fragment add_copy(Expression node) {
         switch (graph_.kind(node)) {
             case Kind::chars: {
                 const auto all = graph_.ranges(node);
-                return row({{all.begin(), all.end()}});
+                for (std::size_t i = 0; i < all.size(); i += 2) ranges_.emplace_back(all[i], all[i + 1]);
+                range_ends_.push_back(ranges_.size());
+                return row(1);
             }
             case Kind::text: {
-                std::vector<std::vector<Word>> characters;
-                for (Word c : graph_.characters(node)) characters.push_back({c, c});
-                return row(std::move(characters));
+                const auto characters = graph_.characters(node);
+                for (Word c : characters) {
+                    ranges_.emplace_back(c, c);
+                    range_ends_.push_back(ranges_.size());
+                }
+                return row(static_cast<Word>(characters.size()));
             }
             case Kind::choice: {
                 Fragment all{{}, {}, graph_.nullable(node)};
                 for (Expression part : graph_.parts(node)) {
                     const Fragment one = add_copy(part);
-                    add(all.first, one.first);
-                    add(all.last, one.last);
+                    all.first = united(all.first, one.first);
+                    all.last = united(all.last, one.last);
                 }
                 return all;
             }
             case Kind::sequence: {
                 Chain chain;
                 for (Expression part : graph_.parts(node)) append(chain, part, false);
-                return finished(std::move(chain));
+                return finished(chain);
             }
             case Kind::automaton:
                 return arcs(node);
@@ -79,20 +94,57 @@ private:
         bool nullable = true, ended_empty = false;
     };
 
+    Positions united(Positions a, Positions b) {
+        if (a.empty() || a == b) return b;
+        if (b.empty()) return a;
+        const auto begin = static_cast<Word>(sets_.size());
+        sets_.resize(sets_.size() + static_cast<std::size_t>(a.size() + b.size()));
+        const auto at = [&](Word i) { return sets_.begin() + i; };
+        const auto end = std::set_union(at(a.begin), at(a.end), at(b.begin), at(b.end), at(begin));
+        sets_.erase(end, sets_.end());
+        return {begin, static_cast<Word>(sets_.size())};
+    }
+
+    void add_follow(Word position, Positions positions) {
+        if (positions.empty()) return;
+        links_.push_back({positions, follow_[position]});
+        follow_[position] = static_cast<Word>(links_.size()) - 1;
+    }
+
+    // The next `count` positions side by side; none of them is followed by anything yet.
+    Positions fresh(Word count) {
+        const Positions made{static_cast<Word>(sets_.size()), static_cast<Word>(sets_.size()) + count};
+        for (Word i = 0; i < count; ++i) {
+            sets_.push_back(size());
+            follow_.push_back(-1);
+        }
+        return made;
+    }
+
     // Each arc is a position.
     Fragment arcs(Expression node) {
         const auto accepts = graph_.accepts(node), all = graph_.arcs(node);
-        const Word start = static_cast<Word>(ranges.size());
+        for (std::size_t i = 0; i < all.size(); i += 4) {
+            ranges_.emplace_back(all[i + 1], all[i + 2]);
+            range_ends_.push_back(ranges_.size());
+        }
+        const Word start = size();
+        const Positions made = fresh(static_cast<Word>(all.size() / 4));
         std::vector<Positions> leaving(accepts.size());
-        for (std::size_t i = 0; i < all.size(); i += 4)
-            leaving[static_cast<std::size_t>(all[i])].push_back(start + static_cast<Word>(i / 4));
+        for (Word i = made.begin; i < made.end; ++i) {
+            Positions& of = leaving[static_cast<std::size_t>(all[static_cast<std::size_t>(i - made.begin) * 4])];
+            if (of.empty()) of.begin = i;
+            of.end = i + 1;
+        }
         Fragment out{leaving[0], {}, accepts[0] != 0};
+        const auto begin = static_cast<Word>(sets_.size());
         for (std::size_t i = 0; i < all.size(); i += 4) {
             const auto to = static_cast<std::size_t>(all[i + 3]);
-            ranges.push_back({all[i + 1], all[i + 2]});
-            follow.push_back(leaving[to]);
-            if (accepts[to]) out.last.push_back(start + static_cast<Word>(i / 4));
+            const Word position = start + static_cast<Word>(i / 4);
+            add_follow(position, leaving[to]);
+            if (accepts[to]) sets_.push_back(position);
         }
+        out.last = {begin, static_cast<Word>(sets_.size())};
         return out;
     }
 
@@ -102,98 +154,137 @@ private:
         Chain chain;
         if (!b.open()) {
             for (std::int64_t i = 0; i < b.most; ++i) append(chain, body, i >= b.least);
-            return finished(std::move(chain));
+            return finished(chain);
         }
         // x{m,} is m copies of which the last one comes again.
         for (std::int64_t i = 0; i < std::max<std::int64_t>(b.least, 1); ++i) append(chain, body, false);
-        const Positions again = chain.again;
-        Fragment all = finished(std::move(chain));
-        for (Word position : all.last) add(follow[position], again);
+        Fragment all = finished(chain);
+        for (Word position : of(all.last)) add_follow(position, chain.again);
         all.nullable |= b.least == 0;
         return all;
     }
 
-    Fragment row(std::vector<std::vector<Word>> characters) {
-        if (characters.empty()) return {{}, {}, true};
-        const Word start = static_cast<Word>(ranges.size()), end = start + static_cast<Word>(characters.size()) - 1;
-        for (Word position = start; position <= end; ++position) {
-            ranges.push_back(std::move(characters[position - start]));
-            follow.push_back(position < end ? Positions{position + 1} : Positions{});
-        }
-        return {{start}, {end}, false};
+    // Positions whose ranges were added, one after the other.
+    Fragment row(Word count) {
+        if (count == 0) return {{}, {}, true};
+        const Positions made = fresh(count);
+        for (Word i = made.begin; i + 1 < made.end; ++i) add_follow(sets_[i], {i + 1, i + 2});
+        return {{made.begin, made.begin + 1}, {made.end - 1, made.end}, false};
     }
 
     void append(Chain& chain, Expression part, bool optional) {
-        Fragment one = add_copy(part);
+        const Fragment one = add_copy(part);
         if (optional) {
-            add(chain.ends, chain.last);
+            chain.ends = united(chain.ends, chain.last);
             chain.ended_empty |= chain.nullable;
         }
-        for (Word position : chain.last) add(follow[position], one.first);
-        if (chain.nullable) add(chain.first, one.first);
-        if (one.nullable) {
-            add(chain.last, one.last);
-        } else {
-            chain.last = std::move(one.last);
-        }
+        for (Word position : of(chain.last)) add_follow(position, one.first);
+        if (chain.nullable) chain.first = united(chain.first, one.first);
+        chain.last = one.nullable ? united(chain.last, one.last) : one.last;
         chain.nullable &= one.nullable;
-        chain.again = std::move(one.first);
+        chain.again = one.first;
     }
 
-    static Fragment finished(Chain chain) {
-        add(chain.last, chain.ends);
-        return {std::move(chain.first), std::move(chain.last), chain.nullable || chain.ended_empty};
+    Fragment finished(const Chain& chain) {
+        return {chain.first, united(chain.last, chain.ends), chain.nullable || chain.ended_empty};
     }
 
+    struct Link {
+        Positions positions;
+        Word next;  // or -1
+    };
     const ExpressionGraph& graph_;
+    std::vector<Word> sets_;
+    std::vector<std::pair<Word, Word>> ranges_;
+    std::vector<std::size_t> range_ends_;  // per position
+    std::vector<Word> follow_;             // per position the first of its links, or -1
+    std::vector<Link> links_;
 };
 
-bool overlap(const PositionAutomaton& automaton, const Positions& positions) {
-    if (positions.size() < 2) return false;
-    std::vector<std::pair<Word, Word>> pieces;
-    for (Word p : positions)
-        for (std::size_t i = 0; i < automaton.ranges[p].size(); i += 2)
-            pieces.emplace_back(automaton.ranges[p][i], automaton.ranges[p][i + 1]);
-    std::sort(pieces.begin(), pieces.end());
-    for (std::size_t i = 0; i + 1 < pieces.size(); ++i)
-        if (pieces[i].second >= pieces[i + 1].first) return true;
-    return false;
-}
+// Whether two of some positions have a character in common.
+class Overlaps {
+public:
+    explicit Overlaps(const PositionAutomaton& automaton) : automaton_(automaton) {}
+
+    bool operator()(std::span<const Word> positions) {
+        if (positions.size() < 2) return false;
+        pieces_.clear();
+        for (Word p : positions) {
+            const auto ranges = automaton_.ranges(p);
+            pieces_.insert(pieces_.end(), ranges.begin(), ranges.end());
+        }
+        std::sort(pieces_.begin(), pieces_.end());
+        for (std::size_t i = 0; i + 1 < pieces_.size(); ++i)
+            if (pieces_[i].second >= pieces_[i + 1].first) return true;
+        return false;
+    }
+
+    // Among those that follow a position.
+    bool after(Word position) {
+        positions_.clear();
+        automaton_.each_follow(position, [&](PositionAutomaton::Positions some) {
+            const auto all = automaton_.of(some);
+            positions_.insert(positions_.end(), all.begin(), all.end());
+        });
+        if (positions_.size() < 2) return false;
+        sort_unique(positions_);
+        if (positions_ == before_) return false;  // neighbours are often followed by the same; no overlap was found so far
+        before_ = positions_;
+        return (*this)(positions_);
+    }
+
+private:
+    const PositionAutomaton& automaton_;
+    std::vector<std::pair<Word, Word>> pieces_;
+    std::vector<Word> positions_, before_;
+};
 
 // The subset construction, over sets of positions as bits.
 class PositionSubsets {
 public:
-    explicit PositionSubsets(const PositionAutomaton& automaton) : words_((automaton.follow.size() + 31) / 32) {
+    explicit PositionSubsets(const PositionAutomaton& automaton)
+        : words_((static_cast<std::size_t>(automaton.size()) + 31) / 32),
+          follow_(words_ * static_cast<std::size_t>(automaton.size())) {
         std::vector<Word> cuts;
-        for (const auto& ranges : automaton.ranges)
-            for (std::size_t i = 0; i < ranges.size(); i += 2) cuts.insert(cuts.end(), {ranges[i], ranges[i + 1] + 1});
+        for (Word p = 0; p < automaton.size(); ++p)
+            for (const auto& [first, last] : automaton.ranges(p)) cuts.insert(cuts.end(), {first, last + 1});
         sort_unique(cuts);
-        SequenceInterner distinct;
+        std::vector<Word> reading(words_);
         for (Word c : cuts) {
-            Bits reading(words_);
-            for (std::size_t p = 0; p < automaton.ranges.size(); ++p)
-                for (std::size_t i = 0; i < automaton.ranges[p].size(); i += 2)
-                    if (automaton.ranges[p][i] <= c && c <= automaton.ranges[p][i + 1]) set(reading, static_cast<Word>(p));
-            if (distinct.intern(reading).second) readings_.push_back(std::move(reading));
+            std::fill(reading.begin(), reading.end(), 0);
+            for (Word p = 0; p < automaton.size(); ++p)
+                for (const auto& [first, last] : automaton.ranges(p))
+                    if (first <= c && c <= last) set(reading, p);
+            readings_.intern(reading);
         }
-        for (const Positions& after : automaton.follow) follow_.push_back(bits(after));
+        for (Word p = 0; p < automaton.size(); ++p)
+            automaton.each_follow(p, [&](PositionAutomaton::Positions after) {
+                for (Word q : automaton.of(after)) set(follow_of(p), q);
+            });
     }
 
     // Whether there are at most so many.
-    bool within(const Positions& first, Word limit) const {
+    bool within(std::span<const Word> first, Word limit) {
         SequenceInterner states, steps;
-        states.intern(bits(first));
-        Bits open, on(words_), after(words_);
+        std::vector<Word> open(words_), on(words_), after(words_);
+        for (Word p : first) set(open, p);
+        states.intern(open);
         for (Word s = 0; s < states.size(); ++s) {
             open.assign(states[s].begin(), states[s].end());
-            for (const Bits& reading : readings_) {
+            // Most states have few positions, near each other.
+            std::size_t from = 0, to = words_;
+            while (from < to && open[from] == 0) ++from;
+            while (from < to && open[to - 1] == 0) --to;
+            std::fill(on.begin(), on.end(), 0);
+            for (Word r = 0; r < readings_.size(); ++r) {
+                const auto reading = readings_[r];
                 Word some = 0;
-                for (std::size_t i = 0; i < words_; ++i) some |= on[i] = open[i] & reading[i];
+                for (std::size_t i = from; i < to; ++i) some |= on[i] = open[i] & reading[i];
                 if (some == 0 || !steps.intern(on).second) continue;
                 std::fill(after.begin(), after.end(), 0);
-                for (std::size_t w = 0; w < words_; ++w)
+                for (std::size_t w = from; w < to; ++w)
                     for (auto left = static_cast<std::uint32_t>(on[w]); left; left &= left - 1) {
-                        const Bits& follow = follow_[w * 32 + static_cast<std::size_t>(std::countr_zero(left))];
+                        const auto follow = follow_of(static_cast<Word>(w * 32) + std::countr_zero(left));
                         for (std::size_t i = 0; i < words_; ++i) after[i] |= follow[i];
                     }
                 states.intern(after);
@@ -204,18 +295,12 @@ public:
     }
 
 private:
-    using Bits = std::vector<Word>;
-
-    static void set(Bits& bits, Word p) { bits[p / 32] |= static_cast<Word>(1u << (p % 32)); }
-    Bits bits(const Positions& positions) const {
-        Bits all(words_);
-        for (Word p : positions) set(all, p);
-        return all;
-    }
+    static void set(std::span<Word> bits, Word p) { bits[static_cast<std::size_t>(p / 32)] |= static_cast<Word>(1u << (p % 32)); }
+    std::span<Word> follow_of(Word p) { return std::span(follow_).subspan(words_ * static_cast<std::size_t>(p), words_); }
 
     std::size_t words_;
-    std::vector<Bits> readings_;  // the distinct sets of positions that one character can lead to
-    std::vector<Bits> follow_;
+    SequenceInterner readings_;  // the distinct sets of positions that one character can lead to
+    std::vector<Word> follow_;   // per position
 };
 
 }  // namespace
@@ -237,10 +322,11 @@ bool is_plain(const ExpressionGraph& graph, Expression node) {
 bool stays_small(const ExpressionGraph& graph, Expression node) {
     if (graph.positions(node) <= kSmall || is_plain(graph, node) || graph.kind(node) == Kind::automaton) return true;
     PositionAutomaton automaton(graph);
-    const Positions first = automaton.add_copy(node).first;
-    const auto ambiguous = [&](const Positions& positions) { return overlap(automaton, positions); };
-    if (!ambiguous(first) && std::none_of(automaton.follow.begin(), automaton.follow.end(), ambiguous)) return true;
-    return PositionSubsets(automaton).within(first, kMaxStates);
+    const auto first = automaton.add_copy(node).first;
+    Overlaps overlaps(automaton);
+    bool ambiguous = overlaps(automaton.of(first));
+    for (Word p = 0; p < automaton.size() && !ambiguous; ++p) ambiguous = overlaps.after(p);
+    return !ambiguous || PositionSubsets(automaton).within(automaton.of(first), kMaxStates);
 }
 
 }  // namespace psc

@@ -41,7 +41,7 @@ public:
 
     struct Rule {
         Nonterminal lhs;
-        Items items;
+        std::span<const Item> items;  // until the next add()
         Word priority;
     };
 
@@ -70,18 +70,31 @@ public:
     Word size() const { return static_cast<Word>(names_.size()); }
 
     // Throws LimitExceeded for too many.
-    void add(Nonterminal lhs, Items items, Word priority = 0) {
+    void add(Nonterminal lhs, std::span<const Item> items, Word priority = 0) {
         if (rules_.size() >= kMaxProductions)
             throw LimitExceeded("the grammar needs more than 200,000 productions, the limit; make it smaller");
-        rules_.push_back({lhs, std::move(items), priority});
+        items_.insert(items_.end(), items.begin(), items.end());
+        rules_.push_back({lhs, items_.size(), priority});
     }
     // In the order in which they were made.
-    const std::vector<Rule>& rules() const { return rules_; }
+    std::size_t n_rules() const { return rules_.size(); }
+    Rule rule(std::size_t i) const {
+        const std::size_t begin = i > 0 ? rules_[i - 1].end : 0;
+        return {rules_[i].lhs, std::span(items_).subspan(begin, rules_[i].end - begin), rules_[i].priority};
+    }
+    // Of all rules.
+    std::span<const Item> items() const { return items_; }
 
 private:
     std::vector<Word> names_;  // per nonterminal, in the table
     NameTable taken_;
-    std::vector<Rule> rules_;
+    struct Kept {
+        Nonterminal lhs;
+        std::size_t end;  // in the items of all
+        Word priority;
+    };
+    std::vector<Kept> rules_;
+    std::vector<Item> items_;
 };
 
 }  // namespace psc

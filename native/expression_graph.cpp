@@ -122,7 +122,8 @@ ExpressionGraph::Facts ExpressionGraph::facts(Expression node) {
 }
 
 Word ExpressionGraph::union_of_rules(std::span<const Expression> parts) {
-    std::vector<Word> all;
+    std::vector<Word>& all = all_rules_;
+    all.clear();
     Word only = 0;
     bool several = false;
     for (Expression p : parts) {
@@ -138,17 +139,17 @@ Word ExpressionGraph::union_of_rules(std::span<const Expression> parts) {
 }
 
 Expression ExpressionGraph::text(std::span<const Word> characters) {
-    std::vector<Word> key{static_cast<Word>(Kind::text)};
-    key.insert(key.end(), characters.begin(), characters.end());
-    return node(key);
+    key_.assign(1, static_cast<Word>(Kind::text));
+    key_.insert(key_.end(), characters.begin(), characters.end());
+    return node(key_);
 }
 
 Expression ExpressionGraph::chars(std::span<const Word> ranges) {
     if (ranges.empty()) return nothing();
     if (ranges.size() == 2 && ranges[0] == ranges[1]) return text(ranges.first(1));
-    std::vector<Word> key{static_cast<Word>(Kind::chars)};
-    key.insert(key.end(), ranges.begin(), ranges.end());
-    return node(key);
+    key_.assign(1, static_cast<Word>(Kind::chars));
+    key_.insert(key_.end(), ranges.begin(), ranges.end());
+    return node(key_);
 }
 
 Expression ExpressionGraph::reference(Rule rule) {
@@ -157,49 +158,59 @@ Expression ExpressionGraph::reference(Rule rule) {
 }
 
 Expression ExpressionGraph::automaton(std::span<const Word> accepts, std::span<const Word> arcs) {
-    std::vector<Word> key{static_cast<Word>(Kind::automaton), static_cast<Word>(accepts.size())};
-    key.insert(key.end(), accepts.begin(), accepts.end());
-    key.insert(key.end(), arcs.begin(), arcs.end());
-    return node(key);
+    key_.assign({static_cast<Word>(Kind::automaton), static_cast<Word>(accepts.size())});
+    key_.insert(key_.end(), accepts.begin(), accepts.end());
+    key_.insert(key_.end(), arcs.begin(), arcs.end());
+    return node(key_);
 }
 
 Expression ExpressionGraph::composite(Kind kind, std::span<const Expression> parts) {
-    std::vector<Word> key{static_cast<Word>(kind)};
-    for (Expression p : parts) key.push_back(p.v);
-    return node(key);
+    key_.assign(1, static_cast<Word>(kind));
+    for (Expression p : parts) key_.push_back(p.v);
+    return node(key_);
 }
 
 Expression ExpressionGraph::sequence(std::span<const Expression> parts) {
-    std::vector<Expression> all, flat;
-    for (Expression part : parts) {
-        if (kind(part) != Kind::sequence) {
-            all.push_back(part);
-            continue;
-        }
-        const auto inner = this->parts(part);
-        all.insert(all.end(), inner.begin(), inner.end());
-    }
-    std::vector<Word> row;  // texts in a row, made one at the end of the row: one for each of its prefixes is quadratic
+    // A join can make another sequence meanwhile, which then has storage of its own.
+    std::vector<Expression> flat = std::exchange(flat_, {});
+    std::vector<Word> row = std::exchange(row_, {});  // texts in a row, made one at its end: one for each prefix is quadratic
+    flat.clear();
+    row.clear();
     const auto end_row = [&] {
         if (!row.empty()) flat.push_back(text(row));
         row.clear();
     };
-    for (Expression p : all) {
-        if (p == nothing()) return nothing();
-        if (p == empty()) continue;
+    // Whether it can still match.
+    const auto add = [&](Expression p) {
+        if (p == nothing()) return false;
+        if (p == empty()) return true;
         const bool is_text = kind(p) == Kind::text;
         if (!row.empty() && !is_text) end_row();
-        if (row.empty() && !flat.empty() && join(flat.back(), p)) continue;
+        if (row.empty() && !flat.empty() && join(flat.back(), p)) return true;
         if (!is_text) {
             flat.push_back(p);
-            continue;
+            return true;
         }
         const auto written = characters(p);
         row.insert(row.end(), written.begin(), written.end());
+        return true;
+    };
+    bool possible = true;
+    for (std::size_t i = 0; i < parts.size() && possible; ++i) {
+        if (kind(parts[i]) != Kind::sequence) {
+            possible = add(parts[i]);
+            continue;
+        }
+        for (std::size_t k = 0; k < this->parts(parts[i]).size() && possible; ++k) possible = add(this->parts(parts[i])[k]);
     }
-    end_row();
-    if (flat.size() < 2) return flat.empty() ? empty() : flat[0];
-    return composite(Kind::sequence, flat);
+    if (possible) end_row();
+    const Expression made = !possible          ? nothing()
+                            : flat.empty()     ? empty()
+                            : flat.size() == 1 ? flat[0]
+                                               : composite(Kind::sequence, flat);
+    flat_ = std::move(flat);
+    row_ = std::move(row);
+    return made;
 }
 
 bool ExpressionGraph::join(Expression& left, Expression right) {

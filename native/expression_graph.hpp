@@ -106,6 +106,9 @@ private:
     std::vector<Word> rest_;    // per node, what nonempty() found, or -1
     std::vector<Word> stamp_;   // per node, the last choice that has it
     Word choices_ = 0;
+    // Storage that one call leaves to the next.
+    std::vector<Word> key_, all_rules_, row_;
+    std::vector<Expression> flat_;
 };
 
 // The ranges ascending, with those that overlap or touch made one.

@@ -14,7 +14,6 @@ namespace psc {
 namespace {
 
 using Kind = ExpressionGraph::Kind;
-using Alternatives = std::vector<Items>;
 using Parts = std::vector<Expression>;
 
 constexpr std::size_t kManyLiterals =
@@ -22,6 +21,47 @@ constexpr std::size_t kManyLiterals =
 constexpr std::ptrdiff_t kMostOptionalInList = 2;
 constexpr std::size_t kChunk = 1000;  // characters of a terminal, where a literal is too long for one
 constexpr Bounds kOptional{0, 1};
+
+// Right-hand sides, side by side.
+struct Alternatives {
+    Items items;
+    std::vector<std::size_t> ends;
+
+    std::size_t size() const { return ends.size(); }
+    std::span<const Item> operator[](std::size_t i) const {
+        const std::size_t begin = i > 0 ? ends[i - 1] : 0;
+        return std::span(items).subspan(begin, ends[i] - begin);
+    }
+    // After the items of one.
+    void end() { ends.push_back(items.size()); }
+    // One of one symbol.
+    void add(DraftSymbol symbol) {
+        items.push_back({symbol, false});
+        end();
+    }
+};
+
+// Storage for one call, given back to those that come later.
+class Borrowed {
+public:
+    explicit Borrowed(std::vector<Alternatives>& spare) : spare_(spare) {
+        if (spare.empty()) return;
+        own_ = std::move(spare.back());
+        spare.pop_back();
+        own_.items.clear();
+        own_.ends.clear();
+    }
+    ~Borrowed() { spare_.push_back(std::move(own_)); }
+    Borrowed(const Borrowed&) = delete;
+    Borrowed& operator=(const Borrowed&) = delete;
+
+    Alternatives& operator*() const { return own_; }
+    Alternatives* operator->() const { return &own_; }
+
+private:
+    std::vector<Alternatives>& spare_;
+    mutable Alternatives own_;
+};
 
 class Lowering {
 public:
@@ -35,21 +75,22 @@ public:
         for (std::size_t i = 0; i < queue_.size(); ++i) {
             rule_ = queue_[i];
             const auto inlined = analysis_.inlined(rule_);
-            for (Items& alternative : alternatives(inlined ? *inlined : analysis_.body(rule_)))
-                productions_.add({nonterminals_[rule_.index()]}, std::move(alternative));
+            const Borrowed all(spare_);
+            add_alternatives(inlined ? *inlined : analysis_.body(rule_), *all);
+            add_productions({nonterminals_[rule_.index()]}, *all);
         }
-        const NormalForm normal =
+        NormalForm normal =
             normal_form(productions_, static_cast<Word>(terminals_.size()), start, analysis_.nullable(analysis_.body(root)));
         LoweredRules out;
         if (normal.dead) {
             out.refusal = Refusal{{}, names(normal.dead->way).strings(), normal.dead->circle};
         } else {
-            out.productions = normal.grammar;
+            out.productions = std::move(normal.grammar);
             out.nonterminals = names(normal.draft);
             // A nonterminal stands for nonempty texts: where those can never be finished, the rule may still be empty.
             for (Nonterminal n : normal.unfinished) {
-                const auto rule = rules_.find(n.v);
-                if (rule != rules_.end() && !analysis_.nullable(analysis_.body(rule->second))) out.left_out.push_back(rule->second);
+                const Maybe<Rule> rule = n.index() < rules_.size() ? rules_[n.index()] : Maybe<Rule>();
+                if (rule && !analysis_.nullable(analysis_.body(*rule))) out.left_out.push_back(*rule);
             }
             out.rules = analysis_.names();
             out.terminals = std::move(terminals_);
@@ -70,7 +111,8 @@ private:
         Word& number = nonterminals_[rule.index()];
         if (number < 0) {
             number = productions_.named(analysis_.name(rule)).v;
-            rules_.emplace(number, rule);
+            rules_.resize(static_cast<std::size_t>(number) + 1);
+            rules_[static_cast<std::size_t>(number)] = rule;
             queue_.push_back(rule);
         }
         return {number};
@@ -81,40 +123,38 @@ private:
     Parts parts(Expression node) const { return {graph_.parts(node).begin(), graph_.parts(node).end()}; }
 
     // What the node derives, but for the empty text.
-    Alternatives alternatives(Expression node) {
-        if (node == graph_.empty() || node == graph_.nothing()) return {};
+    void add_alternatives(Expression node, Alternatives& to) {
+        if (node == graph_.empty() || node == graph_.nothing()) return;
         const Kind kind = graph_.kind(node);
-        if (kind == Kind::reference) return {{{rule_symbol(graph_.rule(node)), false}}};
-        if (analysis_.is_terminal(node)) return {{{terminal(node), false}}};
+        if (kind == Kind::reference) return to.add(rule_symbol(graph_.rule(node)));
+        if (analysis_.is_terminal(node)) return to.add(terminal(node));
         switch (kind) {
             case Kind::text:
-                return {chunks(node)};
-            case Kind::choice: {
-                Alternatives all;
-                for (Expression option : with_words_joined(parts(node)))
-                    for (Items& one : alternatives(option)) all.push_back(std::move(one));
-                return all;
-            }
+                add_chunks(node, to.items);
+                return to.end();
+            case Kind::choice:
+                for (Expression option : with_words_joined(node)) add_alternatives(option, to);
+                return;
             case Kind::sequence:
-                return {row(parts(node))};
+                add_row(node, to.items);
+                return to.end();
             case Kind::automaton:
                 throw LimitExceeded("rule " + std::string(name()) + ": the automaton has " +
                                     std::to_string(graph_.positions(node)) + " arcs; the limit is " +
                                     std::to_string(GrammarAnalysis::kMaxAutomatonArcs));
             default:
-                if (graph_.bounds(node) == kOptional) return alternatives(graph_.parts(node)[0]);
-                return {repeated(node)};
+                if (graph_.bounds(node) == kOptional) return add_alternatives(graph_.parts(node)[0], to);
+                add_repeated(node, to.items);
+                return to.end();
         }
     }
 
-    Items chunks(Expression text) {
+    void add_chunks(Expression text, Items& to) {
         const std::vector<Word> all(graph_.characters(text).begin(), graph_.characters(text).end());
-        Items items;
         for (std::size_t i = 0; i < all.size(); i += kChunk) {
             const auto piece = std::span(all).subspan(i, std::min(kChunk, all.size() - i));
-            items.push_back({terminal(graph_.text(piece)), false});
+            to.push_back({terminal(graph_.text(piece)), false});
         }
-        return items;
     }
 
     DraftSymbol rule_symbol(Rule rule) {
@@ -123,14 +163,15 @@ private:
         return terminal(*node, rule);
     }
 
-    // Many literals as one option.
-    Parts with_words_joined(const Parts& options) {
+    // The options of a choice; many literals are one.
+    Parts with_words_joined(Expression choice) {
         const auto is_word = [&](Expression o) {
             return graph_.kind(o) == Kind::text && graph_.positions(o) <= static_cast<std::int64_t>(kChunk);
         };
+        const Parts options = parts(choice);
+        if (static_cast<std::size_t>(std::count_if(options.begin(), options.end(), is_word)) < kManyLiterals) return options;
         Parts words, joined;
         for (Expression o : options) (is_word(o) ? words : joined).push_back(o);
-        if (words.size() < kManyLiterals) return options;
         for (std::size_t begin = 0, end = 0; begin < words.size(); begin = end) {
             std::int64_t size = 0;
             while (end < words.size() && size + graph_.positions(words[end]) <= analysis_.limits().literals)
@@ -142,63 +183,68 @@ private:
     }
 
     // The items of a sequence. Neighbours written in place are one terminal where that fits; named rules stay apart.
-    Items row(const Parts& parts) {
-        Items items;
+    void add_row(Expression sequence, Items& to) {
         Parts run;
         const auto end_run = [&] {
-            if (!run.empty()) join(run, items);
+            if (!run.empty()) join(run, to);
             run.clear();
         };
-        for (Expression part : parts) {
+        for (std::size_t i = 0; i < graph_.parts(sequence).size(); ++i) {
+            const Expression part = graph_.parts(sequence)[i];
             if (analysis_.is_terminal(part)) {
                 run.push_back(part);
                 continue;
             }
             end_run();
             if (graph_.kind(part) == Kind::repeat && graph_.bounds(part) != kOptional) {
-                for (const Item& item : repeated(part)) items.push_back(item);
+                add_repeated(part, to);
             } else {
                 const DraftSymbol s = symbol(part);
-                items.push_back({s, analysis_.nullable(part)});
+                to.push_back({s, analysis_.nullable(part)});
             }
         }
         end_run();
-        return items;
     }
 
-    void join(std::span<const Expression> run, Items& items) {
+    void join(std::span<const Expression> run, Items& to) {
         const Expression node = run.size() > 1 ? graph_.sequence(run) : run[0];
         if (analysis_.is_terminal(node)) {
-            items.push_back({terminal(node), graph_.nullable(node)});
+            const DraftSymbol s = terminal(node);
+            to.push_back({s, graph_.nullable(node)});
             return;
         }
-        join(run.first(run.size() / 2), items);
-        join(run.subspan(run.size() / 2), items);
+        join(run.first(run.size() / 2), to);
+        join(run.subspan(run.size() / 2), to);
     }
 
-    Items repeated(Expression node) {
+    void add_repeated(Expression node, Items& to) {
         const Expression body = graph_.parts(node)[0];
         Bounds b = graph_.bounds(node);
         if (analysis_.nullable(body)) b.least = 0;  // fewer of it that are not empty make up any number of it
-        if (b.open() && b.least <= 1) return {{list(body), b.least == 0}};
-        return repetition_.items(symbol(body), b, name());
+        if (b.open() && b.least <= 1) {
+            const DraftSymbol all = list(body);
+            to.push_back({all, b.least == 0});
+            return;
+        }
+        const Items items = repetition_.items(symbol(body), b, name());
+        to.insert(to.end(), items.begin(), items.end());
     }
 
     // One or more of a node. Short bodies are written into the list, which saves the parser a reduction for each.
     DraftSymbol list(Expression body) {
         if (const auto known = lists_.find(body.v); known != lists_.end()) return known->second;
-        const Alternatives all = graph_.kind(body) == Kind::sequence ? alternatives(body) : Alternatives{};
+        const Borrowed all(spare_);
+        if (graph_.kind(body) == Kind::sequence) add_alternatives(body, *all);
         const auto is_optional = [](const Item& item) { return item.optional; };
         DraftSymbol made{};
-        if (all.size() != 1 || std::count_if(all[0].begin(), all[0].end(), is_optional) > kMostOptionalInList) {
+        if (all->size() != 1 || std::count_if(all->items.begin(), all->items.end(), is_optional) > kMostOptionalInList) {
             const DraftSymbol one = symbol(body);
             made = repetition_.list_of(one, name());
         } else {
             made = fresh();
-            productions_.add(made.nonterminal(), all[0]);
-            Items more{{made, false}};
-            more.insert(more.end(), all[0].begin(), all[0].end());
-            productions_.add(made.nonterminal(), std::move(more));
+            productions_.add(made.nonterminal(), all->items);
+            all->items.insert(all->items.begin(), {made, false});
+            productions_.add(made.nonterminal(), all->items);
         }
         lists_.emplace(body.v, made);
         return made;
@@ -207,23 +253,32 @@ private:
     // A symbol that derives what the node does, but for the empty text.
     DraftSymbol symbol(Expression node) {
         if (const auto known = symbols_.find(node.v); known != symbols_.end()) return known->second;
-        Alternatives all = alternatives(node);
+        const Borrowed all(spare_);
+        add_alternatives(node, *all);
         DraftSymbol made{};
-        if (all.size() == 1 && all[0].size() == 1) {
-            made = all[0][0].symbol;
+        if (all->size() == 1 && all->items.size() == 1) {
+            made = all->items[0].symbol;
         } else {
             made = fresh();
-            for (Items& alternative : all) productions_.add(made.nonterminal(), std::move(alternative));
+            add_productions(made.nonterminal(), *all);
         }
         symbols_.emplace(node.v, made);
         return made;
     }
 
+    void add_productions(Nonterminal lhs, const Alternatives& all) {
+        for (std::size_t i = 0; i < all.size(); ++i) productions_.add(lhs, all[i]);
+    }
+
     DraftSymbol terminal(Expression node, std::optional<Rule> named = {}) {
         node = graph_.nonempty(node);
-        const auto [known, fresh] = number_of_.emplace(node.v, static_cast<Word>(terminals_.size()));
-        if (fresh) terminals_.push_back({node, named, named.value_or(rule_), {}});
-        return DraftSymbol::of(Terminal{known->second});
+        if (number_of_.size() <= node.index()) number_of_.resize(static_cast<std::size_t>(graph_.size()), -1);
+        Word& number = number_of_[node.index()];
+        if (number < 0) {
+            number = static_cast<Word>(terminals_.size());
+            terminals_.push_back({node, named, named.value_or(rule_), {}});
+        }
+        return DraftSymbol::of(Terminal{number});
     }
 
     static void without_unused_terminals(LoweredRules& lowered) {
@@ -247,12 +302,13 @@ private:
     DraftProductions productions_;
     Repetition repetition_;
     std::vector<LoweredTerminal> terminals_;
-    std::unordered_map<Word, Word> number_of_;  // per expression, its terminal
-    std::vector<Word> nonterminals_;            // per rule, or -1
-    std::unordered_map<Word, Rule> rules_;      // per nonterminal of one
+    std::vector<Word> number_of_;     // per expression, its terminal, or -1
+    std::vector<Word> nonterminals_;  // per rule, or -1
+    std::vector<Maybe<Rule>> rules_;  // per nonterminal, the rule that it is of
     std::vector<Rule> queue_;
     std::unordered_map<Word, DraftSymbol> symbols_, lists_;  // per expression
-    Rule rule_{};                                            // that is being lowered
+    std::vector<Alternatives> spare_;
+    Rule rule_{};  // that is being lowered
 };
 
 }  // namespace

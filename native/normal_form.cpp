@@ -38,26 +38,28 @@ private:
 Plain expanded(DraftProductions& productions) {
     Plain plain;
     std::vector<DraftSymbol> rhs;
-    for (std::size_t i = 0; i < productions.rules().size(); ++i) {  // grows while it is read
-        DraftProductions::Rule rule = productions.rules()[i];
-        std::vector<std::size_t> optional;
-        for (std::size_t k = 0; k < rule.items.size(); ++k)
-            if (rule.items[k].optional) optional.push_back(k);
-        if (optional.size() > kMostExpanded) {
-            const auto cut = rule.items.begin() + static_cast<std::ptrdiff_t>(optional[kMostExpanded - 1]);
+    Items items;
+    std::vector<std::size_t> optional;
+    for (std::size_t i = 0; i < productions.n_rules(); ++i) {  // grows while it is read
+        const DraftProductions::Rule rule = productions.rule(i);
+        items.assign(rule.items.begin(), rule.items.end());
+        optional.clear();
+        for (std::size_t k = 0; k < items.size(); ++k)
+            if (items[k].optional) optional.push_back(k);
+        std::size_t n_optional = optional.size();
+        if (n_optional > kMostExpanded) {
+            const std::size_t cut = optional[kMostExpanded - 1];
             const Nonterminal rest = productions.fresh(productions.name(rule.lhs));
-            Items last(cut, rule.items.end());
-            const bool all_optional = optional.size() - kMostExpanded + 1 == last.size();
-            productions.add(rest, std::move(last), rule.priority);
-            rule.items.erase(cut, rule.items.end());
-            rule.items.push_back({DraftSymbol::of(rest), all_optional});
+            const bool all_optional = n_optional - kMostExpanded + 1 == items.size() - cut;
+            productions.add(rest, std::span(items).subspan(cut), rule.priority);
+            items.resize(cut);
+            items.push_back({DraftSymbol::of(rest), all_optional});
+            n_optional = kMostExpanded - 1 + all_optional;
         }
-        const auto n_optional = static_cast<std::size_t>(
-            std::count_if(rule.items.begin(), rule.items.end(), [](const Item& item) { return item.optional; }));
         for (std::size_t choice = 0; choice < std::size_t{1} << n_optional; ++choice) {  // the bits: what is left out
             rhs.clear();
             std::size_t bit = n_optional;
-            for (const Item& item : rule.items)
+            for (const Item& item : items)
                 if (!item.optional || !(choice >> --bit & 1)) rhs.push_back(item.symbol);
             if (!rhs.empty()) plain.add(rule.lhs, rhs, rule.priority);
         }
@@ -65,18 +67,37 @@ Plain expanded(DraftProductions& productions) {
     return plain;
 }
 
-// The nonterminals that derive some text. Each production waits for the distinct nonterminals that it needs.
+// For each nonterminal a list of numbers, of productions or of others, side by side: filled in two passes over the same pairs.
+class ByNonterminal {
+public:
+    // `each_pair(f)` calls f(nonterminal, number) for all, both times in the same order.
+    template <class EachPair>
+    ByNonterminal(Word n, const EachPair& each_pair) : ends_(static_cast<std::size_t>(n) + 1) {
+        each_pair([&](Nonterminal s, Word) { ++ends_[s.index() + 1]; });
+        for (std::size_t s = 1; s < ends_.size(); ++s) ends_[s] += ends_[s - 1];
+        productions_.resize(ends_.back());
+        each_pair([&](Nonterminal s, Word p) { productions_[ends_[s.index()]++] = p; });
+    }
+    std::span<const Word> operator[](Nonterminal s) const {
+        const std::size_t begin = s.index() > 0 ? ends_[s.index() - 1] : 0;
+        return std::span(productions_).subspan(begin, ends_[s.index()] - begin);
+    }
+
+private:
+    std::vector<std::size_t> ends_;
+    std::vector<Word> productions_;
+};
+
+// The nonterminals that derive some text. Each production waits for the nonterminals that it needs, as often as it has them.
 std::vector<char> productive(const Plain& plain, Word n) {
-    std::vector<std::vector<Word>> uses(static_cast<std::size_t>(n));
     std::vector<Word> missing(static_cast<std::size_t>(plain.size())), todo;
+    const ByNonterminal uses(n, [&](const auto& add) {
+        for (Word p = 0; p < plain.size(); ++p)
+            for (DraftSymbol s : plain.rhs(p))
+                if (!s.is_terminal()) add(s.nonterminal(), p);
+    });
     for (Word p = 0; p < plain.size(); ++p) {
-        for (DraftSymbol s : plain.rhs(p)) {
-            if (s.is_terminal()) continue;
-            auto& of = uses[s.nonterminal().index()];
-            if (!of.empty() && of.back() == p) continue;
-            of.push_back(p);
-            ++missing[static_cast<std::size_t>(p)];
-        }
+        for (DraftSymbol s : plain.rhs(p)) missing[static_cast<std::size_t>(p)] += !s.is_terminal();
         if (missing[static_cast<std::size_t>(p)] == 0) todo.push_back(p);
     }
     std::vector<char> found(static_cast<std::size_t>(n));
@@ -84,7 +105,7 @@ std::vector<char> productive(const Plain& plain, Word n) {
         const Nonterminal symbol = plain.lhs(todo.back());
         todo.pop_back();
         if (std::exchange(found[symbol.index()], 1)) continue;
-        for (Word p : uses[symbol.index()])
+        for (Word p : uses[symbol])
             if (--missing[static_cast<std::size_t>(p)] == 0) todo.push_back(p);
     }
     return found;
@@ -92,19 +113,20 @@ std::vector<char> productive(const Plain& plain, Word n) {
 
 // The productions that take part in deriving some text from the start.
 Plain useful(const Plain& plain, const std::vector<char>& productive, Nonterminal start) {
-    std::vector<std::vector<Word>> of(productive.size());
-    for (Word p = 0; p < plain.size(); ++p) {
-        const auto rhs = plain.rhs(p);
-        if (std::all_of(rhs.begin(), rhs.end(),
-                        [&](DraftSymbol s) { return s.is_terminal() || productive[s.nonterminal().index()]; }))
-            of[plain.lhs(p).index()].push_back(p);
-    }
+    const ByNonterminal of(static_cast<Word>(productive.size()), [&](const auto& add) {
+        for (Word p = 0; p < plain.size(); ++p) {
+            const auto rhs = plain.rhs(p);
+            if (std::all_of(rhs.begin(), rhs.end(),
+                            [&](DraftSymbol s) { return s.is_terminal() || productive[s.nonterminal().index()]; }))
+                add(plain.lhs(p), p);
+        }
+    });
     std::vector<char> reached(productive.size());
     reached[start.index()] = 1;
     std::vector<Nonterminal> queue{start};
     Plain kept;
     for (std::size_t i = 0; i < queue.size(); ++i) {
-        for (Word p : of[queue[i].index()]) {
+        for (Word p : of[queue[i]]) {
             kept.add(plain, p);
             for (DraftSymbol s : plain.rhs(p))
                 if (!s.is_terminal() && !std::exchange(reached[s.nonterminal().index()], 1)) queue.push_back(s.nonterminal());
@@ -115,19 +137,19 @@ Plain useful(const Plain& plain, const std::vector<char>& productive, Nontermina
 
 // Nonterminals that derive each other alone derive the same texts: one of them stands for all.
 Plain without_unit_cycles(const Plain& plain, Word n, Nonterminal start) {
-    std::vector<std::vector<Word>> units(static_cast<std::size_t>(n));
     std::vector<Word> from;
-    for (Word p = 0; p < plain.size(); ++p) {
-        const auto rhs = plain.rhs(p);
-        if (rhs.size() != 1 || rhs[0].is_terminal()) continue;
-        auto& to = units[plain.lhs(p).index()];
-        if (to.empty()) from.push_back(plain.lhs(p).v);
-        to.push_back(rhs[0].nonterminal().v);
-    }
+    std::vector<char> has_unit(static_cast<std::size_t>(n));
+    const ByNonterminal units(n, [&](const auto& add) {
+        for (Word p = 0; p < plain.size(); ++p) {
+            const auto rhs = plain.rhs(p);
+            if (rhs.size() != 1 || rhs[0].is_terminal()) continue;
+            if (!std::exchange(has_unit[plain.lhs(p).index()], 1)) from.push_back(plain.lhs(p).v);
+            add(plain.lhs(p), rhs[0].nonterminal().v);
+        }
+    });
     std::vector<Nonterminal> stands_for(static_cast<std::size_t>(n));
     for (Word i = 0; i < n; ++i) stands_for[static_cast<std::size_t>(i)] = {i};
-    for (const auto& group :
-         components(n, from, [&](Word s) { return std::span<const Word>(units[static_cast<std::size_t>(s)]); })) {
+    for (const auto& group : components(n, from, [&](Word s) { return units[{s}]; })) {
         const bool has_start = std::find(group.begin(), group.end(), start.v) != group.end();
         const Nonterminal chosen{has_start ? start.v : *std::min_element(group.begin(), group.end())};  // the one made first
         for (Word s : group) stands_for[static_cast<std::size_t>(s)] = chosen;
@@ -167,9 +189,8 @@ NormalForm::Dead dead_way(const Plain& plain, const std::vector<char>& productiv
 }
 
 std::vector<Nonterminal> unfinished(const DraftProductions& productions, const Plain& plain, std::vector<char> finished) {
-    for (const auto& rule : productions.rules())
-        for (const Item& item : rule.items)
-            if (item.optional && !item.symbol.is_terminal()) finished[item.symbol.nonterminal().index()] = 1;
+    for (const Item& item : productions.items())
+        if (item.optional && !item.symbol.is_terminal()) finished[item.symbol.nonterminal().index()] = 1;
     std::vector<char> has_one(finished.size());
     for (Word p = 0; p < plain.size(); ++p) has_one[plain.lhs(p).index()] = 1;
     std::vector<Nonterminal> found;
@@ -202,6 +223,7 @@ NormalForm normal_form(DraftProductions& productions, Word n_terminals, Nontermi
         g.lhs.push_back({number[lhs.index()]});
         g.priority.push_back(priority);
         auto& to = g.rhs.emplace_back();
+        to.reserve(rhs.size());
         for (DraftSymbol s : rhs)
             to.push_back(s.is_terminal() ? Symbol::of(s.terminal())
                                          : Symbol::of(Nonterminal{number[s.nonterminal().index()]}, g.n_terminals));
@@ -255,7 +277,7 @@ std::pair<DraftProductions, bool> draft_of(const Productions& grammar, const std
                 items.push_back({DraftSymbol::of(of), nullable[of.index()] != 0});
             }
         }
-        draft.add(grammar.lhs[p], std::move(items), grammar.priority[p]);
+        draft.add(grammar.lhs[p], items, grammar.priority[p]);
     }
     return {std::move(draft), nullable[grammar.start.index()] != 0};
 }

@@ -81,7 +81,7 @@ DraftSymbol Repetition::at_most(DraftSymbol x, std::int64_t count, std::string_v
     up_to_.emplace(std::pair(x, count), found);
     if (rest > 0) {
         with_rest.insert(with_rest.begin(), {digit, false});
-        add(found, std::move(with_rest));
+        productions_.add(found.nonterminal(), with_rest);
     }
     add(found, {{digit, false}});
     add(found, {{fewer, false}});

@@ -36,7 +36,9 @@ public:
 
 private:
     DraftSymbol fresh(std::string_view name) { return DraftSymbol::of(productions_.fresh(name)); }
-    void add(DraftSymbol lhs, Items items) { productions_.add(lhs.nonterminal(), std::move(items)); }
+    void add(DraftSymbol lhs, std::initializer_list<Item> items) {
+        productions_.add(lhs.nonterminal(), {items.begin(), items.size()});
+    }
     DraftSymbol power(DraftSymbol x, std::size_t k, std::string_view name);
     Items exactly(DraftSymbol x, std::int64_t count, std::string_view name);
     // 1 up to 2^k - 1.
