@@ -244,18 +244,22 @@ class PositionSubsets {
 public:
     explicit PositionSubsets(const PositionAutomaton& automaton)
         : words_((static_cast<std::size_t>(automaton.size()) + 31) / 32),
-          follow_(words_ * static_cast<std::size_t>(automaton.size())) {
+          follow_(words_ * static_cast<std::size_t>(automaton.size())),
+          readings_of_(static_cast<std::size_t>(automaton.size())) {
         std::vector<Word> cuts;
         for (Word p = 0; p < automaton.size(); ++p)
             for (const auto& [first, last] : automaton.ranges(p)) cuts.insert(cuts.end(), {first, last + 1});
         sort_unique(cuts);
-        std::vector<Word> reading(words_);
-        for (Word c : cuts) {
-            std::fill(reading.begin(), reading.end(), 0);
-            for (Word p = 0; p < automaton.size(); ++p)
-                for (const auto& [first, last] : automaton.ranges(p))
-                    if (first <= c && c <= last) set(reading, p);
-            readings_.intern(reading);
+        std::vector<Word> at_cuts(words_ * cuts.size());
+        const auto at_cut = [&](std::size_t c) { return std::span(at_cuts).subspan(c * words_, words_); };
+        for (Word p = 0; p < automaton.size(); ++p)
+            for (const auto& [first, last] : automaton.ranges(p)) {
+                auto cut = std::lower_bound(cuts.begin(), cuts.end(), first);
+                for (; *cut <= last; ++cut) set(at_cut(static_cast<std::size_t>(cut - cuts.begin())), p);
+            }
+        for (std::size_t c = 0; c < cuts.size(); ++c) {
+            const auto [r, fresh] = readings_.intern(at_cut(c));
+            if (fresh) each_bit(at_cut(c), [&](Word p) { readings_of_[static_cast<std::size_t>(p)].push_back(r); });
         }
         for (Word p = 0; p < automaton.size(); ++p)
             automaton.each_follow(p, [&](PositionAutomaton::Positions after) {
@@ -266,41 +270,47 @@ public:
     // Whether there are at most so many.
     bool within(std::span<const Word> first, Word limit) {
         SequenceInterner states, steps;
-        std::vector<Word> open(words_), on(words_), after(words_);
+        std::vector<Word> open(words_), on(words_), after(words_), last_state(static_cast<std::size_t>(readings_.size()), -1);
         for (Word p : first) set(open, p);
         states.intern(open);
         for (Word s = 0; s < states.size(); ++s) {
             open.assign(states[s].begin(), states[s].end());
-            // Most states have few positions, near each other.
-            std::size_t from = 0, to = words_;
-            while (from < to && open[from] == 0) ++from;
-            while (from < to && open[to - 1] == 0) --to;
-            std::fill(on.begin(), on.end(), 0);
-            for (Word r = 0; r < readings_.size(); ++r) {
+            bool few = true;
+            const auto read = [&](Word r) {
+                if (std::exchange(last_state[static_cast<std::size_t>(r)], s) == s || !few) return;
                 const auto reading = readings_[r];
-                Word some = 0;
-                for (std::size_t i = from; i < to; ++i) some |= on[i] = open[i] & reading[i];
-                if (some == 0 || !steps.intern(on).second) continue;
+                for (std::size_t i = 0; i < words_; ++i) on[i] = open[i] & reading[i];
+                if (!steps.intern(on).second) return;
                 std::fill(after.begin(), after.end(), 0);
-                for (std::size_t w = from; w < to; ++w)
-                    for (auto left = static_cast<std::uint32_t>(on[w]); left; left &= left - 1) {
-                        const auto follow = follow_of(static_cast<Word>(w * 32) + std::countr_zero(left));
-                        for (std::size_t i = 0; i < words_; ++i) after[i] |= follow[i];
-                    }
+                each_bit(on, [&](Word p) {
+                    const auto follow = follow_of(p);
+                    for (std::size_t i = 0; i < words_; ++i) after[i] |= follow[i];
+                });
                 states.intern(after);
-                if (states.size() > limit) return false;
-            }
+                few = states.size() <= limit;
+            };
+            each_bit(open, [&](Word p) {
+                for (Word r : readings_of_[static_cast<std::size_t>(p)]) read(r);
+            });
+            if (!few) return false;
         }
         return true;
     }
 
 private:
     static void set(std::span<Word> bits, Word p) { bits[static_cast<std::size_t>(p / 32)] |= static_cast<Word>(1u << (p % 32)); }
+    template <class F>
+    static void each_bit(std::span<const Word> bits, const F& f) {
+        for (std::size_t w = 0; w < bits.size(); ++w)
+            for (auto left = static_cast<std::uint32_t>(bits[w]); left; left &= left - 1)
+                f(static_cast<Word>(w * 32) + std::countr_zero(left));
+    }
     std::span<Word> follow_of(Word p) { return std::span(follow_).subspan(words_ * static_cast<std::size_t>(p), words_); }
 
     std::size_t words_;
-    SequenceInterner readings_;  // the distinct sets of positions that one character can lead to
-    std::vector<Word> follow_;   // per position
+    SequenceInterner readings_;                   // the distinct sets of positions that one character can lead to
+    std::vector<Word> follow_;                    // per position
+    std::vector<std::vector<Word>> readings_of_;  // per position, those that have it
 };
 
 }  // namespace

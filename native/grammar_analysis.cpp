@@ -53,8 +53,9 @@ void GrammarAnalysis::add_rules() {
 
 Expression GrammarAnalysis::read(Rule rule) {
     const auto program = programs_.of(rule);
-    std::vector<Expression> stack;
-    std::vector<Word> words;
+    std::vector<Expression>& stack = stack_;
+    std::vector<Word>& words = words_;
+    stack.clear();
     std::size_t at = 0;
     const auto take_words = [&](std::size_t n) {
         words.assign(program.begin() + static_cast<std::ptrdiff_t>(at), program.begin() + static_cast<std::ptrdiff_t>(at + n));
@@ -220,10 +221,10 @@ std::optional<Expression> GrammarAnalysis::expanded(Expression node) {
         return rule ? std::optional(*rule) : std::nullopt;
     }
     if (const auto known = expanded_.find(node.v); known != expanded_.end()) return known->second;
-    const std::vector<Expression> parts(graph.parts(node).begin(), graph.parts(node).end());
     std::vector<Expression> found;
-    for (Expression p : parts) {
-        const auto part = expanded(p);
+    found.reserve(graph.parts(node).size());
+    for (std::size_t i = 0; i < graph.parts(node).size(); ++i) {
+        const auto part = expanded(graph.parts(node)[i]);
         if (!part) return expanded_[node.v] = std::nullopt;
         found.push_back(*part);
     }

@@ -74,6 +74,8 @@ private:
     std::vector<Maybe<Expression>> inlined_;  // per rule
     std::vector<char> empty_rules_;           // per rule, whether it may be empty
     std::vector<Rule> rules_, to_read_;
+    std::vector<Expression> stack_;  // of read(), as are the words
+    std::vector<Word> words_;
     std::optional<Rule> undefined_;
     enum class Known : signed char { no, yes, unknown };
     std::vector<Known> terminal_[2];  // per node, for each limit

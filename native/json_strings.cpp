@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <utility>
 
 #include "limits.hpp"
 
@@ -202,6 +203,32 @@ TextAutomaton spelled_as_json(const TextAutomaton& value, std::size_t max_states
 
 TextAutomaton spelled_with_all_escapes(const TextAutomaton& value, std::size_t max_states) {
     return JsonSpeller(value, true, max_states).spell();
+}
+
+TextAutomaton quoted(const TextAutomaton& inner) {
+    constexpr Word kQuote = '"';
+    TextAutomaton out;
+    out.offsets = {0, 1};
+    out.arcs = {{kQuote, kQuote, 1}};
+    out.accepts = {0};
+    const Word end = inner.size() + 1;
+    for (Word s = 0; s < inner.size(); ++s) {
+        bool closing = inner.accepts[static_cast<std::size_t>(s)] != 0;
+        const auto close = [&] {
+            if (std::exchange(closing, false)) out.arcs.push_back({kQuote, kQuote, end});
+        };
+        for (Word i = inner.offsets[static_cast<std::size_t>(s)]; i < inner.offsets[static_cast<std::size_t>(s) + 1]; ++i) {
+            const auto& arc = inner.arcs[static_cast<std::size_t>(i)];
+            if (arc.first > kQuote) close();
+            out.arcs.push_back({arc.first, arc.last, arc.to + 1});
+        }
+        close();
+        out.offsets.push_back(static_cast<Word>(out.arcs.size()));
+        out.accepts.push_back(0);
+    }
+    out.offsets.push_back(static_cast<Word>(out.arcs.size()));
+    out.accepts.push_back(1);
+    return out;
 }
 
 }  // namespace psc

@@ -18,4 +18,7 @@ TextAutomaton spelled_as_json(const TextAutomaton& value, std::size_t max_states
 // Every character may be spelled \uXXXX, \u0061 for `a` among them: all spellings that JSON has for the strings.
 TextAutomaton spelled_with_all_escapes(const TextAutomaton& value, std::size_t max_states = kMaxTrieStates);
 
+// A quotation mark, a text of the automaton, and another one.
+TextAutomaton quoted(const TextAutomaton& inner);
+
 }  // namespace psc

@@ -80,7 +80,7 @@ void SchemaReader::read_texts(Place& place, Keyword keyword, JsonNode value) {
     if (!options_.assert_format) return;
     const StringFormat* format = string_format(document_.text(value));
     if (!format) return;
-    const Predicate texts = graph_.texts(languages_.number(format->texts));
+    const Predicate texts = graph_.texts(languages_.number_of_constant(format->texts, format->spelled));
     if (format->exact && format->most_characters < 0) return say(texts);  // a length of 253 is some 16,000 states: not enforced
     warn(place, keyword, "not all that the format '" + std::string(document_.text(value)) + "' asks is enforced");
     say(graph_.both(texts, graph_.unknown()));

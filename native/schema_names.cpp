@@ -31,30 +31,32 @@ public:
         const Word escape = escape_before(free_);
         arc(free_, '\\', '\\', escape);
         arc(start, '"', '"', trie(names, 0, names.size(), 0, escape));
-        for (auto& arcs : arcs_)
-            std::sort(arcs.begin(), arcs.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
+        sort_arcs();
     }
 
     Word end() const { return end_; }
     Word add_end() { return state(); }
-    const std::vector<std::vector<TextAutomaton::Arc>>& arcs() const { return arcs_; }
+    Word size() const { return n_states_; }
+    // Ascending.
+    const std::vector<LabelledAutomaton::Arc>& arcs() const { return arcs_; }
 
     // Of the names that are none of these.
     TextAutomaton automaton() const {
         TextAutomaton out = TextAutomaton::drafted();
-        for (std::size_t s = 0; s < arcs_.size(); ++s) {
-            for (const auto& arc : arcs_[s]) out.add_arc(arc.first, arc.last, arc.to);
-            out.add_state(static_cast<Word>(s) == end_);
+        out.arcs.reserve(arcs_.size());
+        out.offsets.reserve(static_cast<std::size_t>(n_states_) + 1);
+        out.accepts.reserve(static_cast<std::size_t>(n_states_));
+        auto arc = arcs_.begin();
+        for (Word s = 0; s < n_states_; ++s) {
+            for (; arc != arcs_.end() && arc->from == s; ++arc) out.add_arc(arc->first, arc->last, arc->to);
+            out.add_state(s == end_);
         }
         return out;
     }
 
 private:
-    Word state() {
-        arcs_.emplace_back();
-        return static_cast<Word>(arcs_.size()) - 1;
-    }
-    void arc(Word from, Word first, Word last, Word to) { arcs_[static_cast<std::size_t>(from)].push_back({first, last, to}); }
+    Word state() { return n_states_++; }
+    void arc(Word from, Word first, Word last, Word to) { arcs_.push_back({from, first, last, to}); }
     void arcs(Word from, std::string_view characters, Word to) {
         for (char c : characters) arc(from, c, c, to);
     }
@@ -144,7 +146,25 @@ private:
         return node;
     }
 
-    std::vector<std::vector<TextAutomaton::Arc>> arcs_;
+    // By states, and then those of each.
+    void sort_arcs() {
+        std::vector<std::size_t> ends(static_cast<std::size_t>(n_states_) + 1);
+        for (const auto& arc : arcs_) ++ends[static_cast<std::size_t>(arc.from) + 1];
+        for (std::size_t s = 1; s < ends.size(); ++s) ends[s] += ends[s - 1];
+        std::vector<LabelledAutomaton::Arc> sorted(arcs_.size());
+        for (const auto& arc : arcs_) sorted[ends[static_cast<std::size_t>(arc.from)]++] = arc;
+        std::size_t begin = 0;
+        for (Word s = 0; s < n_states_; ++s) {
+            const std::size_t end = ends[static_cast<std::size_t>(s)];
+            std::sort(sorted.begin() + static_cast<std::ptrdiff_t>(begin), sorted.begin() + static_cast<std::ptrdiff_t>(end),
+                      [](const auto& a, const auto& b) { return a.first < b.first; });
+            begin = end;
+        }
+        arcs_ = std::move(sorted);
+    }
+
+    std::vector<LabelledAutomaton::Arc> arcs_;
+    Word n_states_ = 0;
     const EndOf& end_of_;
     Word end_ = -1, free_ = -1, second_ = -1, third_ = -1, fourth_ = -1, after_d_ = -1, u_ = -1;
 };
@@ -201,11 +221,10 @@ LabelledAutomaton SchemaRules::labelled() const {
         return known->second;
     };
     const NamesBut made(names, end_of);
-    out.matches.resize(made.arcs().size());
+    out.matches.resize(static_cast<std::size_t>(made.size()));
     out.matches[static_cast<std::size_t>(made.end())] = all;
     for (const auto& [rules, end] : ends) out.matches[static_cast<std::size_t>(end)] = rules;
-    for (std::size_t s = 0; s < made.arcs().size(); ++s)
-        for (const auto& arc : made.arcs()[s]) out.arcs.push_back({static_cast<Word>(s), arc.first, arc.last, arc.to});
+    out.arcs = made.arcs();
     return out;
 }
 

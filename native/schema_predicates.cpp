@@ -7,26 +7,38 @@
 
 namespace psc {
 
-namespace {
-
-std::vector<Word> key_of(const TextAutomaton& automaton) {
-    std::vector<Word> key(automaton.accepts.begin(), automaton.accepts.end());
-    key.insert(key.end(), automaton.offsets.begin(), automaton.offsets.end());
-    for (const TextAutomaton::Arc& arc : automaton.arcs) key.insert(key.end(), {arc.first, arc.last, arc.to});
-    return key;
-}
-
-}  // namespace
-
 LanguageTable::LanguageTable() {
     number(any_text());
     number(no_text());
 }
 
+// A fresh number is the next one of automata_.
+Word LanguageTable::number_of_key(const TextAutomaton& automaton) {
+    key_.assign(automaton.accepts.begin(), automaton.accepts.end());
+    key_.insert(key_.end(), automaton.offsets.begin(), automaton.offsets.end());
+    for (const TextAutomaton::Arc& arc : automaton.arcs) key_.insert(key_.end(), {arc.first, arc.last, arc.to});
+    return keys_.intern(key_).first;
+}
+
 Word LanguageTable::number(TextAutomaton automaton) {
-    const auto [number, fresh] = keys_.intern(key_of(automaton));
-    if (fresh) automata_.push_back(std::move(automaton));
+    const Word number = number_of_key(automaton);
+    if (static_cast<std::size_t>(number) == automata_.size()) automata_.push_back(&own_.emplace_back(std::move(automaton)));
     return number;
+}
+
+Word LanguageTable::number_of_constant(const TextAutomaton& automaton, const TextAutomaton& spelled) {
+    for (const Constant& c : constants_)
+        if (c.automaton == &automaton) return c.number;
+    const Word number = number_of_key(automaton);
+    if (static_cast<std::size_t>(number) == automata_.size()) automata_.push_back(&automaton);
+    constants_.push_back({&automaton, &spelled, number});
+    return number;
+}
+
+const TextAutomaton* LanguageTable::spelled(Word number) const {
+    for (const Constant& c : constants_)
+        if (c.number == number) return c.spelled;
+    return nullptr;
 }
 
 template <class Make>

@@ -22,6 +22,7 @@
 #pragma once
 
 #include <cstdint>
+#include <deque>
 #include <optional>
 #include <span>
 #include <unordered_map>
@@ -69,7 +70,11 @@ public:
 
     static constexpr Word kAny = 0, kNone = 1;
     Word number(TextAutomaton automaton);
-    const TextAutomaton& operator[](Word number) const { return automata_[static_cast<std::size_t>(number)]; }
+    // The number of a language that outlives the table; `spelled`: its strings as JSON spells them.
+    Word number_of_constant(const TextAutomaton& automaton, const TextAutomaton& spelled);
+    const TextAutomaton& operator[](Word number) const { return *automata_[static_cast<std::size_t>(number)]; }
+    // Null where nobody has told.
+    const TextAutomaton* spelled(Word number) const;
     Word both(Word a, Word b);
     Word either(Word a, Word b);
     Word but(Word a, Word b);
@@ -78,8 +83,17 @@ private:
     template <class Make>
     Word combined(Word operation, Word a, Word b, Make make);
 
+    struct Constant {
+        const TextAutomaton *automaton, *spelled;
+        Word number;
+    };
+    Word number_of_key(const TextAutomaton& automaton);
+
     SequenceInterner keys_;
-    std::vector<TextAutomaton> automata_;
+    std::vector<const TextAutomaton*> automata_;
+    std::deque<TextAutomaton> own_;
+    std::vector<Constant> constants_;  // a few
+    std::vector<Word> key_;
     std::unordered_map<std::uint64_t, Word> known_[3];
 };
 

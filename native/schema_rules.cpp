@@ -82,33 +82,6 @@ void one_character(ProgramWords& to) {
     choice(to, 2);
 }
 
-// A string's spelling between quotes.
-TextAutomaton quoted(const TextAutomaton& inner) {
-    constexpr Word kQuote = '"';
-    TextAutomaton out;
-    out.offsets = {0, 1};
-    out.arcs = {{kQuote, kQuote, 1}};
-    out.accepts = {0};
-    const Word end = inner.size() + 1;
-    for (Word s = 0; s < inner.size(); ++s) {
-        bool closing = inner.accepts[static_cast<std::size_t>(s)] != 0;
-        const auto close = [&] {
-            if (std::exchange(closing, false)) out.arcs.push_back({kQuote, kQuote, end});
-        };
-        for (Word i = inner.offsets[static_cast<std::size_t>(s)]; i < inner.offsets[static_cast<std::size_t>(s) + 1]; ++i) {
-            const auto& arc = inner.arcs[static_cast<std::size_t>(i)];
-            if (arc.first > kQuote) close();
-            out.arcs.push_back({arc.first, arc.last, arc.to + 1});
-        }
-        close();
-        out.offsets.push_back(static_cast<Word>(out.arcs.size()));
-        out.accepts.push_back(0);
-    }
-    out.offsets.push_back(static_cast<Word>(out.arcs.size()));
-    out.accepts.push_back(1);
-    return out;
-}
-
 // The pointers of schemas nested 10,000 deep are 100 MB together.
 std::string shortened(std::string pointer) {
     constexpr std::size_t kLongest = 400, kKept = 200;
@@ -275,7 +248,10 @@ Word SchemaRules::names(Word language) {
     known->second = fresh("strings");
     const Word rule = known->second;
     Words option;
-    rule_words::automaton(option, quoted(spelled_as_json(languages_[language])));
+    if (const TextAutomaton* known = languages_.spelled(language))
+        rule_words::automaton(option, *known);
+    else
+        rule_words::automaton(option, quoted(spelled_as_json(languages_[language])));
     add(rule, option);
     return rule;
 }

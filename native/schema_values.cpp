@@ -77,9 +77,15 @@ Predicate SchemaValues::restricted(Predicate p, TypeSet type) {
         case PredicateKind::both:
         case PredicateKind::either: {
             restricted_place(p, type) = kBeingAsked;
-            std::vector<Predicate> parts(graph_.parts(p).begin(), graph_.parts(p).end());
-            for (Predicate& part : parts) part = restricted(part, type);
+            const std::size_t begin = parts_.size(), end = begin + graph_.parts(p).size();
+            parts_.insert(parts_.end(), graph_.parts(p).begin(), graph_.parts(p).end());
+            for (std::size_t i = begin; i < end; ++i) {
+                const Predicate part = restricted(parts_[i], type);
+                parts_[i] = part;
+            }
+            const auto parts = std::span(std::as_const(parts_)).subspan(begin);
             found = kind == PredicateKind::both ? graph_.both(parts) : graph_.either(parts);
+            parts_.resize(begin);
             break;
         }
         default:

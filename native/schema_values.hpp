@@ -67,7 +67,8 @@ private:
     Predicate& restricted_place(Predicate p, TypeSet type);
     std::unordered_map<Word, Known> empty_;
     std::map<StringSet, Word> lengths_;  // their languages
-    int deepness_ = 0;                   // of `restricted`
+    std::vector<Predicate> parts_;       // of what `restricted` is in the middle of
+    int deepness_ = 0;                   // of it
     std::size_t n_solved_ = 0;
 };
 

@@ -5,6 +5,7 @@
 #include <string>
 
 #include "ecma_pattern.hpp"
+#include "json_strings.hpp"
 
 namespace psc {
 
@@ -182,7 +183,10 @@ FormatEntry* find_format(std::string_view name) {
 const StringFormat* string_format(std::string_view name) {
     FormatEntry* entry = find_format(name);
     if (!entry) return nullptr;
-    std::call_once(entry->once, [&] { entry->format = entry->make(); });
+    std::call_once(entry->once, [&] {
+        entry->format = entry->make();
+        entry->format.spelled = quoted(spelled_as_json(entry->format.texts));
+    });
     return &entry->format;
 }
 

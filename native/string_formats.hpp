@@ -32,6 +32,7 @@ struct StringFormat {
     std::int64_t most_characters = -1;
     // Else the texts are a superset.
     bool exact = true;
+    TextAutomaton spelled = {};  // the texts as strings of JSON, with their quotes
 };
 
 // Null for a name that is no format's. Safe from many threads.
