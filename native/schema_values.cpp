@@ -169,6 +169,7 @@ Word SchemaValues::numbers_of(Predicate p) {
 }
 
 bool SchemaValues::contains(const NameSet& set, Word name) {
+    if (set.is_one()) return set.names[0] == name;
     if (std::binary_search(set.names.begin(), set.names.end(), name)) return !set.all_but;
     if (set.languages.empty()) return set.all_but;
     const std::u32string text = decoded(reader_.texts()[name]);
@@ -178,28 +179,41 @@ bool SchemaValues::contains(const NameSet& set, Word name) {
 }
 
 Predicate SchemaValues::member_value(std::span<const Predicate> atoms, Word name) {
-    std::vector<Predicate> parts;
+    said_.clear();
     for (Predicate atom : atoms) {
         const PredicateKind kind = graph_.kind(atom);
-        if (kind == PredicateKind::every_member && contains(graph_.names(atom), name)) parts.push_back(graph_.value(atom));
-        if (kind == PredicateKind::some_member && graph_.names(atom).is_one(name)) parts.push_back(graph_.value(atom));
+        if (kind == PredicateKind::every_member && contains(graph_.names(atom), name)) said_.push_back(graph_.value(atom));
+        if (kind == PredicateKind::some_member && graph_.names(atom).is_one(name)) said_.push_back(graph_.value(atom));
     }
-    return graph_.both(parts);
+    return graph_.both(said_);
 }
 
 Predicate SchemaValues::item_value(std::span<const Predicate> atoms, Word index) {
-    std::vector<Predicate> parts;
+    said_.clear();
     for (Predicate atom : atoms)
         if (graph_.kind(atom) == PredicateKind::every_item && graph_.from(atom) <= index &&
             (graph_.to(atom) == PredicateGraph::kOpen || index < graph_.to(atom)))
-            parts.push_back(graph_.value(atom));
-    return graph_.both(parts);
+            said_.push_back(graph_.value(atom));
+    return graph_.both(said_);
 }
 
 bool SchemaValues::is_required(std::span<const Predicate> atoms, Word name) {
     return std::any_of(atoms.begin(), atoms.end(), [&](Predicate atom) {
         return graph_.kind(atom) == PredicateKind::some_member && graph_.names(atom).is_one(name);
     });
+}
+
+// Parts are asked for one by one, as predicates are made meanwhile.
+template <class Holds>
+bool SchemaValues::all_parts(Predicate p, const Holds& holds) {
+    for (std::size_t i = 0; i < graph_.parts(p).size(); ++i)
+        if (!holds(graph_.parts(p)[i])) return false;
+    return true;
+}
+
+template <class Holds>
+bool SchemaValues::any_part(Predicate p, const Holds& holds) {
+    return !all_parts(p, [&](Predicate part) { return !holds(part); });
 }
 
 // The least and the greatest number of items or members that atoms allow.
@@ -246,8 +260,9 @@ bool SchemaValues::conflict(std::span<const Predicate> atoms, int depth) {
     }
     for (Predicate atom : atoms) {
         if (graph_.kind(atom) != PredicateKind::some_member) continue;
-        const NameSet set = graph_.names(atom);
-        if (set.is_one() && surely_empty(member_value(atoms, set.names[0]), depth + 1)) return true;
+        if (!graph_.names(atom).is_one()) continue;
+        const Word name = graph_.names(atom).names[0];
+        if (surely_empty(member_value(atoms, name), depth + 1)) return true;
     }
     const Word least = length_of(atoms, PredicateKind::array_length).first;
     for (Predicate atom : atoms)
@@ -318,17 +333,17 @@ void SchemaValues::solve(Atoms atoms, Atoms clauses, std::vector<Atoms>& out) {
     while (changed && !clauses.empty()) {
         changed = false;
         sort_unique(atoms);
-        Atoms left;
+        Atoms left, open;
         for (std::size_t c = 0; c < clauses.size(); ++c) {
             n_solved_ += 1;
-            const Atoms options(graph_.parts(clauses[c]).begin(), graph_.parts(clauses[c]).end());
-            if (std::any_of(options.begin(), options.end(), [&](Predicate o) { return implied(atoms, o); })) continue;
-            Atoms open;
-            for (Predicate o : options)
-                if (!refuted(atoms, o)) open.push_back(o);
+            const std::size_t n_options = graph_.parts(clauses[c]).size();
+            if (any_part(clauses[c], [&](Predicate o) { return implied(atoms, o); })) continue;
+            open.clear();
+            for (std::size_t i = 0; i < n_options; ++i)
+                if (const Predicate o = graph_.parts(clauses[c])[i]; !refuted(atoms, o)) open.push_back(o);
             if (open.empty()) return;
             if (open.size() > 1) {
-                left.push_back(open.size() == options.size() ? clauses[c] : graph_.either(open));
+                left.push_back(open.size() == n_options ? clauses[c] : graph_.either(open));
                 continue;
             }
             changed = true;
@@ -357,19 +372,19 @@ bool SchemaValues::implied(std::span<const Predicate> atoms, Predicate p) {
         return true;
     switch (graph_.kind(p)) {
         case PredicateKind::both: {
-            const Atoms parts(graph_.parts(p).begin(), graph_.parts(p).end());
-            return std::all_of(parts.begin(), parts.end(), [&](Predicate part) { return implied(atoms, part); });
+            const auto is_implied = [&](Predicate part) { return implied(atoms, part); };
+            return all_parts(p, is_implied);
         }
         case PredicateKind::either: {
-            const Atoms parts(graph_.parts(p).begin(), graph_.parts(p).end());
-            return std::any_of(parts.begin(), parts.end(), [&](Predicate part) { return implied(atoms, part); });
+            const auto is_implied = [&](Predicate part) { return implied(atoms, part); };
+            return any_part(p, is_implied);
         }
         case PredicateKind::some_member:
         case PredicateKind::every_member: {
-            const NameSet set = graph_.names(p);
-            if (!set.is_one()) return false;
-            if (graph_.kind(p) == PredicateKind::some_member && !is_required(atoms, set.names[0])) return false;
-            return surely_empty(graph_.both(member_value(atoms, set.names[0]), graph_.negation(graph_.value(p))));
+            if (!graph_.names(p).is_one()) return false;
+            const Word name = graph_.names(p).names[0];
+            if (graph_.kind(p) == PredicateKind::some_member && !is_required(atoms, name)) return false;
+            return surely_empty(graph_.both(member_value(atoms, name), graph_.negation(graph_.value(p))));
         }
         case PredicateKind::array_length:
         case PredicateKind::member_count: {
@@ -385,19 +400,19 @@ bool SchemaValues::refuted(std::span<const Predicate> atoms, Predicate p) {
     if (p == graph_.never()) return true;
     switch (graph_.kind(p)) {
         case PredicateKind::both: {
-            const Atoms parts(graph_.parts(p).begin(), graph_.parts(p).end());
-            return std::any_of(parts.begin(), parts.end(), [&](Predicate part) { return refuted(atoms, part); });
+            const auto is_refuted = [&](Predicate part) { return refuted(atoms, part); };
+            return any_part(p, is_refuted);
         }
         case PredicateKind::either: {
-            const Atoms parts(graph_.parts(p).begin(), graph_.parts(p).end());
-            return std::all_of(parts.begin(), parts.end(), [&](Predicate part) { return refuted(atoms, part); });
+            const auto is_refuted = [&](Predicate part) { return refuted(atoms, part); };
+            return all_parts(p, is_refuted);
         }
         case PredicateKind::some_member:
         case PredicateKind::every_member: {
-            const NameSet set = graph_.names(p);
-            if (!set.is_one()) return false;
-            if (graph_.kind(p) == PredicateKind::every_member && !is_required(atoms, set.names[0])) return false;
-            return surely_empty(graph_.both(member_value(atoms, set.names[0]), graph_.value(p)));
+            if (!graph_.names(p).is_one()) return false;
+            const Word name = graph_.names(p).names[0];
+            if (graph_.kind(p) == PredicateKind::every_member && !is_required(atoms, name)) return false;
+            return surely_empty(graph_.both(member_value(atoms, name), graph_.value(p)));
         }
         case PredicateKind::array_length:
         case PredicateKind::member_count: {

@@ -53,6 +53,10 @@ private:
     bool conflict(std::span<const Predicate> atoms, int depth);
     void solve(Atoms atoms, Atoms clauses, std::vector<Atoms>& out);
     bool add(Predicate p, Atoms& atoms, Atoms& clauses);
+    template <class Holds>
+    bool all_parts(Predicate p, const Holds& holds);
+    template <class Holds>
+    bool any_part(Predicate p, const Holds& holds);
     bool implied(std::span<const Predicate> atoms, Predicate p);
     bool refuted(std::span<const Predicate> atoms, Predicate p);
     bool is_required(std::span<const Predicate> atoms, Word name);
@@ -67,6 +71,7 @@ private:
     Predicate& restricted_place(Predicate p, TypeSet type);
     std::unordered_map<Word, Known> empty_;
     std::map<StringSet, Word> lengths_;  // their languages
+    std::vector<Predicate> said_;        // of one member or item
     std::vector<Predicate> parts_;       // of what `restricted` is in the middle of
     int deepness_ = 0;                   // of it
     std::size_t n_solved_ = 0;
