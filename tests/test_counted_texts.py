@@ -27,6 +27,8 @@ GRAMMARS = {
     "characters alone": 'root ::= "<" char{1,5} ">"\nchar ::= letter | "\\\\" .\nletter ::= [^<>\\\\] | "(" letter ")"',
     "two counts": 'root ::= "<" ([^<>]{1,5} ">" | [^<>]{3,7} "!" | [aé]* "?")',
     "words of a list": 'root ::= "<" word (" " word){0,3} ">"\nword ::= [a-zA-Zé漢]{1,3} | "aaaaa"',
+    "a word that is searched for": 'root ::= "<" ([^<>a] | "a" [^<>B])* "aB" [^<>]* ">"',
+    "a count after a sign": 'root ::= "<" ([^<>B]{0,3} "B" [^<>]{1,4} | "aé" [^>]{0,5}) ">"',
     "longer than any token": 'root ::= "<" [^<>]{40} ">"',
 }
 SCHEMAS = {
@@ -34,6 +36,8 @@ SCHEMAS = {
     "an interval": {"type": "string", "minLength": 3, "maxLength": 300},
     "names": {"type": "object", "properties": {"aB": {"type": "null"}}, "propertyNames": {"maxLength": 6}},
     "a pattern": {"type": "string", "pattern": "^[aB]{1,4}(é|漢){0,2}$"},
+    "a word that is searched for": {"type": "string", "pattern": "aBa|^.{1,4}é|漢漢$", "maxLength": 9},
+    "lines": {"type": "string", "pattern": "^.+$"},
     "either": {"anyOf": [{"type": "string", "maxLength": 4}, {"type": "string", "pattern": "^a", "maxLength": 6}]},
 }
 
