@@ -7,6 +7,7 @@
 #include "bind_machine.hpp"
 #include "bind_tables.hpp"
 #include "bindings.hpp"
+#include "cancellation.hpp"
 #include "schema_resources.hpp"
 #include "errors.hpp"
 #include "interpreter_lock.hpp"
@@ -163,6 +164,7 @@ static void bind_errors() {
             type.release().ptr());  // lives as long as the module
     };
     as(LimitExceeded("", 0), errors.attr("ResourceLimitError"));
+    as(Cancelled(), errors.attr("CompilationCancelledError"));
     as(MatcherError(""), errors.attr("MatcherError"));
     as(ArtifactError(""), errors.attr("ArtifactError"));
     as(BitmaskError(""), errors.attr("BitmaskError"));

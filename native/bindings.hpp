@@ -56,6 +56,7 @@ std::vector<Word> numbers(const std::vector<T>& ids) {
     return {words.begin(), words.end()};
 }
 
+void bind_cancellation(nb::module_& m);
 void bind_lr_tables(nb::module_& m);
 void bind_lowering(nb::module_& m);
 void bind_compilation(nb::module_& m);

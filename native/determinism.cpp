@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "cancellation.hpp"
 #include "sorted.hpp"
 
 namespace psc {
@@ -274,6 +275,7 @@ public:
         for (Word p : first) set(open, p);
         states.intern(open);
         for (Word s = 0; s < states.size(); ++s) {
+            stop_if_cancelled();
             open.assign(states[s].begin(), states[s].end());
             bool few = true;
             const auto read = [&](Word r) {

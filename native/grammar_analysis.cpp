@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "cancellation.hpp"
 #include "components.hpp"
 #include "determinism.hpp"
 #include "limits.hpp"
@@ -68,6 +69,7 @@ Expression GrammarAnalysis::read(Rule rule) {
     };
     try {
         while (at < program.size()) {
+            stop_if_cancelled();
             const auto code = program[at];
             const auto n = static_cast<std::size_t>(program[at + 1]);
             at += 2;
@@ -131,6 +133,7 @@ Expression GrammarAnalysis::cut(Rule rule, Expression node) {
 
 bool GrammarAnalysis::nullable(Expression node) {
     if (graph.nullable(node) || !graph.refers(node)) return graph.nullable(node);
+    stop_if_cancelled();
     const Kind kind = graph.kind(node);
     if (kind == Kind::reference) return empty_rules_[graph.rule(node).index()];
     if (nullable_.size() < static_cast<std::size_t>(graph.size())) nullable_.resize(graph.size());
@@ -222,6 +225,7 @@ std::optional<Expression> GrammarAnalysis::expanded(Expression node) {
     }
     if (const auto known = expanded_.find(node.v); known != expanded_.end()) return known->second;
     std::vector<Expression> found;
+    stop_if_cancelled();
     found.reserve(graph.parts(node).size());
     for (std::size_t i = 0; i < graph.parts(node).size(); ++i) {
         const auto part = expanded(graph.parts(node)[i]);

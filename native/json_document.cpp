@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "cancellation.hpp"
 #include "limits.hpp"
 
 namespace psc {
@@ -66,7 +67,11 @@ public:
 
     JsonNode read() {
         const JsonNode root = begin_value();
-        while (!open_.empty()) go_on();
+        CancellationWatch watch;
+        while (!open_.empty()) {
+            watch.step();
+            go_on();
+        }
         skip_space();
         if (at_ < text_.size()) fail("something follows the value");
         return root;

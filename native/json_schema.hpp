@@ -21,7 +21,7 @@ struct SchemaGrammar {
     std::vector<std::string> warnings;
 };
 
-// Throws JsonError, SchemaError, LimitExceeded.
+// Throws JsonError, SchemaError, LimitExceeded. The resolver is called by this thread, and may be destroyed by another.
 SchemaGrammar schema_grammar(std::string_view schema, SchemaOptions options, SchemaLayout layout,
                              SchemaResources::Resolver resolver);
 

@@ -4,6 +4,7 @@
 #include <bit>
 #include <numeric>
 
+#include "cancellation.hpp"
 #include "limits.hpp"
 #include "lr0_automaton.hpp"
 #include "sorted.hpp"
@@ -70,6 +71,7 @@ private:
 // Closes sets under a relation, by strongly connected components, iteratively.
 void digraph(const Relation& relation, TerminalSets& sets, Word n) {
     constexpr Word finished = 0x7fffffff;
+    CancellationWatch watch;
     std::vector<Word> depth(static_cast<std::size_t>(n), 0), stack;
     struct Frame {
         Word x;
@@ -91,6 +93,7 @@ void digraph(const Relation& relation, TerminalSets& sets, Word n) {
         }
         enter(root);
         while (!frames.empty()) {
+            watch.step();
             Frame& f = frames.back();
             const Word x = f.x;
             if (f.next < relation.end(x)) {
@@ -120,9 +123,11 @@ void digraph(const Relation& relation, TerminalSets& sets, Word n) {
 
 std::vector<char> nullable_nonterminals(const Productions& g) {
     std::vector<char> nullable(static_cast<std::size_t>(g.n_nonterminals));
+    CancellationWatch watch;
     for (bool changed = true; changed;) {
         changed = false;
         for (std::size_t p = 0; p < g.lhs.size(); ++p) {
+            watch.step();
             if (nullable[g.lhs[p].index()]) continue;
             const bool all = std::all_of(g.rhs[p].begin(), g.rhs[p].end(), [&](Symbol s) {
                 return !s.is_terminal(g.n_terminals) && nullable[s.nonterminal(g.n_terminals).index()];
@@ -136,7 +141,10 @@ std::vector<char> nullable_nonterminals(const Productions& g) {
 // Calls f(state) for each of the first `n`.
 template <class F>
 void each_state(Word n, F f) {
-    for (LrState s{0}; s.v < n; ++s.v) f(s);
+    for (LrState s{0}; s.v < n; ++s.v) {
+        stop_if_cancelled();
+        f(s);
+    }
 }
 
 // The terminals before which each production that has ended in a state is reduced, in the order of Lr0Automaton::complete().
@@ -193,7 +201,11 @@ TerminalSets lookaheads(const Productions& g, const Lr0Automaton& lr0) {
     if (!reads.empty()) digraph(Relation(gotos.size(), reads), follow, static_cast<Word>(gotos.size()));
     digraph(Relation(gotos.size(), includes), follow, static_cast<Word>(gotos.size()));
     TerminalSets before(lr0.complete().size(), g.n_terminals);
-    for (const Lookback& l : lookback) before.merge(static_cast<std::size_t>(l.complete), follow, static_cast<std::size_t>(l.of));
+    CancellationWatch watch;
+    for (const Lookback& l : lookback) {
+        watch.step();
+        before.merge(static_cast<std::size_t>(l.complete), follow, static_cast<std::size_t>(l.of));
+    }
     return before;
 }
 

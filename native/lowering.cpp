@@ -4,6 +4,7 @@
 #include <unordered_map>
 #include <utility>
 
+#include "cancellation.hpp"
 #include "draft_productions.hpp"
 #include "limits.hpp"
 #include "normal_form.hpp"
@@ -124,6 +125,7 @@ private:
 
     // What the node derives, but for the empty text.
     void add_alternatives(Expression node, Alternatives& to) {
+        stop_if_cancelled();
         if (node == graph_.empty() || node == graph_.nothing()) return;
         const Kind kind = graph_.kind(node);
         if (kind == Kind::reference) return to.add(rule_symbol(graph_.rule(node)));

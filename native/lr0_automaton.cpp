@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "cancellation.hpp"
 #include "intern.hpp"
 #include "limits.hpp"
 
@@ -41,6 +42,7 @@ public:
     void build() {
         std::size_t n_items = 0;
         for (Word state = 0; state < n_states(); ++state) {
+            stop_if_cancelled();
             items_.assign(kernels_.begin() + kernel_offsets_[static_cast<std::size_t>(state)],
                           kernels_.begin() + kernel_offsets_[static_cast<std::size_t>(state) + 1]);
             close(state);

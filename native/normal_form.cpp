@@ -4,6 +4,7 @@
 #include <span>
 #include <utility>
 
+#include "cancellation.hpp"
 #include "components.hpp"
 #include "intern.hpp"
 
@@ -18,6 +19,7 @@ class Plain {
 public:
     // The priority of the first that came is kept.
     void add(Nonterminal lhs, std::span<const DraftSymbol> rhs, Word priority) {
+        stop_if_cancelled();
         key_.assign(1, lhs.v);
         for (DraftSymbol s : rhs) key_.push_back(s.v);
         if (keys_.intern(key_).second) priority_.push_back(priority);

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "cancellation.hpp"
+
 namespace psc {
 
 std::vector<Word> coarsest_partition(const LabelledGraph& g) {
@@ -44,6 +46,7 @@ std::vector<Word> coarsest_partition(const LabelledGraph& g) {
     std::vector<std::vector<Word>> dirty_of(1, members[0]);  // per block
     std::vector<Word> todo{0};
     std::vector<char> queued(1, 1);
+    CancellationWatch watch;
     while (!todo.empty()) {
         const Word b = todo.back();
         todo.pop_back();
@@ -64,6 +67,7 @@ std::vector<Word> coarsest_partition(const LabelledGraph& g) {
         std::vector<std::vector<Word>> parts;
         std::size_t keep = 0;  // the part that keeps the block's number: that of the clean states, else the largest
         for (Word s : look) {
+            watch.step(1 + g.offsets[s + 1] - g.offsets[s]);
             signature.assign(1, shape[s]);  // and runs of arcs into one block
             Word into = -1;
             for (std::size_t i = g.offsets[s]; i < g.offsets[s + 1]; ++i)

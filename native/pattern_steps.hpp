@@ -1,6 +1,7 @@
 // What the construction of one pattern's automaton may cost in steps; a step takes some 10 to 30 ns.
 #pragma once
 
+#include "cancellation.hpp"
 #include "limits.hpp"
 
 namespace psc {
@@ -11,10 +12,12 @@ public:
     void spend(std::size_t steps) {
         if (steps > left_) throw LimitExceeded("steps in the construction of a pattern's automaton", limit_);
         left_ -= steps;
+        watch_.step(steps);
     }
 
 private:
     std::size_t limit_, left_;
+    CancellationWatch watch_;
 };
 
 }  // namespace psc

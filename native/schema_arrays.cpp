@@ -3,6 +3,7 @@
 #include <set>
 #include <utility>
 
+#include "cancellation.hpp"
 #include "limits.hpp"
 #include "schema_containers.hpp"
 
@@ -38,8 +39,10 @@ void SchemaRules::Items::write(const Atoms& atoms) {
     }
     if (apart_ > kMaxItemsApart) throw LimitExceeded("an array with more than 100,000 schemas of items, the limit");
     // Where no item can be, the array has ended.
-    for (Word i = 0; i <= apart_ && (most_ < 0 || i < most_); ++i)
+    for (Word i = 0; i <= apart_ && (most_ < 0 || i < most_); ++i) {
+        stop_if_cancelled();
         if (rules_.values_.surely_empty(rules_.values_.item_value(atoms, i))) most_ = i;
+    }
     if (most_ >= 0 && most_ < least_) return;
     const auto needed = [](const Counted& c) { return c.least > 0; };
     if (least_ == 0 && std::none_of(counted_.begin(), counted_.end(), needed))
@@ -109,6 +112,7 @@ void SchemaRules::Items::write_counting(const Atoms& atoms) {
         return s.count >= least_;
     };
     for (std::size_t i = 0; i < queue.size(); ++i) {
+        stop_if_cancelled();
         const State s = queue[i];
         if (most_ >= 0 && s.count >= most_) continue;
         State next = s;

@@ -2,6 +2,7 @@
 #include <set>
 #include <utility>
 
+#include "cancellation.hpp"
 #include "limits.hpp"
 #include "schema_containers.hpp"
 #include "schema_place.hpp"
@@ -256,6 +257,7 @@ void SchemaRules::Members::write_states() {
         queue_.clear();
     };
     while (!todo.empty()) {
+        stop_if_cancelled();
         const State s = *todo.begin();
         todo.erase(todo.begin());
         const bool full = most_ >= 0 && s.count >= most_;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "cancellation.hpp"
 #include "limits.hpp"
 #include "schema_place.hpp"
 #include "ecma_pattern.hpp"
@@ -41,6 +42,7 @@ Predicate SchemaReader::schema(JsonNode node, Word scope, Mode mode) {
 Predicate SchemaReader::meaning(Word number) {
     const Schema schema = schemas_[static_cast<std::size_t>(number)];
     if (schema.meaning.v >= 0) return schema.meaning;
+    stop_if_cancelled();
     const Predicate found = [&] {
         try {
             return read(schema);
@@ -165,6 +167,7 @@ Predicate SchemaReader::exactly_one(std::span<const Predicate> schemas) {
     }
     std::vector<Predicate> options;
     for (std::size_t i = 0; i < schemas.size(); ++i) {
+        stop_if_cancelled();
         std::vector<Predicate> parts{schemas[i]};
         for (std::size_t j = 0; j < schemas.size(); ++j)
             if (j != i) parts.push_back(graph_.negation(schemas[j]));

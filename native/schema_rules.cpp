@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "cancellation.hpp"
 #include "json_strings.hpp"
 #include "limits.hpp"
 #include "schema_containers.hpp"
@@ -155,6 +156,7 @@ void SchemaRules::add_row(Word rule, std::initializer_list<Word> rules) {
 }
 
 Word SchemaRules::fresh(std::string_view name) {
+    stop_if_cancelled();
     const auto n = static_cast<Word>(names_.list().size());
     if (n >= kMaxSchemaRules) throw LimitExceeded("the schema needs more than 200,000 rules, the limit");
     const Word known = names_.add(name, 1);

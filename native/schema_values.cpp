@@ -4,6 +4,7 @@
 #include <bit>
 #include <utility>
 
+#include "cancellation.hpp"
 #include "limits.hpp"
 #include "schema_place.hpp"
 #include "sorted.hpp"
@@ -52,6 +53,7 @@ Predicate SchemaValues::restricted(Predicate p, TypeSet type) {
                               "it refers to itself, about the same value");
         return known;
     }
+    stop_if_cancelled();
     if (deepness_ >= kDeepestMeaning)
         throw LimitExceeded(
             "schemas about one value (allOf, $ref and such) are nested or refer to each other more than 1,000 deep, "
@@ -329,6 +331,7 @@ void SchemaValues::solve(Atoms atoms, Atoms clauses, std::vector<Atoms>& out) {
     if (++n_solved_ > kMaxSolved || out.size() > kMaxCases)
         throw LimitExceeded("what oneOf, anyOf, not and if say together makes more than " + std::to_string(kMaxCases) +
                             " cases, the limit");
+    stop_if_cancelled();
     bool changed = true;
     while (changed && !clauses.empty()) {
         changed = false;
@@ -336,6 +339,7 @@ void SchemaValues::solve(Atoms atoms, Atoms clauses, std::vector<Atoms>& out) {
         Atoms left, open;
         for (std::size_t c = 0; c < clauses.size(); ++c) {
             n_solved_ += 1;
+            stop_if_cancelled();
             const std::size_t n_options = graph_.parts(clauses[c]).size();
             if (any_part(clauses[c], [&](Predicate o) { return implied(atoms, o); })) continue;
             open.clear();

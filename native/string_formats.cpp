@@ -4,6 +4,7 @@
 #include <mutex>
 #include <string>
 
+#include "cancellation.hpp"
 #include "ecma_pattern.hpp"
 #include "json_strings.hpp"
 
@@ -184,6 +185,7 @@ const StringFormat* string_format(std::string_view name) {
     FormatEntry* entry = find_format(name);
     if (!entry) return nullptr;
     std::call_once(entry->once, [&] {
+        const Uninterrupted kept_by_all;
         entry->format = entry->make();
         entry->format.spelled = quoted(spelled_as_json(entry->format.texts));
     });

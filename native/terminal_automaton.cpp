@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "cancellation.hpp"
 #include "partition.hpp"
 #include "sorted.hpp"
 #include "subsets.hpp"
@@ -20,6 +21,7 @@ bool close(Subsets& subsets, const TerminalPositions& positions, std::size_t max
            LabelledGraph& graph, ByteAutomaton& out) {
     std::vector<Subsets::Arc> arcs;
     for (Word s = 0; s < subsets.size(); ++s) {
+        stop_if_cancelled();
         if (!subsets.expand(s, max_steps, arcs)) out.exceeded = ByteAutomaton::Limit::steps;
         if (static_cast<std::size_t>(subsets.size()) > max_states) out.exceeded = ByteAutomaton::Limit::states;
         if (out.exceeded != ByteAutomaton::Limit::none) {
@@ -96,6 +98,7 @@ public:
     Spelling(const LabelledGraph& g, const CodePointClasses& classes) : wide_(classes), first_inner_(g.state_output.size()) {
         std::vector<Word> target(classes.size()), key(wide_.n_slots());
         for (std::size_t s = 0; s < first_inner_; ++s) {
+            stop_if_cancelled();
             std::fill(target.begin(), target.end(), -1);
             std::fill(key.begin(), key.end(), -1);
             for (std::size_t i = g.offsets[s]; i < g.offsets[s + 1]; ++i) {
@@ -138,6 +141,7 @@ void number_breadth_first(const LabelledGraph& g, const SequenceInterner& output
     std::vector<Word> number(spelling.states(), -1), order{0};  // the start is copied, and met again where arcs lead into it
     out.next.reserve((spelling.states() + 1) * 256);
     for (std::size_t i = 0; i < order.size(); ++i) {
+        stop_if_cancelled();
         const std::size_t state = static_cast<std::size_t>(order[i]);
         out.next.resize(out.next.size() + 256);
         const std::span<Word, 256> row(out.next.end() - 256, 256);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "cancellation.hpp"
 #include "limits.hpp"
 #include "partition.hpp"
 
@@ -100,6 +101,7 @@ TerminalAutomaton for_contexts(const AllTerminals& all, const std::vector<std::v
     LabelledGraph g;
     std::vector<Word> winner;
     for (std::size_t i = 0; i < states.size(); ++i) {
+        stop_if_cancelled();
         const auto [state, m] = states[i];
         Word best = kFail;
         std::memcpy(mask.data(), masks[m].data(), words * 8);

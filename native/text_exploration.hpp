@@ -6,12 +6,14 @@
 #include <utility>
 #include <vector>
 
+#include "cancellation.hpp"
 #include "limits.hpp"
 #include "text_automaton.hpp"
 
 namespace psc {
 
 inline void check_text_size(const TextAutomaton& draft, std::size_t states, std::size_t max_states) {
+    stop_if_cancelled();
     if (states > max_states) throw LimitExceeded("states of an automaton over texts", max_states);
     if (draft.arcs.size() > max_states * kArcsPerState)
         throw LimitExceeded("ranges of characters in an automaton over texts", max_states * kArcsPerState);

@@ -6,6 +6,7 @@
 // its arcs. As arcs are ranges, a signature merges arcs that touch and lead to the same block: no alphabet of classes is needed.
 #include <algorithm>
 
+#include "cancellation.hpp"
 #include "text_automaton.hpp"
 
 namespace psc {
@@ -123,6 +124,7 @@ private:
         Word parts = 0;
         ++round_;
         const auto part = [&](Word s) {
+            watch_.step(1 + static_cast<std::size_t>(a_.offsets[s + 1] - a_.offsets[s]));
             signature(s, scratch_);
             const Word id = signatures_.intern(scratch_).first;
             if (id == static_cast<Word>(part_of_.size())) part_of_.emplace_back(0, 0);
@@ -170,6 +172,7 @@ private:
     SequenceInterner signatures_;
     std::vector<std::pair<Word, Word>> part_of_;  // per signature: in which round it is which part
     Word round_ = 0;
+    CancellationWatch watch_;
 };
 
 }  // namespace

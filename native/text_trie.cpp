@@ -1,6 +1,7 @@
 // The minimal automaton of a finite set, from its texts in order: what no later text can change is shared at once.
 #include <algorithm>
 
+#include "cancellation.hpp"
 #include "limits.hpp"
 #include "text_automaton.hpp"
 
@@ -65,6 +66,7 @@ private:
     }
 
     void check() const {
+        stop_if_cancelled();
         if (states_.size() + last_.size() > max_states_) throw LimitExceeded("states of an automaton over texts", max_states_);
     }
 

@@ -6,14 +6,17 @@
 // Structures that many calls build together are lent the allowance of the call that builds (Lent), so that a call cannot
 // be charged for another.
 //
-// Most calls spend little. What a call spends beyond kSoon is work that takes long, and is announced (long_work.hpp).
+// Most calls spend little. What a call spends beyond kSoon is work that takes long, and is announced (long_work.hpp); a compilation that
+// was called off ends each kSoon steps (cancellation.hpp).
 //
 // Cost: a comparison and a subtraction each.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <utility>
 
+#include "cancellation.hpp"
 #include "limits.hpp"
 #include "long_work.hpp"
 
@@ -32,7 +35,7 @@ public:
     Work(const char* what, std::size_t limit) : what_(what), limit_(limit) { renew(); }
 
     void spend(std::size_t steps = 1) {
-        if (steps > left_) announce(steps);
+        if (steps > left_) go_on(steps);
         left_ -= steps;
     }
 
@@ -60,9 +63,12 @@ public:
 private:
     static constexpr std::size_t kSoon = 4096;  // some 0.1 ms
 
-    [[gnu::noinline, gnu::cold]] void announce(std::size_t steps) {
+    [[gnu::noinline, gnu::cold]] void go_on(std::size_t steps) {
         if (held_back_) before_long_work();
-        left_ += std::exchange(held_back_, 0);
+        stop_if_cancelled();
+        const std::size_t more = std::min(held_back_, std::max(steps - left_, kSoon));
+        left_ += more;
+        held_back_ -= more;
         if (steps <= left_) return;
         left_ = 0;
         throw OutOfWork(what_, limit_);
@@ -70,7 +76,7 @@ private:
 
     const char* what_;
     std::size_t limit_;
-    std::size_t left_ = 0, held_back_ = 0;  // held back until the work is announced
+    std::size_t left_ = 0, held_back_ = 0;  // held back until a slice is used up
 };
 
 }  // namespace psc

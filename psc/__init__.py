@@ -14,6 +14,7 @@ from psc.errors import (
     ArtifactError,
     BitmaskError,
     ClusterError,
+    CompilationCancelledError,
     DeserializeFormatError,
     DeserializeVersionError,
     DeviceError,
@@ -43,6 +44,7 @@ if TYPE_CHECKING:
         get_bitmask_shape,
         reset_token_bitmask,
     )
+    from psc.cancellation import Cancellation
     from psc.compile_file import CompileReport, compile_to_artifact
     from psc.compiled_grammar import CompiledGrammar, compile_ahead_of_time
     from psc.grammar import Grammar
@@ -57,7 +59,9 @@ __all__ = [
     "ArtifactError",
     "BatchGrammarMatcher",
     "BitmaskError",
+    "Cancellation",
     "ClusterError",
+    "CompilationCancelledError",
     "CompileReport",
     "CompiledGrammar",
     "DeserializeFormatError",
@@ -102,6 +106,7 @@ logging.getLogger("psc").addHandler(logging.NullHandler())
 
 # Loaded when first used, so that an error class or the version costs no import of NumPy.
 _HOMES = {
+    "Cancellation": "psc.cancellation",
     "CompileReport": "psc.compile_file",
     "BatchGrammarMatcher": "psc.runtime.compiled",
     "CompiledGrammar": "psc.compiled_grammar",

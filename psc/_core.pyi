@@ -6,6 +6,29 @@ import numpy.typing
 from numpy.typing import NDArray
 
 
+class Cancellation:
+    """
+    A flag that compilations look at. Its methods may be called from any thread.
+    """
+
+    def __init__(self, after_looks: int = -1) -> None:
+        """
+        For tests: the flag is set when it has been looked at so often; -1: it is not.
+        """
+
+    def cancel(self) -> None: ...
+
+    @property
+    def cancelled(self) -> bool: ...
+
+def obey(cancellation: Cancellation | None) -> Cancellation | None:
+    """
+    Which one the calling thread obeys from now on; gives the one before. The caller keeps it alive until it sets that again.
+    """
+
+def stop_if_cancelled() -> None:
+    """Raises CompilationCancelledError where the calling thread is to stop."""
+
 def stored_tables() -> dict[str, list[tuple[str, str, str, str]]]:
     """
     What an artifact holds: per group of tables its fields, in order, each as (name, what it has one element for, what an element

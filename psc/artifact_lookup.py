@@ -25,7 +25,8 @@ from typing import Protocol
 from psc.artifacts.format import Artifact
 from psc.artifacts.references import Reference
 from psc.artifacts.store import Store
-from psc.errors import ArtifactError, PscError, RegistryError, RegistryNotFoundError, StoreError
+from psc.cancellation import Cancellation, result_unless_cancelled
+from psc.errors import ArtifactError, CompilationCancelledError, PscError, RegistryError, RegistryNotFoundError, StoreError
 from psc.near_artifacts import Wanted, difference, is_of_this_grammar, near, serves_as_well
 
 _log = logging.getLogger("psc.artifacts")
@@ -79,15 +80,21 @@ class ArtifactLookup:
         self._near: dict[str, list[str]] = {}  # per key that nobody had, what is nearly it
         self._instead: dict[str, str] = {}  # per key that nobody had, the key of an artifact that serves as well
 
-    def find(self, wanted: Wanted, on_arrival: Callable[[], None] | None = None) -> tuple[Artifact, Store, Reference] | None:
+    def find(
+        self, wanted: Wanted, on_arrival: Callable[[], None] | None = None, cancellation: Cancellation | None = None
+    ) -> tuple[Artifact, Store, Reference] | None:
         """Looks for an artifact.
 
         Args:
             wanted: which.
             on_arrival: called when it arrives from a registry after this has given up waiting.
+            cancellation: calls the waiting off.
 
         Returns:
             The artifact, and where it lies; None when there is none, or not yet.
+
+        Raises:
+            CompilationCancelledError: it was called off; the download goes on.
 
         A store that cannot be read is a warning, and counts as empty.
         """
@@ -110,13 +117,15 @@ class ArtifactLookup:
             _log.info("%s: not in the store %s; the registries were asked a short while ago", wanted.label, self.store.root)
             return None
         try:
-            reference = asked.result(timeout=self._patience_s)
+            reference = result_unless_cancelled(asked, cancellation, self._patience_s)
         except TimeoutError:
             self._silent_until = time.monotonic() + _ASK_AGAIN_AFTER_S
             _log.info("%s: no registry has answered within %.1f s; what arrives later is used then", wanted.label, self._patience_s)
             if on_arrival is not None:
                 asked.add_done_callback(lambda f: on_arrival() if f.exception() is None and f.result() is not None else None)
             return None
+        except CompilationCancelledError:
+            raise
         except PscError as e:
             self._warn(_unreachable(e), logged=True)
             return None
@@ -124,10 +133,15 @@ class ArtifactLookup:
             self._warn(f"another registry helped out: {problem}")
         return None if reference is None else self._in_store(reference.input_key)
 
-    def wait(self, wanted: Wanted) -> tuple[Artifact, Store, Reference] | None:
-        """Waits for a download that `find` has begun, as long as it takes. Raises RegistryError when it fails."""
+    def wait(self, wanted: Wanted, cancellation: Cancellation | None = None) -> tuple[Artifact, Store, Reference] | None:
+        """Waits for a download that `find` has begun, as long as it takes.
+
+        Raises:
+            RegistryError: it fails.
+            CompilationCancelledError: the waiting was called off.
+        """
         asked = self._asked.get(wanted.key)
-        reference = asked.result() if asked is not None else None
+        reference = result_unless_cancelled(asked, cancellation) if asked is not None else None
         return None if reference is None else self._in_store(reference.input_key)
 
     def missed(self, wanted: Wanted) -> str:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from psc._core import Machine
 from psc.artifacts.format import Artifact, decode, write_file
 from psc.build_grammar import artifact_bytes, lazy_machine
+from psc.cancellation import Cancellation, obeying
 from psc.errors import ArtifactError, DeserializeFormatError, GrammarError
 from psc.grammar import Grammar
 from psc.recorded_tokenizer import recorded_tokenizer
@@ -199,19 +200,25 @@ def compile_just_in_time(
     return CompiledGrammar(machine, describe, tokenizer_info=tokenizer_info, place=grammar.origin, grammar=grammar)
 
 
-def compile_ahead_of_time(grammar: Grammar | Cfg, tokenizer_info: TokenizerInfo) -> CompiledGrammar:
+def compile_ahead_of_time(
+    grammar: Grammar | Cfg, tokenizer_info: TokenizerInfo, *, cancellation: Cancellation | None = None
+) -> CompiledGrammar:
     """A grammar with everything built, as ``load`` gives it: no mask waits for building, and ``save`` has nothing left to do.
 
     Args:
         grammar: a ``Grammar``.
         tokenizer_info: the vocabulary.
+        cancellation: calls the compilation off from another thread.
 
     Raises:
         GrammarError: it cannot be compiled; ResourceLimitError, one of them, names a limit that it exceeds.
+        CompilationCancelledError: it was called off.
 
     Cost: 0.1 s for JSON, seconds for a programming language. The masks are those of ``GrammarCompiler``.
     """
-    return compiled_from_file(artifact_bytes(grammar, tokenizer_info), tokenizer_info=tokenizer_info, place="artifact")
+    with obeying(cancellation):
+        data = artifact_bytes(grammar, tokenizer_info)
+    return compiled_from_file(data, tokenizer_info=tokenizer_info, place="artifact")
 
 
 def compiled_from_file(

@@ -22,6 +22,10 @@ class ResourceLimitError(GrammarError):
     """A limit was exceeded; the message names it."""
 
 
+class CompilationCancelledError(PscError, RuntimeError):
+    """A compilation that was called off by its ``Cancellation``. The compiler is as it was before; asking again begins anew."""
+
+
 class TokenizerError(PscError, ValueError, RuntimeError):
     """A tokenizer that cannot be read, or does not fit."""
 

@@ -21,11 +21,12 @@ from psc.artifact_lookup import ArtifactLookup, Registries
 from psc.artifacts.references import short_name
 from psc.artifacts.store import Store, default_store
 from psc.build_grammar import artifact_bytes, shared_vocabulary
+from psc.cancellation import Cancellation, obeying, result_unless_cancelled
 from psc.compiled_grammar import CompiledGrammar, compile_just_in_time, compiled_from_artifact
 from psc.compiler.frontends.found import find_grammar
 from psc.compiler.frontends.front_end import UNNAMED, Imports
 from psc.compiler.frontends.request import GrammarKey, GrammarRequest
-from psc.errors import MissingExtraError, RegistryError
+from psc.errors import CompilationCancelledError, MissingExtraError, RegistryError
 from psc.grammar import Grammar, refuse_named_grammars
 from psc.json_schemas import Resolver, Schema, schema_request
 from psc.near_artifacts import Wanted
@@ -62,7 +63,8 @@ class GrammarCompiler:
         ValueError: the first argument is not a ``TokenizerInfo``, the limit is below -1, or the number of masks below 0.
         RegistryError: a URL is malformed.
 
-    May be used from several threads.
+    May be used from several threads. Each ``compile_`` method takes a ``Cancellation``, by which another thread calls it off: it
+    then raises ``CompilationCancelledError``, within some 50 ms.
     """
 
     def __init__(
@@ -98,30 +100,38 @@ class GrammarCompiler:
         # Held here so that what is known of the vocabulary outlives the grammars that found it out.
         self._vocabulary: VocabularyIndex | None = None
 
-    def compile_grammar(self, grammar: str | Grammar | GrammarRequest, *, root_rule_name: str = "root") -> CompiledGrammar:
+    def compile_grammar(
+        self,
+        grammar: str | Grammar | GrammarRequest,
+        *,
+        root_rule_name: str = "root",
+        cancellation: Cancellation | None = None,
+    ) -> CompiledGrammar:
         """Compiles a grammar.
 
         Args:
             grammar: EBNF text, a ``Grammar``, or a ``GrammarRequest`` in any language that has a front end.
             root_rule_name: the rule of EBNF text that a whole text must match.
+            cancellation: calls the compilation off from another thread.
 
         Raises:
             GrammarError: the text is malformed, or the grammar cannot be compiled.
+            CompilationCancelledError: it was called off.
             ValueError: neither text nor a ``Grammar``.
 
         Cost: a dictionary lookup for a grammar that is kept; else see ``compile_just_in_time``.
         """
         if isinstance(grammar, Grammar):
-            return self._compile(grammar.request, grammar)
+            return self._compile(grammar.request, grammar, cancellation)
         if isinstance(grammar, GrammarRequest):
-            return self._compile(grammar)
+            return self._compile(grammar, cancellation=cancellation)
         if not isinstance(grammar, str):
             raise ValueError(f"the grammar must be EBNF text or a Grammar (or a GrammarRequest), not {type(grammar).__name__}")
-        return self._compile(GrammarRequest.of("ebnf", grammar, start=root_rule_name))
+        return self._compile(GrammarRequest.of("ebnf", grammar, start=root_rule_name), cancellation=cancellation)
 
-    def compile_regex(self, regex: str) -> CompiledGrammar:
-        """Compiles a regular expression that the whole text must match. Raises GrammarError."""
-        return self._compile(GrammarRequest.of("regex", regex))
+    def compile_regex(self, regex: str, *, cancellation: Cancellation | None = None) -> CompiledGrammar:
+        """Compiles a regular expression that the whole text must match. Raises GrammarError, CompilationCancelledError."""
+        return self._compile(GrammarRequest.of("regex", regex), cancellation=cancellation)
 
     def compile_json_schema(
         self,
@@ -137,13 +147,16 @@ class GrammarCompiler:
         assert_format: bool = True,
         resolver: Resolver | None = None,
         source_name: str = UNNAMED,
+        cancellation: Cancellation | None = None,
     ) -> CompiledGrammar:
         """Compiles a JSON schema. For the arguments and errors see ``Grammar.from_json_schema``.
 
         By default objects are closed (``strict_mode``), as XGrammar's are: a schema that names members allows no others.
+
+        ``cancellation`` calls the compilation off from another thread; it then raises CompilationCancelledError.
         """
-        return self._compile(
-            schema_request(
+        with obeying(cancellation):
+            request = schema_request(
                 schema,
                 any_whitespace=any_whitespace,
                 indent=indent,
@@ -156,11 +169,11 @@ class GrammarCompiler:
                 resolver=resolver,
                 origin=source_name,
             )
-        )
+        return self._compile(request, cancellation=cancellation)
 
-    def compile_builtin_json_grammar(self) -> CompiledGrammar:
+    def compile_builtin_json_grammar(self, *, cancellation: Cancellation | None = None) -> CompiledGrammar:
         """Compiles the bundled grammar ``json``, see ``Grammar.builtin_json_grammar``; the same as ``compile_file("json")``."""
-        return self.compile_file("json")
+        return self.compile_file("json", cancellation=cancellation)
 
     def compile_lark(
         self,
@@ -171,6 +184,7 @@ class GrammarCompiler:
         lexer: LarkLexer = "contextual",
         keep_all_actions: bool = False,
         source_name: str = UNNAMED,
+        cancellation: Cancellation | None = None,
     ) -> CompiledGrammar:
         """Compiles grammar text in Lark's language.
 
@@ -181,14 +195,17 @@ class GrammarCompiler:
             lexer: "contextual", as Lark's default is, or "basic".
             keep_all_actions: take any context-free grammar, where Lark would refuse it or resolve a conflict.
             source_name: the file it came from, for relative imports and messages.
+            cancellation: calls the compilation off from another thread.
 
         Raises:
+            CompilationCancelledError: it was called off.
             GrammarError: the grammar does not load, has conflicts that Lark refuses, or a terminal that is not regular.
             MissingExtraError: there is no artifact, and the ``compiler`` extra is not installed.
         """
         refuse_named_grammars(named_grammars)
         return self._compile(
-            GrammarRequest.of("lark", lark_string, start=start, lexer=lexer, keep_all_actions=keep_all_actions, origin=source_name)
+            GrammarRequest.of("lark", lark_string, start=start, lexer=lexer, keep_all_actions=keep_all_actions, origin=source_name),
+            cancellation=cancellation,
         )
 
     def compile_file(
@@ -198,6 +215,7 @@ class GrammarCompiler:
         start: str | None = None,
         lexer: LarkLexer | None = None,
         keep_all_actions: bool = False,
+        cancellation: Cancellation | None = None,
     ) -> CompiledGrammar:
         """Compiles a grammar by its name or its file, as ``psc compile`` takes it.
 
@@ -206,12 +224,15 @@ class GrammarCompiler:
             start: the rule that a whole text must match; by default ``start`` in Lark's language and ``root`` in EBNF.
             lexer: of a Lark grammar; by default "contextual", and "basic" for a bundled grammar.
             keep_all_actions: of a Lark grammar, see ``compile_lark``.
+            cancellation: calls the compilation off from another thread.
 
         Raises:
+            CompilationCancelledError: it was called off.
             GrammarError: the grammar is not found or cannot be compiled.
             MissingExtraError: there is no artifact, and the ``compiler`` extra is not installed.
         """
-        return self._compile(find_grammar(grammar).request(start=start, lexer=lexer, keep_all_actions=keep_all_actions))
+        request = find_grammar(grammar).request(start=start, lexer=lexer, keep_all_actions=keep_all_actions)
+        return self._compile(request, cancellation=cancellation)
 
     def clear_cache(self) -> None:
         """Drops every cached grammar, and what is known of the vocabulary; grammars in use stay usable."""
@@ -224,13 +245,18 @@ class GrammarCompiler:
         with self._lock:
             return self._size()
 
-    def finish(self, compiled: CompiledGrammar) -> Future[Path]:
+    def finish(self, compiled: CompiledGrammar, *, cancellation: Cancellation | None = None) -> Future[Path]:
         """Builds the rest of a grammar in the background and writes it as an artifact into the store.
 
         What is compiled after that is loaded from it. ``compiled`` itself stays as it is; its masks are the same.
 
+        Args:
+            compiled: the grammar.
+            cancellation: calls the building off from another thread; nothing is written then.
+
         Returns:
-            A future of the artifact's path; it raises GrammarError, ArtifactError or RegistryError when that fails.
+            A future of the artifact's path; it raises GrammarError, ArtifactError or RegistryError when that fails, and
+            CompilationCancelledError when it was called off.
 
         Raises:
             ValueError: the compiler has no store.
@@ -243,7 +269,9 @@ class GrammarCompiler:
         def work() -> None:
             began = time.perf_counter()
             try:
-                reference = store.add(artifact_bytes(compiled.grammar, self.tokenizer_info))
+                with obeying(cancellation):
+                    artifact = artifact_bytes(compiled.grammar, self.tokenizer_info)
+                reference = store.add(artifact)
             except BaseException as e:
                 done.set_exception(e)
                 return
@@ -254,24 +282,32 @@ class GrammarCompiler:
         threading.Thread(target=work, name=f"psc finish {compiled.grammar_name}", daemon=True).start()
         return done
 
-    def _compile(self, request: GrammarRequest, parsed: Grammar | None = None) -> CompiledGrammar:
+    def _compile(
+        self, request: GrammarRequest, parsed: Grammar | None = None, cancellation: Cancellation | None = None
+    ) -> CompiledGrammar:
         """The compiled grammar of a request, made now or kept; ``parsed`` where the caller has it parsed already."""
         if not self.cache_enabled:
-            return self._build(request, parsed, None)
+            return self._build(request, parsed, None, cancellation)
         # What was parsed is what it imported then; a file of the same name may have another text now.
         asked: _Asked = request, (parsed.imports if parsed is not None else ()) or None
-        with self._lock:
-            kept = self._kept.get(asked)
-            if kept is not None:
+        while True:
+            with self._lock:
+                kept = self._kept.get(asked)
+                if kept is None:
+                    mine = self._kept[asked] = Future()
+                    break
                 self._kept.move_to_end(asked)
-            else:
-                mine = self._kept[asked] = Future()
-        if kept is not None:
-            return kept.result()
+            try:
+                return result_unless_cancelled(kept, cancellation)
+            except CompilationCancelledError:
+                if cancellation is not None and cancellation.cancelled:
+                    raise
+                # The thread that was compiling it was called off, and this one was not.
         try:
-            compiled = self._build(request, parsed, lambda: self._artifact_arrived(asked))
+            compiled = self._build(request, parsed, lambda: self._artifact_arrived(asked), cancellation)
         except BaseException as e:
             with self._lock:
+                self._superseded.discard(asked)
                 if self._kept.get(asked) is mine:
                     del self._kept[asked]
             mine.set_exception(e)
@@ -300,35 +336,44 @@ class GrammarCompiler:
                 if kept.done() and kept.exception() is None and kept.result() is compiled:
                     del self._kept[key]
 
-    def _build(self, request: GrammarRequest, parsed: Grammar | None, on_arrival: Callable[[], None] | None) -> CompiledGrammar:
+    def _build(
+        self,
+        request: GrammarRequest,
+        parsed: Grammar | None,
+        on_arrival: Callable[[], None] | None,
+        cancellation: Cancellation | None,
+    ) -> CompiledGrammar:
         wanted = None
         if self._lookup.store is not None:
             key = parsed.key if parsed is not None else request.key()
             if key is None:
-                parsed = Grammar.parse(request)
+                with obeying(cancellation):
+                    parsed = Grammar.parse(request)
                 key = parsed.key
             wanted = self._wanted(request, key)
-            found = self._lookup.find(wanted, on_arrival=on_arrival)
+            found = self._lookup.find(wanted, on_arrival=on_arrival, cancellation=cancellation)
             if found is not None:
                 return self._open(*found)
         began = time.perf_counter()
         try:
-            grammar = parsed if parsed is not None else Grammar.parse(request, store=self._lookup.store)
+            with obeying(cancellation):
+                grammar = parsed if parsed is not None else Grammar.parse(request, store=self._lookup.store)
         except MissingExtraError as e:  # a host that only serves waits for the artifact as long as it takes
             if wanted is None:
                 raise
             try:
-                found = self._lookup.wait(wanted)
+                found = self._lookup.wait(wanted, cancellation)
             except RegistryError as unreachable:
                 raise MissingExtraError(f"{unreachable}; and building the grammar here: {e}", name=e.name) from e
             if found is not None:
                 return self._open(*found)
             raise MissingExtraError(f"{self._lookup.missed(wanted)}; and building it here: {e}", name=e.name) from e
-        if self._vocabulary is None:
-            self._vocabulary = shared_vocabulary(self.tokenizer_info)
-        compiled = compile_just_in_time(
-            grammar, self.tokenizer_info, cache_limit_bytes=self.cache_limit_bytes, store=self._lookup.store
-        )
+        with obeying(cancellation):
+            if self._vocabulary is None:
+                self._vocabulary = shared_vocabulary(self.tokenizer_info)
+            compiled = compile_just_in_time(
+                grammar, self.tokenizer_info, cache_limit_bytes=self.cache_limit_bytes, store=self._lookup.store
+            )
         _log.info("%s: ready to be built just in time after %.3f s", grammar.origin, time.perf_counter() - began)
         compiled.build_ahead(self.masks_ahead)
         return compiled
