@@ -26,6 +26,16 @@ void bind_json_schema(nb::module_& m) {
             "The grammar of the rules, as `lower_rules` makes it of their words.")
         .def_ro("warnings", &SchemaGrammar::warnings, "What is not enforced, each with its place.");
     m.def(
+        "canonical_json",
+        [](const std::string& text) {
+            TextTable texts;
+            JsonDocument document(texts);
+            const JsonNode root = document.read(text);
+            return document.written(root);
+        },
+        "text"_a, nb::call_guard<nb::gil_scoped_release>(),
+        "JSON text without white space, members in their order, numbers as they are spelled. Raises GrammarError.");
+    m.def(
         "schema_grammar",
         [](std::string schema, bool strict, bool assert_format, bool lenient, bool any_order, bool any_whitespace,
            std::int64_t most_whitespace, Word indent, nb::str item_separator, nb::str key_separator,

@@ -33,6 +33,25 @@ void append_utf8(std::string& out, std::uint32_t c) {
     }
 }
 
+void append_quoted(std::string& out, std::string_view text) {
+    out.push_back('"');
+    for (const char c : text) {
+        constexpr std::string_view kMeant = "\"\\\b\f\n\r\t", kLetters = "\"\\bfnrt";
+        if (c != '"' && c != '\\' && static_cast<unsigned char>(c) >= 0x20) {
+            out.push_back(c);
+        } else if (const std::size_t i = kMeant.find(c); i != std::string_view::npos) {
+            out.push_back('\\');
+            out.push_back(kLetters[i]);
+        } else {
+            constexpr std::string_view kDigits = "0123456789abcdef";
+            out += "\\u00";
+            out.push_back(kDigits[static_cast<unsigned char>(c) >> 4]);
+            out.push_back(kDigits[static_cast<unsigned char>(c) & 15]);
+        }
+    }
+    out.push_back('"');
+}
+
 }  // namespace
 
 Word TextTable::number(std::string_view text) {
@@ -302,6 +321,55 @@ private:
 JsonNode JsonDocument::read(std::string_view text) {
     if (text.size() > kMaxJsonBytes) throw LimitExceeded("the text is longer than 2^30 bytes, the limit");
     return Reader(*this, text).read();
+}
+
+std::string JsonDocument::written(JsonNode value) const {
+    struct Open {
+        JsonNode node;
+        std::size_t next;
+    };
+    std::string out;
+    std::vector<Open> open;
+    const auto begin = [&](JsonNode node) {
+        switch (kind(node)) {
+            case Kind::null:
+                out += "null";
+                break;
+            case Kind::boolean:
+                out += truth(node) ? "true" : "false";
+                break;
+            case Kind::number:
+                out += number(node);
+                break;
+            case Kind::string:
+                append_quoted(out, text(node));
+                break;
+            case Kind::array:
+            case Kind::object:
+                out.push_back(kind(node) == Kind::object ? '{' : '[');
+                open.push_back({node, 0});
+        }
+    };
+    begin(value);
+    while (!open.empty()) {
+        const JsonNode node = open.back().node;
+        const bool is_object = kind(node) == Kind::object;
+        const std::size_t i = open.back().next++;
+        if (i == (is_object ? members(node).size() : items(node).size())) {
+            out.push_back(is_object ? '}' : ']');
+            open.pop_back();
+            continue;
+        }
+        if (i > 0) out.push_back(',');
+        if (is_object) {
+            append_quoted(out, texts_[members(node)[i].name]);
+            out.push_back(':');
+            begin(members(node)[i].value);
+        } else {
+            begin(items(node)[i]);
+        }
+    }
+    return out;
 }
 
 JsonNode JsonDocument::member(JsonNode object, Word name) const {

@@ -60,6 +60,8 @@ public:
     // Adds a text, and gives its value. Throws JsonError; LimitExceeded where values are nested deeper than 10,000, or the text is longer
     // than 2^30 bytes.
     JsonNode read(std::string_view text);
+    // A value as text again: no white space, strings with the escapes that they need, numbers as they were written.
+    std::string written(JsonNode value) const;
     JsonNode size() const { return static_cast<JsonNode>(values_.size()); }
     Kind kind(JsonNode node) const { return at(node).kind; }
     bool is(JsonNode node, Kind kind) const { return node != kNone && at(node).kind == kind; }

@@ -8,6 +8,7 @@ from typing import Any
 
 from psc.compiler.frontends.front_end import UNNAMED, check_text
 from psc.compiler.frontends.json_schema.settings import SchemaSettings
+from psc.compiler.frontends.registry import front_end
 from psc.compiler.frontends.request import GrammarRequest
 from psc.errors import GrammarError
 
@@ -54,7 +55,7 @@ def schema_request(
 
 
 def schema_text(schema: Schema) -> str:
-    """The JSON text of a schema.
+    """The JSON text of a schema: the same of a dictionary and of its text in any layout, so that they have one key.
 
     Raises:
         GrammarError: a dictionary has what JSON has not.
@@ -62,7 +63,7 @@ def schema_text(schema: Schema) -> str:
     """
     if isinstance(schema, str):
         check_text(schema, "schema")
-        return schema
+        return front_end("json_schema").canonical(schema)
     if isinstance(schema, type) and callable(made := getattr(schema, "model_json_schema", None)):
         return _dumped(made())
     if isinstance(schema, (Mapping, bool)):
@@ -72,7 +73,7 @@ def schema_text(schema: Schema) -> str:
 
 def _dumped(schema: object) -> str:
     try:
-        return json.dumps(schema, ensure_ascii=False, allow_nan=False, default=dict)
+        return json.dumps(schema, ensure_ascii=False, allow_nan=False, separators=(",", ":"), default=dict)
     except (TypeError, ValueError, RecursionError) as e:
         raise GrammarError(f"the schema is not JSON: {e}") from e
 

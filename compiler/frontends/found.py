@@ -37,7 +37,7 @@ class GrammarFile:
         return self.name if self.bundled else self.path.stem
 
     def request(
-        self, *, start: str | None = None, lexer: LexerKind | None = None, keep_all_actions: bool = False
+        self, *, start: str | None = None, lexer: LexerKind | None = None, keep_all_actions: bool = False, settings: str = ""
     ) -> GrammarRequest:
         """Reads the text, and parses nothing.
 
@@ -46,6 +46,7 @@ class GrammarFile:
             lexer: of a Lark grammar; by default "contextual", and "basic" for a bundled grammar, whose language reserves its
                 keywords.
             keep_all_actions: of a Lark grammar, see ``Grammar.from_lark``.
+            settings: the language's own options, see ``GrammarOptions``.
 
         Raises:
             GrammarError: the file cannot be read, or an option does not fit its language.
@@ -55,7 +56,13 @@ class GrammarFile:
             lexer = BUNDLED_LEXER
         # A bundled grammar is called by its name; it imports nothing by a relative path.
         return GrammarRequest.of(
-            self.language, self._text(), start=start or None, lexer=lexer, keep_all_actions=keep_all_actions, origin=self.name
+            self.language,
+            reader.canonical(self._text()),
+            start=start or None,
+            lexer=lexer,
+            keep_all_actions=keep_all_actions,
+            settings=settings,
+            origin=self.name,
         )
 
     def _text(self) -> str:

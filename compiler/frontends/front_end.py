@@ -47,8 +47,9 @@ class FrontEnd:
     """A language that grammars are written in.
 
     ``module`` names the module with the functions. ``parse(text, options, origin)`` gives a ``RuleSet`` (a language of characters)
-    or a ``Cfg`` (terminals and productions), and raises GrammarError. Two more are there if the language has the matter:
-    ``find_imports(text, origin)``, as :meth:`imports`, and ``differences(grammar, automaton, lr)``, as :meth:`warnings`.
+    or a ``Cfg`` (terminals and productions), and raises GrammarError. Three more are there if the language has the matter:
+    ``find_imports(text, origin)``, as :meth:`imports`, ``canonical(text)``, as :meth:`canonical`, and
+    ``differences(grammar, automaton, lr)``, as :meth:`warnings`.
     """
 
     language: str
@@ -68,6 +69,8 @@ class FrontEnd:
     has_imports: bool = False
     has_settings: bool = False
     """Whether it has options of its own, see ``GrammarOptions.settings``."""
+    has_canonical_text: bool = False
+    """Whether texts that differ in layout only have one form, see :meth:`canonical`."""
     differs: bool = False
     """Whether there are texts that the language's own tool would lex in another way."""
     extra: str | None = None
@@ -134,6 +137,13 @@ class FrontEnd:
         with needs_extra(self.extra):
             parsed = self._function("parse")(text, options, origin)
         return parsed
+
+    def canonical(self, text: str) -> str:
+        """The text that stands for all that mean the same, of which the key is made; the text itself where it is malformed."""
+        if not self.has_canonical_text:
+            return text
+        canonical: str = self._function("canonical")(text)
+        return canonical
 
     def imports(self, text: str, origin: str) -> Imports | None:
         """The files that a grammar imports; None when only parsing can tell them."""

@@ -53,6 +53,7 @@ FRONT_ENDS: dict[str, FrontEnd] = {
             suffixes=(".json",),
             has_rules=False,
             has_settings=True,
+            has_canonical_text=True,
         ),
     )
 }
