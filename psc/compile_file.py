@@ -56,6 +56,7 @@ def compile_to_artifact(
     start: str | None = None,
     lexer: LarkLexer | None = None,
     keep_all_actions: bool = False,
+    settings: str = "",
     tokenizer_file: str | Path | None = None,
     verify: bool = False,
     warm: Sequence[str | Path] = (),
@@ -64,12 +65,13 @@ def compile_to_artifact(
     """Compiles a grammar into an artifact file. It and its `build_record_path` are each written whole or not at all.
 
     Args:
-        grammar: a bundled name, or the path of a ``.lark``, ``.ebnf`` or ``.gbnf`` file.
+        grammar: a bundled name, or the path of a ``.lark``, ``.ebnf`` or ``.gbnf`` file, or a ``.json`` file with a JSON schema.
         tokenizer_info: the vocabulary; its name is recorded, for `psc.load` to look it up by.
         path: the artifact, replaced if it is there.
         start: the rule that a whole text must match; by default ``start`` in Lark's language and ``root`` in EBNF.
         lexer: of a Lark grammar, see ``Grammar.from_lark``; by default "contextual", and "basic" for a bundled grammar.
         keep_all_actions: of a Lark grammar: take any context-free grammar.
+        settings: the options of a JSON schema that are not the defaults, see ``GrammarOptions.settings``.
         tokenizer_file: where the vocabulary is from, if that is a path: kept in the build record, for `psc.load` on this machine.
         verify: before anything is written, prove that the classifier equals the paper's construction, see `psc.verification`.
         warm: texts of the language, as files or folders of files. The artifact names the mask rows that they meet; who loads it
@@ -87,7 +89,7 @@ def compile_to_artifact(
     found = find_grammar(grammar)
     texts = read_texts(warm)
     _check_writable(path)  # found out now rather than after the compilation
-    request = found.request(start=start, lexer=lexer, keep_all_actions=keep_all_actions)
+    request = found.request(start=start, lexer=lexer, keep_all_actions=keep_all_actions, settings=settings)
     loaded = Grammar.parse(request).to_cfg()
     with needs_extra("compiler"):
         from psc.compiler.build import build

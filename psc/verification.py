@@ -24,7 +24,12 @@ if TYPE_CHECKING:
 
 
 def check_verifiable(
-    grammar: str | Path, *, start: str | None = None, lexer: LarkLexer | None = None, keep_all_actions: bool = False
+    grammar: str | Path,
+    *,
+    start: str | None = None,
+    lexer: LarkLexer | None = None,
+    keep_all_actions: bool = False,
+    settings: str = "",
 ) -> None:
     """Refuses a grammar that is too large to be verified, before a vocabulary is loaded.
 
@@ -41,7 +46,7 @@ def check_verifiable(
         from psc.compiler.lr_tables import lr_tables
         from psc.compiler.transducers import check_size
     found = find_grammar(grammar)
-    request = found.request(start=start, lexer=lexer, keep_all_actions=keep_all_actions)
+    request = found.request(start=start, lexer=lexer, keep_all_actions=keep_all_actions, settings=settings)
     loaded = Grammar.parse(request).to_cfg()
     lr = lr_tables(loaded, keep_all=loaded.keep_all_actions)
     with _named(found.name):

@@ -16,6 +16,7 @@ from pathlib import Path, PurePosixPath
 from psc.artifacts.references import check_name
 from psc.cluster.jobs.jobs_file import JobsFile, JobsTable, TokenizerTable, Written
 from psc.compiler.frontends.found import GrammarFile, find_grammar
+from psc.compiler.frontends.registry import front_end
 from psc.compiler.frontends.request import GrammarRequest
 from psc.errors import GrammarError, RegistryError, TokenizerError
 from psc.vocabulary import load_tokenizer
@@ -68,22 +69,24 @@ class Job:
         return f"{self.grammar.name}/{self.tokenizer.name}"
 
 
-def find_jobs(file: JobsFile, *, on_tokenizer: Callable[[str], None] = lambda name: None) -> list[Job]:
+def find_jobs(file: JobsFile, *, on_tokenizer: Callable[[str], None] = lambda name: None, schema_settings: str = "") -> list[Job]:
     """All jobs of a jobs file, in its order.
 
     Args:
         file: from `read_jobs_file`.
         on_tokenizer: told about each tokenizer before it is loaded.
+        schema_settings: of all grammars in languages that have settings, see ``GrammarOptions.settings``.
 
     Raises:
         JobsFileError: with every problem of the file, those of `read_jobs_file` included.
     """
-    return _Finder(file, on_tokenizer).jobs()
+    return _Finder(file, on_tokenizer, schema_settings).jobs()
 
 
 class _Finder:
-    def __init__(self, file: JobsFile, on_tokenizer: Callable[[str], None]) -> None:
+    def __init__(self, file: JobsFile, on_tokenizer: Callable[[str], None], schema_settings: str) -> None:
         self._file = file
+        self._schema_settings = schema_settings
         self._on_tokenizer = on_tokenizer
         self._declared: dict[str, TokenizerTable] = {t.name.value: t for t in reversed(file.tokenizers)}
         self._loaded: dict[tuple[str, object], TokenizerInput | None] = {}
@@ -136,7 +139,7 @@ class _Finder:
                     f'names = {{ "{spec}" = "…" }}',
                 )
                 if name is not None:
-                    found[label] = (_read(name, label, grammar, table), written.line)
+                    found[label] = (_read(name, label, grammar, table, self._schema_settings), written.line)
         for key, name_written in table.names.items():
             if key not in renamed and found:
                 self._file.problem(name_written.line, f"names: {key!r} is none of this table's grammars: {', '.join(found)}")
@@ -226,9 +229,10 @@ class _Finder:
             return None
 
 
-def _read(name: str, label: str, found: GrammarFile, table: JobsTable) -> NamedGrammar:
+def _read(name: str, label: str, found: GrammarFile, table: JobsTable, schema_settings: str) -> NamedGrammar:
+    settings = schema_settings if front_end(found.language).has_settings else ""
     try:
-        request = found.request(start=table.start, lexer=table.lexer, keep_all_actions=table.keep_all_actions)
+        request = found.request(start=table.start, lexer=table.lexer, keep_all_actions=table.keep_all_actions, settings=settings)
     except GrammarError as e:
         return NamedGrammar(name, label, None, str(e))
     return NamedGrammar(name, label, request, None)

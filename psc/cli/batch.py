@@ -20,10 +20,12 @@ from psc.cli import ending
 from psc.cli.batch_progress import run_display
 from psc.cli.progress import Steps
 from psc.cli.report import write_json
+from psc.cli.schema_options import SchemaOptions, schema_options
 from psc.errors import RegistryError, ReportError, needs_extra
 from psc.readable import duration, size
 
 if TYPE_CHECKING:
+    from psc.cluster.jobs.expansion import Job
     from psc.cluster.jobs.jobs_file import JobsFile
     from psc.cluster.run.outcomes import JobOutcome, RunReport
     from psc.cluster.run.plan import Plan
@@ -61,6 +63,7 @@ INTERRUPTED = 130
     metavar="SPEC.toml",
     help="Only say what it would take on the cluster that a file describes, in time, money and memory; see docs/cluster.md.",
 )
+@schema_options
 @click.option("--force", is_flag=True, help="Compile what the store has, too.")
 @click.option("--dry-run", is_flag=True, help="Only say what would be done.")
 @click.option("--report", type=click.Path(path_type=Path, dir_okay=False), metavar="FILE.json", help="Write the report as JSON.")
@@ -76,6 +79,7 @@ def command(
     registries: tuple[str, ...],
     no_publish: bool,
     spec: Path | None,
+    schema: SchemaOptions,
     force: bool,
     dry_run: bool,
     report: Path | None,
@@ -111,7 +115,7 @@ def command(
         if runs and not no_publish:
             urls, relative_to = (registries, Path()) if registries else (file.registries, file.folder)
             publishers = _publishers(ctx, urls, relative_to)
-        planned = _plan(file, store, outcomes, force=force, quiet=quiet)
+        planned = _plan(file, store, outcomes, schema=schema, force=force, quiet=quiet)
         if spec is not None:
             from psc.cli.simulate_option import run_simulation
 
@@ -140,13 +144,19 @@ def command(
     ctx.exit(ending.exit_code() or (0 if result.ok else 1))
 
 
-def _plan(file: JobsFile, store: Store, outcomes: list[JobOutcome], *, force: bool, quiet: bool) -> Plan:
+def _plan(file: JobsFile, store: Store, outcomes: list[JobOutcome], *, schema: SchemaOptions, force: bool, quiet: bool) -> Plan:
     """What is to be done. As soon as the jobs are known, so are their outcomes."""
     from psc.cluster.jobs.expansion import find_jobs
     from psc.cluster.run.plan import outcomes_of, plan
 
     with Steps(f"reading {file.path}", quiet=quiet) as steps:
-        found = find_jobs(file, on_tokenizer=lambda name: steps.step(f"tokenizer {name}", 0, 1))
+        found = find_jobs(
+            file,
+            on_tokenizer=lambda name: steps.step(f"tokenizer {name}", 0, 1),
+            schema_settings=schema.settings,
+        )
+        if schema.names and not any(_has_settings(job) for job in found):
+            raise click.UsageError(f"{schema}: of JSON schemas; {file.path} has none")
         outcomes += outcomes_of(found)
         return plan(
             found,
@@ -155,6 +165,10 @@ def _plan(file: JobsFile, store: Store, outcomes: list[JobOutcome], *, force: bo
             force=force,
             on_grammar=lambda name: steps.step(f"grammar {name}", 0, 1),
         )
+
+
+def _has_settings(job: Job) -> bool:
+    return job.grammar.request is not None and job.grammar.request.front_end.has_settings
 
 
 def _run(planned: Plan, store: Store, ray: str | None, publishers: Mapping[str, Publish], *, quiet: bool) -> RunReport:

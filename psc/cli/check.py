@@ -13,6 +13,7 @@ from psc.cli.arguments import FILE, GRAMMAR, json_option, quiet_option, with_par
 from psc.cli.grammars import GRAMMAR_HELP, grammar_options, open_compiled
 from psc.cli.progress import Steps
 from psc.cli.report import note, write_json
+from psc.cli.schema_options import SchemaOptions
 from psc.cli.tokenizers import recorded_tokenizer_option
 from psc.compiled_grammar import CompiledGrammar
 from psc.compiler.grammar import LarkLexer
@@ -39,6 +40,7 @@ def command(
     start: str | None,
     lexer: LarkLexer | None,
     keep_all_actions: bool,
+    schema: SchemaOptions,
     as_json: bool,
     quiet: bool,
 ) -> None:
@@ -50,7 +52,7 @@ def command(
     """
     with Steps("checking", quiet=quiet) as steps:
         steps.step("reading the grammar", 0, len(files))
-        compiled = open_compiled(grammar, tokenizer, start=start, lexer=lexer, keep_all_actions=keep_all_actions)
+        compiled = open_compiled(grammar, tokenizer, start=start, lexer=lexer, keep_all_actions=keep_all_actions, schema=schema)
         checker, remark = checker_for(compiled)
         if remark:
             note(remark)

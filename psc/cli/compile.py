@@ -12,6 +12,7 @@ from psc.cli.arguments import FILE, GRAMMAR, TOKENIZER, json_option, quiet_optio
 from psc.cli.grammars import GRAMMAR_FILE, grammar_options
 from psc.cli.progress import Steps
 from psc.cli.report import warning, write_json, write_pairs
+from psc.cli.schema_options import SchemaOptions
 from psc.cli.tokenizers import SPEC_HELP, token_ids
 from psc.compile_file import CompileReport, build_record_path, compile_to_artifact
 from psc.compiler.frontends.found import find_grammar
@@ -61,6 +62,7 @@ def command(
     start: str | None,
     lexer: LarkLexer | None,
     keep_all_actions: bool,
+    schema: SchemaOptions,
     stop_token_ids: tuple[int, ...] | None,
     vocab_size: int | None,
     verify: bool,
@@ -75,9 +77,10 @@ def command(
     beside it, to FILE.build.json.
     """
     found = find_grammar(grammar)
+    settings = schema.of(found)
     path = output or Path(f"{found.stem}.psc")
     if verify:
-        check_verifiable(grammar, start=start, lexer=lexer, keep_all_actions=keep_all_actions)
+        check_verifiable(grammar, start=start, lexer=lexer, keep_all_actions=keep_all_actions, settings=settings)
     with Steps(f"compiling {found.name}", quiet=quiet) as steps:
         steps.step("tokenizer", 0, 1)
         info = load_tokenizer(tokenizer, vocab_size=vocab_size, stop_token_ids=stop_token_ids)
@@ -88,6 +91,7 @@ def command(
             start=start,
             lexer=lexer,
             keep_all_actions=keep_all_actions,
+            settings=settings,
             tokenizer_file=tokenizer if find_name(tokenizer) is None and Path(tokenizer).expanduser().exists() else None,
             verify=verify,
             warm=warm,

@@ -13,6 +13,7 @@ from psc.cli.arguments import FILE, GRAMMAR, quiet_option, with_paragraph
 from psc.cli.grammars import GRAMMAR_HELP, grammar_options, open_compiled
 from psc.cli.progress import Steps
 from psc.cli.report import note, write_json
+from psc.cli.schema_options import SchemaOptions
 from psc.cli.tokenizers import recorded_tokenizer_option
 from psc.compiler.grammar import LarkLexer
 from psc.errors import PscError
@@ -48,6 +49,7 @@ def command(
     start: str | None,
     lexer: LarkLexer | None,
     keep_all_actions: bool,
+    schema: SchemaOptions,
     as_json: bool,
     quiet: bool,
 ) -> None:
@@ -58,7 +60,8 @@ def command(
     data = _text(text, text_file)
     with Steps("explaining", quiet=quiet) as steps:
         steps.step("reading the grammar", 0, 2)
-        explainer = Explainer(open_compiled(grammar, tokenizer, start=start, lexer=lexer, keep_all_actions=keep_all_actions))
+        compiled = open_compiled(grammar, tokenizer, start=start, lexer=lexer, keep_all_actions=keep_all_actions, schema=schema)
+        explainer = Explainer(compiled)
         steps.step("reading the text", 1, 2)
         explanation = explainer.explain(data, tokens)
     for remark in () if quiet else explanation.notes:

@@ -9,6 +9,7 @@ from typing import Any, TypeVar, get_args
 import click
 
 from psc.artifacts.format import read_file
+from psc.cli.schema_options import SchemaOptions, schema_options
 from psc.cli.tokenizers import tokenizer_for
 from psc.compiled_grammar import CompiledGrammar, compile_just_in_time
 from psc.compiler.frontends.found import find_grammar, is_grammar
@@ -26,7 +27,8 @@ GRAMMAR_HELP = f"an artifact, or a bundled name or the path of a {GRAMMAR_FILE},
 
 
 def grammar_options(command: _Command) -> _Command:
-    """Adds ``start``, ``lexer`` and ``keep_all_actions``."""
+    """Adds ``start``, ``lexer``, ``keep_all_actions``, and ``schema``, see `psc.cli.schema_options`."""
+    command = schema_options(command)
     for option in (
         click.option(
             "--keep-all-actions",
@@ -54,6 +56,7 @@ def open_compiled(
     start: str | None = None,
     lexer: LarkLexer | None = None,
     keep_all_actions: bool = False,
+    schema: SchemaOptions | None = None,
 ) -> CompiledGrammar:
     """What a user names, ready for matchers: an artifact is read, a grammar is built just in time.
 
@@ -63,21 +66,27 @@ def open_compiled(
         start: of a grammar, with the next two, see ``GrammarFile.request``.
         lexer: of a Lark grammar.
         keep_all_actions: of a Lark grammar.
+        schema: the options of a JSON schema.
 
     Raises:
         GrammarError: the grammar is not found or cannot be compiled.
         ArtifactError: the artifact cannot be read, or is for another tokenizer than the one named.
         TokenizerError: the tokenizer named cannot be loaded.
         MissingExtraError: the grammar is in Lark's language, and Lark is not installed.
-        click.UsageError: a grammar without a tokenizer, or an artifact with options of a grammar.
+        click.UsageError: a grammar without a tokenizer, an artifact with options of a grammar, or a grammar that is no JSON schema
+            with options of one.
     """
     if is_grammar(spec):
         if tokenizer is None:
             raise click.UsageError(f"{spec} is a grammar: say for which --tokenizer, or give an artifact, which names its own")
-        request = find_grammar(spec).request(start=start, lexer=lexer, keep_all_actions=keep_all_actions)
+        found = find_grammar(spec)
+        settings = "" if schema is None else schema.of(found)
+        request = found.request(start=start, lexer=lexer, keep_all_actions=keep_all_actions, settings=settings)
         return compile_just_in_time(Grammar.parse(request), load_tokenizer(tokenizer))
     if start is not None or lexer is not None or keep_all_actions:
         raise click.UsageError(f"{spec} is an artifact: --start, --lexer and --keep-all-actions were decided when it was compiled")
+    if schema is not None and schema.names:
+        raise click.UsageError(f"{spec} is an artifact: {schema} was decided when it was compiled")
     artifact = read_file(Path(spec))
     info = tokenizer_for(artifact, tokenizer, spec) if tokenizer else None
     return CompiledGrammar.from_artifact(artifact, tokenizer_info=info or recorded_tokenizer, place=spec)

@@ -10,6 +10,7 @@ from psc.cli.arguments import GRAMMAR, quiet_option, with_paragraph
 from psc.cli.grammars import GRAMMAR_HELP, grammar_options, open_compiled
 from psc.cli.progress import Steps
 from psc.cli.report import write_json
+from psc.cli.schema_options import SchemaOptions
 from psc.cli.tokenizers import recorded_tokenizer_option
 from psc.compiler.grammar import LarkLexer
 from psc.inspection.sampling import Sample, Sampler
@@ -39,6 +40,7 @@ def command(
     start: str | None,
     lexer: LarkLexer | None,
     keep_all_actions: bool,
+    schema: SchemaOptions,
     as_json: bool,
     quiet: bool,
 ) -> None:
@@ -52,7 +54,8 @@ def command(
     samples: list[Sample] = []
     with Steps("sampling", quiet=quiet) as steps:
         steps.step("reading the grammar", 0, count)
-        sampler = Sampler(open_compiled(grammar, tokenizer, start=start, lexer=lexer, keep_all_actions=keep_all_actions))
+        compiled = open_compiled(grammar, tokenizer, start=start, lexer=lexer, keep_all_actions=keep_all_actions, schema=schema)
+        sampler = Sampler(compiled)
         for i in range(count):
             steps.step(f"sentence {i + 1}", i, count)
             samples.append(sampler.sample(rng, max_tokens=max_tokens))
