@@ -834,6 +834,11 @@ class SchemaGrammar:
     def warnings(self) -> list[str]:
         """What is not enforced, each with its place."""
 
+def canonical_json(text: str) -> str:
+    """
+    JSON text without white space, members in their order, numbers as they are spelled. Raises GrammarError.
+    """
+
 def schema_grammar(schema: str, strict: bool, assert_format: bool, lenient: bool, any_order: bool, any_whitespace: bool, most_whitespace: int, indent: int, item_separator: str, key_separator: str, resolver: Callable[[str], str | None] | None) -> SchemaGrammar:
     """
     The rules of a schema's text; see native/json_schema.hpp. -1 is no limit of white space, and no indentation.
