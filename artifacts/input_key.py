@@ -35,7 +35,7 @@ def input_key(
     Args:
         compiler_revision: of the compiler.
         language: of the grammar's text: "lark", "ebnf", "regex" or "json_schema".
-        text_sha256: of the grammar's text in UTF-8, in hex.
+        text_sha256: of the grammar's text in UTF-8, in hex; where the language has a canonical text, of that.
         imports: per file imported its name, relative to the grammar's folder, and the sha256 of its text.
         start: the rule that a whole text must match.
         lexer: how text becomes terminals.

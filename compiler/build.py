@@ -274,13 +274,14 @@ def native_compilation(grammar: Cfg, lr: LrTables, automaton: TerminalAutomaton,
 
 def describe(grammar: Cfg, tokenizer: TokenizerInfo) -> dict[str, Any]:
     """What was compiled for what: the metadata that every compiled grammar has."""
+    text = front_end(grammar.language).canonical(grammar.source)
     return {
         "compiler_revision": COMPILER_REVISION,
         "grammar": {
             "name": PurePath(grammar.source_name).name or grammar.source_name,  # no path: the bytes do not depend on places
-            "text": grammar.source,
+            "text": text,
             "language": grammar.language,
-            "sha256": hashlib.sha256(grammar.source.encode()).hexdigest(),
+            "sha256": hashlib.sha256(text.encode()).hexdigest(),
             "imports": [list(i) for i in grammar.imports],
             "start": grammar.asked_for or grammar.start,
             "lexer": grammar.lexer,

@@ -8,7 +8,6 @@ from typing import Any
 
 from psc.compiler.frontends.front_end import UNNAMED, check_text
 from psc.compiler.frontends.json_schema.settings import SchemaSettings
-from psc.compiler.frontends.registry import front_end
 from psc.compiler.frontends.request import GrammarRequest
 from psc.errors import GrammarError
 
@@ -55,7 +54,7 @@ def schema_request(
 
 
 def schema_text(schema: Schema) -> str:
-    """The JSON text of a schema: the same of a dictionary and of its text in any layout, so that they have one key.
+    """The JSON text of a schema.
 
     Raises:
         GrammarError: a dictionary has what JSON has not.
@@ -63,7 +62,7 @@ def schema_text(schema: Schema) -> str:
     """
     if isinstance(schema, str):
         check_text(schema, "schema")
-        return front_end("json_schema").canonical(schema)
+        return schema
     if isinstance(schema, type) and callable(made := getattr(schema, "model_json_schema", None)):
         return _dumped(made())
     if isinstance(schema, (Mapping, bool)):

@@ -57,7 +57,7 @@ class GrammarFile:
         # A bundled grammar is called by its name; it imports nothing by a relative path.
         return GrammarRequest.of(
             self.language,
-            reader.canonical(self._text()),
+            self._text(),
             start=start or None,
             lexer=lexer,
             keep_all_actions=keep_all_actions,

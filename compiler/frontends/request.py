@@ -86,7 +86,8 @@ class GrammarRequest:
 
     def key_with(self, imports: Imports) -> GrammarKey:
         """The same, where it is known which files the grammar imports."""
-        digest = hashlib.sha256(self.text.encode(errors="surrogatepass")).hexdigest()  # the front end says what is wrong
+        text = self.front_end.canonical(self.text)
+        digest = hashlib.sha256(text.encode(errors="surrogatepass")).hexdigest()  # the front end says what is wrong
         return GrammarKey(self.language, digest, imports, self.options)
 
 
