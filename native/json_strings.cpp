@@ -125,6 +125,13 @@ private:
             if (arc.last > 0x7E) escapable_.push_back({std::max(arc.first, Word{0x7F}), arc.last, arc.to});
         }
         if (escapable_.empty()) return -1;
+        // Where names are told apart, all characters beyond ASCII lead to one state from nearly every state.
+        if (escapable_ == before_) return after_u_before_;
+        before_ = escapable_;
+        return after_u_before_ = four_digits();
+    }
+
+    Word four_digits() {
         std::array<Word, 16> to{}, after_d{};
         for (Word d = 0; d < 16; ++d) to[d] = d == 0xD ? -1 : block(d << 12, 12);
         for (Word d = 0; d < 16; ++d) {
@@ -193,6 +200,8 @@ private:
     SequenceInterner nodes_;          // first, last, to of each arc
     PairMap any_digits_;              // per target and count
     std::vector<TextArc> escapable_;  // of the state at hand
+    std::vector<TextArc> before_;     // of the state before that had some
+    Word after_u_before_ = -1;
 };
 
 }  // namespace
