@@ -60,51 +60,122 @@ VocabularyIndex::Kinds TokenSteps::state_stays(LexerState state) {
     return *(stays_[state.index()] = stays);
 }
 
-TokenSteps::Onward TokenSteps::onward(TokenConfig config) {
-    if (facts_[config.index()].onward) return *facts_[config.index()].onward;
-    std::vector<Maybe<TokenConfig>> targets(lexer_.n_classes());
-    for (Word c = 0; c < lexer_.n_classes(); ++c) targets[c] = step(config, {static_cast<std::uint8_t>(c)});
-    // Per kind, where all of its bytes lead; none where they do not lead to one config.
-    std::array<Maybe<TokenConfig>, VocabularyIndex::kKinds> of_kind{};
-    VocabularyIndex::Kinds seen = 0, mixed = VocabularyIndex::kWide | VocabularyIndex::kCut | VocabularyIndex::kStray;
+ConfigSet TokenSteps::set_of(TokenConfig config) {
+    if (const auto known = facts_[config.index()].alone) return *known;
+    const auto [set, fresh] = config_sets_.intern({&config, 1});
+    if (fresh) set_facts_.emplace_back();
+    facts_[config.index()].alone = set;
+    return set;
+}
+
+// The bytes of characters beyond ASCII.
+void TokenSteps::follow_wide(std::span<const TokenConfig> from, Targets& targets) {
+    std::vector<std::pair<TokenConfig, Utf8Place>> met;
+    for (TokenConfig config : from) met.emplace_back(config, Utf8Place::between);
+    for (std::size_t i = 0; i < met.size(); ++i) {
+        const auto [config, place] = met[i];
+        const auto [first, last] = wide_bytes_at(place);
+        for (int byte = first; byte <= last; ++byte) {
+            const auto to = step(config, lexer_.byte_class()[byte]);
+            const Utf8Place after = place_after(place, byte);
+            if (!to) {
+                targets.some_dead = true;
+            } else if (after == Utf8Place::between) {
+                if (targets.all.empty() || targets.all.back() != *to) targets.all.push_back(*to);
+            } else if (const std::pair next{*to, after}; std::find(met.rbegin(), met.rend(), next) == met.rend()) {
+                if (met.size() == kMaxConfigs * 8) {
+                    targets.some_dead = true;
+                    return;
+                }
+                met.push_back(next);
+                targets.within.push_back(*to);
+            }
+        }
+    }
+}
+
+// Whether every byte of these kinds of ASCII leads on.
+bool TokenSteps::reads(TokenConfig config, VocabularyIndex::Kinds kinds) {
+    for (int b = 0; b < 0x80; ++b)
+        if ((VocabularyIndex::kind(static_cast<std::uint8_t>(b)) & kinds) && !step(config, lexer_.byte_class()[b])) return false;
+    return true;
+}
+
+// Most kinds lead to one config. Others go with them where they lead to configs with the same continuation that read on: in a string,
+// `"` and what follows a backslash do not.
+TokenSteps::Onward TokenSteps::onward(ConfigSet set) {
+    if (set_facts_[set.index()].onward) return *set_facts_[set.index()].onward;
+    const std::vector<TokenConfig> configs = config_sets_.copy(set);
+    std::array<Targets, VocabularyIndex::kKinds> of_kind;
+    std::array<VocabularyIndex::Kinds, 256> seen{};  // per class of bytes
     for (int b = 0; b < 0xc0; ++b) {
         const auto kind = b < 0x80 ? VocabularyIndex::kind(static_cast<std::uint8_t>(b)) : VocabularyIndex::kRest;
-        const auto to = targets[lexer_.byte_class()[b].index()];
-        auto& of = of_kind[std::countr_zero(kind)];
-        if ((seen & kind) == 0)
-            of = to;
-        else if (of != to)
-            mixed |= kind;
-        seen |= kind;
+        const ByteClass byte_class = lexer_.byte_class()[b];
+        if (seen[byte_class.index()] & kind) continue;
+        seen[byte_class.index()] |= kind;
+        Targets& targets = of_kind[std::countr_zero(kind)];
+        for (TokenConfig config : configs) {
+            if (const auto to = step(config, byte_class))
+                targets.all.push_back(*to);
+            else
+                targets.some_dead = true;
+        }
     }
-    // Where a character leads to one config, and a token that ends within it can become what one that ends there can.
-    std::vector<TokenConfig> within;
-    const auto after = after_wide(
-        config, [&](TokenConfig at, std::uint8_t byte) { return step(at, lexer_.byte_class()[byte]); },
-        [&](TokenConfig at) { within.push_back(at); });
-    const auto becomes_it = [&](TokenConfig at) { return continuation(at) == continuation(*after); };
-    if (after && std::all_of(within.begin(), within.end(), becomes_it)) {
-        of_kind[std::countr_zero(VocabularyIndex::kWide)] = *after;
-        mixed &= ~VocabularyIndex::kWide;
-    }
-    Onward best{config, 0, 0};
-    const auto [first, last] = wide_bytes_at(Utf8Place::between);
-    const auto is_dead = [&](ByteClass byte_class) { return !targets[byte_class.index()]; };
-    if (std::all_of(&lexer_.byte_class()[first], &lexer_.byte_class()[last] + 1, is_dead))
-        best.dead = VocabularyIndex::kWide | VocabularyIndex::kCut;
+    follow_wide(configs, of_kind[std::countr_zero(VocabularyIndex::kWide)]);
+    for (Targets& targets : of_kind) sort_unique(targets.all);
+    Onward found{set, 0, 0};
+    std::map<TokenConfig, VocabularyIndex::Kinds> to_one;
     for (int k = 0; k < VocabularyIndex::kKinds; ++k) {
-        const auto to = of_kind[k];
-        if ((mixed >> k & 1) || (best.kinds >> k & 1)) continue;
-        VocabularyIndex::Kinds same = 0;
-        for (int other = k; other < VocabularyIndex::kKinds; ++other)
-            if (of_kind[other] == to && !(mixed >> other & 1)) same |= VocabularyIndex::Kinds{1} << other;
-        if (!to)
-            best.dead |= same;
-        else if (std::popcount(same) > std::popcount(best.kinds))
-            best = {*to, same, best.dead};
+        const Targets& targets = of_kind[k];
+        const auto kind = VocabularyIndex::Kinds{1} << k;
+        if (targets.all.size() == 1 && !targets.some_dead && targets.within.empty()) to_one[targets.all[0]] |= kind;
+        if (targets.some_dead && targets.all.empty() && targets.within.empty()) found.dead |= kind;
     }
-    if (best.kinds & VocabularyIndex::kWide) best.kinds |= VocabularyIndex::kCut;
-    return *(facts_[config.index()].onward = best);
+    if (found.dead & VocabularyIndex::kWide) found.dead |= VocabularyIndex::kCut;
+    const auto weighs_less = [](const auto& a, const auto& b) { return std::popcount(a.second) < std::popcount(b.second); };
+    VocabularyIndex::Kinds first = 0, read = 0;  // that lead to one config; that what is reached by others has to read
+    Continuation after{};
+    std::vector<TokenConfig> next, more;
+    const Continuation own = continuation(configs[0]);
+    const auto is_like = [&](TokenConfig to) { return continuation(to) == after; };
+    if (const auto most = std::max_element(to_one.begin(), to_one.end(), weighs_less); most != to_one.end()) {
+        next.push_back(most->first);
+        after = continuation(most->first);
+        first = read = most->second;
+    } else {
+        after = own;
+        for (char c : {'a', 'A', '0'}) {
+            const auto kind = VocabularyIndex::kind(static_cast<std::uint8_t>(c));
+            const Targets& targets = of_kind[std::countr_zero(kind)];
+            if (!targets.some_dead && std::ranges::all_of(targets.all, is_like)) read |= kind;
+        }
+    }
+    if (read) {
+        found.kinds = first;
+        for (int k = 0; k < VocabularyIndex::kKinds; ++k) {
+            const Targets& targets = of_kind[k];
+            const auto kind = VocabularyIndex::Kinds{1} << k;
+            if ((found.kinds & kind) || targets.some_dead || targets.all.empty()) continue;
+            // Of characters that are counted, to look at others costs more than to walk them.
+            if (after != own && kind != VocabularyIndex::kWide) continue;
+            const auto goes_on = [&](TokenConfig to) { return (first && to == next[0]) || reads(to, read); };
+            if (!std::ranges::all_of(targets.all, is_like) || !std::ranges::all_of(targets.within, is_like) ||
+                !std::ranges::all_of(targets.all, goes_on))
+                continue;
+            found.kinds |= kind == VocabularyIndex::kWide ? kind | VocabularyIndex::kCut : kind;
+            more.insert(more.end(), targets.all.begin(), targets.all.end());
+        }
+        next.insert(next.end(), more.begin(), more.end());
+        sort_unique(next);
+        if (found.kinds && next.size() <= kMaxConfigs) {
+            const auto [id, fresh] = config_sets_.intern(next);
+            if (fresh) set_facts_.emplace_back();
+            found.next = id;
+        } else {
+            found.kinds = 0;
+        }
+    }
+    return *(set_facts_[set.index()].onward = found);
 }
 
 Continuation TokenSteps::find_continuation(TokenConfig config) {

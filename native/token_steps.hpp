@@ -25,6 +25,13 @@ struct Continuation {
     bool operator==(const Continuation&) const = default;
 };
 
+// Configs with one continuation, to which texts of as many characters lead.
+struct ConfigSet {
+    Word v;
+    std::size_t index() const { return static_cast<std::size_t>(v); }
+    bool operator==(const ConfigSet&) const = default;
+};
+
 class TokenSteps {
 public:
     struct Outcome {
@@ -50,7 +57,9 @@ public:
     bool knows_stays(TokenConfig config) const { return facts_[config.index()].stays.has_value(); }
     // Where all texts of some kinds lead from a config, by their number of characters: a text of k of them to the config `by_length[k]`,
     // a longer one to the last, or nowhere if it `ends` there. In [a-z]{1,24} letters lead from state to state, and where each
-    // character is a terminal of its own, each adds one to the sequence. A character that is cut off counts as a whole one.
+    // character is a terminal of its own, each adds one to the sequence. Texts of a length may lead to several configs, if these have one
+    // continuation: what is open after `be` where `beta` is searched for is no other string. A character that is cut off
+    // counts as a whole one.
     struct Ladder {
         std::span<const TokenConfig> by_length;  // until the next call
         bool ends;
@@ -63,16 +72,18 @@ public:
     std::optional<Ladder> ladder(TokenConfig config, VocabularyIndex::Kinds kinds, int height, Worth worth) {
         rungs_.assign(1, config);
         bool uniform = true;
+        ConfigSet set = set_of(config);
         for (int k = 0; k < height; ++k) {
-            Facts& facts = facts_[config.index()];
+            SetFacts& facts = set_facts_[set.index()];
             if (!facts.onward && (facts.nodes += worth(k)) < kNodesBeforeAnswer) return {};
-            const Onward to = onward(config);
+            const Onward to = onward(set);
             if ((kinds & ~to.dead) == 0 && !(kinds & VocabularyIndex::kRest)) return Ladder{rungs_, true, false};
             if ((kinds & ~to.kinds) != 0) return {};
-            if (to.next == config) break;
-            uniform = uniform && continuation(to.next) == continuation(config);
-            config = to.next;
-            rungs_.push_back(config);
+            if (to.next == set) break;
+            set = to.next;
+            const TokenConfig any = config_sets_[set][0];
+            uniform = uniform && continuation(any) == continuation(config);
+            rungs_.push_back(any);
         }
         // The rest of a character that began above the node is no character, so texts are not told apart by their number.
         if (!uniform && (kinds & VocabularyIndex::kRest)) return {};
@@ -99,24 +110,37 @@ public:
 private:
     static constexpr auto kUnknown = Maybe<TokenConfig>::from_word(-2);
 
-    // The config to which most kinds of bytes lead, and these kinds; and the kinds of which no byte leads anywhere.
-    struct Onward {
-        TokenConfig next;
-        VocabularyIndex::Kinds kinds, dead;
-    };
     struct Facts {  // of a config, as far as they are known
         std::optional<Continuation> continuation;
+        std::optional<VocabularyIndex::Kinds> stays;
+        Maybe<ConfigSet> alone;  // the set of it alone
+    };
+    // Where texts of one character of most kinds lead from a set, these kinds, and the kinds of which no byte leads anywhere.
+    struct Onward {
+        ConfigSet next;
+        VocabularyIndex::Kinds kinds, dead;
+    };
+    struct SetFacts {
         Word nodes = 0;  // of the subtrees that were asked about before there was an answer
         std::optional<Onward> onward;
-        std::optional<VocabularyIndex::Kinds> stays;
     };
+    // Where the bytes of a kind lead from the configs of a set.
+    struct Targets {
+        std::vector<TokenConfig> all, within;  // after the byte or the character; between the bytes of one
+        bool some_dead = false;
+    };
+    // In larger sets too much is told apart.
+    static constexpr std::size_t kMaxConfigs = 48;
     // Finding out where every byte leads, that of no token too, costs more than walking so many nodes.
     static constexpr Word kNodesBeforeAnswer = 2048;
 
     Continuation find_continuation(TokenConfig config);
     Continuation continuation_of(const std::vector<Outcome>& outcomes);
     VocabularyIndex::Kinds find_stays(TokenConfig config);
-    Onward onward(TokenConfig config);
+    ConfigSet set_of(TokenConfig config);
+    Onward onward(ConfigSet set);
+    void follow_wide(std::span<const TokenConfig> from, Targets& targets);
+    bool reads(TokenConfig config, VocabularyIndex::Kinds kinds);
     Maybe<TokenConfig> find_step(TokenConfig config, ByteClass byte_class);
     // The kinds of bytes of which each leaves the lexer in the state, without emitting; the beginning of a character is one where the
     // text can become the same within it.
@@ -130,7 +154,9 @@ private:
     SequenceTrie& trie_;
     std::map<FutureSet, TrieSet> trie_sets_;  // sets of the lexer as the trie has them
     std::vector<SequenceNode> found_;         // by futures()
-    std::vector<TokenConfig> rungs_;          // by ladder()
+    std::vector<TokenConfig> rungs_;          // by ladder(): of each set one
+    Interned<ConfigSet, TokenConfig> config_sets_;
+    std::vector<SetFacts> set_facts_;
     Interned<TokenConfig, Outcome> configs_;
     Interned<Continuation, SequenceNode> continuations_;
     IdMap<SequenceNode, FutureSet, Continuation> continuation_ids_;  // of one outcome
