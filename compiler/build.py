@@ -25,7 +25,7 @@ from psc.artifacts.format import IntArray
 from psc.artifacts.scalars import with_scalars
 from psc.compiler.frontends.registry import front_end
 from psc.compiler.grammar import Cfg
-from psc.compiler.lr_tables import lr_tables
+from psc.compiler.lr_tables import lr_tables, require_storable
 from psc.compiler.revision import COMPILER_REVISION
 from psc.compiler.stages import Progress, Stage, StageClock
 from psc.compiler.terminals import TerminalAutomaton, terminal_arrays, terminal_automaton
@@ -71,13 +71,15 @@ def grammar_tables(grammar: Cfg, *, progress: Progress | None = None) -> Grammar
         progress: told about each stage as it begins.
 
     Raises:
-        GrammarError: a terminal is not regular or matches the empty string, or reductions clash.
+        GrammarError: a terminal is not regular or matches the empty string, or reductions clash; ResourceLimitError, one of them,
+            names a limit that was exceeded.
     """
     clock = StageClock(progress)
     clock.begin(Stage.TERMINALS)
     automaton = terminal_automaton(grammar)
     clock.begin(Stage.LR_TABLES)
     lr = lr_tables(grammar, keep_all=grammar.keep_all_actions)
+    require_storable(grammar, lr)
     left_out = tuple(
         f"rule {name!r} can never finish (each of its alternatives needs itself, or a terminal that is ignored), so it is "
         "left out, and so are the alternatives that use it"

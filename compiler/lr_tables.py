@@ -38,6 +38,16 @@ def lr_tables_of_rules(rules: LoweredRules) -> LrTables:
         return rules.native.lr_tables()
 
 
+def require_storable(grammar: Cfg, tables: LrTables) -> None:
+    """Says before anything else is made that an artifact cannot hold the tables: it has a cell for each state and symbol.
+
+    Raises:
+        ResourceLimitError: it would have too many.
+    """
+    with _named_limit(grammar.source_name):
+        tables.check_can_be_stored()
+
+
 @contextmanager
 def _named_limit(source_name: str) -> Iterator[None]:
     try:

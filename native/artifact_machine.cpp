@@ -21,7 +21,7 @@ void check_sorted(const char* name, const Offsets<Index, Pool, kLeast>& offsets,
 
 // What the ids mean together, once each is in range.
 void ArtifactMachine::check() const {
-    const TableCheck in_range(t_.lexer, t_.lr, t_.classifier, t_.tokens, t_.given, t_.warm);
+    const TableCheck in_range(t_.lexer, t_.lr, t_.lr_cells, t_.classifier, t_.tokens, t_.given, t_.warm);
     const LexerTables& lexer = t_.lexer;
     if (lexer.emission_offsets.at(1) != 0) TableCheck::fail("emission_offsets", "does not begin with the empty emission");
     // A restart reads the byte again from a start. A start that did so would never end.
@@ -46,7 +46,7 @@ void ArtifactMachine::check() const {
 
 ArtifactMachine::ArtifactMachine(ArtifactTables tables, std::size_t cache_limit) : t_(std::move(tables)) {
     check();
-    lr_ = t_.lr;
+    lr_ = {t_.lr, t_.lr_cells};
     classifier_ = t_.classifier;
     has_classifier_ = true;
     const LexerTables& lexer = t_.lexer;

@@ -17,7 +17,8 @@ namespace psc {
 
 struct ArtifactTables {
     LexerTables lexer;
-    LrTables lr;
+    LrProductions lr;
+    LrCells lr_cells;
     ClassifierTables classifier;
     TokenTables tokens;
     GivenTokens given;
@@ -32,7 +33,9 @@ public:
     // The names of rows that texts met before; see warm_rows.hpp.
     const WarmTables& warm() const { return t_.warm; }
 
-    std::size_t table_bytes() const override { return bytes_of_tables(t_.lexer, t_.lr, t_.classifier, t_.tokens, t_.warm); }
+    std::size_t table_bytes() const override {
+        return bytes_of_tables(t_.lexer, t_.lr, t_.lr_cells, t_.classifier, t_.tokens, t_.warm);
+    }
     Word n_lexer_states() override { return t_.lexer.n_lexer_states; }
     Word n_conditions() override { return t_.lexer.condition_offsets.n_lists(); }
     std::span<const OutputSymbol> output(LexOutput id) const override { return t_.lexer.output(id); }

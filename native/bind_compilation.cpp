@@ -9,18 +9,25 @@
 
 namespace psc {
 
+namespace {
+
+const LrProductions& productions_in(const LalrTables& t) { return t.tables; }
+
+}  // namespace
+
 void bind_lr_tables(nb::module_& m) {
     m.def(
         "stored_tables",
         [] {
             nb::typed<nb::dict, nb::str, FieldList> groups;
-            const auto add = [&]<class Table>(const Table&) {
+            const auto add = [&]<class Table, class... More>(const Table&, const More&...) {
                 FieldList fields;
                 list_fields<Table>(fields);
+                (list_fields<More>(fields), ...);
                 groups[Table::title] = fields;
             };
             add(LexerTables());
-            add(LrTables());
+            add(LrProductions(), LrCells());
             add(ClassifierTables());
             add(TokenTables());
             add(TerminalTables());
@@ -43,20 +50,38 @@ void bind_lr_tables(nb::module_& m) {
      }).def("__setstate__", [](LalrTables& t, Ints words) {
         new (&t) LalrTables(LalrTables::from_words({words.data(), words.size()}));
     });
-    c.def("arrays", [](const LalrTables& t) { return to_dict(t.tables); }, "The stored tables, by name.");
+    c.def(
+        "arrays",
+        [](const LalrTables& t) {
+            NamedArrays d;
+            add_to_dict(d, productions_in(t));
+            add_to_dict(d, t.tables.stored());
+            return d;
+        },
+        "The stored tables, by name. Raises ResourceLimitError where the cells are too many to be stored.");
+    c.def(
+        "check_can_be_stored", [](const LalrTables& t) { t.tables.check_can_be_stored(); },
+        "Raises ResourceLimitError where `arrays` would.");
     c.def_static(
         "from_arrays",
         [](const nb::typed<nb::dict, nb::str, nb::any>& arrays) {
-            LalrTables t;
-            from_dict(arrays, t.tables);
-            TableCheck{t.tables};
-            return t;
+            LrProductions productions;
+            LrCells cells;
+            from_dict(arrays, productions);
+            from_dict(arrays, cells);
+            TableCheck(productions, cells);
+            return LalrTables{{std::move(productions), cells}, {}, 0};
         },
         "arrays"_a, "The same from an artifact's, by name. Raises ValueError when a length or an index is out of range.");
-    bind_fields<LrTables>(c, [](const LalrTables& t) -> const LrTables& { return t.tables; });
+    bind_fields<LrProductions>(c, productions_in);
+    bind_fields<LrCells>(c, [](const LalrTables& t) { return t.tables.stored(); });  // made when they are asked for
     c.def_prop_ro(
          "accessing", [](const LalrTables& t) { return ids_to_array(accessing_symbols(t.tables)); }, nb::rv_policy::reference,
          "Per LR state the symbol that leads into it, a terminal or n_terminals + a nonterminal; -1 for the start.")
+        .def_prop_ro(
+            "arcs", [](const LalrTables& t) { return to_array(arcs_of(t.tables)); }, nb::rv_policy::reference,
+            "All shifts and gotos, in no order: for each the LR state, the symbol as in `accessing`, and the state that it leads "
+            "to.")
         .def_ro("shift_reduce_resolved", &LalrTables::shift_reduce_resolved, "Cells in which a shift silently won.")
         .def_prop_ro(
             "conflicts",
@@ -170,7 +195,7 @@ void bind_compilation(nb::module_& m) {
             std::vector<Word> words;
             {
                 nb::gil_scoped_release release;
-                const auto below = stack_predecessors(lr.tables);
+                const StackPredecessors below(lr.tables);
                 Work none("steps to find sequences", 0);  // they are there
                 const SequenceTrie trie(lr.tables, below, view(trie_words), none);
                 Work work = work_to_build_ahead_of_time();
@@ -187,7 +212,7 @@ void bind_compilation(nb::module_& m) {
                 nb::gil_scoped_release release;
                 std::vector<ClosedClassifier> parts;
                 for (const Ints& c : classifiers) parts.push_back(ClosedClassifier::from_words(view(c)));
-                words = merge_classifiers(lr.tables, stack_predecessors(lr.tables), std::move(parts)).to_words();
+                words = merge_classifiers(lr.tables, StackPredecessors(lr.tables), std::move(parts)).to_words();
             }
             return to_array(std::move(words));
         },

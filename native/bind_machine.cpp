@@ -214,6 +214,7 @@ void bind_machine(nb::module_& m) {
                 ArtifactTables t;
                 from_dict(arrays, t.lexer);
                 from_dict(arrays, t.lr);
+                from_dict(arrays, t.lr_cells);
                 from_dict(arrays, t.classifier);
                 from_dict(arrays, t.tokens);
                 from_dict(arrays, t.given);
@@ -226,6 +227,7 @@ void bind_machine(nb::module_& m) {
             [](const nb::typed<nb::dict, nb::str, nb::any>& arrays, const std::string& lexer, std::size_t cache_limit) {
                 OpenTables t;
                 from_dict(arrays, t.lr);
+                from_dict(arrays, t.lr_cells);
                 from_dict(arrays, t.terminals);
                 from_dict(arrays, t.tokens);
                 from_dict(arrays, t.given);

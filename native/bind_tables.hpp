@@ -71,9 +71,13 @@ void get_field(const nb::dict& d, const char* name, T& one) {
 }
 
 template <class Table>
+void add_to_dict(NamedArrays& d, const Table& table) {
+    each_field(table, [&](const char* name, const auto& field, const char*) { set_item(d, name, stored(field)); });
+}
+template <class Table>
 NamedArrays to_dict(const Table& table) {
     NamedArrays d;
-    each_field(table, [&](const char* name, const auto& field, const char*) { set_item(d, name, stored(field)); });
+    add_to_dict(d, table);
     return d;
 }
 

@@ -21,16 +21,10 @@ constexpr std::size_t kStepsBetweenMeasurements = 1024;
 // So that their offsets are words.
 constexpr std::size_t kMaxMembers = 1'000'000'000;
 
-bool has_several_actions(const LrTables& t) {
-    for (std::size_t cell = 0; cell + 1 < t.action_offsets.size(); ++cell)
-        if (t.action_offsets.range(cell).size() > 1) return true;
-    return false;
-}
-
 }  // namespace
 
 Classifier::Classifier(const LrTables& tables, const StackPredecessors& below, const SequenceTrie& trie, Work& work)
-    : tables_(tables), below_(below), trie_(trie), work_(work), several_actions_(has_several_actions(tables)) {
+    : tables_(tables), below_(below), trie_(trie), work_(work), several_actions_(tables.is_ambiguous()) {
     states_.intern({});
     emissions_.intern({});
     thread_sets_.intern({});

@@ -60,11 +60,13 @@ void explore_stacks(const LrTables& tables, const StackPredecessors& below, Clas
     auto reachable = [&](LrState symbol, Word skip) {
         while (static_cast<Word>(of.size()) <= skip) {
             std::vector<TopSet> ids;
-            for (std::size_t s = 0; s < below.size(); ++s) {
-                deeper = of.empty() ? below[s] : std::vector<LrState>();
-                if (!of.empty())
-                    for (LrState lower : lists[of.back()[s]])
-                        deeper.insert(deeper.end(), below[lower.index()].begin(), below[lower.index()].end());
+            for (LrState s{0}; s.v < tables.n_lr_states; ++s.v) {
+                deeper.clear();
+                const auto add = [&](LrState of_one) { deeper.insert(deeper.end(), below[of_one].begin(), below[of_one].end()); };
+                if (of.empty())
+                    add(s);
+                else
+                    for (LrState lower : lists[of.back()[s.index()]]) add(lower);
                 sort_unique(deeper);
                 ids.push_back(lists.id_of(deeper));
             }

@@ -43,7 +43,7 @@ void Compilation::not_made(Stage by) {
 
 Compilation::Compilation(LrTables lr, AllTerminals terminals, LexerKind kind, Vocabulary vocabulary)
     : lr_(std::move(lr)),
-      below_(stack_predecessors(lr_)),
+      below_(lr_),
       terminals_(std::move(terminals)),
       kind_(kind),
       vocabulary_(std::move(vocabulary)),

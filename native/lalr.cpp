@@ -13,10 +13,9 @@
 namespace psc {
 namespace {
 
-// Each bounds some seconds and some hundred megabytes: words of all sets of terminals that lookaheads are made of; cells of the action
-// and goto tables, and what is in them.
+// Each bounds some seconds and some hundred megabytes: words of all sets of terminals that lookaheads are made of; actions of all
+// cells.
 constexpr std::size_t kMaxLookaheadWords = 1 << 25;
-constexpr std::size_t kMaxCells = 1 << 25;
 constexpr std::size_t kMaxActions = 16'000'000;
 
 // Sets of terminals, one after the other.
@@ -213,32 +212,30 @@ TerminalSets lookaheads(const Productions& g, const Lr0Automaton& lr0) {
 
 LalrTables build_lalr(const Productions& g, ConflictPolicy policy) {
     const Lr0Automaton lr0(g);
-    const auto n_states = static_cast<std::size_t>(lr0.n_states());
-    const auto n_terminals = static_cast<std::size_t>(g.n_terminals), n_nonterminals = static_cast<std::size_t>(g.n_nonterminals);
     const TerminalSets before = lookaheads(g, lr0);
-    if (n_states * (n_terminals + n_nonterminals) > kMaxCells) throw LimitExceeded("cells of LR tables", kMaxCells);
-
     LalrTables result;
-    std::vector<Word> action_offsets(n_states * n_terminals + 1);
+    LrTables::Cells::Builder cells(static_cast<std::size_t>(lr0.n_states()));
+    LrTables::Gotos::Builder gotos(static_cast<std::size_t>(lr0.n_states()));
     std::vector<Action> actions;
-    std::vector<Maybe<LrState>> gotos(n_states * n_nonterminals);
+    // Of the state at hand.
+    std::vector<LrTables::Cells::Entry> of_terminals;
+    std::vector<LrTables::Gotos::Entry> of_nonterminals;
     TerminalSets used(1, g.n_terminals);
     std::vector<Production> clash;
-    std::size_t filled = 0;
     each_state(lr0.n_states(), [&](LrState s) {
-        for (const auto& [nonterminal, to] : lr0.gotos(s)) gotos[s.index() * n_nonterminals + nonterminal.index()] = to;
+        of_nonterminals.clear();
+        for (const auto& [nonterminal, to] : lr0.gotos(s)) of_nonterminals.push_back({nonterminal.v, to});
+        gotos.add(of_nonterminals);
         const auto shifts = lr0.shifts(s);
         const auto complete = lr0.complete(s);
         const std::size_t first = lr0.first_complete(s);
         used.clear(0);
         for (const auto& shift : shifts) used.add(0, shift.label);
         for (std::size_t i = 0; i < complete.size(); ++i) used.merge(0, before, first + i);
+        of_terminals.clear();
         auto shift = shifts.begin();
         used.each(0, [&](Terminal a) {
-            const std::size_t cell = s.index() * n_terminals + a.index() + 1;
-            std::fill(action_offsets.begin() + static_cast<std::ptrdiff_t>(filled),
-                      action_offsets.begin() + static_cast<std::ptrdiff_t>(cell), static_cast<Word>(actions.size()));
-            filled = cell;
+            const auto begin = static_cast<Word>(actions.size());
             const bool shifted = shift != shifts.end() && shift->label == a;
             if (shifted) actions.push_back(Action::shift((shift++)->to));
             clash.clear();
@@ -256,18 +253,18 @@ LalrTables build_lalr(const Productions& g, ConflictPolicy policy) {
                 clash.clear();
             }
             for (Production p : clash) actions.push_back(Action::reduce(p));
+            of_terminals.push_back({a.v, LrTables::Cell::of(actions, {begin, static_cast<Word>(actions.size())})});
         });
         if (actions.size() > kMaxActions) throw LimitExceeded("actions in LR tables", kMaxActions);
+        cells.add(of_terminals);
     });
-    std::fill(action_offsets.begin() + static_cast<std::ptrdiff_t>(filled), action_offsets.end(),
-              static_cast<Word>(actions.size()));
     std::vector<Word> rhs_offsets{0};
     std::vector<Symbol> rhs;
     for (const auto& r : g.rhs) {
         rhs.insert(rhs.end(), r.begin(), r.end());
         rhs_offsets.push_back(static_cast<Word>(rhs.size()));
     }
-    LrTables& t = result.tables;
+    LrProductions t;
     t.n_terminals = {g.n_terminals};
     t.n_nonterminals = {g.n_nonterminals};
     t.n_lr_states = {lr0.n_states()};
@@ -275,48 +272,58 @@ LalrTables build_lalr(const Productions& g, ConflictPolicy policy) {
     t.production_lhs = g.lhs;
     t.rhs_offsets = std::move(rhs_offsets);
     t.rhs = std::move(rhs);
-    t.action_offsets = std::move(action_offsets);
-    t.actions = std::move(actions);
-    t.gotos = std::move(gotos);
+    result.tables = {std::move(t), cells.take(), std::move(actions), gotos.take()};
     return result;
 }
 
 std::vector<Maybe<Symbol>> accessing_symbols(const LrTables& t) {
-    std::vector<Maybe<Symbol>> accessing(t.n_lr_states);
-    each_state(t.n_lr_states, [&](LrState s) {
-        for (Terminal a{0}; a.v < t.n_terminals; ++a.v)
-            for (Action action : t.cell(s, a))
-                if (action.is_shift()) accessing[action.state().index()] = Symbol::of(a);
-        for (Nonterminal n{0}; n.v < t.n_nonterminals; ++n.v)
-            if (const auto to = t.go_to(s, n)) accessing[(*to).index()] = Symbol::of(n, t.n_terminals);
-    });
+    std::vector<Maybe<Symbol>> accessing(static_cast<std::size_t>(t.n_lr_states.n));
+    each_state(t.n_lr_states,
+               [&](LrState s) { t.each_arc(s, [&](Symbol symbol, LrState to) { accessing[to.index()] = symbol; }); });
     return accessing;
 }
 
 std::vector<LrState> resting_states(const LrTables& t) {
-    std::vector<LrState> states{{0}};
-    for (Action action : t.actions)
-        if (action.is_shift() && t.end_state != action.state()) states.push_back(action.state());
-    sort_unique(states);
+    std::vector<char> shifted(static_cast<std::size_t>(t.n_lr_states.n));
+    shifted[0] = 1;
+    for (Action action : t.actions())
+        if (action.is_shift() && t.end_state != action.state()) shifted[action.state().index()] = 1;
+    std::vector<LrState> states;
+    each_state(t.n_lr_states, [&](LrState s) {
+        if (shifted[s.index()]) states.push_back(s);
+    });
     return states;
 }
 
-StackPredecessors stack_predecessors(const LrTables& t) {
-    StackPredecessors below(t.n_lr_states);
+StackPredecessors::StackPredecessors(const LrTables& t) : offsets_(static_cast<std::size_t>(t.n_lr_states.n) + 1) {
+    std::vector<Maybe<LrState>> last(static_cast<std::size_t>(t.n_lr_states.n));
+    const auto each_new = [&](const auto& f) {
+        std::fill(last.begin(), last.end(), Maybe<LrState>());
+        each_state(t.n_lr_states, [&](LrState s) {
+            t.each_arc(s, [&](Symbol, LrState to) {
+                if (std::exchange(last[to.index()], s) != s) f(s, to);
+            });
+        });
+    };
+    each_new([&](LrState, LrState to) { ++offsets_[to.index() + 1]; });
+    std::partial_sum(offsets_.begin(), offsets_.end(), offsets_.begin());
+    states_.resize(static_cast<std::size_t>(offsets_.back()));
+    std::vector<Word> next(offsets_.begin(), offsets_.end() - 1);
+    each_new([&](LrState s, LrState to) { states_[static_cast<std::size_t>(next[to.index()]++)] = s; });
+}
+
+std::vector<Word> arcs_of(const LrTables& t) {
+    std::vector<Word> arcs;
     each_state(t.n_lr_states, [&](LrState s) {
-        for (Terminal a{0}; a.v < t.n_terminals; ++a.v)
-            for (Action action : t.cell(s, a))
-                if (action.is_shift()) below[action.state().index()].push_back(s);
-        for (Nonterminal n{0}; n.v < t.n_nonterminals; ++n.v)
-            if (const auto to = t.go_to(s, n)) below[(*to).index()].push_back(s);
+        t.each_arc(s, [&](Symbol symbol, LrState to) { arcs.insert(arcs.end(), {s.v, symbol.v, to.v}); });
     });
-    for (auto& b : below) sort_unique(b);
-    return below;
+    return arcs;
 }
 
 std::vector<Word> LalrTables::to_words() const {
     WordWriter w;
-    put_table(w, tables);
+    put_table(w, static_cast<const LrProductions&>(tables));
+    put_table(w, tables.stored());
     w.put(shift_reduce_resolved);
     w.put(static_cast<Word>(conflicts.size()));
     for (const Conflict& c : conflicts) {
@@ -330,7 +337,11 @@ std::vector<Word> LalrTables::to_words() const {
 LalrTables LalrTables::from_words(std::span<const Word> words) {
     WordReader r(words);
     LalrTables t;
-    take_table(r, t.tables);
+    LrProductions productions;
+    LrCells cells;
+    take_table(r, productions);
+    take_table(r, cells);
+    t.tables = {std::move(productions), cells};
     t.shift_reduce_resolved = r.word();
     const Word n = r.word();
     for (Word i = 0; i < n; ++i) {

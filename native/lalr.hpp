@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "lr0_automaton.hpp"
-#include "tables.hpp"
+#include "lr_tables.hpp"
 
 namespace psc {
 
@@ -42,8 +42,20 @@ std::vector<LrState> resting_states(const LrTables& tables);
 // Per state the symbol that leads into it; none for the start.
 std::vector<Maybe<Symbol>> accessing_symbols(const LrTables& tables);
 
-// For every state, the states that can lie directly under it on a stack (sorted).
-using StackPredecessors = std::vector<std::vector<LrState>>;
-StackPredecessors stack_predecessors(const LrTables& tables);
+// For every state, the states that can lie directly under it on a stack, sorted.
+class StackPredecessors {
+public:
+    explicit StackPredecessors(const LrTables& tables);
+    std::span<const LrState> operator[](LrState state) const {
+        return {states_.data() + offsets_[state.index()], states_.data() + offsets_[state.index() + 1]};
+    }
+
+private:
+    std::vector<Word> offsets_;
+    std::vector<LrState> states_;
+};
+
+// All shifts and gotos: state, symbol, and the state that it leads to.
+std::vector<Word> arcs_of(const LrTables& tables);
 
 }  // namespace psc

@@ -6,7 +6,7 @@ namespace psc {
 
 LazyMachine::LazyMachine(LrTables lr, std::unique_ptr<Lexer> lexer, std::shared_ptr<VocabularyIndex> vocabulary,
                          std::size_t cache_limit)
-    : below_(stack_predecessors(lr)), lexer_owner_(std::move(lexer)), index_(std::move(vocabulary)) {
+    : below_(lr), lexer_owner_(std::move(lexer)), index_(std::move(vocabulary)) {
     lr_ = std::move(lr);
     vocabulary_ = {index_->n_tokens(), nullptr, index_->offsets().data(), index_->bytes().data(), index_->is_stop().data()};
     stop_tokens_ = index_->stop_tokens();

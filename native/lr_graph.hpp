@@ -25,7 +25,7 @@
 
 #include "flat_set.hpp"
 #include "limits.hpp"
-#include "tables.hpp"
+#include "lr_tables.hpp"
 #include "work.hpp"
 
 namespace psc {

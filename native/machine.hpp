@@ -22,7 +22,7 @@
 #include "lexer.hpp"
 #include "long_work.hpp"
 #include "mask_rows.hpp"
-#include "tables.hpp"
+#include "lr_tables.hpp"
 #include "work.hpp"
 
 namespace psc {
@@ -78,9 +78,9 @@ public:
     std::size_t n_words() const { return (static_cast<std::size_t>(vocabulary_.size) + 31) / 32; }
 
     std::shared_ptr<Cache> cache() const;
-    std::size_t bytes();                                                      // of the current cache
-    virtual std::size_t table_bytes() const { return bytes_of_tables(lr_); }  // of the tables that it was made of
-    void clear();                                                             // begins an empty cache
+    std::size_t bytes();                                             // of the current cache
+    virtual std::size_t table_bytes() const { return lr_.bytes(); }  // of the tables that it was made of
+    void clear();                                                    // begins an empty cache
     // Of what is built before it is asked for: half of the limit is left to what is asked for.
     bool has_room_in_advance(std::size_t most_bytes);
     void set_limit(std::size_t bytes) { cache_limit_.store(bytes, std::memory_order_relaxed); }  // 0: none

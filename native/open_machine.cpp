@@ -30,9 +30,10 @@ std::shared_ptr<VocabularyIndex> vocabulary_of(const TokenTables& tokens, const 
 }  // namespace
 
 std::shared_ptr<Machine> open_machine(const OpenTables& t, LexerKind kind, std::size_t cache_limit) {
-    const TableCheck in_range(t.lr, t.terminals, t.tokens, t.given);
-    return std::make_shared<LazyMachine>(t.lr, make_lexer(t.lr, all_terminals(t.terminals, t.lr.n_terminals), kind),
-                                         vocabulary_of(t.tokens, t.given), cache_limit);
+    const TableCheck in_range(t.lr, t.lr_cells, t.terminals, t.tokens, t.given);
+    LrTables lr(t.lr, t.lr_cells);
+    auto lexer = make_lexer(lr, all_terminals(t.terminals, lr.n_terminals), kind);
+    return std::make_shared<LazyMachine>(std::move(lr), std::move(lexer), vocabulary_of(t.tokens, t.given), cache_limit);
 }
 
 }  // namespace psc

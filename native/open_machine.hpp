@@ -19,7 +19,8 @@
 namespace psc {
 
 struct OpenTables {
-    LrTables lr;
+    LrProductions lr;
+    LrCells lr_cells;
     TerminalTables terminals;
     TokenTables tokens;
     GivenTokens given;

@@ -2,7 +2,7 @@
 //
 // To add a table: add a member to one of these structs, of one of the types of columns.hpp over ids of ids.hpp (a new id space is a
 // line there), and its line in `fields`: name, member, meaning. The rest follows: the artifact has a section or scalar of that name,
-// loading checks its length and range, `_core` shows it as a documented array, LrTables carry it between processes, and
+// loading checks its length and range, `_core` shows it as a documented array, LR tables carry it between processes, and
 // docs/artifact-format.md lists it (its test prints the list when the page is stale). What then fills the column is the compiler's
 // (lexer_tables.cpp, lalr.cpp, assembly.cpp, or build.py for the tokens), and what ids mean together (sorted, never restarting at a start) is
 // checked in artifact_machine.cpp. Raise the artifact's format version and the compiler's revision.
@@ -67,8 +67,8 @@ struct LexerTables {
     std::span<const LexOutput> ends_of(LexerState q) const { return ends[end_offsets[q]]; }
 };
 
-// The LR automaton of a grammar.
-struct LrTables {
+// The LR automaton of a grammar but for its cells.
+struct LrProductions {
     Count<Terminal> n_terminals;
     Count<Nonterminal> n_nonterminals;
     Count<LrState> n_lr_states;
@@ -76,14 +76,11 @@ struct LrTables {
     Column<Production, Nonterminal> production_lhs;
     Offsets<Production, Id<Space::rhs_symbol>> rhs_offsets;
     Column<Id<Space::rhs_symbol>, Symbol> rhs;
-    Offsets<Cell<LrState, Terminal>, Id<Space::action>> action_offsets;
-    Column<Id<Space::action>, Action> actions;
-    Column<Cell<LrState, Nonterminal>, Maybe<LrState>> gotos;
 
     static constexpr const char* title = "the LR tables";
     template <class F>
     static void fields(F&& f) {
-        using T = LrTables;
+        using T = LrProductions;
         f("n_terminals", &T::n_terminals, "terminals; the last one is the end of the text");
         f("n_nonterminals", &T::n_nonterminals, "nonterminals");
         f("n_lr_states", &T::n_lr_states, "states; 0 is the start");
@@ -91,21 +88,28 @@ struct LrTables {
         f("production_lhs", &T::production_lhs, "the left-hand side");
         f("rhs_offsets", &T::rhs_offsets, "lists of `rhs`");
         f("rhs", &T::rhs, "the right-hand side");
-        f("action_offsets", &T::action_offsets, "lists of `actions`: several where the grammar is ambiguous");
-        f("actions", &T::actions, "what the parser does in this state before this terminal");
-        f("gotos", &T::gotos, "where it goes after this nonterminal");
     }
 
-    std::span<const Action> cell(LrState state, Terminal terminal) const {
-        return actions[action_offsets.range(state.index() * static_cast<std::size_t>(n_terminals.n) + terminal.index())];
-    }
-    Maybe<LrState> go_to(LrState state, Nonterminal nonterminal) const {
-        return gotos.at(state.index() * static_cast<std::size_t>(n_nonterminals.n) + nonterminal.index());
-    }
     std::span<const Symbol> symbols(Production p) const { return rhs[rhs_offsets[p]]; }
     Word length(Production p) const { return static_cast<Word>(rhs_offsets[p].size()); }
     Nonterminal lhs(Production p) const { return production_lhs[p]; }
     Terminal end_terminal() const { return {n_terminals.n - 1}; }
+};
+
+// Its cells, as an artifact has them. Whoever reads many of them has them otherwise: lr_tables.hpp.
+struct LrCells {
+    Offsets<Cell<LrState, Terminal>, Id<Space::action>> action_offsets;
+    Column<Id<Space::action>, Action> actions;
+    Column<Cell<LrState, Nonterminal>, Maybe<LrState>> gotos;
+
+    static constexpr const char* title = LrProductions::title;
+    template <class F>
+    static void fields(F&& f) {
+        using T = LrCells;
+        f("action_offsets", &T::action_offsets, "lists of `actions`: several where the grammar is ambiguous");
+        f("actions", &T::actions, "what the parser does in this state before this terminal");
+        f("gotos", &T::gotos, "where it goes after this nonterminal");
+    }
 };
 
 constexpr ClassifierState kDone{0};

@@ -47,7 +47,7 @@ const std::vector<LrState>& TopStates::reduced(LrState state, Production product
         lower.clear();
         under_.clear();
         for (LrState s : bases) {
-            const auto& below = below_[s.index()];
+            const auto below = below_[s];
             work_.spend(1 + below.size());
             for (LrState under : below)
                 if (under_.insert(under)) lower.push_back(under);

@@ -46,7 +46,12 @@ class LrTables:
     def __setstate__(self, arg: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], /) -> None: ...
 
     def arrays(self) -> dict[str, Any]:
-        """The stored tables, by name."""
+        """
+        The stored tables, by name. Raises ResourceLimitError where the cells are too many to be stored.
+        """
+
+    def check_can_be_stored(self) -> None:
+        """Raises ResourceLimitError where `arrays` would."""
 
     @staticmethod
     def from_arrays(arrays: dict[str, Any]) -> LrTables:
@@ -108,6 +113,12 @@ class LrTables:
     def accessing(self) -> Annotated[NDArray[numpy.int32], dict(shape=(None,))]:
         """
         Per LR state the symbol that leads into it, a terminal or n_terminals + a nonterminal; -1 for the start.
+        """
+
+    @property
+    def arcs(self) -> Annotated[NDArray[numpy.int32], dict(shape=(None,))]:
+        """
+        All shifts and gotos, in no order: for each the LR state, the symbol as in `accessing`, and the state that it leads to.
         """
 
     @property

@@ -19,7 +19,7 @@ from psc.artifacts.format import Artifact, decode, encode
 from psc.artifacts.grammar_tables import read_tables, write_tables
 from psc.compiler import grammars
 from psc.compiler.frontends.request import GrammarKey, GrammarRequest
-from psc.errors import ArtifactError
+from psc.errors import ArtifactError, ResourceLimitError
 
 if TYPE_CHECKING:
     from psc.artifacts.store import Store
@@ -71,7 +71,12 @@ def remember(request: GrammarRequest, ready: ReadyGrammar, store: Store | None =
     if store is not None:
         from psc.compiler.ready_grammar import to_arrays
 
-        write_tables(store.root, _digest(key), *to_arrays(ready))
+        try:
+            arrays, metadata = to_arrays(ready)
+        except ResourceLimitError as e:
+            _log.info("%s: its tables are not kept: %s", ready.source_name, e)
+        else:
+            write_tables(store.root, _digest(key), arrays, metadata)
 
 
 def _key(request: GrammarRequest) -> GrammarKey | None:

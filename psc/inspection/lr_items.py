@@ -12,8 +12,6 @@ from __future__ import annotations
 import itertools
 from functools import cached_property
 
-import numpy as np
-
 from psc._core import LrTables
 from psc.ids import LrState, Nonterminal, Production, Symbol
 
@@ -36,25 +34,18 @@ class LrItems:
         rhs, ends = tables.rhs.tolist(), tables.rhs_offsets.tolist()
         self.right_sides: list[list[Symbol]] = [rhs[a:b] for a, b in itertools.pairwise(ends)]
         """Per production its symbols."""
-        cells = np.repeat(np.arange(len(tables.action_offsets) - 1), np.diff(tables.action_offsets))
-        states, terminals = np.divmod(cells, self.n_terminals)
-        shifts = tables.actions & 1 == 0
-        arcs = zip(states[shifts].tolist(), terminals[shifts].tolist(), (tables.actions[shifts] >> 1).tolist(), strict=True)
-        self._shifts: dict[tuple[LrState, Symbol], LrState] = {(state, terminal): to for state, terminal, to in arcs}
-        self._gotos = tables.gotos.reshape(-1, self.n_nonterminals)
-        self.ends: frozenset[LrState] = frozenset(state for state, terminal in self._shifts if terminal == self.n_terminals - 1)
+        arcs = tables.arcs.reshape(-1, 3).tolist()
+        self._after: dict[tuple[LrState, Symbol], LrState] = {(state, symbol): to for state, symbol, to in arcs}
+        self.ends: frozenset[LrState] = frozenset(state for state, symbol in self._after if symbol == self.n_terminals - 1)
         """The states in which the end of the text is shifted."""
 
     def go_to(self, state: LrState, nonterminal: Nonterminal) -> LrState | None:
         """The state after a nonterminal."""
-        to = int(self._gotos[state, nonterminal])
-        return LrState(to) if to >= 0 else None
+        return self._after.get((state, Symbol(self.n_terminals + nonterminal)))
 
     def after(self, state: LrState, symbol: Symbol) -> LrState | None:
         """The state after a symbol."""
-        if symbol >= self.n_terminals:
-            return self.go_to(state, Nonterminal(symbol - self.n_terminals))
-        return self._shifts.get((state, symbol))
+        return self._after.get((state, symbol))
 
     @cached_property
     def starts(self) -> list[Nonterminal]:
