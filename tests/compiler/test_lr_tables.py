@@ -1,20 +1,25 @@
 """Our LALR(1) tables against Lark's own, up to the numbering of states; conflicts as Lark judges them."""
 
+import pickle
 from pathlib import Path
 
 import lark
+import numpy as np
 import pytest
 import strategies
 from bounded import bounded
 from hypothesis import example, given
 from lark.parsers.lalr_analysis import ParseTableBase
 from lark_grammars import LARK_NAMES, lark_text
+from vocabularies import byte_tokenizer
 
-from psc._core import LrTables
+import psc
+from psc._core import LrTables, build_lalr
+from psc.compiler.build import grammar_tables
 from psc.compiler.frontends.lark.loader import load_lark
 from psc.compiler.grammar import Cfg
 from psc.compiler.lr_tables import lr_tables
-from psc.errors import GrammarError
+from psc.errors import GrammarError, ResourceLimitError
 
 
 def lark_table(text: str) -> ParseTableBase:
@@ -127,3 +132,58 @@ def test_imports_and_templates_are_lark_s(tmp_path: Path) -> None:
     theirs = lark.Lark.open(str(main), parser="lalr", lexer="basic").parser.parser._parse_table
     check_equal(grammar, lr_tables(grammar), theirs)
     assert [Path(name).name for name, _ in grammar.imports] == ["part.lark"]
+
+
+@pytest.mark.parametrize("keep_all", [False, True])
+@pytest.mark.parametrize("name", LARK_NAMES)
+def test_tables_in_memory_are_those_of_the_arrays(name: str, keep_all: bool) -> None:
+    tables = lr_tables(load_lark(lark_text(name)), keep_all=keep_all)
+    arrays = tables.arrays()
+    cells = np.repeat(np.arange(len(arrays["action_offsets"]) - 1), np.diff(arrays["action_offsets"]))
+    shifts = arrays["actions"] & 1 == 0
+    states, terminals = np.divmod(cells[shifts], tables.n_terminals)
+    arcs = {*zip(states.tolist(), terminals.tolist(), (arrays["actions"][shifts] >> 1).tolist(), strict=True)}
+    gotos = arrays["gotos"].reshape(-1, tables.n_nonterminals)
+    for state, nonterminal in np.argwhere(gotos >= 0).tolist():
+        arcs.add((state, tables.n_terminals + nonterminal, int(gotos[state, nonterminal])))
+    found = [tuple(arc) for arc in tables.arcs.reshape(-1, 3).tolist()]
+    assert len(found) == len(arcs)
+    assert {*found} == arcs
+    for again in (LrTables.from_arrays(arrays), pickle.loads(pickle.dumps(tables))):
+        assert sorted(again.arcs.reshape(-1, 3).tolist()) == sorted(tables.arcs.reshape(-1, 3).tolist())
+        same = again.arrays()
+        assert same.keys() == arrays.keys()
+        assert all(np.array_equal(same[field], arrays[field]) for field in arrays)
+
+
+def nested(depth: int) -> str:
+    """A rule for each depth of brackets: three LR states and a nonterminal each."""
+    rules = [f'r{i} ::= "(" r{i + 1} ")" | "[" r{i + 1} "]"' for i in range(depth)]
+    return "\n".join(["root ::= r0", *rules, f'r{depth} ::= "x"'])
+
+
+def test_more_cells_than_an_artifact_holds() -> None:
+    depth = 3000
+    first, n = 5, depth + 1
+    rhs = [symbol for i in range(depth) for symbol in (0, first + i + 1, 1, 2, first + i + 1, 3)] + [0]
+    lhs = [i for i in range(depth) for _ in range(2)] + [depth]
+    offsets = [*range(0, 3 * len(lhs), 3), len(rhs)]
+    words = {"lhs": lhs, "rhs_offsets": offsets, "rhs": rhs, "priority": [0] * len(lhs)}
+    arrays = {name: np.array(column, np.int32) for name, column in words.items()}
+    tables = build_lalr(n_terminals=first, n_nonterminals=n, start=0, **arrays, keep_all=True)
+    assert tables.n_lr_states * (first + n) > 33_554_432
+    assert {*tables.arcs.reshape(-1, 3)[:, 2].tolist()} == {*range(1, tables.n_lr_states)}
+    for ask in (tables.check_can_be_stored, tables.arrays, lambda: tables.gotos):
+        with pytest.raises(ResourceLimitError, match="cells of stored LR tables: more than 33554432"):
+            ask()
+
+
+def test_what_no_artifact_holds_is_built_just_in_time() -> None:
+    depth = 3000
+    grammar = psc.Grammar.from_ebnf(nested(depth))
+    with pytest.raises(ResourceLimitError, match="cells of stored LR tables"):
+        grammar_tables(grammar.to_cfg())
+    compiled = psc.GrammarCompiler(byte_tokenizer(), store=False).compile_grammar(grammar)
+    matcher = psc.GrammarMatcher(compiled)
+    assert matcher.accept_string("([" * (depth // 2) + "x" + "])" * (depth // 2))
+    assert matcher.is_completed()
