@@ -45,8 +45,9 @@ public:
                 rows_.push_back({static_cast<Word>(places_.size()) - 1, kNoBits});
                 return;
             }
-            int bits = n == 1 ? 0 : std::bit_width(n);
-            while (!spread(entries, bits) && bits < std::bit_width(n) + kMoreBits) ++bits;
+            const auto width = static_cast<int>(std::bit_width(n));
+            int bits = n == 1 ? 0 : width;
+            while (!spread(entries, bits) && bits < width + kMoreBits) ++bits;
             const Row row{static_cast<Word>(places_.size()), kNoBits - bits};
             rows_.push_back(row);
             places_.resize(places_.size() + (std::size_t{1} << bits), kFree);
