@@ -35,7 +35,7 @@ class LrItems:
         self.right_sides: list[list[Symbol]] = [rhs[a:b] for a, b in itertools.pairwise(ends)]
         """Per production its symbols."""
         arcs = tables.arcs.reshape(-1, 3).tolist()
-        self._after: dict[tuple[LrState, Symbol], LrState] = {(state, symbol): to for state, symbol, to in arcs}
+        self._after = {(LrState(state), Symbol(symbol)): LrState(to) for state, symbol, to in arcs}
         self.ends: frozenset[LrState] = frozenset(state for state, symbol in self._after if symbol == self.n_terminals - 1)
         """The states in which the end of the text is shifted."""
 
