@@ -64,7 +64,7 @@ class GrammarCompiler:
         RegistryError: a URL is malformed.
 
     May be used from several threads. Each ``compile_`` method takes a ``Cancellation``, by which another thread calls it off: it
-    then raises ``CompilationCancelledError``, within some 50 ms.
+    then raises ``CompilationCancelledError``, mostly within 50 ms.
     """
 
     def __init__(
