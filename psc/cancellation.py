@@ -45,8 +45,8 @@ class Cancellation:
 def obeying(cancellation: Cancellation | None) -> Iterator[None]:
     """What the calling thread does inside is called off by a cancellation, where there is one.
 
-    The native core looks at it where it counts its work. What runs in Python, as Lark's own parser for a text with errors, goes on to the
-    next native stage.
+    The native core looks at it where it counts its work. What runs in Python (Lark's own parser, for a text with errors) goes on to
+    the next native stage.
 
     Raises:
         CompilationCancelledError: it was called off, before or inside.
