@@ -30,7 +30,6 @@ from dataclasses import dataclass
 from functools import wraps
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from types import SimpleNamespace
 from typing import Any
 
 from engines import Ready, Worker, installed, warm_up
@@ -98,7 +97,7 @@ def leave_tables(subject: Subject, folder: str) -> None:
 
 def watch(seconds: dict[str, float]) -> None:
     """From now on, adds up the time spent in each stage of a compilation."""
-    from psc.compiler import just_in_time, ready_grammar
+    from psc.compiler import ready_grammar
 
     def timed(stage: str, call: Callable[..., Any]) -> Callable[..., Any]:
         @wraps(call)
@@ -117,10 +116,8 @@ def watch(seconds: dict[str, float]) -> None:
     for name in ("lr_tables", "lr_tables_of_rules"):
         setattr(tables, name, timed("LR", getattr(tables, name)))
     tables.LoweredRules = timed("lowering", tables.LoweredRules)
-    patched: Any = just_in_time
-    patched.Machine = SimpleNamespace(
-        lazy=timed("machine", patched.Machine.lazy), of_open_terminals=timed("machine", patched.Machine.of_open_terminals)
-    )
+    for of_language in (tables.ReadyGrammar, tables.ReadyRules):
+        of_language.machine = timed("machine", of_language.machine)
 
 
 def peer_first_mask(engine: str, subject: Subject, spec: str) -> Ready:

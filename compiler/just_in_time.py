@@ -34,8 +34,5 @@ def lazy_machine(grammar: ReadyGrammar | ReadyRules, vocabulary: VocabularyIndex
     Raises:
         ResourceLimitError: names a limit that was exceeded.
     """
-    limit = max(cache_limit_bytes, 0)
     with named_limits(grammar.source_name):
-        if isinstance(grammar, ReadyRules):
-            return Machine.of_open_terminals(grammar.lr, grammar.terminals, vocabulary, limit)
-        return Machine.lazy(**grammar.machine_tables(), vocabulary=vocabulary, cache_limit=limit)
+        return grammar.machine(vocabulary, max(cache_limit_bytes, 0))

@@ -19,7 +19,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from psc._core import LrTables
+from psc._core import LrTables, Machine, VocabularyIndex
 from psc.artifacts.format import IntArray
 from psc.artifacts.scalars import SCALARS
 from psc.compiler.expressions import RuleSet
@@ -54,9 +54,10 @@ class ReadyGrammar:
         """A file name or a label, for messages."""
         return self.cfg.source_name
 
-    def machine_tables(self) -> dict[str, Any]:
-        """What a machine is made of besides a vocabulary, by the names that the native core has for it."""
-        return {"lr": self.lr, **terminal_arrays(self.cfg, self.automaton), "lexer": self.cfg.lexer}
+    def machine(self, vocabulary: VocabularyIndex, cache_limit: int) -> Machine:
+        """A machine of nothing visited. Raises ResourceLimitError. `cache_limit`: bytes, 0 for none."""
+        tables = terminal_arrays(self.cfg, self.automaton)
+        return Machine.lazy(self.lr, **tables, lexer=self.cfg.lexer, vocabulary=vocabulary, cache_limit=cache_limit)
 
 
 class ReadyRules:
@@ -87,6 +88,10 @@ class ReadyRules:
     def automaton(self) -> TerminalAutomaton:
         """The automaton of the terminals. Raises ResourceLimitError: it is too large as a whole."""
         return with_winners(self.cfg, automaton_of_rules(self._rules))
+
+    def machine(self, vocabulary: VocabularyIndex, cache_limit: int) -> Machine:
+        """As of a ReadyGrammar."""
+        return Machine.of_open_terminals(self.lr, self.terminals, vocabulary, cache_limit)
 
 
 def ready_grammar(cfg: Cfg) -> ReadyGrammar:

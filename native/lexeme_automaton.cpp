@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "components.hpp"
+
 namespace psc {
 
 namespace {
@@ -34,48 +36,19 @@ void ClosedLexemes::find_unbounded() {
     extensible_.assign(n, 0);
     unbounded_.assign(n, 0);
     std::vector<std::vector<Word>> open(n);
-    for (DfaState s{0}; s.v < n; ++s.v)
+    std::vector<Word> incomplete;
+    for (DfaState s{0}; s.v < n; ++s.v) {
         each_target(*this, s, [&](DfaState to) {
             extensible_[s.index()] = 1;
             if (!accepts(s) && !accepts(to)) open[s.index()].push_back(to.v);
         });
-    // Tarjan's components, iteratively; a component of several states, or a loop, is a cycle.
-    std::vector<Word> index(n, 0), low(n, 0), stack;
-    std::vector<char> on_stack(n, 0);
-    Word counter = 0;
-    for (Word root = 0; root < n; ++root) {
-        if (index[root] || accepts({root})) continue;
-        std::vector<std::pair<Word, std::size_t>> frames;
-        auto enter = [&](Word s) {
-            index[s] = low[s] = ++counter;
-            stack.push_back(s);
-            on_stack[s] = 1;
-            frames.emplace_back(s, 0);
-        };
-        enter(root);
-        while (!frames.empty()) {
-            const Word s = frames.back().first;
-            if (frames.back().second < open[s].size()) {
-                const Word to = open[s][frames.back().second++];
-                if (!index[to])
-                    enter(to);
-                else if (on_stack[to])
-                    low[s] = std::min(low[s], index[to]);
-                continue;
-            }
-            frames.pop_back();
-            if (!frames.empty()) low[frames.back().first] = std::min(low[frames.back().first], low[s]);
-            if (low[s] != index[s]) continue;
-            const bool loop = std::find(open[s].begin(), open[s].end(), s) != open[s].end();
-            const bool several = stack.back() != s;
-            Word member;
-            do {
-                member = stack.back();
-                stack.pop_back();
-                on_stack[member] = 0;
-                unbounded_[member] = loop || several;
-            } while (member != s);
-        }
+        if (!accepts(s)) incomplete.push_back(s.v);
+    }
+    // A component of several states, or a loop, is a cycle.
+    for (const auto& component : components(n, incomplete, [&](Word s) { return std::span<const Word>(open[s]); })) {
+        const auto& of_first = open[component[0]];
+        const bool cycle = component.size() > 1 || std::find(of_first.begin(), of_first.end(), component[0]) != of_first.end();
+        for (Word s : component) unbounded_[s] = cycle;
     }
 }
 

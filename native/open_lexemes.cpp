@@ -4,6 +4,7 @@
 #include <array>
 #include <numeric>
 
+#include "components.hpp"
 #include "limits.hpp"
 #include "sorted.hpp"
 
@@ -133,20 +134,20 @@ Word OpenLexemes::reached_from(DfaState state) {
     return reached_[state.index()] = lists_.intern(terminals).first;
 }
 
-// Tarjan's components, iteratively: what can be reached from a component is what can be reached where it leads, and is complete once
-// the component is.
+// What can be reached from a component is what matches in it, and what can be reached where it leads.
 const std::vector<Word>& OpenLexemes::reached_in(Word terminal) {
     auto& reached = reached_in_[terminal];
     if (!reached.empty()) return reached;
     const TerminalPositions& positions = nfa_->positions();
     const Word first = positions.first_node(terminal), n = positions.first_node(terminal + 1) - first;
-    const auto node = [&](Word i) -> const TerminalPositions::Node& { return positions.nodes()[first + i]; };
-    const auto target = [&](Word i, int k) -> Word {  // the k-th, or -1
-        const auto& at = node(i);
-        if (at.kind != PositionKind::split && at.kind != PositionKind::character) return -1;
-        const Word to = k > 0 ? at.b : at.kind == PositionKind::split ? at.a : -1;
-        return to < 0 || !nfa_->is_live(to) ? -1 : to - first;
-    };
+    std::vector<std::array<Word, 2>> targets(n);
+    std::vector<std::size_t> n_targets(n, 0);
+    for (Word i = 0; i < n; ++i)
+        TerminalPositions::each_target(positions.nodes()[first + i], [&](Word to) {
+            if (nfa_->is_live(to)) targets[i][n_targets[i]++] = to - first;
+        });
+    const auto targets_of = [&](Word i) { return std::span<const Word>(targets[i]).first(n_targets[i]); };
+
     const Word none = lists_.intern({}).first;
     PairMap unions;
     std::vector<Word> both;
@@ -161,48 +162,16 @@ const std::vector<Word>& OpenLexemes::reached_in(Word terminal) {
         unions.insert(a, b, made);
         return made;
     };
-    std::vector<Word> found(n, none), index(n, 0), low(n, 0), stack;
-    std::vector<char> on_stack(n, 0);
-    std::vector<std::pair<Word, int>> frames;
-    Word counter = 0;
-    const auto enter = [&](Word i) {
-        index[i] = low[i] = ++counter;
-        stack.push_back(i);
-        on_stack[i] = 1;
-        frames.emplace_back(i, 0);
-        if (node(i).kind == PositionKind::match_all) found[i] = lists_.intern(positions.list(node(i).a)).first;
-    };
-    for (Word root = 0; root < n; ++root) {
-        if (index[root]) continue;
-        enter(root);
-        while (!frames.empty()) {
-            const Word i = frames.back().first;
-            if (frames.back().second < 2) {
-                const Word to = target(i, frames.back().second++);
-                if (to < 0) continue;
-                if (!index[to]) {
-                    enter(to);
-                    continue;
-                }
-                if (on_stack[to]) low[i] = std::min(low[i], index[to]);
-                found[i] = unite(found[i], found[to]);
-                continue;
-            }
-            frames.pop_back();
-            if (low[i] == index[i]) {
-                Word member;
-                do {
-                    member = stack.back();
-                    stack.pop_back();
-                    on_stack[member] = 0;
-                    found[member] = found[i];
-                } while (member != i);
-            }
-            if (frames.empty()) continue;
-            const Word parent = frames.back().first;
-            low[parent] = std::min(low[parent], low[i]);
-            found[parent] = unite(found[parent], found[i]);
+    std::vector<Word> found(n, none), all(n);
+    std::iota(all.begin(), all.end(), 0);
+    for (const auto& component : components(n, all, targets_of)) {
+        Word from_here = none;
+        for (Word i : component) {
+            const auto& node = positions.nodes()[first + i];
+            if (node.kind == PositionKind::match_all) from_here = unite(from_here, lists_.intern(positions.list(node.a)).first);
+            for (Word to : targets_of(i)) from_here = unite(from_here, found[to]);  // nothing yet, within the component
         }
+        for (Word i : component) found[i] = from_here;
     }
     return reached = std::move(found);
 }

@@ -5,6 +5,7 @@
 
 #include "cancellation.hpp"
 #include "partition.hpp"
+#include "reaching.hpp"
 #include "sorted.hpp"
 #include "subsets.hpp"
 #include "wide_spelling.hpp"
@@ -39,30 +40,12 @@ bool close(Subsets& subsets, const TerminalPositions& positions, std::size_t max
 // Without the states from which no terminal can match any more, which exceptions and empty sets leave behind. State 0 stays.
 LabelledGraph trimmed(LabelledGraph g, const SequenceInterner& outputs) {
     const std::size_t n = g.state_output.size();
-    // Most arcs lead to states with larger numbers, so that going back twice mostly finds that all can match.
-    std::vector<char> live(n, 0);
-    for (int round = 0; round < 2; ++round)
-        for (std::size_t s = n; s-- > 0;) {
-            if (!live[s]) live[s] = !outputs[g.state_output[s]].empty();
-            for (std::size_t i = g.offsets[s]; i < g.offsets[s + 1] && !live[s]; ++i) live[s] = live[g.arcs[i].target];
-        }
-    if (std::find(live.begin(), live.end(), 0) == live.end()) return g;
-    std::vector<std::size_t> offsets(n + 1);
-    for (const Arc& a : g.arcs) ++offsets[a.target + 1];
-    for (std::size_t s = 0; s < n; ++s) offsets[s + 1] += offsets[s];
-    std::vector<Word> sources(g.arcs.size());
-    auto at = offsets;
-    for (std::size_t s = 0; s < n; ++s)
-        for (std::size_t i = g.offsets[s]; i < g.offsets[s + 1]; ++i) sources[at[g.arcs[i].target]++] = static_cast<Word>(s);
-    std::vector<Word> todo;
-    for (std::size_t s = 0; s < n; ++s)
-        if (live[s]) todo.push_back(static_cast<Word>(s));
-    while (!todo.empty()) {
-        const Word s = todo.back();
-        todo.pop_back();
-        for (std::size_t i = offsets[s]; i < offsets[s + 1]; ++i)
-            if (!std::exchange(live[sources[i]], 1)) todo.push_back(sources[i]);
-    }
+    std::vector<char> live(n);
+    for (std::size_t s = 0; s < n; ++s) live[s] = !outputs[g.state_output[s]].empty();
+    const auto each_target = [&](std::size_t s, const auto& f) {
+        for (std::size_t i = g.offsets[s]; i < g.offsets[s + 1]; ++i) f(g.arcs[i].target);
+    };
+    if (mark_reaching(live, each_target)) return g;
     std::vector<Word> number(n, -1);
     Word kept = 0;
     for (std::size_t s = 0; s < n; ++s)

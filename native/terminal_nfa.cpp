@@ -4,6 +4,8 @@
 #include <array>
 #include <utility>
 
+#include "reaching.hpp"
+
 namespace psc {
 
 namespace {
@@ -11,13 +13,6 @@ namespace {
 using PositionKind = TerminalPositions::Kind;
 
 constexpr std::array<Word, 1> kNoSets{0};
-
-// Calls f(position) for where a position leads.
-template <class F>
-void each_target(const TerminalPositions::Node& node, F f) {
-    if (node.kind == PositionKind::split && node.a >= 0) f(node.a);
-    if ((node.kind == PositionKind::split || node.kind == PositionKind::character) && node.b >= 0) f(node.b);
-}
 
 }  // namespace
 
@@ -31,40 +26,17 @@ TerminalNfa::TerminalNfa(std::span<const Word> programs, std::span<const Word> o
     sound_ = !positions_.has_exceptions() && find_sound();
 }
 
-// Programs fall through from piece to piece, so that going back through the positions mostly finds all at once.
+// Where no character is in a set, nothing can be read.
 void TerminalNfa::find_live() {
     const auto& all = positions_.nodes();
-    std::vector<char> live(all.size(), 0);
-    const auto leads_on = [&](Word n) { return n >= 0 && live[n]; };
-    const auto goes_on = [&](const TerminalPositions::Node& node) {
-        switch (node.kind) {
-            case PositionKind::character:
-                return leads_on(node.b) && !classes_.members(node.a).empty();
-            case PositionKind::split:
-                return leads_on(node.a) || leads_on(node.b);
-            default:
-                return true;
-        }
-    };
-    std::size_t n_live = 0;
-    for (int round = 0; round < 2 && n_live < all.size(); ++round)
-        for (std::size_t n = all.size(); n-- > 0;)
-            if (!live[n] && goes_on(all[n])) live[n] = 1, ++n_live;
-    if (n_live == all.size()) return;
-    std::vector<Word> count(all.size() + 1, 0), todo;
-    for (const auto& node : all) each_target(node, [&](Word to) { ++count[to + 1]; });
-    for (std::size_t n = 0; n < all.size(); ++n) count[n + 1] += count[n];
-    std::vector<Word> sources(count.back()), at(count.begin(), count.end() - 1);
-    for (std::size_t n = 0; n < all.size(); ++n) each_target(all[n], [&](Word to) { sources[at[to]++] = static_cast<Word>(n); });
+    std::vector<char> live(all.size());
     for (std::size_t n = 0; n < all.size(); ++n)
-        if (live[n]) todo.push_back(static_cast<Word>(n));
-    while (!todo.empty()) {
-        const Word n = todo.back();
-        todo.pop_back();
-        for (Word i = count[n]; i < count[n + 1]; ++i)
-            if (!live[sources[i]] && goes_on(all[sources[i]])) live[sources[i]] = 1, ++n_live, todo.push_back(sources[i]);
-    }
-    if (n_live < all.size()) live_ = std::move(live);
+        live[n] = all[n].kind == PositionKind::match || all[n].kind == PositionKind::match_all;
+    const bool are_all = mark_reaching(live, [&](std::size_t n, const auto& f) {
+        if (all[n].kind != PositionKind::character || !classes_.members(all[n].a).empty())
+            TerminalPositions::each_target(all[n], f);
+    });
+    if (!are_all) live_ = std::move(live);
 }
 
 bool TerminalNfa::find_sound() const {
@@ -88,7 +60,7 @@ bool TerminalNfa::find_sound() const {
             } else if (node.kind == PositionKind::character && round == 0) {
                 characters.push_back(n);
             } else {
-                each_target(node, [&](Word to) {
+                TerminalPositions::each_target(node, [&](Word to) {
                     if (is_live(to) && is_live(n)) todo.push_back(to);
                 });
             }

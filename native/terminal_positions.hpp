@@ -38,6 +38,13 @@ public:
         Word a, b;
     };
 
+    // Calls f(position) for where a position leads.
+    template <class F>
+    static void each_target(const Node& node, const F& f) {
+        if (node.kind == Kind::split && node.a >= 0) f(node.a);
+        if ((node.kind == Kind::split || node.kind == Kind::character) && node.b >= 0) f(node.b);
+    }
+
     enum Code : Word { characters, choice, next, end, repeat, automaton, except, labelled, elsewhere };
 
     // Reads one program for each terminal, and stops at the first with which there are more than `limit` nodes; `failed` then names
