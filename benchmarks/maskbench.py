@@ -15,32 +15,20 @@ import argparse
 import json
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, field
-from importlib import import_module
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import zstandard
 from corpus import Encode, encoder
-from engines import installed, llguidance_tokenizer, xgrammar_compiler
+from json_engines import ENGINES, Bits, Compile, empty_mask, made, passes, psc_engine
 from measure import in_words, machine, number, report, table
-from numpy.typing import NDArray
 
 import psc
 
 PERCENTILES = (50, 90, 99, 100)
-Bits = NDArray[np.int32]
-
-
-@dataclass
-class Matcher:
-    """One text of a compiled schema."""
-
-    mask: Callable[[], object]
-    """Computes the mask into the array that all share."""
-    accept: Callable[[int], object]
 
 
 @dataclass
@@ -60,70 +48,6 @@ class Result:
     refusals: dict[str, str] = field(default_factory=dict)
 
 
-Compile = Callable[[str], Callable[[], Matcher]]
-"""From a schema's text to what makes matchers. Raises RuntimeError where the engine refuses it."""
-
-
-def psc_engine(info: psc.TokenizerInfo, bits: Bits, *, any_order: bool) -> Compile:
-    """psc, just in time."""
-    compiler = psc.GrammarCompiler(info, cache_enabled=False, store=False)
-
-    def compile_schema(schema: str) -> Callable[[], Matcher]:
-        try:
-            compiled = compiler.compile_json_schema(schema, strict_mode=False, any_order=any_order)
-        except psc.ResourceLimitError:
-            if not any_order:
-                raise
-            compiled = compiler.compile_json_schema(schema, strict_mode=False)
-
-        def new() -> Matcher:
-            matcher = psc.GrammarMatcher(compiled)
-            return Matcher(lambda: matcher.fill_next_token_bitmask(bits), matcher.accept_token)
-
-        return new
-
-    return compile_schema
-
-
-def llguidance_engine(info: psc.TokenizerInfo, bits: Bits, encode: Encode) -> Compile:
-    """llguidance."""
-    llguidance: Any = import_module("llguidance")
-    tokenizer = llguidance_tokenizer(info, encode)
-
-    def compile_schema(schema: str) -> Callable[[], Matcher]:
-        source = llguidance.LLMatcher.grammar_from_json_schema(schema)
-
-        def new() -> Matcher:
-            matcher = llguidance.LLMatcher(tokenizer, source, log_level=0)
-            if matcher.is_error():
-                raise RuntimeError(matcher.get_error())
-            return Matcher(lambda: matcher.unsafe_compute_mask_ptr(bits.ctypes.data, bits.nbytes), matcher.consume_token)
-
-        new()
-        return new
-
-    return compile_schema
-
-
-def xgrammar_engine(info: psc.TokenizerInfo, bits: Bits) -> Compile:
-    """XGrammar, on one thread."""
-    xgrammar: Any = import_module("xgrammar")
-    torch: Any = import_module("torch")
-    compiler = xgrammar_compiler(info)
-    shared = torch.from_numpy(bits.reshape(1, -1))
-
-    def compile_schema(schema: str) -> Callable[[], Matcher]:
-        compiled = compiler.compile_json_schema(schema, strict_mode=False)
-
-        def new() -> Matcher:
-            matcher = xgrammar.GrammarMatcher(compiled)
-            return Matcher(lambda: matcher.fill_next_token_bitmask(shared), matcher.accept_token)
-
-        return new
-
-    return compile_schema
-
-
 def read(path: Path, every: int) -> Iterator[dict[str, Any]]:
     """The schemas of a file, one in `every`."""
     data = path.read_bytes()
@@ -132,19 +56,6 @@ def read(path: Path, every: int) -> Iterator[dict[str, Any]]:
     for i, line in enumerate(data.decode().splitlines()):
         if i % every == 0:
             yield json.loads(line)
-
-
-def passes(matcher: Matcher, bits: Bits, ids: list[int], end: int, nanoseconds: list[int]) -> bool:
-    """Whether every token, and the end after them, is in its mask."""
-    for token in [*ids, end]:
-        began = time.perf_counter_ns()
-        matcher.mask()
-        nanoseconds.append(time.perf_counter_ns() - began)
-        if not bits[token // 32] >> (token % 32) & 1:
-            return False
-        if token != end:
-            matcher.accept(token)
-    return True
 
 
 def run(schemas: Iterator[dict[str, Any]], by: dict[str, Compile], bits: Bits, encode: Encode, end: int) -> dict[str, Result]:
@@ -204,28 +115,16 @@ def main() -> None:
     options = argparse.ArgumentParser(description="Run MaskBench's protocol over psc, llguidance and XGrammar.")
     options.add_argument("schemas", type=Path, metavar="SCHEMAS", help="a .jsonl file, perhaps .zst, of name, schema and tests")
     options.add_argument("--tokenizer", required=True, metavar="SPEC", help="as psc.load_tokenizer takes it")
-    options.add_argument(
-        "--engines", nargs="+", default=["psc", "llguidance", "xgrammar"], metavar="E", help="default: all installed"
-    )
+    options.add_argument("--engines", nargs="+", choices=ENGINES, default=list(ENGINES), metavar="E", help="default: all installed")
     options.add_argument("--every", type=int, default=1, metavar="N", help="take one schema in N (default 1)")
     options.add_argument("--any-order", action="store_true", help="psc: members in any order, where objects are small enough")
     options.add_argument("--json", metavar="FILE", help="write everything as JSON too (- for standard output)")
     args = options.parse_args()
     info = psc.load_tokenizer(args.tokenizer)
     _, encode = encoder(args.tokenizer, info)
-    bits = np.zeros((info.vocab_size + 31) // 32, np.int32)
-    by: dict[str, Compile] = {}
-    for name in args.engines:
-        if name != "psc" and installed(name) is None:
-            print(f"{name}: not installed", file=sys.stderr)
-        elif name == "psc":
-            by[name] = psc_engine(info, bits, any_order=args.any_order)
-        elif name == "llguidance":
-            by[name] = llguidance_engine(info, bits, encode)
-        else:
-            by[name] = xgrammar_engine(info, bits)
-    for compile_schema in by.values():  # imports, and what is known of the vocabulary
-        compile_schema('{"type": "integer"}')().mask()
+    bits = empty_mask(info)
+    compiler = psc.GrammarCompiler(info, cache_enabled=False, store=False)
+    by = made(args.engines, info, bits, encode, lambda: psc_engine(compiler, bits, any_order=args.any_order))
     results = run(read(args.schemas, args.every), by, bits, encode, info.stop_token_ids[0])
     about = machine()
     if args.json != "-":

@@ -23,8 +23,8 @@ from typing import Any
 
 import numpy as np
 from corpus import Encode, encoder
-from engines import installed
-from maskbench import Bits, Compile, Matcher, llguidance_engine, passes, read, xgrammar_engine
+from json_engines import ENGINES, Bits, Compile, empty_mask, made, passes, psc_engine
+from maskbench import read
 from measure import in_words, machine, number, report, table
 
 import psc
@@ -175,20 +175,9 @@ def calls_of(tools: list[Tool], rng: random.Random) -> str:
     return json.dumps(calls, ensure_ascii=False)
 
 
-def psc_engine(info: psc.TokenizerInfo, bits: Bits) -> Compile:
-    """psc, just in time, as a server has it: one compiler for all requests."""
-    compiler = psc.GrammarCompiler(info, store=False, cache_limit_bytes=1 << 30)
-
-    def compile_schema(schema: str) -> Callable[[], Matcher]:
-        compiled = compiler.compile_json_schema(schema, strict_mode=False)
-
-        def new() -> Matcher:
-            matcher = psc.GrammarMatcher(compiled)
-            return Matcher(lambda: matcher.fill_next_token_bitmask(bits), matcher.accept_token)
-
-        return new
-
-    return compile_schema
+def psc_as_served(info: psc.TokenizerInfo, bits: Bits) -> Compile:
+    """psc as a server has it: one compiler for all requests."""
+    return psc_engine(psc.GrammarCompiler(info, store=False, cache_limit_bytes=1 << 30), bits)
 
 
 def takes_all(by: dict[str, Compile], bits: Bits, encode: Encode, end: int) -> Callable[[Tool], bool]:
@@ -325,9 +314,7 @@ def main() -> None:
     options = argparse.ArgumentParser(description="Compile requests of 50 tools, and take calls of them token by token.")
     options.add_argument("--tokenizer", required=True, metavar="SPEC", help="as psc.load_tokenizer takes it")
     options.add_argument("--schemas", type=Path, metavar="FILE", help="draw the tools from a file as maskbench.py reads it")
-    options.add_argument(
-        "--engines", nargs="+", default=["psc", "llguidance", "xgrammar"], metavar="E", help="default: all installed"
-    )
+    options.add_argument("--engines", nargs="+", choices=ENGINES, default=list(ENGINES), metavar="E", help="default: all installed")
     options.add_argument("--tools", type=int, default=100, metavar="N", help="how many there are (default 100)")
     options.add_argument("--of-request", type=int, default=50, metavar="N", help="how many a request brings (default 50)")
     options.add_argument("--requests", type=int, default=100, metavar="N", help="default 100")
@@ -338,30 +325,18 @@ def main() -> None:
     args = options.parse_args()
     info = psc.load_tokenizer(args.tokenizer)
     _, encode = encoder(args.tokenizer, info)
-    bits = np.zeros((info.vocab_size + 31) // 32, np.int32)
-    makers: dict[str, Callable[[], Compile]] = {
-        "psc": lambda: psc_engine(info, bits),
-        "llguidance": lambda: llguidance_engine(info, bits, encode),
-        "xgrammar": lambda: xgrammar_engine(info, bits),
-    }
-    by: dict[str, Compile] = {}
-    for name in args.engines:
-        if name not in makers:
-            options.error(f"{name}: there are {', '.join(makers)}")
-        if installed("psc row" if name == "psc" else name) is None:
-            print(f"{name}: not installed", file=sys.stderr)
-        else:
-            by[name] = makers[name]()
+    bits = empty_mask(info)
+
+    def engines(names: list[str]) -> dict[str, Compile]:
+        return made(names, info, bits, encode, lambda: psc_as_served(info, bits))
+
+    by = engines(args.engines)
     end, rng = info.stop_token_ids[0], random.Random(args.seed)
-    for compile_schema in by.values():  # imports, and what is known of the vocabulary
-        compile_schema('{"type": "integer"}')().mask()
     if args.schemas is None:
         tools = generated_tools(args.tools, rng)
     else:
         tools = tools_of(args.schemas, args.tools, rng, takes_all(by, bits, encode, end))
-        by = {name: makers[name]() for name in by}  # ones that have not seen them
-        for compile_schema in by.values():
-            compile_schema('{"type": "integer"}')().mask()
+        by = engines(list(by))  # ones that have not seen them
     requests = []
     for _ in range(args.requests):
         some = rng.sample(tools, args.of_request)
