@@ -41,7 +41,7 @@ def input_key(
         lexer: how text becomes terminals.
         keep_all_actions: whether any context-free grammar is taken as it is.
         settings: the language's own options; the empty text, its defaults, is left out.
-        fingerprint: of the vocabulary.
+        fingerprint: of the vocabulary: of its text, or of all of it, where the grammar's text may name tokens.
         format_version: of the artifact's file.
     """
     parts: dict[str, object] = {

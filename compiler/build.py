@@ -4,7 +4,8 @@ text → terminals and productions → byte automaton, LR tables → lexer, toke
 → arrays.
 
 The stages from the lexer on have a limit each, in steps, because a classifier may have exponentially many states. A compilation
-that meets one ends with an artifact all the same: it is not closed, and holds what a machine is built of just in time.
+that meets one ends with an artifact all the same: it is not closed, and holds what a machine is built of just in time. So does that
+of a grammar that speaks of tokens.
 """
 
 from __future__ import annotations
@@ -29,6 +30,7 @@ from psc.compiler.lr_tables import lr_tables, require_storable
 from psc.compiler.revision import COMPILER_REVISION
 from psc.compiler.stages import Progress, Stage, StageClock
 from psc.compiler.terminals import TerminalAutomaton, terminal_arrays, terminal_automaton
+from psc.compiler.token_symbols import symbol_tables, token_sets, token_symbols
 from psc.errors import ResourceLimitError
 from psc.vocabulary.tokenizer_info import TokenizerInfo
 
@@ -91,7 +93,9 @@ def grammar_tables(grammar: Cfg, *, progress: Progress | None = None) -> Grammar
 
 
 def build(grammar: Cfg | GrammarTables, tokenizer: TokenizerInfo, *, progress: Progress | None = None) -> Build:
-    """Compiles a grammar for a vocabulary. Where that meets a limit, the artifact is not closed; the warnings say so.
+    """Compiles a grammar for a vocabulary. Where that meets a limit, or the grammar speaks of tokens, the artifact is not closed.
+
+    The warnings say so, and why.
 
     Args:
         grammar: from a front end, or its tables, made once for several vocabularies.
@@ -113,24 +117,42 @@ def build(grammar: Cfg | GrammarTables, tokenizer: TokenizerInfo, *, progress: P
 
 @dataclass(frozen=True)
 class NotClosed:
-    """Where closing a classifier ahead of time met a limit. Can be pickled."""
+    """Why a classifier was not closed ahead of time: a stage met a limit, or the grammar speaks of tokens. Can be pickled."""
 
-    stage: Stage
-    limit: str
+    stage: Stage | None
+    """None: the grammar speaks of tokens, and no stage was begun."""
+    limit: str = ""
     """As the core names it."""
     tokens: Mapping[str, Any] | None = None
     """The stored tables of the tokens, where their classes had been found by then."""
 
     @property
+    def metadata(self) -> dict[str, str]:
+        """What the artifact records of it."""
+        return {"reason": "tokens"} if self.stage is None else {"reason": "limit", "stage": self.stage.title, "limit": self.limit}
+
+    @property
     def warning(self) -> str:
         """What users are told."""
+        if self.stage is None:
+            why = "the grammar speaks of tokens, and not of their text alone"
+        else:
+            why = f"building it to its end ahead of time passes a limit ({self.stage.title}: {self.limit})"
         return (
-            f"not closed: building it to its end ahead of time passes a limit ({self.stage.title}: {self.limit}); the artifact "
-            "holds the grammar's tables, and the rest is built just in time, as texts come to it, with the same masks"
+            f"not closed: {why}; the artifact holds the grammar's tables, and the rest is built just in time, as texts come to it, "
+            "with the same masks"
         )
 
 
+def speaks_of_tokens(grammar: Cfg) -> NotClosed | None:
+    """Why a grammar that asks for tokens as such is not closed: their classes are classes of texts. None for any other grammar."""
+    return NotClosed(None) if token_sets(grammar) else None
+
+
 def _closed(tables: GrammarTables, tokenizer: TokenizerInfo, clock: StageClock) -> Build | NotClosed:
+    unclosable = speaks_of_tokens(tables.grammar)
+    if unclosable is not None:
+        return unclosable
     compilation = native_compilation(tables.grammar, tables.lr, tables.automaton, tokenizer)
     met = run_stages(compilation, tokenizer, clock, Stage.ASSEMBLY)
     if met is not None:
@@ -169,11 +191,16 @@ def open_build(tables: GrammarTables, tokenizer: TokenizerInfo, why: NotClosed) 
         why: it is not closed. Where that came before the classes of tokens, tokens of equal bytes are a class.
     """
     lr, automaton = tables.lr, terminal_tables(**terminal_arrays(tables.grammar, tables.automaton))
-    stored = {**lr.arrays(), **automaton, **(why.tokens or _tokens_by_their_bytes(tokenizer))}
+    symbols = symbol_tables(token_symbols(tables.grammar, tokenizer.vocab_size))
+    stored = {**lr.arrays(), **automaton, **(why.tokens or _tokens_by_their_bytes(tokenizer)), **symbols}
     metadata = {
         **describe(tables.grammar, tokenizer),
-        "counts": {**_counts_of_tables(tables), "token_classes": stored["n_classes"]},
-        "not_closed": {"stage": why.stage.title, "limit": why.limit},
+        "counts": {
+            **_counts_of_tables(tables),
+            "token_classes": stored["n_classes"],
+            **({"tokens_with_symbols": len(symbols["symbol_tokens"])} if symbols else {}),
+        },
+        "not_closed": why.metadata,
         "warnings": [*tables.warnings, why.warning],
     }
     return Build(with_scalars(stored), metadata, (*tables.warnings, why.warning), peak_memory_bytes=_peak_memory())
@@ -276,7 +303,12 @@ def native_compilation(grammar: Cfg, lr: LrTables, automaton: TerminalAutomaton,
 
 def describe(grammar: Cfg, tokenizer: TokenizerInfo) -> dict[str, Any]:
     """What was compiled for what: the metadata that every compiled grammar has."""
-    text = front_end(grammar.language).canonical(grammar.source)
+    reader = front_end(grammar.language)
+    text = reader.canonical(grammar.source)
+    if reader.names_tokens(text, grammar.settings) or grammar.reads_names or token_sets(grammar):
+        made_for = {"fingerprint": tokenizer.tokens_fingerprint, "text_fingerprint": tokenizer.fingerprint}
+    else:
+        made_for = {"fingerprint": tokenizer.fingerprint}
     return {
         "compiler_revision": COMPILER_REVISION,
         "grammar": {
@@ -298,8 +330,8 @@ def describe(grammar: Cfg, tokenizer: TokenizerInfo) -> dict[str, Any]:
         },
         "tokenizer": {
             "name": tokenizer.name,
-            "fingerprint": tokenizer.fingerprint,
-            # What a tokenizer is taken to have where none is given to the loader; the tables do not depend on these.
+            **made_for,
+            # What a tokenizer is taken to have where none is given to the loader.
             "vocab_size": tokenizer.vocab_size,
             "stop_token_ids": list(tokenizer.stop_token_ids),
             "special_token_ids": list(tokenizer.special_token_ids),

@@ -24,6 +24,15 @@ def parts_of(expression: Expression) -> tuple[Expression, ...]:
     return ()
 
 
+def rebuilt(e: Expression, parts: list[Expression]) -> Expression:
+    """The expression with other parts; itself, where it has none."""
+    if isinstance(e, Sequence):
+        return Sequence(tuple(parts))
+    if isinstance(e, Choice):
+        return Choice(tuple(parts))
+    return Repeat(parts[0], e.least, e.most) if isinstance(e, Repeat) else e
+
+
 def fold(expression: Expression, combine: Callable[[Expression, list[Result]], Result]) -> Result:
     """``combine(node, results of its parts)`` for every node, parts first; the result of the whole."""
     parts = parts_of(expression)

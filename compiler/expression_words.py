@@ -10,14 +10,15 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from collections.abc import Sequence as Many
-from itertools import chain
+from functools import cached_property
+from itertools import chain, groupby
 from typing import Final
 
 import numpy as np
 import numpy.typing as npt
 
-from psc._core import SchemaGrammar
-from psc.compiler.expressions import Automaton, Chars, Choice, Expression, Literal, Reference, Repeat, Sequence
+from psc import _core
+from psc.compiler.expressions import MAX_CODE_POINT, Automaton, Chars, Choice, Expression, Literal, Reference, Repeat, Sequence
 
 _TEXT: Final = 0
 _CHARS: Final = 1
@@ -47,8 +48,6 @@ class RulePrograms(Mapping[str, Expression]):
         self._n_defined = len(self.names)
         self.words: list[int] = []
         self.offsets = [0]
-        self.native: SchemaGrammar | None = None
-        """What the native core has written, with more than the words say."""
         """Per rule where its words begin, and one more."""
         self._number = {name: i for i, name in enumerate(self.names)}
 
@@ -61,13 +60,6 @@ class RulePrograms(Mapping[str, Expression]):
         for expression in rules.values():
             programs.write(expression)
             programs.finish()
-        return programs
-
-    @classmethod
-    def of_native(cls, grammar: SchemaGrammar) -> RulePrograms:
-        """The rules that the native core has written; all are defined."""
-        programs = cls(grammar.names)
-        programs.native = grammar
         return programs
 
     def finish(self) -> None:
@@ -128,16 +120,13 @@ class RulePrograms(Mapping[str, Expression]):
 
     def arrays(self) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
         """Words and offsets, int64."""
-        if self.native is not None:
-            return self.native.words, self.native.offsets
         return np.array(self.words, np.int64), np.array(self.offsets, np.int64)
 
     def __getitem__(self, name: str) -> Expression:
         number = self._number[name]
         if number >= len(self):
             raise KeyError(name)
-        words, offsets = (self.words, self.offsets) if self.native is None else self.arrays()
-        return read_expression(map(int, words[offsets[number] : offsets[number + 1]]), self.names)
+        return read_expression(self.words[self.offsets[number] : self.offsets[number + 1]], self.names)
 
     def __contains__(self, name: object) -> bool:
         return isinstance(name, str) and self._number.get(name, len(self)) < len(self)  # without reading its expression
@@ -147,6 +136,59 @@ class RulePrograms(Mapping[str, Expression]):
 
     def __len__(self) -> int:
         return self._n_defined
+
+
+class NativeRules(Mapping[str, Expression]):
+    """Rules that the native core has written, read as a mapping by their names; nothing is made of them before that."""
+
+    def __init__(self, native: _core.RulePrograms) -> None:
+        """Before anybody reads them."""
+        self.native = native
+
+    @cached_property
+    def _names(self) -> list[str]:
+        return self.native.names
+
+    @cached_property
+    def _numbers(self) -> dict[str, int]:
+        return {name: number for number, name in enumerate(self._names[: len(self)])}
+
+    @cached_property
+    def _words(self) -> tuple[list[int], list[int]]:
+        return self.native.words.tolist(), self._offsets
+
+    @cached_property
+    def _offsets(self) -> list[int]:
+        offsets: list[int] = self.native.offsets.tolist()
+        return offsets
+
+    def __getitem__(self, name: str) -> Expression:
+        number = self._numbers[name]
+        words, offsets = self._words
+        return read_expression(words[offsets[number] : offsets[number + 1]], self._names)
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._numbers  # without reading its expression
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._numbers)
+
+    def __len__(self) -> int:
+        return len(self._offsets) - 1
+
+
+def native_rules(rules: Mapping[str, Expression], root: str) -> _core.RulePrograms:
+    """Rules as the native core has them, which may have written them.
+
+    Args:
+        rules: by name.
+        root: the rule that a whole text must match, whether it is defined or not.
+    """
+    if isinstance(rules, NativeRules):
+        return rules.native
+    programs = RulePrograms.of(rules)
+    number = programs.number(root)
+    return _core.RulePrograms(*programs.arrays(), programs.names, number)
 
 
 def read_expression(words: Iterable[int], names: Many[str] = ()) -> Expression:
@@ -161,7 +203,7 @@ def read_expression(words: Iterable[int], names: Many[str] = ()) -> Expression:
     for code in rest:
         n = next(rest)
         if code == _TEXT:
-            stack.append(Literal("".join([chr(next(rest)) for _ in range(n)])))
+            stack.append(_text([next(rest) for _ in range(n)]))
         elif code == _CHARS:
             stack.append(Chars(tuple([(next(rest), next(rest)) for _ in range(n)])))
         elif code == _AUTOMATON:
@@ -179,3 +221,14 @@ def read_expression(words: Iterable[int], names: Many[str] = ()) -> Expression:
             stack.append(Sequence(parts) if code == _SEQUENCE else Choice(parts))
     (expression,) = stack
     return expression
+
+
+def _text(codes: Many[int]) -> Expression:
+    """Characters in a row, of which the native core takes some to be tokens."""
+    if not codes or max(codes) <= MAX_CODE_POINT:
+        return Literal("".join(map(chr, codes)))
+    parts: list[Expression] = []
+    for are_tokens, together in groupby(codes, lambda code: code > MAX_CODE_POINT):
+        some = list(together)
+        parts += [Chars(((code, code),)) for code in some] if are_tokens else [Literal("".join(map(chr, some)))]
+    return parts[0] if len(parts) == 1 else Sequence(tuple(parts))

@@ -21,10 +21,11 @@ class Literal:
 
 @dataclass(frozen=True, slots=True)
 class Chars:
-    """One character out of these ranges."""
+    """One character out of these ranges; a token may be one, see `psc.compiler.tokens`."""
 
     ranges: tuple[tuple[int, int], ...]
-    """Inclusive ranges of code points, ascending, disjoint, not adjacent; surrogates are never in one. None: no character."""
+    """Inclusive ranges of code points, or of symbols, ascending, disjoint, not adjacent; surrogates are never in one. None: no
+    character."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,6 +94,8 @@ class RuleSet:
     """What ``source`` is written in: a name in the registry of front ends."""
     settings: str = ""
     """How the text was meant to be read, see ``GrammarOptions.settings``."""
+    reads_names: bool = False
+    """Whether the text names tokens, so that it has to be read for a vocabulary."""
     if_empty: str | None = None
     """What to say of rules that match no text, where the rules are not what the user wrote; then comes the rule that cannot."""
 

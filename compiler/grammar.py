@@ -79,6 +79,8 @@ class Cfg:
     """What ``source`` is written in: a name in the registry of front ends."""
     asked_for: str | None = None
     """The rule that a whole text must match, where ``start`` is a symbol made for it."""
+    reads_names: bool = False
+    """Whether the text names tokens: the grammar is as it is for one vocabulary."""
     left_out: tuple[str, ...] = ()
     """Rules that can never be finished, with which the productions that use them are left out."""
 

@@ -9,18 +9,26 @@ Cost: milliseconds, once the grammar has its tables.
 from __future__ import annotations
 
 import numpy as np
+import numpy.typing as npt
 
 from psc._core import Machine, VocabularyIndex
 from psc.compiler.build import named_limits
 from psc.compiler.ready_grammar import ReadyGrammar, ReadyRules
 from psc.vocabulary.tokenizer_info import TokenizerInfo
 
+Words = npt.NDArray[np.int32]
+NO_SYMBOLS: Words = np.zeros(0, np.int32)
 
-def vocabulary_index(tokenizer: TokenizerInfo) -> VocabularyIndex:
-    """The vocabulary as machines walk it; one a tokenizer, shared by its grammars. Cost: some 20 ms for 128,000 tokens."""
-    return VocabularyIndex(
-        tokenizer.data, tokenizer.offsets, tokenizer.text_token_ids, np.array(tokenizer.stop_token_ids, np.int32)
-    )
+
+def vocabulary_index(tokenizer: TokenizerInfo, symbols: Words = NO_SYMBOLS) -> VocabularyIndex:
+    """The vocabulary as machines walk it; one a tokenizer, shared by its grammars. Cost: some 20 ms for 128,000 tokens.
+
+    Args:
+        tokenizer: the vocabulary.
+        symbols: per token the number of its symbol, or -1, for grammars that speak of tokens; int32.
+    """
+    stops = np.array(tokenizer.stop_token_ids, np.int32)
+    return VocabularyIndex(tokenizer.data, tokenizer.offsets, tokenizer.text_token_ids, stops, symbols)
 
 
 def lazy_machine(grammar: ReadyGrammar | ReadyRules, vocabulary: VocabularyIndex, *, cache_limit_bytes: int = -1) -> Machine:

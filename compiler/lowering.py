@@ -13,8 +13,7 @@ import difflib
 from dataclasses import dataclass
 from functools import cached_property
 
-from psc import _core
-from psc.compiler.expression_words import RulePrograms, read_expression
+from psc.compiler.expression_words import native_rules, read_expression
 from psc.compiler.expressions import Literal, RuleSet
 from psc.compiler.grammar import Cfg, Terminal
 from psc.compiler.normal_form import dead_message, dead_rule, productions_from
@@ -66,13 +65,8 @@ class LoweredRules:
 
     def __init__(self, rule_set: RuleSet, limits: TerminalLimits = _DEFAULT_LIMITS) -> None:
         self.rule_set = rule_set
-        programs = RulePrograms.of(rule_set.rules)
         try:
-            if programs.native is not None:
-                self.native = programs.native.lower(**vars(limits))
-            else:
-                root = programs.number(rule_set.root)
-                self.native = _core.lower_rules(*programs.arrays(), programs.names, root, **vars(limits))
+            self.native = native_rules(rule_set.rules, rule_set.root).lower(**vars(limits))
         except ResourceLimitError as e:
             raise ResourceLimitError(f"{rule_set.source_name}: {e}") from None
         if self.native.undefined:
@@ -107,6 +101,7 @@ class LoweredRules:
             language=rule_set.language,
             settings=rule_set.settings,
             asked_for=rule_set.root,
+            reads_names=rule_set.reads_names,
             left_out=tuple([name for r in native.left_out if (name := rules[r]) in rule_set.lines]),
         )
 

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import hashlib
 
-from psc.compiler.expressions import Automaton, Chars, Choice, Expression, Literal, Repeat, Sequence
+from psc.compiler.expressions import MAX_CODE_POINT, Automaton, Chars, Choice, Expression, Literal, Repeat, Sequence
+from psc.compiler.tokens import tokens_of
 
 _SPECIAL = frozenset("\\.^$*+?{}[]()|#&~-/")
+_LONGEST_LIST = 60
 _CONTROL = {"\n": "\\n", "\r": "\\r", "\t": "\\t", "\f": "\\f", "\v": "\\v"}
 
 
 def python_pattern(expression: Expression) -> str:
-    """A pattern that ``re.fullmatch`` matches exactly where the expression does; of an automaton, a comment with its size."""
+    """A pattern that ``re.fullmatch`` matches exactly where the expression does; of an automaton and of tokens, a comment."""
     if isinstance(expression, Literal):
         return "".join([_character(c) for c in expression.text])
     if isinstance(expression, Chars):
@@ -57,6 +59,11 @@ def _character(c: str) -> str:
 def _class(ranges: tuple[tuple[int, int], ...]) -> str:
     if not ranges:
         return "(?!)"
+    if ranges[-1][1] > MAX_CODE_POINT:
+        characters = tuple([(low, min(high, MAX_CODE_POINT)) for low, high in ranges if low <= MAX_CODE_POINT])
+        tokens = ",".join([f"{a}" if a == b else f"{a}-{b}" for a, b in tokens_of(Chars(ranges))])
+        comment = f"(?#tokens {tokens if len(tokens) <= _LONGEST_LIST else hashlib.sha256(tokens.encode()).hexdigest()[:16]})"
+        return f"(?:{_class(characters)}|{comment}(?!))" if characters else f"{comment}(?!)"
     if ranges[-1][1] == 0x10FFFF:  # nearly everything: what is left out is shorter
         gaps = []
         at = 0

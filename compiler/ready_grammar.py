@@ -18,6 +18,7 @@ from functools import cached_property
 from typing import Any, Final
 
 import numpy as np
+import numpy.typing as npt
 
 from psc._core import LrTables, Machine, VocabularyIndex
 from psc.artifacts.format import IntArray
@@ -36,6 +37,7 @@ from psc.compiler.terminals import (
     terminal_automaton,
     with_winners,
 )
+from psc.compiler.token_symbols import token_symbols
 
 LAYOUT: Final = 1
 """The version of what `to_arrays` writes."""
@@ -53,6 +55,10 @@ class ReadyGrammar:
     def source_name(self) -> str:
         """A file name or a label, for messages."""
         return self.cfg.source_name
+
+    def symbols(self, n_tokens: int) -> npt.NDArray[np.int32]:
+        """Per token the number of its symbol in the grammar, or -1; empty where it speaks of no token, int32."""
+        return token_symbols(self.cfg, n_tokens)
 
     def machine(self, vocabulary: VocabularyIndex, cache_limit: int) -> Machine:
         """A machine of nothing visited. Raises ResourceLimitError. `cache_limit`: bytes, 0 for none."""
@@ -88,6 +94,10 @@ class ReadyRules:
     def automaton(self) -> TerminalAutomaton:
         """The automaton of the terminals. Raises ResourceLimitError: it is too large as a whole."""
         return with_winners(self.cfg, automaton_of_rules(self._rules))
+
+    def symbols(self, n_tokens: int) -> npt.NDArray[np.int32]:
+        """As of a ReadyGrammar."""
+        return self.terminals.symbols(n_tokens)
 
     def machine(self, vocabulary: VocabularyIndex, cache_limit: int) -> Machine:
         """As of a ReadyGrammar."""

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Mapping
 from collections.abc import Sequence as Many
 from dataclasses import replace
 
-from psc.compiler.expression_fold import fold
+from psc.compiler.expression_fold import fold, rebuilt
 from psc.compiler.expressions import (
     EMPTY,
     MAX_CODE_POINT,
@@ -21,13 +21,14 @@ from psc.compiler.expressions import (
     Expression,
     Literal,
     Reference,
-    Repeat,
     RuleSet,
     Sequence,
 )
+from psc.compiler.tokens import MAX_TOKENS, tokens_of
 from psc.errors import GrammarError
 
 _NAME = re.compile(r"[A-Za-z0-9_-]+(?:\.[A-Za-z0-9_-]+)*")
+_LISTED_TOKENS = 16  # more are written as ranges
 _DEEPEST = 100  # groups within groups, before a group becomes a rule: the parser has a limit
 
 
@@ -58,7 +59,8 @@ def substitute(rule_set: RuleSet, replacements: Mapping[str, RuleSet]) -> RuleSe
         taken |= renamed.rules.keys()
         rules[name] = Reference(renamed.root)
         rules |= renamed.rules
-    return _printed(RuleSet(rules, rule_set.root, "", rule_set.source_name, {}))
+    reads_names = any(r.reads_names for r in (rule_set, *replacements.values()))
+    return _printed(RuleSet(rules, rule_set.root, "", rule_set.source_name, {}, reads_names=reads_names))
 
 
 def with_names_apart(rule_set: RuleSet, taken: Iterable[str]) -> RuleSet:
@@ -95,7 +97,8 @@ def _combined(rule_sets: Many[RuleSet], what: str, combine: Callable[[tuple[Expr
         rules |= apart.rules
         roots.append(Reference(apart.root))
     rules["root"] = combine(tuple(roots))
-    return _printed(RuleSet(rules, "root", "", f"<{what}>", {}))
+    reads_names = any(r.reads_names for r in rule_sets)
+    return _printed(RuleSet(rules, "root", "", f"<{what}>", {}, reads_names=reads_names))
 
 
 def _printed(rule_set: RuleSet) -> RuleSet:
@@ -118,11 +121,7 @@ def _renamed(expression: Expression, names: Mapping[str, str]) -> Expression:
     def combine(e: Expression, parts: list[Expression]) -> Expression:
         if isinstance(e, Reference):
             return Reference(names.get(e.name, e.name))
-        if isinstance(e, Sequence):
-            return Sequence(tuple(parts))
-        if isinstance(e, Choice):
-            return Choice(tuple(parts))
-        return Repeat(parts[0], e.least, e.most) if isinstance(e, Repeat) else e
+        return rebuilt(e, parts)
 
     return fold(expression, combine)
 
@@ -233,15 +232,38 @@ def _character(c: str, escapes: Mapping[str, str]) -> str:
 
 
 def _class(ranges: tuple[tuple[int, int], ...]) -> str:
+    """A class of characters, a set of tokens, or both in a group."""
+    characters = tuple([(low, min(high, MAX_CODE_POINT)) for low, high in ranges if low <= MAX_CODE_POINT])
+    tokens = tokens_of(Chars(ranges))
+    if not tokens:
+        return _characters(characters)
+    return f"({_characters(characters)} | {_tokens(tokens)})" if characters else _tokens(tokens)
+
+
+def _tokens(ranges: tuple[tuple[int, int], ...]) -> str:
+    if ranges[-1][1] == MAX_TOKENS - 1:  # read without a vocabulary: all but some
+        ids = [i for low, high in _gaps(ranges) for i in range(low, high + 1)]
+        return f"ExcludeToken({', '.join(map(str, ids))})"
+    if sum([high - low + 1 for low, high in ranges]) <= _LISTED_TOKENS:
+        return f"Token({', '.join([str(i) for low, high in ranges for i in range(low, high + 1)])})"
+    return f"<[{','.join([f'{low}-{high}' if low < high else str(low) for low, high in ranges])}]>"
+
+
+def _characters(ranges: tuple[tuple[int, int], ...]) -> str:
     if ranges[-1][1] != MAX_CODE_POINT:
         return f"[{_ranges(ranges)}]"
+    return f"[^{_ranges([gap for gap in _gaps(ranges) if gap != (0xD800, 0xDFFF)])}]"
+
+
+def _gaps(ranges: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:
+    """What is between the ranges, and before the first one."""
     gaps = []
     at = 0
     for low, high in ranges:
-        if at < low and (at, low - 1) != (0xD800, 0xDFFF):
+        if at < low:
             gaps.append((at, low - 1))
         at = high + 1
-    return f"[^{_ranges(gaps)}]"
+    return gaps
 
 
 def _ranges(ranges: Iterable[tuple[int, int]]) -> str:

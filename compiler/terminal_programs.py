@@ -35,7 +35,7 @@ class TerminalPrograms:
     def __init__(self) -> None:
         self._words: list[int] = []
         self._offsets = [0]
-        self._set_of_character: dict[str, int] = {}
+        self._set_of_character: dict[int, int] = {}
         self._set_of_ranges: dict[tuple[tuple[int, int], ...], int] = {}
         self._ranges: list[int] = []
         self._range_offsets = [0]
@@ -59,7 +59,7 @@ class TerminalPrograms:
                 words.append(item)
             elif isinstance(item, Literal):
                 words += (_CHARACTERS, len(item.text))
-                words += map(self._character, item.text)
+                words += [self._character(ord(c)) for c in item.text]
             elif isinstance(item, Chars):
                 words += (_CHARACTERS, 1, self.set_number(item.ranges))
             elif isinstance(item, Sequence):
@@ -99,16 +99,16 @@ class TerminalPrograms:
     def set_number(self, ranges: tuple[tuple[int, int], ...]) -> int:
         """The number of a set of characters, given by inclusive ranges in ascending order."""
         if len(ranges) == 1 and ranges[0][0] == ranges[0][1]:
-            return self._character(chr(ranges[0][0]))
+            return self._character(ranges[0][0])
         known = self._set_of_ranges.get(ranges)
         if known is None:
             known = self._set_of_ranges[ranges] = self._new_set(chain.from_iterable(ranges))
         return known
 
-    def _character(self, character: str) -> int:
+    def _character(self, character: int) -> int:
         known = self._set_of_character.get(character)
         if known is None:
-            known = self._set_of_character[character] = self._new_set((ord(character), ord(character)))
+            known = self._set_of_character[character] = self._new_set((character, character))
         return known
 
     def _new_set(self, ends: Iterable[int]) -> int:

@@ -51,7 +51,16 @@ class Follower:
 
 def places(matcher: psc.GrammarMatcher) -> set[tuple[int, int]]:
     """Lexer states, and the LR states on top: of several stacks with one top, the first depends on where they lie in memory."""
-    return {(state, stack[0]) for state, stack in MatcherView(matcher).configurations()}
+    return {(state, stack[0]) for state, stack in configurations(matcher)}
+
+
+def configurations(matcher: psc.GrammarMatcher) -> list[tuple[int, list[int]]]:
+    """Lexer states and stacks; none of a grammar that is linked of parts, which has no one machine to look at."""
+    try:
+        return MatcherView(matcher).configurations()
+    except ValueError as e:
+        assert "linked of parts" in str(e)
+        return []
 
 
 def ended(matcher: psc.GrammarMatcher) -> bool:
@@ -78,7 +87,7 @@ class Walk:
         self.followers: list[Follower] = []
         for _ in range(self.rng.randint(1, 2)):
             options = self.rng.choice(
-                ({}, {}, {"terminate_without_stop_token": True}, {"override_stop_tokens": [0, self.vocab_size - 1]})
+                ({}, {}, {"terminate_without_stop_token": True}, {"override_stop_tokens": [0, self.rng.randrange(self.vocab_size)]})
             )
             self.followers.append(Follower(psc.GrammarMatcher(self.grammar, **options), options, []))  # type: ignore[arg-type]
 
@@ -211,8 +220,8 @@ class Walk:
     def look(self, f: Follower) -> None:
         m = f.matcher
         view = MatcherView(m)
-        before = view.configurations()
-        look = self.rng.randrange(6)
+        before = configurations(m)
+        look = self.rng.randrange(6) if before else self.rng.choice((0, 3, 4, 5))
         if look == 0:
             m.expected_terminals()
         elif look == 1:
@@ -230,7 +239,7 @@ class Walk:
         else:
             m.is_terminated()
             m.is_completed()
-        assert view.configurations() == before
+        assert configurations(m) == before
 
     def draft_tree(self, f: Follower) -> None:
         """A random tree, most of its tokens allowed; each row is that of a fork that went there."""

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import copy
 import json
+import random
 import struct
 from functools import cache
 from hashlib import sha256
@@ -20,6 +21,7 @@ from typing import Any
 import numpy as np
 from not_closed import not_closed_bytes
 from small_grammars import GRAMMARS
+from token_grammars import TOKENIZER, random_expression, rule_set
 from vocabularies import tokenizer
 
 import psc
@@ -30,6 +32,7 @@ from psc.artifacts.format import decode, encode
 from psc.artifacts.mapped import open_mapped, write_mapped
 from psc.build_grammar import artifact_bytes
 from psc.compiled_grammar import CompiledGrammar, compiled_from_artifact, compiled_from_file
+from psc.compiler.lowering import lower
 from psc.errors import ArtifactError, PscError
 from psc.recorded_tokenizer import recorded_tokenizer
 from psc.warm_texts import rows_met
@@ -60,7 +63,9 @@ _HOSTILE: tuple[Any, ...] = (
 
 @cache
 def original(name: str, few: bool, closed: bool) -> bytes:
-    """An artifact, with names of rows if it is closed."""
+    """An artifact, with names of rows if it is closed; or that of a grammar that speaks of tokens."""
+    if name == "tokens":
+        return artifact_bytes(lower(rule_set(random_expression(random.Random(few + 2 * closed), 3))), TOKENIZER)
     grammar, info = GRAMMARS[name](), tokenizer(_TOKENS) if few else vocabulary(False)
     if not closed:
         return not_closed_bytes(grammar, info)
@@ -203,7 +208,7 @@ def call(case: Case, m: psc.GrammarMatcher, matchers: list[psc.GrammarMatcher]) 
 
 
 def run_case(case: Case) -> None:
-    name, few = case.rng.choice(sorted(GRAMMARS)), case.rng.random() < 0.7
+    name, few = case.rng.choice([*sorted(GRAMMARS), "tokens"]), case.rng.random() < 0.7
     data = original(name, few, case.rng.random() < 0.6)
     alter = case.rng.choice((altered_bytes, altered_header, *[altered_tables] * 4))
     altered = alter(case, data)

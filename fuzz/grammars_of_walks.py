@@ -10,6 +10,7 @@ from vocabularies import byte_tokenizer, tokenizer
 from psc.compiled_grammar import CompiledGrammar, compile_just_in_time
 from psc.compiler.grammars import bundled_text
 from psc.grammar import Grammar
+from psc.grammar_compiler import GrammarCompiler
 from psc.vocabulary.tokenizer_info import TokenizerInfo
 
 # What several stacks, empty rules and conflicts do to a matcher, beyond the tests' small grammars.
@@ -22,6 +23,23 @@ _MORE = {
     "dangling else": lambda: Grammar.from_lark(
         'start: s\ns: "i" s | "i" s "e" s | "x"\n%ignore " "\n', lexer="basic", keep_all_actions=True
     ),
+}
+# Free text with calls in it: by a compiler the calls' schemas are machines of their own, which are linked.
+_TAGS = {
+    "format": {
+        "type": "triggered_tags",
+        "triggers": ["["],
+        "tags": [
+            {
+                "type": "tag",
+                "begin": f"[{name}",
+                "content": {"type": "json_schema", "json_schema": {"type": "array", "items": {"enum": items}}},
+                "end": ["]", "]b"],
+            }
+            for name, items in (("a", [1, 11]), ("b", ["", "a"]), ("", [[], [[]]]))
+        ],
+    },
+    "type": "structural_tag",
 }
 _PIECES = [
     "[",
@@ -60,7 +78,8 @@ def vocabulary(small: bool) -> TokenizerInfo:
 def names() -> list[tuple[str, str, bool]]:
     """(grammar, how it is built, whether over few tokens) of all that there are."""
     small = [(name, how, few) for name in (*GRAMMARS, *_MORE) for how in COMPILERS for few in (False, True)]
-    return [*small, ("java", "just in time", False), ("sql", "just in time", False)]
+    linked = [("calls in free text", "linked", False), ("calls in free text", "just in time", True)]  # linked: over all bytes
+    return [*small, *linked, ("java", "just in time", False), ("sql", "just in time", False)]
 
 
 @cache
@@ -68,5 +87,9 @@ def compiled(name: str, how: str, few: bool) -> CompiledGrammar:
     """One of them."""
     if name in ("java", "sql"):
         return compile_just_in_time(Grammar.from_lark(bundled_text(name), lexer="basic"), vocabulary(few))
+    if name == "calls in free text":
+        if how == "linked":
+            return GrammarCompiler(vocabulary(few), store=False).compile_structural_tag(_TAGS)
+        return compile_just_in_time(Grammar.from_structural_tag(_TAGS), vocabulary(few))
     grammar = {**GRAMMARS, **_MORE}[name]()
     return COMPILERS[how](grammar, vocabulary(few))

@@ -28,7 +28,7 @@ public:
     const std::vector<PyMatcher*>& all() const { return all_; }
     std::size_t size() const { return all_.size(); }
     bool empty() const { return all_.empty(); }
-    Matcher* operator[](std::size_t i) const { return &all_[i]->matcher; }
+    TextMatcher* operator[](std::size_t i) const { return all_[i]->matcher.get(); }
     // Whether none is there twice.
     bool distinct() const {
         auto sorted = all_;
@@ -96,6 +96,27 @@ Raises RuntimeError when max_threads is neither.)")
 Raises RuntimeError as GrammarMatcher.fill_next_token_bitmask does; a matcher that has terminated raises, and the other
 rows are filled all the same. Cost: about that of a copy of each row, on all threads.)")
         .def_static(
+            "batch_fill_temperature",
+            [](const nb::object& matchers, const nb::object& temperatures, const nb::object& indices) {
+                const Matchers all(matchers);
+                const Temperatures out(temperatures);
+                std::vector<std::int64_t> places;
+                if (indices.is_none())
+                    for (std::size_t i = 0; i < all.size(); ++i) places.push_back(static_cast<std::int64_t>(i));
+                else
+                    places = integers(indices, "indices");
+                same_length(all.size(), places.size(), "indices");
+                for (std::int64_t i : places) out[i];  // all or none
+                for (std::size_t i = 0; i < all.size(); ++i) out[places[i]] = temperature_of(*all.all()[i]);
+            },
+            "matchers"_a, "temperatures"_a.none(), "indices"_a = nb::none(),
+            nb::sig("def batch_fill_temperature(matchers: Sequence[GrammarMatcher], temperatures: object, indices: Sequence[int] | "
+                    "None = None) -> None"),
+            R"(Writes `temperature` of each matcher, or -1 when there is none: entry i for the i-th, or entry indices[i].
+
+`temperatures` is float32 of shape (n,), on the CPU; NumPy, or any array that DLPack carries. Raises RuntimeError, before
+anything is written, when the array is another one or has no such entry.)")
+        .def_static(
             "batch_accept_token",
             [](const nb::object& matchers, const nb::object& tokens, bool) {
                 const Matchers all(matchers);
@@ -144,7 +165,7 @@ rows are filled all the same. Cost: about that of a copy of each row, on all thr
                 same_length(all.size(), n.size(), "numbers of tokens");
                 const TurnOfAll turn(all.all());
                 // All or none; a matcher may be there twice.
-                std::map<const Matcher*, std::size_t> left;
+                std::map<const TextMatcher*, std::size_t> left;
                 for (std::size_t i = 0; i < all.size(); ++i) {
                     std::size_t& steps = left.try_emplace(all[i], all[i]->n_steps()).first->second;
                     if (n[i] > steps)

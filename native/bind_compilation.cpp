@@ -31,6 +31,7 @@ void bind_lr_tables(nb::module_& m) {
             add(ClassifierTables());
             add(TokenTables());
             add(TerminalTables());
+            add(SymbolTables());
             add(WarmTables());
             return groups;
         },

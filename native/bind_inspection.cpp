@@ -1,12 +1,25 @@
 // What a matcher knows of its place in the grammar, for whoever explains texts, completes them or draws samples.
+#include <stdexcept>
+
 #include "bind_matcher.hpp"
 #include "bindings.hpp"
+#include "matcher.hpp"
 
 namespace psc {
 namespace {
 
 struct MatcherView {
     PyMatcher& of;
+
+    // What `f` gives for a matcher of one machine. Throws std::invalid_argument for one of several.
+    template <class F>
+    auto call(const F& f) const {
+        return of.call([&](TextMatcher& m) {
+            auto* one = dynamic_cast<Matcher*>(&m);
+            if (!one) throw std::invalid_argument("the grammar is linked of parts: look at what compile_ahead_of_time makes of it");
+            return f(*one);
+        });
+    }
 };
 
 }  // namespace
@@ -24,7 +37,7 @@ void bind_inspection(nb::module_& m) {
             "configurations",
             [](const MatcherView& self) {
                 nb::typed<nb::list, nb::typed<nb::tuple, Word, std::vector<Word>>> out;
-                const auto seen = self.of.call([](Matcher& m) { return m.view(); });
+                const auto seen = self.call([](Matcher& m) { return m.view(); });
                 for (const auto& p : seen) out.append(nb::make_tuple(p.lexer_state.v, numbers(p.stack)));
                 return out;
             },
@@ -35,7 +48,7 @@ void bind_inspection(nb::module_& m) {
             [](MatcherView& self, std::size_t configuration, const std::vector<Word>& symbols) {
                 std::vector<std::vector<Word>> out;
                 const auto read = ids_of<OutputSymbol>(symbols);
-                for (const auto& stack : self.of.call([&](Matcher& m) { return m.stacks_after(configuration, read); }))
+                for (const auto& stack : self.call([&](Matcher& m) { return m.stacks_after(configuration, read); }))
                     out.push_back(numbers(stack));
                 return out;
             },
@@ -44,7 +57,7 @@ void bind_inspection(nb::module_& m) {
             "where\n"
             "they cannot be. LR states, top first.")
         .def(
-            "continuations", [](MatcherView& self) { return numbers(self.of.call([](Matcher& m) { return m.continuations(); })); },
+            "continuations", [](MatcherView& self) { return numbers(self.call([](Matcher& m) { return m.continuations(); })); },
             "Numbers of the terminals that may come next: after the lexeme read last where it is complete, else those it can "
             "become.");
 }

@@ -3,6 +3,7 @@
 #include <nanobind/stl/shared_ptr.h>
 
 #include "bindings.hpp"
+#include "joined_rules.hpp"
 #include "lowering.hpp"
 #include "normal_form.hpp"
 #include "terminal_automaton.hpp"
@@ -125,8 +126,52 @@ static const LoweredRules& lowered(const LoweredRules& l) {
     return l;
 }
 
+static void bind_rule_programs(nb::module_& m) {
+    nb::class_<RulePrograms>(m, "RulePrograms", "Rules of expressions as flat words, see native/rule_programs.hpp.")
+        .def(
+            "__init__",
+            [](RulePrograms* self, Longs words, Longs offsets, std::vector<std::string> names, Word root) {
+                RulePrograms rules{to_vector(words), to_vector(offsets), {}, {root}, {}};
+                for (const std::string& name : names) rules.names.push_back(name);
+                {
+                    nb::gil_scoped_release release;
+                    rules.check();
+                }
+                new (self) RulePrograms(std::move(rules));
+            },
+            "words"_a, "offsets"_a, "names"_a, "root"_a, "Of `names` the defined ones come first; `root` is a number of one.")
+        .def_prop_ro(
+            "words", [](const RulePrograms& r) { return to_array(std::vector(r.words)); }, nb::rv_policy::reference)
+        .def_prop_ro(
+            "offsets", [](const RulePrograms& r) { return to_array(std::vector(r.offsets)); }, nb::rv_policy::reference)
+        .def_prop_ro("names", [](const RulePrograms& r) { return r.names.strings(); })
+        .def_prop_ro(
+            "root", [](const RulePrograms& r) { return r.root.v; }, "The number of a rule.")
+        .def_prop_ro(
+            "root_name", [](const RulePrograms& r) { return std::string(r.names[r.root.index()]); }, "The name of that rule.")
+        .def(
+            "lower",
+            [](const RulePrograms& rules, std::int64_t size, std::int64_t named_size, std::int64_t around_free_text,
+               std::int64_t literals,
+               std::int64_t counted) { return lower(rules, {size, named_size, around_free_text, literals, counted}); },
+            "size"_a, "named_size"_a, "around_free_text"_a, "literals"_a, "counted"_a, nb::call_guard<nb::gil_scoped_release>(),
+            "The grammar of the rules, within the limits of `psc.compiler.lowering.TerminalLimits`.");
+    m.def(
+        "join_rules",
+        [](const RulePrograms& outer, const std::vector<std::string>& names, const std::vector<const RulePrograms*>& parts) {
+            if (names.size() != parts.size()) throw std::invalid_argument("a name is wanted for each part");
+            std::vector<NamedRules> named;
+            for (std::size_t i = 0; i < parts.size(); ++i) named.push_back({names[i], parts[i]});
+            nb::gil_scoped_release release;
+            return joined_rules(outer, named);
+        },
+        "outer"_a, "names"_a, "parts"_a,
+        "The outer rules, in which a reference to a part's name is one to the part's root; see native/joined_rules.hpp.");
+}
+
 void bind_lowering(nb::module_& m) {
     bind_normal_form(m);
+    bind_rule_programs(m);
     using Release = nb::call_guard<nb::gil_scoped_release>;
     nb::class_<LoweredRules>(m, "LoweredRules", "Rules of expressions as terminals and productions.")
         .def_prop_ro(
@@ -158,7 +203,7 @@ void bind_lowering(nb::module_& m) {
                 write(l.graph, l.terminals[terminal].expression, words);
                 return words;
             },
-            "terminal"_a, "What a terminal matches, by its place in `terminals`, in the words of `lower_rules`.")
+            "terminal"_a, "What a terminal matches, by its place in `terminals`, in the words of RulePrograms.")
         .def_prop_ro(
             "nonterminals", [](const LoweredRules& l) { return l.nonterminals.strings(); }, "Their names; the first is the start.")
         .def_prop_ro(
@@ -188,19 +233,6 @@ void bind_lowering(nb::module_& m) {
         .def(
             "lr_tables", [](const LoweredRules& l) { return build_lalr(lowered(l).productions, ConflictPolicy::keep_all); },
             Release(), "The LALR(1) tables, with every action kept.");
-    m.def(
-        "lower_rules",
-        [](Longs words, Longs offsets, std::vector<std::string> names, Word root, std::int64_t size, std::int64_t named_size,
-           std::int64_t around_free_text, std::int64_t literals, std::int64_t counted) {
-            RulePrograms rules{to_vector(words), to_vector(offsets), {}, {root}, {}};
-            for (const std::string& name : names) rules.names.push_back(name);
-            nb::gil_scoped_release release;
-            rules.check();
-            return lower(rules, {size, named_size, around_free_text, literals, counted});
-        },
-        "words"_a, "offsets"_a, "names"_a, "root"_a, "size"_a, "named_size"_a, "around_free_text"_a, "literals"_a, "counted"_a,
-        "The grammar of rules. For words, offsets, names and root see native/rule_programs.hpp; the others are the limits of\n"
-        "`psc.compiler.lowering.TerminalLimits`.");
 }
 
 }  // namespace psc

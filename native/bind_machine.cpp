@@ -1,6 +1,10 @@
 // Machines: an artifact's, and those built on first visit; and the vocabularies of the latter.
+#include <nanobind/stl/optional.h>
 #include <nanobind/stl/shared_ptr.h>
+#include <nanobind/stl/vector.h>
 
+#include <algorithm>
+#include <optional>
 #include <set>
 
 #include "artifact_machine.hpp"
@@ -14,6 +18,7 @@
 #include "lazy_machine.hpp"
 #include "lexer_kinds.hpp"
 #include "limits.hpp"
+#include "linked_machine.hpp"
 #include "open_machine.hpp"
 #include "sorted.hpp"
 
@@ -191,7 +196,7 @@ void bind_machine(nb::module_& m) {
                            "A vocabulary as a trie, and what was learnt about it for every grammar.")
         .def(
             "__init__",
-            [](Vocabulary* self, Bytes bytes, Longs offsets, Ints text, Ints stop_tokens) {
+            [](Vocabulary* self, Bytes bytes, Longs offsets, Ints text, Ints stop_tokens, Ints symbols) {
                 if (offsets.size() && offsets.data()[offsets.size() - 1] > 0x7fffffff)
                     throw LimitExceeded("bytes of all tokens", 0x7fffffff);
                 std::vector<Word> narrow(offsets.data(), offsets.data() + offsets.size());
@@ -199,10 +204,40 @@ void bind_machine(nb::module_& m) {
                 auto all = to_vector(bytes);
                 const auto stops = ids_of<TokenId>({stop_tokens.data(), stop_tokens.size()});
                 std::vector<TokenId> kept(stops.begin(), stops.end());
+                auto numbers = to_vector(symbols);
+                if (!numbers.empty() && numbers.size() + 1 != narrow.size())
+                    throw std::invalid_argument("a vocabulary has as many symbols as tokens, or none");
+                if (std::any_of(numbers.begin(), numbers.end(), [](Word n) { return n < -1 || n >= kSymbols; }))
+                    throw std::invalid_argument("the number of a symbol is out of range");
                 const WithoutInterpreterLock release;
-                new (self) Vocabulary{std::make_shared<VocabularyIndex>(std::move(all), std::move(narrow), ids, std::move(kept))};
+                new (self) Vocabulary{
+                    std::make_shared<VocabularyIndex>(std::move(all), std::move(narrow), ids, std::move(kept), std::move(numbers))};
             },
-            "token_bytes"_a, "token_offsets"_a, "text_tokens"_a, "stop_tokens"_a)
+            "token_bytes"_a, "token_offsets"_a, "text_tokens"_a, "stop_tokens"_a, "symbols"_a)
+        .def(
+            "with_boundaries",
+            [](const Vocabulary& self, const std::optional<nb::bytes>& before_end, const std::optional<nb::bytes>& before_call,
+               Ints symbols) {
+                const auto set_of = [](const std::optional<nb::bytes>& bytes) {
+                    ByteSet set;
+                    if (bytes)
+                        for (std::size_t i = 0; i < bytes->size(); ++i) set.set(static_cast<std::uint8_t>(bytes->c_str()[i]));
+                    return set;
+                };
+                const ByteSet end = set_of(before_end), call = set_of(before_call);
+                auto numbers = to_vector(symbols);
+                if (!numbers.empty() && numbers.size() != static_cast<std::size_t>(self.index->n_tokens()))
+                    throw std::invalid_argument("a vocabulary has as many symbols as tokens, or none");
+                if (std::any_of(numbers.begin(), numbers.end(), [](Word n) { return n < -1 || n >= kSymbols; }))
+                    throw std::invalid_argument("the number of a symbol is out of range");
+                const WithoutInterpreterLock release;
+                return new Vocabulary{
+                    self.index->with_boundaries(before_end ? &end : nullptr, before_call ? &call : nullptr, std::move(numbers))};
+            },
+            "before_end"_a.none(), "before_call"_a.none(), "symbols"_a, nb::rv_policy::take_ownership,
+            "The same for machines that are linked: with the ends of parts, and with calls of parts, where these are given, behind "
+            "the\n"
+            "empty text and behind the beginnings of tokens that end with one of these bytes.")
         .def_prop_ro("n_fragments", [](const Vocabulary& v) { return without_lock([&] { return v.index->n_fragments(); }); })
         .def_prop_ro("fragment_bytes", [](const Vocabulary& v) { return without_lock([&] { return v.index->fragment_bytes(); }); });
     nb::class_<PyMachine> machine(m, "Machine", "What matchers read; see psc.CompiledGrammar.");
@@ -219,6 +254,7 @@ void bind_machine(nb::module_& m) {
                 from_dict(arrays, t.tokens);
                 from_dict(arrays, t.given);
                 if (has_any<WarmTables>(arrays)) from_dict(arrays, t.warm);
+                if (has_any<SymbolTables>(arrays)) TableCheck::fail("symbol_tokens", "is in an artifact that is closed");
                 new (self) PyMachine(std::make_shared<ArtifactMachine>(std::move(t), cache_limit));
             },
             "arrays"_a, "cache_limit"_a = 0)
@@ -231,6 +267,7 @@ void bind_machine(nb::module_& m) {
                 from_dict(arrays, t.terminals);
                 from_dict(arrays, t.tokens);
                 from_dict(arrays, t.given);
+                if (has_any<SymbolTables>(arrays)) from_dict(arrays, t.symbols.emplace());
                 const auto kind = lexer_kind(lexer);
                 const WithoutInterpreterLock release;
                 return new PyMachine(open_machine(t, kind, cache_limit));
@@ -260,6 +297,20 @@ void bind_machine(nb::module_& m) {
             },
             "lr"_a, "terminals"_a, "vocabulary"_a, "cache_limit"_a, nb::rv_policy::take_ownership,
             "Lexed `any`, over terminals whose automaton is made as it is visited.")
+        .def_static(
+            "linked",
+            [](const PyMachine& frame, const std::vector<PyMachine*>& parts, const Vocabulary& vocabulary,
+               std::size_t cache_limit) {
+                std::vector<std::shared_ptr<Machine>> machines;
+                for (const PyMachine* part : parts) machines.push_back(part->machine);
+                const WithoutInterpreterLock release;
+                return new PyMachine(
+                    std::make_shared<LinkedMachine>(frame.machine, std::move(machines), vocabulary.index, cache_limit));
+            },
+            "frame"_a, "parts"_a, "vocabulary"_a, "cache_limit"_a, nb::rv_policy::take_ownership,
+            "Several as one: a frame's, in whose grammar the call of part i stands where a text of parts[i] does, each of which "
+            "ends with\n"
+            "the end of a part. `vocabulary` has no boundaries, and those of the others are made of it.")
         .def_prop_ro("n_rows", [](const PyMachine& t) { return t.machine->cache()->rows.size(); })
         .def_prop_ro("n_words", [](const PyMachine& t) { return t.machine->n_words(); })
         .def_prop_ro("cache_bytes", [](const PyMachine& t) { return without_lock([&] { return t.machine->bytes(); }); })
@@ -277,7 +328,7 @@ void bind_machine(nb::module_& m) {
         .def_prop_rw(
             "vocabulary_tag", [](const PyMachine& t) { return t.machine->vocabulary_tag; },
             [](PyMachine& t, std::uint64_t tag) { t.machine->vocabulary_tag = tag; }, "Equal for grammars of one vocabulary.")
-        .def_prop_ro("is_lazy", [](const PyMachine& t) { return dynamic_cast<LazyMachine*>(t.machine.get()) != nullptr; })
+        .def_prop_ro("is_lazy", [](const PyMachine& t) { return !dynamic_cast<ArtifactMachine*>(t.machine.get()); })
         .def("counts",
              [](const PyMachine& t) {
                  nb::typed<nb::dict, nb::str, Word> d;

@@ -2,9 +2,11 @@
 #include "bind_matcher.hpp"
 
 #include <algorithm>
+#include <nanobind/stl/optional.h>
 
 #include "draft_tree.hpp"
 #include "errors.hpp"
+#include "linked_matcher.hpp"
 #include "matcher_arguments.hpp"
 
 namespace psc {
@@ -25,7 +27,12 @@ TurnOfAll::Flags::~Flags() {
         if (m) m->in_use = false;
 }
 
-bool fill_mask(Matcher& m, std::uint32_t* out) {
+std::unique_ptr<TextMatcher> matcher_of(const std::shared_ptr<Machine>& machine) {
+    if (const auto linked = std::dynamic_pointer_cast<LinkedMachine>(machine)) return std::make_unique<LinkedMatcher>(linked);
+    return std::make_unique<Matcher>(machine);
+}
+
+bool fill_mask(TextMatcher& m, std::uint32_t* out) {
     const MaskRow row = m.mask_row();
     m.cache().rows.copy(row, out);
     return !m.cache().rows.all(row);
@@ -55,9 +62,10 @@ matcher, a call waits until another thread's has returned.)")
                 nb::object kept = compiled.attr("_machine");
                 std::vector<TokenId> tokens;
                 if (!stops.is_none()) tokens = stop_tokens_from(stops, nb::cast<PyMachine*>(kept)->machine->vocabulary().size);
+                const std::optional<double> default_temperature = checked_temperature(temperature);
                 new (self) PyMatcher(std::move(compiled), std::move(kept));
-                self->temperature = std::move(temperature);
-                self->call([&](Matcher& m) {
+                self->temperature = default_temperature;
+                self->call([&](TextMatcher& m) {
                     if (!tokens.empty()) m.set_stop_tokens(tokens);
                     if (without_stop) m.set_terminates_when_complete();
                 });
@@ -72,7 +80,7 @@ matcher, a call waits until another thread's has returned.)")
             "accept_token",
             [](PyMatcher& self, nb::handle token, bool) {
                 const TokenId id = token_of(integer(token, "token ids"));
-                return self.call([&](Matcher& m) { return m.accept(id); });
+                return self.call([&](TextMatcher& m) { return m.accept(id); });
             },
             "token_id"_a.none(), nb::kw_only(), "debug_print"_a = false,
             nb::sig("def accept_token(self, token_id: int, *, debug_print: bool = False) -> bool"),
@@ -84,7 +92,7 @@ Cost: the token's bytes through the lexer and a shift per terminal, about 0.1 us
             "accept_string",
             [](PyMatcher& self, nb::object text, bool) {
                 const Text kept(text);
-                return self.call([&](Matcher& m) { return m.accept_text(kept.bytes); });
+                return self.call([&](TextMatcher& m) { return m.accept_text(kept.bytes); });
             },
             "input_str"_a.none(), nb::kw_only(), "debug_print"_a = false,
             nb::sig("def accept_string(self, input_str: str | bytes, *, debug_print: bool = False) -> bool"),
@@ -92,15 +100,15 @@ Cost: the token's bytes through the lexer and a shift per terminal, about 0.1 us
 
 Cost: linear in its length.)")
         .def(
-            "mask_row", [](PyMatcher& self) { return self.call([](Matcher& m) { return m.mask_row(); }).v; },
+            "mask_row", [](PyMatcher& self) { return self.call([](TextMatcher& m) { return m.mask_row(); }).v; },
             R"(The id of the current mask row, see CompiledGrammar.row().
 
 Raises RuntimeError after a stop token. Cost: a lookup for each stack symbol that has to be read, about 0.1 us.)")
         .def(
             "mask",
             [](PyMatcher& self) {
-                const MaskRow row = self.call([](Matcher& m) { return m.mask_row(); });
-                return self.machine->view(self.matcher.shared_cache(), row);
+                const MaskRow row = self.call([](TextMatcher& m) { return m.mask_row(); });
+                return self.machine->view(self.matcher->shared_cache(), row);
             },
             nb::sig("def mask(self) -> NDArray[numpy.int32]"),
             R"(The current mask: int32 of shape (ceil(vocab_size / 32),), read-only, a view and no copy.
@@ -109,7 +117,7 @@ Token j is allowed when bit j % 32 of word j // 32 is set. Raises RuntimeError a
         .def(
             "allowed_tokens",
             [](PyMatcher& self) {
-                return to_array(numbers(self.call([](Matcher& m) {
+                return to_array(numbers(self.call([](TextMatcher& m) {
                     const MaskRow row = m.mask_row();  // before cache() is looked at: it may change over to another cache
                     return m.cache().rows.tokens(row);
                 })));
@@ -122,7 +130,7 @@ Raises RuntimeError after a stop token. Cost: vocab_size / 64 words, and the ids
             "is_allowed",
             [](PyMatcher& self, const nb::object& token) {
                 const std::int64_t id = integer(token, "token ids");
-                return self.call([&](Matcher& m) {
+                return self.call([&](TextMatcher& m) {
                     const MaskRow row = m.mask_row();
                     return id >= 0 && id < m.machine()->vocabulary().size && m.cache().rows.allowed(row, token_of(id));
                 });
@@ -136,7 +144,7 @@ Raises RuntimeError after a stop token. Cost: about 0.1 us.)")
             [](PyMatcher& self, const nb::object& bitmask, std::int64_t index, bool) {
                 const Bitmask kept = bitmask_from(bitmask);
                 std::uint32_t* const out = Rows(kept, self.machine->machine->n_words()).row(index);
-                return self.call([&](Matcher& m) { return fill_mask(m, out); });
+                return self.call([&](TextMatcher& m) { return fill_mask(m, out); });
             },
             "bitmask"_a.none(), "index"_a = 0, nb::kw_only(), "debug_print"_a = false,
             nb::sig("def fill_next_token_bitmask(self, bitmask: object, index: int = 0, *, debug_print: bool = False) -> bool"),
@@ -160,12 +168,11 @@ vocab_size / 8 bytes.)")
                 if (bitmask.ndim() != 2 || rows.count != tree.token.size())
                     throw BitmaskError("the bitmask needs a row for each of the " + std::to_string(tree.token.size()) + " nodes");
                 if (!temperatures.is_none()) {
-                    const auto t = nb::cast<nb::ndarray<float, nb::ndim<1>, nb::device::cpu>>(temperatures);
-                    if (t.shape(0) != tree.token.size()) throw MatcherError("temperatures must have an entry for each node");
-                    const float value = self.temperature.is_none() ? -1.0f : nb::cast<float>(self.temperature);
-                    for (std::size_t i = 0; i < t.shape(0); ++i) t.data()[static_cast<std::int64_t>(i) * t.stride(0)] = value;
+                    const Temperatures out(temperatures);
+                    if (out.size() != tree.token.size()) throw MatcherError("temperatures must have an entry for each node");
+                    for (std::size_t i = 0; i < out.size(); ++i) out[static_cast<std::int64_t>(i)] = temperature_of(self);
                 }
-                return self.call([&](Matcher& m) {
+                return self.call([&](TextMatcher& m) {
                     return fill_along(m, tree, [&](std::size_t i) { return rows.row(static_cast<std::int64_t>(i)); }, seconds);
                 });
             },
@@ -189,14 +196,14 @@ Returns False when the time ran out first. Raises RuntimeError when the links ar
         .def(
             "find_jump_forward_string",
             [](PyMatcher& self) {
-                const std::string forced = self.call([](Matcher& m) { return m.forced_text(); });
+                const std::string forced = self.call([](TextMatcher& m) { return m.forced_text(); });
                 return nb::str(forced.data(), whole_characters(forced));
             },
             R"(The text that every continuation begins with, in whole characters; empty where the text may end or there is a choice.
 
 Raises RuntimeError after a stop token. Cost: some microseconds for each byte found.)")
         .def(
-            "rollback", [](PyMatcher& self, std::int64_t n) { self.call([&](Matcher& m) { m.rollback(steps_of(n)); }); },
+            "rollback", [](PyMatcher& self, std::int64_t n) { self.call([&](TextMatcher& m) { m.rollback(steps_of(n)); }); },
             "num_tokens"_a = 1,
             R"(Takes back the last `num_tokens` accepted tokens or strings, a stop token among them.
 
@@ -210,18 +217,19 @@ Raises RuntimeError when fewer were accepted, and then nothing changes. Cost: so
             nb::rv_policy::take_ownership,
             "A second matcher at the same place, with the same past; what happens to one does not touch the other. Cost: O(1).")
         .def(
-            "reset", [](PyMatcher& self) { self.call([](Matcher& m) { m.reset(); }); }, "Back to the empty text.")
+            "reset", [](PyMatcher& self) { self.call([](TextMatcher& m) { m.reset(); }); }, "Back to the empty text.")
         .def(
-            "is_terminated", [](PyMatcher& self) { return self.call([](Matcher& m) { return m.is_terminated(); }); },
+            "is_terminated", [](PyMatcher& self) { return self.call([](TextMatcher& m) { return m.is_terminated(); }); },
             "A stop token was accepted; or, with terminate_without_stop_token, the text is complete.")
         .def(
-            "is_completed", [](PyMatcher& self) { return self.call([](Matcher& m) { return m.is_complete(); }); },
+            "is_completed", [](PyMatcher& self) { return self.call([](TextMatcher& m) { return m.is_complete(); }); },
             "The text so far is a whole sentence.")
         .def(
-            "get_captures", [](const PyMatcher&) { return nb::typed<nb::list, nb::object>(); },
+            "get_captures", [](const PyMatcher&, bool) { return nb::typed<nb::list, nb::object>(); }, nb::kw_only(),
+            "deduplicate"_a = true, nb::sig("def get_captures(self, *, deduplicate: bool = True) -> list[tuple[str, bytes]]"),
             "No grammar has captures: always empty.")
         .def_prop_ro(
-            "stop_token_ids", [](const PyMatcher& self) { return numbers(self.matcher.stop_tokens()); },
+            "stop_token_ids", [](const PyMatcher& self) { return numbers(self.matcher->stop_tokens()); },
             "Tokens that end the text.")
         .def_prop_ro(
             "max_rollback_tokens", [](const PyMatcher&) { return -1; }, "-1: any number of steps can be taken back.")
@@ -232,13 +240,13 @@ Raises RuntimeError when fewer were accepted, and then nothing changes. Cost: so
             "compiled", [](const PyMatcher& self) { return self.compiled; }, nb::sig("def compiled(self) -> Any"),
             "The compiled grammar.")
         .def_prop_ro(
-            "n_steps", [](PyMatcher& self) { return self.call([](Matcher& m) { return m.n_steps(); }); },
+            "n_steps", [](PyMatcher& self) { return self.call([](TextMatcher& m) { return m.n_steps(); }); },
             "Accepted tokens and strings, as rollback() counts them.")
         .def(
             "accept_prefix",
             [](PyMatcher& self, nb::object text) {
                 const Text kept(text);
-                return self.call([&](Matcher& m) { return m.accept_prefix(kept.bytes); });
+                return self.call([&](TextMatcher& m) { return m.accept_prefix(kept.bytes); });
             },
             "text"_a, nb::sig("def accept_prefix(self, text: str | bytes) -> int"),
             R"(Takes text while it has a continuation, as one step for rollback(); the number of bytes taken.
@@ -249,8 +257,8 @@ Cost: linear in that number.)")
             [](PyMatcher& self) {
                 const auto names = nb::cast<nb::sequence>(self.compiled.attr("terminal_names"));
                 std::vector<std::string> out;
-                for (Terminal t : self.call([](Matcher& m) { return m.expected_terminals(); }))
-                    out.push_back(nb::cast<std::string>(names[t.index()]));
+                for (Terminal t : self.call([](TextMatcher& m) { return m.expected_terminals(); }))
+                    if (auto name = nb::cast<std::string>(names[t.index()]); !name.empty()) out.push_back(std::move(name));
                 return out;
             },
             "Names of the terminals that the parser can take next, $END among them when the text may end.");

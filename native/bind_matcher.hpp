@@ -7,9 +7,12 @@
 
 #include "bind_machine.hpp"
 #include "interpreter_lock.hpp"
-#include "matcher.hpp"
+#include "text_matcher.hpp"
 
 namespace psc {
+
+// One of a machine's kind.
+std::unique_ptr<TextMatcher> matcher_of(const std::shared_ptr<Machine>& machine);
 
 // psc.GrammarMatcher. Whoever uses `matcher` does so in a turn; call() is one.
 struct PyMatcher {
@@ -17,26 +20,26 @@ struct PyMatcher {
         : compiled(std::move(compiled_grammar)),
           kept_machine(std::move(of_compiled)),
           machine(nb::cast<PyMachine*>(kept_machine)),
-          matcher(machine->machine) {}
+          matcher(matcher_of(machine->machine)) {}
     PyMatcher(const PyMatcher& other)
         : compiled(other.compiled),
           kept_machine(other.kept_machine),
           machine(other.machine),
           temperature(other.temperature),
-          matcher(other.matcher) {}
+          matcher(other.matcher->fork()) {}
 
     // What `f` gives for the matcher, possibly without the interpreter's lock, so `f` touches nothing of Python.
     template <class F>
     auto call(const F& f) {
         const Turn turn(in_use);
-        return f(matcher);
+        return f(*matcher);
     }
 
     nb::object compiled;
     nb::object kept_machine;  // which `compiled` may lose
     PyMachine* machine;
-    nb::object temperature = nb::none();
-    Matcher matcher;
+    std::optional<double> temperature;  // which the caller gave
+    std::unique_ptr<TextMatcher> matcher;
     bool in_use = false;  // by a call that runs without the interpreter's lock
 };
 
@@ -56,7 +59,10 @@ private:
     std::optional<WithoutInterpreterLock> lock_;  // taken back before the flags change
 };
 
+// What `temperature` is, and -1 where there is none.
+inline float temperature_of(const PyMatcher& m) { return m.temperature ? static_cast<float>(*m.temperature) : -1.0f; }
+
 // Copies the current mask; false: every token is allowed.
-bool fill_mask(Matcher& matcher, std::uint32_t* out);
+bool fill_mask(TextMatcher& matcher, std::uint32_t* out);
 
 }  // namespace psc

@@ -81,7 +81,7 @@ void bind_slots(nb::module_& m) {
                     for (std::size_t i = 0; i < all.size(); ++i) {
                         out.data()[i] = -1;
                         if (!all[i]) continue;
-                        Matcher& m = all[i]->matcher;
+                        TextMatcher& m = *all[i]->matcher;
                         try {
                             if (!ids.empty() && ids[i] != -1 && !m.accept(token_of(ids[i]))) refused.push_back(i);
                             if (m.stopped()) continue;

@@ -2,6 +2,8 @@
 #include <nanobind/stl/shared_ptr.h>
 
 #include "bindings.hpp"
+#include "boundary_bytes.hpp"
+#include "lalr.hpp"
 #include "terminal_automaton.hpp"
 #include "terminal_nfa.hpp"
 
@@ -39,7 +41,32 @@ void bind_terminals(nb::module_& m) {
         });
     nb::class_<TerminalNfa>(m, "OpenTerminals", "Terminals whose byte automaton is made as a machine visits it.")
         .def_prop_ro("is_sound", &TerminalNfa::is_sound,
-                     "Whether they can be used so: they are not too large, each matches a text and none the empty one.");
+                     "Whether they can be used so: they are not too large, each matches a text and none the empty one.")
+        .def(
+            "symbols", [](const TerminalNfa& t, Word n_tokens) { return to_array(t.classes().symbols(n_tokens)); }, "n_tokens"_a,
+            nb::rv_policy::reference,
+            "Per token the number of its symbol in these terminals, or -1; empty where they speak of no token.")
+        .def(
+            "bytes_before",
+            [](const TerminalNfa& t, const LalrTables& lr, Word first, Word count) {
+                if (first < 0 || count < 0 || count > kSymbols || first > kSymbols - count)
+                    throw std::invalid_argument("the number of a symbol is out of range");
+                const ByteSet found = bytes_before(lr.tables, t, first, count);
+                std::vector<std::uint8_t> bytes;
+                for (std::size_t b = 0; b < found.size(); ++b)
+                    if (found.test(b)) bytes.push_back(static_cast<std::uint8_t>(b));
+                return nb::bytes(bytes.data(), bytes.size());
+            },
+            "lr"_a, "first"_a, "count"_a,
+            "The bytes that can stand before one of these symbols, by number, in the texts of a grammar, or more than these; "
+            "ascending.");
+    m.def(
+        "token_symbols",
+        [](Ints ranges, Ints range_offsets, Word n_tokens) {
+            return to_array(CodePointClasses(to_span(ranges), to_span(range_offsets)).symbols(n_tokens));
+        },
+        "ranges"_a, "range_offsets"_a, "n_tokens"_a, nb::rv_policy::reference,
+        "The same as OpenTerminals.symbols, of the sets of characters that terminals have.");
     m.def(
         "build_terminal_automaton",
         [](Ints programs, Ints offsets, Ints ranges, Ints range_offsets, std::size_t max_states, std::size_t max_positions,

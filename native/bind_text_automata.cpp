@@ -1,4 +1,8 @@
 // Sets of texts, for tests and for what reads schemas.
+#include <nanobind/stl/array.h>
+#include <nanobind/stl/pair.h>
+#include <nanobind/stl/tuple.h>
+
 #include "bindings.hpp"
 #include "ecma_pattern.hpp"
 #include "json_numbers.hpp"
@@ -35,6 +39,10 @@ void bind_text_automata(nb::module_& m) {
                 return made_without_lock([&] { return of_texts(std::move(list)); });
             },
             "texts"_a)
+        .def_static("of", &of_arcs, "accepts"_a, "arcs"_a,
+                    "The set of an automaton, given as `accepts` and `arcs` are. Raises ValueError where it is none.")
+        .def_static("characters", &of_characters, "ranges"_a,
+                    "The texts of one code point out of these inclusive ranges; those of surrogates are left out.")
         .def_static(
             "pattern",
             [](nb::str pattern, std::size_t max_states) {
@@ -122,6 +130,15 @@ void bind_text_automata(nb::module_& m) {
                 return made_without_lock([&] { return with_length(a, least, most); });
             },
             "least"_a, "most"_a, "The texts of so many code points; most = -1: without limit.")
+        .def(
+            "repeated",
+            [](const TextAutomaton& a, std::int64_t least, std::int64_t most) {
+                return made_without_lock([&] { return repeated(a, least, most); });
+            },
+            "least"_a, "most"_a, "So many texts, one after the other; most = -1: without limit.")
+        .def(
+            "shortest_matches", [](const TextAutomaton& a) { return made_without_lock([&] { return shortest_matches(a); }); },
+            "The texts of which no shorter beginning is one.")
         .def("is_empty", &is_empty)
         .def(
             "shortest",
@@ -134,6 +151,19 @@ void bind_text_automata(nb::module_& m) {
             "__eq__", [](const TextAutomaton& a, const TextAutomaton& b) { return a == b; }, nb::is_operator(),
             nb::sig("def __eq__(self, other: object, /) -> bool"))
         .def_prop_ro("n_states", &TextAutomaton::size)
+        .def_prop_ro(
+            "accepts", [](const TextAutomaton& a) { return std::vector<bool>(a.accepts.begin(), a.accepts.end()); },
+            "Per state; state 0 is the start.")
+        .def_prop_ro(
+            "arcs",
+            [](const TextAutomaton& a) {
+                std::vector<std::tuple<Word, Word, Word, Word>> arcs;
+                for (Word s = 0; s < a.size(); ++s)
+                    for (Word k = a.offsets[s]; k < a.offsets[s + 1]; ++k)
+                        arcs.emplace_back(s, a.arcs[k].first, a.arcs[k].last, a.arcs[k].to);
+                return arcs;
+            },
+            "(from, first, last, to), ascending; the range is inclusive.")
         .def_prop_ro("n_arcs", [](const TextAutomaton& a) { return a.arcs.size(); });
 }
 

@@ -4,12 +4,13 @@
 #include <limits>
 
 #include "sorted.hpp"
+#include "token_symbols.hpp"
 
 namespace psc {
 
 namespace {
 
-constexpr Word kEnd = 0x110000, kFirstSurrogate = 0xD800, kAfterSurrogates = 0xE000;
+constexpr Word kEnd = kFirstSymbol, kFirstSurrogate = 0xD800, kAfterSurrogates = 0xE000;
 constexpr Word kAbsent = std::numeric_limits<Word>::min();  // neither a node nor a class
 
 constexpr Word width(int depth) { return Word{1} << (6 * depth); }
@@ -26,13 +27,13 @@ std::size_t CodePointClasses::interval_at(Word code_point) const {
 }
 
 void CodePointClasses::partition(std::span<const Word> ranges, std::span<const Word> offsets) {
-    starts_ = {0, 0x80, kFirstSurrogate, kAfterSurrogates, kEnd};
+    starts_ = {0, 0x80, kFirstSurrogate, kAfterSurrogates, kEnd, kAfterSymbols};
     for (std::size_t i = 0; i < ranges.size(); i += 2) {
         starts_.push_back(ranges[i]);
         starts_.push_back(ranges[i + 1] + 1);
     }
     sort_unique(starts_);
-    const std::size_t n = starts_.size() - 1;  // the last interval starts where Unicode ends
+    const std::size_t n = starts_.size() - 1;  // the last interval starts where all code points end
     // Refine one class by each set in turn: a class that the set cuts in two leaves its part inside to a new one.
     std::vector<Word> of(n, 0), count{static_cast<Word>(n)};
     std::vector<char> covered(n, 0);
@@ -94,6 +95,19 @@ void CodePointClasses::partition(std::span<const Word> ranges, std::span<const W
     }
 }
 
+std::vector<Word> CodePointClasses::symbols(Word n_tokens) const {
+    std::vector<Word> first(size_, -1), symbols;
+    for (std::size_t i = interval_at(kFirstSymbol); i + 1 < starts_.size(); ++i) {
+        const Word begin = starts_[i] - kFirstSymbol, end = std::min(starts_[i + 1] - kFirstSymbol, n_tokens);
+        if (class_[i] < 0) continue;
+        if (symbols.empty()) symbols.assign(static_cast<std::size_t>(n_tokens), -1);
+        if (begin >= end) continue;
+        if (first[class_[i]] < 0) first[class_[i]] = begin;
+        std::fill(symbols.begin() + begin, symbols.begin() + end, first[class_[i]]);
+    }
+    return symbols;
+}
+
 // The bytes that may follow once all of width(depth) code points are of class c.
 Word CodePointClasses::whole(int depth, Word c) {
     if (c < 0) return kAbsent;
@@ -107,37 +121,39 @@ Word CodePointClasses::whole(int depth, Word c) {
     return known;
 }
 
-// Runs for `count` blocks of width(depth) code points from `base` on; block i is read after byte + i. Nothing below `floor` counts.
-void CodePointClasses::append_block(std::vector<Word>& runs, Word byte, Word count, Word base, int depth, Word floor) {
+// Runs for `count` blocks of width(depth) code points from `base` on; block i is read after byte + i. Nothing below `floor` counts, nor
+// what lies at `end` and above.
+void CodePointClasses::append_block(std::vector<Word>& runs, Word byte, Word count, Word base, int depth, Word floor, Word end) {
     const Word w = width(depth);
     std::size_t at = interval_at(base);
     for (Word i = 0; i < count;) {
         const Word low = base + i * w;
-        if (low >= kEnd) break;
+        if (low >= end) break;
         if (low + w <= floor) {  // shorter spellings have these
             ++i;
             continue;
         }
         while (starts_[at + 1] <= low) ++at;
         const Word uniform = low < floor ? 0 : std::min((starts_[at + 1] - low) / w, count - i);
-        const Word to = uniform > 0 ? whole(depth, class_[at]) : block(low, depth, floor);
+        const Word to = uniform > 0 ? whole(depth, class_[at]) : block(low, depth, floor, end);
         const Word last = i + std::max(uniform, Word{1}) - 1;
         if (to != kAbsent) append_run(runs, byte + i, byte + last, to);
         i = last + 1;
     }
 }
 
-Word CodePointClasses::block(Word base, int depth, Word floor) {
+Word CodePointClasses::block(Word base, int depth, Word floor, Word end) {
     std::vector<Word> runs;
-    append_block(runs, 0x80, 64, base, depth - 1, floor);
+    append_block(runs, 0x80, 64, base, depth - 1, floor, end);
     return runs.empty() ? kAbsent : nodes_.intern(runs).first;
 }
 
 void CodePointClasses::spell() {
     for (auto& nodes : whole_) nodes.assign(size_, -1);
-    append_block(root_, 0xC2, 30, 0x80, 1, 0);
-    append_block(root_, 0xE0, 16, 0, 2, 0x800);
-    append_block(root_, 0xF0, 5, 0, 3, 0x10000);
+    append_block(root_, 0xC2, 30, 0x80, 1, 0, kEnd);
+    append_block(root_, 0xE0, 16, 0, 2, 0x800, kEnd);
+    append_block(root_, 0xF0, 5, 0, 3, 0x10000, kEnd);
+    append_block(root_, kFirstSymbolByte, kSymbols / width(3), kFirstSymbol, 3, 0, kAfterSymbols);
 }
 
 }  // namespace psc

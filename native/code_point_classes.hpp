@@ -5,6 +5,8 @@
 // automaton's state is written in bytes by putting its own target in the place of each class: one pass over the diagram, however
 // many ranges the classes have.
 //
+// Code points beyond Unicode are symbols of tokens (token_symbols.hpp).
+//
 // Cost: O(r log r) for r ranges in all sets, plus, per set, the intervals inside it. Surrogates have no class and no spelling.
 // Source: the splitting of ranges by encoded length is that of K. Thompson's grep.
 #pragma once
@@ -14,6 +16,7 @@
 #include <vector>
 
 #include "intern.hpp"
+#include "token_symbols.hpp"
 
 namespace psc {
 
@@ -31,6 +34,13 @@ public:
 
     // -1 for a character in none of the sets.
     Word of_ascii(int byte) const { return ascii_[byte]; }
+
+    // The class of a symbol, by its number, or -1.
+    Word of_symbol(Word number) const { return class_[interval_at(kFirstSymbol + number)]; }
+
+    // Per token id the number of its symbol: of tokens in one class, the first one's; -1 for those in none of the sets. Empty where no
+    // set has a symbol, of whatever token.
+    std::vector<Word> symbols(Word n_tokens) const;
 
     // Whether the class has characters beyond ASCII.
     bool is_wide(Word c) const { return wide_[c] != 0; }
@@ -53,9 +63,9 @@ public:
 private:
     void partition(std::span<const Word> ranges, std::span<const Word> offsets);
     void spell();
-    Word block(Word base, int depth, Word floor);
+    Word block(Word base, int depth, Word floor, Word end);
     Word whole(int depth, Word c);
-    void append_block(std::vector<Word>& runs, Word byte, Word count, Word base, int depth, Word floor);
+    void append_block(std::vector<Word>& runs, Word byte, Word count, Word base, int depth, Word floor, Word end);
     std::size_t interval_at(Word code_point) const;
 
     Word size_ = 0;

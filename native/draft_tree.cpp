@@ -28,14 +28,15 @@ void DraftTree::check() const {
         }
 }
 
-bool fill_along(Matcher& matcher, const DraftTree& tree, const std::function<std::uint32_t*(std::size_t)>& row, double seconds) {
+bool fill_along(TextMatcher& matcher, const DraftTree& tree, const std::function<std::uint32_t*(std::size_t)>& row,
+                double seconds) {
     using Clock = std::chrono::steady_clock;
     const auto until =
         Clock::now() + std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(seconds > 0 ? seconds : 0));
     const std::size_t words = matcher.machine()->n_words(), before = matcher.n_steps();
     // The matcher is as before, also when a step throws.
     struct Back {
-        Matcher& matcher;
+        TextMatcher& matcher;
         std::size_t before;
         ~Back() { matcher.rollback(matcher.n_steps() - before); }
     };

@@ -6,7 +6,7 @@
 #include <functional>
 #include <span>
 
-#include "matcher.hpp"
+#include "text_matcher.hpp"
 
 namespace psc {
 
@@ -21,6 +21,6 @@ struct DraftTree {
 
 // Fills row i with the mask after the tokens from the root's child down to node i; with zeros where node i is not allowed or
 // ends the text, whose descendants are left alone. False when `seconds` (if positive) ran out first. The matcher is as before.
-bool fill_along(Matcher& matcher, const DraftTree& tree, const std::function<std::uint32_t*(std::size_t)>& row, double seconds);
+bool fill_along(TextMatcher& matcher, const DraftTree& tree, const std::function<std::uint32_t*(std::size_t)>& row, double seconds);
 
 }  // namespace psc

@@ -158,6 +158,7 @@ Expression ExpressionGraph::reference(Rule rule) {
 }
 
 Expression ExpressionGraph::automaton(std::span<const Word> accepts, std::span<const Word> arcs) {
+    if (arcs.empty()) return accepts[0] ? empty() : nothing();
     key_.assign({static_cast<Word>(Kind::automaton), static_cast<Word>(accepts.size())});
     key_.insert(key_.end(), accepts.begin(), accepts.end());
     key_.insert(key_.end(), arcs.begin(), arcs.end());

@@ -77,6 +77,7 @@ enum class Space : std::uint8_t {
     warm_set,
     warm_row,
     warm_union,
+    symbol_token,
     count,
 };
 
@@ -140,6 +141,7 @@ constexpr const char* kSpaceNames[] = {
     "set gathered",
     "warm row",
     "union of warm rows",
+    "token with a symbol",
 };
 static_assert(std::size(kSpaceNames) == static_cast<std::size_t>(Space::count));
 

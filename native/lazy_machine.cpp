@@ -9,6 +9,8 @@ LazyMachine::LazyMachine(LrTables lr, std::unique_ptr<Lexer> lexer, std::shared_
     : below_(lr), lexer_owner_(std::move(lexer)), index_(std::move(vocabulary)) {
     lr_ = std::move(lr);
     vocabulary_ = {index_->n_tokens(), nullptr, index_->offsets().data(), index_->bytes().data(), index_->is_stop().data()};
+    if (index_->has_symbols()) vocabulary_.symbols = index_->symbols().data();
+    ends_apart_ = index_->has_symbols();
     stop_tokens_ = index_->stop_tokens();
     readable_ = index_.get();
     byte_class_ = lexer_owner_->byte_class();
@@ -159,7 +161,7 @@ MaskRow LazyMachine::compose(Cache& base, LexerView view, std::span<const Word> 
     else
         spare_ = std::make_unique<std::uint32_t[]>(n_words());
     for (TokenSet* set : sets) index_->add_bits(spare_.get(), *set);
-    if (stops)
+    if (stops && !ends_apart())
         for (TokenId t : stop_tokens_) set_bit(spare_.get(), t);
     return cache.rows.add(spare_);
 }

@@ -322,33 +322,37 @@ LoweredRules lower(const RulePrograms& rules, const TerminalLimits& limits) {
         out.refusal = Refusal{std::string(analysis.name(*rule)), {}, {}};
         return out;
     }
-    std::unordered_map<Word, Rule> labels;
-    for (const auto& some : rules.labelled.matches)
-        for (Rule rule : some)
-            if (const auto node = analysis.inlined_if_needed(rule)) labels.emplace(node.v, rule);
+    std::unordered_map<Word, LoweredRules::Label> labels;
+    for (std::size_t a = 0; a < rules.labelled.size(); ++a)
+        for (const auto& some : rules.labelled[a].matches)
+            for (Rule rule : some)
+                if (const auto node = analysis.inlined_if_needed(rule)) labels.emplace(node.v, LoweredRules::Label{a, rule});
     LoweredRules out = Lowering(analysis).run(rules.root);
     out.labelled = rules.labelled;
     for (const LoweredTerminal& t : out.terminals) {
         const auto label = labels.find(t.expression.v);
-        out.labels.push_back(label == labels.end() ? Maybe<Rule>() : Maybe<Rule>(label->second));
+        out.labels.push_back(label == labels.end() ? std::nullopt : std::optional(label->second));
     }
     return out;
 }
 
 TerminalPrograms LoweredRules::programs() const {
     TerminalPrograms programs;
-    std::unordered_map<Word, Terminal> of_label;
+    std::vector<std::unordered_map<Word, Terminal>> of_label(labelled.size());  // per automaton
     for (std::size_t t = 0; t < terminals.size(); ++t)
-        if (terminals[t].number && labels[t]) of_label.emplace(labels[t].v, *terminals[t].number);
-    bool written = false;
+        if (terminals[t].number && labels[t]) of_label[labels[t]->automaton].emplace(labels[t]->rule.v, *terminals[t].number);
+    std::vector<char> written(labelled.size());
     for (std::size_t t = 0; t < terminals.size(); ++t) {
         if (!terminals[t].number) continue;
-        if (of_label.size() < 2 || !labels[t])
+        if (!labels[t] || of_label[labels[t]->automaton].size() < 2) {
             programs.add(graph, terminals[t].expression);
-        else if (std::exchange(written, true))
+            continue;
+        }
+        const std::size_t a = labels[t]->automaton;
+        if (std::exchange(written[a], 1))
             programs.add_elsewhere();
         else
-            programs.add_labelled(labelled, of_label);
+            programs.add_labelled(labelled[a], of_label[a]);
     }
     return programs;
 }

@@ -47,10 +47,14 @@ struct LoweredRules {
     ExpressionGraph graph;  // of the terminals' expressions
     Productions productions;
     TextList nonterminals;
-    TextList rules;                   // by number: those that were handed over, and those cut out of them
-    LabelledAutomaton labelled;       // as it was handed over
-    std::vector<Maybe<Rule>> labels;  // per terminal, the rule of that automaton that it is
-    std::vector<Rule> left_out;       // rules that derive nothing, not even the empty text
+    TextList rules;                           // by number: those that were handed over, and those cut out of them
+    std::vector<LabelledAutomaton> labelled;  // as they were handed over
+    struct Label {
+        std::size_t automaton;
+        Rule rule;  // of that automaton
+    };
+    std::vector<std::optional<Label>> labels;  // per terminal, where it is a rule of such an automaton
+    std::vector<Rule> left_out;                // rules that derive nothing, not even the empty text
 
     // The terminals that are used, in the order of their numbers.
     TerminalPrograms programs() const;

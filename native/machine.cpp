@@ -4,6 +4,7 @@
 #include <iterator>
 
 #include "sorted.hpp"
+#include "vocabulary_index.hpp"
 
 namespace psc {
 
@@ -127,16 +128,37 @@ MaskRow Machine::with_stops(Cache& cache, MaskRow row, StopSet set) {
     auto words = std::make_unique_for_overwrite<std::uint32_t[]>(n_words());
     cache.rows.copy(row, words.get());
     const Stops& stops = *stop_sets_[set.index()];
-    for (TokenId t : stop_tokens_) clear_bit(words.get(), t);
-    for (TokenId t : stops.tokens) stops.may_end ? set_bit(words.get(), t) : clear_bit(words.get(), t);
+    if (ends_apart()) {
+        for (TokenId t : stops.tokens) {
+            // Its text is none; a symbol of a token that has no text is what the row says.
+            const bool as_row = has_symbol(t) && !is_text(t);
+            const bool asked = std::find(stops.asked.begin(), stops.asked.end(), t) != stops.asked.end();
+            if (stops.may_end || asked)
+                set_bit(words.get(), t);
+            else if (!as_row)
+                clear_bit(words.get(), t);
+        }
+    } else {
+        for (TokenId t : stop_tokens_) clear_bit(words.get(), t);
+        for (TokenId t : stops.tokens) stops.may_end ? set_bit(words.get(), t) : clear_bit(words.get(), t);
+    }
     const MaskRow id = cache.rows.add(words);
     cache.other_stops.insert(row, set, id);
     limit(cache);
     return id;
 }
 
-StopSet Machine::add_stop_set(bool may_end, const std::vector<TokenId>& tokens) {
-    Stops wanted{may_end, tokens};
+bool Machine::is_text(TokenId token) const { return readable_ && readable_->is_text(token); }
+
+std::vector<TokenId> Machine::text_or_itself(const std::vector<TokenId>& stops) const {
+    std::vector<TokenId> found;
+    if (ends_apart())
+        std::copy_if(stops.begin(), stops.end(), std::back_inserter(found), [&](TokenId t) { return has_symbol(t) && is_text(t); });
+    return found;
+}
+
+StopSet Machine::add_stop_set(bool may_end, const std::vector<TokenId>& tokens, const std::vector<TokenId>& asked) {
+    Stops wanted{may_end, tokens, asked};
     const PatientLock lock(lock_);
     for (std::size_t i = 0; i < stop_sets_.size(); ++i)
         if (*stop_sets_[i] == wanted) return {static_cast<Word>(i)};

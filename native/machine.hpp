@@ -35,6 +35,7 @@ struct VocabularyView {
     const Word* offsets = nullptr;
     const std::uint8_t* bytes = nullptr;
     const std::uint8_t* is_stop = nullptr;  // per token
+    const Word* symbols = nullptr;          // per token the number of its symbol, or -1; null: no token has one
 
     std::span<const std::uint8_t> text(TokenId token) const {
         const Word i = class_of ? class_of[token.v].v : token.v;
@@ -75,6 +76,10 @@ public:
     const std::vector<TokenId>& stop_tokens() const { return stop_tokens_; }
     // Equal for grammars of one vocabulary, and for no others; 0: not known.
     std::uint64_t vocabulary_tag = 0;
+    // Whether the grammar speaks of tokens: a stop token may be in a row as itself. Then, and where machines are linked, rows do not
+    // say whether a stop token may end the text.
+    bool has_symbols() const { return vocabulary_.symbols != nullptr; }
+    bool ends_apart() const { return ends_apart_; }
     std::size_t n_words() const { return (static_cast<std::size_t>(vocabulary_.size) + 31) / 32; }
 
     std::shared_ptr<Cache> cache() const;
@@ -138,9 +143,16 @@ public:
     // The row with these bits, found without the classifier.
     MaskRow read_row(Cache& cache, MaskRows::Bits& words);
     // The row in which other tokens stop the text, where the text may end: a row does not know, if the grammar has no stop token.
-    // `set` names both, see add_stop_set().
+    // `set` names both, see add_stop_set(). Where tokens have symbols the row has no stop tokens but those that are asked for as such.
     MaskRow with_stops(Cache& cache, MaskRow row, StopSet set);
-    StopSet add_stop_set(bool may_end, const std::vector<TokenId>& tokens);
+    // `asked`: of the tokens those that are text, and that the grammar asks for as such where the row is.
+    StopSet add_stop_set(bool may_end, const std::vector<TokenId>& tokens, const std::vector<TokenId>& asked = {});
+    // Of tokens that stop a text, those whose bits in a row may be those of their text: whether one is asked for must be looked at.
+    std::vector<TokenId> text_or_itself(const std::vector<TokenId>& stops) const;
+
+    // Whether the grammar tells a token apart as such, and whether its text is one.
+    virtual bool has_symbol(TokenId token) const { return vocabulary_.symbols && vocabulary_.symbols[token.v] >= 0; }
+    virtual bool is_text(TokenId token) const;
 
     // The tokens as a trie, where masks can be found by reading them (matcher_tokens.cpp); null: by the classifier alone.
     const VocabularyIndex* index() const { return readable_; }
@@ -178,6 +190,7 @@ protected:
     VocabularyView vocabulary_;
     std::array<ByteClass, 256> byte_class_{};
     std::vector<TokenId> stop_tokens_;
+    bool ends_apart_ = false;
     const VocabularyIndex* readable_ = nullptr;  // see index()
     Column<LrState, LexerState, Presence::optional> starts_of_tops_;
     // Lexer rows: of an artifact, one after the other; else those of a lexer.
@@ -220,7 +233,7 @@ private:
     std::shared_ptr<Cache> cache_;
     struct Stops {
         bool may_end;
-        std::vector<TokenId> tokens;
+        std::vector<TokenId> tokens, asked;
         bool operator==(const Stops&) const = default;
     };
     std::vector<std::unique_ptr<Stops>> stop_sets_;

@@ -24,10 +24,12 @@ Matcher::Matcher(std::shared_ptr<Machine> machine) : machine_(std::move(machine)
     p->state = machine_->start_of({0});
     p->is_one = true;
     position_ = first_ = p;
+    if (machine_->ends_apart()) set_stop_tokens(machine_->stop_tokens());
 }
 
 Matcher::Matcher(const Matcher& other)
-    : machine_(other.machine_),
+    : TextMatcher(other),
+      machine_(other.machine_),
       cache_(other.cache_),
       arena_(other.arena_),
       position_(other.position_),
@@ -39,11 +41,13 @@ Matcher::Matcher(const Matcher& other)
       row_(other.row_),
       terminates_when_complete_(other.terminates_when_complete_),
       stops_(other.stops_),
-      stop_sets_{other.stop_sets_[0], other.stop_sets_[1]} {}
+      stop_sets_{other.stop_sets_[0], other.stop_sets_[1]},
+      text_or_itself_(other.text_or_itself_) {}
 
 void Matcher::set_stop_tokens(const std::vector<TokenId>& tokens) {
     stops_ = std::make_shared<const std::vector<TokenId>>(tokens);
     for (bool complete : {false, true}) stop_sets_[complete] = machine_->add_stop_set(complete, tokens);
+    text_or_itself_ = machine_->text_or_itself(tokens);
     row_ = {};
 }
 
@@ -163,6 +167,8 @@ bool Matcher::accept(TokenId token) {
     if (position_->stopped || token.v < 0 || token.v >= machine_->vocabulary().size) return false;
     const bool stops =
         stop_sets_[0] ? std::find(stops_->begin(), stops_->end(), token) != stops_->end() : machine_->vocabulary().is_stop[token.v];
+    if (const Word* symbols = machine_->vocabulary().symbols; symbols && symbols[token.index()] >= 0)
+        return accept_either(token, stops);
     // A mask that nobody has asked for is not built for one token.
     if (const VocabularyIndex* index = machine_->index(); index && !row_ && !stops)
         return index->is_text(token) && accept_text(machine_->vocabulary().text(token));
@@ -193,7 +199,9 @@ bool Matcher::accept(TokenId token) {
     return true;
 }
 
-bool Matcher::accept_text(std::span<const std::uint8_t> bytes) {
+bool Matcher::accept_text(std::span<const std::uint8_t> bytes) { return !has_symbol_byte(bytes) && accept_bytes(bytes); }
+
+bool Matcher::accept_bytes(std::span<const std::uint8_t> bytes) {
     if (position_->stopped) return false;
     begin(bytes.size());
     Configurations all = configurations();
@@ -208,7 +216,7 @@ std::size_t Matcher::accept_prefix(std::span<const std::uint8_t> bytes) {
     Arena::Attempt attempt(arena_);
     Configurations all = configurations(), next;
     std::size_t n = 0;
-    for (; n < bytes.size(); ++n) {
+    for (; n < bytes.size() && bytes[n] < kFirstSymbolByte; ++n) {
         next = all;
         if (!advance(bytes.subspan(n, 1), next)) break;
         all.swap(next);

@@ -20,40 +20,38 @@
 
 #include "arena.hpp"
 #include "machine.hpp"
+#include "text_matcher.hpp"
 #include "work.hpp"
 
 namespace psc {
 
-class Matcher {
+class Matcher final : public TextMatcher {
 public:
     explicit Matcher(std::shared_ptr<Machine> machine);
     Matcher(const Matcher& other);  // a fork: O(1)
-    Matcher& operator=(const Matcher&) = delete;
+    std::unique_ptr<TextMatcher> fork() const override { return std::make_unique<Matcher>(*this); }
 
-    // These tokens, and no others, end the text.
-    void set_stop_tokens(const std::vector<TokenId>& tokens);
-    // No token ends the text: is_terminated() once it is a sentence, and more text may still be accepted.
-    void set_terminates_when_complete();
-    const std::vector<TokenId>& stop_tokens() const { return stops_ ? *stops_ : machine_->stop_tokens(); }
+    void set_stop_tokens(const std::vector<TokenId>& tokens) override;
+    void set_terminates_when_complete() override;
+    const std::vector<TokenId>& stop_tokens() const override { return stops_ ? *stops_ : machine_->stop_tokens(); }
 
-    // The id of the row of allowed tokens in cache().rows; throws MatcherError once a stop token was accepted.
-    MaskRow mask_row();
-    bool accept(TokenId token);
-    // Reads text, all of it or nothing. One step for rollback().
-    bool accept_text(std::span<const std::uint8_t> bytes);
-    // Reads text as far as it has a continuation: the number of bytes read. One step for rollback(), if any was.
-    std::size_t accept_prefix(std::span<const std::uint8_t> bytes);
-    // Takes back the last `n` steps; throws MatcherError when there are fewer.
-    void rollback(std::size_t n);
-    void reset();
+    MaskRow mask_row() override;
+    // Whether the mask of this position was asked for.
+    bool knows_row() const { return row_ && !cache_->retired.load(std::memory_order_relaxed); }
+    bool accept(TokenId token) override;
+    bool accept_text(std::span<const std::uint8_t> bytes) override;
+    // The same for bytes that may be those of symbols.
+    bool accept_bytes(std::span<const std::uint8_t> bytes);
+    std::size_t accept_prefix(std::span<const std::uint8_t> bytes) override;
+    void rollback(std::size_t n) override;
+    void reset() override;
 
-    std::size_t n_steps() const { return n_steps_; }
-    bool stopped() const { return position_->stopped; }
-    bool is_terminated() { return stopped() || (terminates_when_complete_ && is_complete()); }
-    bool is_complete();  // the text may end here
-    // The bytes that any continuation begins with, up to where the text may end; fewer where finding more would cost too much.
-    std::string forced_text();
-    std::vector<Terminal> expected_terminals();  // terminals that the parser can take next, the end of text among them
+    std::size_t n_steps() const override { return n_steps_; }
+    bool stopped() const override { return position_->stopped; }
+    bool is_terminated() override { return stopped() || (terminates_when_complete_ && is_complete()); }
+    bool is_complete() override;
+    std::string forced_text() override;
+    std::vector<Terminal> expected_terminals() override;
 
     // What may come next: terminals after the lexeme read last, where that is complete and fits, and those that it can become.
     std::vector<Terminal> continuations();
@@ -64,13 +62,14 @@ public:
         Stack stack;  // of several stacks in one, the first
     };
     std::vector<ConfigurationView> view() const;
+    // Appends the configurations, with their stacks; false where these are too long, or several in one.
+    bool add_content(std::vector<Word>& out) const;
     // What the stacks of the n-th configuration become when the symbols of an output are read on them: none where they cannot be; of
     // several stacks with one top, the first. Throws MatcherError where there is no such configuration or symbol.
     std::vector<Stack> stacks_after(std::size_t n, std::span<const OutputSymbol> symbols);
 
-    const std::shared_ptr<Machine>& machine() const { return machine_; }
-    Machine::Cache& cache() const { return *cache_; }
-    const std::shared_ptr<Machine::Cache>& shared_cache() const { return cache_; }
+    const std::shared_ptr<Machine>& machine() const override { return machine_; }
+    const std::shared_ptr<Machine::Cache>& shared_cache() const override { return cache_; }
 
 private:
     struct Node {
@@ -157,6 +156,9 @@ private:
     static constexpr std::size_t kMaxSteps = 40'000'000, kStepsForByte = 100'000;
 
     bool advance(std::span<const std::uint8_t> bytes, Configurations& configurations);
+    bool accept_either(TokenId token, bool stops);
+    // The row with what the stop tokens are here.
+    MaskRow with_stops(MaskRow row);
     bool viable(std::span<const OutputSymbol> symbols, const Node* top);
     bool alive(const Configuration& configuration);
     std::vector<OutputSymbol> viable_ends(FutureSet set, const Node* top);
@@ -185,7 +187,8 @@ private:
     Maybe<MaskRow> row_;  // of the current position, when known
     bool terminates_when_complete_ = false;
     std::shared_ptr<const std::vector<TokenId>> stops_;
-    Maybe<StopSet> stop_sets_[2];  // of the machine: where the text is not complete, where it is
+    Maybe<StopSet> stop_sets_[2];          // of the machine: where the text is not complete, where it is
+    std::vector<TokenId> text_or_itself_;  // stop tokens of which a row does not say which they are
 };
 
 }  // namespace psc

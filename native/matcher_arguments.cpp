@@ -1,5 +1,7 @@
 #include "matcher_arguments.hpp"
 
+#include <cmath>
+
 #include "errors.hpp"
 
 namespace psc {
@@ -132,6 +134,31 @@ std::vector<TokenId> stop_tokens_from(nb::handle given, Word vocab_size) {
         out.push_back(token_of(id));
     }
     return out;
+}
+
+std::optional<double> checked_temperature(nb::handle given) {
+    if (given.is_none()) return std::nullopt;
+    const double value = PyFloat_AsDouble(given.ptr());
+    if (value == -1.0 && PyErr_Occurred()) throw nb::python_error();
+    if (!std::isfinite(value) || value < 0)
+        throw MatcherError("default_temperature must be a finite non-negative number, not " +
+                           nb::cast<std::string>(nb::str(given)));
+    return value;
+}
+
+Temperatures::Temperatures(nb::handle given) {
+    nb::ndarray<> any;
+    const bool is_array = nb::try_cast(given, any);
+    PyErr_Clear();
+    if (!is_array || any.dtype() != nb::dtype<float>() || any.ndim() != 1 || any.device_type() != nb::device::cpu::value)
+        throw MatcherError("the temperatures tensor must be a float32 array of one dimension on the CPU that can be written to");
+    array_ = any;
+}
+
+float& Temperatures::operator[](std::int64_t i) const {
+    if (i < 0 || static_cast<std::size_t>(i) >= size())
+        throw MatcherError("entry " + std::to_string(i) + " of a temperatures tensor of " + std::to_string(size()) + " entries");
+    return static_cast<float*>(array_.data())[i * array_.stride(0)];
 }
 
 void same_length(std::size_t matchers, std::size_t others, const char* what) {

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -58,6 +59,21 @@ TokenId token_of(std::int64_t token);
 std::size_t steps_of(std::int64_t n);
 // An id or several.
 std::vector<TokenId> stop_tokens_from(nb::handle given, Word vocab_size);
+
+// A temperature, or none. Throws MatcherError for what is negative or no finite number.
+std::optional<double> checked_temperature(nb::handle given);
+
+// A float32 array of one dimension on the CPU, to write temperatures into. Throws MatcherError for anything else.
+class Temperatures {
+public:
+    explicit Temperatures(nb::handle given);
+    std::size_t size() const { return array_.shape(0); }
+    // Throws MatcherError where there is no such entry.
+    float& operator[](std::int64_t i) const;
+
+private:
+    nb::ndarray<> array_;
+};
 
 // Throws MatcherError when there are not as many of one as of the other.
 void same_length(std::size_t matchers, std::size_t others, const char* what);

@@ -18,7 +18,7 @@ MaskRow Matcher::mask_row() {
     if (row_) return *row_;
     begin();
     MaskRow row = machine_->index() ? affordable_row() : classified_row();
-    if (stop_sets_[0]) row = machine_->with_stops(*cache_, row, *stop_sets_[is_complete()]);
+    if (stop_sets_[0]) row = with_stops(row);
     row_ = row;
     return row;
 }

@@ -178,7 +178,7 @@ MaskRow Matcher::read_row() {
     const Configurations all = configurations();
     const std::size_t before = work_.left();
     TokenReader(*this, *machine_->index()).read(all, words.get());
-    if (complete(all))
+    if (!machine_->ends_apart() && complete(all))
         for (TokenId t : machine_->stop_tokens()) set_bit(words.get(), t);
     machine_->has_read(before - work_.left());
     return machine_->read_row(*cache_, words);

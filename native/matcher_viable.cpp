@@ -11,6 +11,7 @@
 #include "limits.hpp"
 #include "matcher_graph.hpp"
 #include "sorted.hpp"
+#include "token_symbols.hpp"
 
 namespace psc {
 
@@ -123,7 +124,7 @@ std::string Matcher::forced_text() {
                 forced = byte_of[c];
                 only.swap(next);
             }
-            if (choice || forced < 0) break;
+            if (choice || forced < 0 || forced >= kFirstSymbolByte) break;
             out.push_back(static_cast<char>(forced));
             here.swap(only);
         }

@@ -35,4 +35,18 @@ std::vector<Matcher::Stack> Matcher::stacks_after(std::size_t n, std::span<const
     return out;
 }
 
+bool Matcher::add_content(std::vector<Word>& out) const {
+    constexpr std::size_t kMost = 512;
+    for (const Configuration& configuration : configurations()) {
+        out.push_back(configuration.state.v);
+        const std::size_t begin = out.size();
+        for (const Node* n = configuration.top; n; n = n->parent) {
+            if (n->n_parents || out.size() > kMost) return false;
+            out.push_back(n->state.v);
+        }
+        out.push_back(static_cast<Word>(begin) - static_cast<Word>(out.size()));  // how long the stack is: below all states
+    }
+    return true;
+}
+
 }  // namespace psc

@@ -3,11 +3,13 @@
 #include <limits>
 #include <stdexcept>
 
+#include "token_symbols.hpp"
+
 namespace psc {
 
 namespace {
 
-constexpr std::int64_t kLastCodePoint = 0x10ffff;
+constexpr std::int64_t kLastCodePoint = kAfterSymbols - 1;
 
 [[noreturn]] void malformed(const char* what) { throw std::invalid_argument(std::string("malformed rule programs: ") + what); }
 

@@ -9,8 +9,8 @@
 //   automaton n k, f1 .. fn,       a deterministic automaton over characters, from state 0; fi: whether state i accepts; arcs
 //       (from first last to) x k   ascend, and those of a state are disjoint
 //
-// Characters are Unicode code points. Numbers of rules are positions in the list of names; names beyond the programs are rules that
-// are referred to and not defined.
+// Characters are Unicode code points, or the symbols of tokens (token_symbols.hpp). Numbers of rules are positions in the list of
+// names; names beyond the programs are rules that are referred to and not defined.
 #pragma once
 
 #include <cstdint>
@@ -38,12 +38,27 @@ struct RulePrograms {
     std::vector<std::int64_t> offsets;  // per rule, and one more
     TextList names;                     // of defined rules, then of undefined ones
     Rule root;
-    LabelledAutomaton labelled;  // without states where there is none
+    std::vector<LabelledAutomaton> labelled;  // no two name one rule
 
     Word n_defined() const { return static_cast<Word>(offsets.size()) - 1; }
     std::span<const std::int64_t> of(Rule rule) const {
         return std::span(words).subspan(static_cast<std::size_t>(offsets[rule.index()]),
                                         static_cast<std::size_t>(offsets[rule.index() + 1] - offsets[rule.index()]));
+    }
+    // How many words there are from a code to the next one.
+    static std::int64_t size_at(const std::int64_t* code) {
+        switch (*code) {
+            case text:
+                return 2 + code[1];
+            case chars:
+                return 2 + 2 * code[1];
+            case repeat:
+                return 3;
+            case automaton:
+                return 3 + code[1] + 4 * code[2];
+            default:
+                return 2;
+        }
     }
     // Throws std::invalid_argument for words that are no programs.
     void check() const;

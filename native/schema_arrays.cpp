@@ -46,7 +46,7 @@ void SchemaRules::Items::write(const Atoms& atoms) {
     if (most_ >= 0 && most_ < least_) return;
     const auto needed = [](const Counted& c) { return c.least > 0; };
     if (least_ == 0 && std::none_of(counted_.begin(), counted_.end(), needed))
-        rules_.add(rule_, rules_.empty(Mark::open_array, depth_));
+        tagged_ ? rules_.add_row(rule_, {mark(Mark::close_array)}) : rules_.add(rule_, rules_.empty(Mark::open_array, depth_));
     if (most_ == 0) return;
     if (counted_.empty())
         write_plain(atoms);
@@ -55,13 +55,13 @@ void SchemaRules::Items::write(const Atoms& atoms) {
 }
 
 void SchemaRules::Items::write_plain(const Atoms& atoms) {
-    const Word open = rules_.mark(Mark::open_array, depth_), comma = rules_.mark(Mark::comma, depth_);
-    const Word close = rules_.mark(Mark::close_array, depth_);
+    const Word open = mark(Mark::open_array), comma = mark(Mark::comma);
+    const Word close = mark(Mark::close_array);
     Word done = -1;  // what was read of the array
     const Word apart = most_ < 0 ? apart_ : std::min(apart_, most_);
     for (Word i = 0; i < apart; ++i) {
         const Word next = rules_.fresh(prefix_ + " up to " + std::to_string(i));
-        const Word value = rules_.value(rules_.values_.item_value(atoms, i), depth_ + 1);
+        const Word value = this->value(rules_.values_.item_value(atoms, i));
         if (done < 0)
             rules_.add_row(next, {open, value});
         else
@@ -70,7 +70,7 @@ void SchemaRules::Items::write_plain(const Atoms& atoms) {
         if (i + 1 >= least_) rules_.add_row(rule_, {done, close});
     }
     if (most_ >= 0 && apart >= most_) return;
-    const Word value = rules_.value(rules_.values_.item_value(atoms, apart), depth_ + 1);
+    const Word value = this->value(rules_.values_.item_value(atoms, apart));
     Words all;
     rule_words::reference(all, done < 0 ? open : done);
     if (done < 0) rule_words::reference(all, value);
@@ -102,8 +102,8 @@ void SchemaRules::Items::ways(const State& s, Predicate item, std::size_t i, Sta
 }
 
 void SchemaRules::Items::write_counting(const Atoms& atoms) {
-    const Word open = rules_.mark(Mark::open_array, depth_), comma = rules_.mark(Mark::comma, depth_);
-    const Word close = rules_.mark(Mark::close_array, depth_);
+    const Word open = mark(Mark::open_array), comma = mark(Mark::comma);
+    const Word close = mark(Mark::close_array);
     std::map<State, Word> rules;
     std::vector<State> queue{{0, 0, std::vector<Word>(counted_.size())}};
     const auto accepts = [&](const State& s) {
@@ -126,7 +126,7 @@ void SchemaRules::Items::write_counting(const Atoms& atoms) {
                 queue.push_back(to);
                 if (accepts(to)) rules_.add_row(rule_, {entry->second, close});
             }
-            const Word value = rules_.value(item, depth_ + 1);
+            const Word value = this->value(item);
             if (i == 0)
                 rules_.add_row(entry->second, {open, value});
             else

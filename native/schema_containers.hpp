@@ -8,8 +8,8 @@ namespace psc {
 // One case of an object.
 class SchemaRules::Members {
 public:
-    Members(SchemaRules& rules, Word rule, Word depth)
-        : rules_(rules), rule_(rule), depth_(depth), prefix_(rules.rule_name(rule)) {}
+    Members(SchemaRules& rules, Word rule, Word depth, bool tagged = false)
+        : rules_(rules), rule_(rule), depth_(depth), tagged_(tagged), prefix_(rules.rule_name(rule)) {}
 
     void write(const Atoms& atoms);
 
@@ -49,10 +49,14 @@ private:
     // Calls f(value, met) for each way in which a member can be: with bits of what it satisfies, or without.
     template <class F>
     void ways(Predicate value, Word satisfies, Word met, const F& f);
-    Words member(Word before, const Words& name, Predicate value);
+    // `name`: in the text table, or -1 for one of the rule `key`.
+    Words member(Word before, Word name, Word key, Predicate value);
+    Word mark(Mark mark) const { return tagged_ ? rules_.list_mark(mark) : rules_.mark(mark, depth_); }
+    Words empty() const;
 
     SchemaRules& rules_;
     Word rule_, depth_;
+    bool tagged_;  // a list of parameters, no JSON
     std::string prefix_;
     std::vector<Declared> declared_;
     std::vector<Others> others_;
@@ -69,7 +73,8 @@ private:
 // One case of an array.
 class SchemaRules::Items {
 public:
-    Items(SchemaRules& rules, Word rule, Word depth) : rules_(rules), rule_(rule), depth_(depth), prefix_(rules.rule_name(rule)) {}
+    Items(SchemaRules& rules, Word rule, Word depth, bool tagged = false)
+        : rules_(rules), rule_(rule), depth_(depth), tagged_(tagged), prefix_(rules.rule_name(rule)) {}
 
     void write(const Atoms& atoms);
 
@@ -85,12 +90,15 @@ private:
         auto operator<=>(const State&) const = default;
     };
 
+    Word mark(Mark mark) const { return tagged_ ? rules_.list_mark(mark) : rules_.mark(mark, depth_); }
+    Word value(Predicate item) { return tagged_ ? rules_.item(item) : rules_.value(item, depth_ + 1); }
     void write_plain(const Atoms& atoms);
     void write_counting(const Atoms& atoms);
     void ways(const State& s, Predicate item, std::size_t i, State next, const std::function<void(Predicate, const State&)>& f);
 
     SchemaRules& rules_;
     Word rule_, depth_;
+    bool tagged_;  // no JSON
     std::string prefix_;
     std::vector<Counted> counted_;
     Word least_ = 0, most_ = -1, apart_ = 0;  // items; so many at the beginning have a predicate of their own

@@ -184,7 +184,7 @@ Word SchemaRules::names_but(const std::vector<Word>& names) {
         return text.size() <= kLongName &&
                std::all_of(text.begin(), text.end(), [](char c) { return c >= 0x20 && c < 0x7f && c != '"' && c != '\\'; });
     };
-    if (!std::all_of(texts.begin(), texts.end(), plain)) {
+    if (!layout_.excludes.empty() || !std::all_of(texts.begin(), texts.end(), plain)) {
         std::vector<std::u32string> declared;
         for (std::string_view text : texts) declared.push_back(decoded(text));
         return known->second = this->names(languages_.but(LanguageTable::kAny, languages_.number(of_texts(std::move(declared)))));

@@ -159,38 +159,59 @@ void SchemaRules::Members::find_others(const Atoms& atoms) {
         Word satisfies = 0;
         for (std::size_t k = 0; k < several_.size(); ++k)
             if (has(graph.names(several_[k]), g.in)) satisfies |= Word{1} << k;
+        if (tagged_) {
+            const bool by_pattern = std::any_of(g.in.begin(), g.in.end(), [](char in) { return in != 0; });
+            const Word key = rules_.other_keys(g.language, by_pattern, declared);
+            if (key >= 0) others_.push_back({key, value, satisfies});
+            continue;
+        }
         others_.push_back({g.language < 0 ? rules_.names_but(declared) : rules_.names(g.language), value, satisfies});
     }
 }
 
-SchemaRules::Words SchemaRules::Members::member(Word before, const Words& name, Predicate value) {
+SchemaRules::Words SchemaRules::Members::member(Word before, Word name, Word key, Predicate value) {
+    if (tagged_) {
+        Words words;
+        if (name < 0) rule_words::reference(words, key);
+        const auto& style = *rules_.layout_.parameters;
+        return rules_.parameter(before, name < 0 ? words : rules_.key(name), value, name < 0 ? style.end : rules_.end_of(name));
+    }
     Words out;
-    out.reserve(name.size() + 8);
+    const Words words = name < 0 ? Words{} : rules_.name(name);
+    out.reserve(words.size() + 8);
     if (before >= 0) rule_words::reference(out, before);
-    out.insert(out.end(), name.begin(), name.end());
-    rule_words::reference(out, rules_.mark(Mark::colon, depth_));
+    if (name < 0)
+        rule_words::reference(out, key);
+    else
+        out.insert(out.end(), words.begin(), words.end());
+    rule_words::reference(out, mark(Mark::colon));
     rule_words::reference(out, rules_.value(value, depth_ + 1));
     rule_words::sequence(out, before >= 0 ? 4 : 3);
     return out;
 }
 
+SchemaRules::Words SchemaRules::Members::empty() const {
+    if (!tagged_) return rules_.empty(Mark::open_object, depth_);
+    Words out;
+    rule_words::reference(out, mark(Mark::close_object));
+    return out;
+}
+
 // Members of one kind, so many of them.
 void SchemaRules::Members::write_map() {
-    const Word open = rules_.mark(Mark::open_object, depth_);
-    if (least_ == 0) rules_.add(rule_, rules_.empty(Mark::open_object, depth_));
+    const Word open = mark(Mark::open_object);
+    if (least_ == 0) rules_.add(rule_, empty());
     if (others_.empty() || most_ == 0) return;
     const Word one = rules_.fresh(prefix_ + " member");
-    Words key;
-    rule_words::reference(key, others_[0].key);
-    rules_.add(one, member(-1, key, others_[0].value));
+    rules_.add(one, member(-1, -1, others_[0].key, others_[0].value));
     Words all;
     rule_words::reference(all, open);
     rule_words::reference(all, one);
-    rule_words::reference(all, rules_.mark(Mark::comma, depth_));
+    rule_words::reference(all, mark(Mark::comma));
     rule_words::reference(all, one);
     rule_words::sequence(all, 2);
     rule_words::repeat(all, std::max<Word>(least_ - 1, 0), most_ < 0 ? -1 : most_ - 1);
-    rule_words::reference(all, rules_.mark(Mark::close_object, depth_));
+    rule_words::reference(all, mark(Mark::close_object));
     rule_words::sequence(all, 4);
     rules_.add(rule_, all);
 }
@@ -236,12 +257,12 @@ void SchemaRules::Members::ways(Predicate value, Word satisfies, Word met, const
 void SchemaRules::Members::write_states() {
     PredicateGraph& graph = rules_.graph_;
     const State start{0, presence_, 0, 0};
-    const Word open = rules_.mark(Mark::open_object, depth_), comma_mark = rules_.mark(Mark::comma, depth_);
-    const Word close = rules_.mark(Mark::close_object, depth_);
+    const Word open = mark(Mark::open_object), comma_mark = mark(Mark::comma);
+    const Word close = mark(Mark::close_object);
     rules_.add_row(comma(start), {open});
     rules_.add_row(ready(start), {comma(start)});
     std::set<State> after_member;  // has a rule `done`
-    if (accepts(start)) rules_.add(rule_, rules_.empty(Mark::open_object, depth_));
+    if (accepts(start)) rules_.add(rule_, empty());
     const auto reached = [&](const State& s, const Words& option) {  // by a member
         rules_.add(done(s), option);
         if (!after_member.insert(s).second) return;
@@ -265,10 +286,8 @@ void SchemaRules::Members::write_states() {
         if (has_comma && !full) {
             for (std::size_t i = 0; i < others_.size(); ++i) {
                 ways(others_[i].value, others_[i].satisfies, s.met, [&](Predicate value, Word met) {
-                    Words key;
-                    rule_words::reference(key, others_[i].key);
                     const State next{s.passed, s.presence, met, counted(s.count + 1)};
-                    reached(next, member(comma(s), key, value));
+                    reached(next, member(comma(s), -1, others_[i].key, value));
                 });
             }
         }
@@ -278,8 +297,7 @@ void SchemaRules::Members::write_states() {
                 const Predicate present = after(s.presence, d.name, true);
                 if (s.passed >> i & 1 || present == graph.never() || rules_.values_.surely_empty(d.value)) continue;
                 ways(d.value, d.satisfies, s.met, [&](Predicate value, Word met) {
-                    const Words key = rules_.name(d.name);
-                    reached({s.passed | Word{1} << i, present, met, counted(s.count + 1)}, member(comma(s), key, value));
+                    reached({s.passed | Word{1} << i, present, met, counted(s.count + 1)}, member(comma(s), d.name, -1, value));
                 });
             }
         } else if (s.passed < static_cast<Word>(declared_.size())) {
@@ -293,8 +311,7 @@ void SchemaRules::Members::write_states() {
             }
             if (!full && present != graph.never() && !rules_.values_.surely_empty(d.value)) {
                 ways(d.value, d.satisfies, s.met, [&](Predicate value, Word met) {
-                    const Words key = rules_.name(d.name);
-                    reached({s.passed + 1, present, met, counted(s.count + 1)}, member(ready(s), key, value));
+                    reached({s.passed + 1, present, met, counted(s.count + 1)}, member(ready(s), d.name, -1, value));
                 });
             }
         }

@@ -102,19 +102,24 @@ SchemaRules::SchemaRules(SchemaReader& reader, SchemaValues& values, PredicateGr
 
 RulePrograms SchemaRules::write(Predicate root) {
     const Word rule = fresh("root");
-    values_of_.emplace(std::pair(root, Word{0}), rule);
+    if (!layout_.parameters) values_of_.emplace(std::pair(root, Word{0}), rule);
     queue_.push_back({rule, root, 0});
     for (std::size_t i = 0; i < queue_.size(); ++i) {
         const Asked asked = queue_[i];
         try {
-            write_value(asked.rule, asked.value, asked.depth);
+            if (asked.end >= 0)
+                write_argument(asked.rule, asked.value, asked.end);
+            else if (i == 0 && layout_.parameters)
+                write_parameters(asked.rule, asked.value);
+            else
+                write_value(asked.rule, asked.value, asked.depth);
         } catch (const LimitExceeded& e) {
             throw located(e, i == 0 ? "#" : std::string(rule_name(asked.rule)));
         }
     }
     RulePrograms out;
     out.root = {rule};
-    out.labelled = labelled();
+    if (auto automaton = labelled(); !automaton.matches.empty()) out.labelled.push_back(std::move(automaton));
     // Each rule's words: those of its options as they came, and how many options there are.
     const std::size_t n = names_.list().size();
     std::vector<std::size_t> count(n), size(n), at(n);
@@ -217,7 +222,7 @@ Word SchemaRules::strings(const StringSet& set) {
     const auto [known, is_new] = strings_.try_emplace(set, 0);
     if (!is_new) return known->second;
     using namespace rule_words;
-    if (set.language == LanguageTable::kAny) {
+    if (set.language == LanguageTable::kAny && layout_.excludes.empty()) {
         const bool free = set.least == 0 && set.most < 0;
         const Word rule = known->second =
             fresh(free ? "string"
@@ -244,13 +249,18 @@ Word SchemaRules::strings(const StringSet& set) {
 }
 
 Word SchemaRules::names(Word language) {
-    if (language == LanguageTable::kAny) return strings({LanguageTable::kAny, 0, -1});
+    if (language == LanguageTable::kAny && layout_.excludes.empty()) return strings({LanguageTable::kAny, 0, -1});
     const auto [known, is_new] = name_rules_.try_emplace(language, 0);
     if (!is_new) return known->second;
     known->second = fresh("strings");
     const Word rule = known->second;
     Words option;
-    if (const TextAutomaton* known = languages_.spelled(language))
+    if (!layout_.excludes.empty()) {
+        const TextAutomaton& texts = languages_[language];
+        const bool any = language == LanguageTable::kAny;
+        rule_words::automaton(option,
+                              quoted(free_of(any ? spelled_with_all_escapes(texts) : spelled_as_json(texts), layout_.excludes)));
+    } else if (const TextAutomaton* known = languages_.spelled(language))
         rule_words::automaton(option, *known);
     else
         rule_words::automaton(option, quoted(spelled_as_json(languages_[language])));
@@ -263,7 +273,7 @@ SchemaRules::Words SchemaRules::name(Word text) {
     const std::string_view utf8 = reader_.texts()[text];
     const auto plain = [](char c) { return c >= 0x20 && c < 0x7f && c != '"' && c != '\\' && c != '/'; };
     Words out;
-    if (std::all_of(utf8.begin(), utf8.end(), plain)) {
+    if (layout_.excludes.empty() && std::all_of(utf8.begin(), utf8.end(), plain)) {
         rule_words::text(out, U'"' + decoded(utf8) + U'"');
     } else {
         rule_words::reference(out, names(languages_.number(of_texts({decoded(utf8)}))));

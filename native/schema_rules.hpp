@@ -18,23 +18,27 @@
 
 #include <initializer_list>
 #include <map>
+#include <optional>
 #include <string>
 #include <tuple>
 #include <unordered_map>
 #include <vector>
 
+#include "parameter_style.hpp"
 #include "rule_programs.hpp"
 #include "schema_values.hpp"
 
 namespace psc {
 
-// White space, separators, and the order of members.
+// White space, separators, the order of members, and what no string may contain.
 struct SchemaLayout {
     bool any_order = false;  // declared members in any order, rather than in the schema's
     bool any_whitespace = true;
     std::int64_t most_whitespace = -1;  // at one place, or without limit
     Word indent = -1;                   // spaces for each level, where white space is fixed; -1: all on one line
     std::u32string item_separator = U", ", key_separator = U": ";
+    std::vector<std::u32string> excludes;      // in no string and no name of a member, as they are spelled
+    std::optional<ParameterStyle> parameters;  // how the whole value is written, if not as JSON
 };
 
 class SchemaRules {
@@ -48,6 +52,8 @@ private:
     using Atoms = std::vector<Predicate>;
     class Members;
     class Items;
+    // Separators of a container at a depth; each is a rule.
+    enum class Mark : Word { open_object, open_array, comma, close_object, close_array, colon };
 
     Word fresh(std::string_view name);
     void add(Word rule, const Words& option) {
@@ -60,6 +66,22 @@ private:
 
     Word value(Predicate p, Word depth);
     void write_value(Word rule, Predicate p, Word depth);
+    // What parameter lists are made of: see schema_parameters.cpp.
+    void write_parameters(Word rule, Predicate root);
+    void write_argument(Word rule, Predicate p, Word end);
+    Word list(bool object, const Atoms& atoms);
+    Word argument(Predicate p, const std::u32string& end);
+    Word item(Predicate p);
+    Word raw_strings(const StringSet& set, const std::u32string& head, const std::u32string& end);
+    Words parameter(Word before, const Words& key, Predicate value, const std::u32string& end);
+    Words key(Word name) const;
+    std::u32string end_of(Word name) const;
+    Word other_keys(Word language, bool by_pattern, const std::vector<Word>& declared);
+    Word list_mark(Mark mark);
+    TextAutomaton free_of(const TextAutomaton& texts, const std::vector<std::u32string>& excludes) const;
+    Words gap() const;
+    // A marker, which special tokens may spell.
+    void marker(Words& to, const std::u32string& text) const;
     Word object(const Atoms& atoms, Word depth);
     Word array(const Atoms& atoms, Word depth);
     Word strings(const StringSet& set);
@@ -71,8 +93,6 @@ private:
     Words name(Word text);
     std::string name_of(Predicate p) const;
 
-    // Separators of a container at a depth; each is a rule.
-    enum class Mark : Word { open_object, open_array, comma, close_object, close_array, colon };
     Word mark(Mark mark, Word depth);
     // `{}` or `[]`, by its opening mark.
     Words empty(Mark open, Word depth);
@@ -94,10 +114,18 @@ private:
         Word rule;
         Predicate value;
         Word depth;
+        Word end = -1;  // of an argument, in ends_; else it is JSON
     };
     std::vector<Asked> queue_;
     std::map<std::pair<Predicate, Word>, Word> values_of_;
     std::map<std::tuple<bool, Word, Atoms>, Word> containers_;
+    std::map<std::tuple<bool, Atoms>, Word> lists_;
+    std::map<std::pair<Predicate, std::u32string>, Word> arguments_;
+    std::vector<std::u32string> ends_;
+    std::map<Predicate, Word> items_;
+    std::map<std::tuple<StringSet, std::u32string, std::u32string>, Word> raw_strings_;
+    std::map<std::tuple<Word, bool, std::vector<Word>>, Word> other_keys_;
+    Word list_marks_[2] = {-1, -1};
     std::map<StringSet, Word> strings_;
     std::map<std::vector<Word>, Word> names_but_;
     std::vector<std::pair<Word, std::vector<Word>>> labelled_;  // rules of them, by rule, and the names

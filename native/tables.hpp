@@ -207,6 +207,21 @@ struct TerminalTables {
     }
 };
 
+// Of a grammar that speaks of tokens: which of them it speaks of, and which of these it tells apart (token_symbols.hpp). An artifact has both
+// columns, which may be empty, or the grammar speaks of none.
+struct SymbolTables {
+    Column<Id<Space::symbol_token>, TokenId> symbol_tokens;
+    Column<Id<Space::symbol_token>, TokenId> symbol_numbers;
+
+    static constexpr const char* title = "the symbols";
+    template <class F>
+    static void fields(F&& f) {
+        using T = SymbolTables;
+        f("symbol_tokens", &T::symbol_tokens, "a token that the grammar may ask for as such, ascending");
+        f("symbol_numbers", &T::symbol_numbers, "the token whose symbol it has: one of those that the grammar does not tell apart");
+    }
+};
+
 // Mask rows that texts met when the artifact was made, by what they are composed of; empty in most artifacts. See warm_rows.hpp.
 struct WarmTables {
     Column<WarmSet, Maybe<WarmSet>> warm_set_before;
@@ -231,7 +246,7 @@ struct WarmTables {
 
 // What depends on more than the text tokens: it is not stored but given where a machine is made of the tables.
 struct GivenTokens {
-    Count<TokenId> vocab_size;
+    Count<TokenId, 0> vocab_size;  // none where only text is matched
     Column<Id<Space::stop_token>, TokenId> stop_tokens;
 
     template <class F>

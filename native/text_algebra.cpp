@@ -1,5 +1,6 @@
 // Products of automata over texts: two of them side by side, or one beside a count of characters.
 #include <algorithm>
+#include <stdexcept>
 
 #include "text_exploration.hpp"
 
@@ -93,6 +94,120 @@ TextAutomaton concatenation(const TextAutomaton& a, const TextAutomaton& b, std:
         check_text_size(draft, sets.size(), max_states);
     }
     return minimal(draft);
+}
+
+TextAutomaton of_characters(std::vector<std::pair<Word, Word>> ranges) {
+    std::sort(ranges.begin(), ranges.end());
+    TextAutomaton draft = TextAutomaton::drafted();
+    Word from = 0;  // what is below has an arc, or is in no range
+    const auto add = [&](Word first, Word last) {
+        if (first <= last) draft.add_arc(first, last, 1);
+    };
+    for (const auto& [low, high] : ranges) {
+        const Word first = std::max(low, from), last = std::min(high, kCodePoints - 1);
+        if (first > last) continue;
+        add(first, std::min(last, kFirstSurrogateCode - 1));
+        add(std::max(first, kLastSurrogateCode + 1), last);
+        from = last + 1;
+    }
+    if (draft.arcs.empty()) return no_text();
+    draft.add_state(false);
+    draft.add_state(true);
+    return draft;
+}
+
+TextAutomaton of_arcs(const std::vector<bool>& accepts, const std::vector<std::array<Word, 4>>& arcs) {
+    const auto n = static_cast<Word>(accepts.size());
+    TextAutomaton draft = TextAutomaton::drafted();
+    std::size_t next = 0;
+    for (Word s = 0; s < n; ++s) {
+        for (Word from = 0; next < arcs.size() && arcs[next][0] == s; ++next) {
+            const auto [source, first, last, to] = arcs[next];
+            if (first < from || last < first || last >= kCodePoints || to < 0 || to >= n)
+                throw std::invalid_argument("arcs are ascending ranges of code points between states");
+            draft.add_arc(first, last, to);
+            from = last + 1;
+        }
+        draft.add_state(accepts[s]);
+    }
+    if (n == 0 || next != arcs.size()) throw std::invalid_argument("arcs are ascending, and leave states that there are");
+    return minimal(draft);
+}
+
+TextAutomaton shortest_matches(const TextAutomaton& a) {
+    TextAutomaton draft = TextAutomaton::drafted();
+    for (Word s = 0; s < a.size(); ++s) {
+        if (!a.accepts[s])
+            for (Word k = a.offsets[s]; k < a.offsets[s + 1]; ++k) draft.add_arc(a.arcs[k].first, a.arcs[k].last, a.arcs[k].to);
+        draft.add_state(a.accepts[s]);
+    }
+    return minimal(draft);
+}
+
+namespace {
+
+TextAutomaton empty_text() { return of_texts({std::u32string()}); }
+
+// One or more texts of a: whenever one has ended, the next may have begun.
+TextAutomaton at_least_once(const TextAutomaton& a, std::size_t max_states) {
+    TextAutomaton draft = TextAutomaton::drafted();
+    SequenceInterner sets;
+    std::vector<Word> key{0}, here, borders;
+    sets.intern(key);
+    for (Word i = 0; i < sets.size(); ++i) {
+        here.assign(sets[i].begin(), sets[i].end());
+        borders.clear();
+        bool accepted = false;
+        for (const Word s : here) {
+            accepted = accepted || a.accepts[s];
+            for (Word k = a.offsets[s]; k < a.offsets[s + 1]; ++k) {
+                borders.push_back(a.arcs[k].first);
+                borders.push_back(a.arcs[k].last + 1);
+            }
+        }
+        std::sort(borders.begin(), borders.end());
+        borders.erase(std::unique(borders.begin(), borders.end()), borders.end());
+        for (std::size_t k = 0; k + 1 < borders.size(); ++k) {
+            key.clear();
+            bool ended = false;
+            for (const Word s : here)
+                if (const Word to = a.step(s, borders[k]); to >= 0) {
+                    key.push_back(to);
+                    ended = ended || a.accepts[to];
+                }
+            if (key.empty()) continue;
+            if (ended) key.push_back(0);
+            std::sort(key.begin(), key.end());
+            key.erase(std::unique(key.begin(), key.end()), key.end());
+            draft.add_arc(borders[k], borders[k + 1] - 1, sets.intern(key).first);
+        }
+        draft.add_state(accepted);
+        check_text_size(draft, sets.size(), max_states);
+    }
+    return minimal(draft);
+}
+
+// n texts of a, one after the other.
+TextAutomaton power(const TextAutomaton& a, std::int64_t n, std::size_t max_states) {
+    if (n == 0) return empty_text();
+    TextAutomaton result = power(a, n / 2, max_states);
+    result = concatenation(result, result, max_states);
+    return n % 2 == 0 ? result : concatenation(result, a, max_states);
+}
+
+}  // namespace
+
+TextAutomaton repeated(const TextAutomaton& a, std::int64_t least, std::int64_t most, std::size_t max_states) {
+    if (most >= 0 && least > most) return no_text();
+    if (least > std::int64_t(max_states) || most > std::int64_t(max_states))
+        throw LimitExceeded("states of an automaton over texts", max_states);
+    if (is_empty(a)) return least == 0 ? empty_text() : a;
+    if (most >= 0) {
+        const TextAutomaton optional = union_of(a, empty_text(), max_states);
+        return concatenation(power(a, least, max_states), power(optional, most - least, max_states), max_states);
+    }
+    if (least == 0) return union_of(at_least_once(a, max_states), empty_text(), max_states);
+    return concatenation(power(a, least - 1, max_states), at_least_once(a, max_states), max_states);
 }
 
 TextAutomaton with_length(const TextAutomaton& a, std::int64_t least, std::int64_t most, std::size_t max_states) {

@@ -13,10 +13,12 @@
 // Source: J. Hopcroft, "An n log n algorithm for minimizing states in a finite automaton" (1971).
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "intern.hpp"
@@ -61,6 +63,15 @@ TextAutomaton difference(const TextAutomaton& a, const TextAutomaton& b, std::si
 TextAutomaton complement(const TextAutomaton& a, std::size_t max_states = kMaxTextStates);
 // Every text of a followed by every text of b.
 TextAutomaton concatenation(const TextAutomaton& a, const TextAutomaton& b, std::size_t max_states = kMaxTextStates);
+// `least` to `most` texts of a, one after the other; most = -1: without limit. Bounded counts are built by squaring.
+TextAutomaton repeated(const TextAutomaton& a, std::int64_t least, std::int64_t most, std::size_t max_states = kMaxTextStates);
+// The texts of a of which no shorter beginning is in a: where reading stops that stops as soon as it can.
+TextAutomaton shortest_matches(const TextAutomaton& a);
+// The texts of one code point out of these inclusive ranges; those of surrogates are left out.
+TextAutomaton of_characters(std::vector<std::pair<Word, Word>> ranges);
+// An automaton that somebody else has made: (from, first, last, to), ascending, those that leave a state disjoint; it starts in state 0.
+// std::invalid_argument where it is none.
+TextAutomaton of_arcs(const std::vector<bool>& accepts, const std::vector<std::array<Word, 4>>& arcs);
 // The texts of `least` to `most` code points; most = -1: without limit. A state is copied for each length that matters at it, so
 // what is not longer anyway is left as it is.
 TextAutomaton with_length(const TextAutomaton& a, std::int64_t least, std::int64_t most, std::size_t max_states = kMaxTextStates);

@@ -58,60 +58,36 @@ static_assert(std::ranges::max(kKindOfByte) < 28);
 VocabularyIndex::Kinds VocabularyIndex::kind(std::uint8_t ascii) { return 1u << kKindOfByte[ascii]; }
 
 VocabularyIndex::VocabularyIndex(std::vector<std::uint8_t> bytes, std::vector<Word> offsets, std::span<const Word> text,
-                                 std::vector<TokenId> stop_tokens)
+                                 std::vector<TokenId> stop_tokens, std::vector<Word> symbols, Word n_boundary)
     : bytes_(std::move(bytes)),
       offsets_(std::move(offsets)),
       stop_tokens_(std::move(stop_tokens)),
       is_stop_(offsets_.size() - 1),
       is_text_(offsets_.size() - 1),
-      sorted_(text.begin(), text.end()),
+      symbols_(std::move(symbols)),
       n_words_((offsets_.size() - 1 + 31) / 32) {
     for (TokenId t : stop_tokens_) is_stop_[t.index()] = 1;
-    for (Word t : text) is_text_[static_cast<std::size_t>(t)] = 1;
-    const auto token = [&](Word id) {
-        return std::span<const std::uint8_t>(bytes_.data() + offsets_[id],
-                                             static_cast<std::size_t>(offsets_[id + 1] - offsets_[id]));
-    };
-    // By the first eight bytes as one number, which nearly always decides.
-    std::vector<std::pair<std::uint64_t, Word>> keyed;
-    keyed.reserve(sorted_.size());
-    for (Word id : sorted_) {
-        std::uint64_t key = 0;
-        const auto t = token(id);
-        for (std::size_t i = 0; i < 8; ++i) key = key << 8 | (i < t.size() ? t[i] : 0);
-        keyed.emplace_back(key, id);
-    }
-    std::sort(keyed.begin(), keyed.end(), [&](const auto& a, const auto& b) {
-        if (a.first != b.first) return a.first < b.first;
-        const auto x = token(a.second), y = token(b.second);
-        const int order = std::lexicographical_compare_three_way(x.begin(), x.end(), y.begin(), y.end()) < 0 ? -1
-                          : std::equal(x.begin(), x.end(), y.begin(), y.end())                               ? 0
-                                                                                                             : 1;
-        return order != 0 ? order < 0 : a.second < b.second;
-    });
-    for (std::size_t i = 0; i < keyed.size(); ++i) sorted_[i] = keyed[i].second;
+    const bool all_are_text = !has_symbols() && n_boundary == 0;
+    for (Word t : text)
+        is_text_[static_cast<std::size_t>(t)] = all_are_text || t >= n_tokens() - n_boundary || !has_symbol_byte(text_of(t));
+    sort(text);
     constexpr std::size_t longest = std::numeric_limits<decltype(Node::depth)>::max();
-    for (Word id : sorted_)
-        if (token(id).size() > longest) throw LimitExceeded("bytes of token " + std::to_string(id), longest);
     std::vector<Word> path;  // open nodes
-    std::span<const std::uint8_t> before;
-    for (std::size_t i = 0; i < sorted_.size(); ++i) {
-        const auto t = token(sorted_[i]);
+    std::vector<std::uint8_t> before;
+    each_text([&](Word i, std::span<const std::uint8_t> t) {
+        if (t.size() > longest) throw LimitExceeded("bytes of token " + std::to_string(sorted_[i]), longest);
         const std::size_t common = std::mismatch(before.begin(), before.end(), t.begin(), t.end()).second - t.begin();
         for (; path.size() > common; path.pop_back()) nodes_[path.back()].end = {static_cast<Word>(nodes_.size())};
         for (std::size_t d = common; d < t.size(); ++d) {
             path.push_back(static_cast<Word>(nodes_.size()));
-            nodes_.push_back({t[d], 0, static_cast<std::uint16_t>(d + 1), {0}, static_cast<Word>(i), 0});
+            nodes_.push_back({t[d], 0, static_cast<std::uint16_t>(d + 1), {0}, i, 0});
         }
         max_depth_ = std::max(max_depth_, t.size());
-        before = t;
-    }
+        before.assign(t.begin(), t.end());
+        characters_.push_back(static_cast<std::uint16_t>(std::ranges::count_if(t, begins_character)));
+    });
     for (Word n : path) nodes_[n].end = {static_cast<Word>(nodes_.size())};
     nodes_.push_back({0, 0, 0, {0}, static_cast<Word>(sorted_.size()), 0});
-    for (Word id : sorted_) {
-        const auto t = token(id);
-        characters_.push_back(static_cast<std::uint16_t>(std::ranges::count_if(t, begins_character)));
-    }
     n_deeper_.assign(max_depth_ + 1, 0);
     for (const Node& node : nodes()) ++n_deeper_[node.depth - 1u];
     for (std::size_t d = max_depth_; d > 0; --d) n_deeper_[d - 1] += n_deeper_[d];
@@ -152,7 +128,67 @@ VocabularyIndex::VocabularyIndex(std::vector<std::uint8_t> bytes, std::vector<Wo
     }
 }
 
+std::unique_ptr<VocabularyIndex> VocabularyIndex::with_boundaries(const ByteSet* before_end, const ByteSet* before_call,
+                                                                  std::vector<Word> symbols) const {
+    std::vector<std::uint8_t> bytes = bytes_;
+    std::vector<Word> offsets = offsets_, text;
+    for (TokenId t{0}; t.v < n_tokens(); ++t.v)
+        if (is_text(t)) text.push_back(t.v);
+    std::vector<std::uint8_t> path;
+    const auto add = [&](std::span<const std::uint8_t> boundary) {
+        bytes.insert(bytes.end(), path.begin(), path.end());
+        bytes.insert(bytes.end(), boundary.begin(), boundary.end());
+        text.push_back(static_cast<Word>(offsets.size()) - 1);
+        offsets.push_back(static_cast<Word>(bytes.size()));
+    };
+    const auto add_both = [&](bool end, bool call) {
+        if (end) add(kEndBytes);
+        if (call) add(kCallBytes);
+    };
+    add_both(before_end, before_call);
+    for (VocabularyNode n{0}; n < this->end(); ++n.v) {
+        const Node& node = (*this)[n];
+        path.resize(node.depth - 1u);
+        path.push_back(node.byte);
+        if (node.end.v == n.v + 1) continue;  // no token is longer
+        add_both(before_end && before_end->test(node.byte), before_call && before_call->test(node.byte));
+    }
+    const Word n_boundary = static_cast<Word>(offsets.size() - offsets_.size());
+    if (!symbols.empty()) symbols.resize(offsets.size() - 1, -1);
+    return std::make_unique<VocabularyIndex>(std::move(bytes), std::move(offsets), text, std::vector<TokenId>(), std::move(symbols),
+                                             n_boundary);
+}
+
+// Tokens by their texts, then by their symbols.
+void VocabularyIndex::sort(std::span<const Word> text) {
+    // By the first eight bytes as one number, which nearly always decides.
+    std::vector<std::pair<std::uint64_t, Word>> keyed;
+    keyed.reserve(text.size());
+    for (Word id : text) {
+        if (!is_text_[static_cast<std::size_t>(id)]) continue;
+        std::uint64_t key = 0;
+        const auto t = text_of(id);
+        for (std::size_t i = 0; i < 8; ++i) key = key << 8 | (i < t.size() ? t[i] : 0);
+        keyed.emplace_back(key, id);
+    }
+    std::sort(keyed.begin(), keyed.end(), [&](const auto& a, const auto& b) {
+        if (a.first != b.first) return a.first < b.first;
+        const auto x = text_of(a.second), y = text_of(b.second);
+        const int order = std::lexicographical_compare_three_way(x.begin(), x.end(), y.begin(), y.end()) < 0 ? -1
+                          : std::equal(x.begin(), x.end(), y.begin(), y.end())                               ? 0
+                                                                                                             : 1;
+        return order != 0 ? order < 0 : a.second < b.second;
+    });
+    sorted_.reserve(keyed.size());
+    for (const auto& [key, id] : keyed) sorted_.push_back(id);
+    n_texts_ = static_cast<Word>(sorted_.size());
+    for (Word id = 0; id < static_cast<Word>(symbols_.size()); ++id)
+        if (symbols_[id] >= 0) sorted_.push_back(id);
+    std::stable_sort(sorted_.begin() + n_texts_, sorted_.end(), [&](Word a, Word b) { return symbols_[a] < symbols_[b]; });
+}
+
 Word VocabularyIndex::characters(Word position, int n_bytes) const {
+    if (position >= n_texts_) return n_bytes > 0;
     const auto text = bytes_.begin() + offsets_[sorted_[position]];
     return static_cast<Word>(std::count_if(text, text + n_bytes, begins_character));
 }

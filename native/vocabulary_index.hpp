@@ -11,6 +11,8 @@
 // node knows which kinds of bytes are below it, and a walk passes over a subtree of bytes that all lead back to where it is. The bytes
 // of a character beyond ASCII are of one kind together, so that the words of all scripts are passed over.
 //
+// A token that a grammar tells apart as such has a second spelling, its symbol (token_symbols.hpp), and so a second position.
+//
 // Cost: sorting when it is made; a walk visits each trie node that it reaches and cannot pass over, at some nanoseconds each.
 #pragma once
 
@@ -20,7 +22,9 @@
 #include <span>
 #include <vector>
 
+#include "byte_set.hpp"
 #include "ids.hpp"
+#include "token_symbols.hpp"
 #include "utf8_places.hpp"
 
 namespace psc {
@@ -43,9 +47,15 @@ struct TokenSet {
 
 class VocabularyIndex {
 public:
-    // Token i has the bytes bytes[offsets[i] .. offsets[i + 1]); `text`: ids of the tokens that are text.
+    // Token i has the bytes bytes[offsets[i] .. offsets[i + 1]); `text`: ids of the tokens that are text. `symbols`: per token the
+    // number of its symbol, or -1; or nothing, where no token has one. Texts that could be taken for symbols are left out then.
+    // `n_boundary`: so many tokens, the last ones, are boundary tokens (linked_machine.hpp), which end with a part of a symbol.
     VocabularyIndex(std::vector<std::uint8_t> bytes, std::vector<Word> offsets, std::span<const Word> text,
-                    std::vector<TokenId> stop_tokens);
+                    std::vector<TokenId> stop_tokens, std::vector<Word> symbols = {}, Word n_boundary = 0);
+    // The same tokens, without what stops, and with boundary tokens: each of the two boundaries, if it has bytes, behind the empty
+    // text, and behind the beginnings of tokens that end with one of its bytes.
+    std::unique_ptr<VocabularyIndex> with_boundaries(const ByteSet* before_end, const ByteSet* before_call,
+                                                     std::vector<Word> symbols) const;
 
     Word n_tokens() const { return static_cast<Word>(offsets_.size()) - 1; }
     const std::vector<std::uint8_t>& bytes() const { return bytes_; }
@@ -53,6 +63,8 @@ public:
     const std::vector<TokenId>& stop_tokens() const { return stop_tokens_; }
     const std::vector<std::uint8_t>& is_stop() const { return is_stop_; }
     bool is_text(TokenId token) const { return is_text_[token.index()] != 0; }
+    bool has_symbols() const { return !symbols_.empty(); }
+    const std::vector<Word>& symbols() const { return symbols_; }
 
     // Kinds of what tokens are made of, as bits: those of ASCII, and four more.
     using Kinds = std::uint32_t;
@@ -119,12 +131,31 @@ public:
 
 private:
     std::shared_ptr<const Fragment> walk(std::span<const Word> next) const;
+    void sort(std::span<const Word> text);
+    std::span<const std::uint8_t> text_of(Word token) const {
+        return {bytes_.data() + offsets_[token], static_cast<std::size_t>(offsets_[token + 1] - offsets_[token])};
+    }
+    // Calls f(position, text) for each of the sorted positions.
+    template <class F>
+    void each_text(F f) const {
+        SpelledSymbol spelled;
+        for (Word i = 0; i < static_cast<Word>(sorted_.size()); ++i) {
+            if (i < n_texts_) {
+                f(i, text_of(sorted_[i]));
+            } else {
+                spelled = spelled_symbol(symbols_[sorted_[i]]);
+                f(i, std::span<const std::uint8_t>(spelled));
+            }
+        }
+    }
 
     std::vector<std::uint8_t> bytes_;
     std::vector<Word> offsets_;
     std::vector<TokenId> stop_tokens_;
     std::vector<std::uint8_t> is_stop_, is_text_;
-    std::vector<Word> sorted_;
+    std::vector<Word> symbols_;  // per token, or empty
+    std::vector<Word> sorted_;   // by text; those in the place of their symbols come last
+    Word n_texts_ = 0;
     std::vector<Node> nodes_;  // and one past the end
     std::vector<std::uint16_t> characters_;
     std::vector<Word> n_deeper_;

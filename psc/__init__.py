@@ -44,14 +44,22 @@ if TYPE_CHECKING:
         get_bitmask_shape,
         reset_token_bitmask,
     )
+    from psc.builtin_structural_tag import (
+        get_builtin_structural_tag,
+        get_model_structural_tag,
+        register_model_structural_tag,
+    )
     from psc.cancellation import Cancellation
     from psc.compile_file import CompileReport, compile_to_artifact
     from psc.compiled_grammar import CompiledGrammar, compile_ahead_of_time
+    from psc.config import get_max_recursion_depth, max_recursion_depth, set_max_recursion_depth
     from psc.grammar import Grammar
     from psc.grammar_compiler import GrammarCompiler
     from psc.loading import load
+    from psc.model_tags.request import normalize_tool_choice
     from psc.runtime.compiled import BatchGrammarMatcher, GrammarMatcher
     from psc.serialization import get_serialization_version
+    from psc.structural_tag import StructuralTag, StructuralTagItem
     from psc.vocabulary import load_tokenizer
     from psc.vocabulary.tokenizer_info import TokenizerInfo, VocabType
 
@@ -84,6 +92,8 @@ __all__ = [
     "ResourceLimitError",
     "SimulationError",
     "StoreError",
+    "StructuralTag",
+    "StructuralTagItem",
     "TokenizerError",
     "TokenizerInfo",
     "VerificationError",
@@ -95,10 +105,17 @@ __all__ = [
     "compile_ahead_of_time",
     "compile_to_artifact",
     "get_bitmask_shape",
+    "get_builtin_structural_tag",
+    "get_max_recursion_depth",
+    "get_model_structural_tag",
     "get_serialization_version",
     "load",
     "load_tokenizer",
+    "max_recursion_depth",
+    "normalize_tool_choice",
+    "register_model_structural_tag",
     "reset_token_bitmask",
+    "set_max_recursion_depth",
 ]
 
 # What psc tells (docs/serving.md) goes where the program sends it, and nowhere before that.
@@ -113,6 +130,8 @@ _HOMES = {
     "Grammar": "psc.grammar",
     "GrammarCompiler": "psc.grammar_compiler",
     "GrammarMatcher": "psc.runtime.compiled",
+    "StructuralTag": "psc.structural_tag",
+    "StructuralTagItem": "psc.structural_tag",
     "TokenizerInfo": "psc.vocabulary.tokenizer_info",
     "VocabType": "psc.vocabulary.tokenizer_info",
     "allocate_token_bitmask": "psc.bitmask",
@@ -121,18 +140,43 @@ _HOMES = {
     "compile_ahead_of_time": "psc.compiled_grammar",
     "compile_to_artifact": "psc.compile_file",
     "get_bitmask_shape": "psc.bitmask",
+    "get_builtin_structural_tag": "psc.builtin_structural_tag",
+    "get_max_recursion_depth": "psc.config",
+    "get_model_structural_tag": "psc.builtin_structural_tag",
     "get_serialization_version": "psc.serialization",
     "load": "psc.loading",
     "load_tokenizer": "psc.vocabulary",
+    "max_recursion_depth": "psc.config",
+    "normalize_tool_choice": "psc.model_tags.request",
+    "register_model_structural_tag": "psc.builtin_structural_tag",
     "reset_token_bitmask": "psc.bitmask",
+    "set_max_recursion_depth": "psc.config",
+}
+# Modules that XGrammar's callers reach as attributes of the package; `from xgrammar.contrib import hf` is `xgrammar.hf`, too.
+_MODULES = {
+    "builtin_structural_tag": "psc.builtin_structural_tag",
+    "compiler": "psc.compiler",
+    "config": "psc.config",
+    "contrib": "psc.contrib",
+    "exception": "psc.exception",
+    "grammar": "psc.grammar",
+    "hf": "psc.contrib.hf",
+    "kernels": "psc.kernels",
+    "matcher": "psc.matcher",
+    "openai_tool_call_schema": "psc.openai_tool_call_schema",
+    "structural_tag": "psc.structural_tag",
+    "testing": "psc.testing",
+    "tokenizer_info": "psc.tokenizer_info",
 }
 
 
 def __getattr__(name: str) -> Any:
-    if name not in _HOMES:
-        raise AttributeError(f"module 'psc' has no attribute {name!r}")
     import importlib
 
+    if name in _MODULES:
+        return importlib.import_module(_MODULES[name])
+    if name not in _HOMES:
+        raise AttributeError(f"module 'psc' has no attribute {name!r}")
     value = getattr(importlib.import_module(_HOMES[name]), name)
     globals()[name] = value
     return value

@@ -162,6 +162,21 @@ class OpenTerminals:
         Whether they can be used so: they are not too large, each matches a text and none the empty one.
         """
 
+    def symbols(self, n_tokens: int) -> Annotated[NDArray[numpy.int32], dict(shape=(None,))]:
+        """
+        Per token the number of its symbol in these terminals, or -1; empty where they speak of no token.
+        """
+
+    def bytes_before(self, lr: LrTables, first: int, count: int) -> bytes:
+        """
+        The bytes that can stand before one of these symbols, by number, in the texts of a grammar, or more than these; ascending.
+        """
+
+def token_symbols(ranges: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], range_offsets: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], n_tokens: int) -> Annotated[NDArray[numpy.int32], dict(shape=(None,))]:
+    """
+    The same as OpenTerminals.symbols, of the sets of characters that terminals have.
+    """
+
 def build_terminal_automaton(programs: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], offsets: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], ranges: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], range_offsets: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], max_states: int, max_positions: int, max_steps: int) -> ByteAutomaton: ...
 
 class NormalForm:
@@ -195,6 +210,39 @@ def normal_form(n_terminals: int, nonterminals: Sequence[str], start: int, lhs: 
     The normal form of productions. Terminals are counted with the end of the text.
     """
 
+class RulePrograms:
+    """Rules of expressions as flat words, see native/rule_programs.hpp."""
+
+    def __init__(self, words: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], offsets: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], names: Sequence[str], root: int) -> None:
+        """Of `names` the defined ones come first; `root` is a number of one."""
+
+    @property
+    def words(self) -> Annotated[NDArray[numpy.int64], dict(shape=(None,))]: ...
+
+    @property
+    def offsets(self) -> Annotated[NDArray[numpy.int64], dict(shape=(None,))]: ...
+
+    @property
+    def names(self) -> list[str]: ...
+
+    @property
+    def root(self) -> int:
+        """The number of a rule."""
+
+    @property
+    def root_name(self) -> str:
+        """The name of that rule."""
+
+    def lower(self, size: int, named_size: int, around_free_text: int, literals: int, counted: int) -> LoweredRules:
+        """
+        The grammar of the rules, within the limits of `psc.compiler.lowering.TerminalLimits`.
+        """
+
+def join_rules(outer: RulePrograms, names: Sequence[str], parts: Sequence[RulePrograms]) -> RulePrograms:
+    """
+    The outer rules, in which a reference to a part's name is one to the part's root; see native/joined_rules.hpp.
+    """
+
 class LoweredRules:
     """Rules of expressions as terminals and productions."""
 
@@ -226,7 +274,7 @@ class LoweredRules:
 
     def expression(self, terminal: int) -> list[int]:
         """
-        What a terminal matches, by its place in `terminals`, in the words of `lower_rules`.
+        What a terminal matches, by its place in `terminals`, in the words of RulePrograms.
         """
 
     @property
@@ -252,12 +300,6 @@ class LoweredRules:
 
     def lr_tables(self) -> LrTables:
         """The LALR(1) tables, with every action kept."""
-
-def lower_rules(words: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], offsets: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], names: Sequence[str], root: int, size: int, named_size: int, around_free_text: int, literals: int, counted: int) -> LoweredRules:
-    """
-    The grammar of rules. For words, offsets, names and root see native/rule_programs.hpp; the others are the limits of
-    `psc.compiler.lowering.TerminalLimits`.
-    """
 
 class Compilation:
     def __init__(self, lr: LrTables, next: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], match_offsets: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], matches: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], rank: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], ignored: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)], lexer: str, token_bytes: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)], token_offsets: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], text_tokens: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> None: ...
@@ -326,7 +368,13 @@ class VocabularyIndex:
     A vocabulary as a trie, and what was learnt about it for every grammar.
     """
 
-    def __init__(self, token_bytes: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)], token_offsets: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], text_tokens: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], stop_tokens: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> None: ...
+    def __init__(self, token_bytes: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)], token_offsets: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], text_tokens: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], stop_tokens: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], symbols: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> None: ...
+
+    def with_boundaries(self, before_end: bytes | None, before_call: bytes | None, symbols: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> VocabularyIndex:
+        """
+        The same for machines that are linked: with the ends of parts, and with calls of parts, where these are given, behind the
+        empty text and behind the beginnings of tokens that end with one of these bytes.
+        """
 
     @property
     def n_fragments(self) -> int: ...
@@ -379,6 +427,13 @@ class Machine:
     @staticmethod
     def of_open_terminals(lr: LrTables, terminals: OpenTerminals, vocabulary: VocabularyIndex, cache_limit: int) -> Machine:
         """Lexed `any`, over terminals whose automaton is made as it is visited."""
+
+    @staticmethod
+    def linked(frame: Machine, parts: Sequence[Machine], vocabulary: VocabularyIndex, cache_limit: int) -> Machine:
+        """
+        Several as one: a frame's, in whose grammar the call of part i stands where a text of parts[i] does, each of which ends with
+        the end of a part. `vocabulary` has no boundaries, and those of the others are made of it.
+        """
 
     @property
     def n_rows(self) -> int: ...
@@ -566,7 +621,7 @@ class GrammarMatcher:
     def is_completed(self) -> bool:
         """The text so far is a whole sentence."""
 
-    def get_captures(self) -> list[object]:
+    def get_captures(self, *, deduplicate: bool = True) -> list[tuple[str, bytes]]:
         """No grammar has captures: always empty."""
 
     @property
@@ -622,6 +677,15 @@ class BatchGrammarMatcher:
 
         Raises RuntimeError as GrammarMatcher.fill_next_token_bitmask does; a matcher that has terminated raises, and the other
         rows are filled all the same. Cost: about that of a copy of each row, on all threads.
+        """
+
+    @staticmethod
+    def batch_fill_temperature(matchers: Sequence[GrammarMatcher], temperatures: object, indices: Sequence[int] | None = None) -> None:
+        """
+        Writes `temperature` of each matcher, or -1 when there is none: entry i for the i-th, or entry indices[i].
+
+        `temperatures` is float32 of shape (n,), on the CPU; NumPy, or any array that DLPack carries. Raises RuntimeError, before
+        anything is written, when the array is another one or has no such entry.
         """
 
     @staticmethod
@@ -749,6 +813,18 @@ class TextAutomaton:
     def texts(texts: Sequence[str]) -> TextAutomaton: ...
 
     @staticmethod
+    def of(accepts: Sequence[bool], arcs: Sequence[Sequence[int]]) -> TextAutomaton:
+        """
+        The set of an automaton, given as `accepts` and `arcs` are. Raises ValueError where it is none.
+        """
+
+    @staticmethod
+    def characters(ranges: Sequence[tuple[int, int]]) -> TextAutomaton:
+        """
+        The texts of one code point out of these inclusive ranges; those of surrogates are left out.
+        """
+
+    @staticmethod
     def pattern(pattern: str, max_states: int = 20000) -> TextAutomaton:
         """The texts in which a regular expression of ECMA-262 is found."""
 
@@ -810,6 +886,12 @@ class TextAutomaton:
     def with_length(self, least: int, most: int) -> TextAutomaton:
         """The texts of so many code points; most = -1: without limit."""
 
+    def repeated(self, least: int, most: int) -> TextAutomaton:
+        """So many texts, one after the other; most = -1: without limit."""
+
+    def shortest_matches(self) -> TextAutomaton:
+        """The texts of which no shorter beginning is one."""
+
     def is_empty(self) -> bool: ...
 
     def shortest(self) -> str | None: ...
@@ -820,37 +902,41 @@ class TextAutomaton:
     def n_states(self) -> int: ...
 
     @property
+    def accepts(self) -> list[bool]:
+        """Per state; state 0 is the start."""
+
+    @property
+    def arcs(self) -> list[tuple[int, int, int, int]]:
+        """(from, first, last, to), ascending; the range is inclusive."""
+
+    @property
     def n_arcs(self) -> int: ...
 
 class SchemaGrammar:
-    """The rules of a JSON schema, in the words of `lower_rules`."""
+    """The rules of a JSON schema."""
 
     @property
-    def words(self) -> Annotated[NDArray[numpy.int64], dict(shape=(None,))]: ...
-
-    @property
-    def offsets(self) -> Annotated[NDArray[numpy.int64], dict(shape=(None,))]: ...
-
-    @property
-    def names(self) -> list[str]: ...
-
-    @property
-    def root(self) -> int:
-        """The number of the rule of the whole value."""
-
-    def lower(self, size: int, named_size: int, around_free_text: int, literals: int, counted: int) -> LoweredRules:
-        """The grammar of the rules, as `lower_rules` makes it of their words."""
+    def rules(self) -> RulePrograms:
+        """Their root is the rule of the whole value."""
 
     @property
     def warnings(self) -> list[str]:
         """What is not enforced, each with its place."""
+
+class ParameterStyle:
+    """How a model writes the members of an object that is no JSON."""
+
+    def __init__(self, *, before_key: str, behind_key: str, space_behind_key: bool, heads: Sequence[tuple[Sequence[str], str, bool]], end: str, end_names_key: bool, raw_stop: str, padded: bool, recursive: bool, before_item: str, end_of_item: str, other_keys: str, escapes: Sequence[tuple[str, str]], tokens: Sequence[tuple[str, int]]) -> None:
+        """
+        See native/parameter_style.hpp. Heads are (types, text, only where a value may be of several types).
+        """
 
 def canonical_json(text: str) -> str:
     """
     JSON text without white space, members in their order, numbers as they are spelled. Raises GrammarError.
     """
 
-def schema_grammar(schema: str, strict: bool, assert_format: bool, lenient: bool, any_order: bool, any_whitespace: bool, most_whitespace: int, indent: int, item_separator: str, key_separator: str, resolver: Callable[[str], str | None] | None) -> SchemaGrammar:
+def schema_grammar(schema: str, strict: bool, assert_format: bool, lenient: bool, any_order: bool, any_whitespace: bool, most_whitespace: int, indent: int, item_separator: str, key_separator: str, resolver: Callable[[str], str | None] | None, excludes: Sequence[str] = [], parameters: ParameterStyle | None = None) -> SchemaGrammar:
     """
     The rules of a schema's text; see native/json_schema.hpp. -1 is no limit of white space, and no indentation.
     """

@@ -6,10 +6,13 @@ process that are compiled for one vocabulary share them.
 
 from __future__ import annotations
 
+import hashlib
 import logging
 import threading
 import time
+from collections import deque
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 from weakref import WeakValueDictionary
 
@@ -22,35 +25,64 @@ from psc.vocabulary.tokenizer_info import TokenizerInfo
 if TYPE_CHECKING:
     from psc.artifacts.store import Store
     from psc.compiler.grammar import Cfg
+    from psc.compiler.just_in_time import Words
+    from psc.compiler.linking import Parts
     from psc.compiler.terminals import TerminalAutomaton
 
 _log = logging.getLogger("psc.compiler")
 _vocabularies: WeakValueDictionary[tuple[object, ...], VocabularyIndex] = WeakValueDictionary()
 _vocabularies_lock = threading.Lock()
+_with_symbols: deque[VocabularyIndex] = deque(maxlen=2)  # kept, as the next grammar of a kind has the same symbols
 
 
-def shared_vocabulary(tokenizer_info: TokenizerInfo) -> VocabularyIndex:
-    """The index of a vocabulary, one for all who use it at the time."""
-    from psc.compiler.just_in_time import vocabulary_index
+def shared_vocabulary(tokenizer_info: TokenizerInfo, symbols: Words | None = None) -> VocabularyIndex:
+    """The index of a vocabulary, one for all who use it at the time.
 
-    key = tokenizer_info.fingerprint, tokenizer_info.vocab_size, tuple(tokenizer_info.stop_token_ids)
+    Args:
+        tokenizer_info: the vocabulary.
+        symbols: see ``ReadyGrammar.symbols``; None or empty for grammars that speak of no token.
+    """
+    from psc.compiler.just_in_time import NO_SYMBOLS, vocabulary_index
+
+    symbols = NO_SYMBOLS if symbols is None else symbols
+    stops = tuple(tokenizer_info.stop_token_ids)
+    key = tokenizer_info.fingerprint, tokenizer_info.vocab_size, stops, hashlib.sha256(symbols.tobytes()).digest()
     with _vocabularies_lock:
         index = _vocabularies.get(key)
         if index is None:
-            index = _vocabularies[key] = vocabulary_index(tokenizer_info)
+            index = _vocabularies[key] = vocabulary_index(tokenizer_info, symbols)
+            if len(symbols):
+                _with_symbols.append(index)
         return index
 
 
+@dataclass(frozen=True)
+class LazyMachine:
+    """A machine that is built as matchers visit it, and what is known of it."""
+
+    machine: Machine
+    describe: Callable[[], dict[str, Any]]
+    """Gives the metadata that go with it."""
+    terminal_names: Callable[[], tuple[str, ...]] | None = None
+    """Gives the names of its terminals, where they are not those of the grammar."""
+
+
 def lazy_machine(
-    grammar: Grammar, tokenizer_info: TokenizerInfo, *, cache_limit_bytes: int = -1, store: Store | None = None
-) -> tuple[Machine, Callable[[], dict[str, Any]]]:
-    """A machine that is built as matchers visit it, and what gives the metadata that go with it.
+    grammar: Grammar,
+    tokenizer_info: TokenizerInfo,
+    *,
+    cache_limit_bytes: int = -1,
+    store: Store | None = None,
+    parts: Parts | None = None,
+) -> LazyMachine:
+    """A machine that is built as matchers visit it.
 
     Args:
         grammar: the grammar.
         tokenizer_info: the vocabulary.
         cache_limit_bytes: what was built is dropped when it takes more; -1 is no limit.
         store: where the tables of a grammar that takes long to parse are kept.
+        parts: of other grammars, for one that is made of parts; None makes one grammar of all.
 
     Raises:
         GrammarError: it cannot be compiled; ResourceLimitError, one of them, names a limit that it exceeds.
@@ -58,18 +90,31 @@ def lazy_machine(
     from psc.compiler import just_in_time
     from psc.compiler.build import describe
 
+    grammar = grammar.for_vocabulary(tokenizer_info)
+    rules = grammar.joined_rules
+    if parts is not None and rules is not None and len(tokenizer_info.byte_values) == 256:
+        from psc.compiler import linking
+
+        limit = max(cache_limit_bytes, 0)
+        linked = linking.linked_machine(rules, grammar.origin, parts, limit)
+        if linked is not None:
+            machine, of_parts = linked
+            return LazyMachine(
+                machine, lambda: describe(grammar.to_cfg(), tokenizer_info), lambda: linking.terminal_names(of_parts)
+            )
     ready = grammar.ready(store=store)
     if len(tokenizer_info.byte_values) < 256:  # else nothing is amiss, and no records need be made of the grammar
         _tell_of_unspellable(ready.cfg, tokenizer_info, ready.automaton)
-    machine = just_in_time.lazy_machine(ready, shared_vocabulary(tokenizer_info), cache_limit_bytes=cache_limit_bytes)
-    return machine, lambda: describe(grammar.to_cfg(), tokenizer_info)
+    vocabulary = shared_vocabulary(tokenizer_info, ready.symbols(tokenizer_info.vocab_size))
+    machine = just_in_time.lazy_machine(ready, vocabulary, cache_limit_bytes=cache_limit_bytes)
+    return LazyMachine(machine, lambda: describe(grammar.to_cfg(), tokenizer_info))
 
 
 def artifact_bytes(grammar: Grammar | Cfg, tokenizer_info: TokenizerInfo) -> bytes:
     """A grammar as the bytes of an artifact, closed where limits allow. Raises GrammarError, as :func:`lazy_machine`."""
     from psc.compiler.build import build
 
-    lowered = grammar.to_cfg() if isinstance(grammar, Grammar) else grammar
+    lowered = grammar.for_vocabulary(tokenizer_info).to_cfg() if isinstance(grammar, Grammar) else grammar
     _tell_of_unspellable(lowered, tokenizer_info)
     began = time.perf_counter()
     result = build(lowered, tokenizer_info)

@@ -79,7 +79,7 @@ def compile_to_artifact(
         progress: told about each stage as it begins.
 
     Raises:
-        GrammarError: the grammar is not found or cannot be compiled, or is too large to be verified.
+        GrammarError: the grammar is not found or cannot be compiled; it is too large to be verified, or speaks of tokens.
         VerificationError: the classifier differs from the paper's construction.
         ArtifactError: a file cannot be written; what was there before is still there.
         PscError: a text cannot be read. One that the grammar refuses is a warning.
@@ -90,7 +90,7 @@ def compile_to_artifact(
     texts = read_texts(warm)
     _check_writable(path)  # found out now rather than after the compilation
     request = found.request(start=start, lexer=lexer, keep_all_actions=keep_all_actions, settings=settings)
-    loaded = Grammar.parse(request).to_cfg()
+    loaded = Grammar.parse(request, names=request.names_of(tokenizer_info)).to_cfg()
     with needs_extra("compiler"):
         from psc.compiler.build import build
         from psc.compiler.spelling_check import unspellable

@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import binascii
 from collections.abc import Callable, Mapping
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -13,7 +14,7 @@ from psc.artifacts.format import Artifact, decode, write_file
 from psc.build_grammar import artifact_bytes, lazy_machine
 from psc.cancellation import Cancellation, obeying
 from psc.errors import ArtifactError, DeserializeFormatError, GrammarError
-from psc.grammar import Grammar
+from psc.grammar import Grammar, deserialized
 from psc.recorded_tokenizer import recorded_tokenizer
 from psc.runtime import compiled as runtime
 from psc.runtime.compiled import FindTokenizer
@@ -24,6 +25,7 @@ from psc.warming import WARMER, Warming, composed_rows, masks_ahead
 if TYPE_CHECKING:
     from psc.artifacts.store import Store
     from psc.compiler.grammar import Cfg
+    from psc.compiler.linking import Parts
 
 _KIND = "compiled grammar"
 _WHAT = "serialized compiled grammar"
@@ -45,6 +47,7 @@ class CompiledGrammar(runtime.CompiledGrammar):
         place: str = "grammar",
         grammar: Grammar | None = None,
         read_file: Callable[[], bytes | None] = lambda: None,
+        names_of_terminals: Callable[[], tuple[str, ...]] | None = None,
     ) -> None:
         """Not called by programs.
 
@@ -55,11 +58,20 @@ class CompiledGrammar(runtime.CompiledGrammar):
             place: the file, for messages.
             grammar: what was compiled, if it is at hand; else it is read from the metadata when it is asked for.
             read_file: gives the bytes of the artifact that this is from, or None when there are none (any more).
+            names_of_terminals: gives the names of the machine's terminals, where they are not those of the metadata.
         """
-        super().__init__(machine, metadata, tokenizer_info=tokenizer_info, place=place)
         self._grammar = grammar
         self._read_file = read_file
+        self._names_of_terminals = names_of_terminals
         self._warming: Warming | None = None
+        super().__init__(machine, metadata, tokenizer_info=tokenizer_info, place=place)
+
+    @cached_property
+    def terminal_names(self) -> tuple[str, ...]:
+        """Of all terminals by number; the last one is the end of the text."""
+        if self._names_of_terminals is not None:
+            return self._names_of_terminals()
+        return runtime.terminal_names(self.metadata)
 
     @property
     def grammar(self) -> Grammar:
@@ -68,9 +80,11 @@ class CompiledGrammar(runtime.CompiledGrammar):
         Raises:
             GrammarError: the text cannot be read here: it is a Lark grammar that imports files which are not there.
             MissingExtraError: it is in Lark's language, and Lark is not installed.
+            TokenizerError: it names tokens, and the vocabulary cannot be found; see ``tokenizer_info``.
         """
         if self._grammar is None:
-            self._grammar = Grammar.from_metadata(self.metadata["grammar"])
+            names_tokens = "text_fingerprint" in self.metadata["tokenizer"]
+            self._grammar = Grammar.from_metadata(self.metadata["grammar"], self.tokenizer_info if names_tokens else None)
         return self._grammar
 
     def build_ahead(self, masks: int) -> None:
@@ -140,11 +154,11 @@ class CompiledGrammar(runtime.CompiledGrammar):
         return write_document(_KIND, content)
 
     @staticmethod
-    def deserialize_json(json_string: str, tokenizer_info: TokenizerInfo) -> CompiledGrammar:
+    def deserialize_json(json_str: str, tokenizer_info: TokenizerInfo) -> CompiledGrammar:
         """Rebuilds what ``serialize_json`` wrote.
 
         Args:
-            json_string: the JSON.
+            json_str: the JSON.
             tokenizer_info: the vocabulary that it was compiled for.
 
         Raises:
@@ -152,7 +166,7 @@ class CompiledGrammar(runtime.CompiledGrammar):
             DeserializeVersionError: it was written in another version of the format, or by XGrammar.
             DeserializeFormatError: it is damaged, or was compiled for another vocabulary.
         """
-        document = read_document(json_string, _KIND)
+        document = read_document(json_str, _KIND)
         fingerprint = field(document, "fingerprint", str, _WHAT)
         if fingerprint != tokenizer_info.fingerprint:
             raise DeserializeFormatError(
@@ -165,7 +179,7 @@ class CompiledGrammar(runtime.CompiledGrammar):
                 return compiled_from_file(data, tokenizer_info=tokenizer_info, place=_WHAT)
             except (binascii.Error, ArtifactError) as e:
                 raise DeserializeFormatError(f"{_WHAT}: {e}") from e
-        grammar = Grammar.deserialize_json(field(document, "grammar", str, _WHAT))
+        grammar = deserialized(field(document, "grammar", str, _WHAT), tokenizer_info)
         try:
             return compile_just_in_time(grammar, tokenizer_info)
         except GrammarError as e:
@@ -181,7 +195,12 @@ def _from_pickled_grammar(grammar: Grammar, tokenizer_info: TokenizerInfo) -> Co
 
 
 def compile_just_in_time(
-    grammar: Grammar, tokenizer_info: TokenizerInfo, *, cache_limit_bytes: int = -1, store: Store | None = None
+    grammar: Grammar,
+    tokenizer_info: TokenizerInfo,
+    *,
+    cache_limit_bytes: int = -1,
+    store: Store | None = None,
+    parts: Parts | None = None,
 ) -> CompiledGrammar:
     """A grammar that is built as matchers visit it.
 
@@ -190,14 +209,22 @@ def compile_just_in_time(
         tokenizer_info: the vocabulary.
         cache_limit_bytes: what was built is dropped when it takes more; -1 is no limit.
         store: where the tables of a grammar that takes long to parse are kept.
+        parts: of other grammars, for one that is made of parts, as a structural tag is of schemas; None makes one grammar of all.
 
     Raises:
         GrammarError: it cannot be compiled; ResourceLimitError, one of them, names a limit that it exceeds.
 
     Cost: some milliseconds for a small grammar, 0.1 to 0.3 s for a programming language; then each visit to something new.
     """
-    machine, describe = lazy_machine(grammar, tokenizer_info, cache_limit_bytes=cache_limit_bytes, store=store)
-    return CompiledGrammar(machine, describe, tokenizer_info=tokenizer_info, place=grammar.origin, grammar=grammar)
+    made = lazy_machine(grammar, tokenizer_info, cache_limit_bytes=cache_limit_bytes, store=store, parts=parts)
+    return CompiledGrammar(
+        made.machine,
+        made.describe,
+        tokenizer_info=tokenizer_info,
+        place=grammar.origin,
+        grammar=grammar,
+        names_of_terminals=made.terminal_names,
+    )
 
 
 def compile_ahead_of_time(

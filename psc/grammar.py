@@ -10,9 +10,9 @@ where its tables are known, see ``psc.known_grammars``.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, SupportsIndex
 
 from psc import known_grammars
 from psc.compiler.frontends.front_end import UNNAMED, GrammarOptions, Imports, check_text
@@ -20,14 +20,18 @@ from psc.compiler.frontends.registry import front_end, title
 from psc.compiler.frontends.request import GrammarKey, GrammarRequest
 from psc.errors import DeserializeFormatError, GrammarError
 from psc.json_schemas import Resolver, Schema, schema_request
+from psc.lark_texts import LarkDialect, lark_request
 from psc.serialization import field as entry
 from psc.serialization import read_document, write_document
+from psc.structural_tag_request import structural_tag_request
 
 if TYPE_CHECKING:
     from psc.artifacts.store import Store
     from psc.compiler.expressions import RuleSet
     from psc.compiler.grammar import Cfg, LarkLexer, LexerKind
+    from psc.compiler.joined_rules import JoinedRules
     from psc.compiler.ready_grammar import ReadyGrammar, ReadyRules
+    from psc.compiler.tokens import TokenNames
     from psc.vocabulary.tokenizer_info import TokenizerInfo
 
 _KIND = "grammar"
@@ -42,14 +46,16 @@ class Grammar:
     """What was asked for: the text, its language, the options and where the text is from."""
     _parsed: RuleSet | Cfg = field(repr=False)
     _ready: ReadyGrammar | None = field(default=None, repr=False)
+    _names: TokenNames | None = field(default=None, repr=False)
 
     @staticmethod
-    def parse(request: GrammarRequest, *, store: Store | None = None) -> Grammar:
+    def parse(request: GrammarRequest, *, store: Store | None = None, names: TokenNames | None = None) -> Grammar:
         """Reads text in any language that has a front end.
 
         Args:
             request: see ``GrammarRequest.of``.
             store: where the tables of a grammar that was read before may lie.
+            names: of the vocabulary's tokens; None where it is not known yet.
 
         Raises:
             GrammarError: the text is malformed, an option does not fit its language, or there is no such language.
@@ -57,7 +63,7 @@ class Grammar:
         """
         request.front_end.check(request.options, request.origin)
         known = known_grammars.find(request, store)
-        return Grammar(request, request.parse()) if known is None else Grammar(request, known.cfg, known)
+        return Grammar(request, request.parse(names), None, names) if known is None else Grammar(request, known.cfg, known)
 
     @staticmethod
     def from_ebnf(ebnf_string: str, *, root_rule_name: str = "root", source_name: str = UNNAMED) -> Grammar:
@@ -97,31 +103,40 @@ class Grammar:
         *,
         tokenizer_info: TokenizerInfo | None = None,
         named_grammars: Mapping[str, Grammar | str] | None = None,
+        dialect: LarkDialect | None = None,
         start: str = "start",
         lexer: LarkLexer = "contextual",
         keep_all_actions: bool = False,
         source_name: str = UNNAMED,
     ) -> Grammar:
-        """Reads a grammar in Lark's language, with Lark's meaning.
+        """Reads a grammar in Lark's language, with Lark's meaning, or in llguidance's dialect of it, see docs/llguidance.md.
 
         Args:
             lark_string: the grammar.
-            tokenizer_info: not used; for callers of XGrammar, whose dialect can name special tokens.
-            named_grammars: must be empty; for callers of XGrammar, whose dialect can refer to them.
+            tokenizer_info: the vocabulary, in which the tokens that the dialect names are looked up now rather than when compiled.
+            named_grammars: the grammars that the dialect refers to as ``@name``, and texts in the dialect that may do so too.
+            dialect: what the text is in: "lark" or "llguidance"; None: the dialect, if there are named grammars or the text has
+                anything that only the dialect has.
             start: the rule that a whole text must match.
             lexer: "contextual", Lark's default with LALR, tries the terminals that the parser can take; "basic" tries all.
             keep_all_actions: take any context-free grammar, where Lark would refuse it or let a shift win over a reduction.
             source_name: the file it came from, for relative imports and messages.
 
         Raises:
-            GrammarError: Lark refuses the grammar, or it has named grammars.
+            GrammarError: Lark refuses the grammar, or what it has of the dialect is malformed or not supported.
             MissingExtraError: Lark is not installed.
         """
         check_text(lark_string, "lark_string")
-        refuse_named_grammars(named_grammars)
-        return Grammar.parse(
-            GrammarRequest.of("lark", lark_string, start=start, lexer=lexer, keep_all_actions=keep_all_actions, origin=source_name)
+        request = lark_request(
+            lark_string,
+            named_requests(named_grammars),
+            dialect=dialect,
+            start=start,
+            lexer=lexer,
+            keep_all_actions=keep_all_actions,
+            origin=source_name,
         )
+        return Grammar.parse(request, names=None if tokenizer_info is None else request.names_of(tokenizer_info))
 
     @staticmethod
     def from_json_schema(
@@ -184,6 +199,36 @@ class Grammar:
         return grammar
 
     @staticmethod
+    def from_structural_tag(
+        structural_tag: object,
+        triggers: Sequence[str] | None = None,
+        *,
+        tokenizer_info: TokenizerInfo | None = None,
+        source_name: str = UNNAMED,
+    ) -> Grammar:
+        """Reads a structural tag: a JSON document that says what a model's output looks like; see docs/structural-tags.md.
+
+        Args:
+            structural_tag: a ``StructuralTag``, a dictionary or JSON text; with triggers, ``StructuralTagItem`` of the older form.
+            triggers: of the older form.
+            tokenizer_info: the vocabulary, in which tokens that are given by their text are looked up.
+            source_name: the file it came from, for messages.
+
+        Raises:
+            InvalidStructuralTagError: the document has another shape, with the path of what is wrong; or a token is given by its
+                text and there is no vocabulary, or none of it has that text.
+            InvalidJSONError: it is text, and not JSON.
+            GrammarError: a schema, a grammar or a regular expression in it cannot be read.
+            TypeError: it is of none of these types.
+        """
+        request = structural_tag_request(structural_tag, triggers, origin=source_name)
+        if tokenizer_info is None:
+            return Grammar.parse(request)
+        from psc.compiler.tokens import TokenNames
+
+        return Grammar.parse(request, names=TokenNames(tokenizer_info))
+
+    @staticmethod
     def builtin_json_grammar() -> Grammar:
         """JSON as RFC 8259 has it: an object or an array, with any white space inside and none around it.
 
@@ -214,6 +259,39 @@ class Grammar:
         from psc.compiler import rule_sets
 
         return _combined("union", rule_sets.union, grammars)
+
+    @property
+    def reads_names(self) -> bool:
+        """Whether it names tokens, so that what it comes to depends on the vocabulary's tokens themselves."""
+        from psc.compiler.expressions import RuleSet
+
+        return isinstance(self._parsed, RuleSet) and self._parsed.reads_names
+
+    @property
+    def joined_rules(self) -> JoinedRules | None:
+        """Its rules, where some are those of parts that other grammars may have."""
+        from psc.compiler.expressions import RuleSet
+        from psc.compiler.joined_rules import JoinedRules
+
+        rules = self._parsed.rules if isinstance(self._parsed, RuleSet) else None
+        return rules if isinstance(rules, JoinedRules) else None
+
+    def for_vocabulary(self, tokenizer_info: TokenizerInfo) -> Grammar:
+        """The grammar as it is for a vocabulary: itself, unless it names tokens.
+
+        Args:
+            tokenizer_info: the vocabulary.
+
+        Raises:
+            GrammarError: it names a token that the vocabulary has not.
+        """
+        from psc.compiler.tokens import TokenNames
+
+        if not self.reads_names:
+            return self
+        if self._names is not None and self._names.tokenizer.tokens_fingerprint == tokenizer_info.tokens_fingerprint:
+            return self
+        return Grammar.parse(self.request, names=TokenNames(tokenizer_info))
 
     @property
     def language(self) -> str:
@@ -309,14 +387,31 @@ class Grammar:
             object.__setattr__(self, "_ready", ready)
         return ready
 
+    def __reduce_ex__(self, protocol: SupportsIndex) -> Any:
+        from psc.compiler.expression_words import NativeRules
+        from psc.compiler.expressions import RuleSet
+
+        if isinstance(self._parsed, RuleSet) and isinstance(self._parsed.rules, NativeRules):
+            return Grammar.parse, (self.request,)  # the native core's rules stay where they are
+        return super().__reduce_ex__(protocol)
+
     def __getstate__(self) -> dict[str, Any]:
-        return {**self.__dict__, "_ready": None}  # a megabyte, and made again in some milliseconds
+        return {**self.__dict__, "_ready": None, "_names": None}  # megabytes, and made again in some milliseconds
 
     @staticmethod
-    def from_metadata(metadata: Mapping[str, Any]) -> Grammar:
-        """The grammar that an artifact's metadata (``metadata["grammar"]``) describe. Raises GrammarError."""
+    def from_metadata(metadata: Mapping[str, Any], tokenizer_info: TokenizerInfo | None = None) -> Grammar:
+        """The grammar that an artifact's metadata (``metadata["grammar"]``) describe.
+
+        Args:
+            metadata: the description.
+            tokenizer_info: the vocabulary, which a text that names tokens may need to be read.
+
+        Raises:
+            GrammarError: the text cannot be read.
+        """
         options = GrammarOptions(metadata["start"], metadata["lexer"], metadata["keep_all_actions"], metadata.get("settings", ""))
-        return Grammar.parse(GrammarRequest(metadata["language"], metadata["text"], options, metadata["name"]))
+        request = GrammarRequest(metadata["language"], metadata["text"], options, metadata["name"])
+        return Grammar.parse(request, names=None if tokenizer_info is None else request.names_of(tokenizer_info))
 
     def serialize_json(self) -> str:
         """The grammar as JSON, for ``deserialize_json``: its text and its options."""
@@ -340,18 +435,24 @@ class Grammar:
             DeserializeFormatError: it is damaged, or describes something else.
             MissingExtraError: it is in Lark's language, and Lark is not installed.
         """
-        document = read_document(json_string, _KIND)
-        options = GrammarOptions(
-            entry(document, "root", str, _WHAT),
-            entry(document, "lexer", str, _WHAT),
-            entry(document, "keep_all_actions", bool, _WHAT),
-            entry(document, "settings", str, _WHAT) if "settings" in document else "",
-        )
-        language, text = entry(document, "language", str, _WHAT), entry(document, "source", str, _WHAT)
-        try:
-            return Grammar.parse(GrammarRequest(language, text, options))
-        except GrammarError as e:
-            raise DeserializeFormatError(f"{_WHAT}: {e}") from e
+        return deserialized(json_string)
+
+
+def deserialized(json_string: str, tokenizer_info: TokenizerInfo | None = None) -> Grammar:
+    """As ``Grammar.deserialize_json``, for a vocabulary, which a text that names tokens may need to be read."""
+    document = read_document(json_string, _KIND)
+    options = GrammarOptions(
+        entry(document, "root", str, _WHAT),
+        entry(document, "lexer", str, _WHAT),
+        entry(document, "keep_all_actions", bool, _WHAT),
+        entry(document, "settings", str, _WHAT) if "settings" in document else "",
+    )
+    language, text = entry(document, "language", str, _WHAT), entry(document, "source", str, _WHAT)
+    try:
+        request = GrammarRequest(language, text, options)
+        return Grammar.parse(request, names=None if tokenizer_info is None else request.names_of(tokenizer_info))
+    except GrammarError as e:
+        raise DeserializeFormatError(f"{_WHAT}: {e}") from e
 
 
 def _combined(name: str, combine: Callable[[list[RuleSet]], RuleSet], grammars: tuple[Grammar, ...]) -> Grammar:
@@ -371,11 +472,17 @@ def _combined(name: str, combine: Callable[[list[RuleSet]], RuleSet], grammars: 
     return Grammar(GrammarRequest.of("ebnf", combined.source, start=combined.root, origin=combined.source_name), combined)
 
 
-def refuse_named_grammars(named_grammars: object) -> None:
-    if named_grammars is not None and not isinstance(named_grammars, Mapping):
+def named_requests(named_grammars: object) -> dict[str, str | GrammarRequest]:
+    """What ``named_grammars`` stands for. Raises TypeError unless it is None, or a dictionary of grammars and texts."""
+    if named_grammars is None:
+        return {}
+    if not isinstance(named_grammars, Mapping):
         raise TypeError(f"named_grammars must be a dictionary, not {type(named_grammars).__name__}")
-    if named_grammars:
-        raise GrammarError(
-            f"named_grammars ({', '.join(map(str, named_grammars))}): references like @name are not in Lark's language, which psc "
-            "reads; copy the rules into the grammar, or %import them"
-        )
+    requests: dict[str, str | GrammarRequest] = {}
+    for name, grammar in named_grammars.items():
+        if not isinstance(name, str):
+            raise TypeError(f"named_grammars: names must be strings, not {type(name).__name__}")
+        if not isinstance(grammar, (Grammar, str)):
+            raise TypeError(f"named_grammars: values must be Grammar instances or Lark strings, not {type(grammar).__name__}")
+        requests[name] = grammar if isinstance(grammar, str) else grammar.request
+    return requests

@@ -24,20 +24,26 @@ from psc.build_grammar import artifact_bytes, shared_vocabulary
 from psc.cancellation import Cancellation, obeying, result_unless_cancelled
 from psc.compiled_grammar import CompiledGrammar, compile_just_in_time, compiled_from_artifact
 from psc.compiler.frontends.found import find_grammar
-from psc.compiler.frontends.front_end import UNNAMED, Imports
+from psc.compiler.frontends.front_end import UNNAMED, Imports, check_text
 from psc.compiler.frontends.request import GrammarKey, GrammarRequest
 from psc.errors import CompilationCancelledError, MissingExtraError, RegistryError
-from psc.grammar import Grammar, refuse_named_grammars
+from psc.grammar import Grammar, named_requests
 from psc.json_schemas import Resolver, Schema, schema_request
+from psc.lark_texts import LarkDialect, lark_request
 from psc.near_artifacts import Wanted
+from psc.structural_tag_request import structural_tag_request
 from psc.vocabulary.tokenizer_info import TokenizerInfo
 
 if TYPE_CHECKING:
     from psc.artifacts.format import Artifact
     from psc.artifacts.references import Reference
     from psc.compiler.grammar import LarkLexer
+    from psc.compiler.linking import Parts
+    from psc.compiler.tokens import TokenNames
 
 _log = logging.getLogger("psc.compiler")
+_MOST_BYTES_OF_PARTS = 256 << 20
+"""What the known parts of grammars may take, where nothing else is said."""
 _Asked = tuple[GrammarRequest, Imports | None]
 
 
@@ -99,6 +105,8 @@ class GrammarCompiler:
         self._superseded: set[_Asked] = set()
         # Held here so that what is known of the vocabulary outlives the grammars that found it out.
         self._vocabulary: VocabularyIndex | None = None
+        self._token_names: TokenNames | None = None
+        self._parts: Parts | None = None
 
     def compile_grammar(
         self,
@@ -171,6 +179,22 @@ class GrammarCompiler:
             )
         return self._compile(request, cancellation=cancellation)
 
+    def compile_structural_tag(
+        self,
+        structural_tag: object,
+        triggers: Sequence[str] | None = None,
+        *,
+        source_name: str = UNNAMED,
+        cancellation: Cancellation | None = None,
+    ) -> CompiledGrammar:
+        """Compiles a structural tag. For the arguments and errors see ``Grammar.from_structural_tag``; tokens are the vocabulary's.
+
+        ``cancellation`` calls the compilation off from another thread; it then raises CompilationCancelledError.
+        """
+        with obeying(cancellation):
+            request = structural_tag_request(structural_tag, triggers, origin=source_name)
+        return self._compile(request, cancellation=cancellation)
+
     def compile_builtin_json_grammar(self, *, cancellation: Cancellation | None = None) -> CompiledGrammar:
         """Compiles the bundled grammar ``json``, see ``Grammar.builtin_json_grammar``; the same as ``compile_file("json")``."""
         return self.compile_file("json", cancellation=cancellation)
@@ -180,17 +204,19 @@ class GrammarCompiler:
         lark_string: str,
         *,
         named_grammars: Mapping[str, Grammar | str] | None = None,
+        dialect: LarkDialect | None = None,
         start: str = "start",
         lexer: LarkLexer = "contextual",
         keep_all_actions: bool = False,
         source_name: str = UNNAMED,
         cancellation: Cancellation | None = None,
     ) -> CompiledGrammar:
-        """Compiles grammar text in Lark's language.
+        """Compiles grammar text in Lark's language, or in llguidance's dialect of it.
 
         Args:
             lark_string: the grammar.
-            named_grammars: must be empty, see ``Grammar.from_lark``.
+            named_grammars: what the dialect refers to, see ``Grammar.from_lark``.
+            dialect: what the text is in, where that is not to be seen from the text, see ``Grammar.from_lark``.
             start: the rule that a whole text must match.
             lexer: "contextual", as Lark's default is, or "basic".
             keep_all_actions: take any context-free grammar, where Lark would refuse it or resolve a conflict.
@@ -202,11 +228,17 @@ class GrammarCompiler:
             GrammarError: the grammar does not load, has conflicts that Lark refuses, or a terminal that is not regular.
             MissingExtraError: there is no artifact, and the ``compiler`` extra is not installed.
         """
-        refuse_named_grammars(named_grammars)
-        return self._compile(
-            GrammarRequest.of("lark", lark_string, start=start, lexer=lexer, keep_all_actions=keep_all_actions, origin=source_name),
-            cancellation=cancellation,
+        check_text(lark_string, "lark_string")
+        request = lark_request(
+            lark_string,
+            named_requests(named_grammars),
+            dialect=dialect,
+            start=start,
+            lexer=lexer,
+            keep_all_actions=keep_all_actions,
+            origin=source_name,
         )
+        return self._compile(request, cancellation=cancellation)
 
     def compile_file(
         self,
@@ -238,6 +270,7 @@ class GrammarCompiler:
         """Drops every cached grammar, and what is known of the vocabulary; grammars in use stay usable."""
         with self._lock:
             self._kept.clear()
+            self._parts = None
             self._vocabulary = None
 
     def get_cache_size_bytes(self) -> int:
@@ -348,7 +381,7 @@ class GrammarCompiler:
             key = parsed.key if parsed is not None else request.key()
             if key is None:
                 with obeying(cancellation):
-                    parsed = Grammar.parse(request)
+                    parsed = Grammar.parse(request, names=self._names)
                 key = parsed.key
             wanted = self._wanted(request, key)
             found = self._lookup.find(wanted, on_arrival=on_arrival, cancellation=cancellation)
@@ -357,7 +390,7 @@ class GrammarCompiler:
         began = time.perf_counter()
         try:
             with obeying(cancellation):
-                grammar = parsed if parsed is not None else Grammar.parse(request, store=self._lookup.store)
+                grammar = parsed if parsed is not None else Grammar.parse(request, store=self._lookup.store, names=self._names)
         except MissingExtraError as e:  # a host that only serves waits for the artifact as long as it takes
             if wanted is None:
                 raise
@@ -372,18 +405,44 @@ class GrammarCompiler:
             if self._vocabulary is None:
                 self._vocabulary = shared_vocabulary(self.tokenizer_info)
             compiled = compile_just_in_time(
-                grammar, self.tokenizer_info, cache_limit_bytes=self.cache_limit_bytes, store=self._lookup.store
+                grammar,
+                self.tokenizer_info,
+                cache_limit_bytes=self.cache_limit_bytes,
+                store=self._lookup.store,
+                parts=self._known_parts() if grammar.joined_rules is not None else None,
             )
         _log.info("%s: ready to be built just in time after %.3f s", grammar.origin, time.perf_counter() - began)
         compiled.build_ahead(self.masks_ahead)
         return compiled
 
+    def _known_parts(self) -> Parts:
+        """The parts of grammars, such as the schemas of tools."""
+        from psc.compiler.linking import Parts
+
+        with self._lock:
+            if self._parts is None:
+                limit = self.cache_limit_bytes // 2 if self.cache_limit_bytes >= 0 else _MOST_BYTES_OF_PARTS
+                n_tokens = self.tokenizer_info.vocab_size
+                limit = limit if self.cache_enabled else 0
+                self._parts = Parts(shared_vocabulary(self.tokenizer_info), n_tokens, limit)
+            return self._parts
+
+    @property
+    def _names(self) -> TokenNames:
+        """Of the vocabulary's tokens, for grammars that name some."""
+        if self._token_names is None:
+            from psc.compiler.tokens import TokenNames
+
+            self._token_names = TokenNames(self.tokenizer_info)
+        return self._token_names
+
     def _wanted(self, request: GrammarRequest, key: GrammarKey) -> Wanted:
         return Wanted(
-            key=key.with_vocabulary(self.tokenizer_info.fingerprint),
+            key=key.for_tokenizer(self.tokenizer_info),
             grammar=short_name(request.origin),
             tokenizer_name=short_name(self.tokenizer_info.name),
             tokenizer_info=self.tokenizer_info,
+            fingerprint=key.fingerprint_of(self.tokenizer_info),
             key_as=lambda r: key.with_vocabulary(
                 r.fingerprint, compiler_revision=r.compiler_revision, format_version=r.format_version
             ),
@@ -422,6 +481,7 @@ class GrammarCompiler:
 
     def _size(self) -> int:
         total = sum(f.result().memory_size_bytes for f in self._kept.values() if f.done() and f.exception() is None)
+        total += self._parts.size_bytes if self._parts is not None else 0
         return total + (self._vocabulary.fragment_bytes if self._vocabulary is not None and self._kept else 0)
 
 

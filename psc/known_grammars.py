@@ -82,7 +82,8 @@ def remember(request: GrammarRequest, ready: ReadyGrammar, store: Store | None =
 def _key(request: GrammarRequest) -> GrammarKey | None:
     if not request.front_end.keeps_tables or not isinstance(request.text, str):
         return None
-    return request.key()
+    key = request.key()
+    return None if key is None or key.names_tokens else key  # what names tokens has no tables whatever the vocabulary
 
 
 def _digest(key: GrammarKey) -> str:

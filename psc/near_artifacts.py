@@ -37,6 +37,8 @@ class Wanted:
     tokenizer_name: str
     """Likewise."""
     tokenizer_info: TokenizerInfo
+    fingerprint: str
+    """What the grammar's artifacts depend on of the vocabulary, see ``GrammarKey.fingerprint_of``."""
     key_as: Callable[[Reference], str]
     """The key that our grammar has with a reference's vocabulary, compiler and format."""
 
@@ -59,7 +61,7 @@ def is_of_this_grammar(wanted: Wanted, reference: Reference) -> bool:
 
 def _likeness(wanted: Wanted, r: Reference) -> int:
     same_names = (r.grammar, r.tokenizer) == (wanted.grammar, wanted.tokenizer_name)
-    same_text = r.fingerprint == wanted.tokenizer_info.fingerprint
+    same_text = r.fingerprint == wanted.fingerprint
     if is_of_this_grammar(wanted, r):
         return 4 if same_text else 3 if same_names else 1
     return 2 if same_names else 0
@@ -81,6 +83,8 @@ def difference(wanted: Wanted, reference: Reference, artifact: Artifact | None =
             f"{there} is by compiler revision {reference.compiler_revision}, format {reference.format_version}; this psc has "
             f"revision {COMPILER_REVISION}, format {VERSION}"
         )
+    if wanted.fingerprint != wanted.tokenizer_info.fingerprint:
+        return f"{there} is for other text, special or stop tokens or another vocabulary size, and the grammar names tokens"
     if artifact is None:
         return f"{there} is for other text tokens"
     return f"{there} is for other text tokens: {_tokens_that_differ(wanted.tokenizer_info, artifact)}"

@@ -6,6 +6,9 @@ text.
 
 So an artifact also serves a vocabulary that takes more of the same tokens for special. Whether a token is allowed depends on the
 token's own bytes, so the masks are those of an artifact for that vocabulary. The other way round nothing would be known of a token.
+
+The artifact of a grammar that names tokens is for one vocabulary in all that a name can depend on. Its metadata have a
+``text_fingerprint`` besides, and its fingerprint is of all tokens (`TokenizerInfo.tokens_fingerprint`).
 """
 
 from __future__ import annotations
@@ -75,7 +78,8 @@ class CompiledGrammar:
             self.metadata = metadata
             try:
                 _ = self.grammar_name, self.tokenizer_name, self.terminal_names
-                recorded = str(metadata["tokenizer"]["fingerprint"])
+                made_for = metadata["tokenizer"]
+                recorded = str(made_for.get("text_fingerprint", made_for["fingerprint"]))
                 self.fingerprint = tokenizer_info.fingerprint if isinstance(tokenizer_info, TokenizerInfo) else recorded
                 self.vocab_size, self.stop_token_ids = _width_and_stops(metadata, tokenizer_info)
             except (KeyError, TypeError, ValueError, OverflowError) as e:
@@ -112,6 +116,8 @@ class CompiledGrammar:
         """
         check_description(artifact.metadata, place)
         arrays: Mapping[str, IntArray] = artifact.arrays
+        if "symbol_tokens" in arrays and "text_fingerprint" not in artifact.metadata["tokenizer"]:
+            raise ArtifactError(f"{place}: the grammar speaks of tokens, and the metadata do not say of which; compile it again")
         try:
             if isinstance(tokenizer_info, TokenizerInfo):
                 check_vocabulary(artifact.metadata, tokenizer_info, place, arrays["class_of_token"])
@@ -159,7 +165,7 @@ class CompiledGrammar:
     @cached_property
     def terminal_names(self) -> tuple[str, ...]:
         """Of all terminals by number; the last one is the end of the text."""
-        return (*(str(t["name"]) for t in self.metadata["grammar"]["terminals"]), "$END")
+        return terminal_names(self.metadata)
 
     @property
     def tokenizer_info(self) -> TokenizerInfo:
@@ -206,6 +212,11 @@ class CompiledGrammar:
         return f"CompiledGrammar({self.grammar_name!r}, tokenizer={self.tokenizer_name!r}, vocab_size={self.vocab_size})"
 
 
+def terminal_names(metadata: Mapping[str, Any]) -> tuple[str, ...]:
+    """The names of a grammar's terminals by number, from the metadata; the last one is the end of the text."""
+    return (*(str(t["name"]) for t in metadata["grammar"]["terminals"]), "$END")
+
+
 def _machine(tables: Mapping[str, Any], lexer: str, cache_limit: int) -> Machine:
     """The machine of an artifact that is closed, or of one that is not."""
     if is_closed(tables):
@@ -216,6 +227,8 @@ def _machine(tables: Mapping[str, Any], lexer: str, cache_limit: int) -> Machine
 def check_vocabulary(metadata: Mapping[str, Any], tokenizer: TokenizerInfo, place: str, classes: IntArray | None = None) -> None:
     """Raises ArtifactError unless the metadata are of a grammar that was compiled for this vocabulary's text, or for more of it.
 
+    Of one that names tokens: for this vocabulary in all that this can depend on.
+
     Args:
         metadata: of the artifact.
         tokenizer: the vocabulary.
@@ -223,13 +236,29 @@ def check_vocabulary(metadata: Mapping[str, Any], tokenizer: TokenizerInfo, plac
         classes: per id, a class or -1: the ids that the artifact takes for text. Without them the text must be the same.
     """
     recorded = metadata["tokenizer"]
-    if tokenizer.fingerprint != recorded["fingerprint"] and (
-        classes is None or not serves(classes, str(recorded["fingerprint"]), tokenizer)
-    ):
+    theirs = str(recorded.get("text_fingerprint", recorded["fingerprint"]))
+    if is_for(recorded, tokenizer):
+        return
+    if classes is not None and "text_fingerprint" not in recorded and serves(classes, theirs, tokenizer):
+        return
+    given = tokenizer.name or "unnamed"
+    if recorded.get("text_fingerprint") == tokenizer.fingerprint:
         raise ArtifactError(
-            f"{place}: compiled for tokenizer {recorded['name']} with fingerprint {recorded['fingerprint']}, but the "
-            f"tokenizer given ({tokenizer.name or 'unnamed'}) has {tokenizer.fingerprint}. Compile the grammar for it."
+            f"{place}: the grammar names tokens, and was compiled for tokenizer {recorded['name']} with {recorded['vocab_size']} "
+            f"ids and stop tokens {recorded['stop_token_ids']}; the tokenizer given ({given}), with {tokenizer.vocab_size} and "
+            f"{tokenizer.stop_token_ids}, has the same text, and other special tokens, stop tokens or size. "
+            f"Compile the grammar for it."
         )
+    raise ArtifactError(
+        f"{place}: compiled for tokenizer {recorded['name']} with fingerprint {theirs}, but the "
+        f"tokenizer given ({given}) has {tokenizer.fingerprint}. Compile the grammar for it."
+    )
+
+
+def is_for(recorded: Mapping[str, Any], tokenizer: TokenizerInfo) -> bool:
+    """Whether an artifact whose metadata record this of its tokenizer was compiled for a vocabulary, as far as it depends on it."""
+    names_tokens = "text_fingerprint" in recorded
+    return bool(recorded["fingerprint"] == (tokenizer.tokens_fingerprint if names_tokens else tokenizer.fingerprint))
 
 
 def serves(classes: IntArray, fingerprint: str, tokenizer: TokenizerInfo) -> bool:
@@ -263,7 +292,7 @@ def _width_and_stops(metadata: Mapping[str, Any], tokenizer: TokenizerInfo | Fin
         return tokenizer.vocab_size, tuple(tokenizer.stop_token_ids)
     width = int(metadata["tokenizer"]["vocab_size"])
     stops = tuple(int(i) for i in metadata["tokenizer"]["stop_token_ids"])
-    if not 0 < width <= MAX_VOCAB_SIZE or any(not 0 <= i < width for i in stops) or list(stops) != sorted(set(stops)):
+    if not 0 <= width <= MAX_VOCAB_SIZE or any(not 0 <= i < width for i in stops) or list(stops) != sorted(set(stops)):
         raise ValueError("the vocabulary described has a size or stop tokens out of range")
     return width, stops
 

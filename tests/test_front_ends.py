@@ -187,6 +187,7 @@ def test_its_options_are_checked(file: Path) -> None:
 PARAMETERS = {
     "parse": ["text", "options", "origin"],
     "find_imports": ["text", "origin"],
+    "language_of": ["text"],
     "differences": ["grammar", "automaton", "lr"],
 }
 
@@ -195,10 +196,11 @@ PARAMETERS = {
 def test_entries(entry: FrontEnd) -> None:
     """Every entry names functions that are there, and fits the rest of the registry."""
     module = import_module(entry.module)
-    functions: list[str] = ["parse", *(["find_imports"] if entry.has_imports else []), *(["differences"] if entry.differs else [])]
-    for name in functions:
+    has = {"parse": True, "find_imports": entry.has_imports, "differences": entry.differs, "language_of": entry.has_dialects}
+    for name in [name for name, is_there in has.items() if is_there]:
         function: Callable[..., object] = getattr(module, name)
-        assert list(signature(function).parameters) == PARAMETERS[name], name
+        more = ["names"] if name == "parse" and entry.has_tokens else []
+        assert list(signature(function).parameters) == PARAMETERS[name] + more, name
     entry.check(entry.defaults, "x")
     assert entry.defaults.lexer == entry.lexers[0]
     for suffix in entry.suffixes:

@@ -26,6 +26,7 @@ from psc.compiler.frontends.request import GrammarRequest
 from psc.compiler.grammar import Cfg
 from psc.compiler.lowering import terminals_and_productions
 from psc.errors import GrammarError, RegistryError
+from psc.vocabulary.tokenizer_info import TokenizerInfo
 
 
 @dataclass(frozen=True)
@@ -114,7 +115,7 @@ class _Planner:
         self._store = store
         self._force = force
         self._on_grammar = on_grammar
-        self._grammars: dict[GrammarRequest, Cfg | str] = {}
+        self._grammars: dict[tuple[GrammarRequest, str], Cfg | str] = {}
         self._names: dict[tuple[object, ...], str] = {}
         self._todo: dict[str, PlannedJob] = {}
         self._plan = Plan([], [], [], {}, Costs(store))
@@ -123,12 +124,15 @@ class _Planner:
         self._plan.outcomes = outcomes
         for job, outcome in zip(jobs, outcomes, strict=True):
             request = job.grammar.request
-            grammar = self._grammar(job.grammar, request) if request is not None else str(job.grammar.error)
-            error = job.tokenizer.error or (grammar if isinstance(grammar, str) else None)
-            if error is not None:
-                outcome.status, outcome.error = "failed", error
-            elif request is not None and isinstance(grammar, Cfg):
-                self._add(job, outcome, request, grammar)
+            info = job.tokenizer.info
+            if request is None or info is None:
+                outcome.status, outcome.error = "failed", job.tokenizer.error or str(job.grammar.error)
+                continue
+            grammar = self._grammar(job.grammar, request, info)
+            if isinstance(grammar, str):
+                outcome.status, outcome.error = "failed", grammar
+            else:
+                self._add(job, outcome, request, grammar, info)
         self._share_tables()
         # The longest of the most urgent first: short ones fill the gaps at the end.
         self._plan.todo = sorted(self._todo.values(), key=lambda p: (-p.job.priority, -p.estimate.seconds))
@@ -151,20 +155,20 @@ class _Planner:
                     for outcome in (planned.outcome, *planned.followers):
                         outcome.status, outcome.error = "failed", str(e)
 
-    def _grammar(self, named: NamedGrammar, request: GrammarRequest) -> Cfg | str:
-        """The grammar, or why there is none."""
-        if request not in self._grammars:
+    def _grammar(self, named: NamedGrammar, request: GrammarRequest, info: TokenizerInfo) -> Cfg | str:
+        """The grammar for a vocabulary, or why there is none; one for all vocabularies if it names no tokens."""
+        identity = _identity(request, info)
+        if identity not in self._grammars:
             self._on_grammar(named.name)
             try:
                 # Not the path as it is from here, so that the bytes do not depend on where the batch is run.
-                self._grammars[request] = replace(terminals_and_productions(request.parse()), source_name=named.label)
+                read = terminals_and_productions(request.parse(request.names_of(info)))
+                self._grammars[identity] = replace(read, source_name=named.label)
             except GrammarError as e:
-                self._grammars[request] = str(e)
-        return self._grammars[request]
+                self._grammars[identity] = str(e)
+        return self._grammars[identity]
 
-    def _add(self, job: Job, outcome: JobOutcome, request: GrammarRequest, grammar: Cfg) -> None:
-        info = job.tokenizer.info
-        assert info is not None
+    def _add(self, job: Job, outcome: JobOutcome, request: GrammarRequest, grammar: Cfg, info: TokenizerInfo) -> None:
         description = describe(grammar, info)
         key = outcome.input_key = input_key_of(description)
         try:
@@ -178,8 +182,8 @@ class _Planner:
             return
         costs_key = cost_key_of(description["grammar"])
         estimate = self._plan.costs.estimate(costs_key, grammar, info)
-        grammar_name = self._shared("grammar", (request,), grammar)
-        vocabulary_name = self._shared("vocabulary", (info.name, info.fingerprint, info.vocab_size, *info.stop_token_ids), info)
+        grammar_name = self._shared("grammar", _identity(request, info), grammar)
+        vocabulary_name = self._shared("vocabulary", (info.name, info.tokens_fingerprint), info)
         tasks = _tasks(job, estimate, grammar_name, vocabulary_name)
         outcome.memory_estimate_bytes = max(task.memory_bytes for task in tasks)
         self._todo[key] = PlannedJob(job, outcome, key, info.fingerprint, costs_key, estimate, tasks)
@@ -204,6 +208,11 @@ class _Planner:
         name = self._names.setdefault((kind, *identity), f"{kind} {len(self._names)}")
         self._plan.shared.setdefault(name, thing)
         return name
+
+
+def _identity(request: GrammarRequest, info: TokenizerInfo) -> tuple[GrammarRequest, str]:
+    """Jobs of which this is equal have one grammar."""
+    return request, info.tokens_fingerprint if request.names_tokens else ""
 
 
 def _tasks(job: Job, estimate: Estimate, grammar: str, vocabulary: str) -> tuple[Task, ...]:

@@ -51,13 +51,14 @@ class GrammarFile:
         Raises:
             GrammarError: the file cannot be read, or an option does not fit its language.
         """
-        reader = front_end(self.language)
+        text = self._text()
+        reader = front_end(self.language if self.bundled else front_end(self.language).language_of(text))
         if lexer is None and self.bundled and BUNDLED_LEXER in reader.lexers:
             lexer = BUNDLED_LEXER
         # A bundled grammar is called by its name; it imports nothing by a relative path.
         return GrammarRequest.of(
-            self.language,
-            self._text(),
+            reader.language,
+            text,
             start=start or None,
             lexer=lexer,
             keep_all_actions=keep_all_actions,

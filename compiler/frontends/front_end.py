@@ -7,6 +7,7 @@ needs nor the time to import one.
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from psc.compiler.expressions import RuleSet
     from psc.compiler.grammar import Cfg, LexerKind
     from psc.compiler.terminals import TerminalAutomaton
+    from psc.compiler.tokens import TokenNames
 
 Imports = tuple[tuple[str, str], ...]
 """(name relative to the grammar's folder, sha256 of the text) of every file that a grammar imports, sorted."""
@@ -47,7 +49,9 @@ class FrontEnd:
     """A language that grammars are written in.
 
     ``module`` names the module with the functions. ``parse(text, options, origin)`` gives a ``RuleSet`` (a language of characters)
-    or a ``Cfg`` (terminals and productions), and raises GrammarError. Three more are there if the language has the matter:
+    or a ``Cfg`` (terminals and productions), and raises GrammarError; with ``has_tokens`` it takes a fourth argument, what is known
+    of the vocabulary (`psc.compiler.tokens.TokenNames`) or None. More are there if the language has the matter:
+    ``language_of(text)``, as :meth:`language_of`, ``names_tokens(text, settings)``, as :meth:`names_tokens`,
     ``find_imports(text, origin)``, as :meth:`imports`, ``canonical(text)``, as :meth:`canonical`, and
     ``differences(grammar, automaton, lr)``, as :meth:`warnings`.
     """
@@ -67,6 +71,12 @@ class FrontEnd:
     has_rules: bool = True
     """Whether ``start`` may be chosen."""
     has_imports: bool = False
+    has_dialects: bool = False
+    """Whether some texts in its files are in another language, see :meth:`language_of`."""
+    has_tokens: bool = False
+    """Whether its grammars may name tokens; then the module should have ``names_tokens``, see :meth:`names_tokens`."""
+    tokens_look_like: str = ""
+    """With ``has_tokens``, a pattern that is found in each text that names tokens, so that for others no parser is imported."""
     has_settings: bool = False
     """Whether it has options of its own, see ``GrammarOptions.settings``."""
     has_canonical_text: bool = False
@@ -123,20 +133,34 @@ class FrontEnd:
         if not self.has_rules and options.start != self.defaults.start:
             raise GrammarError(f"{origin}: {self.a_grammar} has no rules, so there is no start to choose")
 
-    def parse(self, text: str, options: GrammarOptions, origin: str) -> RuleSet | Cfg:
+    def parse(self, text: str, options: GrammarOptions, origin: str, names: TokenNames | None = None) -> RuleSet | Cfg:
         """The grammar that a text is.
+
+        Args:
+            text: the grammar.
+            options: how it is meant.
+            origin: where it is from.
+            names: of the vocabulary's tokens; None where it is not known yet.
 
         Raises:
             GrammarError: the text is malformed.
             MissingExtraError: parsing needs a package that is not installed.
         """
         check_text(text, origin)
+        arguments = (text, options, origin, names) if self.has_tokens else (text, options, origin)
         if self.extra is None:
-            parsed: RuleSet | Cfg = self._function("parse")(text, options, origin)
+            parsed: RuleSet | Cfg = self._function("parse")(*arguments)
             return parsed
         with needs_extra(self.extra):
-            parsed = self._function("parse")(text, options, origin)
+            parsed = self._function("parse")(*arguments)
         return parsed
+
+    def language_of(self, text: str) -> str:
+        """The language that a text in one of its files is in: its own, or that of another front end, by what only that one has."""
+        if not self.has_dialects:
+            return self.language
+        language: str = self._function("language_of")(text)
+        return language
 
     def canonical(self, text: str) -> str:
         """The text that stands for all that mean the same, of which the key is made; the text itself where it is malformed."""
@@ -144,6 +168,23 @@ class FrontEnd:
             return text
         canonical: str = self._function("canonical")(text)
         return canonical
+
+    def names_tokens(self, text: str, settings: str) -> bool:
+        """Whether a text may name tokens: what is compiled of it is then for one vocabulary's tokens alone.
+
+        A front end with ``has_tokens`` tells without parsing. It must say so of each text whose grammar depends on more of a
+        vocabulary than its text tokens, and may of others, such as EBNF with ``Token(`` inside a literal: what these are compiled
+        to is then made anew for other special tokens, stop tokens or another size, where it would have served.
+        Of a module without the function, each text may name tokens.
+
+        Args:
+            text: the grammar, in its canonical form.
+            settings: see ``GrammarOptions.settings``.
+        """
+        if not self.has_tokens or not (settings or re.search(self.tokens_look_like, text)):
+            return False
+        module = import_module(self.module)
+        return bool(module.names_tokens(text, settings)) if hasattr(module, "names_tokens") else True
 
     def imports(self, text: str, origin: str) -> Imports | None:
         """The files that a grammar imports; None when only parsing can tell them."""

@@ -27,6 +27,7 @@ FRONT_ENDS: dict[str, FrontEnd] = {
             differs=True,
             extra="compiler",
             keeps_tables=True,
+            has_dialects=True,
         ),
         FrontEnd(
             language="ebnf",
@@ -35,6 +36,8 @@ FRONT_ENDS: dict[str, FrontEnd] = {
             module=f"{_PACKAGE}.ebnf.front_end",
             defaults=_CHARACTERS,
             suffixes=(".ebnf", ".gbnf"),
+            has_tokens=True,
+            tokens_look_like=r"<[^\s<>]|Token",
         ),
         FrontEnd(
             language="regex",
@@ -53,6 +56,26 @@ FRONT_ENDS: dict[str, FrontEnd] = {
             suffixes=(".json",),
             has_rules=False,
             has_settings=True,
+            has_canonical_text=True,
+            has_dialects=True,
+        ),
+        FrontEnd(
+            language="llguidance",
+            title="llguidance's dialect of Lark",
+            a_grammar="a grammar in llguidance's dialect of Lark",
+            module=f"{_PACKAGE}.llguidance.front_end",
+            defaults=GrammarOptions(start="start", lexer="any", keep_all_actions=True),
+            has_settings=True,
+            has_tokens=True,
+        ),
+        FrontEnd(
+            language="structural_tag",
+            title="structural tag",
+            a_grammar="a structural tag",
+            module=f"{_PACKAGE}.structural_tag.front_end",
+            defaults=_CHARACTERS,
+            has_rules=False,
+            has_tokens=True,
             has_canonical_text=True,
         ),
     )

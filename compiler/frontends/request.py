@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 from psc.artifacts.format import VERSION
@@ -19,6 +20,8 @@ from psc.compiler.revision import COMPILER_REVISION
 if TYPE_CHECKING:
     from psc.compiler.expressions import RuleSet
     from psc.compiler.grammar import Cfg, LexerKind
+    from psc.compiler.tokens import TokenNames
+    from psc.vocabulary.tokenizer_info import TokenizerInfo
 
 
 @dataclass(frozen=True)
@@ -68,8 +71,25 @@ class GrammarRequest:
         """What reads the text."""
         return front_end(self.language)
 
-    def parse(self) -> RuleSet | Cfg:
+    @cached_property
+    def names_tokens(self) -> bool:
+        """Whether the text may name tokens, told without parsing; see ``FrontEnd.names_tokens``."""
+        reader = self.front_end
+        return reader.has_tokens and reader.names_tokens(reader.canonical(self.text), self.options.settings)
+
+    def names_of(self, tokenizer: TokenizerInfo) -> TokenNames | None:
+        """What the front end may ask of a vocabulary; None where the text names no token."""
+        if not self.names_tokens:
+            return None
+        from psc.compiler.tokens import TokenNames
+
+        return TokenNames(tokenizer)
+
+    def parse(self, names: TokenNames | None = None) -> RuleSet | Cfg:
         """Reads the text.
+
+        Args:
+            names: of the vocabulary's tokens; None where it is not known yet.
 
         Raises:
             GrammarError: the text is malformed, an option does not fit the language, or there is no such language.
@@ -77,7 +97,7 @@ class GrammarRequest:
         """
         reader = self.front_end
         reader.check(self.options, self.origin)
-        return reader.parse(self.text, self.options, self.origin)
+        return reader.parse(self.text, self.options, self.origin, names)
 
     def key(self) -> GrammarKey | None:
         """The grammar's part of the key of an artifact; None when it cannot be told without parsing."""
@@ -88,7 +108,7 @@ class GrammarRequest:
         """The same, where it is known which files the grammar imports."""
         text = self.front_end.canonical(self.text)
         digest = hashlib.sha256(text.encode(errors="surrogatepass")).hexdigest()  # the front end says what is wrong
-        return GrammarKey(self.language, digest, imports, self.options)
+        return GrammarKey(self.language, digest, imports, self.options, self.names_tokens)
 
 
 @dataclass(frozen=True)
@@ -99,6 +119,16 @@ class GrammarKey:
     text_sha256: str
     imports: Imports
     options: GrammarOptions
+    names_tokens: bool = False
+    """Whether the text may name tokens; see ``FrontEnd.names_tokens``."""
+
+    def fingerprint_of(self, tokenizer: TokenizerInfo) -> str:
+        """What the grammar's artifacts depend on of a vocabulary: its text, or all of it."""
+        return tokenizer.tokens_fingerprint if self.names_tokens else tokenizer.fingerprint
+
+    def for_tokenizer(self, tokenizer: TokenizerInfo) -> str:
+        """The key of the artifact for a vocabulary, by this compiler."""
+        return self.with_vocabulary(self.fingerprint_of(tokenizer))
 
     def without_vocabulary(self, layout: int) -> str:
         """The key of what the grammar has for any vocabulary, in a layout of files."""
@@ -107,7 +137,13 @@ class GrammarKey:
     def with_vocabulary(
         self, fingerprint: str, *, compiler_revision: int = COMPILER_REVISION, format_version: int = VERSION
     ) -> str:
-        """The key of the artifact for a vocabulary, by this compiler or another one."""
+        """The key of the artifact for a vocabulary, by this compiler or another one.
+
+        Args:
+            fingerprint: as `fingerprint_of` gives it.
+            compiler_revision: of the compiler.
+            format_version: of the artifact's file.
+        """
         return input_key(
             compiler_revision=compiler_revision,
             language=self.language,

@@ -82,11 +82,12 @@ def open_compiled(
         found = find_grammar(spec)
         settings = "" if schema is None else schema.of(found)
         request = found.request(start=start, lexer=lexer, keep_all_actions=keep_all_actions, settings=settings)
-        return compile_just_in_time(Grammar.parse(request), load_tokenizer(tokenizer))
+        info = load_tokenizer(tokenizer)
+        return compile_just_in_time(Grammar.parse(request, names=request.names_of(info)), info)
     if start is not None or lexer is not None or keep_all_actions:
         raise click.UsageError(f"{spec} is an artifact: --start, --lexer and --keep-all-actions were decided when it was compiled")
     if schema is not None and schema.names:
         raise click.UsageError(f"{spec} is an artifact: {schema} was decided when it was compiled")
     artifact = read_file(Path(spec))
-    info = tokenizer_for(artifact, tokenizer, spec) if tokenizer else None
-    return CompiledGrammar.from_artifact(artifact, tokenizer_info=info or recorded_tokenizer, place=spec)
+    found_by = tokenizer_for(artifact, tokenizer, spec) if tokenizer else recorded_tokenizer
+    return CompiledGrammar.from_artifact(artifact, tokenizer_info=found_by, place=spec)

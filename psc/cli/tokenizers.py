@@ -8,6 +8,7 @@ from psc.artifacts.format import Artifact
 from psc.cli.arguments import TOKENIZER
 from psc.errors import ArtifactError, TokenizerError
 from psc.recorded_tokenizer import TokenizerRecord
+from psc.runtime.compiled import is_for
 from psc.vocabulary import load_tokenizer
 from psc.vocabulary.tokenizer_info import TokenizerInfo
 
@@ -41,14 +42,20 @@ def tokenizer_for(artifact: Artifact, spec: str, place: str) -> TokenizerInfo:
         ArtifactError: the artifact was compiled for another one; the message has both fingerprints.
     """
     recorded = TokenizerRecord.of(artifact.metadata, place)
+    text = artifact.metadata["tokenizer"].get("text_fingerprint", recorded.fingerprint)
     try:
         found = load_tokenizer(spec, vocab_size=recorded.vocab_size, stop_token_ids=recorded.stop_token_ids)
     except TokenizerError:  # of another size
         found = load_tokenizer(spec)
-    if found.fingerprint == recorded.fingerprint:
+    if is_for(artifact.metadata["tokenizer"], found):
         return found
+    if found.fingerprint == text:
+        raise ArtifactError(
+            f"{place}: the grammar names tokens, and was compiled for tokenizer {recorded.name}; {spec} has the same text, and "
+            f"other special tokens, stop tokens or size. "
+            f"Compile the grammar for {spec}, or name the tokenizer that it was compiled for."
+        )
     raise ArtifactError(
-        f"{place}: compiled for tokenizer {recorded.name} with fingerprint {recorded.fingerprint}, but {spec} has "
-        f"{found.fingerprint}. "
+        f"{place}: compiled for tokenizer {recorded.name} with fingerprint {text}, but {spec} has {found.fingerprint}. "
         f"Compile the grammar for {spec}, or name the tokenizer that it was compiled for."
     )

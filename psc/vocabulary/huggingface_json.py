@@ -64,8 +64,18 @@ def read_huggingface_json(document: Mapping[str, Any], place: str) -> Vocabulary
     tokens = place_tokens(ids, texts, place)
     for token_id in special:
         tokens[token_id] = b""
+    vocab_type, adds_prefix_space = spelling_of(document, place)
+    return Vocabulary(tokens, special, vocab_type=vocab_type, add_prefix_space=adds_prefix_space)
+
+
+def spelling_of(document: Mapping[str, Any], place: str) -> tuple[VocabType, bool]:
+    """How a parsed `tokenizer.json` spells bytes, and whether it puts a space before a text; a file that does not say is raw."""
+    try:
+        decoding = _decoding(document, place)
+    except TokenizerError:
+        return VocabType.RAW, _adds_prefix_space(document, place)
     vocab_type = VocabType.BYTE_LEVEL if decoding.byte_level else VocabType.BYTE_FALLBACK
-    return Vocabulary(tokens, special, vocab_type=vocab_type, add_prefix_space=_adds_prefix_space(document, place))
+    return vocab_type, _adds_prefix_space(document, place)
 
 
 def _mapping(value: object, key: str, place: str) -> Mapping[str, Any]:

@@ -21,6 +21,8 @@ padding are applied where a machine is loaded, so one artifact serves every way 
 (two stop tokens, 151,936 ids) and `from_huggingface` (one stop token, 151,669 ids) have one fingerprint. A token may be text to
 the tokenizer and a stop token of one model, and no other (a line break, `</think>`): a mask allows it as a stop token only, and
 the fingerprint counts it as text.
+
+A grammar that names tokens depends on all of this. What is compiled of it goes by the `tokens_fingerprint`.
 """
 
 from __future__ import annotations
@@ -49,6 +51,7 @@ MAX_VOCAB_SIZE: Final = 1 << 24
 _Scalar = TypeVar("_Scalar", bound=np.generic)
 
 _FINGERPRINT_HEADER: Final = b"psc tokenizer fingerprint 2\n"
+_TOKENS_HEADER: Final = b"psc tokens fingerprint 1\n"
 
 
 class VocabType(Enum):
@@ -262,6 +265,20 @@ class TokenizerInfo:
         from psc.vocabulary.tokenizer_json import from_vocab_and_metadata
 
         return from_vocab_and_metadata(encoded_vocab, metadata)
+
+    @staticmethod
+    def _detect_metadata_from_hf(backend_str: str) -> dict[str, VocabType | bool]:
+        """`vocab_type` and `add_prefix_space` of the text of a `tokenizer.json`; for callers of XGrammar that ask for no more.
+
+        Raises:
+            InvalidJSONError: the text is not JSON.
+            TokenizerError: it is no `tokenizer.json`.
+        """
+        from psc.serialization import read_object
+        from psc.vocabulary.huggingface_json import spelling_of
+
+        vocab_type, adds_prefix_space = spelling_of(read_object(backend_str, "tokenizer.json"), "tokenizer.json")
+        return {"vocab_type": vocab_type, "add_prefix_space": adds_prefix_space}
 
     def dump_metadata(self) -> str:
         """All but the tokens themselves, as JSON, for `from_vocab_and_metadata`."""
@@ -481,6 +498,24 @@ class TokenizerInfo:
         digest.update(plain._data.tobytes())
         return digest.hexdigest()
 
+    @cached_property
+    def tokens_fingerprint(self) -> str:
+        """SHA-256, in hex, of all that a grammar that names tokens can depend on: the text, special and stop tokens, the size.
+
+        The hashed bytes are, integers little-endian: the header line `psc tokens fingerprint 1`; the fingerprint (32 bytes);
+        vocab_size (u64); the number of stop tokens (u64) and their ids (u32 each); the number of special tokens (u64), their ids
+        and the lengths of their names (u32 each); these names in order.
+        """
+        digest = hashlib.sha256(_TOKENS_HEADER)
+        digest.update(bytes.fromhex(self.fingerprint))
+        digest.update(self.vocab_size.to_bytes(8, "little"))
+        for ids in (self._stop_token_ids, self._special_token_ids):
+            digest.update(len(ids).to_bytes(8, "little"))
+            digest.update(np.array(ids, "<u4").tobytes())
+        digest.update(np.array([len(content) for content in self._special_names], "<u4").tobytes())
+        digest.update(b"".join(self._special_names))
+        return digest.hexdigest()
+
     def __len__(self) -> int:
         return self.vocab_size
 
@@ -521,8 +556,8 @@ def _split(data: NDArray[np.uint8], offsets: NDArray[np.int64]) -> list[bytes]:
 
 
 def _check_size(size: int, name: str) -> None:
-    if not 0 < size <= MAX_VOCAB_SIZE:
-        raise TokenizerError(f"{_called(name)}vocab_size={size}; it must be from 1 to {MAX_VOCAB_SIZE}")
+    if not 0 <= size <= MAX_VOCAB_SIZE:
+        raise TokenizerError(f"{_called(name)}vocab_size={size}; it must be from 0 to {MAX_VOCAB_SIZE}")
 
 
 def _sorted_ids(ids: Iterable[int], size: int, what: str, name: str) -> tuple[int, ...]:

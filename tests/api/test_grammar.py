@@ -178,7 +178,7 @@ BAD = {
     "Lark": (lambda: Grammar.from_lark("start: b"), GrammarError),
     "no start": (lambda: Grammar.from_lark('s: "a"'), GrammarError),
     "lexer": (lambda: Grammar.from_lark(LARK, lexer="any"), GrammarError),
-    "named grammars": (lambda: Grammar.from_lark(LARK, named_grammars={"x": LARK}), GrammarError),
+    "a named grammar that there is not": (lambda: Grammar.from_lark("start: @y", named_grammars={"x": LARK}), GrammarError),
     "named grammars of the wrong type": (lambda: Grammar.from_lark(LARK, named_grammars=[LARK]), TypeError),
     "EBNF as bytes": (lambda: Grammar.from_ebnf(b"root ::="), TypeError),
     "regex None": (lambda: Grammar.from_regex(None), TypeError),

@@ -155,7 +155,6 @@ def test_add_prefix_space_is_kept():
 
 REFUSED = {
     "size": (dict(encoded_vocab=["a", "b"], vocab_size=1), "vocab_size=1 is smaller than the tokenizer, which has 2 ids"),
-    "empty": (dict(encoded_vocab=[]), "vocab_size=0"),
     "number": (dict(encoded_vocab=["a", 3]), "token 1 is int"),
     "one string": (dict(encoded_vocab="ab"), "a list of tokens in the order of their ids, not str"),
     "dictionary": (dict(encoded_vocab={"a": 0}), "in the order of their ids, not dict"),

@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 from oracle.derivation import check_normal_form, derives
 from oracle.expressions import begins_one, matches, matches_any
 
-from psc._core import lower_rules
-from psc.compiler.expression_words import RulePrograms
+from psc import _core
+from psc.compiler.expression_words import RulePrograms, native_rules
 from psc.compiler.expressions import EMPTY, NOTHING, Chars, Choice, Expression, Literal, Reference, Repeat, RuleSet, Sequence
 from psc.compiler.frontends.ebnf import load_ebnf
 from psc.compiler.grammar import Cfg, Production
@@ -371,7 +371,7 @@ MALFORMED = [
 def test_words_that_are_no_rules_are_refused(words: list[int], problem: str) -> None:
     offsets = np.array([0, len(words)], np.int64)
     with pytest.raises(ValueError, match=problem):
-        lower_rules(np.array(words, np.int64), offsets, ["root"], 0, 400, 128, 2, 20_000, 64)
+        _core.RulePrograms(np.array(words, np.int64), offsets, ["root"], 0)
 
 
 @given(EXPRESSIONS_ALONE)
@@ -382,8 +382,7 @@ def test_expressions_come_back_from_words(expression: Expression) -> None:
 
 
 def test_rules_that_are_no_grammar_have_no_tables() -> None:
-    programs = RulePrograms.of({"root": Reference("root")})
-    lowered = lower_rules(*programs.arrays(), programs.names, 0, **vars(TerminalLimits()))
+    lowered = native_rules({"root": Reference("root")}, "root").lower(**vars(TerminalLimits()))
     assert lowered.way
     for ask in (
         lowered.lr_tables,

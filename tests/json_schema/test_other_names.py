@@ -33,9 +33,10 @@ def _nested(*names: list[str]) -> str:
     ],
 )
 def test_together_they_are_as_each_by_itself(schema: str) -> None:
-    native = schema_grammar(schema, SchemaSettings(strict_mode=False), lambda _: None, "<test>")
+    native = schema_grammar(schema, SchemaSettings(strict_mode=False), lambda _: None, "<test>").rules
     together = native.lower(**_LIMITS).terminal_automaton(**_AUTOMATON)
-    apart = _core.lower_rules(native.words, native.offsets, native.names, native.root, **_LIMITS).terminal_automaton(**_AUTOMATON)
+    words = _core.RulePrograms(native.words, native.offsets, native.names, native.root)
+    apart = words.lower(**_LIMITS).terminal_automaton(**_AUTOMATON)
     for part in ("next", "match_offsets", "matches", "empty", "unmatched"):
         np.testing.assert_array_equal(getattr(together, part), getattr(apart, part))
 

@@ -1072,3 +1072,49 @@ if sys.platform == "linux":
     def resident_bytes() -> int:
         with open("/proc/self/statm") as file:
             return int(file.read().split()[1]) * 4096
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Temperatures and captures
+
+
+@pytest.mark.parametrize("temperature", [-0.1, float("inf"), float("-inf"), float("nan")])
+def test_a_default_temperature_is_a_finite_non_negative_number(temperature: float) -> None:
+    with pytest.raises(psc.MatcherError, match="finite non-negative"):
+        matcher_of('root ::= "a"', default_temperature=temperature)
+    with pytest.raises(TypeError):
+        matcher_of('root ::= "a"', default_temperature="warm")
+
+
+def test_temperatures_of_a_batch() -> None:
+    matchers = [matcher_of('root ::= "a"', default_temperature=t) for t in (0.5, None, 2)]
+    out = np.zeros(4, np.float32)
+    psc.BatchGrammarMatcher.batch_fill_temperature(matchers, out)
+    assert out.tolist() == [0.5, -1, 2, 0]
+    psc.BatchGrammarMatcher.batch_fill_temperature(matchers, out[::-1], indices=[0, 1, 2])
+    assert out.tolist() == [0.5, 2, -1, 0.5]
+    psc.BatchGrammarMatcher.batch_fill_temperature([], out)
+    assert (matchers[2].temperature, matchers[2].fork().temperature) == (2.0, 2.0)
+
+
+@pytest.mark.parametrize(
+    ("out", "indices", "message"),
+    [
+        (np.zeros(2), None, "float32"),
+        (np.zeros((2, 1), np.float32), None, "one dimension"),
+        (np.zeros(1, np.float32), None, "entry 1"),
+        (np.zeros(2, np.float32), [0, -1], "entry -1"),
+        (np.zeros(2, np.float32), [0], "2 matchers, but 1 indices"),
+        ([0.0, 0.0], None, "float32"),
+        (np.frombuffer(bytes(8), np.float32), None, "written to"),
+    ],
+)
+def test_temperatures_of_a_batch_that_do_not_fit(out: Any, indices: list[int] | None, message: str) -> None:
+    matchers = [matcher_of('root ::= "a"', default_temperature=1.0)] * 2
+    with pytest.raises(psc.MatcherError, match=message):
+        psc.BatchGrammarMatcher.batch_fill_temperature(matchers, out, indices)
+    assert not np.any(out)
+
+
+def test_captures_are_asked_for_with_and_without_duplicates() -> None:
+    assert matcher_of('root ::= "a"').get_captures(deduplicate=False) == []

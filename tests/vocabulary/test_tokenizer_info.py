@@ -141,7 +141,7 @@ REFUSED = {
     "smaller than the tokenizer, which has 6 ids": {"vocab_size": 5},
     "every token must be bytes": {"tokens": ["a", *TOKENS[1:]]},
     "bytes-like object is required|expected a bytes-like object": {"tokens": [*TOKENS[:2], "<s>", *TOKENS[3:]]},
-    "must be from 1 to": {"vocab_size": MAX_VOCAB_SIZE + 1},
+    "must be from 0 to": {"vocab_size": MAX_VOCAB_SIZE + 1},
 }
 
 
@@ -153,9 +153,11 @@ def test_refused(message, changes):
     assert isinstance(caught.value, ValueError)
 
 
-def test_empty_vocabulary_is_refused():
-    with pytest.raises(TokenizerError, match="vocab_size=0"):
-        TokenizerInfo.from_tokens([])
+def test_a_vocabulary_may_be_empty():
+    info = TokenizerInfo.from_tokens([])
+    assert (info.vocab_size, info.text_end, info.decoded_vocab, info.stop_token_ids) == (0, 0, [], [])
+    assert TokenizerInfo.from_arrays(info.to_arrays()) == info == info.without_stop_tokens
+    assert info != TokenizerInfo.from_tokens([b""])
 
 
 @given(data=st.data(), tokens=st.lists(st.binary(max_size=4), min_size=1, max_size=20), padding=st.integers(0, 5))

@@ -7,18 +7,22 @@ found is the error. Cost: one pass, about 0.3 us a token.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 
 from psc.errors import GrammarError, ResourceLimitError
 
 Token = tuple[str, str, int]
-"""Its kind, its text, and its offset in the grammar text. Kinds: name, assign, literal, class, repeat, ``(=`` and one for each of
-the characters ``( ) | * + ? .``, which is its own kind; and unknown for what only the arguments of macros have."""
+"""Its kind, its text, and its offset in the grammar text. Kinds: name, options (of a rule), assign, literal, token, class, repeat,
+``(=`` and one for each of the characters ``( ) | * + ? .``, which is its own kind; and unknown for what only arguments of macros
+have."""
 
 _TOKEN = re.compile(
     r"""
     (?P<space>[ \t\r\n\ufeff]+ | \#[^\r\n]*)
     | (?P<name>[A-Za-z0-9_-]+(?:\.[A-Za-z0-9_-]+)*)
     | (?P<literal>"(?:[^"\\\r\n]|\\[^\r\n])*")
+    | (?P<token>!?<(?:\[[^\]\r\n]*\]|[^\s<>\[][^<>\r\n]*)>)
+    | (?P<options>(?<=[A-Za-z0-9_-])\[(?:"(?:[^"\\\r\n]|\\[^\r\n])*"|[^\]"\r\n])*\](?=[ \t]*::=))
     | (?P<class>\[(?:[^\]\\\r\n]|\\[^\r\n])*\])
     | (?P<assign>::=)
     | (?P<lookahead>\(=)
@@ -36,8 +40,8 @@ _REFUSED = {
     "{": "a repetition is written {3}, {3,} or {3,5}; for at most 5 write {0,5}",
     "}": "there is no repetition to close here; a repetition is written {3}, {3,} or {3,5}",
     "]": 'there is no character class to close here; a bracket as text is "]"',
-    "<": "tokens of a vocabulary (<name>, <[id]>) cannot be named in a grammar; write their text as a literal",
-    "!": "tokens of a vocabulary (!<name>) cannot be excluded in a grammar; use a character class such as [^<]",
+    "<": "a token of the vocabulary is written <[id]> or <name>, with a > at its end",
+    "!": "! stands before a token, as in !<[id]> or !<name>; for any other character write a class, such as [^a]",
     ":": "a rule is written name ::= …",
     "=": "a rule is written name ::= …",
     ";": "rules end with their line, without a semicolon",
@@ -77,9 +81,16 @@ class Source:
         return f"{self.source_name}:{self.line(offset)}:{column}"
 
 
+def kinds_of(text: str) -> Iterator[tuple[str, str]]:
+    """Of each token its kind and its text, whether or not a grammar can have it; without space and comments."""
+    for match in _TOKEN.finditer(text):
+        if match.lastgroup != "space":
+            yield str(match.lastgroup), match.group()
+
+
 def tokens_of(text: str, source: Source) -> list[Token]:
     """The tokens, without space and comments. Raises :class:`GrammarError` at the first character that is none."""
-    tokens = []
+    tokens: list[Token] = []
     for match in _TOKEN.finditer(text):
         kind = match.lastgroup
         if kind == "space":
@@ -87,5 +98,7 @@ def tokens_of(text: str, source: Source) -> list[Token]:
         token = match.group()
         if kind == "unknown" and token not in _IN_MACROS:
             raise source.error(match.start(), refusal_of(token))
+        if kind == "options" and (not tokens or tokens[-1][0] != "name"):
+            kind = "class"
         tokens.append((token if kind in ("punctuation", "lookahead") else str(kind), token, match.start()))
     return tokens

@@ -10,11 +10,17 @@ Cost: about 1 us a token.
 from __future__ import annotations
 
 import difflib
+from collections.abc import Mapping
 
 from psc.compiler.expression_words import RulePrograms
 from psc.compiler.expressions import Expression, Literal, RuleSet
 from psc.compiler.frontends.ebnf.escapes import ANY_CHARACTER, EscapeError, class_expression, literal_expression
 from psc.compiler.frontends.ebnf.lexer import Source, Token, refusal_of, tokens_of
+from psc.compiler.frontends.ebnf.macros import MACROS, Macros, read_arguments
+from psc.compiler.frontends.ebnf.options import read_options
+from psc.compiler.frontends.ebnf.vocabulary_tokens import VocabularyTokens
+from psc.compiler.regular_rules import TextLimits, limited_rules
+from psc.compiler.tokens import TokenNames
 from psc.errors import GrammarError, ResourceLimitError
 
 MAX_TEXT = 1_000_000
@@ -26,24 +32,18 @@ MAX_REPEAT = 1_000_000_000
 MAX_REPEATS = 8
 """Repetitions right behind each other, as in ``x*?``."""
 
-_OTHER_MACROS = {
-    "Substring": 'write the parts that may be used as a choice: "a" | "b"',
-    "TagDispatch": "write it as rules: free text as a class that excludes the first character of a tag, then the tag and its rule",
-    "Token": "a grammar is about text, not about tokens: write the token's text as a literal",
-    "ExcludeToken": "a grammar is about text, not about tokens: use a character class such as [^<]",
-    "TokenTagDispatch": "a grammar is about text, not about tokens: write the tags as literals",
-}
 _REPEATS = frozenset(("*", "+", "?", "repeat"))
 _SIMPLE_REPEATS: dict[str, tuple[int, int | None]] = {"*": (0, None), "+": (1, None), "?": (0, 1)}
 
 
-def load_ebnf(text: str, *, source_name: str = "<string>", root: str = "root") -> RuleSet:
+def load_ebnf(text: str, *, source_name: str = "<string>", root: str = "root", names: TokenNames | None = None) -> RuleSet:
     """Reads grammar text in the EBNF of XGrammar and llama.cpp.
 
     Args:
         text: the grammar.
         source_name: its file or a label, for messages.
         root: the rule that a whole text must match.
+        names: of the vocabulary's tokens; None where it is not known yet.
 
     Raises:
         GrammarError: the text is not a grammar, or uses what only a serving engine can do; the message has the place.
@@ -52,6 +52,9 @@ def load_ebnf(text: str, *, source_name: str = "<string>", root: str = "root") -
         raise ResourceLimitError(f"{source_name}: the grammar has {len(text):,} characters; the limit is {MAX_TEXT:,}")
     source = Source(text, source_name)
     tokens = tokens_of(text, source)
+    options = {tokens[i - 1][1]: token for i, token in enumerate(tokens) if token[0] == "options"}
+    if options:
+        tokens = [token for token in tokens if token[0] != "options"]
     heads = [i - 1 for i, token in enumerate(tokens) if token[0] == "assign"]
     _check_heads(tokens, heads, text, source)
     first_seen: dict[str, int] = {}
@@ -62,7 +65,8 @@ def load_ebnf(text: str, *, source_name: str = "<string>", root: str = "root") -
             raise source.error(offset, f"rule {name!r} is defined twice, first in line {line}; join the two with | or rename one")
         first_seen[name] = offset
     rules = RulePrograms(first_seen)
-    body = _Body(source, rules)
+    macros = Macros(source, frozenset(first_seen), VocabularyTokens(names, source))
+    body = _Body(source, rules, macros)
     for i, end in zip(heads, [*heads[1:], len(tokens)], strict=False):
         body.parse(tokens, i + 2, end)
         rules.finish()
@@ -71,26 +75,20 @@ def load_ebnf(text: str, *, source_name: str = "<string>", root: str = "root") -
         raise GrammarError(
             f"{source_name}: there is no rule {root!r} to start from; the rules are {known}. Define it or name another root."
         )
+    limits = {name: read_options(token, source, body.literal) for name, token in options.items()}
+    limited = _limited(rules, limits, source, first_seen) if any(limits.values()) else rules
     line, at, lines = 1, 0, {}
     for name, offset in first_seen.items():
         line += text.count("\n", at, offset)
         lines[name], at = line, offset
-    return RuleSet(rules, root, text, source_name, lines)
+    return RuleSet(limited, root, text, source_name, lines, reads_names=macros.tokens.were_named)
 
 
 def _check_heads(tokens: list[Token], heads: list[int], text: str, source: Source) -> None:
     if tokens and (not heads or heads[0] > 0):
-        after = tokens[1][0] if len(tokens) > 1 else ""
-        if not (after == "class" and heads and heads[0] == 1):
-            raise source.error(tokens[0][2], "expected a rule: name ::= …")
+        raise source.error(tokens[0][2], "expected a rule: name ::= …")
     for i in heads:
         if i < 0 or tokens[i][0] != "name":
-            options = tokens[i][1] if i > 0 and tokens[i][0] == "class" and tokens[i - 1][0] == "name" else None
-            if options is not None:
-                raise source.error(
-                    tokens[i][2],
-                    f"rule options {options} are not supported: they limit tokens or name captures, not text; remove them",
-                )
             raise source.error(tokens[i + 1][2], "::= must follow the name of a rule")
         offset = tokens[i][2]
         line_start = max(text.rfind("\n", 0, offset), text.rfind("\r", 0, offset)) + 1
@@ -98,12 +96,25 @@ def _check_heads(tokens: list[Token], heads: list[int], text: str, source: Sourc
             raise source.error(offset, f"rule {tokens[i][1]!r} must begin on a line of its own")
 
 
+def _limited(
+    rules: RulePrograms, limits: Mapping[str, TextLimits], source: Source, offsets: Mapping[str, int]
+) -> Mapping[str, Expression]:
+    """The rules, with the limits that the options of some say."""
+    try:
+        return limited_rules(dict(rules), limits)
+    except ResourceLimitError as e:
+        raise source.limit(offsets[next(iter(limits))], str(e)) from e
+    except GrammarError as e:
+        raise source.error(offsets[next(iter(limits))], str(e)) from e
+
+
 class _Body:
     """Parses rule bodies."""
 
-    def __init__(self, source: Source, rules: RulePrograms) -> None:
+    def __init__(self, source: Source, rules: RulePrograms, macros: Macros) -> None:
         self._source = source
         self._rules = rules
+        self._macros = macros
         self._known = {name: rules.words_of_reference(name) for name in rules.names}
         """The words of a token that stands for an expression."""
 
@@ -121,16 +132,22 @@ class _Body:
                 parts += 1
             elif kind == "literal" or kind == "class":
                 before = len(rules.words)
-                rules.write(self._literal(text, offset) if kind == "literal" else self._class(text, offset))
+                rules.write(self.literal(text, offset) if kind == "literal" else self._class(text, offset))
                 known[text] = tuple(rules.words[before:])
                 parts += 1
             elif kind == "name":
-                if i < end and tokens[i][0] == "(" and (text == "Regex" or text in _OTHER_MACROS):
-                    rules.write(self._macro(tokens, i - 1, end))
-                    i += 3
+                if i < end and tokens[i][0] == "(" and text in MACROS:
+                    arguments = read_arguments(tokens, i - 1, end, source, self.literal)
+                    rules.write(self._macros.expression(arguments))
+                    i = arguments.end
                     parts += 1
                 else:
                     raise self._undefined(text, offset)
+            elif kind == "token":
+                before = len(rules.words)
+                rules.write(self._macros.tokens.written(text, offset))
+                known[text] = tuple(rules.words[before:])
+                parts += 1
             elif kind == "|":
                 rules.sequence(parts)
                 options, parts = options + 1, 0
@@ -176,7 +193,8 @@ class _Body:
             hint += " (A . that stands for any character needs spaces around it.)"
         return self._source.error(offset, f"rule {name!r} is not defined; {hint}")
 
-    def _literal(self, text: str, offset: int) -> Literal:
+    def literal(self, text: str, offset: int) -> Literal:
+        """What a quoted text stands for. Raises GrammarError."""
         try:
             return literal_expression(text[1:-1])
         except EscapeError as e:
@@ -202,21 +220,3 @@ class _Body:
         if most < least:
             raise self._source.error(offset, f"the repetition {text} has its lower bound above its upper bound; swap them")
         return least, most
-
-    def _macro(self, tokens: list[Token], i: int, end: int) -> Expression:
-        """``Regex("…")``, whose name is token ``i`` and which has four tokens; every other macro is refused."""
-        _, name, offset = tokens[i]
-        if name != "Regex":
-            raise self._source.error(offset, f"{name}(…) is not supported; {_OTHER_MACROS[name]}")
-        if i + 3 >= end or tokens[i + 2][0] != "literal" or tokens[i + 3][0] != ")":
-            raise self._source.error(offset, 'a regular expression is written Regex("…"), with one literal and no options')
-        from psc.compiler.frontends.regex import regex_expression
-
-        pattern = self._literal(tokens[i + 2][1], tokens[i + 2][2])
-        try:
-            expression: Expression = regex_expression(pattern.text)
-        except ResourceLimitError as e:
-            raise self._source.limit(tokens[i + 2][2], str(e)) from e
-        except GrammarError as e:
-            raise self._source.error(tokens[i + 2][2], str(e)) from e
-        return expression

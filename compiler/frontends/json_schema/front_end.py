@@ -6,10 +6,10 @@ Cost: the native core reads the schema and makes its rules, some hundred microse
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from psc import _core
-from psc.compiler.expression_words import RulePrograms
+from psc.compiler.expression_words import NativeRules
 from psc.compiler.expressions import RuleSet
 from psc.compiler.frontends.front_end import UNNAMED, GrammarOptions
 from psc.compiler.frontends.json_schema.settings import SchemaSettings
@@ -21,22 +21,38 @@ _UNNAMED = "<JSON schema>"
 
 def parse(text: str, options: GrammarOptions, origin: str) -> RuleSet:
     """The rules of a schema. Raises GrammarError: the message names the place in the schema and the keyword."""
-    settings = SchemaSettings.of(options.settings)
-    if origin == UNNAMED:
-        origin = _UNNAMED
-    grammar = schema_grammar(text, settings, settings.resources.get, origin)
+    return rules_of(text, SchemaSettings.of(options.settings), _UNNAMED if origin == UNNAMED else origin)
+
+
+def rules_of(
+    text: str,
+    settings: SchemaSettings,
+    origin: str,
+    *,
+    excludes: Sequence[str] = (),
+    parameters: _core.ParameterStyle | None = None,
+) -> RuleSet:
+    """The rules of a schema that is a part of something. Arguments and errors are those of :func:`schema_grammar`."""
+    grammar = schema_grammar(text, settings, settings.resources.get, origin, excludes=excludes, parameters=parameters)
     for warning in grammar.warnings:
         _log.warning("%s: %s", origin, warning)
     return RuleSet(
-        RulePrograms.of_native(grammar),
-        grammar.names[grammar.root],
+        NativeRules(grammar.rules),
+        grammar.rules.root_name,
         text,
         origin,
         {},
         language="json_schema",
-        settings=options.settings,
+        settings=settings.text(),
         if_empty="no value is valid: each would need a value at ",
     )
+
+
+def language_of(text: str) -> str:
+    """A structural tag is JSON too, see :mod:`psc.compiler.frontends.structural_tag`."""
+    from psc.compiler.frontends.structural_tag.front_end import is_one
+
+    return "structural_tag" if is_one(text) else "json_schema"
 
 
 def canonical(text: str) -> str:
@@ -53,7 +69,15 @@ def canonical(text: str) -> str:
         return text
 
 
-def schema_grammar(text: str, settings: SchemaSettings, resolver: Callable[[str], str | None], origin: str) -> _core.SchemaGrammar:
+def schema_grammar(
+    text: str,
+    settings: SchemaSettings,
+    resolver: Callable[[str], str | None],
+    origin: str,
+    *,
+    excludes: Sequence[str] = (),
+    parameters: _core.ParameterStyle | None = None,
+) -> _core.SchemaGrammar:
     """The rules of a schema as the native core has them.
 
     Args:
@@ -61,6 +85,8 @@ def schema_grammar(text: str, settings: SchemaSettings, resolver: Callable[[str]
         settings: how it is meant.
         resolver: gives the text of another schema by its absolute URI, or None.
         origin: for messages.
+        excludes: what no string and no name of a member may contain, as they are spelled; none of them empty.
+        parameters: how the whole value is written, if not as JSON.
 
     Raises:
         GrammarError: the schema is malformed, true of no value, or says what cannot be enforced.
@@ -80,6 +106,8 @@ def schema_grammar(text: str, settings: SchemaSettings, resolver: Callable[[str]
             item_separator=separators[0],
             key_separator=separators[1],
             resolver=resolver,
+            excludes=list(excludes),
+            parameters=parameters,
         )
     except ResourceLimitError as e:
         raise ResourceLimitError(f"{origin}: {e}") from None

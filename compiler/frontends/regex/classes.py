@@ -1,11 +1,12 @@
 """Sets of characters in a regex: `.`, escapes such as `\\d` and `\\p{L}`, and bracketed classes.
 
-The two dialects differ in what the shorthands mean:
+The dialects differ in what the shorthands mean:
 
 * ``ecma`` (JSON Schema, XGrammar, llama.cpp): `\\d` and `\\w` are ASCII, `\\s` is the white space and line ends of ECMA-262, `.` is
   all but the line ends U+000A, U+000D, U+2028 and U+2029, `[]` has no character and `[^]` has all;
 * ``python``: `\\d`, `\\w` and `\\s` are Unicode's unless `(?a:...)` says ASCII, `.` is all but U+000A, and a `]` that comes first
-  is a member.
+  is a member;
+* ``rust`` (llguidance): the same, by the definitions of Unicode rather than of Python, and classes as in :mod:`.rust_classes`.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ import re
 import unicodedata
 from typing import Final, Literal
 
+from psc.compiler.frontends.regex.rust_classes import intersection, rust_class, rust_shorthand, without
 from psc.compiler.frontends.regex.source import Source
 from psc.compiler.frontends.regex.unicode_properties import UnknownProperty, property_set
 from psc.compiler.terminal_regex.codepoints import (
@@ -30,8 +32,9 @@ from psc.compiler.terminal_regex.codepoints import (
     union,
 )
 
-Dialect = Literal["ecma", "python"]
+Dialect = Literal["ecma", "python", "rust"]
 
+_TURKISH: Final = from_ranges([(0x130, 0x131)])
 _LINE_ENDS: Final = from_ranges([(0x0A, 0x0A), (0x0D, 0x0D), (0x2028, 0x2029)])
 _ECMA_SPACE: Final = from_ranges(
     [(9, 13), (0x20, 0x20), (0xA0, 0xA0), (0x1680, 0x1680), (0x2000, 0x200A), (0x2028, 0x2029), (0x202F, 0x202F), (0x205F, 0x205F),
@@ -50,10 +53,13 @@ def any_character(dialect: Dialect, flags: int) -> Bounds:
     return complement(_LINE_ENDS if dialect == "ecma" else NEWLINE)
 
 
-def ignoring_case(bounds: Bounds, flags: int) -> Bounds:
+def ignoring_case(bounds: Bounds, flags: int, dialect: Dialect) -> Bounds:
     """The set, and with the flag `i` what differs from its members in case only."""
     if not flags & re.IGNORECASE or not len(bounds):
         return bounds
+    if dialect == "rust":  # which folds as Unicode does: the Turkish letters are none of i's
+        folded = ignoring_case(without(bounds, _TURKISH), flags, "python")
+        return union([without(folded, _TURKISH), intersection(bounds, _TURKISH)])
     if flags & re.ASCII:
         ends = bounds.tolist()
         items = tuple((sre.RANGE, (a, b - 1)) for a, b in zip(ends[0::2], ends[1::2], strict=True))
@@ -76,21 +82,26 @@ def shorthand(source: Source, dialect: Dialect, flags: int) -> Bounds | None:
         return _negated(name.isupper(), _of_letter(name.lower(), dialect, flags))
     if name and name in "pP":
         source.at += 1
-        if not source.take("{"):
+        if dialect == "rust" and source.peek().isalpha():
+            end = source.at + 1
+        elif not source.take("{"):
             raise source.error(at - 1, f"\\{name} needs a property in braces, as in \\{name}{{L}}")
-        end = source.text.find("}", source.at)
+        else:
+            end = source.text.find("}", source.at)
         if end < 0:
             raise source.error(at - 1, f"\\{name}{{ is not closed; write \\{name}{{L}}")
         try:
             found = property_set(source.text[source.at : end])
         except UnknownProperty as e:
             raise source.error(at - 1, str(e)) from None
-        source.at = end + 1
-        return _negated(name == "P", ignoring_case(found, flags))
+        source.at = end + (source.text[end : end + 1] == "}")
+        return _negated(name == "P", ignoring_case(found, flags, dialect))
     return None
 
 
 def _of_letter(letter: str, dialect: Dialect, flags: int) -> Bounds:
+    if dialect == "rust":
+        return rust_shorthand(letter)
     if dialect == "ecma":
         return _ECMA_SPACE if letter == "s" else category(f"\\{letter}", True)
     return category(f"\\{letter}", bool(flags & re.ASCII))
@@ -100,7 +111,7 @@ def _negated(negated: bool, bounds: Bounds) -> Bounds:
     return complement(bounds) if negated else bounds
 
 
-def escaped_character(source: Source) -> int:
+def escaped_character(source: Source, dialect: Dialect) -> int:
     """Reads the escape of one character behind a backslash, outside and inside brackets."""
     at = source.at - 1
     if source.at_end:
@@ -113,7 +124,7 @@ def escaped_character(source: Source) -> int:
     if c in "0123456789":
         raise source.error(at, f"\\{c} is {_DIGIT_ESCAPE[c == '0']}")
     if c == "x":
-        return _hex(source, at, 2)
+        return _braced(source, at) if dialect == "rust" and source.take("{") else _hex(source, at, 2)
     if c == "u":
         if source.take("{"):
             return _braced(source, at)
@@ -182,6 +193,13 @@ def _no_surrogate(source: Source, at: int, point: int) -> int:
 
 def bracketed(source: Source, dialect: Dialect, flags: int) -> Bounds:
     """Reads a class behind its opening bracket."""
+    if dialect == "rust":
+        return rust_class(
+            source,
+            lambda s: _member(s, dialect, flags),
+            lambda bounds: ignoring_case(bounds, flags, dialect),
+            spaced=bool(flags & re.VERBOSE),
+        )
     opened = source.at - 1
     negated = source.take("^")
     ranges: list[tuple[int, int]] = []
@@ -210,14 +228,14 @@ def bracketed(source: Source, dialect: Dialect, flags: int) -> Bounds:
             ranges.append((low, low))
         else:
             sets.append(low)
-    found = union([ignoring_case(from_ranges(ranges), flags), *sets]) if ranges or sets else EMPTY
+    found = union([ignoring_case(from_ranges(ranges), flags, dialect), *sets]) if ranges or sets else EMPTY
     return _negated(negated, found)
 
 
 def _member(source: Source, dialect: Dialect, flags: int) -> int | Bounds:
     at = source.at
     c = source.next()
-    if c == "[" and (posix := _POSIX.match(source.text, at)):
+    if dialect != "rust" and c == "[" and (posix := _POSIX.match(source.text, at)):
         raise source.error(at, f"{posix.group()} is a POSIX class; write \\d, \\s, \\w, \\p{{L}} or ranges, or \\[ for a bracket")
     if c != "\\":
         return ord(c)
@@ -226,4 +244,4 @@ def _member(source: Source, dialect: Dialect, flags: int) -> int | Bounds:
         return found
     if source.take("b"):
         return 0x08
-    return escaped_character(source)
+    return escaped_character(source, dialect)

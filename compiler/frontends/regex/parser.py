@@ -187,7 +187,7 @@ class _Parser:
         if 0xD800 <= point < 0xE000:
             raise self.source.error(self.source.at - 1, f"U+{point:04X} is half of a surrogate pair, which is no character")
         if group.flags & re.IGNORECASE:
-            group.add(self._set(ignoring_case(from_ranges([(point, point)]), group.flags)))
+            group.add(self._set(ignoring_case(from_ranges([(point, point)]), group.flags, self.dialect)))
         else:
             group.add(literal(chr(point)))
 
@@ -203,12 +203,14 @@ class _Parser:
             group.add(start_anchor(at, multiline=False), repeatable=False)
         elif source.take("Z") or source.take("z"):
             group.add(end_anchor(at, before_newline=False), repeatable=False)
+        elif self.dialect == "rust" and source.peek() in ("<", ">"):
+            raise source.error(at, f"a word boundary (\\{source.peek()}) is not supported; write {source.peek()} for the character")
         elif source.peek() in ("b", "B"):
             raise source.error(at, f"a word boundary (\\{source.peek()}) is not supported; write out what may stand beside it")
         elif source.peek() == "k":
             raise source.error(at, "a backreference (\\k) is not supported; write what the group matches once more")
         else:
-            self._character(escaped_character(source))
+            self._character(escaped_character(source, self.dialect))
 
     def _quantify(self, at: int) -> None:
         source, group = self.source, self.groups[-1]
@@ -275,7 +277,7 @@ class _Parser:
         if match is None:
             raise source.error(at, f"unknown group {source.text[at : at + 4]}; write (...), (?:...) or (?<name>...)")
         on, off, end = match.groups()
-        known = "".join(_FLAGS) if self.dialect == "python" else "imsx"
+        known = {"python": "".join(_FLAGS), "ecma": "imsx", "rust": "imsxu"}[self.dialect]
         for letter in on + (off or ""):
             if letter not in known:
                 raise source.error(at, f"unknown flag {letter!r} in {match.group()}; there are {', '.join(known)}")

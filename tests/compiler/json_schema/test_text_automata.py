@@ -128,3 +128,44 @@ def test_many_texts() -> None:
     assert not automaton.matches("item-")
     assert not automaton.matches("item-1000003")
     assert automaton.shortest() == "item-0"
+
+
+def test_repeated() -> None:
+    a = TextAutomaton.texts(["ab", "c"])
+    for least, most in ((0, 0), (0, 1), (0, -1), (1, -1), (2, 5), (3, 3), (2, -1), (3, 2)):
+        found = a.repeated(least, most)
+        counts = range(least, (9 if most < 0 else most) + 1)
+        texts = {"".join(parts) for n in counts if n < 6 for parts in itertools.product(["ab", "c"], repeat=n)}
+        for n in range(6):
+            for text in map("".join, itertools.product("abc", repeat=n)):
+                assert found.matches(text) == (text in texts), (least, most, text)
+    assert TextAutomaton.empty().repeated(0, 4) == TextAutomaton.texts([""]) and TextAutomaton.empty().repeated(1, 4).is_empty()
+    with pytest.raises(ResourceLimitError):
+        a.repeated(0, 1 << 40)
+
+
+def test_shortest_matches() -> None:
+    found = TextAutomaton.pattern("^a+b?$").union(TextAutomaton.texts(["ca", "cab"])).shortest_matches()
+    assert found == TextAutomaton.texts(["a", "ca"])
+    assert TextAutomaton.everything().shortest_matches() == TextAutomaton.texts([""])
+
+
+def test_characters_and_arcs() -> None:
+    found = TextAutomaton.characters([(0x61, 0x63), (0xD000, 0xE001), (0x62, 0x70), (0x10FFFF, 0x110005)])
+    assert found.matches("p") and found.matches("\ue000") and found.matches("\U0010ffff") and not found.matches("q")
+    assert [arc[1:3] for arc in found.arcs] == [(0x61, 0x70), (0xD000, 0xD7FF), (0xE000, 0xE001), (0x10FFFF, 0x10FFFF)]
+    assert TextAutomaton.characters([(0xD800, 0xDFFF)]).is_empty()
+    pattern = TextAutomaton.pattern("^(ab|[c-e]*f)$")
+    assert TextAutomaton.of(pattern.accepts, pattern.arcs) == pattern
+    no_automata: list[tuple[list[bool], list[tuple[int, int, int, int]]]] = [
+        ([], []),
+        ([True], [(0, 2, 1, 0)]),
+        ([True], [(0, 1, 2, 1)]),
+        ([True], [(0, 1, 2, 0), (0, 2, 3, 0)]),
+        ([True], [(1, 1, 2, 0)]),
+        ([True, True], [(1, 1, 2, 0), (0, 1, 2, 0)]),
+        ([True], [(0, 1, 0x110000, 0)]),
+    ]
+    for accepts, arcs in no_automata:
+        with pytest.raises(ValueError, match="arcs are ascending"):
+            TextAutomaton.of(accepts, arcs)

@@ -1,0 +1,84 @@
+"""What stands in brackets behind a rule's name: `rule[capture="name", temperature=0.7, suffix="</end>"]: …`."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any, Final
+
+from psc.compiler.frontends.llguidance.syntax import Attributes
+
+if TYPE_CHECKING:
+    from psc.compiler.frontends.llguidance.parser import Parser
+
+_CAPTURE: Final = re.compile(r"[A-Za-z0-9_.-]+")
+_KNOWN: Final = ("capture", "lazy", "max_tokens", "stop", "stop_capture", "suffix", "temperature")
+
+
+def read_attributes(parser: Parser, rule: str) -> Attributes:
+    """Reads the brackets that come next.
+
+    Raises:
+        GrammarError: an attribute is unknown, has a value that it cannot have, stands twice, or beside one that excludes it.
+    """
+    parser.expect("[", "expected '['")
+    found: dict[str, Any] = {}
+    offsets: dict[str, int] = {}
+    while parser.next.kind != "]":
+        key = parser.expect("rule", "expected the name of an attribute")
+        name = key.text
+        if name not in _KNOWN:
+            raise parser.error(key.at, f"attribute {name!r} is not supported; there are {', '.join(_KNOWN)}")
+        if name in found:
+            raise parser.error(key.at, f"{name} attribute is specified more than once")
+        offsets[name] = key.at
+        found[name] = _value(parser, name, key.at, rule)
+        if parser.take(",") is None:
+            break
+    parser.expect("]", "expected ']' after attributes")
+    _check(parser, found, offsets)
+    return Attributes(**found, offsets=offsets)
+
+
+def _value(parser: Parser, name: str, at: int, rule: str) -> Any:
+    if name == "lazy":
+        return True
+    if name == "capture" and parser.next.kind != "=":
+        return rule
+    parser.expect("=", f"expected '=' after {name}")
+    if name in ("suffix", "stop"):
+        return parser.value()
+    if name in ("capture", "stop_capture"):
+        value = parser.value()
+        text = getattr(value, "text", None)
+        if getattr(value, "kind", None) != "string" or text is None:
+            raise parser.error(value.at, f"expected a string after {name}=")
+        if not text:
+            raise parser.error(value.at, "capture name must not be empty")
+        if not _CAPTURE.fullmatch(text):
+            raise parser.error(value.at, "capture name must only contain letters, digits, '_', '-' and '.'")
+        return text
+    number = parser.expect("number", f"expected a number after {name}=")
+    if name == "temperature":
+        temperature = float(number.text)
+        if not 0 <= temperature < float("inf"):
+            raise parser.error(number.at, "temperature must not be negative")
+        return temperature
+    if not number.text.isdecimal() or len(number.text) > 9:
+        raise parser.error(number.at, "max_tokens must be a whole number below 1,000,000,000")
+    if int(number.text) == 0:
+        raise parser.error(number.at, "max_tokens must be positive")
+    return int(number.text)
+
+
+def _check(parser: Parser, found: dict[str, Any], offsets: dict[str, int]) -> None:
+    if "max_tokens" in found and ("lazy" in found or "suffix" in found):
+        raise parser.error(offsets["max_tokens"], "max_tokens cannot be combined with lazy or suffix")
+    if "stop" in found and "suffix" in found:
+        raise parser.error(offsets["stop"], "stop= and suffix= cannot be used together")
+    if "stop_capture" in found and "stop" not in found and "suffix" not in found:
+        raise parser.error(offsets["stop_capture"], "stop_capture requires stop= or suffix=")
+    if "max_tokens" in found:
+        raise parser.error(
+            offsets["max_tokens"],
+            "attribute 'max_tokens' is not supported: a grammar does not count tokens; use {m,n} to count characters",
+        )

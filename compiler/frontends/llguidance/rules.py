@@ -1,0 +1,246 @@
+"""A document's rules as rules of expressions over characters.
+
+Each place in a rule where a terminal, a string or a regex stands is a *lexeme*, with a name of its own until `competition` has said
+what the lexemes that may end early leave to the others. Schemas, nested and named grammars are parts, which keep to themselves.
+What is ignored may stand behind each lexeme and each part.
+
+Cost: linear; what `competition` costs comes on top where a rule ends early.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any, Final
+
+from psc.compiler.expression_fold import fold, rebuilt
+from psc.compiler.expressions import EMPTY, Choice, Expression, Reference, Repeat, RuleSet, Sequence
+from psc.compiler.frontends.front_end import GrammarOptions
+from psc.compiler.frontends.json_schema.front_end import parse as parse_schema
+from psc.compiler.frontends.json_schema.settings import SchemaSettings
+from psc.compiler.frontends.llguidance.competition import Competition, Lexeme
+from psc.compiler.frontends.llguidance.source import Source
+from psc.compiler.frontends.llguidance.special_tokens import special_tokens
+from psc.compiler.frontends.llguidance.syntax import And as Conjunction
+from psc.compiler.frontends.llguidance.syntax import Definition, Document, Either, InRow, Many, Nested, Node, Not, Span, Text
+from psc.compiler.frontends.llguidance.terminals import Terminals
+from psc.compiler.joined_rules import joined
+from psc.compiler.tokens import TokenNames
+from psc.errors import GrammarError, ResourceLimitError
+
+IGNORED: Final = "%ignore"
+"""The rule of what is ignored."""
+_WHOLE: Final = "%start"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Surroundings:
+    """What a document is read with."""
+
+    names: TokenNames | None
+    """Of the vocabulary."""
+    named: Callable[[str], RuleSet]
+    """Gives a grammar by its name; raises KeyError for one that there is not."""
+
+
+class Rules:
+    """The rules of one document while they are made."""
+
+    def __init__(self, document: Document, source: Source, surroundings: Surroundings) -> None:
+        self._document = document
+        self._source = source
+        self._surroundings = surroundings
+        self._terminals = Terminals(document, source)
+        self._lexemes: dict[str, Lexeme] = {}
+        self._parts: dict[str, RuleSet] = {}
+        self._reads_names = False
+
+    def rule_set(self, start: str) -> RuleSet:
+        """The document as rules.
+
+        Args:
+            start: the rule that a whole text must match.
+
+        Raises:
+            GrammarError: a name is not defined, something is not supported, or a part is malformed.
+        """
+        document, source = self._document, self._source
+        if start not in document.rules:
+            known = ", ".join(list(document.rules)[:8]) or "none"
+            raise source.error(document.at, f"no start rule: there is no rule {start!r}; the rules are {known}")
+        for name, definition in document.terminals.items():
+            self._terminals.named(name, definition.at)
+        rules = {name: self._rule(definition) for name, definition in document.rules.items()}
+        root = start
+        if document.ignored:
+            ignored = Choice(tuple([self._terminals.expression(node) for node in document.ignored]))
+            rules = {name: self._with_ignored(e, ignored) for name, e in rules.items()}
+            if document.allow_initial_skip:
+                root = _WHOLE
+                rules[root] = Sequence((self._ignored(ignored), Reference(start)))
+        found = Competition(rules, self._lexemes, root, source).resolved()
+        made = {name: self._finished(e, found) for name, e in rules.items()}
+        lines = {name: source.line(definition.at) for name, definition in document.rules.items()}
+        for name in {lexeme.terminal for lexeme in self._lexemes.values() if lexeme.terminal}:
+            if name == IGNORED:
+                made[name] = ignored
+                continue
+            made[name] = self._terminals.named(name, 0)
+            lines[name] = source.line(document.terminals[name].at)
+        whole = joined(made, self._parts, root, source=source.text, source_name=source.name, lines=lines, language="llguidance")
+        return replace(whole, reads_names=self._reads_names or any(p.reads_names for p in self._parts.values()))
+
+    def _rule(self, definition: Definition) -> Expression:
+        attributes = definition.attributes
+        if attributes.stop is not None:
+            if not (isinstance(attributes.stop, Text) and attributes.stop.kind == "string" and not attributes.stop.text):
+                raise self._source.error(
+                    attributes.offsets["stop"],
+                    "attribute 'stop' is not supported: it takes text back that was generated; use suffix=, which keeps the text",
+                )
+            return self._lexeme(self._terminals.expression(definition.body), definition.at)
+        if not attributes.ends_early:
+            return self._expression(definition.body)
+        body = self._terminals.expression(definition.body)
+        if attributes.suffix is not None:
+            suffix = self._terminals.expression(attributes.suffix)
+            if suffix == EMPTY:
+                raise self._source.error(attributes.offsets["suffix"], "suffix must not be empty; use lazy")
+            body = Sequence((body, suffix))
+        return self._lexeme(body, definition.at, lazy_rule=definition.name)
+
+    def _lexeme(self, expression: Expression, at: int, *, terminal: str | None = None, lazy_rule: str | None = None) -> Expression:
+        if expression == EMPTY:
+            return EMPTY
+        name = f"%lexeme {len(self._lexemes)}"
+        self._lexemes[name] = Lexeme(expression, at, terminal=terminal, lazy_rule=lazy_rule)
+        return Reference(name)
+
+    def _part(self, at: int, rule_set: RuleSet, what: str) -> Expression:
+        name = f"{what} {len(self._parts) + 1}"
+        self._parts[name] = rule_set
+        return self._opaque(Reference(name), at)
+
+    def _opaque(self, expression: Expression, at: int) -> Expression:
+        name = f"%lexeme {len(self._lexemes)}"
+        self._lexemes[name] = Lexeme(expression, at, is_text=False)
+        return Reference(name)
+
+    def _expression(self, node: Node) -> Expression:
+        if isinstance(node, Text):
+            return self._text(node)
+        if isinstance(node, Span):
+            return self._lexeme(self._terminals.expression(node), node.at)
+        if isinstance(node, InRow):
+            parts = tuple([self._expression(part) for part in node.parts])
+            return Sequence(parts) if parts else EMPTY
+        if isinstance(node, Either):
+            return Choice(tuple([self._expression(part) for part in node.parts]))
+        if isinstance(node, Many):
+            return Repeat(self._expression(node.body), node.least, node.most)
+        if isinstance(node, Nested):
+            try:
+                nested = Rules(node.document, self._source, self._surroundings).rule_set("start")
+            except ResourceLimitError:
+                raise
+            except GrammarError as e:
+                raise self._source.error(node.at, f"failed to compile nested Lark grammar: {e}") from None
+            return self._part(node.at, nested, "%lark")
+        assert isinstance(node, (Conjunction, Not))
+        what = "intersection '&'" if isinstance(node, Conjunction) else "complement '~'"
+        raise self._source.error(
+            node.at, f"{what} is not supported in rules; put it into a terminal, which has a name in upper case"
+        )
+
+    def _text(self, node: Text) -> Expression:
+        if node.kind == "rule":
+            if node.text not in self._document.rules:
+                if node.text in self._document.terminals:  # an import under a name in lower case
+                    return self._lexeme(self._terminals.named(node.text, node.at), node.at, terminal=node.text)
+                raise self._source.error(node.at, f"unknown name {node.text!r}; define it")
+            return Reference(node.text)
+        if node.kind == "terminal":
+            return self._lexeme(self._terminals.named(node.text, node.at), node.at, terminal=node.text)
+        if node.kind == "special token":
+            self._reads_names = True
+            return self._opaque(special_tokens(node, self._source, self._surroundings.names), node.at)
+        if node.kind == "grammar":
+            return self._named(node)
+        if node.kind == "%json":
+            return self._part(node.at, self._schema(node), "%json")
+        return self._lexeme(self._terminals.expression(node), node.at)
+
+    def _named(self, node: Text) -> Expression:
+        name = f"@{node.text}"
+        if name not in self._parts:
+            try:
+                self._parts[name] = self._surroundings.named(node.text)
+            except KeyError:
+                raise self._source.error(node.at, f"unknown named grammar '{name}'; give it in named_grammars") from None
+        return self._opaque(Reference(name), node.at)
+
+    def _schema(self, node: Text) -> RuleSet:
+        options = GrammarOptions("root", "any", True, self._schema_settings(node).text())
+        try:
+            return parse_schema(node.text, options, "%json")
+        except ResourceLimitError as e:
+            raise self._source.limit(node.at, f"failed to compile inline JSON schema: {e}") from None
+        except GrammarError as e:
+            raise self._source.error(node.at, f"failed to compile inline JSON schema: {e}") from None
+
+    def _schema_settings(self, node: Text) -> SchemaSettings:
+        schema = json.loads(node.text)
+        options: dict[str, Any] = schema.get("x-guidance") or {} if isinstance(schema, dict) else {}
+        try:
+            return _settings_of(options)
+        except (GrammarError, ValueError, TypeError, AttributeError) as e:
+            raise self._source.error(node.at, f"x-guidance: {e}") from None
+
+    def _ignored(self, ignored: Expression) -> Expression:
+        """What may stand at one place without being meant: lexemes as others are."""
+        name = f"%lexeme {len(self._lexemes)}"
+        self._lexemes[name] = Lexeme(ignored, 0, terminal=IGNORED)
+        return Repeat(Reference(name), 0, 1 if self._document.skip_once else None)
+
+    def _with_ignored(self, expression: Expression, ignored: Expression) -> Expression:
+        """A rule in which what is ignored may stand behind each lexeme and each part."""
+
+        def combine(e: Expression, parts: list[Expression]) -> Expression:
+            if isinstance(e, Reference) and e.name in self._lexemes:
+                return Sequence((e, self._ignored(ignored)))
+            return rebuilt(e, parts)
+
+        return fold(expression, combine)
+
+    def _finished(self, expression: Expression, found: dict[str, Expression]) -> Expression:
+        """A rule with what its lexemes are in the place of their names."""
+
+        def combine(e: Expression, parts: list[Expression]) -> Expression:
+            return found[e.name] if isinstance(e, Reference) and e.name in found else rebuilt(e, parts)
+
+        return fold(expression, combine)
+
+
+def _settings_of(options: dict[str, Any]) -> SchemaSettings:
+    """What `x-guidance` in a schema says. Raises GrammarError or ValueError for what it cannot say."""
+    known = {"item_separator", "key_separator", "whitespace_flexible", "whitespace_pattern", "coerce_one_of", "lenient"}
+    for name, value in options.items():
+        if name not in known:
+            raise ValueError(f"unknown option {name!r}; there are {', '.join(sorted(known))}")
+        if name in ("whitespace_flexible", "coerce_one_of", "lenient") and not isinstance(value, bool):
+            raise ValueError(f"{name} must be a boolean")
+    if options.get("whitespace_pattern") is not None:
+        raise ValueError("option 'whitespace_pattern' is not supported; use whitespace_flexible, item_separator and key_separator")
+    if options.get("coerce_one_of"):
+        raise ValueError("option 'coerce_one_of' is not supported; write anyOf in the place of oneOf")
+    flexible = options.get("whitespace_flexible", True)
+    separators = (options.get("item_separator", ","), options.get("key_separator", ":"))
+    if flexible and separators != (",", ":"):
+        raise ValueError("item_separator and key_separator need whitespace_flexible to be false")
+    return SchemaSettings(
+        strict_mode=False,
+        any_whitespace=flexible,
+        separators=None if flexible else separators,
+        lenient=options.get("lenient", False),
+    )

@@ -1,0 +1,99 @@
+"""Structural tags, as the registry of front ends knows them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from psc import _core
+from psc.compiler.expressions import RuleSet
+from psc.compiler.frontends.front_end import UNNAMED, GrammarOptions
+from psc.compiler.frontends.structural_tag.document import SchemaText, read_document
+from psc.compiler.frontends.structural_tag.reader import Reader, refuse
+from psc.compiler.frontends.structural_tag.rules import rules_of
+from psc.errors import GrammarError, InvalidJSONError, InvalidStructuralTagError
+
+if TYPE_CHECKING:
+    from psc.compiler.tokens import TokenNames
+
+_UNNAMED = "<structural tag>"
+
+
+def parse(text: str, options: GrammarOptions, origin: str, names: TokenNames | None) -> RuleSet:
+    """The rules of a structural tag.
+
+    Raises:
+        InvalidJSONError: the text is not JSON.
+        InvalidStructuralTagError: the document has another shape; the message has the path.
+        GrammarError: a schema, a grammar or a regex in it cannot be read.
+    """
+    if origin == UNNAMED:
+        origin = _UNNAMED
+    try:
+        document = read_document(text)
+        root = Reader(names, "\n".join(_texts(document))).read(_format(document))
+        return rules_of(root, names, text, origin)
+    except InvalidJSONError as e:
+        raise InvalidJSONError(f"{origin}: {e}") from None
+    except InvalidStructuralTagError as e:
+        raise InvalidStructuralTagError(f"{origin}: {e}") from None
+
+
+def canonical(text: str) -> str:
+    """The document without white space; what is not JSON as it is. See the same of JSON schemas."""
+    try:
+        return _core.canonical_json(text)
+    except GrammarError:
+        return text
+
+
+def is_one(text: str) -> bool:
+    """Whether JSON text is a structural tag, and no schema: its top says so, or has structures and triggers."""
+    if '"structural_tag"' not in text and '"structures"' not in text:
+        return False
+    try:
+        document = read_document(text)
+    except (InvalidJSONError, InvalidStructuralTagError):
+        return False
+    return isinstance(document, dict) and (
+        document.get("type") == "structural_tag" or ("structures" in document and "triggers" in document)
+    )
+
+
+def _format(document: Any) -> Any:
+    """The format of a document; of one in the older form, the one that it stands for."""
+    if not isinstance(document, dict):
+        refuse("the document", "a structural tag must be an object")
+    if document.get("type", "structural_tag") != "structural_tag":
+        refuse("type", f"must be 'structural_tag', not {document['type']!r}"[:200])
+    if "format" in document:
+        return document["format"]
+    if "structures" not in document and "triggers" not in document:
+        refuse("format", "is missing")
+    structures = document.get("structures")
+    if not isinstance(structures, list) or not structures:
+        refuse("structures", "must be a list of objects with begin, schema and end, one at least")
+    tags = []
+    for i, item in enumerate(structures):
+        if not isinstance(item, dict):
+            refuse(f"structures[{i}]", "must be an object with begin, schema and end")
+        schema = item.get("schema")
+        if isinstance(schema, str):  # as text
+            schema = SchemaText(schema.strip() or " ")
+        content = {"type": "json_schema", "json_schema": SchemaText("{}") if schema is None else schema}
+        tags.append({"type": "tag", "begin": item.get("begin"), "content": content, "end": item.get("end")})
+    rest = {key: document[key] for key in ("at_least_one", "stop_after_first", "excludes") if key in document}
+    return {"type": "triggered_tags", "triggers": document.get("triggers"), "tags": tags, **rest}
+
+
+def _texts(document: Any) -> list[str]:
+    """All texts of a document but those of its schemas."""
+    todo = [document]
+    found = []
+    for value in todo:
+        if isinstance(value, str):
+            found.append(value)
+        elif isinstance(value, dict):
+            todo += value.values()
+        elif isinstance(value, list):
+            todo += value
+    return found

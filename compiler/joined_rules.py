@@ -1,0 +1,94 @@
+"""Rule sets as named rules of another one, whatever front ends they come from.
+
+A structural tag has a JSON schema for each of its tools, and grammars can name other grammars: each is read by its own front end,
+and is a rule of the whole. The rules of a part keep apart from all others. The native core copies their words as they are, so that
+what the front end of JSON schemas wrote never becomes Python's objects.
+
+Cost: half a microsecond a rule of a part, and 2 ns a word of it; 400 tools of 34 rules take 7 ms.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+
+from psc import _core
+from psc.compiler.expression_words import NativeRules, native_rules
+from psc.compiler.expressions import Expression, RuleSet
+
+
+@dataclass(frozen=True)
+class UnreadPart:
+    """Rules that are read when somebody needs them: who links machines (`linking`) may know the part already."""
+
+    key: Hashable
+    """Equal for parts with equal rules, and for no others."""
+    read: Callable[[], RuleSet] = field(compare=False)
+    """Raises GrammarError."""
+
+
+Part = RuleSet | UnreadPart
+
+
+class JoinedRules(NativeRules):
+    """The rules of a whole, which are put together when somebody reads them."""
+
+    def __init__(self, outer: Mapping[str, Expression], parts: Mapping[str, Part], root: str) -> None:
+        """See :func:`joined`."""
+        self.outer = outer
+        """The rules that are no part's."""
+        self.parts = parts
+        """By the names by which these refer to them."""
+        self.root = root
+        """The rule, or the part, that a whole text must match."""
+
+    @cached_property
+    def native(self) -> _core.RulePrograms:  # type: ignore[override]
+        """The joined rules. Raises GrammarError: a part cannot be read."""
+        sets = [rule_set(part) for part in self.parts.values()]
+        outer = native_rules(self.outer, self.root)
+        return _core.join_rules(outer, list(self.parts), [native_rules(part.rules, part.root) for part in sets])
+
+
+def rule_set(part: Part) -> RuleSet:
+    """The rules of a part, read now if need be. Raises GrammarError."""
+    return part.read() if isinstance(part, UnreadPart) else part
+
+
+def joined(
+    rules: Mapping[str, Expression],
+    parts: Mapping[str, Part],
+    root: str,
+    *,
+    source: str,
+    source_name: str,
+    lines: Mapping[str, int] | None = None,
+    language: str = "ebnf",
+    settings: str = "",
+) -> RuleSet:
+    """Rules of which some are other rule sets.
+
+    The rules of a part called ``f`` are called ``f.`` and their own name. A part that refers to a rule which it does not define is
+    told of when the whole is lowered, under such a name.
+
+    Args:
+        rules: the outer rules, which refer to a part by its name.
+        parts: by names that none of the rules has.
+        root: the rule that a whole text must match; a part's name will do.
+        source: see ``RuleSet``, as for the next ones.
+        source_name: for messages.
+        lines: of the outer rules.
+        language: of the source.
+        settings: of the source.
+
+    Raises:
+        ValueError: a rule and a part have one name.
+    """
+    both = [name for name in parts if name in rules]
+    if both:
+        raise ValueError(f"{both[0]!r} is a rule and a part as well")
+    whole = JoinedRules(rules, dict(parts), root)
+    is_open = any(isinstance(part, UnreadPart) for part in parts.values()) and root not in parts
+    root = root if is_open else whole.native.root_name
+    return RuleSet(whole, root, source, source_name, lines or {}, language=language, settings=settings)

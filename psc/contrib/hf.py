@@ -1,0 +1,93 @@
+"""XGrammar's logits processor for `transformers`: one for each call of ``generate``.
+
+    processor = psc.contrib.hf.LogitsProcessor(compiled)
+    model.generate(**inputs, logits_processor=[processor], max_new_tokens=200)
+
+The first call allows what may begin the text; each later one takes the last token of each row and allows what may come next. For
+beam search, assisted decoding and several generations take `psc.adapters.transformers.GrammarLogitsProcessor`. Importing this
+module imports neither torch nor transformers: ``generate`` takes any callable, and scores bring their torch with them.
+
+Cost: a copy of each row's mask, and masking the scores on the device where they are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Literal
+
+from psc.bitmask import allocate_token_bitmask, apply_token_bitmask_inplace
+from psc.errors import BitmaskError, MatcherError
+from psc.runtime.compiled import CompiledGrammar, GrammarMatcher
+
+__all__ = ["LogitsProcessor"]
+
+
+class LogitsProcessor:
+    """Keeps one call of ``generate`` inside a grammar, or each row inside its own.
+
+    Args:
+        compiled_grammar: one for all rows, or a list with one for each.
+
+    Raises:
+        ValueError: the list is empty, or something in it is no compiled grammar.
+    """
+
+    def __init__(self, compiled_grammar: CompiledGrammar | Sequence[CompiledGrammar]) -> None:
+        if isinstance(compiled_grammar, CompiledGrammar):
+            self.compiled_grammars = [compiled_grammar]
+        else:
+            self.compiled_grammars = list(compiled_grammar)
+        if not self.compiled_grammars:
+            raise MatcherError("LogitsProcessor needs a compiled grammar, or one for each row; the list is empty")
+        self.full_vocab_size = self.compiled_grammars[0].vocab_size
+        self.matchers: list[GrammarMatcher] = []
+        self.token_bitmask: Any = None
+        self.prefilled = False
+        self.batch_size = 0
+
+    def __call__(self, input_ids: Any, scores: Any) -> Any:
+        """The scores, with minus infinity for each token that the grammar does not allow; masked in place.
+
+        Args:
+            input_ids: (rows, length) integers.
+            scores: (rows, width) of any float dtype.
+
+        Raises:
+            MatcherError: the grammars are not as many as the rows, the rows not as many as at first, or a token is not allowed.
+            BitmaskError: the scores are of the wrong shape or dtype.
+        """
+        if not self.matchers:
+            self._begin(len(input_ids), "torch" if hasattr(scores, "detach") else "numpy")
+        if len(input_ids) != self.batch_size:
+            raise MatcherError(
+                f"{len(input_ids)} rows, where generation began with {self.batch_size}; make a processor for each call of generate"
+            )
+        if len(scores) != self.batch_size:
+            raise BitmaskError(f"{len(scores)} rows of scores for {self.batch_size} rows of ids")
+        if self.prefilled:
+            self._accept([int(row[-1]) for row in input_ids])
+        self.prefilled = True
+        going_on = [row for row, matcher in enumerate(self.matchers) if not matcher.is_terminated()]
+        for row in going_on:
+            self.matchers[row].fill_next_token_bitmask(self.token_bitmask, row)
+        if going_on:
+            on_device = hasattr(scores, "detach") and scores.device.type != "cpu"
+            bitmask = self.token_bitmask.to(scores.device) if on_device else self.token_bitmask
+            apply_token_bitmask_inplace(scores, bitmask, indices=going_on)
+        return scores
+
+    def _begin(self, n_rows: int, library: Literal["torch", "numpy"]) -> None:
+        grammars = self.compiled_grammars * n_rows if len(self.compiled_grammars) == 1 else self.compiled_grammars
+        if len(grammars) != n_rows:
+            raise MatcherError(f"{len(grammars)} compiled grammars for {n_rows} rows; give one, or one for each row")
+        self.compiled_grammars, self.batch_size = grammars, n_rows
+        self.matchers = [GrammarMatcher(grammar) for grammar in grammars]
+        self.token_bitmask = allocate_token_bitmask(n_rows, self.full_vocab_size, library=library)
+
+    def _accept(self, tokens: list[int]) -> None:
+        for row, (matcher, token) in enumerate(zip(self.matchers, tokens, strict=True)):
+            if not matcher.is_terminated() and not matcher.accept_token(token):
+                raise MatcherError(
+                    f"row {row}: token {token} is not allowed here, so it was not sampled from the scores that were masked; "
+                    "make a processor for each call of generate, and put it last among those that change scores"
+                )

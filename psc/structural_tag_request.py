@@ -1,0 +1,84 @@
+"""Structural tags as callers have them, a dictionary, JSON text, an object or the older pair, to the request for their grammar."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from psc.compiler.frontends.front_end import UNNAMED, check_text
+from psc.compiler.frontends.request import GrammarRequest
+from psc.errors import InvalidStructuralTagError
+
+if TYPE_CHECKING:
+    pass
+
+
+def structural_tag_request(
+    structural_tag: object, triggers: Sequence[str] | None = None, *, origin: str = UNNAMED
+) -> GrammarRequest:
+    """The request for the grammar of a structural tag.
+
+    Args:
+        structural_tag: a dictionary, JSON text, or an object with ``model_dump``; with triggers, the tags of the older form.
+        triggers: of the older form.
+        origin: where it is from, for messages.
+
+    Raises:
+        InvalidStructuralTagError: it has what JSON has not, is nested too deep, or contains itself.
+        TypeError: it is of none of these types.
+    """
+    if triggers is not None or (isinstance(structural_tag, Sequence) and not isinstance(structural_tag, str)):
+        structural_tag = _of_pair(structural_tag, triggers)
+    return GrammarRequest.of("structural_tag", structural_tag_text(structural_tag), origin=origin)
+
+
+def structural_tag_text(structural_tag: object) -> str:
+    """The JSON text of a structural tag. Raises as :func:`structural_tag_request`."""
+    if isinstance(structural_tag, str):
+        check_text(structural_tag, "structural_tag")
+        return structural_tag
+    if callable(dumped := getattr(structural_tag, "model_dump", None)) and not isinstance(structural_tag, type):
+        structural_tag = _guarded(dumped)
+    if not isinstance(structural_tag, Mapping):
+        raise TypeError(f"a structural tag is a dictionary, JSON text or a StructuralTag, not {type(structural_tag).__name__}")
+    given = structural_tag
+    text: str = _guarded(lambda: json.dumps(given, allow_nan=False, separators=(",", ":"), default=_plain))
+    return text
+
+
+def _plain(value: object) -> object:
+    """What JSON has for an object that is none of its own."""
+    if isinstance(value, Mapping):
+        return dict(value)
+    if callable(dumped := getattr(value, "model_dump", None)) and not isinstance(value, type):
+        return dumped()
+    if isinstance(value, type) and callable(made := getattr(value, "model_json_schema", None)):
+        return made()
+    raise TypeError(f"an object of the type {type(value).__name__} is no value of JSON")
+
+
+def _guarded(dump: Any) -> Any:
+    try:
+        return dump()
+    except RecursionError:
+        raise InvalidStructuralTagError("the structural tag is nested too deep, or contains itself") from None
+    except (TypeError, ValueError) as e:
+        raise InvalidStructuralTagError(f"the structural tag is not JSON: {e}") from None
+
+
+def _of_pair(tags: object, triggers: Sequence[str] | None) -> dict[str, Any]:
+    if not isinstance(tags, Sequence) or isinstance(tags, str):
+        raise TypeError(f"with triggers the first argument is a list of StructuralTagItem, not {type(tags).__name__}")
+    if isinstance(triggers, str) or not isinstance(triggers, Sequence):
+        raise TypeError(f"triggers must be a list of texts beside a list of tags, not {type(triggers).__name__}")
+    return {"type": "structural_tag", "structures": [_item(tag) for tag in tags], "triggers": list(triggers)}
+
+
+def _item(tag: object) -> object:
+    """A tag of the older form: a dictionary, or an object with begin, schema and end."""
+    if isinstance(tag, Mapping):
+        return {**tag}
+    if callable(value := getattr(tag, "schema_value", None)):
+        return {"begin": getattr(tag, "begin", None), "schema": value(), "end": getattr(tag, "end", None)}
+    return tag

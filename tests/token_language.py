@@ -1,0 +1,47 @@
+"""A language whose grammars name tokens, as a front end: parts one after the other, with blanks between.
+
+A part is `"text"`, `@name` (that token), `#5` (the same by its id), `^name` (any other token), or `$name` (a marker).
+"""
+
+import re
+
+from psc.compiler.expressions import NOTHING, Expression, Literal, RuleSet, Sequence
+from psc.compiler.frontends.front_end import FrontEnd, GrammarOptions
+from psc.compiler.tokens import TokenNames, token_set
+from psc.errors import GrammarError
+
+ENTRY = FrontEnd(
+    language="tokens",
+    title="tokens",
+    a_grammar="a list of tokens",
+    module="token_language",
+    defaults=GrammarOptions(start="root", lexer="any", keep_all_actions=True),
+    suffixes=(".tokens",),
+    has_rules=False,
+    has_tokens=True,
+)
+
+
+def parse(text: str, options: GrammarOptions, origin: str, names: TokenNames | None) -> RuleSet:
+    parts = tuple(_part(word, origin, names) for word in text.split())
+    return RuleSet({"root": Sequence(parts)}, "root", text, origin, {"root": 1}, "tokens", reads_names=names_tokens(text, ""))
+
+
+def names_tokens(text: str, settings: str) -> bool:
+    return re.search(r"[@^#$]", text) is not None
+
+
+def _part(word: str, origin: str, names: TokenNames | None) -> Expression:
+    kind, rest = word[0], word[1:]
+    if kind == '"':
+        return Literal(rest.rstrip('"'))
+    if names is None:
+        return NOTHING
+    if kind == "#":
+        return token_set([int(rest)])
+    if kind == "$":
+        return names.spellings(rest)
+    token = names.id_of(rest)
+    if token is None:
+        raise GrammarError(f"{origin}: there is no token {rest!r}")
+    return token_set([token]) if kind == "@" else names.tokens_except([token])
