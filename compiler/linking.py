@@ -4,25 +4,30 @@ The rules of a structural tag are a frame around the schemas of tools (`joined_r
 one grammar: where a rule of the frame refers to a part, the frame calls the part's machine (native/linked_machine.hpp). So a
 request with known tools costs its frame.
 
-Cost: of a part that is known, a lookup; of a new one its front end, tables and machine; of the frame, as for any grammar. The first
-parts of a vocabulary cost an index of it each time that their texts end in other ways, 60 ms for 128,000 tokens.
+Cost: of a part that is known, a lookup; of a new one its front end; of the frame, as for any grammar. A part's tables and machine
+are made when a text comes to it first. The first parts of a vocabulary cost an index of it each time that their texts end in other
+ways, 60 ms for 128,000 tokens.
 """
 
 from __future__ import annotations
 
 import threading
 from collections import OrderedDict
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Final
 
-from psc._core import Machine, VocabularyIndex
+from psc._core import LinkedPart, Machine, PartVocabularies, VocabularyIndex, bytes_of_parts
 from psc.compiler.expression_fold import fold, rebuilt
-from psc.compiler.expressions import EMPTY, Chars, Expression, Reference, Sequence
+from psc.compiler.expression_words import native_rules
+from psc.compiler.expressions import EMPTY, Chars, Expression, Reference, RuleSet, Sequence
 from psc.compiler.joined_rules import JoinedRules, Part, UnreadPart, joined, rule_set
 from psc.compiler.just_in_time import NO_SYMBOLS, Words
+from psc.compiler.lowering import DEFAULT_LIMITS
 from psc.compiler.python_pattern import python_pattern
 from psc.compiler.ready_grammar import ReadyRules
+from psc.compiler.terminals import MAX_POSITIONS
 from psc.compiler.tokens import FIRST_TOKEN, MAX_TOKENS
 
 END_OF_PART: Final = MAX_TOKENS - 1
@@ -31,17 +36,21 @@ MAX_PARTS: Final = 0x1000
 """Symbols, by number, as native/token_symbols.hpp has them."""
 
 _END: Final = Chars(((FIRST_TOKEN + END_OF_PART, FIRST_TOKEN + END_OF_PART),))
-_ENDS_OF_JSON: Final = frozenset(b'}]"0123456789el')
 _MOST_INDEXES: Final = 6
 _NAME: Final = "text"
 
 
 @dataclass(frozen=True)
-class LinkedPart:
+class KnownPart:
     """A part that is known."""
 
-    machine: Machine
-    rules: ReadyRules
+    native: LinkedPart
+    body: RuleSet
+
+    @cached_property
+    def rules(self) -> ReadyRules:
+        """Its tables, for those who ask what its machine has; the machine has made them for itself."""
+        return ReadyRules(_with_end(self.body))
 
 
 class Parts:
@@ -57,60 +66,93 @@ class Parts:
         self.index = index
         self.n_tokens = n_tokens
         self._most_bytes = most_bytes
+        self._vocabularies = PartVocabularies(index)
         self._lock = threading.Lock()
-        self._known: OrderedDict[object, LinkedPart] = OrderedDict()
-        self._indexes: OrderedDict[object, VocabularyIndex] = OrderedDict()
+        self._known: OrderedDict[object, KnownPart] = OrderedDict()
+        self._frames: OrderedDict[object, VocabularyIndex] = OrderedDict()
 
     @property
     def size_bytes(self) -> int:
         """What the parts, and what they have built, take; an estimate."""
         with self._lock:
-            return sum(_bytes(part) for part in self._known.values())
+            return sum(bytes_of_parts([part.native for part in self._known.values()]))
 
-    def find(self, part: Part) -> LinkedPart:
-        """A part's machine, made where it is not known.
+    def find(self, parts: Iterable[Part]) -> list[KnownPart]:
+        """Parts, read where they are not known. A machine is made when a text comes to it, if nothing can be wrong with the part.
 
         Raises:
-            GrammarError: the part is malformed, matches no text, or passes a limit.
+            GrammarError: a part is malformed, matches no text, or passes a limit.
         """
-        key = _key(part)
+        found = []
+        n_new = 0
+        for part in parts:
+            key = _key(part)
+            with self._lock:
+                known = self._known.get(key)
+                if known is not None:
+                    self._known.move_to_end(key)
+            if known is None:
+                n_new += 1
+                made = self._part_of(rule_set(part))
+                with self._lock:
+                    known = self._known.setdefault(key, made)
+            found.append(known)
+        if n_new:
+            self.forget_unused()
+        return found
+
+    def _part_of(self, body: RuleSet) -> KnownPart:
+        programs = native_rules(body.rules, body.root)
+        waiting = LinkedPart.of_rules(programs, self._vocabularies, **vars(DEFAULT_LIMITS), max_positions=MAX_POSITIONS)
+        if waiting is not None:
+            return KnownPart(waiting, body)
+        rules = ReadyRules(_with_end(body))
+        last = rules.terminals.bytes_before(rules.lr, END_OF_PART, 1)
+        machine = rules.machine(self._vocabularies.with_ends(last, self._symbols(rules)), 0)
+        return KnownPart(LinkedPart.of_machine(machine), body)
+
+    def frame(self, rules: ReadyRules, n_calls: int) -> Machine:
+        """The machine of a frame with so many calls."""
+        before = rules.terminals.bytes_before(rules.lr, FIRST_CALL, n_calls)
+        symbols = self._symbols(rules)
+        key = before, symbols.tobytes()
         with self._lock:
-            known = self._known.get(key)
-            if known is not None:
-                self._known.move_to_end(key)
-                return known
-        body = rule_set(part)
-        whole = joined({"root": Sequence((Reference(_NAME), _END))}, {_NAME: body}, "root", source="", source_name=body.source_name)
-        rules = ReadyRules(whole)
-        ends = _rounded(rules.terminals.bytes_before(rules.lr, END_OF_PART, 1))
-        machine = rules.machine(self.boundaries(ends, None, self.symbols(rules)), 0)
-        made = LinkedPart(machine, rules)
-        with self._lock:
-            return self._known.setdefault(key, made)
+            known = self._frames.get(key)
+            if known is None:
+                known = self._frames[key] = self.index.with_boundaries(b"", before, symbols)
+                if len(self._frames) > _MOST_INDEXES:
+                    self._frames.popitem(last=False)
+            self._frames.move_to_end(key)
+        return rules.machine(known, 0)
+
+    def _symbols(self, rules: ReadyRules) -> Words:
+        """Per token the number of its symbol in rules that may have boundaries; empty where they speak of no token."""
+        return rules.symbols(self.n_tokens) if rules.terminals.has_symbols(self.n_tokens) else NO_SYMBOLS
 
     def forget_unused(self) -> None:
         """Forgets the parts not used for longest, where all take more than they may. Costs a look at each."""
         with self._lock:
-            total = sum(_bytes(part) for part in self._known.values())
-            while total > self._most_bytes and len(self._known) > 1:
-                total -= _bytes(self._known.popitem(last=False)[1])
+            keys = list(self._known)
+            sizes = bytes_of_parts([self._known[key].native for key in keys])
+            total = sum(sizes)
+            for key, size in zip(keys[:-1], sizes, strict=False):
+                if total <= self._most_bytes:
+                    break
+                del self._known[key]
+                total -= size
 
-    def symbols(self, rules: ReadyRules) -> Words:
-        """Per token the number of its symbol in rules that may have boundaries; empty where they speak of no token."""
-        symbols = rules.symbols(self.n_tokens)
-        return symbols if (symbols >= 0).any() else NO_SYMBOLS
 
-    def boundaries(self, ends: bytes | None, calls: bytes | None, symbols: Words) -> VocabularyIndex:
-        """The vocabulary with the boundaries of parts, see ``VocabularyIndex.with_boundaries``."""
-        key = ends, calls, symbols.tobytes()
-        with self._lock:
-            known = self._indexes.get(key)
-            if known is None:
-                known = self._indexes[key] = self.index.with_boundaries(ends, calls, symbols)
-                if len(self._indexes) > _MOST_INDEXES:
-                    self._indexes.popitem(last=False)
-            self._indexes.move_to_end(key)
-            return known
+@dataclass(frozen=True)
+class Linked:
+    """A machine of several, and what they are of."""
+
+    machine: Machine
+    frame: ReadyRules
+    parts: tuple[KnownPart, ...]
+
+    def terminal_names(self) -> tuple[str, ...]:
+        """The names of all terminals as the machine numbers them; a boundary has none, but the end of the frame."""
+        return _names_of_terminals((self.frame, *(part.rules for part in self.parts)))
 
 
 def linked_machine(
@@ -120,7 +162,7 @@ def linked_machine(
     cache_limit: int,
     *,
     worth: Callable[[Part], bool] | None = None,
-) -> tuple[Machine, tuple[ReadyRules, ...]] | None:
+) -> Linked | None:
     """The machine of rules with parts; None where they are better one grammar.
 
     Args:
@@ -130,30 +172,23 @@ def linked_machine(
         cache_limit: in bytes, 0 for none.
         worth: tells whether a part gets a machine of its own; by default one that was not read does.
 
-    Returns:
-        The machine, and the rules of the frame and of each part, in the order of the machine's.
-
     Raises:
         GrammarError: a rule is malformed, matches no text, or passes a limit.
     """
     wanted = [name for name, part in rules.parts.items() if (worth or _is_worth_linking)(part)]
     if not wanted or len(wanted) > MAX_PARTS:
         return None
-    found = [parts.find(rules.parts[name]) for name in wanted]
-    parts.forget_unused()
+    found = parts.find([rules.parts[name] for name in wanted])
     calls = {name: Chars(((FIRST_TOKEN + FIRST_CALL + i,) * 2,)) for i, name in enumerate(wanted)}
-    frame = {name: _with_calls(expression, calls) for name, expression in rules.outer.items()}
     small = {name: rule_set(part) for name, part in rules.parts.items() if name not in calls}
-    frame["linked root"] = Sequence((_with_calls(Reference(rules.root), calls), _END))
+    frame = {**rules.outer, **calls, "linked root": Sequence((Reference(rules.root), _END))}
     ready = ReadyRules(joined(frame, small, "linked root", source="", source_name=source_name))
-    before = ready.terminals.bytes_before(ready.lr, FIRST_CALL, len(wanted))
-    frame_machine = ready.machine(parts.boundaries(b"", before, parts.symbols(ready)), 0)
-    machine = Machine.linked(frame_machine, [part.machine for part in found], parts.index, cache_limit)
-    return machine, (ready, *(part.rules for part in found))
+    frame_machine = parts.frame(ready, len(wanted))
+    machine = Machine.linked(frame_machine, [part.native for part in found], parts.index, cache_limit)
+    return Linked(machine, ready, tuple(found))
 
 
-def terminal_names(rules: Iterable[ReadyRules]) -> tuple[str, ...]:
-    """The names of all terminals as the machine numbers them; a boundary has none, but the end of the frame."""
+def _names_of_terminals(rules: Iterable[ReadyRules]) -> tuple[str, ...]:
     names: list[str] = []
     for number, ready in enumerate(rules):
         for terminal in ready.cfg.terminals:
@@ -189,22 +224,7 @@ def _key(part: Part) -> object:
     return part.language, part.source, part.settings, part.root
 
 
-def _rounded(ends: bytes) -> bytes:
-    """A set of bytes that many parts have in common, and that has these."""
-    for common in (b"}", bytes(sorted(_ENDS_OF_JSON))):
-        if set(ends) <= set(common):
-            return common
-    return bytes(range(256))
-
-
-def _bytes(part: LinkedPart) -> int:
-    return part.machine.cache_bytes + part.machine.table_bytes
-
-
-def _with_calls(expression: Expression, calls: Mapping[str, Expression]) -> Expression:
-    """The expression with calls in the place of references to parts."""
-
-    def combine(part: Expression, within: list[Expression]) -> Expression:
-        return calls.get(part.name, part) if isinstance(part, Reference) else rebuilt(part, within)
-
-    return fold(expression, combine)
+def _with_end(body: RuleSet) -> RuleSet:
+    """A text of a part, and its end."""
+    root = Sequence((Reference(_NAME), _END))
+    return joined({"root": root}, {_NAME: body}, "root", source="", source_name=body.source_name)

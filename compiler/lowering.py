@@ -39,10 +39,10 @@ class TerminalLimits:
     """The size of one counted repetition, written out."""
 
 
-_DEFAULT_LIMITS = TerminalLimits()
+DEFAULT_LIMITS = TerminalLimits()
 
 
-def lower(rule_set: RuleSet, limits: TerminalLimits = _DEFAULT_LIMITS) -> Cfg:
+def lower(rule_set: RuleSet, limits: TerminalLimits = DEFAULT_LIMITS) -> Cfg:
     """The grammar of a rule set: its lexer is ``any``, all LR actions are kept, and it is in normal form.
 
     Args:
@@ -63,7 +63,7 @@ def terminals_and_productions(parsed: RuleSet | Cfg) -> Cfg:
 class LoweredRules:
     """A rule set as terminals and productions in the native core. Raises as :func:`lower`."""
 
-    def __init__(self, rule_set: RuleSet, limits: TerminalLimits = _DEFAULT_LIMITS) -> None:
+    def __init__(self, rule_set: RuleSet, limits: TerminalLimits = DEFAULT_LIMITS) -> None:
         self.rule_set = rule_set
         try:
             self.native = native_rules(rule_set.rules, rule_set.root).lower(**vars(limits))

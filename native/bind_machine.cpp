@@ -189,14 +189,11 @@ static void bind_errors() {
 void bind_machine(nb::module_& m) {
     using Release = nb::call_guard<WithoutInterpreterLock>;
     bind_errors();
-    struct Vocabulary {
-        std::shared_ptr<VocabularyIndex> index;
-    };
-    nb::class_<Vocabulary>(m, "VocabularyIndex", nb::is_weak_referenceable(),
-                           "A vocabulary as a trie, and what was learnt about it for every grammar.")
+    nb::class_<PyVocabulary>(m, "VocabularyIndex", nb::is_weak_referenceable(),
+                             "A vocabulary as a trie, and what was learnt about it for every grammar.")
         .def(
             "__init__",
-            [](Vocabulary* self, Bytes bytes, Longs offsets, Ints text, Ints stop_tokens, Ints symbols) {
+            [](PyVocabulary* self, Bytes bytes, Longs offsets, Ints text, Ints stop_tokens, Ints symbols) {
                 if (offsets.size() && offsets.data()[offsets.size() - 1] > 0x7fffffff)
                     throw LimitExceeded("bytes of all tokens", 0x7fffffff);
                 std::vector<Word> narrow(offsets.data(), offsets.data() + offsets.size());
@@ -210,13 +207,13 @@ void bind_machine(nb::module_& m) {
                 if (std::any_of(numbers.begin(), numbers.end(), [](Word n) { return n < -1 || n >= kSymbols; }))
                     throw std::invalid_argument("the number of a symbol is out of range");
                 const WithoutInterpreterLock release;
-                new (self) Vocabulary{
+                new (self) PyVocabulary{
                     std::make_shared<VocabularyIndex>(std::move(all), std::move(narrow), ids, std::move(kept), std::move(numbers))};
             },
             "token_bytes"_a, "token_offsets"_a, "text_tokens"_a, "stop_tokens"_a, "symbols"_a)
         .def(
             "with_boundaries",
-            [](const Vocabulary& self, const std::optional<nb::bytes>& before_end, const std::optional<nb::bytes>& before_call,
+            [](const PyVocabulary& self, const std::optional<nb::bytes>& before_end, const std::optional<nb::bytes>& before_call,
                Ints symbols) {
                 const auto set_of = [](const std::optional<nb::bytes>& bytes) {
                     ByteSet set;
@@ -231,15 +228,16 @@ void bind_machine(nb::module_& m) {
                 if (std::any_of(numbers.begin(), numbers.end(), [](Word n) { return n < -1 || n >= kSymbols; }))
                     throw std::invalid_argument("the number of a symbol is out of range");
                 const WithoutInterpreterLock release;
-                return new Vocabulary{
+                return new PyVocabulary{
                     self.index->with_boundaries(before_end ? &end : nullptr, before_call ? &call : nullptr, std::move(numbers))};
             },
             "before_end"_a.none(), "before_call"_a.none(), "symbols"_a, nb::rv_policy::take_ownership,
             "The same for machines that are linked: with the ends of parts, and with calls of parts, where these are given, behind "
             "the\n"
             "empty text and behind the beginnings of tokens that end with one of these bytes.")
-        .def_prop_ro("n_fragments", [](const Vocabulary& v) { return without_lock([&] { return v.index->n_fragments(); }); })
-        .def_prop_ro("fragment_bytes", [](const Vocabulary& v) { return without_lock([&] { return v.index->fragment_bytes(); }); });
+        .def_prop_ro("n_fragments", [](const PyVocabulary& v) { return without_lock([&] { return v.index->n_fragments(); }); })
+        .def_prop_ro("fragment_bytes",
+                     [](const PyVocabulary& v) { return without_lock([&] { return v.index->fragment_bytes(); }); });
     nb::class_<PyMachine> machine(m, "Machine", "What matchers read; see psc.CompiledGrammar.");
     bind_tables(machine);
     machine
@@ -277,7 +275,7 @@ void bind_machine(nb::module_& m) {
         .def_static(
             "lazy",
             [](const LalrTables& lr, Ints next, Ints match_offsets, Ints matches, Ints rank, Bytes ignored,
-               const std::string& lexer, const Vocabulary& vocabulary, std::size_t cache_limit) {
+               const std::string& lexer, const PyVocabulary& vocabulary, std::size_t cache_limit) {
                 const auto terminals = all_terminals(next, match_offsets, matches, rank, ignored);
                 const auto kind = lexer_kind(lexer);
                 const WithoutInterpreterLock release;
@@ -288,7 +286,7 @@ void bind_machine(nb::module_& m) {
             nb::rv_policy::take_ownership)
         .def_static(
             "of_open_terminals",
-            [](const LalrTables& lr, const std::shared_ptr<TerminalNfa>& terminals, const Vocabulary& vocabulary,
+            [](const LalrTables& lr, const std::shared_ptr<TerminalNfa>& terminals, const PyVocabulary& vocabulary,
                std::size_t cache_limit) {
                 if (!terminals->is_sound()) throw std::invalid_argument("the terminals cannot be read as they are visited");
                 const WithoutInterpreterLock release;
@@ -299,13 +297,11 @@ void bind_machine(nb::module_& m) {
             "Lexed `any`, over terminals whose automaton is made as it is visited.")
         .def_static(
             "linked",
-            [](const PyMachine& frame, const std::vector<PyMachine*>& parts, const Vocabulary& vocabulary,
+            [](const PyMachine& frame, std::vector<std::shared_ptr<LinkedPart>> parts, const PyVocabulary& vocabulary,
                std::size_t cache_limit) {
-                std::vector<std::shared_ptr<Machine>> machines;
-                for (const PyMachine* part : parts) machines.push_back(part->machine);
                 const WithoutInterpreterLock release;
                 return new PyMachine(
-                    std::make_shared<LinkedMachine>(frame.machine, std::move(machines), vocabulary.index, cache_limit));
+                    std::make_shared<LinkedMachine>(frame.machine, std::move(parts), vocabulary.index, cache_limit));
             },
             "frame"_a, "parts"_a, "vocabulary"_a, "cache_limit"_a, nb::rv_policy::take_ownership,
             "Several as one: a frame's, in whose grammar the call of part i stands where a text of parts[i] does, each of which "

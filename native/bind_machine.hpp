@@ -7,6 +7,7 @@
 #include "bindings.hpp"
 #include "lexer_kinds.hpp"
 #include "machine.hpp"
+#include "vocabulary_index.hpp"
 
 namespace psc {
 
@@ -19,6 +20,10 @@ struct PyMachine {
     std::shared_ptr<Machine> machine;
     std::shared_ptr<Machine::Cache> viewed;
     std::vector<nb::object> views;
+};
+
+struct PyVocabulary {
+    std::shared_ptr<VocabularyIndex> index;
 };
 
 LexerKind lexer_kind(const std::string& name);

@@ -47,6 +47,9 @@ void bind_terminals(nb::module_& m) {
             nb::rv_policy::reference,
             "Per token the number of its symbol in these terminals, or -1; empty where they speak of no token.")
         .def(
+            "has_symbols", [](const TerminalNfa& t, Word n_tokens) { return t.classes().has_symbols(n_tokens); }, "n_tokens"_a,
+            "Whether they speak of one of the tokens.")
+        .def(
             "bytes_before",
             [](const TerminalNfa& t, const LalrTables& lr, Word first, Word count) {
                 if (first < 0 || count < 0 || count > kSymbols || first > kSymbols - count)

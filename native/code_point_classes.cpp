@@ -95,6 +95,12 @@ void CodePointClasses::partition(std::span<const Word> ranges, std::span<const W
     }
 }
 
+bool CodePointClasses::has_symbols(Word n_tokens) const {
+    for (std::size_t i = interval_at(kFirstSymbol); i + 1 < starts_.size() && starts_[i] - kFirstSymbol < n_tokens; ++i)
+        if (class_[i] >= 0) return true;
+    return false;
+}
+
 std::vector<Word> CodePointClasses::symbols(Word n_tokens) const {
     std::vector<Word> first(size_, -1), symbols;
     for (std::size_t i = interval_at(kFirstSymbol); i + 1 < starts_.size(); ++i) {

@@ -42,6 +42,9 @@ public:
     // set has a symbol, of whatever token.
     std::vector<Word> symbols(Word n_tokens) const;
 
+    // Whether a set has the symbol of one of so many tokens.
+    bool has_symbols(Word n_tokens) const;
+
     // Whether the class has characters beyond ASCII.
     bool is_wide(Word c) const { return wide_[c] != 0; }
 

@@ -12,15 +12,21 @@ namespace {
 constexpr std::size_t kMostContexts = 1 << 16;
 }  // namespace
 
-LinkedMachine::LinkedMachine(std::shared_ptr<Machine> frame, std::vector<std::shared_ptr<Machine>> parts,
+LinkedMachine::LinkedMachine(std::shared_ptr<Machine> frame, std::vector<std::shared_ptr<LinkedPart>> parts,
                              std::shared_ptr<VocabularyIndex> index, std::size_t cache_limit)
     : frame_(std::move(frame)), parts_(std::move(parts)), index_(std::move(index)) {
     if (parts_.size() > static_cast<std::size_t>(kMaxParts)) throw LimitExceeded("parts of a grammar", kMaxParts);
     vocabulary_ = {index_->n_tokens(), nullptr, index_->offsets().data(), index_->bytes().data(), index_->is_stop().data()};
-    for (Word p = kFrame; p < n_parts(); ++p) {
-        if (!at(p) || at(p)->vocabulary().size < vocabulary_.size || !at(p)->stop_tokens().empty())
+    const auto look_at = [&](const std::shared_ptr<Machine>& machine) {
+        if (!machine || machine->vocabulary().size < vocabulary_.size || !machine->stop_tokens().empty())
             throw std::invalid_argument("machines that are linked have one vocabulary, and no stop tokens");
-        speaks_of_tokens_ |= at(p)->has_symbols();
+        if (machine->has_symbols()) speak_of_tokens_.push_back(machine);
+    };
+    look_at(frame_);
+    for (const auto& part : parts_) {
+        if (!part || (part->index() && part->index() != index_))
+            throw std::invalid_argument("the parts of a grammar are of its vocabulary");
+        if (!part->index()) look_at(part->machine());
     }
     stop_tokens_ = index_->stop_tokens();
     ends_apart_ = true;
@@ -35,14 +41,14 @@ void LinkedMachine::not_asked() { throw std::logic_error("linked machines are re
 
 std::size_t LinkedMachine::table_bytes() const {
     std::size_t total = frame_->table_bytes();
-    for (const auto& part : parts_) total += part->table_bytes();
+    for (const auto& part : parts_)
+        if (const auto machine = part->made()) total += machine->table_bytes();
     return total;
 }
 
 bool LinkedMachine::has_symbol(TokenId token) const {
-    if (!speaks_of_tokens_) return false;
-    const auto tells = [&](const std::shared_ptr<Machine>& machine) { return machine->has_symbol(token); };
-    return tells(frame_) || std::any_of(parts_.begin(), parts_.end(), tells);
+    return std::any_of(speak_of_tokens_.begin(), speak_of_tokens_.end(),
+                       [&](const std::shared_ptr<Machine>& machine) { return machine->has_symbol(token); });
 }
 
 std::shared_ptr<Machine::Cache> LinkedMachine::new_cache() const { return std::make_shared<Built>(vocabulary_.size); }

@@ -1,4 +1,4 @@
-// Machines that are linked: one of a grammar in which places stand for parts, and one for each part.
+// Machines that are linked: one of a grammar in which places stand for parts, and one for each part (linked_part.hpp).
 //
 // The grammar of a structural tag is a frame around the schemas of tools; the same schema stands in many frames. So a part has a machine of
 // its own, with its own lexer, tables and rows, that every grammar uses which has the part. In the frame's grammar a part is a *call*,
@@ -21,6 +21,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "linked_part.hpp"
 #include "machine.hpp"
 #include "token_symbols.hpp"
 #include "vocabulary_index.hpp"
@@ -30,14 +31,17 @@ namespace psc {
 class LinkedMachine final : public Machine {
 public:
     // `index`: the vocabulary, with no boundary tokens. The others have its tokens, no stop tokens, and boundary tokens behind these.
-    LinkedMachine(std::shared_ptr<Machine> frame, std::vector<std::shared_ptr<Machine>> parts,
+    LinkedMachine(std::shared_ptr<Machine> frame, std::vector<std::shared_ptr<LinkedPart>> parts,
                   std::shared_ptr<VocabularyIndex> index, std::size_t cache_limit);
 
     static constexpr Word kFrame = -1;
-    const std::shared_ptr<Machine>& at(Word part) const { return part == kFrame ? frame_ : parts_[static_cast<std::size_t>(part)]; }
+    // A part's machine is made when it is asked for first.
+    const std::shared_ptr<Machine>& at(Word part) const {
+        return part == kFrame ? frame_ : parts_[static_cast<std::size_t>(part)]->machine();
+    }
     Word n_parts() const { return static_cast<Word>(parts_.size()); }
     const VocabularyIndex& tokens() const { return *index_; }
-    bool speaks_of_tokens() const { return speaks_of_tokens_; }
+    bool speaks_of_tokens() const { return !speak_of_tokens_.empty(); }
     std::size_t table_bytes() const override;
     bool has_symbol(TokenId token) const override;
     bool is_text(TokenId token) const override { return index_->is_text(token); }
@@ -108,9 +112,9 @@ private:
     Built& current(Cache& cache, const std::shared_ptr<Cache>& of, Word part);
 
     std::shared_ptr<Machine> frame_;
-    std::vector<std::shared_ptr<Machine>> parts_;
+    std::vector<std::shared_ptr<LinkedPart>> parts_;
     std::shared_ptr<VocabularyIndex> index_;
-    bool speaks_of_tokens_ = false;
+    std::vector<std::shared_ptr<Machine>> speak_of_tokens_;  // of the frame and the parts those that do
     std::unordered_map<std::vector<Word>, Word, Hash> contexts_;
     Word next_context_ = 0;
 };

@@ -167,6 +167,9 @@ class OpenTerminals:
         Per token the number of its symbol in these terminals, or -1; empty where they speak of no token.
         """
 
+    def has_symbols(self, n_tokens: int) -> bool:
+        """Whether they speak of one of the tokens."""
+
     def bytes_before(self, lr: LrTables, first: int, count: int) -> bytes:
         """
         The bytes that can stand before one of these symbols, by number, in the texts of a grammar, or more than these; ascending.
@@ -363,6 +366,36 @@ def assemble(classifier: Annotated[NDArray[numpy.int32], dict(shape=(None,), ord
     The arrays that a classifier adds to an artifact, and how many states and transitions it had before it was minimized.
     """
 
+class PartVocabularies:
+    """A vocabulary with the ends of parts, see native/linked_part.hpp."""
+
+    def __init__(self, vocabulary: VocabularyIndex) -> None: ...
+
+    def with_ends(self, last: bytes, symbols: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> VocabularyIndex:
+        """For parts whose texts end with one of these bytes."""
+
+class LinkedPart:
+    """
+    A part of linked machines; its machine is made when a text comes to it first.
+    """
+
+    @staticmethod
+    def of_rules(rules: RulePrograms, vocabularies: PartVocabularies, size: int, named_size: int, around_free_text: int, literals: int, counted: int, max_positions: int) -> LinkedPart:
+        """
+        A part of these rules, or None where something might be wrong with them: then their machine is made now, and says what. For the limits see RulePrograms.lower.
+        """
+
+    @staticmethod
+    def of_machine(machine: Machine) -> LinkedPart:
+        """A part that is made."""
+
+    @property
+    def is_made(self) -> bool:
+        """Whether its machine is there."""
+
+def bytes_of_parts(parts: Sequence[LinkedPart]) -> list[int]:
+    """What each part takes, with what its machine has built; an estimate."""
+
 class VocabularyIndex:
     """
     A vocabulary as a trie, and what was learnt about it for every grammar.
@@ -429,7 +462,7 @@ class Machine:
         """Lexed `any`, over terminals whose automaton is made as it is visited."""
 
     @staticmethod
-    def linked(frame: Machine, parts: Sequence[Machine], vocabulary: VocabularyIndex, cache_limit: int) -> Machine:
+    def linked(frame: Machine, parts: Sequence[LinkedPart], vocabulary: VocabularyIndex, cache_limit: int) -> Machine:
         """
         Several as one: a frame's, in whose grammar the call of part i stands where a text of parts[i] does, each of which ends with
         the end of a part. `vocabulary` has no boundaries, and those of the others are made of it.

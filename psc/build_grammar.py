@@ -98,10 +98,7 @@ def lazy_machine(
         limit = max(cache_limit_bytes, 0)
         linked = linking.linked_machine(rules, grammar.origin, parts, limit)
         if linked is not None:
-            machine, of_parts = linked
-            return LazyMachine(
-                machine, lambda: describe(grammar.to_cfg(), tokenizer_info), lambda: linking.terminal_names(of_parts)
-            )
+            return LazyMachine(linked.machine, lambda: describe(grammar.to_cfg(), tokenizer_info), linked.terminal_names)
     ready = grammar.ready(store=store)
     if len(tokenizer_info.byte_values) < 256:  # else nothing is amiss, and no records need be made of the grammar
         _tell_of_unspellable(ready.cfg, tokenizer_info, ready.automaton)

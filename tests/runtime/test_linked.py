@@ -8,15 +8,18 @@ from collections.abc import Sequence as Many
 import pytest
 
 from psc import GrammarError, GrammarMatcher, TokenizerInfo
-from psc._core import Machine, MatcherView
+from psc._core import LinkedPart, Machine, MatcherView, PartVocabularies
 from psc.build_grammar import shared_vocabulary
 from psc.compiled_grammar import CompiledGrammar
 from psc.compiler.build import describe
+from psc.compiler.expression_words import native_rules
 from psc.compiler.expressions import Chars, Choice, Expression, Literal, Reference, Repeat, RuleSet, Sequence
 from psc.compiler.joined_rules import JoinedRules
-from psc.compiler.just_in_time import lazy_machine
-from psc.compiler.linking import FIRST_CALL, Parts, linked_machine, terminal_names
+from psc.compiler.just_in_time import NO_SYMBOLS, lazy_machine
+from psc.compiler.linking import FIRST_CALL, Parts, linked_machine
+from psc.compiler.lowering import DEFAULT_LIMITS
 from psc.compiler.ready_grammar import ReadyRules
+from psc.compiler.terminals import MAX_POSITIONS
 from psc.compiler.tokens import FIRST_TOKEN, TokenNames
 
 TEXTS = ["a", "b", "<", "ab", "ba", "<a", "b<", "a<b", "aa", "bb", "<<", "é", "ab<", "<ab", "aé", "bab", "b<a"]
@@ -34,10 +37,11 @@ def linked(frame: Expression, parts: Many[Expression]) -> CompiledGrammar:
     known = Parts(shared_vocabulary(TOKENIZER), TOKENIZER.vocab_size, 1 << 30)
     made = linked_machine(rules, "<test>", known, 0, worth=lambda part: True)
     assert made is not None
-    machine, of_parts = made
-    names = lambda: terminal_names(of_parts)  # noqa: E731
     return CompiledGrammar(
-        machine, lambda: describe(of_parts[0].cfg, TOKENIZER), tokenizer_info=TOKENIZER, names_of_terminals=names
+        made.machine,
+        lambda: describe(made.frame.cfg, TOKENIZER),
+        tokenizer_info=TOKENIZER,
+        names_of_terminals=made.terminal_names,
     )
 
 
@@ -132,10 +136,17 @@ def test_texts_are_read_as_far_as_they_go_on(seed: int) -> None:
 def test_a_part_is_made_once() -> None:
     part = RuleSet({"root": Repeat(Literal("a"), 1, 3)}, "root", "a{1,3}", "<part>", {})
     known = Parts(shared_vocabulary(TOKENIZER), TOKENIZER.vocab_size, 1 << 30)
-    first = known.find(part)
-    assert known.find(part) is first
+    first, again = known.find([part, part])
+    assert first is again is known.find([part])[0]
     assert known.size_bytes > 0
-    assert Parts(shared_vocabulary(TOKENIZER), TOKENIZER.vocab_size, 0).find(part) is not first
+
+
+def test_parts_that_take_too_much_are_forgotten() -> None:
+    parts = [RuleSet({"root": Literal(text)}, "root", text, "<part>", {}) for text in ("a", "b", "ab")]
+    small = Parts(shared_vocabulary(TOKENIZER), TOKENIZER.vocab_size, 1)
+    first = small.find(parts)
+    assert small.find(parts[2:])[0] is first[2]
+    assert small.find(parts[:1])[0] is not first[0]
 
 
 def test_a_stage_that_forks_share_stays_as_it_was() -> None:
@@ -166,5 +177,11 @@ def test_machines_that_do_not_fit_are_not_linked() -> None:
     index = shared_vocabulary(TOKENIZER)
     machine = lazy_machine(ready, index)
     with pytest.raises(ValueError, match="no stop tokens"):
-        Machine.linked(machine, [machine], index, 0)
+        Machine.linked(machine, [LinkedPart.of_machine(machine)], index, 0)
+    other = index.with_boundaries(None, None, NO_SYMBOLS)
+    rules = native_rules({"root": Literal("a")}, "root")
+    part = LinkedPart.of_rules(rules, PartVocabularies(other), **vars(DEFAULT_LIMITS), max_positions=MAX_POSITIONS)
+    frame = ready.machine(index.with_boundaries(b"", b"", NO_SYMBOLS), 0)
+    with pytest.raises(ValueError, match="are of its vocabulary"):
+        Machine.linked(frame, [part], index, 0)
     assert FIRST_TOKEN + TOKENIZER.vocab_size < FIRST_TOKEN + FIRST_CALL

@@ -1,0 +1,84 @@
+"""Parts of linked machines: which may wait for a text to come to them, and that these do."""
+
+from __future__ import annotations
+
+import pytest
+from token_grammars import NAMES, TOKENIZER
+
+from psc import GrammarMatcher
+from psc._core import LinkedPart, PartVocabularies
+from psc.build_grammar import shared_vocabulary
+from psc.compiled_grammar import CompiledGrammar
+from psc.compiler.expression_words import native_rules
+from psc.compiler.expressions import Chars, Choice, Expression, Literal, Reference, Repeat, RuleSet, Sequence
+from psc.compiler.joined_rules import JoinedRules
+from psc.compiler.linking import Parts, linked_machine
+from psc.compiler.lowering import DEFAULT_LIMITS
+from psc.compiler.terminals import MAX_POSITIONS
+from psc.compiler.tokens import token_set
+
+A = Literal("a")
+DEAD: Expression = Choice(())
+REPEATED = Repeat(A, 0, 1000)
+
+
+def may_wait(rules: dict[str, Expression]) -> bool:
+    vocabularies = PartVocabularies(shared_vocabulary(TOKENIZER))
+    programs = native_rules(rules, "root")
+    return LinkedPart.of_rules(programs, vocabularies, **vars(DEFAULT_LIMITS), max_positions=MAX_POSITIONS) is not None
+
+
+@pytest.mark.parametrize(
+    "rules",
+    [
+        {"root": A},
+        {"root": Literal("")},
+        {"root": Choice((DEAD, A))},
+        {"root": Repeat(DEAD, 0, None)},
+        {"root": Sequence((Reference("value"), A)), "value": Choice((A, Sequence((A, Reference("value")))))},
+        {"root": Reference("list"), "list": Choice((Sequence((A, Reference("tail"))), A)), "tail": Reference("list")},
+        {"root": A, "unused": Reference("nowhere")},
+        {"root": REPEATED},
+    ],
+    ids=lambda rules: " ".join(rules),
+)
+def test_rules_wait_with_which_nothing_can_be_wrong(rules: dict[str, Expression]) -> None:
+    assert may_wait(rules)
+
+
+@pytest.mark.parametrize(
+    "rules",
+    [
+        {"root": DEAD},
+        {"root": Sequence((A, Chars(())))},
+        {"root": Repeat(DEAD, 1, None)},
+        {"root": Sequence((A, Reference("root")))},
+        {"root": Reference("one"), "one": Sequence((A, Reference("two"))), "two": Reference("one")},
+        {"root": Reference("nowhere")},
+        {"root": Repeat(REPEATED, 0, 1000)},
+        {"root": Sequence((Reference("many"),) * 30), "many": REPEATED},
+        {"root": token_set([1])},
+        {"root": Choice((A, Reference("marker"))), "marker": NAMES.spellings("<|c|>")},
+    ],
+    ids=lambda rules: " ".join(rules),
+)
+def test_other_rules_are_made_at_once(rules: dict[str, Expression]) -> None:
+    assert not may_wait(rules)
+
+
+def test_a_part_is_made_when_a_text_comes_to_it() -> None:
+    rule_sets = {name: RuleSet({"root": Literal(name)}, "root", name, "<part>", {}) for name in ("p", "q")}
+    frame = Sequence((Literal("a"), Choice((Sequence((Literal("b"), Reference("p"))), Sequence((Literal("c"), Reference("q")))))))
+    known = Parts(shared_vocabulary(TOKENIZER), TOKENIZER.vocab_size, 1 << 30)
+    made = linked_machine(JoinedRules({"root": frame}, rule_sets, "root"), "<test>", known, 0, worth=lambda part: True)
+    assert made is not None
+    compiled = CompiledGrammar(made.machine, dict, tokenizer_info=TOKENIZER)
+    matcher = GrammarMatcher(compiled, terminate_without_stop_token=True)
+    seen = []
+    for text in ("", "a", "b", "p"):
+        assert matcher.accept_string(text) or not text
+        matcher.allowed_tokens()
+        seen.append([part.native.is_made for part in made.parts])
+    assert seen[0] == [False, False]
+    assert seen[2:] == [[True, False], [True, False]]
+    assert matcher.is_terminated()
