@@ -10,6 +10,7 @@
 namespace psc {
 
 namespace {
+constexpr int kMinKindsOfRun = 10;
 constexpr std::size_t kMaxOutcomes = 1 << 14;
 constexpr std::size_t kMaxOutcomesInAll = 1 << 23;
 }  // namespace
@@ -103,8 +104,8 @@ bool TokenSteps::reads(TokenConfig config, VocabularyIndex::Kinds kinds) {
 
 // Most kinds lead to one config. Others go with them where they lead to configs with the same continuation that read on: in a string,
 // `"` and what follows a backslash do not.
-TokenSteps::Onward TokenSteps::onward(ConfigSet set) {
-    if (set_facts_[set.index()].onward) return *set_facts_[set.index()].onward;
+TokenSteps::Onward TokenSteps::onward(ConfigSet set, bool thorough) {
+    if (const auto& known = set_facts_[set.index()].onward[thorough]) return *known;
     const std::vector<TokenConfig> configs = config_sets_.copy(set);
     std::array<Targets, VocabularyIndex::kKinds> of_kind;
     std::array<VocabularyIndex::Kinds, 256> seen{};  // per class of bytes
@@ -156,8 +157,8 @@ TokenSteps::Onward TokenSteps::onward(ConfigSet set) {
             const Targets& targets = of_kind[k];
             const auto kind = VocabularyIndex::Kinds{1} << k;
             if ((found.kinds & kind) || targets.some_dead || targets.all.empty()) continue;
-            // Of characters that are counted, to look at others costs more than to walk them.
-            if (after != own && kind != VocabularyIndex::kWide) continue;
+            // Of characters that are counted, to look at others for one subtree costs more than to walk them.
+            if (!thorough && after != own && kind != VocabularyIndex::kWide) continue;
             const auto goes_on = [&](TokenConfig to) { return (first && to == next[0]) || reads(to, read); };
             if (!std::ranges::all_of(targets.all, is_like) || !std::ranges::all_of(targets.within, is_like) ||
                 !std::ranges::all_of(targets.all, goes_on))
@@ -175,25 +176,60 @@ TokenSteps::Onward TokenSteps::onward(ConfigSet set) {
             found.kinds = 0;
         }
     }
-    return *(set_facts_[set.index()].onward = found);
+    return *(set_facts_[set.index()].onward[thorough] = found);
+}
+
+std::optional<TokenSteps::Run> TokenSteps::run(TokenConfig config, Word longest) {
+    using Index = VocabularyIndex;
+    ConfigSet set = set_of(config);
+    Index::Kinds kinds = onward(set, true).kinds & ~(Index::kRest | Index::kStray);
+    if (!(kinds & Index::kWide)) kinds &= ~Index::kCut;
+    if (std::popcount(kinds) < kMinKindsOfRun || !(kinds & Index::kind('a'))) return {};
+    Run run{kinds, {config}, false};
+    bool counts = false;
+    for (Word k = 0; k < longest; ++k) {
+        const Onward to = onward(set, true);
+        if ((kinds & ~to.dead) == 0) {
+            run.ends = true;
+            break;
+        }
+        if ((kinds & ~to.kinds) != 0) return {};
+        if (to.next == set) break;
+        set = to.next;
+        const TokenConfig any = config_sets_[set][0];
+        counts = counts || continuation(any) != continuation(config);
+        run.by_length.push_back(any);
+    }
+    if (!counts) return {};
+    return run;
+}
+
+Maybe<TokenConfig> TokenSteps::after_any_wide(TokenConfig config) {
+    Targets targets;
+    follow_wide({&config, 1}, targets);
+    sort_unique(targets.all);
+    if (targets.some_dead || targets.all.size() != 1) return {};
+    const Continuation after = continuation(targets.all[0]);
+    const bool alike = std::ranges::all_of(targets.within, [&](TokenConfig within) { return continuation(within) == after; });
+    return alike ? Maybe<TokenConfig>(targets.all[0]) : Maybe<TokenConfig>();
 }
 
 Continuation TokenSteps::find_continuation(TokenConfig config) {
     Continuation made;
-    if (const auto outcomes = configs_[config]; outcomes.size() == 1) {
-        // The states of a lexeme mostly become the same.
-        const Outcome only = outcomes[0];
-        const FutureSet set = lexer_.futures(only.state);
-        if (const auto known = continuation_ids_.find(only.sequence, set)) {
-            made = *known;
-        } else {
-            made = continuation_of({only});
-            continuation_ids_.insert(only.sequence, set, made);
-        }
-    } else {
+    if (const auto outcomes = configs_[config]; outcomes.size() == 1)
+        made = continuation_of_one(outcomes[0]);
+    else
         made = continuation_of(configs_.copy(config));
-    }
     facts_[config.index()].continuation = made;
+    return made;
+}
+
+Continuation TokenSteps::continuation_of_one(Outcome outcome) {
+    // The states of a lexeme mostly become the same.
+    const FutureSet set = lexer_.futures(outcome.state);
+    if (const auto known = continuation_ids_.find(outcome.sequence, set)) return *known;
+    const Continuation made = continuation_of({outcome});
+    continuation_ids_.insert(outcome.sequence, set, made);
     return made;
 }
 
@@ -245,6 +281,8 @@ Maybe<TokenConfig> TokenSteps::find_step(TokenConfig config, ByteClass byte_clas
     for (const Outcome& before : configs_[config]) follow(before, byte_class, after);
     if (after.size() > 1) {
         sort_unique(after);
+        // An outcome that no stack lets go on tells apart what is alike: in a string, what could be the beginning of a keyword.
+        std::erase_if(after, [&](const Outcome& outcome) { return nodes(continuation_of_one(outcome)).empty(); });
         if (after.size() > kMaxOutcomes) throw LimitExceeded("ways to lex one token", kMaxOutcomes);
     }
     Maybe<TokenConfig> result;

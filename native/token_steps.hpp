@@ -75,8 +75,8 @@ public:
         ConfigSet set = set_of(config);
         for (int k = 0; k < height; ++k) {
             SetFacts& facts = set_facts_[set.index()];
-            if (!facts.onward && (facts.nodes += worth(k)) < kNodesBeforeAnswer) return {};
-            const Onward to = onward(set);
+            if (!facts.onward[false] && (facts.nodes += worth(k)) < kNodesBeforeAnswer) return {};
+            const Onward to = onward(set, false);
             if ((kinds & ~to.dead) == 0 && !(kinds & VocabularyIndex::kRest)) return Ladder{rungs_, true, false};
             if ((kinds & ~to.kinds) != 0) return {};
             if (to.next == set) break;
@@ -89,6 +89,16 @@ public:
         if (!uniform && (kinds & VocabularyIndex::kRest)) return {};
         return Ladder{rungs_, false, uniform};
     }
+    // Where runs of characters of most kinds lead, if that depends on how many they are: after k of them to `by_length[k]`, after more to
+    // the last, or nowhere if it `ends` there. As of a ladder.
+    struct Run {
+        VocabularyIndex::Kinds kinds;
+        std::vector<TokenConfig> by_length;
+        bool ends;
+    };
+    std::optional<Run> run(TokenConfig config, Word longest);
+    // Where all characters beyond ASCII lead, if that is to one config, and a token that ends within one has its continuation.
+    Maybe<TokenConfig> after_any_wide(TokenConfig config);
     // What must be viable for a token that ends in the config to have a continuation.
     Continuation continuation(TokenConfig config) {
         const auto known = facts_[config.index()].continuation;
@@ -122,7 +132,7 @@ private:
     };
     struct SetFacts {
         Word nodes = 0;  // of the subtrees that were asked about before there was an answer
-        std::optional<Onward> onward;
+        std::optional<Onward> onward[2];
     };
     // Where the bytes of a kind lead from the configs of a set.
     struct Targets {
@@ -135,10 +145,12 @@ private:
     static constexpr Word kNodesBeforeAnswer = 2048;
 
     Continuation find_continuation(TokenConfig config);
+    Continuation continuation_of_one(Outcome outcome);
     Continuation continuation_of(const std::vector<Outcome>& outcomes);
     VocabularyIndex::Kinds find_stays(TokenConfig config);
     ConfigSet set_of(TokenConfig config);
-    Onward onward(ConfigSet set);
+    // `thorough`: with kinds that may lead to several configs where characters are counted.
+    Onward onward(ConfigSet set, bool thorough);
     void follow_wide(std::span<const TokenConfig> from, Targets& targets);
     bool reads(TokenConfig config, VocabularyIndex::Kinds kinds);
     Maybe<TokenConfig> find_step(TokenConfig config, ByteClass byte_class);

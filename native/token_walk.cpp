@@ -17,7 +17,7 @@ TokenWalk::Entries TokenWalk::from(LexerState lexer_state, SequenceNode root) {
     Sets sets = no_sets();
     if (!inside(lexer_state, root, sets, out)) {
         const TokenConfig start = steps_.config(root, lexer_state);
-        for (VocabularyNode n{0}; n < end; n = vocabulary_[n].end) enter(n, start, sets, out);
+        for (VocabularyNode n{0}; n < end; n = vocabulary_[n].end) enter_anywhere(n, start, sets, out);
     }
     finish(std::move(sets), out);
     return out;
@@ -97,7 +97,7 @@ bool TokenWalk::inside(LexerState lexer_state, SequenceNode root, Sets& sets, En
     const auto fragment = vocabulary_.fragment(next);
     std::vector<TokenConfig> configs;
     for (LexerState state : states) configs.push_back(steps_.config(root, state));
-    for (const auto& exit : fragment->exits) enter(exit.node, configs[exit.state], sets, out);
+    for (const auto& exit : fragment->exits) enter_anywhere(exit.node, configs[exit.state], sets, out);
     for (std::size_t s = 0; s < states.size(); ++s)
         if (fragment->inside[s]->count) put_tokens(steps_.continuation(configs[s]), fragment->inside[s], out);
     return true;
@@ -120,6 +120,40 @@ void TokenWalk::enter(VocabularyNode node, TokenConfig before, Sets& sets, Entri
         }
     }
     if (const auto config = steps_.step(before, byte_class)) subtree(node, *config, sets, out);
+}
+
+const TokenWalk::Run* TokenWalk::run_of(TokenConfig config) {
+    const auto [it, fresh] = runs_.try_emplace(config);
+    if (fresh) {
+        if (auto steps = steps_.run(config, VocabularyRuns::kLongest))
+            if (auto tokens = vocabulary_.runs(steps->kinds)) it->second = {std::move(*steps), std::move(tokens)};
+    }
+    return it->second ? &*it->second : nullptr;
+}
+
+// The same, and where characters behind a node are counted, tokens are taken by their number.
+void TokenWalk::enter_anywhere(VocabularyNode node, TokenConfig before, Sets& sets, Entries& out) {
+    if (!enter_run(node, before, sets, out)) enter(node, before, sets, out);
+}
+
+bool TokenWalk::enter_run(VocabularyNode node, TokenConfig before, Sets& sets, Entries& out) {
+    const auto& at = vocabulary_[node];
+    if (at.depth > 2 || at.end.v - node.v < kWorthARun) return false;
+    const auto config = begins_wide(at.byte) ? steps_.after_any_wide(before) : steps_.step(before, lexer_.byte_class()[at.byte]);
+    const Run* run = config ? run_of(*config) : nullptr;
+    if (!run) return false;
+    const VocabularyRuns::Behind* behind = run->tokens->behind(node);
+    if (!behind) return false;
+    const auto& to = run->steps.by_length;
+    const auto config_after = [&](std::size_t length) {
+        return length < to.size() ? Maybe<TokenConfig>(to[length]) : run->steps.ends ? Maybe<TokenConfig>() : to.back();
+    };
+    for (std::size_t k = 0; k < behind->whole.size(); ++k)
+        if (const auto after = behind->whole[k] ? config_after(k) : Maybe<TokenConfig>())
+            for (SequenceNode n : steps_.nodes(steps_.continuation(*after))) out.push_back({n, behind->whole[k]});
+    for (const auto& exit : behind->exits)
+        if (const auto after = config_after(static_cast<std::size_t>(exit.length))) enter(exit.node, *after, sets, out);
+    return true;
 }
 
 // Takes the subtree as a whole where nothing in it needs to be told apart. `again`: the byte of the node has led back to `config`.

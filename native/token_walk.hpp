@@ -7,10 +7,10 @@
 // lexeme. What is left (small subtrees, fall-backs, and all of it where a lexeme may end before any byte) is walked as it is.
 //
 // Subtrees in which nothing is to be told apart are taken whole: texts that lead back, as in a string, those of characters that any text
-// may go on with, and texts of which only the number of characters matters, as where a count says how many are left.
+// may go on with, and texts of which only the number of characters matters, as where a count says how many are left: which tokens have
+// how many is known of the vocabulary (vocabulary_runs.hpp).
 //
-// Cost: for a new lexer state about as many steps as there are different sequences; the first ones visit most of the vocabulary. Where
-// characters are counted, a step for each token.
+// Cost: for a new lexer state about as many steps as there are different sequences; the first ones visit most of the vocabulary.
 #pragma once
 
 #include <memory>
@@ -22,6 +22,7 @@
 #include "sequences.hpp"
 #include "token_steps.hpp"
 #include "vocabulary_index.hpp"
+#include "vocabulary_runs.hpp"
 
 namespace psc {
 
@@ -53,6 +54,9 @@ private:
     // stack it costs some times as much.
     static constexpr int kMostAsked = 4;
 
+    // Nodes with smaller subtrees are not worth a run.
+    static constexpr Word kWorthARun = 256;
+
     // Subtrees with fewer nodes are walked rather than asked about.
     static constexpr Word kWorthAsking = 4;
 
@@ -66,6 +70,8 @@ private:
     bool inside(LexerState lexer_state, SequenceNode root, Sets& sets, Entries& out);
     void subtree(VocabularyNode node, TokenConfig config, Sets& sets, Entries& out);
     void enter(VocabularyNode node, TokenConfig before, Sets& sets, Entries& out);
+    void enter_anywhere(VocabularyNode node, TokenConfig before, Sets& sets, Entries& out);
+    bool enter_run(VocabularyNode node, TokenConfig before, Sets& sets, Entries& out);
     void put_after(SequenceNode prefix, const Entries& entries, Entries& out);
     void add(TokenConfig config, Word first, Word last, Sets& sets);
     TokenSet& set_of(TokenConfig config, Sets& sets);
@@ -99,6 +105,12 @@ private:
         std::unique_ptr<Entries> entries;
         int asked = 0;  // by walks under a condition
     };
+    struct Run {  // what a config leads to where it counts characters
+        TokenSteps::Run steps;
+        std::shared_ptr<const VocabularyRuns> tokens;
+    };
+    const Run* run_of(TokenConfig config);
+    std::unordered_map<TokenConfig, std::optional<Run>, IdHash> runs_;
     std::unordered_map<VocabularyNode, FromStart, IdHash> from_start_;  // the byte of the node included
     std::size_t bytes_ = 0;
 };

@@ -8,6 +8,7 @@
 
 #include "limits.hpp"
 #include "long_work.hpp"
+#include "vocabulary_runs.hpp"
 
 namespace psc {
 
@@ -258,6 +259,16 @@ std::shared_ptr<const VocabularyIndex::Fragment> VocabularyIndex::fragment(std::
         fragment_bytes_ += fragments_.back()->exits.size() * sizeof(Fragment::Exit);
     }
     return fragments_[id];
+}
+
+std::shared_ptr<const VocabularyRuns> VocabularyIndex::runs(Kinds kinds) {
+    const PatientLock lock(lock_);
+    const auto it = std::ranges::find(runs_, kinds, [](const auto& known) { return known.first; });
+    if (it != runs_.end()) return it->second;
+    if (runs_.size() == kMostRuns) return nullptr;
+    runs_.emplace_back(kinds, std::make_shared<const VocabularyRuns>(*this, kinds));
+    fragment_bytes_ += runs_.back().second->bytes();
+    return runs_.back().second;
 }
 
 std::size_t VocabularyIndex::n_fragments() {

@@ -45,6 +45,8 @@ struct TokenSet {
     std::size_t bytes() const { return ranges.capacity() * 8 + sizeof(TokenSet); }
 };
 
+class VocabularyRuns;
+
 class VocabularyIndex {
 public:
     // Token i has the bytes bytes[offsets[i] .. offsets[i + 1]); `text`: ids of the tokens that are text. `symbols`: per token the
@@ -126,6 +128,8 @@ public:
     static constexpr Word kMaxFragmentStates = 48;
     // `next`: state * 256 + byte -> state, kDead or kExit. Walks the vocabulary when the shape is new.
     std::shared_ptr<const Fragment> fragment(std::span<const Word> next);
+    // Of these kinds, made when they are new; null where too many are known.
+    std::shared_ptr<const VocabularyRuns> runs(Kinds kinds);
     std::size_t n_fragments();
     std::size_t fragment_bytes();
 
@@ -160,10 +164,12 @@ private:
     std::vector<std::uint16_t> characters_;
     std::vector<Word> n_deeper_;
     std::size_t max_depth_ = 0, n_words_;
-    std::mutex lock_;  // of the fragments
+    std::mutex lock_;  // of the fragments and runs
     SequenceInterner shapes_;
     std::vector<std::shared_ptr<const Fragment>> fragments_;
-    std::size_t fragment_bytes_ = 0;
+    static constexpr std::size_t kMostRuns = 8;
+    std::vector<std::pair<Kinds, std::shared_ptr<const VocabularyRuns>>> runs_;
+    std::size_t fragment_bytes_ = 0;  // with the runs
 };
 
 }  // namespace psc
