@@ -16,6 +16,7 @@ from functools import cached_property
 from psc import _core
 from psc.compiler.expression_words import NativeRules, native_rules
 from psc.compiler.expressions import Expression, RuleSet
+from psc.errors import GrammarError
 
 
 @dataclass(frozen=True)
@@ -26,6 +27,8 @@ class UnreadPart:
     """Equal for parts with equal rules, and for no others."""
     read: Callable[[], RuleSet] = field(compare=False)
     """Raises GrammarError."""
+    most_tokens: int | None = None
+    """How many tokens may have bytes in a text of the part. At least 1; None is any number. Only machines that are linked count."""
 
 
 Part = RuleSet | UnreadPart
@@ -43,9 +46,20 @@ class JoinedRules(NativeRules):
         self.root = root
         """The rule, or the part, that a whole text must match."""
 
+    @property
+    def counts_tokens(self) -> bool:
+        """Whether a part has a limit of tokens."""
+        return any(isinstance(part, UnreadPart) and part.most_tokens for part in self.parts.values())
+
     @cached_property
     def native(self) -> _core.RulePrograms:  # type: ignore[override]
         """The joined rules. Raises GrammarError: a part cannot be read."""
+        counted = next((name for name, part in self.parts.items() if isinstance(part, UnreadPart) and part.most_tokens), None)
+        if counted is not None:
+            raise GrammarError(
+                f"{counted}: tokens are counted by grammars that GrammarCompiler builds just in time, not by artifacts and printed "
+                "grammars"
+            )
         sets = [rule_set(part) for part in self.parts.values()]
         outer = native_rules(self.outer, self.root)
         return _core.join_rules(outer, list(self.parts), [native_rules(part.rules, part.root) for part in sets])

@@ -184,7 +184,8 @@ def linked_machine(
     frame = {**rules.outer, **calls, "linked root": Sequence((Reference(rules.root), _END))}
     ready = ReadyRules(joined(frame, small, "linked root", source="", source_name=source_name))
     frame_machine = parts.frame(ready, len(wanted))
-    machine = Machine.linked(frame_machine, [part.native for part in found], parts.index, cache_limit)
+    most_tokens = [_most_tokens(rules.parts[name]) for name in wanted]
+    machine = Machine.linked(frame_machine, [part.native for part in found], most_tokens, parts.index, cache_limit)
     return Linked(machine, ready, tuple(found))
 
 
@@ -216,6 +217,10 @@ def _without_boundaries(expression: Expression, parts: list[Expression]) -> Expr
 
 def _is_worth_linking(part: Part) -> bool:
     return isinstance(part, UnreadPart)
+
+
+def _most_tokens(part: Part) -> int:
+    return part.most_tokens or -1 if isinstance(part, UnreadPart) else -1
 
 
 def _key(part: Part) -> object:

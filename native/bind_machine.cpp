@@ -297,16 +297,22 @@ void bind_machine(nb::module_& m) {
             "Lexed `any`, over terminals whose automaton is made as it is visited.")
         .def_static(
             "linked",
-            [](const PyMachine& frame, std::vector<std::shared_ptr<LinkedPart>> parts, const PyVocabulary& vocabulary,
-               std::size_t cache_limit) {
+            [](const PyMachine& frame, const std::vector<std::shared_ptr<LinkedPart>>& parts, const std::vector<Word>& most_tokens,
+               const PyVocabulary& vocabulary, std::size_t cache_limit) {
+                if (most_tokens.size() != parts.size()) throw std::invalid_argument("each part has a number of tokens, or -1");
+                std::vector<LinkedMachine::Call> calls;
+                for (std::size_t i = 0; i < parts.size(); ++i)
+                    calls.push_back({parts[i], most_tokens[i] == -1 ? LinkedMachine::kAnyNumber : most_tokens[i]});
                 const WithoutInterpreterLock release;
                 return new PyMachine(
-                    std::make_shared<LinkedMachine>(frame.machine, std::move(parts), vocabulary.index, cache_limit));
+                    std::make_shared<LinkedMachine>(frame.machine, std::move(calls), vocabulary.index, cache_limit));
             },
-            "frame"_a, "parts"_a, "vocabulary"_a, "cache_limit"_a, nb::rv_policy::take_ownership,
+            "frame"_a, "parts"_a, "most_tokens"_a, "vocabulary"_a, "cache_limit"_a, nb::rv_policy::take_ownership,
             "Several as one: a frame's, in whose grammar the call of part i stands where a text of parts[i] does, each of which "
             "ends with\n"
-            "the end of a part. `vocabulary` has no boundaries, and those of the others are made of it.")
+            "the end of a part. Tokens with bytes in a text of part i are at most most_tokens[i], -1 for any number. `vocabulary` "
+            "has no\n"
+            "boundaries, and those of the others are made of it.")
         .def_prop_ro("n_rows", [](const PyMachine& t) { return t.machine->cache()->rows.size(); })
         .def_prop_ro("n_words", [](const PyMachine& t) { return t.machine->n_words(); })
         .def_prop_ro("cache_bytes", [](const PyMachine& t) { return without_lock([&] { return t.machine->bytes(); }); })

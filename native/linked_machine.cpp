@@ -12,10 +12,10 @@ namespace {
 constexpr std::size_t kMostContexts = 1 << 16;
 }  // namespace
 
-LinkedMachine::LinkedMachine(std::shared_ptr<Machine> frame, std::vector<std::shared_ptr<LinkedPart>> parts,
-                             std::shared_ptr<VocabularyIndex> index, std::size_t cache_limit)
-    : frame_(std::move(frame)), parts_(std::move(parts)), index_(std::move(index)) {
-    if (parts_.size() > static_cast<std::size_t>(kMaxParts)) throw LimitExceeded("parts of a grammar", kMaxParts);
+LinkedMachine::LinkedMachine(std::shared_ptr<Machine> frame, std::vector<Call> calls, std::shared_ptr<VocabularyIndex> index,
+                             std::size_t cache_limit)
+    : frame_(std::move(frame)), calls_(std::move(calls)), index_(std::move(index)) {
+    if (calls_.size() > static_cast<std::size_t>(kMaxParts)) throw LimitExceeded("parts of a grammar", kMaxParts);
     vocabulary_ = {index_->n_tokens(), nullptr, index_->offsets().data(), index_->bytes().data(), index_->is_stop().data()};
     const auto look_at = [&](const std::shared_ptr<Machine>& machine) {
         if (!machine || machine->vocabulary().size < vocabulary_.size || !machine->stop_tokens().empty())
@@ -23,9 +23,10 @@ LinkedMachine::LinkedMachine(std::shared_ptr<Machine> frame, std::vector<std::sh
         if (machine->has_symbols()) speak_of_tokens_.push_back(machine);
     };
     look_at(frame_);
-    for (const auto& part : parts_) {
+    for (const auto& [part, most_tokens] : calls_) {
         if (!part || (part->index() && part->index() != index_))
             throw std::invalid_argument("the parts of a grammar are of its vocabulary");
+        if (most_tokens < 1) throw std::invalid_argument("a part has one token at least");
         if (!part->index()) look_at(part->machine());
     }
     stop_tokens_ = index_->stop_tokens();
@@ -41,8 +42,8 @@ void LinkedMachine::not_asked() { throw std::logic_error("linked machines are re
 
 std::size_t LinkedMachine::table_bytes() const {
     std::size_t total = frame_->table_bytes();
-    for (const auto& part : parts_)
-        if (const auto machine = part->made()) total += machine->table_bytes();
+    for (const Call& call : calls_)
+        if (const auto machine = call.part->made()) total += machine->table_bytes();
     return total;
 }
 
@@ -67,7 +68,7 @@ std::vector<LinkedMachine::Boundary> LinkedMachine::boundaries(Word part, const 
 
 LinkedMachine::Built& LinkedMachine::current(Cache& cache, const std::shared_ptr<Cache>& of, Word part) {
     auto& built = static_cast<Built&>(cache);
-    built.of.resize(parts_.size() + 1);
+    built.of.resize(calls_.size() + 1);
     auto& known_of = built.of[static_cast<std::size_t>(part + 1)];
     if (known_of != of) {
         if (known_of) std::erase_if(built.known, [&](const auto& entry) { return entry.first.part == part; });

@@ -9,12 +9,15 @@
 // besides: for beginnings x of tokens, x and then the boundary. Whether x leads to a boundary is in a row with all else, so a row says
 // whether a token may go over one, and steps that do not cost what they cost in the part alone.
 //
+// A frame may call a part for so many tokens at most. Once as many have had bytes in its text, only tokens that leave it at once go on.
+//
 // Which rows of a machine come to which row here is remembered: by the row alone where no boundary is near, else by the row and by what
 // the text goes on with behind the boundary.
 //
 // Cost: a lookup more for each mask; near a boundary, the first time, a reading of the tokens that begin with each x.
 #pragma once
 
+#include <limits>
 #include <memory>
 #include <optional>
 #include <string>
@@ -30,16 +33,23 @@ namespace psc {
 
 class LinkedMachine final : public Machine {
 public:
+    // A part, and how many tokens may have bytes in its text, 1 at least.
+    struct Call {
+        std::shared_ptr<LinkedPart> part;
+        Word most_tokens;
+    };
+    static constexpr Word kAnyNumber = std::numeric_limits<Word>::max();
     // `index`: the vocabulary, with no boundary tokens. The others have its tokens, no stop tokens, and boundary tokens behind these.
-    LinkedMachine(std::shared_ptr<Machine> frame, std::vector<std::shared_ptr<LinkedPart>> parts,
-                  std::shared_ptr<VocabularyIndex> index, std::size_t cache_limit);
+    LinkedMachine(std::shared_ptr<Machine> frame, std::vector<Call> calls, std::shared_ptr<VocabularyIndex> index,
+                  std::size_t cache_limit);
 
     static constexpr Word kFrame = -1;
     // A part's machine is made when it is asked for first.
     const std::shared_ptr<Machine>& at(Word part) const {
-        return part == kFrame ? frame_ : parts_[static_cast<std::size_t>(part)]->machine();
+        return part == kFrame ? frame_ : calls_[static_cast<std::size_t>(part)].part->machine();
     }
-    Word n_parts() const { return static_cast<Word>(parts_.size()); }
+    Word most_tokens(Word part) const { return part == kFrame ? kAnyNumber : calls_[static_cast<std::size_t>(part)].most_tokens; }
+    Word n_parts() const { return static_cast<Word>(calls_.size()); }
     const VocabularyIndex& tokens() const { return *index_; }
     bool speaks_of_tokens() const { return !speak_of_tokens_.empty(); }
     std::size_t table_bytes() const override;
@@ -112,7 +122,7 @@ private:
     Built& current(Cache& cache, const std::shared_ptr<Cache>& of, Word part);
 
     std::shared_ptr<Machine> frame_;
-    std::vector<std::shared_ptr<LinkedPart>> parts_;
+    std::vector<Call> calls_;
     std::shared_ptr<VocabularyIndex> index_;
     std::vector<std::shared_ptr<Machine>> speak_of_tokens_;  // of the frame and the parts those that do
     std::unordered_map<std::vector<Word>, Word, Hash> contexts_;

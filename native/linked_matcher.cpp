@@ -11,6 +11,7 @@ namespace psc {
 namespace {
 
 constexpr SpelledSymbol kSpelledEnd = spelled_symbol(kEndOfPart);
+constexpr Word kFull = -3;  // in the content of a context: no token more
 
 }  // namespace
 
@@ -173,19 +174,26 @@ void LinkedMatcher::close(Places& places, std::size_t from) {
     }
 }
 
-// Of places with one content the first stays.
+// Of places with one content the first stays, with the fewest tokens that any of them has counted.
 void LinkedMatcher::drop_equals(Places& places) {
     if (places.size() < 2) return;
     std::vector<Word> seen;
-    std::erase_if(places, [&](const Place& place) {
+    std::size_t n = 0;
+    for (Place& place : places) {
         const Word context = context_of(place);
-        if (std::find(seen.begin(), seen.end(), context) != seen.end()) return true;
+        const auto at = static_cast<std::size_t>(std::find(seen.begin(), seen.end(), context) - seen.begin());
+        if (at < seen.size()) {
+            places[at].n_tokens = std::min(places[at].n_tokens, place.n_tokens);
+            continue;
+        }
         seen.push_back(context);
-        return false;
-    });
+        if (&places[n] != &place) places[n] = std::move(place);
+        ++n;
+    }
+    places.erase(places.begin() + static_cast<std::ptrdiff_t>(n), places.end());
 }
 
-void LinkedMatcher::read_across(const Place& place, Bytes bytes, Places& out) {
+void LinkedMatcher::read_across(const Place& place, Bytes bytes, bool token, Places& out) {
     Place within = place.copy();
     Places behind;
     bool alive = true;
@@ -194,30 +202,36 @@ void LinkedMatcher::read_across(const Place& place, Bytes bytes, Places& out) {
         close(behind);
         const Bytes byte = bytes.subspan(i, 1);
         std::erase_if(behind, [&](Place& b) { return !b.at->accept_bytes(byte); });
-        alive = alive && within.at->accept_bytes(byte);
+        if (token)
+            for (Place& b : behind)
+                if (counts(b)) b.n_tokens = 1;  // it has begun within this token
+        alive = alive && !(token && is_full(within)) && within.at->accept_bytes(byte);
         if (!alive && behind.empty()) return;
     }
     for (Place& b : behind) out.push_back(std::move(b));
 }
 
-LinkedMatcher::Places LinkedMatcher::read(Bytes bytes, bool& crossed) {
+LinkedMatcher::Places LinkedMatcher::read(Bytes bytes, bool token, bool& crossed) {
     Places out;
     for (const Place& place : top_->places) {
+        if (token && is_full(place)) continue;
         Place within = place.copy();
-        if (within.at->accept_bytes(bytes)) out.push_back(std::move(within));
+        if (!within.at->accept_bytes(bytes)) continue;
+        within.n_tokens += token && counts(within);
+        out.push_back(std::move(within));
     }
     const std::size_t n = out.size();
-    for (const Place& place : top_->places) read_across(place, bytes, out);
+    for (const Place& place : top_->places) read_across(place, bytes, token, out);
     crossed = out.size() > n;
     drop_equals(out);
     return out;
 }
 
-bool LinkedMatcher::accept_bytes(Bytes bytes) {
+bool LinkedMatcher::accept_bytes(Bytes bytes, bool token) {
     bool crossed = false;
-    Places after = read(bytes, crossed);
+    Places after = read(bytes, token, crossed);
     if (after.empty()) return false;
-    if (!crossed && after.size() == 1 && top_->places.size() == 1) {
+    if (!crossed && after.size() == 1 && top_->places.size() == 1 && !counts(after[0])) {
         Stage& stage = own();
         stage.places[0].at->accept_bytes(bytes);
         ++stage.n_steps;
@@ -231,7 +245,7 @@ bool LinkedMatcher::accept_bytes(Bytes bytes) {
 
 bool LinkedMatcher::accept_text(Bytes bytes) {
     if (stopped() || has_symbol_byte(bytes)) return false;
-    return accept_bytes(bytes);
+    return accept_bytes(bytes, false);
 }
 
 std::size_t LinkedMatcher::accept_prefix(Bytes bytes) {
@@ -242,12 +256,12 @@ std::size_t LinkedMatcher::accept_prefix(Bytes bytes) {
         const std::size_t middle = (low + high + 1) / 2;
         bool crossed = false;
         const Bytes some = bytes.first(middle);
-        if (!has_symbol_byte(some) && !read(some, crossed).empty())
+        if (!has_symbol_byte(some) && !read(some, false, crossed).empty())
             low = middle;
         else
             high = middle - 1;
     }
-    if (low > 0) accept_bytes(bytes.first(low));
+    if (low > 0) accept_bytes(bytes.first(low), false);
     return low;
 }
 
@@ -257,7 +271,9 @@ LinkedMatcher::Places LinkedMatcher::as_itself(TokenId token) {
     close(all);
     std::erase_if(all, [&](Place& place) {
         const Word* symbols = place.at->machine()->vocabulary().symbols;
-        return !symbols || symbols[token.index()] < 0 || !place.at->accept_bytes(spelled_symbol(symbols[token.index()]));
+        if (!symbols || symbols[token.index()] < 0 || is_full(place)) return true;
+        place.n_tokens += counts(place);
+        return !place.at->accept_bytes(spelled_symbol(symbols[token.index()]));
     });
     drop_equals(all);
     return all;
@@ -266,7 +282,7 @@ LinkedMatcher::Places LinkedMatcher::as_itself(TokenId token) {
 bool LinkedMatcher::accept(TokenId token) {
     if (stopped() || token.v < 0 || token.v >= base_->vocabulary().size) return false;
     const bool stops = std::find(stops_->begin(), stops_->end(), token) != stops_->end();
-    if (!stops && row_ && !near_ && top_->places.size() == 1) {
+    if (!stops && row_ && !near_ && top_->places.size() == 1 && !counts(top_->places[0])) {
         Stage& stage = own();
         if (!stage.places[0].at->accept(token)) return false;
         ++stage.n_steps;
@@ -278,9 +294,9 @@ bool LinkedMatcher::accept(TokenId token) {
     bool crossed = false;
     if (!stops && machine_->tokens().is_text(token)) {
         const Bytes text = base_->vocabulary().text(token);
-        if (after.empty() && !has_symbol_byte(text)) return accept_bytes(text);
+        if (after.empty() && !has_symbol_byte(text)) return accept_bytes(text, true);
         if (!has_symbol_byte(text))
-            for (Place& place : read(text, crossed)) after.push_back(std::move(place));
+            for (Place& place : read(text, true, crossed)) after.push_back(std::move(place));
         drop_equals(after);
     }
     if (!after.empty()) {
@@ -355,8 +371,10 @@ MaskRow LinkedMatcher::with_stops(MaskRow row, bool complete) {
 LinkedMachine::Known LinkedMatcher::known(const Place& place) {
     const MaskRow inner = place.at->mask_row();
     const auto& of = place.at->shared_cache();
-    if (const auto found = machine_->find(*cache_, of, {place.part, inner, -1}); found && !found->near) return *found;
-    const Word context = place.below ? place.below->context : context_of(place);
+    if (const auto found = machine_->find(*cache_, of, {place.part, inner, -1}); found && !found->near && !is_full(place))
+        return *found;
+    Word context = place.below ? place.below->context : context_of(place);
+    if (is_full(place) && context >= 0) context = machine_->context({kFull, context});
     if (const auto found = machine_->find(*cache_, of, {place.part, inner, context})) return *found;
     before_long_work();
     return own_row(place, inner, context);
@@ -374,18 +392,21 @@ LinkedMachine::Known LinkedMatcher::own_row(const Place& place, MaskRow inner, W
     const auto ends_text = [&](const LinkedMachine::Boundary& b) { return !place.below && !b.is_call && b.before.empty(); };
     result.complete = std::any_of(near.begin(), near.end(), ends_text);
     result.near = !std::all_of(near.begin(), near.end(), ends_text);
-    if (!result.near) return machine_->add(*cache_, of, {place.part, inner, -1}, words, result);
+    if (!result.near && !is_full(place)) return machine_->add(*cache_, of, {place.part, inner, -1}, words, result);
     // That a boundary is near is so in every context.
     auto own = std::make_unique_for_overwrite<std::uint32_t[]>(n);
     std::copy_n(words.get(), n, own.get());
     machine_->add(*cache_, of, {place.part, inner, -1}, own, result);
     bool is_here = false;
+    const bool full = is_full(place);
+    if (full) std::fill_n(words.get(), n, 0);
     for (const auto& boundary : near) {
         if (ends_text(boundary)) continue;
         if (boundary.before.empty()) {
             is_here = true;
             continue;
         }
+        if (full) continue;
         Place at = place.copy();
         if (!at.at->accept_bytes(boundary.before)) continue;
         Places behind;

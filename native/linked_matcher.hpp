@@ -5,6 +5,10 @@
 // Where a token goes over a boundary, or the text is at several places, the places behind it are new ones: a new *stage*. Stages are
 // linked to those before, which stay as they were and are shared by forks, so going back is going back to a stage and there so many steps.
 //
+// Where a part is called for so many tokens at most, a place counts those that have had bytes in the part's text: each token that is read
+// there, one that goes on behind it, and one that began before it, but not one that leaves it at its first byte. Of places that differ
+// in nothing else the one with fewer tokens stays, since it can do all that the others can.
+//
 // Boundaries are not crossed before a byte behind them is read: a text that could end a part is in the part.
 //
 // Cost: of a step in a part, what it costs there and a lookup; of a token over a boundary, some steps of a byte for each place.
@@ -53,8 +57,9 @@ private:
         std::shared_ptr<const Return> below;  // null in the frame itself
         Word part;
         std::unique_ptr<Matcher> at;
+        Word n_tokens = 0;  // that have had bytes in this text of the part, where the frame calls it for so many at most
 
-        Place copy() const { return {below, part, std::make_unique<Matcher>(*at)}; }
+        Place copy() const { return {below, part, std::make_unique<Matcher>(*at), n_tokens}; }
     };
     // Where the text goes on when a part has ended: behind its call.
     struct Return {
@@ -90,12 +95,14 @@ private:
     void close(Places& places, std::size_t from = 0);
     void drop_equals(Places& places);
     // The places after `bytes`, on each way that leads over a boundary before the last of them.
-    void read_across(const Place& place, Bytes bytes, Places& out);
-    // All places after them; `crossed`: whether any of them is behind a boundary.
-    Places read(Bytes bytes, bool& crossed);
+    void read_across(const Place& place, Bytes bytes, bool token, Places& out);
+    // All places after them; `crossed`: whether any of them is behind a boundary. `token`: they are one token's.
+    Places read(Bytes bytes, bool token, bool& crossed);
+    bool counts(const Place& place) const { return machine_->most_tokens(place.part) != LinkedMachine::kAnyNumber; }
+    bool is_full(const Place& place) const { return place.n_tokens >= machine_->most_tokens(place.part); }
     Places as_itself(TokenId token);
     MaskRow with_stops(MaskRow row, bool complete);
-    bool accept_bytes(Bytes bytes);
+    bool accept_bytes(Bytes bytes, bool token);
     bool complete(const Places& places);
 
     LinkedMachine::Known known(const Place& place);

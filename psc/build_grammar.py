@@ -92,7 +92,8 @@ def lazy_machine(
 
     grammar = grammar.for_vocabulary(tokenizer_info)
     rules = grammar.joined_rules
-    if parts is not None and rules is not None and len(tokenizer_info.byte_values) == 256:
+    spells_all = len(tokenizer_info.byte_values) == 256  # else something may be amiss, of which the rules of all have to tell
+    if parts is not None and rules is not None and (spells_all or rules.counts_tokens):
         from psc.compiler import linking
 
         limit = max(cache_limit_bytes, 0)
@@ -100,7 +101,7 @@ def lazy_machine(
         if linked is not None:
             return LazyMachine(linked.machine, lambda: describe(grammar.to_cfg(), tokenizer_info), linked.terminal_names)
     ready = grammar.ready(store=store)
-    if len(tokenizer_info.byte_values) < 256:  # else nothing is amiss, and no records need be made of the grammar
+    if not spells_all:
         _tell_of_unspellable(ready.cfg, tokenizer_info, ready.automaton)
     vocabulary = shared_vocabulary(tokenizer_info, ready.symbols(tokenizer_info.vocab_size))
     machine = just_in_time.lazy_machine(ready, vocabulary, cache_limit_bytes=cache_limit_bytes)

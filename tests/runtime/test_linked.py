@@ -177,11 +177,15 @@ def test_machines_that_do_not_fit_are_not_linked() -> None:
     index = shared_vocabulary(TOKENIZER)
     machine = lazy_machine(ready, index)
     with pytest.raises(ValueError, match="no stop tokens"):
-        Machine.linked(machine, [LinkedPart.of_machine(machine)], index, 0)
+        Machine.linked(machine, [LinkedPart.of_machine(machine)], [-1], index, 0)
     other = index.with_boundaries(None, None, NO_SYMBOLS)
     rules = native_rules({"root": Literal("a")}, "root")
     part = LinkedPart.of_rules(rules, PartVocabularies(other), **vars(DEFAULT_LIMITS), max_positions=MAX_POSITIONS)
     frame = ready.machine(index.with_boundaries(b"", b"", NO_SYMBOLS), 0)
     with pytest.raises(ValueError, match="are of its vocabulary"):
-        Machine.linked(frame, [part], index, 0)
+        Machine.linked(frame, [part], [-1], index, 0)
+    small = LinkedPart.of_rules(rules, PartVocabularies(index), **vars(DEFAULT_LIMITS), max_positions=MAX_POSITIONS)
+    for most_tokens, problem in (([0], "one token at least"), ([], "has a number of tokens")):
+        with pytest.raises(ValueError, match=problem):
+            Machine.linked(frame, [small], most_tokens, index, 0)
     assert FIRST_TOKEN + TOKENIZER.vocab_size < FIRST_TOKEN + FIRST_CALL

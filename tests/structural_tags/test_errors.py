@@ -35,7 +35,7 @@ WRONG: list[tuple[Any, str]] = [
     ({"type": "any_text", "excludes": [1]}, r"format.excludes\[0\]: must be a text"),
     ({"type": "any_text", "excludes": [""]}, r"format.excludes\[0\]: must be a text that is not empty"),
     ({"type": "any_text", "max_chars": -1}, "format.max_chars: must be from 0"),
-    ({"type": "any_text", "max_tokens": 3}, "format.max_tokens: tokens are not counted in text"),
+    ({"type": "any_text", "max_tokens": -1}, "format.max_tokens: must be from 0"),
     ({"type": "sequence", "elements": []}, "format.elements: must not be empty"),
     ({"type": "sequence", "elements": [_ANY, {"type": "or"}]}, r"format.elements\[1\].elements: is missing"),
     ({"type": "repeat", "min": 2, "max": 1, "content": _ANY}, "format.max: must be -1, for no limit, or at least min, 2"),

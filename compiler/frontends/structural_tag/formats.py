@@ -52,6 +52,8 @@ class AnyText(Format):
     excludes: tuple[str, ...]
     most: int | None
     """Characters."""
+    most_tokens: int | None
+    """Tokens that have bytes in it."""
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)

@@ -136,10 +136,9 @@ class Reader:
         yield
 
     def _any_text(self, value: _Object, path: str) -> _Reading:
-        if value.get("max_tokens") is not None:
-            refuse(f"{path}.max_tokens", "tokens are not counted in text; max_chars counts characters")
         most = _count(value, "max_chars", path, None) if value.get("max_chars") is not None else None
-        return formats.AnyText(path=path, excludes=_texts(value, "excludes", path), most=most)
+        tokens = _count(value, "max_tokens", path, None) if value.get("max_tokens") is not None else None
+        return formats.AnyText(path=path, excludes=_texts(value, "excludes", path), most=most, most_tokens=tokens)
         yield
 
     def _token(self, value: _Object, path: str) -> _Reading:
@@ -485,7 +484,7 @@ def _free_without_limit(content: Format) -> str | None:
     todo = [content]
     for found in todo:
         if isinstance(found, formats.AnyText):
-            if not found.excludes and found.most is None:
+            if not found.excludes and found.most is None and found.most_tokens is None:
                 return found.path
         elif isinstance(found, formats.Dispatch):
             if not found.excludes and not (found.at_least_one and found.stop_after_first):

@@ -25,6 +25,7 @@ from psc.compiler.frontends.request import GrammarRequest
 from psc.compiler.frontends.structural_tag import formats
 from psc.compiler.frontends.structural_tag.formats import Format
 from psc.compiler.frontends.structural_tag.parameter_styles import marker_tokens, parameter_list
+from psc.compiler.frontends.structural_tag.reader import refuse
 from psc.compiler.joined_rules import Part, UnreadPart, joined
 from psc.compiler.markers import Marker
 from psc.compiler.tokens import FIRST_TOKEN, MAX_TOKENS, token_set
@@ -186,9 +187,32 @@ class _Writer:
         return Reference(self._parts[key])
 
     def _any_text(self, form: formats.AnyText, place: _Place) -> Expression:
+        if form.most_tokens is not None:
+            return place.closed(self._counted_text(form, place))
         if place.tail is not None:
             return self._text_until_end(form.excludes, (), place.tail, form.most)
         return self._free_text((*place.ends, *form.excludes), form.most)
+
+    def _counted_text(self, form: formats.AnyText, place: _Place) -> Expression:
+        """Free text of so many tokens at most, apart from the end behind it: a token that begins with the end is not counted."""
+        for end in place.ends if place.tail is not None else ():
+            if any(_begins_within(end, other) for other in place.ends):
+                refuse(
+                    f"{form.path}.max_tokens",
+                    f"cannot be counted before the end {end!r}, which can begin within another end; give the tag another end",
+                )
+        if form.most_tokens == 0:
+            return EMPTY
+        excluded = tuple(sorted({*place.ends, *form.excludes}))
+        key = "free text", excluded, form.most
+
+        def read() -> RuleSet:
+            return RuleSet({"root": free_text(excluded, form.most)}, "root", "", f"{self._origin}: {form.path}", {})
+
+        if (key, form.most_tokens) not in self._parts:
+            self.parts[f"{form.path}.text"] = UnreadPart(key, read, form.most_tokens)
+            self._parts[key, form.most_tokens] = f"{form.path}.text"
+        return Reference(self._parts[key, form.most_tokens])
 
     def _dispatch(self, form: formats.Dispatch, place: _Place) -> Expression:
         triggers = tuple([trigger for trigger, _ in form.rules])
@@ -292,3 +316,8 @@ class _Writer:
             self._rules[free] = expression
             known = self._texts[name, key] = Reference(free)
         return known
+
+
+def _begins_within(end: str, other: str) -> bool:
+    """Whether an end may begin within another one that is over before it."""
+    return any(end.startswith(other[i:]) for i in range(1, len(other)) if len(other) - i < len(end))
