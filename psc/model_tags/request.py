@@ -65,7 +65,7 @@ def normalize_tool_choice(
     """The tools that may be called, and whether one must be.
 
     Args:
-        tools: OpenAI's list; records, dictionaries, or pydantic models of the same shape.
+        tools: OpenAI's list; records, dictionaries, or pydantic models of the same shape. A function's ``type`` may be absent.
         tool_choice: ``"auto"``, ``"none"``, ``"required"``; a function's name, a builtin tool's type, or some allowed tools, as
             dictionaries or records; None is ``"auto"``.
 
@@ -92,7 +92,7 @@ def normalize_tool_choice(
         of_type = [b for b in builtins if b.type == chosen.type]
         if len(of_type) != 1:
             raise InvalidStructuralTagError(
-                f"tool_choice: {len(of_type)} builtin tools in tools have the type {chosen.type!r}, and one must have it; "
+                f"tool_choice: {len(of_type)} builtin tools in tools have the type {chosen.type!r}, and exactly one must have it; "
                 f"types are {', '.join([repr(b.type) for b in builtins]) or 'none'}"
             )
         return _checked([], of_type, "forced")
@@ -128,11 +128,11 @@ def _read_tool(given: object, path: str) -> FunctionToolParam | BuiltinToolParam
     if isinstance(given, (FunctionToolParam, BuiltinToolParam)):
         return given
     given = _plain(given)
-    if not isinstance(given, Mapping) or not isinstance(given.get("type"), str):
+    if not isinstance(given, Mapping) or not ("function" in given or isinstance(given.get("type"), str)):
         raise InvalidStructuralTagError(
             f'{path}: must be a dictionary with a "type", such as {{"type": "function", "function": …}}'
         )
-    if given["type"] != "function":
+    if given.get("type", "function") != "function":
         return BuiltinToolParam._read(given, path)
     if "function" not in given:
         raise InvalidStructuralTagError(
