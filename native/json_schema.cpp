@@ -22,7 +22,11 @@ struct FrontEndParts {
           resources(document, std::move(resolver)),
           graph(languages, languages.number(all_numbers())),
           reader(document, resources, languages, graph, options,
-                 [this](Predicate p) { return values.language_of(values.strings(p)); }),
+                 [this, options](Predicate p) {
+                     const Word language = values.language_of(values.strings(p));
+                     return SchemaReader::Strings{language,
+                                                  options.marks_matched && values.by_origin(p).free == LanguageTable::kNone};
+                 }),
           values(reader, graph, languages),
           rules(reader, values, graph, languages, std::move(layout)) {
         number_keywords(texts);
@@ -49,6 +53,7 @@ struct FrontEndParts {
 
 SchemaGrammar schema_grammar(std::string_view schema, SchemaOptions options, SchemaLayout layout,
                              SchemaResources::Resolver resolver) {
+    options.marks_matched = !layout.excludes.empty();
     auto parts = std::make_unique<FrontEndParts>(options, std::move(layout), std::move(resolver));
     try {
         return parts->grammar_of(schema);

@@ -76,11 +76,12 @@ void SchemaReader::read_texts(Place& place, Keyword keyword, JsonNode value) {
         return say(graph_.texts(LanguageTable::kAny, 0, most == kMaxSchemaCount ? PredicateGraph::kOpen : most));
     }
     if (!document_.is(value, JsonKind::string)) fail(place, keyword, "must be a string");
-    if (keyword == Keyword::pattern) return say(graph_.texts(pattern(place, keyword, document_.text(value))));
+    const auto matched = [&](Word language) { return graph_.texts(language, 0, PredicateGraph::kOpen, options_.marks_matched); };
+    if (keyword == Keyword::pattern) return say(matched(pattern(place, keyword, document_.text(value))));
     if (!options_.assert_format) return;
     const StringFormat* format = string_format(document_.text(value));
     if (!format) return;
-    const Predicate texts = graph_.texts(languages_.number_of_constant(format->texts, format->spelled));
+    const Predicate texts = matched(languages_.number_of_constant(format->texts, format->spelled));
     if (format->exact && format->most_characters < 0) return say(texts);  // a length of 253 is some 16,000 states: not enforced
     warn(place, keyword, "not all that the format '" + std::string(document_.text(value)) + "' asks is enforced");
     say(graph_.both(texts, graph_.unknown()));
@@ -104,13 +105,15 @@ void SchemaReader::read_members(Place& place) {
     for (const auto& [name, value] : map(Keyword::pattern_properties)) {
         const Word language = pattern(place, Keyword::pattern_properties, document_.texts()[name]);
         listed.languages.push_back(language);
+        matched_names_.insert(language);
         say(graph_.every_member({false, {}, {language}}, child(place, value)));
     }
     sort_unique(listed.languages);
     if (const JsonNode value = get(place, Keyword::additional_properties); value != JsonDocument::kNone)
         say(graph_.every_member(complement(listed), child(place, value)));
     if (const JsonNode value = get(place, Keyword::property_names); value != JsonDocument::kNone && place.draft >= Draft::draft6) {
-        const Word language = names_of_(apart(place, value));
+        const auto [language, is_matched] = names_of_(apart(place, value));
+        if (is_matched) matched_names_.insert(language);
         if (language != LanguageTable::kAny) say(graph_.every_member({true, {}, {language}}, graph_.never()));
     }
     if (const JsonNode value = get(place, Keyword::required); document_.is(value, JsonKind::array)) {

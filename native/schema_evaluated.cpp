@@ -26,13 +26,18 @@ bool adds(const NameSet& to, const NameSet& more) {
 
 }  // namespace
 
-// Adds what the schema looks at where `condition` is true, and what the schemas that it applies do.
-void SchemaReader::evaluate(const Place& place, Predicate condition, std::vector<Evaluated>& out, std::size_t depth, bool tested) {
-    if (!document_.is(place.node, JsonKind::object)) return;
-    if (depth > kMaxDeepness) fail(place, Keyword::ref, "schemas about one value refer to each other more than 200 deep");
-    const auto apply = [&](JsonNode node, Word scope, Predicate when, bool test = false) {
-        Place there{node, entered(scope, node), place.mode, resources_.draft(node), {}};
-        evaluate(there, graph_.both(condition, when), out, depth + 1, tested || test);
+// A schema that another one applies to the same value, if `when` is true of it.
+struct SchemaReader::Applied {
+    JsonNode node;
+    Word scope;
+    Predicate when;
+    bool is_test;  // of an `if`
+};
+
+std::vector<SchemaReader::Applied> SchemaReader::applied(const Place& place) {
+    std::vector<Applied> out;
+    const auto apply = [&](JsonNode node, Word scope, Predicate when, bool is_test = false) {
+        out.push_back({node, entered(scope, node), when, is_test});
     };
     const auto refer = [&](Keyword keyword) {
         const JsonNode reference = get(place, keyword);
@@ -41,37 +46,7 @@ void SchemaReader::evaluate(const Place& place, Predicate condition, std::vector
         apply(target, scope, graph_.always());
         return true;
     };
-    if (place.draft <= Draft::draft7 && refer(Keyword::ref)) return;
-    // By each of several ways that lead here the schema looks at the same.
-    const auto is_this = [&](const Evaluated& e) {
-        return e.node == place.node && e.scope == place.scope && e.condition == condition && (tested || !e.tested);
-    };
-    if (depth > 0 && std::any_of(out.begin(), out.end(), is_this)) return;
-    if (out.size() >= kMaxSchemasAboutOneValue)
-        fail(place, Keyword::unknown, "more than 5,000 schemas are about one value, the limit");
-    Evaluated own{condition, {}, false, false, 0, {}, place.node, place.scope, tested};
-    const auto names_in = [&](Keyword keyword) -> std::vector<JsonDocument::Member> {
-        const JsonNode value = get(place, keyword);
-        if (!document_.is(value, JsonKind::object)) return {};
-        return {document_.members(value).begin(), document_.members(value).end()};
-    };
-    for (const auto& [name, value] : names_in(Keyword::properties)) own.names.names.push_back(name);
-    for (const auto& [name, value] : names_in(Keyword::pattern_properties))
-        own.names.languages.push_back(pattern(place, Keyword::pattern_properties, document_.texts()[name]));
-    sort_unique(own.names.names);
-    sort_unique(own.names.languages);
-    own.all_members = get(place, Keyword::additional_properties) != JsonDocument::kNone ||
-                      (depth > 0 && get(place, Keyword::unevaluated_properties) != JsonDocument::kNone);
-    const JsonNode items = get(place, Keyword::items), first = get(place, Keyword::prefix_items);
-    const bool tuple = document_.is(items, JsonKind::array);
-    if (tuple || document_.is(first, JsonKind::array)) own.items = static_cast<Word>(document_.items(tuple ? items : first).size());
-    own.all_items = (items != JsonDocument::kNone && !tuple) ||
-                    (tuple && get(place, Keyword::additional_items) != JsonDocument::kNone) ||
-                    (depth > 0 && get(place, Keyword::unevaluated_items) != JsonDocument::kNone);
-    if (const JsonNode value = get(place, Keyword::contains); value != JsonDocument::kNone && place.draft >= Draft::draft2020)
-        own.contains.push_back(apart(place, value));
-    out.push_back(std::move(own));
-    if (place.draft > Draft::draft7) refer(Keyword::ref);
+    if (refer(Keyword::ref) && place.draft <= Draft::draft7) return out;  // its siblings say nothing
     if (place.draft >= Draft::draft2020) refer(Keyword::dynamic_ref);
     if (place.draft == Draft::draft2019) refer(Keyword::recursive_ref);
     for (Keyword keyword : {Keyword::all_of, Keyword::any_of, Keyword::one_of}) {
@@ -87,8 +62,87 @@ void SchemaReader::evaluate(const Place& place, Predicate condition, std::vector
         if (const JsonNode node = get(place, Keyword::else_); node != JsonDocument::kNone)
             apply(node, place.scope, graph_.negation(holds));
     }
-    for (const auto& [name, value] : names_in(Keyword::dependent_schemas))
-        apply(value, place.scope, graph_.some_member(one_name(name), graph_.always()));
+    if (const JsonNode value = get(place, Keyword::dependent_schemas); document_.is(value, JsonKind::object)) {
+        const std::vector<JsonDocument::Member> all(document_.members(value).begin(), document_.members(value).end());
+        for (const auto& [name, node] : all) apply(node, place.scope, graph_.some_member(one_name(name), graph_.always()));
+    }
+    return out;
+}
+
+// What the schema looks at itself.
+SchemaReader::Evaluated SchemaReader::own(const Place& place, bool is_root) {
+    Evaluated own{graph_.always(), {}, false, false, 0, {}, place.node, place.scope};
+    if (place.draft <= Draft::draft7 && document_.is(get(place, Keyword::ref), JsonKind::string)) return own;
+    const auto names_in = [&](Keyword keyword) -> std::vector<JsonDocument::Member> {
+        const JsonNode value = get(place, keyword);
+        if (!document_.is(value, JsonKind::object)) return {};
+        return {document_.members(value).begin(), document_.members(value).end()};
+    };
+    for (const auto& [name, value] : names_in(Keyword::properties)) own.names.names.push_back(name);
+    for (const auto& [name, value] : names_in(Keyword::pattern_properties))
+        own.names.languages.push_back(pattern(place, Keyword::pattern_properties, document_.texts()[name]));
+    sort_unique(own.names.names);
+    sort_unique(own.names.languages);
+    own.all_members = get(place, Keyword::additional_properties) != JsonDocument::kNone ||
+                      (!is_root && get(place, Keyword::unevaluated_properties) != JsonDocument::kNone);
+    const JsonNode items = get(place, Keyword::items), first = get(place, Keyword::prefix_items);
+    const bool tuple = document_.is(items, JsonKind::array);
+    if (tuple || document_.is(first, JsonKind::array)) own.items = static_cast<Word>(document_.items(tuple ? items : first).size());
+    own.all_items = (items != JsonDocument::kNone && !tuple) ||
+                    (tuple && get(place, Keyword::additional_items) != JsonDocument::kNone) ||
+                    (!is_root && get(place, Keyword::unevaluated_items) != JsonDocument::kNone);
+    if (const JsonNode value = get(place, Keyword::contains); value != JsonDocument::kNone && place.draft >= Draft::draft2020)
+        own.contains.push_back(apart(place, value));
+    const auto is_object = [&](JsonNode value) { return document_.is(value, JsonKind::object); };
+    const JsonNode listed = get(place, Keyword::enumeration);
+    own.lists_objects = (place.draft >= Draft::draft6 && is_object(get(place, Keyword::constant))) ||
+                        (document_.is(listed, JsonKind::array) && std::ranges::any_of(document_.items(listed), is_object));
+    return own;
+}
+
+// Whether the schema, or one that it applies to the same value, looks at anything.
+bool SchemaReader::looks(JsonNode node, Word scope) {
+    if (const auto known = looks_.find({node, scope}); known != looks_.end()) return known->second;
+    std::set<std::pair<JsonNode, Word>> seen;
+    std::vector<std::pair<JsonNode, Word>> todo{{node, scope}};
+    bool found = false;
+    while (!todo.empty() && !found) {
+        const auto at = todo.back();
+        todo.pop_back();
+        const auto known = looks_.find(at);
+        if (known != looks_.end()) found = known->second;
+        if (known != looks_.end() || !document_.is(at.first, JsonKind::object) || !seen.insert(at).second) continue;
+        const Place place{at.first, at.second, Mode::open, resources_.draft(at.first), {}};
+        const Evaluated own = this->own(place, false);
+        found = !own.names.names.empty() || !own.names.languages.empty() || own.all_members || own.items > 0 || own.all_items ||
+                !own.contains.empty() || own.lists_objects;
+        for (const Applied& a : applied(place)) todo.emplace_back(a.node, a.scope);
+    }
+    if (!found)
+        for (const auto& at : seen) looks_[at] = false;
+    return looks_[{node, scope}] = found;
+}
+
+// Adds what the schema looks at where `condition` is true, and what the schemas that it applies do.
+void SchemaReader::evaluate(const Place& place, Predicate condition, std::vector<Evaluated>& out, std::size_t depth, bool tested) {
+    if (!document_.is(place.node, JsonKind::object)) return;
+    if (depth > kMaxDeepness) fail(place, Keyword::ref, "schemas about one value refer to each other more than 200 deep");
+    // By each of several ways that lead here the schema looks at the same.
+    const auto is_this = [&](const Evaluated& e) {
+        return e.node == place.node && e.scope == place.scope && e.condition == condition && (tested || !e.tested);
+    };
+    if (depth > 0 && std::any_of(out.begin(), out.end(), is_this)) return;
+    if (out.size() >= kMaxSchemasAboutOneValue)
+        fail(place, Keyword::unknown, "more than 5,000 schemas are about one value, the limit");
+    Evaluated own = this->own(place, depth == 0);
+    own.condition = condition;
+    own.tested = tested;
+    out.push_back(std::move(own));
+    for (const Applied& a : applied(place)) {
+        if (!looks(a.node, a.scope)) continue;
+        const Place there{a.node, a.scope, place.mode, resources_.draft(a.node), {}};
+        evaluate(there, graph_.both(condition, a.when), out, depth + 1, tested || a.is_test);
+    }
 }
 
 // What nothing has looked at is of `rest`, name by name: a member of this name is, or a schema that names it is true. Linear in names.
@@ -136,6 +190,8 @@ Predicate SchemaReader::unevaluated(const Place& place, Predicate rest, bool mem
         to.items = std::max(to.items, from.items);
         to.contains.insert(to.contains.end(), from.contains.begin(), from.contains.end());
     };
+    if (closing)  // an object that is listed has the members that it has
+        for (Evaluated& e : all) e.all_members |= e.lists_objects;
     for (const Evaluated& e : all)
         if (e.condition == graph_.always()) join(base, e);
     std::vector<Evaluated> conditional;  // each condition once
@@ -160,12 +216,27 @@ Predicate SchemaReader::unevaluated(const Place& place, Predicate rest, bool mem
     const auto is_branch = [&](const Evaluated& e) { return std::count(branches.begin(), branches.end(), e.condition) == 1; };
     const auto first_branch =
         std::stable_partition(conditional.begin(), conditional.end(), [&](const Evaluated& e) { return !is_branch(e); });
-    const bool listed = members && std::none_of(conditional.begin(), conditional.end(),
-                                                [](const Evaluated& e) { return e.all_members || !e.names.languages.empty(); });
-    if (listed && static_cast<std::size_t>(first_branch - conditional.begin()) > kMaxConditions)
-        return by_name(base.names, conditional, rest);
+    const bool by_names = members && std::none_of(conditional.begin(), conditional.end(),
+                                                  [](const Evaluated& e) { return !e.names.languages.empty(); });
+    if (by_names && static_cast<std::size_t>(first_branch - conditional.begin()) > kMaxConditions) {
+        std::vector<Predicate> options;
+        for (const Evaluated& e : conditional)
+            if (e.all_members) options.push_back(e.condition);
+        options.push_back(by_name(base.names, conditional, rest));
+        return graph_.either(options);
+    }
     const std::vector<Evaluated> exclusive(first_branch, conditional.end());
     conditional.erase(first_branch, conditional.end());
+    if (closing) {  // of several that list their values, it makes no difference which one it is
+        const auto lists =
+            std::stable_partition(conditional.begin(), conditional.end(), [](const Evaluated& e) { return !e.lists_objects; });
+        if (conditional.end() - lists > 1) {
+            std::vector<Predicate> any;
+            for (auto e = lists; e != conditional.end(); ++e) any.push_back(e->condition);
+            lists->condition = graph_.either(any);
+            conditional.erase(lists + 1, conditional.end());
+        }
+    }
     if (conditional.size() > kMaxConditions)
         fail(place, keyword, "what is looked at depends on more than " + std::to_string(kMaxConditions) + " conditions, the limit");
     std::vector<Predicate> options;

@@ -159,13 +159,20 @@ void SchemaRules::Members::find_others(const Atoms& atoms) {
         Word satisfies = 0;
         for (std::size_t k = 0; k < several_.size(); ++k)
             if (has(graph.names(several_[k]), g.in)) satisfies |= Word{1} << k;
+        bool by_pattern = false, matched = false;
+        for (std::size_t i = 0; i < g.in.size(); ++i) {
+            by_pattern |= g.in[i] != 0;
+            matched |= g.in[i] != 0 && rules_.reader_.is_matched(split[i]);
+        }
         if (tagged_) {
-            const bool by_pattern = std::any_of(g.in.begin(), g.in.end(), [](char in) { return in != 0; });
-            const Word key = rules_.other_keys(g.language, by_pattern, declared);
+            const Word key = rules_.other_keys(g.language, by_pattern, matched, declared);
             if (key >= 0) others_.push_back({key, value, satisfies});
             continue;
         }
-        others_.push_back({g.language < 0 ? rules_.names_but(declared) : rules_.names(g.language), value, satisfies});
+        const Word key = g.language < 0                                ? rules_.names_but(declared)
+                         : matched && !rules_.layout_.excludes.empty() ? rules_.names(LanguageTable::kNone, g.language)
+                                                                       : rules_.names(g.language);
+        others_.push_back({key, value, satisfies});
     }
 }
 

@@ -49,6 +49,22 @@ TextAutomaton plain_names() {
     return minimal(out);
 }
 
+// At least a character, and no NUL, which no markup can hold.
+TextAutomaton some_characters() {
+    TextAutomaton out = TextAutomaton::drafted();
+    for (const bool first : {true, false}) {
+        out.add_arc(1, kFirstSurrogateCode - 1, 1);
+        out.add_arc(kLastSurrogateCode + 1, kCodePoints - 1, 1);
+        out.add_state(!first);
+    }
+    return out;
+}
+
+// Whether a name can be told from what stands around it in `<name>` and `</name>`.
+bool is_element_name(const std::u32string& text) {
+    return text.find_first_not_of(U" \t\n\r") != text.npos && text[0] != U'/' && text.find(U'>') == text.npos;
+}
+
 TextAutomaton one_text(const std::u32string& text) { return of_texts({text}); }
 
 // The texts with some characters written as other texts.
@@ -155,9 +171,13 @@ Word SchemaRules::list_mark(Mark mark) {
 void SchemaRules::write_parameters(Word rule, Predicate root) {
     place_ = "#";
     const auto cases = values_.cases(root, json_types::object);
-    if (cases.empty())
-        throw SchemaError("#", "type", "no object is valid, and a list of parameters is what an object is written as");
     for (const Atoms& atoms : cases) add_row(rule, {list(true, atoms)});
+    if (!cases.empty()) return;
+    // Where arrays are lists of items, one of them may be all.
+    const auto arrays = layout_.parameters->recursive ? values_.cases(root, json_types::array) : std::vector<Atoms>{};
+    if (arrays.empty())
+        throw SchemaError("#", "type", "no object is valid, and a list of parameters is what an object is written as");
+    for (const Atoms& atoms : arrays) add_row(rule, {list(false, atoms)});
 }
 
 Word SchemaRules::list(bool object, const Atoms& atoms) {
@@ -202,6 +222,10 @@ void SchemaRules::write_argument(Word rule, Predicate p, Word end) {
     const std::u32string marker = ends_[static_cast<std::size_t>(end)];
     place_ = rule_name(rule).substr(0, rule_name(rule).size() - std::string_view(" argument").size());
     const StringSet set = values_.strings(p);
+    const auto origins =
+        layout_.excludes.empty() ? SchemaValues::Origins{set.language, LanguageTable::kNone} : values_.by_origin(p);
+    const StringSet free = layout_.excludes.empty() ? set : StringSet{origins.free, 0, -1};
+    const Word matched = origins.matched;
     const Word language = values_.numbers(p);
     std::vector<std::pair<TypeSet, Words>> written;
     if (language != LanguageTable::kNone) {
@@ -231,7 +255,7 @@ void SchemaRules::write_argument(Word rule, Predicate p, Word end) {
     const bool is_union = types != boolean && (types & (types - 1)) != 0;
     for (const ParameterStyle::Head& head : style.heads) {
         if (head.in_unions && !is_union) continue;
-        if (has_strings && head.types & string) add_row(rule, {raw_strings(set, head.text, marker)});
+        if (has_strings && head.types & string) add_row(rule, {raw_strings(free, matched, head.text, marker)});
         for (const auto& [type, words] : written) {
             if (!(head.types & type)) continue;
             const bool is_list = style.recursive && type & (json_types::object | json_types::array);
@@ -249,9 +273,9 @@ void SchemaRules::write_argument(Word rule, Predicate p, Word end) {
     }
 }
 
-// A head, the strings as raw text, and an end, which is the first one.
-Word SchemaRules::raw_strings(const StringSet& set, const std::u32string& head, const std::u32string& end) {
-    const auto [known, is_new] = raw_strings_.try_emplace({set, head, end}, 0);
+// A head, the strings as raw text, and an end, which is the first one. Those of `matched` may contain excluded texts.
+Word SchemaRules::raw_strings(const StringSet& set, Word matched, const std::u32string& head, const std::u32string& end) {
+    const auto [known, is_new] = raw_strings_.try_emplace({set, matched, head, end}, 0);
     if (!is_new) return known->second;
     const Word rule = known->second = fresh("raw text");
     std::vector<std::u32string> excludes = layout_.excludes;
@@ -260,6 +284,8 @@ Word SchemaRules::raw_strings(const StringSet& set, const std::u32string& head, 
     const bool spelled_by_tokens =
         std::any_of(tokens.begin(), tokens.end(), [&](const auto& token) { return end.find(token.first) != std::u32string::npos; });
     TextAutomaton texts = free_of(languages_[set.language], excludes);
+    if (matched != LanguageTable::kNone)
+        texts = union_of(texts, free_of(languages_[matched], {layout_.parameters->raw_stop}), kMaxRawStates);
     // The length is that of text and marker together, as a marker has one: to count before would make many states deterministic.
     const auto more = spelled_by_tokens ? 0 : static_cast<std::int64_t>(end.size());
     if (!spelled_by_tokens) texts = concatenation(texts, one_text(end), kMaxRawStates);
@@ -297,6 +323,10 @@ SchemaRules::Words SchemaRules::parameter(Word before, const Words& key, Predica
 SchemaRules::Words SchemaRules::key(Word name) const {
     const ParameterStyle& style = *layout_.parameters;
     const std::u32string text = decoded(reader_.texts()[name]);
+    if (style.end_names_key && !is_element_name(text))
+        throw SchemaError(
+            place_, "properties",
+            "a member's name is an element name in this style: it must not be blank, begin with '/' or have '>' in it");
     Words out = gap();
     std::u32string written = style.before_key;
     for (const char32_t c : text) {
@@ -320,23 +350,23 @@ std::u32string SchemaRules::end_of(Word name) const {
 }
 
 // What a parameter begins with whose name is not declared; -1 where there is no such name. By a pattern: the language is one.
-Word SchemaRules::other_keys(Word language, bool by_pattern, const std::vector<Word>& declared) {
+// Those that are matched may contain excluded texts.
+Word SchemaRules::other_keys(Word language, bool by_pattern, bool matched, const std::vector<Word>& declared) {
     using OtherKeys = ParameterStyle::OtherKeys;
     const ParameterStyle& style = *layout_.parameters;
     if (style.other_keys == OtherKeys::none)
         throw SchemaError(place_, by_pattern ? "patternProperties" : "additionalProperties",
                           "members of any name cannot be enforced where the marker at the end names the member; say "
                           "\"additionalProperties\": false");
-    const auto [known, is_new] = other_keys_.try_emplace({language, by_pattern, declared}, 0);
+    const auto [known, is_new] = other_keys_.try_emplace({language, by_pattern, matched, declared}, 0);
     if (!is_new) return known->second;
     std::vector<std::u32string> texts;
     for (Word name : declared) texts.push_back(decoded(reader_.texts()[name]));
-    TextAutomaton names = style.other_keys == OtherKeys::any ? difference(any_text(), of_texts({U""}))
-                          : by_pattern                       ? plain_names()
-                                                             : identifiers();
+    TextAutomaton names = style.other_keys == OtherKeys::any ? some_characters() : by_pattern ? plain_names() : identifiers();
     if (language >= 0) names = intersection(names, languages_[language]);
     if (!texts.empty()) names = difference(names, of_texts(std::move(texts)));
-    names = free_of(escaped(names, style.escapes), layout_.excludes);
+    names = escaped(names, style.escapes);
+    if (!matched) names = free_of(names, layout_.excludes);
     if (is_empty(names)) return known->second = -1;
     const Word rule = known->second = fresh("other keys");
     Words option = gap();

@@ -18,7 +18,8 @@ struct SchemaReader::Evaluated {
     std::vector<Predicate> contains;      // and those of which one of these is true
     JsonNode node = JsonDocument::kNone;  // which schema
     Word scope = 0;
-    bool tested = false;  // by an `if`, which closes nothing
+    bool tested = false;         // by an `if`, which closes nothing
+    bool lists_objects = false;  // in const or enum
 };
 
 // The names of either.

@@ -78,11 +78,11 @@ PredicateGraph::PredicateGraph(LanguageTable& languages, Word plain_numbers)
 
 Predicate PredicateGraph::types(TypeSet types) { return node({static_cast<Word>(Kind::types), types}); }
 
-Predicate PredicateGraph::texts(Word language, Word least, Word most) {
+Predicate PredicateGraph::texts(Word language, Word least, Word most, bool matched) {
     least = std::max<Word>(least, 0);
     if (language == LanguageTable::kNone || (most != kOpen && most < least)) return never();
-    if (language == LanguageTable::kAny && least == 0 && most == kOpen) return types(json_types::string);
-    return node({static_cast<Word>(Kind::texts), language, least, most});
+    if (language == LanguageTable::kAny && least == 0 && most == kOpen && !matched) return types(json_types::string);
+    return node({static_cast<Word>(Kind::texts), language, matched, least, most});
 }
 
 Predicate PredicateGraph::numbers(Word language) {

@@ -3,7 +3,7 @@
 // A value is null, false, true, a number, a string, an array or an object. An atom is true of values of one type only:
 //
 //   types           the value has one of these types
-//   texts           a string of this language
+//   texts           a string of this language; marked if a pattern or a format says so, where that matters
 //   numbers         a number of this language
 //   every_member    an object; each member whose name is in a set of names has a value of which a predicate is true
 //   some_member     an object; such a member is there
@@ -124,7 +124,7 @@ public:
     Predicate always() const { return {1}; }
     Predicate unknown() const { return {2}; }
     Predicate types(TypeSet types);
-    Predicate texts(Word language, Word least = 0, Word most = kOpen);
+    Predicate texts(Word language, Word least = 0, Word most = kOpen, bool matched = false);
     Predicate numbers(Word language);
     Predicate every_member(const NameSet& names, Predicate value) { return member(Kind::every_member, names, value); }
     Predicate some_member(const NameSet& names, Predicate value) { return member(Kind::some_member, names, value); }
@@ -149,6 +149,7 @@ public:
     std::span<const Predicate> parts(Predicate p) const { return ids_of<Predicate>(keys_[p.v].subspan(1)); }
     TypeSet type_set(Predicate types) const { return keys_[types.v][1]; }
     Word language(Predicate p) const { return keys_[p.v][1]; }  // of texts and numbers
+    bool is_matched(Predicate texts) const { return keys_[texts.v][2] != 0; }
     Word least(Predicate p) const { return keys_[p.v][keys_[p.v].size() - 2]; }
     Word most(Predicate p) const { return keys_[p.v][keys_[p.v].size() - 1]; }
     Predicate value(Predicate member_or_item) const { return {keys_[member_or_item.v][1]}; }

@@ -20,7 +20,7 @@ constexpr std::size_t kManyBranches = 400;  // of a oneOf
 }  // namespace
 
 SchemaReader::SchemaReader(JsonDocument& document, SchemaResources& resources, LanguageTable& languages, PredicateGraph& graph,
-                           SchemaOptions options, std::function<Word(Predicate)> names_of)
+                           SchemaOptions options, std::function<Strings(Predicate)> names_of)
     : document_(document),
       resources_(resources),
       languages_(languages),

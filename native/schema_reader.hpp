@@ -12,6 +12,7 @@
 
 #include <functional>
 #include <map>
+#include <set>
 #include <string>
 #include <tuple>
 #include <vector>
@@ -26,14 +27,19 @@ namespace psc {
 struct SchemaOptions {
     bool strict = true;
     bool assert_format = true;
-    bool lenient = false;  // what cannot be enforced is left out, with a warning, rather than an error
+    bool lenient = false;        // what cannot be enforced is left out, with a warning, rather than an error
+    bool marks_matched = false;  // strings that a pattern or a format says are told from others
 };
 
 class SchemaReader {
 public:
-    // `names_of`: the language of the strings of which a predicate is true.
+    struct Strings {
+        Word language;
+        bool matched;  // by a pattern or a format, all of them
+    };
+    // `names_of`: the strings of which a predicate is true.
     SchemaReader(JsonDocument& document, SchemaResources& resources, LanguageTable& languages, PredicateGraph& graph,
-                 SchemaOptions options, std::function<Word(Predicate)> names_of);
+                 SchemaOptions options, std::function<Strings(Predicate)> names_of);
 
     // What the whole text says.
     Predicate root(JsonNode schema);
@@ -41,6 +47,9 @@ public:
     Predicate meaning(Word schema);
     JsonNode node_of(Word schema) const { return schemas_[static_cast<std::size_t>(schema)].node; }
     std::string pointer_of(Word schema) const { return resources_.pointer(node_of(schema)); }
+
+    // Whether a language of names is what a pattern or a format says.
+    bool is_matched(Word names) const { return matched_names_.contains(names); }
 
     const std::vector<std::string>& warnings() const { return warnings_; }
     TextTable& texts() const { return document_.texts(); }
@@ -90,6 +99,10 @@ private:
     std::optional<std::vector<Predicate>> few_values(const Place& place, JsonNode schema, std::size_t depth);
     Predicate unenforced(const Place& place, Keyword keyword, const std::string& why);
 
+    struct Applied;  // a schema that another one applies to the same value
+    std::vector<Applied> applied(const Place& place);
+    Evaluated own(const Place& place, bool is_root);
+    bool looks(JsonNode node, Word scope);
     void evaluate(const Place& place, Predicate condition, std::vector<Evaluated>& out, std::size_t depth, bool tested = false);
     Predicate by_name(NameSet always, const std::vector<Evaluated>& conditional, Predicate rest);
     Predicate unevaluated(const Place& place, Predicate rest, bool members, Keyword keyword);
@@ -108,7 +121,9 @@ private:
     LanguageTable& languages_;
     PredicateGraph& graph_;
     SchemaOptions options_;
-    std::function<Word(Predicate)> names_of_;
+    std::function<Strings(Predicate)> names_of_;
+    std::set<Word> matched_names_;
+    std::map<std::pair<JsonNode, Word>, bool> looks_;  // by schema and scope
     std::vector<Schema> schemas_;
     std::map<std::tuple<JsonNode, Word, Mode>, Word> numbers_;
     std::vector<std::map<std::string, JsonNode>> scopes_{{}};

@@ -209,7 +209,10 @@ void SchemaRules::write_value(Word rule, Predicate p, Word depth) {
         add(rule, option);
     };
     const StringSet set = values_.strings(p);
-    if (set.language != LanguageTable::kNone) add_row(rule, {strings(set)});
+    if (set.language != LanguageTable::kNone) {
+        const auto [free, matched] = layout_.excludes.empty() ? SchemaValues::Origins{} : values_.by_origin(p);
+        add_row(rule, {layout_.excludes.empty() ? strings(set) : names(free, matched)});
+    }
     if (const Word language = values_.numbers(p); language != LanguageTable::kNone) add_row(rule, {numbers(language)});
     for (const Atoms& atoms : values_.cases(p, json_types::object)) add_row(rule, {object(atoms, depth)});
     for (const Atoms& atoms : values_.cases(p, json_types::array)) add_row(rule, {array(atoms, depth)});
@@ -222,7 +225,7 @@ Word SchemaRules::strings(const StringSet& set) {
     const auto [known, is_new] = strings_.try_emplace(set, 0);
     if (!is_new) return known->second;
     using namespace rule_words;
-    if (set.language == LanguageTable::kAny && layout_.excludes.empty()) {
+    if (set.language == LanguageTable::kAny) {
         const bool free = set.least == 0 && set.most < 0;
         const Word rule = known->second =
             fresh(free ? "string"
@@ -248,18 +251,20 @@ Word SchemaRules::strings(const StringSet& set) {
     return known->second = names(values_.language_of(set));
 }
 
-Word SchemaRules::names(Word language) {
+Word SchemaRules::names(Word language, Word matched) {
     if (language == LanguageTable::kAny && layout_.excludes.empty()) return strings({LanguageTable::kAny, 0, -1});
-    const auto [known, is_new] = name_rules_.try_emplace(language, 0);
+    const auto [known, is_new] = name_rules_.try_emplace({language, matched}, 0);
     if (!is_new) return known->second;
     known->second = fresh("strings");
     const Word rule = known->second;
     Words option;
     if (!layout_.excludes.empty()) {
-        const TextAutomaton& texts = languages_[language];
-        const bool any = language == LanguageTable::kAny;
-        rule_words::automaton(option,
-                              quoted(free_of(any ? spelled_with_all_escapes(texts) : spelled_as_json(texts), layout_.excludes)));
+        const auto spelled = [&](Word set) {
+            return set == LanguageTable::kAny ? spelled_with_all_escapes(languages_[set]) : spelled_as_json(languages_[set]);
+        };
+        TextAutomaton texts = free_of(spelled(language), layout_.excludes);
+        if (matched != LanguageTable::kNone) texts = union_of(texts, spelled(matched));
+        rule_words::automaton(option, quoted(texts));
     } else if (const TextAutomaton* known = languages_.spelled(language))
         rule_words::automaton(option, *known);
     else

@@ -37,7 +37,7 @@ struct SchemaLayout {
     std::int64_t most_whitespace = -1;  // at one place, or without limit
     Word indent = -1;                   // spaces for each level, where white space is fixed; -1: all on one line
     std::u32string item_separator = U", ", key_separator = U": ";
-    std::vector<std::u32string> excludes;      // in no string and no name of a member, as they are spelled
+    std::vector<std::u32string> excludes;      // in no string and no name that no pattern and no format says, as they are spelled
     std::optional<ParameterStyle> parameters;  // how the whole value is written, if not as JSON
 };
 
@@ -72,11 +72,11 @@ private:
     Word list(bool object, const Atoms& atoms);
     Word argument(Predicate p, const std::u32string& end);
     Word item(Predicate p);
-    Word raw_strings(const StringSet& set, const std::u32string& head, const std::u32string& end);
+    Word raw_strings(const StringSet& set, Word matched, const std::u32string& head, const std::u32string& end);
     Words parameter(Word before, const Words& key, Predicate value, const std::u32string& end);
     Words key(Word name) const;
     std::u32string end_of(Word name) const;
-    Word other_keys(Word language, bool by_pattern, const std::vector<Word>& declared);
+    Word other_keys(Word language, bool by_pattern, bool matched, const std::vector<Word>& declared);
     Word list_mark(Mark mark);
     TextAutomaton free_of(const TextAutomaton& texts, const std::vector<std::u32string>& excludes) const;
     Words gap() const;
@@ -86,8 +86,8 @@ private:
     Word array(const Atoms& atoms, Word depth);
     Word strings(const StringSet& set);
     Word numbers(Word language);
-    // The names of a language, with their quotes; kAny: any string.
-    Word names(Word language);
+    // The strings of a language without the excluded texts, and of another one with them, in quotes; kAny: any string.
+    Word names(Word language, Word matched = LanguageTable::kNone);
     Word names_but(const std::vector<Word>& names);
     LabelledAutomaton labelled() const;
     Words name(Word text);
@@ -123,13 +123,14 @@ private:
     std::map<std::pair<Predicate, std::u32string>, Word> arguments_;
     std::vector<std::u32string> ends_;
     std::map<Predicate, Word> items_;
-    std::map<std::tuple<StringSet, std::u32string, std::u32string>, Word> raw_strings_;
-    std::map<std::tuple<Word, bool, std::vector<Word>>, Word> other_keys_;
+    std::map<std::tuple<StringSet, Word, std::u32string, std::u32string>, Word> raw_strings_;
+    std::map<std::tuple<Word, bool, bool, std::vector<Word>>, Word> other_keys_;
     Word list_marks_[2] = {-1, -1};
     std::map<StringSet, Word> strings_;
     std::map<std::vector<Word>, Word> names_but_;
     std::vector<std::pair<Word, std::vector<Word>>> labelled_;  // rules of them, by rule, and the names
-    std::unordered_map<Word, Word> numbers_, name_rules_;
+    std::unordered_map<Word, Word> numbers_;
+    std::map<std::pair<Word, Word>, Word> name_rules_;
     std::map<std::pair<Mark, Word>, Word> marks_;
     std::string place_;  // of the value that is being written
 };

@@ -16,7 +16,7 @@ namespace {
 using PredicateKind = PredicateGraph::Kind;
 
 constexpr int kDeepestLook = 8;  // levels of values below a value, when emptiness is looked for
-constexpr std::size_t kMaxSolved = 200'000;
+constexpr std::size_t kMaxSolved = 200'000, kMaxFoundAgain = 200'000;
 constexpr int kDeepestMeaning = 1'000;  // schemas about one value: each is a call, and the machine's stack is short
 
 TypeSet type_of(PredicateKind kind) {
@@ -46,11 +46,12 @@ Predicate& SchemaValues::restricted_place(Predicate p, TypeSet type) {
     return restricted_[row][static_cast<std::size_t>(std::countr_zero(static_cast<unsigned>(type)))];
 }
 
+// A schema that is asked about already, as a part of what it says itself, is true of nothing there: `anyOf: [A, itself]` is A, the
+// least solution. Without a choice on the way nothing else than itself is said, which is an error. What is found meanwhile depends on
+// this, and is not kept.
 Predicate SchemaValues::restricted(Predicate p, TypeSet type) {
     if (const Predicate known = restricted_place(p, type); known != kNotAsked) {
-        if (known == kBeingAsked)
-            throw SchemaError(graph_.kind(p) == PredicateKind::schema ? reader_.pointer_of(graph_.schema_of(p)) : "", "$ref",
-                              "it refers to itself, about the same value");
+        if (known == kBeingAsked) throw SchemaError("", "$ref", "it refers to itself, about the same value");
         return known;
     }
     stop_if_cancelled();
@@ -59,6 +60,7 @@ Predicate SchemaValues::restricted(Predicate p, TypeSet type) {
             "schemas about one value (allOf, $ref and such) are nested or refer to each other more than 1,000 deep, "
             "the limit");
     ++deepness_;
+    const std::size_t n_asked = asked_.size(), around = std::exchange(depends_, kOfNone);
     Predicate found{};
     switch (const PredicateKind kind = graph_.kind(p)) {
         case PredicateKind::types:
@@ -70,21 +72,21 @@ Predicate SchemaValues::restricted(Predicate p, TypeSet type) {
         case PredicateKind::order:
             found = type == json_types::object ? p : graph_.always();
             break;
-        case PredicateKind::schema: {
-            restricted_place(p, type) = kBeingAsked;
-            const Predicate meaning = reader_.meaning(graph_.schema_of(p));
-            found = restricted(graph_.holds(p) ? meaning : graph_.negation(meaning), type);
+        case PredicateKind::schema:
+            found = meaning(p, type);
             break;
-        }
         case PredicateKind::both:
         case PredicateKind::either: {
             restricted_place(p, type) = kBeingAsked;
+            int& n_around = kind == PredicateKind::both ? n_both_ : n_either_;
+            ++n_around;
             const std::size_t begin = parts_.size(), end = begin + graph_.parts(p).size();
             parts_.insert(parts_.end(), graph_.parts(p).begin(), graph_.parts(p).end());
             for (std::size_t i = begin; i < end; ++i) {
                 const Predicate part = restricted(parts_[i], type);
                 parts_[i] = part;
             }
+            --n_around;
             const auto parts = std::span(std::as_const(parts_)).subspan(begin);
             found = kind == PredicateKind::both ? graph_.both(parts) : graph_.either(parts);
             parts_.resize(begin);
@@ -94,7 +96,34 @@ Predicate SchemaValues::restricted(Predicate p, TypeSet type) {
             found = type_of(kind) == type ? p : graph_.never();
     }
     --deepness_;  // after an exception nothing is asked any more
-    return restricted_place(p, type) = found;
+    const bool is_kept = depends_ >= n_asked;
+    depends_ = is_kept ? around : std::min(around, depends_);
+    if (!is_kept && ++n_found_again_ > kMaxFoundAgain)
+        throw LimitExceeded("schemas about one value refer to each other in more than 200,000 ways, the limit");
+    restricted_place(p, type) = is_kept ? found : kNotAsked;
+    return found;
+}
+
+Predicate SchemaValues::meaning(Predicate p, TypeSet type) {
+    const Word schema = graph_.schema_of(p);
+    const bool holds = graph_.holds(p);
+    const auto same =
+        std::find_if(asked_.begin(), asked_.end(), [&](const Asked& a) { return a.schema == schema && a.type == type; });
+    if (same != asked_.end()) {
+        const auto at = static_cast<std::size_t>(same - asked_.begin());
+        const bool no_choice = same->holds ? same->n_either == n_either_ : same->n_both == n_both_;
+        if (at < n_being_read_ || no_choice)
+            throw SchemaError(reader_.pointer_of(schema), "$ref", "it refers to itself, about the same value");
+        depends_ = std::min(depends_, at);
+        return holds ? graph_.never() : graph_.always();
+    }
+    asked_.push_back({schema, type, holds, n_both_, n_either_});
+    const std::size_t n_being_read = std::exchange(n_being_read_, asked_.size());
+    const Predicate meaning = reader_.meaning(schema);
+    n_being_read_ = n_being_read;
+    const Predicate found = restricted(holds ? meaning : graph_.negation(meaning), type);
+    asked_.pop_back();
+    return found;
 }
 
 StringSet SchemaValues::strings(Predicate p) {
@@ -133,6 +162,33 @@ StringSet SchemaValues::strings_of(Predicate p) {
             } else {
                 all = {languages_.either(language_of(all), language_of(one)), 0, -1};
             }
+        }
+    }
+    return all;
+}
+
+SchemaValues::Origins SchemaValues::origins_of(Predicate p) {
+    constexpr Word kNone = LanguageTable::kNone;
+    switch (graph_.kind(p)) {
+        case PredicateKind::types:
+            return {p == graph_.never() ? kNone : LanguageTable::kAny, kNone};
+        case PredicateKind::texts: {
+            const Word language = language_of({graph_.language(p), graph_.least(p), graph_.most(p)});
+            return graph_.is_matched(p) ? Origins{kNone, language} : Origins{language, kNone};
+        }
+        default:
+            break;
+    }
+    const std::vector<Predicate> parts(graph_.parts(p).begin(), graph_.parts(p).end());
+    Origins all = origins_of(parts[0]);
+    for (std::size_t i = 1; i < parts.size(); ++i) {
+        const Origins one = origins_of(parts[i]);
+        if (graph_.kind(p) == PredicateKind::both) {
+            const Word matched = languages_.either(languages_.both(all.matched, languages_.either(one.matched, one.free)),
+                                                   languages_.both(all.free, one.matched));
+            all = {languages_.both(all.free, one.free), matched};
+        } else {
+            all = {languages_.either(all.free, one.free), languages_.either(all.matched, one.matched)};
         }
     }
     return all;

@@ -28,6 +28,11 @@ public:
     // What the predicate says of values of one type: atoms of that type, always, or never.
     Predicate restricted(Predicate p, TypeSet type);
     StringSet strings(Predicate p);
+    // The same in two languages: of what a pattern or a format says, and of all else. Where the reader marks what is matched.
+    struct Origins {
+        Word free, matched;
+    };
+    Origins by_origin(Predicate p) { return origins_of(restricted(p, json_types::string)); }
     // The language of a set of strings, with its lengths.
     Word language_of(const StringSet& set);
     // A language of plain numbers, or kAllNumbers.
@@ -48,6 +53,8 @@ private:
     using Atoms = std::vector<Predicate>;
 
     StringSet strings_of(Predicate restricted);
+    Origins origins_of(Predicate restricted);
+    Predicate meaning(Predicate schema, TypeSet type);
     Word numbers_of(Predicate restricted);
     bool surely_empty(Predicate p, int depth);
     bool conflict(std::span<const Predicate> atoms, int depth);
@@ -74,6 +81,19 @@ private:
     std::vector<Predicate> said_;        // of one member or item
     std::vector<Predicate> parts_;       // of what `restricted` is in the middle of
     int deepness_ = 0;                   // of it
+    // The schemas that it is in the middle of, and around each how many conjunctions and alternatives there are.
+    struct Asked {
+        Word schema;
+        TypeSet type;
+        bool holds;
+        int n_both, n_either;
+    };
+    std::vector<Asked> asked_;
+    int n_both_ = 0, n_either_ = 0;
+    std::size_t n_being_read_ = 0;  // of those asked: their meaning is not known yet
+    static constexpr std::size_t kOfNone = static_cast<std::size_t>(-1);
+    std::size_t depends_ = kOfNone;  // the first of those asked on which what is found depends
+    std::size_t n_found_again_ = 0;
     std::size_t n_solved_ = 0;
 };
 

@@ -72,9 +72,11 @@ def schema_text(schema: Schema) -> str:
 
 def _dumped(schema: object) -> str:
     try:
-        return json.dumps(schema, ensure_ascii=False, allow_nan=False, separators=(",", ":"), default=dict)
+        text = json.dumps(schema, ensure_ascii=False, allow_nan=False, separators=(",", ":"), default=dict)
     except (TypeError, ValueError, RecursionError) as e:
         raise GrammarError(f"the schema is not JSON: {e}") from e
+    check_text(text, "schema")
+    return text
 
 
 def _resources(text: str, resolver: Resolver, origin: str) -> dict[str, str]:

@@ -39,6 +39,24 @@ VECTORS: list[tuple[dict[str, Any], list[str], list[str]]] = [
     (_tag("a", {"type": "sequence", "elements": [_tag("<t>", _ANY, "</t>")]}, "b"), ["a<t>xbx</t>b"], ["a<t>xbx</t>"]),
     (_tag("<", _ANY, ["", "E"]), ["<", "<a", "<aE"], ["<aEb", "<EE"]),
     (_tag("<", {"type": "any_text", "excludes": ["E"]}, "E"), ["<E", "<aE"], ["<a", "<aEE"]),
+    (
+        {
+            "json_schema": {
+                "type": "object",
+                "properties": {"v": {"type": "string"}, "p": {"type": "string", "pattern": "^[a-z]+$"}},
+                "patternProperties": {"^x": {"type": "integer"}},
+                "additionalProperties": {"type": "integer"},
+            },
+            "excludes": ["bad"],
+        },
+        ['{"v": "ba"}', '{"p": "bad"}', '{"xbad": 1}', '{"ba": 1}'],
+        ['{"v": "a bad"}', '{"p": "BAD"}', '{"bad": 1}', '{"v": "\\u0062ad", "bad": 1}'],
+    ),
+    (
+        {"json_schema": {"type": "object", "propertyNames": {"pattern": "^[a-z]*$"}}, "excludes": ["bad"]},
+        ['{"bad": "b"}'],
+        ['{"a": "bad"}', '{"A": 1}'],
+    ),
     (_tag("<", {"type": "any_text", "excludes": ["a</"]}, "</t>"), ["<a</t>", "<b</t>"], ["<a</a</t>"]),
     (_tag("<", {"type": "any_text", "max_chars": 2}, "</t>"), ["<</t>", "<ab</t>", "<é<</t>"], ["<abc</t>", "<ab"]),
     ({"type": "any_text", "max_chars": 3}, ["", "abc", "ééé"], ["abcd"]),

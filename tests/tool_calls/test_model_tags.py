@@ -173,6 +173,7 @@ def test_tools_and_choices_as_records_and_as_other_libraries_models():
     named = NamedToolChoiceParam(function={"name": "f"})
     assert normalize_tool_choice(records, named) == ([records[0]], [], "forced")
     assert normalize_tool_choice([Theirs(**t) for t in TOOLS], Theirs(**FORCED))[0][0].function.name == "get_weather"
+    assert normalize_tool_choice([{"function": {"name": "f"}}])[0] == [records[0]]
     assert normalize_tool_choice(records) == ([records[0]], [records[1]], "auto")
     assert normalize_tool_choice(records, "none") == ([], [], "auto") == normalize_tool_choice(None, None)
     both = {"mode": "required", "tools": [{"type": "b"}, {"type": "function", "function": {"name": "f"}}]}
@@ -192,6 +193,7 @@ def test_tools_and_choices_as_records_and_as_other_libraries_models():
         ({"tools": [{"name": "f"}]}, r'tools\[0\]: must be a dictionary with a "type"'),
         ({"tools": [*TOOLS, {"type": "function", "name": "f"}]}, r"tools\[2\]\.function: is missing"),
         ({"tools": [{"type": "function", "function": {}}]}, r"tools\[0\]\.function\.name: is missing"),
+        ({"tools": [{"type": None, "function": {"name": "f"}}]}, r"tools\[0\]"),
         (
             {"tools": [{"type": "function", "function": {"name": "f", "parameters": True}}]},
             r"tools\[0\]\.function\.parameters: must be an object or null, not True",

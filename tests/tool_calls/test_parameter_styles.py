@@ -141,6 +141,7 @@ STRING, INTEGER = {"type": "string"}, {"type": "integer"}
                 '<cofl:value name="a<" type="raw">x</cofl:value>',
                 '<cofl:value name="a&" type="raw">x</cofl:value>',
                 '<cofl:value name="" type="raw">x</cofl:value>',
+                '<cofl:value name="a\0" type="raw">x</cofl:value>',
             ],
         ),
         (
@@ -292,6 +293,36 @@ def test_excluded_texts():
     assert accepts(some, "<parameter=a>x</parameter>") and not accepts(some, "<parameter=a>zz</parameter>")
 
 
+def test_what_a_pattern_or_a_format_says_may_contain_excluded_texts():
+    schema = {
+        "type": "object",
+        "properties": {
+            "p": {"type": "string", "pattern": "^[a-z]*$"},
+            "d": {"type": "string", "format": "date"},
+            "u": {"anyOf": [{"type": "string", "pattern": "^b"}, {"type": "string", "maxLength": 4}]},
+        },
+        "patternProperties": {"^x_": INTEGER},
+        "additionalProperties": INTEGER,
+    }
+    grammar = compiled(schema, "qwen_xml", excludes=["bad", "-0"])
+
+    def takes(key, value):
+        return accepts(grammar, f"<parameter={key}>{value}</parameter>")
+
+    assert takes("p", "bad") and takes("d", "2024-01-02")
+    assert takes("u", "bad thing") and takes("u", "good") and not takes("u", "abad") and not takes("u", "longer")
+    assert takes("x_bad", "1") and not takes("a_bad", "1") and takes("a_ba", "1")
+    assert not takes("p", "</parameter>")
+
+
+def test_a_list_of_items_may_be_all_where_no_object_is_valid():
+    schema = {"type": "array", "items": INTEGER, "maxItems": 2}
+    grammar = compiled(schema, "minimax_m3_xml")
+    item = f"{NS}<item>1{NS}</item>"
+    assert accepts(grammar, "") and accepts(grammar, item) and accepts(grammar, f"{item}\n{item}")
+    assert not accepts(grammar, item * 3) and not accepts(grammar, "[1]")
+
+
 def test_options():
     schema = an_object(["a", "b"], a=INTEGER, b=INTEGER)
     one, two = "<parameter=a>1</parameter>", "<parameter=b>2</parameter>"
@@ -315,6 +346,7 @@ def test_options():
             "#/properties/a, additionalProperties: members of any name cannot be enforced",
         ),
         (True, "minimax_m3_xml", "#, additionalProperties: members of any name"),
+        *[(an_object(**{name: INTEGER}), "minimax_m3_xml", "element name") for name in ("", " \n", "/a", "a>b")],
         (an_object(a={"$ref": "#/no"}), "qwen_xml", "#/properties/a"),
         ('{"type": ', "qwen_xml", "line 1, column 10: the text ends early"),
         (an_object(a={"type": "string", "maxLength": 50_000}), "qwen_xml", "more than 200000"),
