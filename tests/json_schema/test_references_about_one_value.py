@@ -1,4 +1,4 @@
-"""References that lead back to the schema that they are in, about the same value: the least meaning, or an error where there is none."""
+"""References that lead back to the schema that they are in, about the same value: the least meaning, or an error."""
 
 from __future__ import annotations
 

@@ -28,7 +28,12 @@ def _text(text: str) -> list[int]:
 _ANY = {"type": "any_text"}
 _TAG = {"type": "tag", "begin": "<|c|>x", "content": _ANY, "end": "<|e|>"}
 _TRIGGERED = {"type": "triggered_tags", "triggers": ["<|c|>"], "tags": [_TAG]}
-_A = {"type": "token", "token": 0}
+_A, _B = {"type": "token", "token": 0}, {"type": "token", "token": 1}
+
+
+def _between(content: dict[str, Any], end: int = C) -> dict[str, Any]:
+    return {"type": "tag", "begin": _A, "content": content, "end": {"type": "token", "token": end}}
+
 
 CASES: list[tuple[dict[str, Any], list[list[int]], list[list[int]]]] = [
     ({"type": "const_string", "value": "a<|c|>b"}, [[0, C, 1], _text("a<|c|>b")], [[0, 1], [C, 1]]),
@@ -40,6 +45,19 @@ CASES: list[tuple[dict[str, Any], list[list[int]], list[list[int]]]] = [
     ({"type": "token", "token": "ab"}, [[10]], [[0, 1]]),
     ({"type": "exclude_token", "exclude_tokens": [0, "<|c|>"]}, [[1], [10]], [[0], [C], []]),
     ({"type": "any_tokens", "exclude_tokens": [0], "max_tokens": 2}, [[], [10, C]], [[0], [1, 1, 1]]),
+    (_between({"type": "any_tokens"}), [[0, C], [0, 1, 0, 6, C]], [[0, C, C], [0, C, 1, C], [0]]),
+    (_between({"type": "exclude_token", "exclude_tokens": [1]}), [[0, 6, C]], [[0, C, C], [0, 1, C], [0, C]]),
+    (
+        _between({"elements": [{"type": "any_tokens"}, _between({"type": "any_tokens"}, end=1)]}),
+        [[0, 0, C, 1, C], [0, 6, 1, 0, C, 1, C]],
+        [[0, C, 0, 1, C], [0, 0, 1, 1, C]],
+    ),
+    (_between({"type": "token_dispatch", "rules": [[0, _A]]}), [[0, C], [0, 6, 0, 0, C]], [[0, C, C], [0, 0, C, C]]),
+    (
+        _between({"type": "token_triggered_tags", "trigger_tokens": [1], "tags": [{**_between(_A, end=6), "begin": _B}]}),
+        [[0, C], [0, 1, 0, 6, C]],
+        [[0, C, C], [0, 1, C, 6, C]],
+    ),
     (
         {"type": "tag", "begin": _A, "content": _ANY, "end": {"type": "token", "token": "<|c|>"}},
         [[0, 1, C]],

@@ -53,6 +53,8 @@ class _Place:
 
     ends: tuple[str, ...]
     """Texts that end the nearest tag around, which free text has not."""
+    end_tokens: tuple[int, ...]
+    """Tokens that end it, which are none of those that are free."""
     tail: _Tail | None
     """The ends that the format is written with."""
 
@@ -97,7 +99,7 @@ class _Writer:
 
     def write(self, root: Format) -> dict[str, Expression]:
         """The rules of a format and of all in it; the first is the whole."""
-        self._rules["root"] = self._reference(root, _Place((), None))
+        self._rules["root"] = self._reference(root, _Place((), (), None))
         for form, place in self._todo:
             self._rules[form.path] = self._expression(form, place)
         return self._rules
@@ -121,7 +123,8 @@ class _Writer:
             case formats.AnyText():
                 return self._any_text(form, place)
             case formats.Tokens():
-                return place.closed(Repeat(self._tokens(form.ids, form.all_but), form.least, form.most))
+                ids = (*form.ids, *place.end_tokens) if form.all_but else form.ids
+                return place.closed(Repeat(self._tokens(ids, form.all_but), form.least, form.most))
             case formats.Sequence():
                 *first, last = form.elements
                 return Sequence((*[self._reference(e, inside) for e in first], self._reference(last, place)))
@@ -137,7 +140,8 @@ class _Writer:
             case formats.Enclosed():
                 tail = _Tail(form.ends, form.may_stop) if form.ends else None
                 ends = tuple([end.text for end in form.ends if end.text])
-                return self._reference(form.content, _Place(ends, tail))
+                end_tokens = tuple([token for end in form.ends if not end.text for _, token, _ in end.tokens])
+                return self._reference(form.content, _Place(ends, end_tokens, tail))
             case formats.Dispatch():
                 return self._dispatch(form, place)
             case formats.TokenDispatch():
@@ -245,7 +249,7 @@ class _Writer:
 
     def _token_dispatch(self, form: formats.TokenDispatch, place: _Place) -> Expression:
         triggers = [token for token, _ in form.rules]
-        free = Repeat(self._tokens((*form.exclude_tokens, *triggers), all_but=True), 0, None)
+        free = Repeat(self._tokens((*form.exclude_tokens, *triggers, *place.end_tokens), all_but=True), 0, None)
         tagged = [
             Sequence((token_set([token]), Choice(tuple([self._reference(body, place.inside()) for body in bodies]))))
             for token, bodies in form.rules
