@@ -67,6 +67,23 @@ TEXT: /(\n|.)*/
 """
 
 CASES: dict[str, Case] = {
+    # Limits
+    "max_chars": Case(
+        'start: some ">"\nsome[max_chars=3]: /[a-zé]*/',
+        (">", "aé>", "aéa>"),
+        ("aéaa>", "a", "aaa"),
+    ),
+    "max_chars of a rule of rules": Case(
+        'start: a ":" a\na[max_chars=3]: "x" b*\nb[max_chars=1]: /[a-z]{0,2}/ | "-"',
+        ("x:x", "xab:x--", "x:xyz"),
+        (":", "xabc:x", "x:x---"),
+    ),
+    "max_chars of nothing": Case('start: none "."\nnone[max_chars=0]: /[a-z]*/', (".",), ("a.", "")),
+    "max_chars and a suffix": Case(
+        'start: some "!"\nsome[max_chars=3, suffix=">"]: /.*/', (">!", "ab>!"), ("abc>!", "abc!", ">>!", "ab!")
+    ),
+    "max_chars and what is ignored": Case('%ignore " "\nstart: a "!"\na[max_chars=3]: "x"+', ("xx !", "x  !"), ("xx  !", "xxxx!")),
+    "max_chars and a token": Case('start: a "!"\na[max_chars=1]: <think> | "ab"', ([258, ord("!")],), ("ab!", "!")),
     # Names, layout, strings
     "hyphens": Case('start: foo-bar FOO-BAR\nfoo-bar: "a"\nFOO-BAR: "b"', ("ab",), ("", "a-b", "a")),
     "an alias without a space": Case('start: foo->bar\nfoo: "a"{1}', ("a",), ("", "aa")),

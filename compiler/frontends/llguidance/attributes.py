@@ -11,7 +11,9 @@ if TYPE_CHECKING:
     from psc.compiler.frontends.llguidance.parser import Parser
 
 _CAPTURE: Final = re.compile(r"[A-Za-z0-9_.-]+")
-_KNOWN: Final = ("capture", "lazy", "max_tokens", "stop", "stop_capture", "suffix", "temperature")
+_KNOWN: Final = ("capture", "lazy", "max_chars", "max_tokens", "stop", "stop_capture", "suffix", "temperature")
+
+_MOST_CHARS: Final = 2_147_483_647
 
 
 def read_attributes(parser: Parser, rule: str) -> Attributes:
@@ -63,6 +65,10 @@ def _value(parser: Parser, name: str, at: int, rule: str) -> Any:
         if not 0 <= temperature < float("inf"):
             raise parser.error(number.at, "temperature must not be negative")
         return temperature
+    if name == "max_chars":
+        if not number.text.isdecimal() or len(number.text) > 10 or int(number.text) > _MOST_CHARS:
+            raise parser.error(number.at, f"max_chars must be a whole number up to {_MOST_CHARS:,}")
+        return int(number.text)
     if not number.text.isdecimal() or len(number.text) > 9:
         raise parser.error(number.at, "max_tokens must be a whole number below 1,000,000,000")
     if int(number.text) == 0:

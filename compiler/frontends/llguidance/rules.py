@@ -26,6 +26,8 @@ from psc.compiler.frontends.llguidance.syntax import And as Conjunction
 from psc.compiler.frontends.llguidance.syntax import Definition, Document, Either, InRow, Many, Nested, Node, Not, Span, Text
 from psc.compiler.frontends.llguidance.terminals import Terminals
 from psc.compiler.joined_rules import joined
+from psc.compiler.regular_rules import TextLimits, limited_rules
+from psc.compiler.rule_sets import referred_to
 from psc.compiler.tokens import TokenNames
 from psc.errors import GrammarError, ResourceLimitError
 
@@ -88,8 +90,23 @@ class Rules:
                 continue
             made[name] = self._terminals.named(name, 0)
             lines[name] = source.line(document.terminals[name].at)
+        made = self._limited(made)
         whole = joined(made, self._parts, root, source=source.text, source_name=source.name, lines=lines, language="llguidance")
         return replace(whole, reads_names=self._reads_names or any(p.reads_names for p in self._parts.values()))
+
+    def _limited(self, made: dict[str, Expression]) -> dict[str, Expression]:
+        """The rules, those with `max_chars` without longer texts."""
+        limits = {}
+        for name, definition in self._document.rules.items():
+            attributes = definition.attributes
+            if attributes.max_chars is None:
+                continue
+            if part := next((used for used in _used(name, made) if used in self._parts), None):
+                raise self._source.error(
+                    attributes.offsets["max_chars"], f"max_chars counts the characters of rules and terminals, not of {part}"
+                )
+            limits[name] = TextLimits(max_chars=attributes.max_chars)
+        return limited_rules(made, limits) if limits else made
 
     def _rule(self, definition: Definition) -> Expression:
         attributes = definition.attributes
@@ -220,6 +237,16 @@ class Rules:
             return found[e.name] if isinstance(e, Reference) and e.name in found else rebuilt(e, parts)
 
         return fold(expression, combine)
+
+
+def _used(name: str, rules: dict[str, Expression]) -> set[str]:
+    """The names that a rule needs, its own among them."""
+    found, todo = {name}, [name]
+    while todo:
+        new = referred_to(rules[todo.pop()]) - found
+        found |= new
+        todo += [n for n in new if n in rules]
+    return found
 
 
 def _settings_of(options: dict[str, Any]) -> SchemaSettings:

@@ -91,6 +91,8 @@ class Attributes:
     capture: str | None = None
     """The name under which the rule's text is found; None: it is not captured."""
     temperature: float | None = None
+    max_chars: int | None = None
+    """How many characters the rule's text may have."""
     max_tokens: int | None = None
     offsets: dict[str, int] = field(default_factory=dict)
     """Where each attribute stands."""
