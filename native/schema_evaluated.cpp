@@ -83,6 +83,8 @@ SchemaReader::Evaluated SchemaReader::own(const Place& place, bool is_root) {
         own.names.languages.push_back(pattern(place, Keyword::pattern_properties, document_.texts()[name]));
     sort_unique(own.names.names);
     sort_unique(own.names.languages);
+    own.declares = document_.is(get(place, Keyword::properties), JsonKind::object) ||
+                   document_.is(get(place, Keyword::pattern_properties), JsonKind::object);
     own.all_members = get(place, Keyword::additional_properties) != JsonDocument::kNone ||
                       (!is_root && get(place, Keyword::unevaluated_properties) != JsonDocument::kNone);
     const JsonNode items = get(place, Keyword::items), first = get(place, Keyword::prefix_items);
@@ -114,8 +116,7 @@ bool SchemaReader::looks(JsonNode node, Word scope) {
         if (known != looks_.end() || !document_.is(at.first, JsonKind::object) || !seen.insert(at).second) continue;
         const Place place{at.first, at.second, Mode::open, resources_.draft(at.first), {}};
         const Evaluated own = this->own(place, false);
-        found = !own.names.names.empty() || !own.names.languages.empty() || own.all_members || own.items > 0 || own.all_items ||
-                !own.contains.empty() || own.lists_objects;
+        found = own.declares || own.all_members || own.items > 0 || own.all_items || !own.contains.empty() || own.lists_objects;
         for (const Applied& a : applied(place)) todo.emplace_back(a.node, a.scope);
     }
     if (!found)
@@ -166,14 +167,14 @@ Predicate SchemaReader::by_name(NameSet always, const std::vector<Evaluated>& co
     return graph_.both(parts);
 }
 
-// What nothing has looked at is of `rest`. For members that a schema closes, nothing is said where it names none.
+// What nothing has looked at is of `rest`. For members that a schema closes, nothing is said where it declares none.
 Predicate SchemaReader::unevaluated(const Place& place, Predicate rest, bool members, Keyword keyword) {
     std::vector<Evaluated> all;
     evaluate(place, graph_.always(), all, 0);
     const bool closing = keyword == Keyword::unknown;
     if (closing) {
-        const auto names = [](const Evaluated& e) { return !e.tested && (!e.names.names.empty() || !e.names.languages.empty()); };
-        if (std::none_of(all.begin(), all.end(), names)) return graph_.always();
+        const auto declares = [](const Evaluated& e) { return !e.tested && e.declares; };
+        if (std::none_of(all.begin(), all.end(), declares)) return graph_.always();
         NameSet required;  // of what is required only, nothing else is said
         if (const JsonNode value = get(place, Keyword::required); document_.is(value, JsonKind::array))
             for (JsonNode name : document_.items(value))

@@ -18,6 +18,7 @@ struct SchemaReader::Evaluated {
     std::vector<Predicate> contains;      // and those of which one of these is true
     JsonNode node = JsonDocument::kNone;  // which schema
     Word scope = 0;
+    bool declares = false;       // has a list of members, which may be empty
     bool tested = false;         // by an `if`, which closes nothing
     bool lists_objects = false;  // in const or enum
 };

@@ -3,8 +3,9 @@
 // A schema is a place in a document with a dynamic scope; its meaning is one predicate, read when somebody asks. Subschemas that are
 // about the same value (allOf, $ref) are predicates by name too, so recursion needs no end here.
 //
-// Closing (the option `strict`) means: an object schema that names members has no others. What counts is the whole of what is said
-// about one value, through allOf and $ref, as for `unevaluatedProperties: false`; nothing is closed inside not, if and contains.
+// Closing (the option `strict`) means: an object schema that lists members, or has an empty list of them, has no others. What counts is
+// the whole of what is said about one value, through allOf and $ref, as for `unevaluatedProperties: false`; nothing is closed inside
+// not, if and contains.
 //
 // Cost: linear in the keywords of the schemas that are asked for, and in their automata.
 // Source: JSON Schema core and validation, drafts 4 to 2020-12.

@@ -59,6 +59,29 @@ def test_what_names_members_is_closed(schema: dict[str, Any], closed: bool) -> N
     assert accepts(compiled(schema, strict_mode=True), '{"a": 1, "z": 1}') == (not closed)
 
 
+@pytest.mark.parametrize("keyword", ["properties", "patternProperties"])
+@pytest.mark.parametrize(
+    ("around", "texts", "others"),
+    [
+        (lambda s: s, ["{}"], ['{"a": 1}']),
+        (lambda s: {"allOf": [s]}, ["{}"], ['{"a": 1}']),
+        (lambda s: {"anyOf": [s, {"type": "null"}]}, ["{}", "null"], ['{"a": 1}']),
+        (lambda s: {"$ref": "#/$defs/s", "$defs": {"s": s}}, ["{}"], ['{"a": 1}']),
+        (lambda s: {"properties": {"a": s}}, ["{}", '{"a": {}}'], ['{"a": {"a": {}}}', '{"b": {}}']),
+        (lambda s: {**s, "additionalProperties": {"type": "integer"}}, ["{}", '{"a": 1}'], ['{"a": null}']),
+        (lambda s: {**s, "required": ["r"]}, ['{"r": 1}'], ["{}", '{"r": 1, "a": 1}']),
+        (lambda s: {"type": "object", "not": {"not": s}}, ["{}", '{"a": 1}'], []),
+        (lambda s: {"allOf": [s, {"properties": {"a": {}}}]}, ["{}", '{"a": 1}'], ['{"b": 1}']),
+    ],
+)
+def test_an_empty_list_of_members_closes(keyword: str, around: Any, texts: list[str], others: list[str]) -> None:
+    schema = around({"type": "object", keyword: {}})
+    grammar = compiled(schema, strict_mode=True)
+    assert [text for text in texts if not accepts(grammar, text)] == []
+    assert [text for text in others if accepts(grammar, text)] == []
+    assert accepts(compiled(schema, strict_mode=False), '{"r": 1, "b": 2}')
+
+
 def test_an_if_that_names_members_closes_nothing() -> None:
     schema = {"type": "object", "if": {"properties": {"a": {"type": "null"}}}, "then": {}, "else": {}}
     assert accepts(compiled(schema, strict_mode=True), '{"a": 1, "z": 1}')
