@@ -18,6 +18,7 @@ namespace {
 using JsonKind = JsonDocument::Kind;
 
 constexpr std::size_t kMaxConditions = 10, kMaxDeepness = 200, kMaxSchemasAboutOneValue = 5'000;
+constexpr std::size_t kManySchemas = 100;  // about one value: from here on those that look at nothing are left out
 
 bool adds(const NameSet& to, const NameSet& more) {
     const NameSet both = union_of(to, more);
@@ -140,7 +141,7 @@ void SchemaReader::evaluate(const Place& place, Predicate condition, std::vector
     own.tested = tested;
     out.push_back(std::move(own));
     for (const Applied& a : applied(place)) {
-        if (!looks(a.node, a.scope)) continue;
+        if (out.size() > kManySchemas && !looks(a.node, a.scope)) continue;
         const Place there{a.node, a.scope, place.mode, resources_.draft(a.node), {}};
         evaluate(there, graph_.both(condition, a.when), out, depth + 1, tested || a.is_test);
     }
