@@ -163,8 +163,8 @@ class Grammar:
             any_whitespace: whether white space may stand anywhere inside the value; else it is fixed by the next two.
             indent: spaces for each level, each item and member on a line of its own; None: all on one line.
             separators: between items, and behind keys; by default ``(", ", ": ")``, with ``indent`` ``(",", ": ")``.
-            strict_mode: closes objects: where a schema names members, or has an empty list of them, and says nothing of others, there
-                are no others. False is what JSON Schema says. The default is XGrammar's.
+            strict_mode: closes objects: where a schema names members, or has an empty list of them, and says nothing of others,
+                there are no others. False is what JSON Schema says. The default is XGrammar's.
             max_whitespace_cnt: with ``any_whitespace``, how much there may be at one place; None is no limit.
             any_order: whether declared members may come in any order, each once; for objects that declare up to eight. Else they
                 come in the order of the schema, with other members anywhere among them.

@@ -35,7 +35,7 @@ def parse(text: str, options: GrammarOptions, origin: str, names: TokenNames | N
     except InvalidJSONError as e:
         raise InvalidJSONError(f"{origin}: {e}") from None
     except InvalidStructuralTagError as e:
-        raise InvalidStructuralTagError(f"{origin}: {e}") from None
+        raise InvalidStructuralTagError(f"Invalid structural tag error: {origin}: {e}") from None  # as XGrammar's begin
 
 
 def canonical(text: str) -> str:

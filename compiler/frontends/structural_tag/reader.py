@@ -136,8 +136,8 @@ class Reader:
         yield
 
     def _any_text(self, value: _Object, path: str) -> _Reading:
-        most = _count(value, "max_chars", path, None) if value.get("max_chars") is not None else None
-        tokens = _count(value, "max_tokens", path, None) if value.get("max_tokens") is not None else None
+        most = _count(value, "max_chars", path)
+        tokens = _count(value, "max_tokens", path)
         return formats.AnyText(path=path, excludes=_texts(value, "excludes", path), most=most, most_tokens=tokens)
         yield
 
@@ -154,7 +154,7 @@ class Reader:
         yield
 
     def _any_tokens(self, value: _Object, path: str) -> _Reading:
-        most = _count(value, "max_tokens", path, None) if value.get("max_tokens") is not None else None
+        most = _count(value, "max_tokens", path)
         ids = self._ids(value, "exclude_tokens", path)
         return formats.Tokens(path=path, ids=ids, all_but=True, least=0, most=most)
         yield
@@ -335,7 +335,7 @@ class Reader:
                 refuse(path, f"there is no token {token}{size}")
             return token
         if not isinstance(token, str) or not token:
-            refuse(path, f"a token is an id or a text, not {_shown(token)}")
+            refuse(path, f"a token must be an integer, its id, or a text, not {_shown(token)}")
         if names is None:
             refuse(path, f"the token {_shown(token)} is given by its text, which needs the vocabulary; compile it with a tokenizer")
         found = names.id_of(token)
@@ -448,11 +448,16 @@ def _whole(value: _Object, key: str, path: str) -> int:
     return given
 
 
-def _count(value: _Object, key: str, path: str, default: int | None) -> int | None:
-    found = _whole(value, key, path)
-    if not 0 <= found <= MAX_COUNT:
-        refuse(f"{path}.{key}", f"must be from 0 to {MAX_COUNT:,}, not {found}")
-    return found
+def _count(value: _Object, key: str, path: str) -> int | None:
+    """A number that may be absent or null."""
+    given = value.get(key)
+    if given is None:
+        return None
+    if isinstance(given, float) and given.is_integer():
+        given = int(given)
+    if isinstance(given, bool) or not isinstance(given, int) or not 0 <= given <= MAX_COUNT:
+        refuse(f"{path}.{key}", f"must be a non-negative 32-bit integer, not {_shown(given)}")
+    return given
 
 
 _SETTINGS: Final = {
