@@ -33,7 +33,7 @@ CASES = {
     "reduce/reduce": ('start: a | b\na: "x"\nb: "x"\n', ["reduce/reduce", "a : X", "b : X", "$END"]),
     "matches nothing": ("start: A\nA: /a(?!.|$)/\n", ["terminal A", "no text"]),
     "recursive terminal": ('start: A\nA: "a" A\n', ["A"]),
-    "import": ("start: X\n%import .nowhere.X\n", ["nowhere"]),
+    "import": ("start: X\n%import .nowhere.X\n", ["<string>", "%import .nowhere.X", "source_name"]),
 }
 
 
@@ -44,6 +44,20 @@ def test_message(name: str) -> None:
         psc.GrammarCompiler(byte_tokenizer()).compile_lark(text)
     for word in words:
         assert word in str(e.value)
+
+
+def test_text_from_no_file_reads_no_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A request's grammar must not read what is beside the server's program, or in its folder."""
+    (tmp_path / "secret.lark").write_text('X: "x"\n')
+    monkeypatch.chdir(tmp_path)
+    compiler = psc.GrammarCompiler(byte_tokenizer(), store=False)
+    for text in ("start: X\n%import .secret.X\n", "start: X\n%import .secret (X)\n", "start: Y\n%import .secret.X -> Y\n"):
+        for read in (compiler.compile_lark, psc.Grammar.from_lark):
+            with pytest.raises(psc.GrammarError, match="from no file"):
+                read(text)
+    assert psc.Grammar.from_lark("start: X\n%import .secret.X\n", source_name=str(tmp_path / "mine.lark"))
+    with pytest.raises(psc.GrammarError, match="nowhere"):
+        psc.Grammar.from_lark("start: X\n%import .nowhere.X\n", source_name=str(tmp_path / "mine.lark"))
 
 
 def test_unreadable_files(tmp_path: Path) -> None:

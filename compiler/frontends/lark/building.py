@@ -25,7 +25,9 @@ from lark.load_grammar import (
 )
 from lark.tree import Tree
 
+from psc.compiler.frontends.front_end import UNNAMED
 from psc.compiler.frontends.lark.syntax import NotRead, read_statements
+from psc.errors import GrammarError
 
 Mangle = Callable[[str], str]
 
@@ -103,6 +105,16 @@ class DefinitionBuilder(GrammarBuilder):
             if name in self._definitions:
                 raise LarkGrammarError(f"Cannot import '{name}' from '{file}': Symbol already defined.")
         self._definitions.update(builder._definitions)
+
+    def _unpack_import(self, stmt: Tree[Any], grammar_name: Any) -> Any:
+        """As Lark's, but that text without a file imports none: Lark looks for one beside the program that runs."""
+        if grammar_name == UNNAMED and stmt.children[0].data != "import_lib":
+            imported = ".".join(map(str, stmt.children[0].children))
+            raise GrammarError(
+                f"{grammar_name}: %import .{imported}: text that is from no file has none beside it; say which file it is from "
+                "(source_name), or write the rules out"
+            )
+        return super()._unpack_import(stmt, grammar_name)  # type: ignore[no-untyped-call]
 
     def _imported(self, file: str, base_path: Any) -> tuple[Any, str] | None:
         """An imported file, as it is called and as it reads; None where there is none."""
