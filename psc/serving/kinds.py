@@ -1,0 +1,115 @@
+"""The kinds of requests that serving engines have, and the grammar that a request of a kind and a text asks for.
+
+Cost: nothing is parsed, but a list of choices.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable
+from typing import Any, Final, Literal, get_args
+
+from psc.compiler.frontends.front_end import check_text
+from psc.compiler.frontends.request import GrammarRequest
+from psc.errors import GrammarError
+from psc.json_schemas import schema_request
+from psc.lark_texts import lark_request
+from psc.serving.options import ServiceOptions
+from psc.structural_tag_request import structural_tag_request
+
+Kind = Literal["json", "json_object", "regex", "choice", "ebnf", "lark", "grammar", "structural_tag"]
+"""json: a schema's text. json_object: any object, and no text. regex: what the whole text matches. choice: a JSON list of texts.
+ebnf. lark: Lark's language or llguidance's dialect of it. grammar: EBNF or Lark, see :func:`is_lark`. structural_tag: its JSON text,
+in either form."""
+
+KINDS: Final[tuple[Kind, ...]] = get_args(Kind)
+_COMMENT = re.compile(r"(#|//).*$", re.MULTILINE)
+
+
+def request_of(kind: Kind, text: str, options: ServiceOptions) -> GrammarRequest:
+    """The grammar that a request asks for.
+
+    Args:
+        kind: one of `KINDS`.
+        text: what the kind says.
+        options: how JSON schemas are meant.
+
+    Raises:
+        GrammarError: there is no such kind, the text has half of a surrogate pair, or is no list of choices.
+        TypeError: the text is no text.
+    """
+    reader = _READERS.get(kind)
+    if reader is None:
+        raise GrammarError(f"there is no kind of request {kind!r}; there are {', '.join(KINDS)}")
+    check_text(text, kind)
+    return reader(text, options)
+
+
+def is_lark(text: str) -> bool:
+    """Whether a text that may be EBNF or Lark is Lark: no line has ``::=`` before a comment. vLLM tells them apart by this."""
+    return "::=" not in text or "::=" not in _COMMENT.sub("", text)
+
+
+def _json(text: str, options: ServiceOptions) -> GrammarRequest:
+    return schema_request(
+        text,
+        any_whitespace=options.any_whitespace,
+        separators=None if options.any_whitespace else (",", ":"),
+        strict_mode=options.strict,
+        max_whitespace_cnt=options.max_whitespace if options.any_whitespace else None,
+        any_order=options.any_order,
+        lenient=options.lenient,
+    )
+
+
+def _json_object(text: str, options: ServiceOptions) -> GrammarRequest:
+    return _json('{"type": "object"}', options)
+
+
+def _regex(text: str, options: ServiceOptions) -> GrammarRequest:
+    return GrammarRequest.of("regex", text)
+
+
+def _choice(text: str, options: ServiceOptions) -> GrammarRequest:
+    try:
+        choices: Any = json.loads(text)
+    except (ValueError, RecursionError) as e:
+        raise GrammarError(f"choice: must be a JSON list of texts: {e}") from None
+    if not isinstance(choices, list) or not choices or not all(isinstance(c, str) for c in choices):
+        raise GrammarError("choice: must be a JSON list of texts, one at least")
+    return GrammarRequest.of("ebnf", "root ::= " + " | ".join(map(_ebnf_literal, choices)))
+
+
+def _ebnf_literal(text: str) -> str:
+    check_text(text, "choice")
+    escaped = text.replace("\\", "\\\\").replace('"', '\\"')
+    return '"' + re.sub(r"[\x00-\x1f\x7f\x85\u2028\u2029]", lambda c: f"\\u{ord(c[0]):04x}", escaped) + '"'
+
+
+def _ebnf(text: str, options: ServiceOptions) -> GrammarRequest:
+    return GrammarRequest.of("ebnf", text)
+
+
+def _lark(text: str, options: ServiceOptions) -> GrammarRequest:
+    return lark_request(text, {})
+
+
+def _grammar(text: str, options: ServiceOptions) -> GrammarRequest:
+    return _lark(text, options) if is_lark(text) else _ebnf(text, options)
+
+
+def _structural_tag(text: str, options: ServiceOptions) -> GrammarRequest:
+    return structural_tag_request(text)
+
+
+_READERS: Final[dict[Kind, Callable[[str, ServiceOptions], GrammarRequest]]] = {
+    "json": _json,
+    "json_object": _json_object,
+    "regex": _regex,
+    "choice": _choice,
+    "ebnf": _ebnf,
+    "lark": _lark,
+    "grammar": _grammar,
+    "structural_tag": _structural_tag,
+}

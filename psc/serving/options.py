@@ -1,0 +1,149 @@
+"""What an operator may choose for psc inside a serving engine, from the environment and from the engine's own configuration.
+
+An option ``cache_mb`` is ``PSC_CACHE_MB`` in the environment and ``cache_mb`` in a mapping, such as vLLM's
+``additional_config["psc"]``; the mapping wins. By default nothing is read from or written to a folder of the user.
+"""
+
+from __future__ import annotations
+
+import difflib
+import os
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, fields
+from typing import Any, Final, Literal
+
+from psc.errors import PscError
+
+PREFIX: Final = "PSC_"
+"""Of the environment variables."""
+
+
+class OptionError(PscError, ValueError):
+    """An option that does not exist, or a value that it cannot have; the message names it."""
+
+
+def _fail(origin: str, wanted: str, value: object) -> OptionError:
+    return OptionError(f"psc's option {origin} must be {wanted}, not {value!r}")
+
+
+def _flag(value: object, origin: str) -> bool:
+    if isinstance(value, bool):
+        return value
+    known = {"1": True, "true": True, "yes": True, "on": True, "0": False, "false": False, "no": False, "off": False}
+    read = known.get(str(value).strip().lower())
+    if read is None:
+        raise _fail(origin, "true or false", value)
+    return read
+
+
+def _seconds(value: object, origin: str) -> float:
+    try:
+        number = float(value) if isinstance(value, (int, float, str)) and not isinstance(value, bool) else -1.0
+    except ValueError:
+        number = -1.0
+    if not 0 <= number < float("inf"):
+        raise _fail(origin, "a number of seconds, 0 or more", value)
+    return number
+
+
+def _count(value: object, origin: str) -> int:
+    number = value.strip() if isinstance(value, str) else value
+    if isinstance(number, str) and number.isdecimal():
+        number = int(number)
+    if not isinstance(number, int) or isinstance(number, bool) or number < 0:
+        raise _fail(origin, "a whole number, 0 or more", value)
+    return number
+
+
+def _count_or_none(value: object, origin: str) -> int | None:
+    return None if value is None or str(value).strip().lower() == "none" else _count(value, origin)
+
+
+def _folder_or_none(value: object, origin: str) -> str | None:
+    if value is None or isinstance(value, (str, os.PathLike)):
+        return None if value is None else os.fspath(value)
+    raise _fail(origin, "a folder", value)
+
+
+def _texts(value: object, origin: str) -> tuple[str, ...]:
+    parts = [p.strip() for p in value.split(",") if p.strip()] if isinstance(value, str) else value
+    if not isinstance(parts, (list, tuple)) or not all(isinstance(p, str) for p in parts):
+        raise _fail(origin, "a list of texts, or texts with commas between", value)
+    return tuple(parts)
+
+
+def _addresses(value: object, origin: str) -> tuple[str, ...]:
+    return _texts(",".join(value.split()) if isinstance(value, str) else value, origin)
+
+
+def _fallback(value: object, origin: str) -> str:
+    if value not in ("engine", "none"):
+        raise _fail(origin, "'engine' or 'none'", value)
+    return str(value)
+
+
+def _option(default: Any, read: Callable[[object, str], object]) -> Any:
+    return field(default=default, metadata={"read": read})
+
+
+@dataclass(frozen=True, kw_only=True)
+class ServiceOptions:
+    """The options of a `psc.serving.GrammarService`."""
+
+    store: str | None = _option(None, _folder_or_none)
+    """The folder of artifacts, which may be read-only; None is none."""
+    registry: tuple[str, ...] = _option((), _addresses)
+    """URLs of registries, asked in turn. Without a store what they have is kept for as long as the process runs."""
+    warm: tuple[str, ...] = _option((), _texts)
+    """Bundled grammars and files of grammars, schemas or structural tags that are compiled when the service starts."""
+    fallback: Literal["engine", "none"] = _option("none", _fallback)
+    """What happens to a request that psc refuses: the engine's own backend takes it, or it fails."""
+    cache_mb: int = _option(512, _count)
+    """What compiled grammars, and what they have built, may take, in MB of 2^20 bytes."""
+    validations: int = _option(4096, _count)
+    """How many texts are known to be right or wrong without reading them again."""
+    masks_ahead: int = _option(1, _count)
+    """How many masks of a new grammar a thread builds while the model reads the prompt; see ``GrammarCompiler``."""
+    compile_timeout_s: float = _option(30.0, _seconds)
+    """A compilation that takes longer is called off, and its request fails; 0 is no limit."""
+    any_whitespace: bool = _option(True, _flag)
+    """Whether JSON may have white space anywhere; else it has none."""
+    max_whitespace: int | None = _option(None, _count_or_none)
+    """How much white space JSON may have at one place; None is no limit."""
+    strict: bool = _option(True, _flag)
+    """Whether a schema's objects have no members but those that it names, where it says nothing of others."""
+    any_order: bool = _option(False, _flag)
+    """Whether the members that a schema declares may come in any order."""
+    lenient: bool = _option(False, _flag)
+    """Whether what cannot be enforced in a schema is left out, with a warning in the log, instead of refusing the schema."""
+
+    @classmethod
+    def of(cls, given: Mapping[str, object] | None = None, environment: Mapping[str, str] = os.environ) -> ServiceOptions:
+        """The options that the environment and a mapping ask for.
+
+        Args:
+            given: options by name, as numbers, booleans, lists or text; these win.
+            environment: variables, as text; an empty one is not set.
+
+        Raises:
+            OptionError: there is no such option, or a value does not fit.
+        """
+        if given is not None and not isinstance(given, Mapping):
+            raise OptionError(f"psc's options must be a mapping of names to values, not {type(given).__name__}")
+        known = {f.name: f for f in fields(cls)}
+        for name in given or {}:
+            if name not in known:
+                close = difflib.get_close_matches(str(name), known, n=3, cutoff=0.5)
+                hint = f"did you mean {' or '.join(close)}?" if close else f"there are {', '.join(known)}"
+                raise OptionError(f"psc has no option {name!r}; {hint}")
+        values: dict[str, Any] = {}
+        for name, option in known.items():
+            variable = PREFIX + name.upper()
+            if given is not None and name in given:
+                value, origin = given[name], name
+            elif environment.get(variable):
+                value, origin = environment[variable], variable
+            else:
+                continue
+            values[name] = option.metadata["read"](value, origin)
+        return cls(**values)

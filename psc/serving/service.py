@@ -1,0 +1,218 @@
+"""The grammars of a serving engine's requests: compiled, validated and counted, and what psc refuses handed to the engine.
+
+The idea: an engine says a kind and a text (`psc.serving.kinds`), and wants a grammar, or an error that it can show to the client.
+Everything that is the same for all engines is here; an adapter has the engine's classes, its errors, and its own backend.
+
+Cost: a request whose grammar is kept is a dictionary lookup; else see `psc.GrammarCompiler` and `psc.serving.validation`.
+"""
+
+from __future__ import annotations
+
+import logging
+import tempfile
+import threading
+import time
+import weakref
+from collections.abc import Callable
+from pathlib import Path
+from typing import Final, TypeVar
+
+from psc.artifacts.store import Store
+from psc.cancellation import Cancellation
+from psc.compiled_grammar import CompiledGrammar
+from psc.compiler.frontends.request import GrammarRequest
+from psc.errors import (
+    CompilationCancelledError,
+    GrammarError,
+    InvalidJSONError,
+    InvalidStructuralTagError,
+    MissingExtraError,
+    ResourceLimitError,
+    TokenizerError,
+)
+from psc.grammar import Grammar
+from psc.grammar_compiler import GrammarCompiler
+from psc.serving.counters import Counters
+from psc.serving.kinds import Kind, request_of
+from psc.serving.options import ServiceOptions
+from psc.serving.validation import ValidationCache
+from psc.serving.warm_up import WarmUp
+from psc.vocabulary.tokenizer_info import TokenizerInfo
+
+REFUSALS: Final = (GrammarError, InvalidStructuralTagError, InvalidJSONError, TokenizerError, MissingExtraError)
+"""What psc raises for a request that it cannot serve; its message is for the client."""
+
+_log = logging.getLogger("psc.serving")
+_Theirs = TypeVar("_Theirs")
+
+
+class GrammarService:
+    """The grammars of an engine's requests, for one vocabulary. May be used from several threads.
+
+    Args:
+        tokenizer_info: the vocabulary, as wide as the engine's masks.
+        options: what the operator has chosen; None is what the environment says.
+
+    Raises:
+        OptionError: a variable of the environment is malformed.
+        RegistryError: a registry's address is.
+    """
+
+    def __init__(self, tokenizer_info: TokenizerInfo, *, options: ServiceOptions | None = None) -> None:
+        self.options: Final = ServiceOptions.of() if options is None else options
+        self.counters: Final = Counters()
+        self._downloads: tempfile.TemporaryDirectory[str] | None = None
+        self.compiler: Final = self._make_compiler(tokenizer_info)
+        self._validations: Final = ValidationCache(self._read, self.options.validations)
+        self._seen: weakref.WeakSet[CompiledGrammar] = weakref.WeakSet()
+        self._told: set[str] = set()
+        self._lock = threading.Lock()
+        self._warm_up: Final = WarmUp(self.options.warm, self.options, self.compiler.compile_grammar)
+        self._warm_up.start()
+
+    @property
+    def tokenizer_info(self) -> TokenizerInfo:
+        """The vocabulary."""
+        return self.compiler.tokenizer_info
+
+    def compile(self, kind: Kind, text: str) -> CompiledGrammar:
+        """The compiled grammar of a request.
+
+        Args:
+            kind: of the request.
+            text: what it says.
+
+        Raises:
+            REFUSALS: psc cannot serve it; the message says where and why.
+        """
+        began = time.perf_counter()
+        try:
+            compiled = self._compile_in_time(request_of(kind, text, self.options))
+        except REFUSALS:
+            self.counters.add("refused", kind)
+            raise
+        with self._lock:
+            is_new = compiled not in self._seen
+            self._seen.add(compiled)
+        if is_new:
+            self.counters.add("compilations", kind)
+            self.counters.add("compile_seconds", kind, time.perf_counter() - began)
+            if not compiled.is_lazy:
+                self.counters.add("artifacts", kind)
+        else:
+            self.counters.add("cache_hits", kind)
+        return compiled
+
+    def compile_or_fall_back(self, kind: Kind, text: str, engine: Callable[[], _Theirs]) -> CompiledGrammar | _Theirs:
+        """The compiled grammar of a request, or what the engine's own backend makes of one that psc refuses.
+
+        Args:
+            kind: of the request.
+            text: what it says.
+            engine: makes the engine's grammar; called with ``fallback = "engine"`` alone.
+
+        Raises:
+            REFUSALS: psc cannot serve it, and there is no fallback.
+            Exception: what the engine raises.
+        """
+        try:
+            return self.compile(kind, text)
+        except REFUSALS as e:
+            if not self.falls_back(kind, e):
+                raise
+        return engine()
+
+    def falls_back(self, kind: str, refusal: Exception) -> bool:
+        """Whether a request that psc refused goes to the engine's own backend. It is counted, and logged once for each kind."""
+        if self.options.fallback != "engine":
+            return False
+        self.counters.add("fallbacks", kind)
+        with self._lock:
+            first = kind not in self._told
+            self._told.add(kind)
+        if first:
+            _log.warning(
+                "a request of the kind %s goes to the engine's own backend, since psc refuses it: %s. "
+                "Others of this kind are only counted",
+                kind,
+                refusal,
+            )
+        return True
+
+    def validate(self, kind: Kind, text: str) -> None:
+        """Reads a request, and compiles nothing.
+
+        Args:
+            kind: of the request.
+            text: what it says.
+
+        Raises:
+            REFUSALS: it is malformed, or says what psc cannot enforce. A limit of compiling may still refuse it later.
+        """
+        if self._validations.validate(kind, text):
+            self.counters.add("validation_hits", kind)
+
+    def wait_until_warm(self, timeout_s: float | None = None) -> bool:
+        """Waits until the warm-up list is compiled. Returns whether it is."""
+        return self._warm_up.wait(timeout_s)
+
+    @property
+    def warm_up_failures(self) -> dict[str, str]:
+        """Why entries of the warm-up list could not be compiled, by their names."""
+        return dict(self._warm_up.failed)
+
+    def snapshot(self) -> dict[str, float]:
+        """What was counted, see `psc.serving.counters`, and what the compiled grammars take."""
+        return {**self.counters.snapshot(), "cache_bytes": self.compiler.get_cache_size_bytes()}
+
+    def close(self) -> None:
+        """Drops the grammars that are kept; those in use stay usable."""
+        self.compiler.clear_cache()
+        if self._downloads is not None:
+            self._downloads.cleanup()
+
+    def _read(self, kind: Kind, text: str) -> None:
+        began = time.perf_counter()
+        try:
+            request = request_of(kind, text, self.options)
+            Grammar.parse(request, names=request.names_of(self.tokenizer_info))
+        finally:
+            self.counters.add("validations", kind)
+            self.counters.add("validate_seconds", kind, time.perf_counter() - began)
+
+    def _compile_in_time(self, request: GrammarRequest) -> CompiledGrammar:
+        limit = self.options.compile_timeout_s
+        if not limit:
+            return self.compiler.compile_grammar(request)
+        cancellation = Cancellation()
+        timer = threading.Timer(limit, cancellation.cancel)
+        timer.daemon = True
+        timer.start()
+        try:
+            return self.compiler.compile_grammar(request, cancellation=cancellation)
+        except CompilationCancelledError as e:
+            raise ResourceLimitError(
+                f"{request.origin}: compiling it took longer than {limit:g} s (option compile_timeout_s); simplify it"
+            ) from e
+        finally:
+            timer.cancel()
+
+    def _make_compiler(self, tokenizer_info: TokenizerInfo) -> GrammarCompiler:
+        folder = self.options.store
+        if folder is None and self.options.registry:
+            self._downloads = tempfile.TemporaryDirectory(prefix="psc-", ignore_cleanup_errors=True)
+            folder = self._downloads.name
+        store = None if folder is None else Store(folder)
+        registries = None
+        if self.options.registry and store is not None:
+            from psc.artifacts.registry.registries import Registries
+
+            memory = Path(self._downloads.name) if self._downloads is not None else None
+            registries = Registries(self.options.registry, memory=memory) or None
+        return GrammarCompiler(
+            tokenizer_info,
+            cache_limit_bytes=self.options.cache_mb << 20,
+            store=False if store is None else store,
+            registry=False if registries is None else registries,
+            masks_ahead=self.options.masks_ahead,
+        )

@@ -1,0 +1,82 @@
+"""Whether texts are right, found out once for each: parsed and checked, not compiled; refusals are known, too.
+
+A server validates each request before it admits it, often on the one thread that all requests share, and requests come again with
+the same text.
+
+Cost: 2 us for a text of some kilobytes that is known, most of it to hash it; else parsing, 0.1 ms for a schema and some 30 ms for a programming language
+in Lark's.
+"""
+
+from __future__ import annotations
+
+import copy
+import hashlib
+import threading
+from collections import OrderedDict
+from collections.abc import Callable
+from concurrent.futures import Future
+from typing import Final
+
+from psc.errors import PscError
+
+_Key = tuple[str, bytes]
+
+
+class ValidationCache:
+    """Remembers what was found out of texts, of those used last.
+
+    Args:
+        check: reads a text of a kind; raises PscError where it is wrong.
+        most: how many texts are remembered.
+
+    May be used from several threads. A text that two ask for at once is read by one of them; the other waits.
+    """
+
+    def __init__(self, check: Callable[[str, str], object], most: int) -> None:
+        self._check: Final = check
+        self._most: Final = max(most, 1)
+        self._lock = threading.Lock()
+        self._known: OrderedDict[_Key, Future[PscError | None]] = OrderedDict()
+
+    def validate(self, kind: str, text: str) -> bool:
+        """Checks a text.
+
+        Args:
+            kind: of the request.
+            text: what the request says.
+
+        Returns:
+            Whether it was known.
+
+        Raises:
+            PscError: it is wrong; each time an error of its own, with the same message.
+        """
+        key = kind, hashlib.sha256(text.encode(errors="surrogatepass")).digest()
+        with self._lock:
+            found = self._known.get(key)
+            if found is not None:
+                self._known.move_to_end(key)
+            else:
+                mine = self._known[key] = Future()
+                if len(self._known) > self._most:
+                    self._known.popitem(last=False)
+        if found is None:
+            self._find_out(key, text, mine)
+        error = (mine if found is None else found).result()
+        if error is not None:
+            raise copy.copy(error)
+        return found is not None
+
+    def _find_out(self, key: _Key, text: str, future: Future[PscError | None]) -> None:
+        try:
+            self._check(key[0], text)
+        except PscError as e:
+            future.set_result(e.with_traceback(None))
+        except BaseException as e:  # no fact about the text: memory ran out, or the program was interrupted
+            with self._lock:
+                if self._known.get(key) is future:
+                    del self._known[key]
+            future.set_exception(e)
+            raise
+        else:
+            future.set_result(None)

@@ -1,0 +1,87 @@
+"""What a server compiles when it starts, so that no request waits for it: a list of bundled names and files, on one thread.
+
+A broken entry is logged with its name and cause, and the next one is done: it never stops the engine.
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Final
+
+from psc.compiler.frontends.found import find_grammar
+from psc.compiler.frontends.request import GrammarRequest
+from psc.errors import PscError
+from psc.serving.kinds import request_of
+from psc.serving.options import ServiceOptions
+
+_log = logging.getLogger("psc.serving")
+
+
+def warm_request(entry: str, options: ServiceOptions) -> GrammarRequest:
+    """The request for an entry of the list, the same as that of a user's request with the file's text.
+
+    Args:
+        entry: a bundled grammar's name, or the path of a ``.lark``, ``.ebnf``, ``.gbnf`` or ``.json`` file.
+        options: how JSON schemas are meant.
+
+    Raises:
+        GrammarError: there is no such grammar, or it cannot be read.
+    """
+    found = find_grammar(Path(entry).expanduser() if entry.startswith("~") else entry)
+    request = found.request()
+    if found.bundled:
+        return request
+    if request.language == "json_schema":
+        return request_of("json", request.text, options)
+    if request.language == "structural_tag":
+        return request_of("structural_tag", request.text, options)
+    return request
+
+
+class WarmUp:
+    """Compiles the entries of a list.
+
+    Args:
+        entries: see :func:`warm_request`.
+        options: likewise.
+        compile_request: compiles one.
+    """
+
+    def __init__(
+        self, entries: Sequence[str], options: ServiceOptions, compile_request: Callable[[GrammarRequest], object]
+    ) -> None:
+        self._entries: Final = tuple(entries)
+        self._options: Final = options
+        self._compile: Final = compile_request
+        self.failed: dict[str, str] = {}
+        """Why an entry could not be compiled, by its name."""
+        self._thread = threading.Thread(target=self._run, name="psc warm-up", daemon=True)
+
+    def start(self) -> None:
+        """Begins, on a thread; nothing where the list is empty."""
+        if self._entries:
+            self._thread.start()
+
+    def wait(self, timeout_s: float | None = None) -> bool:
+        """Waits until all entries are done. Returns whether they are."""
+        if self._entries:
+            self._thread.join(timeout_s)
+        return not self._thread.is_alive()
+
+    def _run(self) -> None:
+        for entry in self._entries:
+            began = time.perf_counter()
+            try:
+                self._compile(warm_request(entry, self._options))
+            except (PscError, OSError) as e:
+                self.failed[entry] = str(e)
+                _log.error("warm-up: %s is not compiled in advance: %s", entry, e)
+            except Exception as e:  # the engine goes on whatever is wrong with an entry
+                self.failed[entry] = repr(e)
+                _log.exception("warm-up: %s is not compiled in advance", entry)
+            else:
+                _log.info("warm-up: %s is ready after %.2f s", entry, time.perf_counter() - began)
