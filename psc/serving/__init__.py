@@ -1,7 +1,7 @@
 """What the adapters of serving engines share: the grammars of requests, by kind and text, for one vocabulary.
 
-`service.py` compiles, validates, counts and decides what goes to the engine's own backend; `options.py` is how an operator says what
-is wanted; an adapter of an engine (`psc.adapters.vllm`, `psc.adapters.sglang`) is the thin rest.
+`service.py` compiles, validates, counts and decides what goes to the engine's own backend. `options.py` is how an operator says
+what is wanted. An adapter of an engine (`psc.adapters.vllm`, `psc.adapters.sglang`) is the thin rest.
 """
 
 from __future__ import annotations

@@ -19,9 +19,9 @@ from psc.serving.options import ServiceOptions
 from psc.structural_tag_request import structural_tag_request
 
 Kind = Literal["json", "json_object", "regex", "choice", "ebnf", "lark", "grammar", "structural_tag"]
-"""json: a schema's text. json_object: any object, and no text. regex: what the whole text matches. choice: a JSON list of texts.
-ebnf. lark: Lark's language or llguidance's dialect of it. grammar: EBNF or Lark, see :func:`is_lark`. structural_tag: its JSON text,
-in either form."""
+"""json: a schema's text. json_object: any object, whatever the text. regex: what the whole text matches. choice: a JSON list of
+texts. lark: Lark's language or llguidance's dialect of it. grammar: EBNF or Lark, see :func:`is_lark`. structural_tag: its JSON
+text, in either form."""
 
 KINDS: Final[tuple[Kind, ...]] = get_args(Kind)
 _COMMENT = re.compile(r"(#|//).*$", re.MULTILINE)

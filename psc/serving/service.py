@@ -18,7 +18,6 @@ from pathlib import Path
 from typing import Final, TypeVar
 
 from psc.artifacts.store import Store
-from psc.cancellation import Cancellation
 from psc.compiled_grammar import CompiledGrammar
 from psc.compiler.frontends.request import GrammarRequest
 from psc.errors import (
@@ -33,6 +32,7 @@ from psc.errors import (
 from psc.grammar import Grammar
 from psc.grammar_compiler import GrammarCompiler
 from psc.serving.counters import Counters
+from psc.serving.deadlines import Deadlines
 from psc.serving.kinds import Kind, request_of
 from psc.serving.options import ServiceOptions
 from psc.serving.validation import ValidationCache
@@ -64,6 +64,7 @@ class GrammarService:
         self._downloads: tempfile.TemporaryDirectory[str] | None = None
         self.compiler: Final = self._make_compiler(tokenizer_info)
         self._validations: Final = ValidationCache(self._read, self.options.validations)
+        self._deadlines: Final = Deadlines(self.options.compile_timeout_s) if self.options.compile_timeout_s else None
         self._seen: weakref.WeakSet[CompiledGrammar] = weakref.WeakSet()
         self._told: set[str] = set()
         self._lock = threading.Lock()
@@ -181,21 +182,16 @@ class GrammarService:
             self.counters.add("validate_seconds", kind, time.perf_counter() - began)
 
     def _compile_in_time(self, request: GrammarRequest) -> CompiledGrammar:
-        limit = self.options.compile_timeout_s
-        if not limit:
+        if self._deadlines is None:
             return self.compiler.compile_grammar(request)
-        cancellation = Cancellation()
-        timer = threading.Timer(limit, cancellation.cancel)
-        timer.daemon = True
-        timer.start()
-        try:
-            return self.compiler.compile_grammar(request, cancellation=cancellation)
-        except CompilationCancelledError as e:
-            raise ResourceLimitError(
-                f"{request.origin}: compiling it took longer than {limit:g} s (option compile_timeout_s); simplify it"
-            ) from e
-        finally:
-            timer.cancel()
+        with self._deadlines.watch() as cancellation:
+            try:
+                return self.compiler.compile_grammar(request, cancellation=cancellation)
+            except CompilationCancelledError as e:
+                raise ResourceLimitError(
+                    f"{request.origin}: compiling it took longer than {self.options.compile_timeout_s:g} s, the option "
+                    "compile_timeout_s; make it simpler"
+                ) from e
 
     def _make_compiler(self, tokenizer_info: TokenizerInfo) -> GrammarCompiler:
         folder = self.options.store
