@@ -34,8 +34,11 @@ class TokenNames:
 
     def __init__(self, tokenizer: TokenizerInfo) -> None:
         self.tokenizer: Final = tokenizer
-        self.size: Final = tokenizer.vocab_size
+
+    @property
+    def size(self) -> int:
         """Ids are below."""
+        return self.tokenizer.vocab_size
 
     @property
     def stop_ids(self) -> frozenset[int]:

@@ -7,7 +7,7 @@ what is wanted. An adapter of an engine (`psc.adapters.vllm`, `psc.adapters.sgla
 from __future__ import annotations
 
 from psc.serving.kinds import Kind
-from psc.serving.options import ServiceOptions
+from psc.serving.options import OptionError, ServiceOptions
 from psc.serving.service import REFUSALS, GrammarService
 
-__all__ = ["REFUSALS", "GrammarService", "Kind", "ServiceOptions"]
+__all__ = ["REFUSALS", "GrammarService", "Kind", "OptionError", "ServiceOptions"]

@@ -22,6 +22,7 @@ HELP: Final[Mapping[str, str]] = {
     "fallbacks": "Requests that psc refused and the engine's own backend took.",
     "refused_tokens": "Tokens that a mask forbids and the engine sampled.",
     "empty_masks": "Masks in which nothing was allowed.",
+    "failures": "Requests that failed because a mask could not be made.",
     "masks": "Mask rows filled.",
     "mask_seconds": "Time spent filling them.",
 }

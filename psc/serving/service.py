@@ -29,13 +29,12 @@ from psc.errors import (
     ResourceLimitError,
     TokenizerError,
 )
-from psc.grammar import Grammar
 from psc.grammar_compiler import GrammarCompiler
 from psc.serving.counters import Counters
 from psc.serving.deadlines import Deadlines
 from psc.serving.kinds import Kind, request_of
 from psc.serving.options import ServiceOptions
-from psc.serving.validation import ValidationCache
+from psc.serving.validation import ValidationCache, check_request
 from psc.serving.warm_up import WarmUp
 from psc.vocabulary.tokenizer_info import TokenizerInfo
 
@@ -175,8 +174,7 @@ class GrammarService:
     def _read(self, kind: Kind, text: str) -> None:
         began = time.perf_counter()
         try:
-            request = request_of(kind, text, self.options)
-            Grammar.parse(request, names=request.names_of(self.tokenizer_info))
+            check_request(kind, text, self.options, self.tokenizer_info)
         finally:
             self.counters.add("validations", kind)
             self.counters.add("validate_seconds", kind, time.perf_counter() - began)

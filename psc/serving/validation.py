@@ -12,14 +12,59 @@ import copy
 import hashlib
 import threading
 from collections import OrderedDict
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from concurrent.futures import Future
 from typing import Final
 
+from psc.compiler.expressions import Chars
+from psc.compiler.tokens import MAX_TOKENS, TokenNames, token_set
 from psc.errors import PscError
-from psc.serving.kinds import Kind
+from psc.grammar import Grammar
+from psc.serving.kinds import Kind, request_of
+from psc.serving.options import ServiceOptions
+from psc.vocabulary.tokenizer_info import TokenizerInfo
 
 _Key = tuple[Kind, bytes]
+
+
+class _EveryName(TokenNames):
+    """A vocabulary that is not known: any text may be a token's, and any id a token."""
+
+    def __init__(self) -> None:
+        super().__init__(TokenizerInfo([]))
+        self._ids: dict[str, int] = {}
+
+    @property
+    def size(self) -> int:
+        return MAX_TOKENS
+
+    def id_of(self, text: str) -> int:
+        return self._ids.setdefault(text, len(self._ids))
+
+    def is_token(self, token: int) -> bool:
+        return 0 <= token < MAX_TOKENS
+
+    def tokens_except(self, ids: Iterable[int]) -> Chars:
+        return token_set([MAX_TOKENS - 1])
+
+
+def check_request(kind: Kind, text: str, options: ServiceOptions, tokenizer_info: TokenizerInfo | None) -> None:
+    """Reads a request, and compiles nothing.
+
+    Args:
+        kind: of the request.
+        text: what it says.
+        options: how JSON schemas are meant.
+        tokenizer_info: the vocabulary; without it, whether there are the tokens that a text names is left to the compilation.
+
+    Raises:
+        PscError: the text is malformed, or says what psc cannot enforce.
+    """
+    request = request_of(kind, text, options)
+    if not request.names_tokens:
+        Grammar.parse(request)
+    else:
+        Grammar.parse(request, names=_EveryName() if tokenizer_info is None else TokenNames(tokenizer_info))
 
 
 class ValidationCache:

@@ -1,0 +1,195 @@
+"""The backend that vLLM's manager makes in the place of its XGrammar backend."""
+
+from __future__ import annotations
+
+import logging
+import threading
+from collections import OrderedDict
+from collections.abc import Mapping
+from concurrent.futures import Future
+from typing import TYPE_CHECKING, Any, ClassVar, Final
+
+from vllm.v1.structured_output.backend_types import (
+    StructuredOutputBackend,
+    StructuredOutputGrammar,
+    StructuredOutputOptions,
+)
+
+from psc.adapters.vllm.configuration import options_of
+from psc.adapters.vllm.grammar import PscGrammar
+from psc.bitmask import allocate_token_bitmask
+from psc.compiled_grammar import CompiledGrammar
+from psc.errors import TokenizerError
+from psc.serving import GrammarService, Kind, ServiceOptions
+from psc.vocabulary.tokenizer_info import TokenizerInfo, VocabType
+
+if TYPE_CHECKING:
+    import torch
+
+KIND_OF: Final[Mapping[StructuredOutputOptions, Kind]] = {
+    StructuredOutputOptions.JSON: "json",
+    StructuredOutputOptions.JSON_OBJECT: "json_object",
+    StructuredOutputOptions.REGEX: "regex",
+    StructuredOutputOptions.GRAMMAR: "grammar",
+    StructuredOutputOptions.CHOICE: "choice",
+    StructuredOutputOptions.STRUCTURAL_TAG: "structural_tag",
+}
+"""What vLLM's kinds of requests are called here."""
+
+_log = logging.getLogger("psc.adapters.vllm")
+
+
+class PscBackend(StructuredOutputBackend):  # type: ignore[misc]
+    """vLLM's backend by psc, for one vocabulary. Where the configuration switches psc off, making one gives vLLM's own backend.
+
+    Args:
+        vllm_config: the engine's configuration.
+        tokenizer: the model's.
+        vocab_size: the number of logits.
+
+    Raises:
+        OptionError: the configuration has an option of psc that does not exist, or a value that does not fit.
+        TokenizerError: psc cannot read the tokenizer, and there is no fallback.
+    """
+
+    original: ClassVar[type[StructuredOutputBackend]]
+    """vLLM's own; set by :meth:`replacing`."""
+
+    @classmethod
+    def replacing(cls, original: type[StructuredOutputBackend]) -> type[PscBackend]:
+        """The class that stands in the place of vLLM's own."""
+        return type(cls.__name__, (cls,), {"original": original, "__module__": cls.__module__})
+
+    def __new__(cls, vllm_config: Any, tokenizer: Any, vocab_size: int) -> Any:
+        options = options_of(vllm_config)
+        if options is None:
+            return cls.original(vllm_config, tokenizer, vocab_size)
+        try:
+            SERVICES.get(options, tokenizer, vocab_size)
+        except TokenizerError as e:
+            if options.fallback != "engine":
+                raise
+            _log.warning("all requests go to vLLM's own backend: %s", e)
+            return cls.original(vllm_config, tokenizer, vocab_size)
+        return super().__new__(cls)
+
+    def __init__(self, vllm_config: Any, tokenizer: Any, vocab_size: int) -> None:
+        super().__init__(vllm_config, tokenizer, vocab_size)
+        options = options_of(vllm_config)
+        assert options is not None
+        self.service: Final = SERVICES.get(options, tokenizer, vocab_size)
+        self._engine: StructuredOutputBackend | None = None
+        self._lock = threading.Lock()
+
+    def compile_grammar(
+        self, request_type: StructuredOutputOptions, grammar_spec: str, stop_token_ids: set[int] | None = None
+    ) -> StructuredOutputGrammar:
+        """The grammar of a request.
+
+        Args:
+            request_type: its kind.
+            grammar_spec: what it says.
+            stop_token_ids: the tokens that end its text; None or none are the vocabulary's.
+
+        Raises:
+            REFUSALS: psc refuses it, and there is no fallback; vLLM shows the message to the client.
+        """
+        compiled = self.service.compile_or_fall_back(
+            KIND_OF[request_type],
+            grammar_spec,
+            lambda: self._engine_backend().compile_grammar(request_type, grammar_spec, stop_token_ids=stop_token_ids),
+        )
+        if not isinstance(compiled, CompiledGrammar):
+            return compiled
+        stops = sorted(stop_token_ids) if stop_token_ids else None
+        if stops == list(compiled.stop_token_ids):
+            stops = None
+        return PscGrammar(compiled, stops, self.service.counters)
+
+    def allocate_token_bitmask(self, max_num_seqs: int) -> torch.Tensor:
+        """A bitmask that allows everything, int32 of shape (max_num_seqs, ceil(vocab_size / 32))."""
+        bitmask: torch.Tensor = allocate_token_bitmask(max_num_seqs, self.vocab_size, library="torch")
+        return bitmask
+
+    def destroy(self) -> None:
+        """Drops vLLM's own backend; the service serves the next backend of this process."""
+        if self._engine is not None:
+            self._engine.destroy()
+
+    def _engine_backend(self) -> StructuredOutputBackend:
+        """vLLM's own backend, made when it is first needed."""
+        with self._lock:
+            if self._engine is None:
+                engine = self.original(self.vllm_config, self.tokenizer, self.vocab_size)
+                if -(-engine.vocab_size // 32) != -(-self.vocab_size // 32):
+                    raise TokenizerError(
+                        f"vLLM's own backend has masks for {engine.vocab_size} tokens, and the model has {self.vocab_size}: "
+                        "with this tokenizer there is no fallback"
+                    )
+                self._engine = engine
+            return self._engine
+
+
+class Services:
+    """The services of a process. One is begun on a thread when its engine starts, so that no request waits for the vocabulary.
+
+    Beam search makes a backend for each call: these have one service, too.
+    """
+
+    _MOST = 4
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        # The tokenizer is held, so that its id stays its own.
+        self._known: OrderedDict[tuple[int, int, ServiceOptions], tuple[object, Future[GrammarService]]] = OrderedDict()
+
+    def begin(self, options: ServiceOptions, tokenizer: Any, vocab_size: int) -> None:
+        """Begins to make a service."""
+        threading.Thread(target=self._future, args=(options, tokenizer, vocab_size), name="psc vocabulary", daemon=True).start()
+
+    def get(self, options: ServiceOptions, tokenizer: Any, vocab_size: int) -> GrammarService:
+        """The service of a tokenizer with these options.
+
+        Raises:
+            TokenizerError: psc cannot read the tokenizer.
+            RegistryError: the address of a registry is malformed.
+        """
+        return self._future(options, tokenizer, vocab_size).result()
+
+    def _future(self, options: ServiceOptions, tokenizer: Any, vocab_size: int) -> Future[GrammarService]:
+        key = id(tokenizer), vocab_size, options
+        with self._lock:
+            known = self._known.get(key)
+            if known is not None:
+                self._known.move_to_end(key)
+                return known[1]
+            future: Future[GrammarService] = Future()
+            self._known[key] = tokenizer, future
+            if len(self._known) > self._MOST:
+                self._known.popitem(last=False)
+        try:
+            future.set_result(GrammarService(vocabulary_of(tokenizer, vocab_size), options=options))
+        except BaseException as e:
+            with self._lock:
+                self._known.pop(key, None)
+            future.set_exception(e)
+        return future
+
+
+SERVICES: Final = Services()
+
+
+def vocabulary_of(tokenizer: Any, vocab_size: int) -> TokenizerInfo:
+    """The vocabulary of vLLM's tokenizer, as wide as the logits.
+
+    Raises:
+        TokenizerError: psc cannot read it.
+    """
+    try:
+        return TokenizerInfo.from_huggingface(tokenizer, vocab_size=vocab_size)
+    except TokenizerError:
+        describes_itself = getattr(tokenizer, "init_xgrammar", None)  # Plamo 3
+        if not callable(describes_itself):
+            raise
+        theirs, _ = describes_itself()
+        return TokenizerInfo(theirs.decoded_vocab, VocabType.RAW, vocab_size=vocab_size, stop_token_ids=theirs.stop_token_ids)

@@ -1,0 +1,157 @@
+"""The grammar of one request, as vLLM's manager calls it.
+
+Cost: accepting a token 0.3 us, validating a draft 0.3 us a token, filling a row a copy of it and 2 us for the tensor.
+"""
+
+from __future__ import annotations
+
+import logging
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+from vllm.v1.structured_output.backend_types import StructuredOutputGrammar
+
+from psc.compiled_grammar import CompiledGrammar
+from psc.runtime.compiled import GrammarMatcher
+from psc.serving.counters import Counters
+
+if TYPE_CHECKING:
+    import torch
+    from numpy.typing import NDArray
+
+_log = logging.getLogger("psc.adapters.vllm")
+FEW_WORDS: Final = 8
+"""Of a mask row, in which a row that allows anything nearly always has a bit."""
+
+
+class PscGrammar(StructuredOutputGrammar):  # type: ignore[misc]
+    """A request's grammar, and where its text is.
+
+    Args:
+        compiled: the grammar.
+        stop_token_ids: what ends the text; None is what ends it in the vocabulary.
+        counters: of the service.
+    """
+
+    def __init__(self, compiled: CompiledGrammar, stop_token_ids: list[int] | None, counters: Counters) -> None:
+        self.matcher: Final = GrammarMatcher(compiled, override_stop_tokens=stop_token_ids)
+        self.stop_token_ids: Final = frozenset(self.matcher.stop_token_ids)
+        self.counters: Final = counters
+        self.terminated = False
+        """Whether a token that ends the text was taken."""
+        self.failed = False
+        """Whether psc failed, and no token is taken any more."""
+        self._told_of_empty_mask = False
+
+    def accept_tokens(self, request_id: str, tokens: list[int]) -> bool:
+        """Takes tokens; those after the end are ignored. False where a mask forbids one: vLLM then ends the request with an error.
+
+        Args:
+            request_id: for the log.
+            tokens: as they were sampled.
+        """
+        if self.terminated:
+            return True
+        if self.failed:
+            return False
+        accept = self.matcher.accept_token
+        try:
+            for token in tokens:
+                if not accept(token):
+                    self.counters.add("refused_tokens")
+                    _log.error(
+                        "request %s: its grammar does not allow token %d after %d tokens", request_id, token, self.matcher.n_steps
+                    )
+                    return False
+                if token in self.stop_token_ids and self.matcher.is_terminated():
+                    self.terminated = True
+                    break
+        except Exception as e:
+            self.fail(e)
+            return False
+        return True
+
+    def validate_tokens(self, tokens: list[int]) -> list[int]:
+        """The longest prefix that would be taken, up to the end of the text; nothing after it. Changes nothing."""
+        if self.terminated or self.failed:
+            return []
+        taken = 0
+        accept = self.matcher.accept_token
+        try:
+            for token in tokens:
+                if not accept(token):
+                    break
+                taken += 1
+                if token in self.stop_token_ids and self.matcher.is_terminated():
+                    break
+        except Exception as e:
+            self.fail(e)
+        if taken:
+            self.matcher.rollback(taken)
+        return tokens[:taken]
+
+    def rollback(self, num_tokens: int) -> None:
+        """Takes tokens back, one that ended the text among them."""
+        self.matcher.rollback(num_tokens)
+        self.terminated = self.matcher.is_terminated()
+
+    def fill_bitmask(self, bitmask: torch.Tensor, batch_index: int) -> None:
+        """Writes the mask of the next token.
+
+        Args:
+            bitmask: int32 of shape (rows, words), on the CPU.
+            batch_index: the row.
+        """
+        self.fill_row(bitmask.numpy(), batch_index)
+
+    def fill_row(self, rows: NDArray[np.int32], index: int) -> None:
+        """As `fill_bitmask`, for NumPy. A mask that cannot be made lets the request fail, and no other."""
+        try:
+            if not self.failed:
+                self.matcher.fill_next_token_bitmask(rows, index)
+        except Exception as e:
+            self.fail(e)
+        if self.failed:
+            rows[index] = -1
+        else:
+            self.open_if_empty(rows, index)
+
+    def open_if_empty(self, rows: NDArray[np.int32], index: int) -> None:
+        """Allows everything in a row in which nothing is allowed, since a sampler would get no numbers from it.
+
+        The grammar refuses whatever is sampled then, and vLLM ends this request with an error, and no other.
+        """
+        row = rows[index]
+        if row[:FEW_WORDS].any() or row.any():
+            return
+        row.fill(-1)
+        if not self._told_of_empty_mask:
+            self._told_of_empty_mask = True
+            self.counters.add("empty_masks")
+            _log.error(
+                "no token of the vocabulary goes on with the text that %r has led to after %d tokens: the request will fail",
+                self.matcher.compiled.place,
+                self.matcher.n_steps,
+            )
+
+    def fail(self, error: Exception) -> None:
+        """Notes that the grammar cannot go on, a limit of psc, say: it takes no token any more, and so the request ends."""
+        if not self.failed:
+            self.failed = True
+            self.counters.add("failures")
+            _log.error("the request with grammar %r will fail: %s", self.matcher.compiled.place, error, exc_info=error)
+
+    def tell_of_refused_draft(self, token: int) -> None:
+        """Says that a draft is not what `validate_tokens` would have let pass."""
+        _log.error(
+            "a draft, token %d, does not go on with grammar %r; what follows it is not used", token, self.matcher.compiled.place
+        )
+
+    def is_terminated(self) -> bool:
+        """Whether a token that ends the text was taken."""
+        return self.terminated
+
+    def reset(self) -> None:
+        """Back to the empty text."""
+        self.matcher.reset()
+        self.terminated = False

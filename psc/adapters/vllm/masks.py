@@ -1,0 +1,176 @@
+"""The masks of a batch, in the place of the manager's loop over its requests.
+
+The rows are those of vLLM's own loop. Each request has one row, or one more than it may have drafts: row i is the mask after i
+drafts. After a draft that is refused the row before it is repeated, after the end of the text and after padding (-1) rows allow
+everything, and while the model reasons all but some tokens. What is not simple (a request that reasons and has drafts, a grammar of
+another backend, diffusion) goes to vLLM's own code.
+
+Cost: without drafts 1 us a request and a copy of each row, on all threads; with drafts 0.7 us and a copy for each.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from time import perf_counter
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from psc.adapters.vllm.grammar import FEW_WORDS, PscGrammar
+from psc.runtime.compiled import BatchGrammarMatcher, GrammarMatcher
+
+if TYPE_CHECKING:
+    from vllm.v1.request import Request
+    from vllm.v1.structured_output import StructuredOutputManager
+
+Rows = NDArray[np.int32]
+_Original = Callable[[Any, dict[str, "Request"], list[str], dict[str, list[int]]], "Rows | None"]
+_PADDING: Final = -1
+
+
+class MaskFilling:
+    """Fills masks for vLLM's manager.
+
+    Args:
+        original: the manager's own method.
+    """
+
+    def __init__(self, original: _Original) -> None:
+        self._original: Final = original
+        self._batch: Final = BatchGrammarMatcher()
+        self._chains: dict[int, tuple[NDArray[np.int64], NDArray[np.int64]]] = {}
+
+    def grammar_bitmask(
+        self,
+        manager: StructuredOutputManager,
+        requests: dict[str, Request],
+        structured_output_request_ids: list[str],
+        scheduled_spec_decode_tokens: dict[str, list[int]],
+    ) -> Rows | None:
+        """The rows of the masks of a step; arguments and result are those of the manager's method."""
+        ids, drafts = structured_output_request_ids, scheduled_spec_decode_tokens
+        grammars = [requests[i].structured_output_request.grammar for i in ids]
+        if not ids or manager.vllm_config.model_config.is_diffusion or not all(type(g) is PscGrammar for g in grammars):
+            return self._original(manager, requests, ids, drafts)
+        began = perf_counter()
+        stride = manager.vllm_config.num_speculative_tokens + 1
+        rows = _rows_of(manager, stride)
+        if stride == 1 or not any(map(drafts.get, ids)):
+            self._fill_without_drafts(manager, [requests[i] for i in ids], grammars, rows, stride)
+        else:
+            self._fill_with_drafts(manager, requests, ids, drafts, rows, stride)
+        counters = grammars[0].counters
+        counters.add("masks", amount=len(ids))
+        counters.add("mask_seconds", amount=perf_counter() - began)
+        return rows[: len(ids) * stride]
+
+    def _fill_without_drafts(
+        self, manager: StructuredOutputManager, requests: Sequence[Request], grammars: Sequence[PscGrammar], rows: Rows, stride: int
+    ) -> None:
+        always = _constrains_always(manager)
+        matchers: list[GrammarMatcher] = []
+        filled: list[int] = []
+        by_row: list[PscGrammar] = []
+        for at, grammar in enumerate(grammars):
+            row = at * stride
+            constrained = always or manager._get_constraint_bounds(requests[at], ()).constraint_start == 0
+            if constrained and not grammar.terminated and not grammar.failed:
+                matchers.append(grammar.matcher)
+                filled.append(row)
+                by_row.append(grammar)
+            else:
+                masked = () if constrained else manager._masked_reasoning_ends(requests[at])
+                _allow_all_but(rows[row], masked)
+        try:
+            self._batch.batch_fill_next_token_bitmask(matchers, rows, filled)
+        except Exception:  # of one of them; each alone says of which
+            for grammar, row in zip(by_row, filled, strict=True):
+                grammar.fill_row(rows, row)
+        for at in np.flatnonzero(~rows[filled, :FEW_WORDS].any(axis=1)).tolist():
+            by_row[at].open_if_empty(rows, filled[at])
+
+    def _fill_with_drafts(
+        self,
+        manager: StructuredOutputManager,
+        requests: dict[str, Request],
+        ids: Sequence[str],
+        drafts: dict[str, list[int]],
+        rows: Rows,
+        stride: int,
+    ) -> None:
+        always = _constrains_always(manager)
+        theirs: dict[int, Rows] = {}
+        for at, request_id in enumerate(ids):  # first, since vLLM's own code writes what it is asked for from the first row on
+            if always or requests[request_id].structured_output_request.reasoning_ended:
+                continue
+            filled = self._original(manager, requests, [request_id], drafts)
+            assert filled is not None  # as there is a request
+            theirs[at] = filled[: len(drafts.get(request_id, ())) + 1].copy()
+        words = memoryview(rows)  # type: ignore[arg-type]
+        for at, request_id in enumerate(ids):
+            row = at * stride
+            if at in theirs:
+                rows[row : row + len(theirs[at])] = theirs[at]
+                continue
+            self._fill_chain(requests[request_id].structured_output_request.grammar, drafts.get(request_id, []), rows, words, row)
+
+    def _fill_chain(self, grammar: PscGrammar, drafts: list[int], rows: Rows, words: memoryview, first: int) -> None:
+        """The rows of one request: of the text as it is, and after each of its drafts."""
+        n = drafts.index(_PADDING) if _PADDING in drafts else len(drafts)
+        end = first + len(drafts) + 1
+        if grammar.terminated:
+            rows[first:end] = -1
+            return
+        if n == 0 or grammar.failed:
+            grammar.fill_row(rows, first)
+            rows[first + 1 : end] = -1
+            return
+        following, siblings = self._chain(n + 1)
+        tokens = np.array([0, *drafts[:n]], np.int64)
+        try:
+            grammar.matcher.traverse_draft_tree(following, siblings, tokens, rows[first : first + n + 1])
+        except Exception as e:
+            grammar.fail(e)
+            rows[first:end] = -1
+            return
+        n_bits = 32 * rows.shape[1]
+        for at, token in enumerate(drafts[:n], first):
+            if not 0 <= token < n_bits or not words[at, token >> 5] >> (token & 31) & 1:
+                grammar.tell_of_refused_draft(token)
+                grammar.open_if_empty(rows, at)
+                rows[at + 1 : end] = rows[at]
+                return
+            if token in grammar.stop_token_ids:
+                rows[at + 1 : end] = -1
+                return
+        rows[first + n + 1 : end] = -1
+
+    def _chain(self, n: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """A tree of n nodes that is a line."""
+        if n not in self._chains:
+            following = np.arange(1, n + 1, dtype=np.int64)
+            following[-1] = -1
+            self._chains[n] = following, np.full(n, -1, np.int64)
+        return self._chains[n]
+
+
+def _constrains_always(manager: StructuredOutputManager) -> bool:
+    """Whether no request of the manager is ever without its grammar."""
+    return manager.enable_in_reasoning or manager.reasoner_cls is None
+
+
+def _rows_of(manager: StructuredOutputManager, stride: int) -> Rows:
+    if manager._grammar_bitmask is None:
+        assert manager.backend is not None
+        most = manager.vllm_config.scheduler_config.max_num_seqs
+        manager._grammar_bitmask = manager.backend.allocate_token_bitmask(most * stride)
+    rows: Rows = manager._grammar_bitmask.numpy()
+    return rows
+
+
+def _allow_all_but(row: Rows, masked: Sequence[int]) -> None:
+    row.fill(-1)
+    unsigned = row.view(np.uint32)
+    for token in masked:
+        unsigned[token >> 5] &= ~np.uint32(1 << (token & 31))
