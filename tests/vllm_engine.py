@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import os
+import warnings
 from functools import cache
 from types import SimpleNamespace
 from typing import Any
 
 os.environ.setdefault("VLLM_TARGET_DEVICE", "cpu")
 
-import tokenizers
-import transformers
-import vllm.v1.structured_output as output
-from vllm.sampling_params import SamplingParams, StructuredOutputsParams
-from vllm.v1.request import Request
+with warnings.catch_warnings():
+    warnings.simplefilter("ignore")  # of vLLM's own imports
+    import tokenizers
+    import transformers
+    import vllm.v1.structured_output as output
+    from vllm.sampling_params import SamplingParams, StructuredOutputsParams
+    from vllm.v1.request import Request
 
 _MERGES = [
     "t r",
