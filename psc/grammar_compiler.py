@@ -278,6 +278,19 @@ class GrammarCompiler:
         with self._lock:
             return self._size()
 
+    def trim(self, limit_bytes: int) -> None:
+        """Evicts the least recently used grammars until what is kept takes no more; grammars in use stay usable.
+
+        For who lets grammars grow as they need (``cache_limit_bytes=-1``) and looks at the sum now and then.
+
+        Args:
+            limit_bytes: what may be kept.
+
+        Cost: 0.1 us for each grammar that is kept.
+        """
+        with self._lock:
+            self._evict_oldest(limit_bytes, None)
+
     def finish(self, compiled: CompiledGrammar, *, cancellation: Cancellation | None = None) -> Future[Path]:
         """Builds the rest of a grammar in the background and writes it as an artifact into the store.
 
@@ -466,18 +479,21 @@ class GrammarCompiler:
         """
         if self.cache_limit_bytes < 0:
             return
-        while len(self._kept) > 1 and self._size() > self.cache_limit_bytes:
-            oldest = next((k for k, f in self._kept.items() if f.done() and k != newest), None)
-            if oldest is None:
-                break
-            name = self._kept.pop(oldest).result().grammar_name
-            _log.info("%s: evicted, to keep within %d bytes", name, self.cache_limit_bytes)
+        self._evict_oldest(self.cache_limit_bytes, newest)
         shared = self._vocabulary.fragment_bytes if self._vocabulary is not None else 0
         kept = [f.result() for f in self._kept.values() if f.done() and f.exception() is None]
         for compiled in kept:
             compiled._machine.set_limit(max(1, (self.cache_limit_bytes - shared) // len(kept)))
         if self.cache_limit_bytes == 0:
             self._kept.pop(newest, None)
+
+    def _evict_oldest(self, limit_bytes: int, newest: _Asked | None) -> None:
+        while len(self._kept) > 1 and self._size() > limit_bytes:
+            oldest = next((k for k, f in self._kept.items() if f.done() and k != newest), None)
+            if oldest is None:
+                break
+            name = self._kept.pop(oldest).result().place
+            _log.info("%s: evicted, to keep within %d bytes", name, limit_bytes)
 
     def _size(self) -> int:
         total = sum(f.result().memory_size_bytes for f in self._kept.values() if f.done() and f.exception() is None)

@@ -10,8 +10,10 @@ import re
 from collections.abc import Callable
 from typing import Any, Final, Literal, get_args
 
+from psc.compiler.frontends.found import find_grammar
 from psc.compiler.frontends.front_end import check_text
 from psc.compiler.frontends.request import GrammarRequest
+from psc.compiler.grammars import bundled_names
 from psc.errors import GrammarError
 from psc.json_schemas import schema_request
 from psc.lark_texts import lark_request
@@ -21,7 +23,7 @@ from psc.structural_tag_request import structural_tag_request
 Kind = Literal["json", "json_object", "regex", "choice", "ebnf", "lark", "grammar", "structural_tag"]
 """json: a schema's text. json_object: any object, whatever the text. regex: what the whole text matches. choice: a JSON list of
 texts. lark: Lark's language or llguidance's dialect of it. grammar: EBNF or Lark, see :func:`is_lark`. structural_tag: its JSON
-text, in either form."""
+text, in either form. A grammar's text may also be the name of a bundled one, such as ``java``."""
 
 KINDS: Final[tuple[Kind, ...]] = get_args(Kind)
 _COMMENT = re.compile(r"(#|//).*$", re.MULTILINE)
@@ -88,11 +90,13 @@ def _ebnf_literal(text: str) -> str:
 
 
 def _ebnf(text: str, options: ServiceOptions) -> GrammarRequest:
+    if text in bundled_names():
+        return find_grammar(text).request()
     return GrammarRequest.of("ebnf", text)
 
 
 def _lark(text: str, options: ServiceOptions) -> GrammarRequest:
-    return lark_request(text, {})
+    return find_grammar(text).request() if text in bundled_names() else lark_request(text, {})
 
 
 def _grammar(text: str, options: ServiceOptions) -> GrammarRequest:

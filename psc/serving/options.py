@@ -98,8 +98,9 @@ class ServiceOptions:
     """Bundled grammars and files of grammars, schemas or structural tags that are compiled when the service starts."""
     fallback: Literal["engine", "none"] = _option("none", _fallback)
     """What happens to a request that psc refuses: the engine's own backend takes it, or it fails."""
-    cache_mb: int = _option(512, _count)
-    """What compiled grammars, and what they have built, may take, in MB of 2^20 bytes."""
+    cache_mb: int = _option(2048, _count)
+    """What compiled grammars, and the masks that they have built, may take, in MB of 2^20 bytes, looked at once a second; those not
+    used for longest go."""
     validations: int = _option(4096, _count)
     """How many texts are known to be right or wrong without reading them again."""
     masks_ahead: int = _option(1, _count)

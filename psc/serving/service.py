@@ -42,6 +42,7 @@ REFUSALS: Final = (GrammarError, InvalidStructuralTagError, InvalidJSONError, To
 """What psc raises for a request that it cannot serve; its message is for the client."""
 
 _log = logging.getLogger("psc.serving")
+_TRIM_EVERY_S = 1.0
 _Theirs = TypeVar("_Theirs")
 
 
@@ -67,7 +68,8 @@ class GrammarService:
         self._seen: weakref.WeakSet[CompiledGrammar] = weakref.WeakSet()
         self._told: set[str] = set()
         self._lock = threading.Lock()
-        self._warm_up: Final = WarmUp(self.options.warm, self.options, self.compiler.compile_grammar)
+        self._trim_after = 0.0
+        self._warm_up: Final = WarmUp(self.options.warm, self.options, self._compile_warm)
         self._warm_up.start()
 
     @property
@@ -91,16 +93,8 @@ class GrammarService:
         except REFUSALS:
             self.counters.add("refused", kind)
             raise
-        with self._lock:
-            is_new = compiled not in self._seen
-            self._seen.add(compiled)
-        if is_new:
-            self.counters.add("compilations", kind)
-            self.counters.add("compile_seconds", kind, time.perf_counter() - began)
-            if not compiled.is_lazy:
-                self.counters.add("artifacts", kind)
-        else:
-            self.counters.add("cache_hits", kind)
+        self._count(compiled, kind, time.perf_counter() - began)
+        self._keep_within_limit()
         return compiled
 
     def compile_or_fall_back(self, kind: Kind, text: str, engine: Callable[[], _Theirs]) -> CompiledGrammar | _Theirs:
@@ -171,6 +165,31 @@ class GrammarService:
         if self._downloads is not None:
             self._downloads.cleanup()
 
+    def _compile_warm(self, request: GrammarRequest) -> None:
+        began = time.perf_counter()
+        self._count(self._compile_in_time(request), "warm_up", time.perf_counter() - began)
+
+    def _count(self, compiled: CompiledGrammar, kind: str, seconds: float) -> None:
+        with self._lock:
+            is_new = compiled not in self._seen
+            self._seen.add(compiled)
+        if is_new:
+            self.counters.add("compilations", kind)
+            self.counters.add("compile_seconds", kind, seconds)
+            if not compiled.is_lazy:
+                self.counters.add("artifacts", kind)
+        else:
+            self.counters.add("cache_hits", kind)
+
+    def _keep_within_limit(self) -> None:
+        """Evicts grammars, once a second at most: what is kept grows with the masks that texts meet."""
+        now = time.monotonic()
+        with self._lock:
+            if now < self._trim_after:
+                return
+            self._trim_after = now + _TRIM_EVERY_S
+        self.compiler.trim(self.options.cache_mb << 20)
+
     def _read(self, kind: Kind, text: str) -> None:
         began = time.perf_counter()
         try:
@@ -205,7 +224,6 @@ class GrammarService:
             registries = Registries(self.options.registry, memory=memory) or None
         return GrammarCompiler(
             tokenizer_info,
-            cache_limit_bytes=self.options.cache_mb << 20,
             store=False if store is None else store,
             registry=False if registries is None else registries,
             masks_ahead=self.options.masks_ahead,

@@ -8,21 +8,28 @@ from __future__ import annotations
 import logging
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Final
 
 from psc.compiler.frontends.found import find_grammar
 from psc.compiler.frontends.request import GrammarRequest
 from psc.errors import PscError
-from psc.serving.kinds import request_of
+from psc.serving.kinds import Kind, request_of
 from psc.serving.options import ServiceOptions
 
 _log = logging.getLogger("psc.serving")
+_KIND_OF: Final[Mapping[str, Kind]] = {
+    "json_schema": "json",
+    "structural_tag": "structural_tag",
+    "ebnf": "ebnf",
+    "lark": "lark",
+    "llguidance": "lark",
+}
 
 
 def warm_request(entry: str, options: ServiceOptions) -> GrammarRequest:
-    """The request for an entry of the list, the same as that of a user's request with the file's text.
+    """The request for an entry of the list, the same as that of a user's request with the name, or with the file's text.
 
     Args:
         entry: a bundled grammar's name, or the path of a ``.lark``, ``.ebnf``, ``.gbnf`` or ``.json`` file.
@@ -33,13 +40,9 @@ def warm_request(entry: str, options: ServiceOptions) -> GrammarRequest:
     """
     found = find_grammar(Path(entry).expanduser() if entry.startswith("~") else entry)
     request = found.request()
-    if found.bundled:
+    if found.bundled or request.front_end.imports(request.text, request.origin):
         return request
-    if request.language == "json_schema":
-        return request_of("json", request.text, options)
-    if request.language == "structural_tag":
-        return request_of("structural_tag", request.text, options)
-    return request
+    return request_of(_KIND_OF[request.language], request.text, options)
 
 
 class WarmUp:
