@@ -76,6 +76,15 @@ def _addresses(value: object, origin: str) -> tuple[str, ...]:
     return _texts(",".join(value.split()) if isinstance(value, str) else value, origin)
 
 
+def _address_or_none(value: object, origin: str) -> str | None:
+    if value is None:
+        return None
+    port = str(value).strip().rpartition(":")[2]
+    if isinstance(value, bool) or not port.isdecimal() or int(port) > 65535:
+        raise _fail(origin, "a port, or HOST:PORT", value)
+    return str(value).strip()
+
+
 def _fallback(value: object, origin: str) -> str:
     if value not in ("engine", "none"):
         raise _fail(origin, "'engine' or 'none'", value)
@@ -107,6 +116,8 @@ class ServiceOptions:
     """How many masks of a new grammar a thread builds while the model reads the prompt; see ``GrammarCompiler``."""
     compile_timeout_s: float = _option(30.0, _seconds)
     """A compilation that takes longer is called off, and its request fails; 0 is no limit."""
+    metrics: str | None = _option(None, _address_or_none)
+    """A port, or HOST:PORT, at which each process of the engine serves its counters in Prometheus' format; None is none."""
     any_whitespace: bool = _option(True, _flag)
     """Whether JSON may have white space anywhere; else it has none."""
     max_whitespace: int | None = _option(None, _count_or_none)

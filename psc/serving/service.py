@@ -33,6 +33,7 @@ from psc.grammar_compiler import GrammarCompiler
 from psc.serving.counters import Counters
 from psc.serving.deadlines import Deadlines
 from psc.serving.kinds import Kind, request_of
+from psc.serving.metrics_server import MetricsServer
 from psc.serving.options import ServiceOptions
 from psc.serving.validation import ValidationCache, check_request
 from psc.serving.warm_up import WarmUp
@@ -71,6 +72,7 @@ class GrammarService:
         self._trim_after = 0.0
         self._warm_up: Final = WarmUp(self.options.warm, self.options, self._compile_warm)
         self._warm_up.start()
+        self.metrics: Final = MetricsServer(self.options.metrics, self.prometheus_text) if self.options.metrics else None
 
     @property
     def tokenizer_info(self) -> TokenizerInfo:
@@ -159,8 +161,16 @@ class GrammarService:
         """What was counted, see `psc.serving.counters`, and what the compiled grammars take."""
         return {**self.counters.snapshot(), "cache_bytes": self.compiler.get_cache_size_bytes()}
 
+    def prometheus_text(self) -> str:
+        """The same in Prometheus' text format."""
+        size = self.compiler.get_cache_size_bytes()
+        gauge = "# HELP psc_cache_bytes What compiled grammars take.\n# TYPE psc_cache_bytes gauge\n"
+        return f"{self.counters.prometheus_text()}{gauge}psc_cache_bytes {size}\n"
+
     def close(self) -> None:
         """Drops the grammars that are kept; those in use stay usable."""
+        if self.metrics is not None:
+            self.metrics.close()
         self.compiler.clear_cache()
         if self._downloads is not None:
             self._downloads.cleanup()

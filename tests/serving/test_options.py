@@ -57,6 +57,8 @@ def test_a_mapping_wins() -> None:
         ({"strict": "perhaps"}, "strict must be true or false"),
         ({"warm": [1]}, "warm must be a list of texts"),
         ({"compile_timeout_s": "nan"}, "compile_timeout_s must be a number of seconds"),
+        ({"metrics": "here"}, "metrics must be a port, or HOST:PORT"),
+        ({"metrics": "[::]:99999"}, "metrics must be a port"),
         ({"store": 3}, "store must be a folder"),
         (["store"], "must be a mapping"),
     ],

@@ -7,6 +7,8 @@ import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
+from urllib.error import HTTPError
+from urllib.request import urlopen
 
 import pytest
 from vocabularies import byte_tokenizer
@@ -16,6 +18,7 @@ from psc.errors import GrammarError, InvalidStructuralTagError, PscError, Resour
 from psc.serving import REFUSALS, GrammarService, ServiceOptions
 from psc.serving.deadlines import Deadlines
 from psc.serving.kinds import KINDS, is_lark
+from psc.serving.metrics_server import MetricsServer
 from psc.serving.validation import ValidationCache, check_request
 
 INFO = byte_tokenizer()
@@ -217,6 +220,24 @@ class TestCounters:
         text = serving.counters.prometheus_text()
         assert '# TYPE psc_compilations_total counter\npsc_compilations_total{kind="regex"} 1\n' in text
         assert "psc_masks_total 7\n" in text
+
+    def test_over_http(self) -> None:
+        serving = service(metrics="0")
+        serving.compile("regex", "a+")
+        assert serving.metrics is not None
+        address = f"http://127.0.0.1:{serving.metrics.port}"
+        try:
+            with urlopen(f"{address}/metrics", timeout=30) as answer:
+                text = answer.read().decode()
+            with pytest.raises(HTTPError, match="404"):
+                urlopen(f"{address}/", timeout=30)
+            # Another process of the engine takes the next port.
+            other = MetricsServer(str(serving.metrics.port), lambda: "x 1\n")
+            assert other.port > serving.metrics.port
+            other.close()
+        finally:
+            serving.close()
+        assert 'psc_compilations_total{kind="regex"} 1' in text and "psc_cache_bytes " in text
 
 
 class TestLimits:
