@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import random
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -494,3 +495,25 @@ class TestGuards:
         monkeypatch.setattr(seams, "_version", lambda: version)
         assert register()
         assert (f"this is vLLM {version}" in caplog.text) == warned
+
+
+class TestMistral:
+    """vLLM's tokenizer over the files that mistral-common brings."""
+
+    @pytest.mark.parametrize(
+        "file, vocab_size", [("tekken_240911.json", 131_072), ("mistral_instruct_tokenizer_240323.model.v3", 32_768)]
+    )
+    def test_the_vocabulary(self, file: str, vocab_size: int) -> None:
+        mistral_common = pytest.importorskip("mistral_common")
+        from transformers.tokenization_mistral_common import MistralCommonBackend
+        from vllm.tokenizers.mistral import MistralTokenizer
+
+        tokenizer = MistralTokenizer(MistralCommonBackend(str(Path(mistral_common.__file__).parent / "data" / file)))
+        manager = engine.manager(engine.config(vocab_size=vocab_size), tokenizer)
+        texts = engine.ready(manager, "r", engine.parameters(json=SCHEMA))
+        # Without what precedes it a text would begin with a blank, in the manner of SentencePiece.
+        tokens = tokenizer.tokenizer.encode('x{"a": true, "bc": null}', bos=False, eos=False)[1:]
+        assert manager.validate_tokens(texts, tokens) == tokens
+        called = engine.ready(manager, "call", engine.parameters(grammar="start: <[5]> /[a-z]+/"))
+        rows = manager.grammar_bitmask({"call": called}, ["call"], {})
+        assert rows.shape == (1, vocab_size // 32) and allowed(rows[0]) == {5}, "tokens by their ids, as Mistral's parser writes"

@@ -41,4 +41,7 @@ def options_of(vllm_config: Any) -> ServiceOptions | None:
     options = ServiceOptions.of({name: value for name, value in mine.items() if name != _ENABLED})
     if getattr(getattr(vllm_config, "structured_outputs_config", None), "disable_any_whitespace", False):
         options = replace(options, any_whitespace=False)
+    parallel = getattr(vllm_config, "parallel_config", None)
+    if getattr(parallel, "distributed_executor_backend", None) == "external_launcher":
+        options = replace(options, compile_timeout_s=0.0)  # each rank compiles, and must come to what the others come to
     return options
