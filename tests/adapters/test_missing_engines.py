@@ -6,6 +6,7 @@ import sys
 
 import pytest
 
+import psc
 from psc.errors import MissingExtraError
 
 ENGINES = {"transformers": ("torch", "transformers"), "mlx": ("mlx.core", "mlx")}
@@ -30,7 +31,21 @@ def test_the_vocabulary_of_llama_cpp(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_no_engine_is_imported_unasked() -> None:
     program = (
-        "import sys, psc.adapters, psc.adapters.sequences, psc.adapters.llama_cpp, psc.decoding\n"
-        "assert not {'torch', 'transformers', 'llama_cpp', 'mlx', 'mlx.core', 'cupy'} & set(sys.modules)"
+        "import sys, psc.adapters, psc.adapters.sequences, psc.adapters.llama_cpp, psc.adapters.vllm, psc.decoding\n"
+        "assert not {'torch', 'transformers', 'llama_cpp', 'mlx', 'mlx.core', 'cupy', 'vllm'} & set(sys.modules)"
     )
     subprocess.run([sys.executable, "-c", program], check=True, timeout=120)
+
+
+def test_the_plugin_of_vllm_without_vllm(monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture) -> None:
+    """An error from it would stop the process that loads it."""
+    from psc.adapters.vllm import register
+
+    monkeypatch.setitem(sys.modules, "vllm", None)
+    for name in [n for n in sys.modules if n.startswith("vllm.")]:
+        monkeypatch.delitem(sys.modules, name)
+    assert not register()
+    assert "psc is not at work" in caplog.text.replace(f" {psc.__version__}", "")
+    caplog.clear()
+    monkeypatch.setenv("PSC_VLLM", "0")
+    assert not register() and not [r for r in caplog.records if r.levelname == "ERROR"]

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import logging
 import random
+import tomllib
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -437,6 +439,36 @@ class TestBadInput:
 
 
 class TestGuards:
+    def test_vllm_finds_and_loads_it(self, installed: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+        from importlib.metadata import EntryPoint
+
+        from vllm import plugins
+
+        project = tomllib.loads((Path(__file__).parents[2] / "pyproject.toml").read_text())["project"]
+        group = "vllm.general_plugins"
+        listed = [EntryPoint(name, value, group) for name, value in project["entry-points"][group].items()]
+        uninstall(installed)
+        monkeypatch.setattr("importlib.metadata.entry_points", lambda group: listed)
+        monkeypatch.setattr(plugins, "plugins_loaded", False)
+        plugins.load_general_plugins()
+        assert installed.output.XgrammarBackend.__module__ == "psc.adapters.vllm.backend"
+
+    def test_the_log_appears_where_vllms_does(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        """vLLM says where that is after its plugins are loaded."""
+        records: list[str] = []
+        handler = logging.Handler()
+        monkeypatch.setattr(handler, "emit", lambda record: records.append(record.getMessage()))
+        theirs = logging.getLogger("vllm")
+        monkeypatch.setattr(theirs, "handlers", [handler])
+        monkeypatch.setattr(theirs, "propagate", False)
+        monkeypatch.setattr(theirs, "level", logging.INFO)
+        monkeypatch.setattr(logging.getLogger(), "handlers", [])
+        engine.manager()
+        engine.manager(engine.config(additional=False))
+        logging.getLogger("psc.compiler").info("not this")
+        assert len(records) == 2
+        assert "in the place of XGrammar" in records[0] and "switched off by additional_config" in records[1]
+
     @pytest.mark.parametrize("off", [False, {"enabled": False}])
     def test_the_configuration_switches_psc_off(self, off: Any) -> None:
         manager = engine.manager(engine.config(additional=off))

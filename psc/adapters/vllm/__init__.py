@@ -32,10 +32,12 @@ def register() -> bool:
         _log.info("psc is switched off (%s), so vLLM is as it was", SWITCH)
         return False
     try:
+        from psc.adapters.vllm.log import log_as_vllm_does
         from psc.adapters.vllm.seams import find_seams
     except ImportError as e:
         _log.error("psc is not at work in vLLM: %s cannot be imported", e.name or e)
         return False
+    log_as_vllm_does()
     seams = find_seams()
     if seams is None:
         return False

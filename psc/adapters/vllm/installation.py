@@ -47,7 +47,6 @@ def install(seams: Seams) -> None:
 
         put(manager, "grammar_bitmask", grammar_bitmask)
     setattr(seams.output, _INSTALLED, originals)
-    _log.info("psc %s serves structured outputs in the place of XGrammar; PSC_VLLM=0 switches it off", __version__)
 
 
 def uninstall(seams: Seams) -> None:
@@ -72,7 +71,10 @@ def _then(constructor: Callable[..., None], also: Callable[[Any, Any], None]) ->
 def _begin(manager: Any, vllm_config: Any) -> None:
     """Reads the vocabulary when the engine starts, and compiles the warm-up list."""
     options = options_of(vllm_config)
-    if options is None or vllm_config.model_config.skip_tokenizer_init:
+    if options is None:
+        _log.info("psc is switched off by additional_config, so structured outputs are vLLM's own")
+    elif vllm_config.model_config.skip_tokenizer_init:
         return
-    if getattr(vllm_config.structured_outputs_config, "backend", "auto") in ("auto", "xgrammar"):
+    elif getattr(vllm_config.structured_outputs_config, "backend", "auto") in ("auto", "xgrammar"):
+        _log.info("psc %s serves structured outputs in the place of XGrammar; PSC_VLLM=0 switches it off", __version__)
         SERVICES.begin(options, manager.tokenizer, vllm_config.model_config.get_vocab_size())
