@@ -50,8 +50,25 @@ class Times:
     """Of `grammar_bitmask` for a batch, a step each, by the batch's name."""
     accept: dict[str, list[float]] = field(default_factory=dict)
     """Of a step's accepting, a token, likewise."""
+    cpu: dict[str, list[float]] = field(default_factory=dict)
+    """As `masks`, of all processors together, which other programs do not lengthen."""
     drafts: list[float] = field(default_factory=list)
     """Of a step with drafts, a request."""
+    drafts_cpu: list[float] = field(default_factory=list)
+    """Likewise, of all processors together."""
+
+
+@dataclass
+class Steps:
+    """What steps of a batch took, in microseconds."""
+
+    masks: list[float] = field(default_factory=list)
+    masks_cpu: list[float] = field(default_factory=list)
+    accept: list[float] = field(default_factory=list)
+    """A token."""
+    whole: list[float] = field(default_factory=list)
+    """Validating, masks and accepting, a request."""
+    whole_cpu: list[float] = field(default_factory=list)
 
 
 def schemas_of(path: Path, n: int, tokenizer: Any, rng: random.Random) -> list[Work]:
@@ -112,34 +129,36 @@ def admit(managers: dict[str, Manager], works: list[Work], times: dict[str, Time
     return taken, refused
 
 
-def steps(manager: Manager, works: list[Work], n_steps: int, drafts: int) -> tuple[list[float], list[float], list[float]]:
-    """Steps of a batch: microseconds of the masks, of accepting a token, and of all a request."""
+def steps(manager: Manager, works: list[Work], n_steps: int, drafts: int) -> Steps:
+    """Steps of a batch."""
     manager.switch()
     batch = {f"b{i}": manager.admit(f"b{i}", **work.constraint) for i, work in enumerate(works)}
     ids, at = list(batch), [0] * len(works)
-    masks, accepts, wholes = [], [], []
+    took = Steps()
     for _ in range(n_steps):
         next_tokens = [w.tokens[a : a + drafts + 1] for w, a in zip(works, at, strict=True)]
-        began = time.perf_counter()
+        began, began_cpu = time.perf_counter(), time.process_time()
         scheduled = {}
         if drafts:
             scheduled = {i: manager.manager.validate_tokens(batch[i], t[:drafts]) for i, t in zip(ids, next_tokens, strict=True)}
-        middle = time.perf_counter()
+        middle, middle_cpu = time.perf_counter(), time.process_time()
         manager.manager.grammar_bitmask(batch, ids, scheduled)
-        filled = time.perf_counter()
+        filled, filled_cpu = time.perf_counter(), time.process_time()
         for i, tokens in zip(ids, next_tokens, strict=True):
             if not manager.manager.accept_tokens(batch[i], tokens):
                 raise SystemExit(f"{i}: a token of a valid text was refused")
-        end = time.perf_counter()
-        masks.append((filled - middle) * 1e6)
-        accepts.append((end - filled) * 1e6 / sum(map(len, next_tokens)))
-        wholes.append((end - began) * 1e6 / len(ids))
+        end, end_cpu = time.perf_counter(), time.process_time()
+        took.masks.append((filled - middle) * 1e6)
+        took.masks_cpu.append((filled_cpu - middle_cpu) * 1e6)
+        took.accept.append((end - filled) * 1e6 / sum(map(len, next_tokens)))
+        took.whole.append((end - began) * 1e6 / len(ids))
+        took.whole_cpu.append((end_cpu - began_cpu) * 1e6 / len(ids))
         for k, work in enumerate(works):
             at[k] += len(next_tokens[k])
             if at[k] >= len(work.tokens):
                 at[k] = 0
                 batch[ids[k]].structured_output_request.grammar.reset()
-    return masks, accepts, wholes
+    return took
 
 
 def main() -> None:
@@ -180,11 +199,10 @@ def main() -> None:
         document["kinds"][kind] = {name: vars(t) for name, t in times.items()}
     if "psc" in managers:
         java = java_for(64, tokenizer)
-        masks, accepts, _ = steps(managers["psc"], java, args.steps, 0)
-        print(
-            f"Java, 64 requests, psc: {number(float(np.median(masks)))} us a step, {number(float(np.median(accepts)))} us a token\n"
-        )
-        document["java"] = {"masks": masks, "accept": accepts}
+        took = steps(managers["psc"], java, args.steps, 0)
+        masks, accept = (number(float(np.median(t))) for t in (took.masks, took.accept))
+        print(f"Java, 64 requests, psc: {masks} us a step, {accept} us a token\n")
+        document["java"] = vars(took)
     report(document, args.json)
 
 
@@ -196,13 +214,15 @@ def measure(
         batch = [taken[i % len(taken)] for i in range(size)]
         for name in list(managers) if turn % 2 else list(reversed(managers)):
             for met in ("first", "again"):
-                masks, accepts, _ = steps(managers[name], batch, args.steps, 0)
-                times[name].masks[f"{size} {met}"] = masks
-                times[name].accept[f"{size} {met}"] = accepts
+                took = steps(managers[name], batch, args.steps, 0)
+                times[name].masks[f"{size} {met}"] = took.masks
+                times[name].cpu[f"{size} {met}"] = took.masks_cpu
+                times[name].accept[f"{size} {met}"] = took.accept
     for name in managers:
         batch = [taken[i % len(taken)] for i in range(64)]
         for _ in range(2):
-            times[name].drafts = steps(speculating[name], batch, args.steps // 2, DRAFTS)[2]
+            took = steps(speculating[name], batch, args.steps // 2, DRAFTS)
+            times[name].drafts, times[name].drafts_cpu = took.whole, took.whole_cpu
 
 
 def print_tables(times: dict[str, Times]) -> None:
@@ -210,21 +230,23 @@ def print_tables(times: dict[str, Times]) -> None:
     print("Admission, validated and compiled, ms:\n")
     rows = [[name, *(number(float(p) / 1e3) for p in np.percentile(t.admission, (50, 90, 99, 100)))] for name, t in times.items()]
     print(table(["engine", "p50", "p90", "p99", "max"], rows))
-    print(f"\nMasks of a batch, us a step (asked of 256: {_ASKED}), median and p99; accepting, us a token:\n")
+    print(f"\nMasks of a batch, us a step (asked of 256: {_ASKED}), and processor time; accepting, us a token:\n")
     rows = []
     for batch in next(iter(times.values())).masks:
-        theirs = float(np.median(times["xgrammar"].masks[batch])) if "xgrammar" in times else float("nan")
+        theirs = times.get("xgrammar", Times())
+        wall, cpu = (float(np.median(x.get(batch, [np.nan]))) for x in (theirs.masks, theirs.cpu))
         for name, t in times.items():
             p50, p99 = (float(p) for p in np.percentile(t.masks[batch], (50, 99)))
-            rows.append([batch, name, number(p50), number(p99), number(p50 / theirs), number(float(np.median(t.accept[batch])))])
-    print(table(["batch", "engine", "p50", "p99", "of XGrammar's", "accept"], rows))
-    print(f"\n{DRAFTS} drafts: validate, fill, accept, us a request:\n")
-    print(
-        table(
-            ["engine", "p50", "p99"],
-            [[n, *(number(float(p)) for p in np.percentile(t.drafts, (50, 99)))] for n, t in times.items()],
-        )
-    )
+            own = float(np.median(t.cpu[batch]))
+            figures = (p50, p99, p50 / wall, own, own / cpu, float(np.median(t.accept[batch])))
+            rows.append([batch, name, *map(number, figures)])
+    print(table(["batch", "engine", "p50", "p99", "of XGrammar's", "CPU p50", "of XGrammar's", "accept"], rows))
+    print(f"\n{DRAFTS} drafts: validate, fill, accept, us a request, and processor time:\n")
+    rows = [
+        [name, *(number(float(p)) for p in (*np.percentile(t.drafts, (50, 99)), np.median(t.drafts_cpu)))]
+        for name, t in times.items()
+    ]
+    print(table(["engine", "p50", "p99", "CPU p50"], rows))
     print()
 
 

@@ -549,3 +549,58 @@ class TestMistral:
         called = engine.ready(manager, "call", engine.parameters(grammar="start: <[5]> /[a-z]+/"))
         rows = manager.grammar_bitmask({"call": called}, ["call"], {})
         assert rows.shape == (1, vocab_size // 32) and allowed(rows[0]) == {5}, "tokens by their ids, as Mistral's parser writes"
+
+
+def test_no_request_harms_another() -> None:
+    """200 requests, 32 at a time, compiled on threads: good ones, malformed ones, hostile ones, and ones whose client goes away."""
+    given = engine.config()
+    given.parallel_config.distributed_executor_backend = "mp"
+    manager = engine.manager(given)
+    numbers = random.Random(5)
+    good: list[tuple[dict[str, Any], str]] = [
+        ({"json": SCHEMA}, '{"a": true, "bc": null}'),
+        ({"regex": "[ab]{2,9}c"}, "ababc"),
+        ({"choice": ["one", "two"]}, "two"),
+        ({"grammar": 'start: "a" X+\nX: /[x-z]/'}, "axyz"),
+        ({"structural_tag": TAG}, "x<tool_call>ab</tool_call>y"),
+    ]
+    bad: list[dict[str, Any]] = [
+        {"regex": "(" * 50},
+        {"json": '{"$ref": "#/nowhere"}'},
+        {"grammar": "start: nothing"},
+        {"grammar": "root ::= (" + '"a" ' * 2000},
+        {"structural_tag": '{"type": "structural_tag", "format": 3}'},
+        {"json": json.dumps({"enum": [{"a": i} for i in range(500)]} | {"minimum": "x"})},
+    ]
+    waiting = [
+        (f"g{i}", *numbers.choice(good)) if numbers.random() < 0.7 else (f"b{i}", numbers.choice(bad), "") for i in range(400)
+    ]
+    running: dict[str, Any] = {}
+    rest: dict[str, list[int]] = {}
+    finished = refused = 0
+    while waiting or running:
+        while waiting and len(running) < 32:
+            name, constraint, text = waiting.pop()
+            running[name] = engine.request(name, engine.parameters(**constraint))
+            rest[name] = [*ids(text), STOP]
+            manager.grammar_init(running[name])
+        ready = []
+        for name, request in list(running.items()):
+            grammar = request.structured_output_request.grammar
+            if isinstance(grammar, Exception):
+                assert name[0] == "b" and isinstance(grammar, ValueError) and str(grammar)
+                del running[name]
+                refused += 1
+            elif grammar is not None:
+                assert name[0] == "g"
+                ready.append(name)
+        rows = manager.grammar_bitmask(running, ready, {})
+        for row, name in enumerate(ready):
+            token = rest[name].pop(0)
+            assert token in allowed(rows[row])
+            assert manager.accept_tokens(running[name], [token])
+            if not rest[name] or numbers.random() < 0.02:  # its client goes away
+                del running[name]
+                finished += 1
+    assert finished + refused == 200 and refused > 40
+    manager.clear_backend()
