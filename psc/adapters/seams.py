@@ -1,0 +1,59 @@
+"""What an adapter relies on in an engine's release, checked before anything of the engine is replaced.
+
+An engine's internal names move between releases. A seam is one of them, with the parameters that the adapter gives or takes. An
+adapter that finds one missing leaves the engine as it is, and says which.
+"""
+
+from __future__ import annotations
+
+import inspect
+import logging
+import pkgutil
+from collections.abc import Iterable
+from dataclasses import dataclass
+from importlib.metadata import PackageNotFoundError, version
+
+
+@dataclass(frozen=True)
+class Seam:
+    """A name in an engine.
+
+    Attributes:
+        place: ``module:name.name``.
+        parameters: which a function or a class has to take by these names; none are asked of anything else.
+    """
+
+    place: str
+    parameters: tuple[str, ...] = ()
+
+
+def broken_seams(seams: Iterable[Seam]) -> list[str]:
+    """What is not as an adapter needs it, one sentence each; empty where everything is there. Imports the modules."""
+    return [problem for seam in seams if (problem := _problem(seam)) is not None]
+
+
+def _problem(seam: Seam) -> str | None:
+    try:
+        found = pkgutil.resolve_name(seam.place)
+    except (ImportError, AttributeError) as e:
+        return f"{seam.place} is not there ({e})"
+    if not seam.parameters:
+        return None
+    try:
+        taken = inspect.signature(found).parameters
+    except (TypeError, ValueError) as e:
+        return f"{seam.place} has no signature ({e})"
+    if any(p.kind is inspect.Parameter.VAR_KEYWORD for p in taken.values()):
+        return None
+    lacking = [name for name in seam.parameters if name not in taken]
+    return f"{seam.place} takes ({', '.join(taken)}) and no {', '.join(lacking)}" if lacking else None
+
+
+def warn_of_another_release(distribution: str, tested: str, log: logging.Logger) -> None:
+    """Says so in the log when an engine is of another release than the adapter was tested with."""
+    try:
+        installed = version(distribution)
+    except PackageNotFoundError:
+        installed = "a release without metadata"
+    if installed != tested:
+        log.warning("psc's adapter was tested with %s %s, and this is %s", distribution, tested, installed)

@@ -1,0 +1,136 @@
+"""One request's grammar inside SGLang.
+
+The scheduler aborts a request whose `accept_token` raises ValueError, and ends with the process for anything else that a grammar
+raises. So nothing else is raised here. A grammar that cannot go on (a limit was met) and one of which nothing goes on (the
+vocabulary lacks bytes) allow all text for one step, since logits that are all minus infinity end the process too; the token that
+is then sampled is refused, and the request fails with the reason.
+
+Cost: accepting a token 0.3 us; a mask the copy of its row and some microseconds.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import logging
+from functools import lru_cache
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+from sglang.srt.constrained.xgrammar_backend import XGrammarGrammar
+
+from psc.runtime.compiled import GrammarMatcher
+
+if TYPE_CHECKING:
+    import torch
+    from sglang.srt.constrained.base_grammar_backend import GrammarStats
+
+    from psc.compiled_grammar import CompiledGrammar
+    from psc.serving.counters import Counters
+    from psc.vocabulary.tokenizer_info import TokenizerInfo
+
+_log = logging.getLogger("psc.adapters.sglang")
+_MOST_NAMED = 8
+"""How many of the terminals that were expected a message names."""
+
+
+class PscGrammar(XGrammarGrammar):  # type: ignore[misc]  # the package is not typed
+    """A request's place in its grammar. Masks are allocated, moved and applied by the engine's own code, as those of XGrammar.
+
+    Args:
+        compiled: the grammar.
+        text: what the request said, for messages.
+        stats: what the engine reports of the grammar.
+        counters: of the service.
+    """
+
+    def __init__(self, compiled: CompiledGrammar, text: str, stats: GrammarStats | None, counters: Counters) -> None:
+        super().__init__(GrammarMatcher(compiled), compiled.vocab_size, compiled, None, text, stats)
+        self.counters = counters
+        self.failure: str | None = None
+
+    def accept_token(self, token: int) -> None:
+        """Takes a token; after the end any will do, and changes nothing. Raises ValueError for one that is not allowed."""
+        if self.is_terminated():
+            return
+        self.current_token = token
+        try:
+            accepted = self.failure is None and self.matcher.accept_token(token)
+        except Exception as e:
+            self._fail(e)
+            accepted = False
+        if not accepted:
+            self.counters.add("refused_tokens")
+            raise ValueError(f"Tokens not accepted: {token}: {self.failure or self._refusal(token)}")
+
+    def rollback(self, k: int) -> None:
+        """Takes back the last `k` tokens, a stop token among them."""
+        try:
+            self.matcher.rollback(k)
+        except Exception as e:
+            self._fail(e)
+
+    def is_terminated(self) -> bool:
+        """Whether a token that ends the text was accepted."""
+        return bool(self.matcher.is_terminated())
+
+    def fill_vocab_mask(self, vocab_mask: torch.Tensor, idx: int) -> None:
+        """Writes the mask of the next token to a row; leaves the row as it is after the end."""
+        if self.is_terminated():
+            return
+        if self.failure is None:
+            try:
+                self.matcher.fill_next_token_bitmask(vocab_mask, idx)
+            except Exception as e:
+                self._fail(e)
+        rows = vocab_mask.numpy()
+        if self.failure is not None or not rows[idx].any():
+            self.refuse_next(rows, idx)
+
+    def refuse_next(self, rows: NDArray[np.int32], idx: int) -> None:
+        """Writes to a row all tokens that are text. Whichever is sampled, `accept_token` refuses it."""
+        self.counters.add("empty_masks")
+        rows[idx] = _text_row(self.ctx.tokenizer_info)
+
+    def copy(self) -> PscGrammar:
+        """The same grammar at the beginning of a text."""
+        stats = self.grammar_stats
+        if stats is not None:
+            stats = dataclasses.replace(stats, is_cache_hit=True, tree_traversal_time=[])
+        return PscGrammar(self.ctx, self.key_string, stats, self.counters)
+
+    def jump_and_retokenize(self, old_output_ids: list[int], new_output_ids: list[int], next_state: int) -> None:
+        """Replaces the text's last tokens by others that spell it. Raises ValueError for one that is not allowed."""
+        same = 0
+        while same < min(len(old_output_ids), len(new_output_ids)) and old_output_ids[same] == new_output_ids[same]:
+            same += 1
+        self.rollback(len(old_output_ids) - same)
+        for token in new_output_ids[same:]:
+            self.accept_token(token)
+
+    def __repr__(self) -> str:
+        return f"PscGrammar({self.ctx.grammar_name!r}, {self.matcher.n_steps} tokens)"
+
+    def _fail(self, error: Exception) -> None:
+        """From now on no token is accepted."""
+        if self.failure is None:
+            self.failure = f"{type(error).__name__}: {error}"
+            _log.error("%r cannot go on: %s", self, self.failure)
+
+    def _refusal(self, token: int) -> str:
+        matcher: GrammarMatcher = self.matcher
+        place = f"{self.ctx.grammar_name}, after {matcher.n_steps} tokens"
+        if not len(matcher.allowed_tokens()):
+            return f"{place}: no token of the vocabulary goes on, which lacks bytes that the grammar needs"
+        expected = matcher.expected_terminals()
+        named = ", ".join(expected[:_MOST_NAMED]) + (", …" if len(expected) > _MOST_NAMED else "")
+        in_vocabulary = 0 <= token < self.ctx.vocab_size
+        spelling = repr(self.ctx.tokenizer_info.token_bytes(token) or "a special token") if in_vocabulary else "no token"
+        return f"{place}: {spelling} is not allowed, expected {named}"
+
+
+@lru_cache(maxsize=4)
+def _text_row(tokenizer_info: TokenizerInfo) -> NDArray[np.int32]:
+    bits = np.zeros(-(-tokenizer_info.vocab_size // 32) * 32, dtype=np.uint8)
+    bits[tokenizer_info.text_token_ids] = 1
+    return np.packbits(bits, bitorder="little").view("<i4").astype(np.int32)

@@ -1,0 +1,90 @@
+"""Puts psc where SGLang looks for grammar backends, by SGLang's registries of backends and hooks.
+
+Everything but the names is done in the processes that make a backend, which are the schedulers.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Iterable
+from functools import cache
+from typing import Any
+
+from sglang.srt.arg_groups.choices import add_grammar_backend_choices
+from sglang.srt.constrained.base_grammar_backend import BaseGrammarBackend, register_grammar_backend
+from sglang.srt.constrained.reasoner_grammar_backend import ReasonerGrammarBackend
+from sglang.srt.constrained.xgrammar_backend import TokenizerNotSupportedError
+from sglang.srt.parser.reasoning_parser import ReasoningParser
+from sglang.srt.plugins.hook_registry import HookRegistry, HookType
+from sglang.srt.runtime_context import get_serving
+
+from psc._version import __version__
+from psc.adapters.seams import broken_seams
+from psc.adapters.sglang import NAME, SWITCH
+from psc.adapters.sglang.backend import PscGrammarBackend
+from psc.adapters.sglang.masks import fill_vocab_mask_batched, traverse_tree
+from psc.adapters.sglang.seams import BASE, DRAFT_SEAM, XGRAMMAR
+
+_log = logging.getLogger("psc.adapters.sglang")
+
+
+def install(*, replace: bool) -> None:
+    """Registers the grammar backend; the engine applies the hooks when all its plugins are loaded.
+
+    Args:
+        replace: whether psc also stands in the place of the backend ``xgrammar``.
+    """
+    register_grammar_backend(NAME, make_backend)
+    add_grammar_backend_choices([NAME])
+    if replace:
+        HookRegistry.register(f"{XGRAMMAR}.XGrammarGrammarBackend", PscGrammarBackend, HookType.REPLACE)
+    HookRegistry.register(f"{BASE}.create_grammar_backend", create_backend, HookType.AROUND)
+    taken = "'xgrammar' and 'psc'" if replace else "'psc'"
+    _log.info("psc %s takes the requests of the grammar backend %s; %s=0 switches it off", __version__, taken, SWITCH)
+
+
+def make_backend(server_args: Any, tokenizer: Any, vocab_size: int, eos_token_ids: Iterable[int] | None) -> BaseGrammarBackend:
+    """The backend ``psc``, as the engine's registry makes it: in the wrapper for reasoning, where there is a parser.
+
+    Raises:
+        ValueError: psc cannot read the tokenizer. The server does not start: nobody else would take its requests.
+    """
+    serving = get_serving()
+    try:
+        backend = PscGrammarBackend(
+            tokenizer,
+            vocab_size,
+            list(eos_token_ids) if eos_token_ids else None,
+            not serving.constrained_json_disable_any_whitespace,
+            serving.constrained_json_max_whitespace_cnt,
+        )
+    except TokenizerNotSupportedError as e:
+        raise ValueError(f"--grammar-backend {NAME}: {e}") from e
+    if serving.reasoning_parser:
+        parser = ReasoningParser(model_type=serving.reasoning_parser, stream_reasoning=False, tokenizer=tokenizer)
+        # As the engine does: without an end that can be found, the grammar constrains from the first token on.
+        if parser.detector.get_think_end_token_ids(tokenizer):
+            return ReasonerGrammarBackend(backend, parser, tokenizer, enable_strict_thinking=serving.enable_strict_thinking)
+    return backend
+
+
+def create_backend(original: Callable[..., BaseGrammarBackend | None], *args: Any, **kwargs: Any) -> BaseGrammarBackend | None:
+    """Around the engine's ``create_grammar_backend``: where it made psc's backend, the rest of the engine is told of it."""
+    made = original(*args, **kwargs)
+    backend = made.grammar_backend if isinstance(made, ReasonerGrammarBackend) else made
+    if isinstance(backend, PscGrammarBackend):
+        if made is not backend:  # the wrapper's are the ones that are used
+            made.cache, made.executor = backend.cache, backend.executor
+        _hook_batches_and_drafts()
+    return made
+
+
+@cache
+def _hook_batches_and_drafts() -> None:
+    """Masks of a batch in one call, also through the wrapper for reasoning; masks along drafts in one walk."""
+    HookRegistry.register(f"{BASE}.BaseGrammarObject.fill_vocab_mask_batched", fill_vocab_mask_batched, HookType.AROUND)
+    if problems := broken_seams([DRAFT_SEAM]):
+        _log.warning("masks along drafts are made by the engine's own walk, which is slower: %s", problems[0])
+    else:
+        HookRegistry.register(DRAFT_SEAM.place.replace(":", "."), traverse_tree, HookType.AROUND)
+    HookRegistry.apply_hooks()
