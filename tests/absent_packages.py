@@ -63,8 +63,10 @@ class _Finder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
 
 @contextmanager
 def standing_in(*packages: str) -> Iterator[None]:
-    """While an engine is imported: stand-ins for those of the packages that are not installed. They are taken away afterwards, so that
-    other libraries, which look for them when they need them, do not find them."""
+    """While an engine is imported: stand-ins for those of the packages that are not installed.
+
+    They are taken away afterwards, so that other libraries, which look for them when they need them, do not find them.
+    """
     finder = _Finder({p for p in packages if p not in sys.modules and find_spec(p) is None})
     sys.meta_path.append(finder)
     try:

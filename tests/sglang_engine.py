@@ -12,8 +12,12 @@ from functools import cache
 from types import SimpleNamespace
 from typing import Any
 
+import numpy as np
 import pytest
 from absent_packages import standing_in
+from numpy.typing import NDArray
+
+import psc
 
 torch = pytest.importorskip("torch")
 transformers = pytest.importorskip("transformers")
@@ -32,20 +36,20 @@ with warnings.catch_warnings():
         import sglang.srt.managers.scheduler_components.batch_result_processor
         import sglang.srt.plugins
         import sglang.srt.sampling.sampling_batch_info
+        import sglang.srt.speculative.eagle_utils
         import sglang.srt.speculative.spec_utils
-        import sglang.srt.speculative.eagle_utils  # noqa: F401
+    from sglang.srt import runtime_context
+    from sglang.srt.constrained import base_grammar_backend, grammar_manager
+    from sglang.srt.managers import schedule_batch
+    from sglang.srt.managers.scheduler_components.batch_result_processor import SchedulerBatchResultProcessor
 
-from sglang.srt import runtime_context
-from sglang.srt.constrained import base_grammar_backend, grammar_manager
-from sglang.srt.managers import schedule_batch
-from sglang.srt.managers.scheduler_components.batch_result_processor import SchedulerBatchResultProcessor
+    from psc.adapters.sglang.backend import PscGrammarBackend
 
 END, THINK, THINK_END = "<|end|>", "<think>", "</think>"
-_PIECES = (
-    '{"', '":', '": ', '",', '", "', '"}', '"a"', '"b"', "true", "false", "null", "12", "345", "0.5", "-", "[]", "[1", "{}", "}}", "},",
-    " ", "  ", "\n ", "the", " the", " cat", "hello", " world", "ab", "abc", "ca", "call", '{"name"', "<call", "call>", "</", "<tool>",
-    "é", "日", "2024", "-0", ":", "\\u", "\\n", '\\"', "root", "x", "yes", "no", "maybe",
-)  # fmt: skip
+_WORDS = "true false null 12 345 0.5 - -0 2024 : the cat hello world ab abc ca call root x yes no maybe é 日"
+_SPACED = ' |  |\n |": |", |", "| the| cat| world'
+_MARKS = '{" ": "," ", "} "a" "b" [] [1 {} }} }, {"name" \\u \\n \\" <call call> </ <tool>'
+_PIECES = [*_WORDS.split(), *_SPACED.split("|"), *_MARKS.split()]
 VOCAB_SIZE = 352
 """Logits: more than the tokenizer has, as models have."""
 
@@ -69,6 +73,11 @@ def tokenizer(left_out: str = "") -> Any:
 def token_of(text: str) -> int:
     """The token that is called so."""
     return int(tokenizer().convert_tokens_to_ids(text))
+
+
+def xgrammars_own() -> type:
+    """The engine's XGrammar backend. A name of a module for it would be replaced, too: the engine looks for all its names."""
+    return PscGrammarBackend.__bases__[0]
 
 
 class Scheduler(SimpleNamespace):
@@ -140,8 +149,8 @@ class Engine:
                 self.manager.get_ready_grammar_requests()
         return request
 
-    def mask(self, *requests: Any) -> Any:
-        """The rows of a step's batch: bool of shape (requests, VOCAB_SIZE)."""
+    def mask(self, *requests: Any) -> NDArray[np.bool_]:
+        """The rows of a step's batch, of shape (requests, VOCAB_SIZE)."""
         info = SimpleNamespace(
             grammars=[r.grammar for r in requests], vocab_size=VOCAB_SIZE, temperatures=torch.ones(len(requests)), device="cpu"
         )
@@ -153,10 +162,15 @@ class Engine:
         return self._results._accept_grammar_tokens(request, list(tokens))
 
 
-def bits(mask: Any) -> Any:
+def bits(mask: Any) -> NDArray[np.bool_]:
     """A mask of words as booleans."""
-    words = mask.numpy().astype("<i4").view("uint8")
-    return torch.from_numpy(__import__("numpy").unpackbits(words, axis=1, bitorder="little")[:, :VOCAB_SIZE].astype(bool))
+    return np.unpackbits(mask.numpy().astype("<i4").view(np.uint8), axis=1, bitorder="little")[:, :VOCAB_SIZE].astype(bool)
+
+
+@cache
+def token_bytes() -> tuple[bytes, ...]:
+    """What each token of `tokenizer()` stands for; nothing for one that is no text."""
+    return psc.TokenizerInfo.from_huggingface(tokenizer(), vocab_size=VOCAB_SIZE).token_texts
 
 
 @contextmanager
@@ -164,9 +178,8 @@ def plugin(switch: str | None = None) -> Iterator[None]:
     """The plugin as SGLang loads it, and SGLang as it was afterwards."""
     from sglang.srt.plugins.hook_registry import HookRegistry
 
-    import psc.adapters.sglang.backend as ours
     from psc.adapters import sglang as adapter
-    from psc.adapters.sglang import installation
+    from psc.adapters.sglang import backend, installation
 
     with pytest.MonkeyPatch.context() as changes:
         changes.delenv(adapter.SWITCH, raising=False)
@@ -175,7 +188,7 @@ def plugin(switch: str | None = None) -> Iterator[None]:
         xgrammar_backend = sglang.srt.constrained.xgrammar_backend
         for owner, name in (
             (xgrammar_backend, "XGrammarGrammarBackend"),
-            (ours, "XGrammarGrammarBackend"),
+            (backend, "XGrammarGrammarBackend"),
             (base_grammar_backend, "create_grammar_backend"),
             (grammar_manager, "create_grammar_backend"),
             (base_grammar_backend.BaseGrammarObject, "fill_vocab_mask_batched"),

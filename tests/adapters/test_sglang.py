@@ -1,0 +1,585 @@
+"""The adapter for SGLang, with the engine's own grammar manager, batches, results and reasoning wrapper, on a CPU."""
+
+import json
+import logging
+import random
+import re
+import threading
+import tomllib
+from collections.abc import Callable, Iterator
+from concurrent.futures import Future
+from importlib.metadata import EntryPoint
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import jsonschema
+import numpy as np
+import pytest
+
+engine = pytest.importorskip("sglang_engine", exc_type=ImportError)
+
+from sglang.srt import plugins  # noqa: E402
+from sglang.srt.arg_groups.choices import GRAMMAR_BACKEND_CHOICES  # noqa: E402
+from sglang.srt.constrained import base_grammar_backend, xgrammar_backend  # noqa: E402
+from sglang.srt.constrained.base_grammar_backend import BaseGrammarObject, GrammarRow, InvalidGrammarObject  # noqa: E402
+from sglang_engine import END, VOCAB_SIZE, Engine, plugin, token_bytes, token_of, tokenizer, xgrammars_own  # noqa: E402
+
+import psc  # noqa: E402
+from psc.adapters import sglang as adapter  # noqa: E402
+from psc.adapters.seams import Seam  # noqa: E402
+from psc.adapters.sglang import compilations, seams  # noqa: E402
+from psc.adapters.sglang.backend import PscGrammarBackend  # noqa: E402
+from psc.adapters.sglang.grammar import PscGrammar  # noqa: E402
+from psc.adapters.sglang.tokenizer import tokenizer_info  # noqa: E402
+from psc.errors import CompilationCancelledError, ResourceLimitError, TokenizerError  # noqa: E402
+
+pytestmark = pytest.mark.filterwarnings("ignore:max_rollback_tokens is deprecated")  # what the engine gives to XGrammar
+EOS = token_of(END)
+OBJECT = {"type": "object", "properties": {"a": {"type": "integer"}}, "required": ["a"]}
+CALL = {"type": "tag", "begin": "<call>", "content": {"type": "json_schema", "json_schema": OBJECT}, "end": "</call>"}
+TAG = {
+    "type": "structural_tag",
+    "format": {"type": "triggered_tags", "triggers": ["<call"], "tags": [CALL], "at_least_one": True},
+}
+OLDER_TAG = {
+    "structures": [{"begin": "<tool>", "schema": {"type": "integer"}, "end": "</tool>"}],
+    "triggers": ["<tool"],
+    "at_least_one": True,
+}
+
+
+@pytest.fixture(params=["psc", "xgrammar"])
+def backend_name(request: pytest.FixtureRequest) -> Iterator[str]:
+    """Both ways: by its own name, and in the place of XGrammar's."""
+    with plugin():
+        yield request.param
+
+
+def finish(requests: Engine, request: Any, seed: int = 0) -> bytes:
+    """A random text of a request, to its end."""
+    rng = random.Random(seed)
+    text = b""
+    for step in range(400):
+        allowed = np.flatnonzero(requests.mask(request)[0]).tolist()
+        assert allowed
+        closing = [t for t in allowed if token_bytes()[t][:1] in (b"}", b"]", b'"', b"<", b">")] if step > 20 else []
+        token = EOS if EOS in allowed and (step > 20 or rng.random() < 0.3) else rng.choice(closing or allowed)
+        assert requests.accept(request, token) == [token]
+        if request.grammar.is_terminated():
+            return text
+        text += token_bytes()[token]
+    raise AssertionError(f"no end: {text!r}")
+
+
+SCHEMA = {"type": "object", "properties": {"a": {"type": "integer"}, "b": {"enum": ["x", "yes", None]}}, "required": ["a", "b"]}
+
+
+def is_json(text: bytes) -> bool:
+    json.loads(text)
+    return True
+
+
+def fits_schema(text: bytes) -> bool:
+    jsonschema.validate(json.loads(text), SCHEMA)
+    return True
+
+
+KINDS: dict[str, tuple[dict[str, str], Callable[[bytes], Any]]] = {
+    "any JSON": ({"json_schema": "$$ANY$$"}, is_json),
+    "json_object": ({"json_schema": '{"type": "object"}'}, lambda text: isinstance(json.loads(text), dict)),
+    "schema": ({"json_schema": json.dumps(SCHEMA)}, fits_schema),
+    "regex": ({"regex": r"(ab|ca)+[0-9]{2,4}"}, lambda text: re.fullmatch(rb"(ab|ca)+[0-9]{2,4}", text)),
+    "ebnf": ({"ebnf": 'root ::= "(" root ")" | [0-9]+'}, lambda text: text.count(b"(") == text.count(b")")),
+    "ebnf of the whole turn": ({"ebnf": 'root ::= "yes"', "ebnf_full_assistant": True}, lambda text: text == b"yes"),  # type: ignore[dict-item]
+    "structural tag": (
+        {"structural_tag": json.dumps(TAG)},
+        lambda text: re.match(rb'<call>\{\s*"a"\s*:\s*-?[0-9.]+\s*\}</call>', text),
+    ),
+    "older structural tag": ({"structural_tag": json.dumps(OLDER_TAG)}, lambda text: re.search(rb"<tool>-?[0-9.]+</tool>", text)),
+}
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_every_kind_is_served(kind: str, backend_name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    constraint, check = KINDS[kind]
+    requests = Engine(monkeypatch, backend_name)
+    for seed in range(5):
+        request = requests.request(**constraint)
+        assert isinstance(request.grammar, PscGrammar), request.to_finish
+        text = finish(requests, request, seed)
+        assert check(text), text
+        assert request.grammar.grammar_stats.is_cache_hit == (seed > 0)
+
+
+BAD = {
+    "a schema that is no JSON": {"json_schema": '{"type":'},
+    "a schema with an unknown type": {"json_schema": '{"type": "objct"}'},
+    "a regex": {"regex": "(a"},
+    "EBNF": {"ebnf": "root ::= ("},
+    "EBNF without its root": {"ebnf": 'other ::= "a"'},
+    "EBNF with a NUL": {"ebnf": 'root ::= "a\0"'},
+    "a structural tag that is no JSON": {"structural_tag": "{"},
+    "a structural tag that is a list": {"structural_tag": "[1]"},
+    "a structural tag without its form": {"structural_tag": "{}"},
+    "an older tag without triggers": {"structural_tag": '{"structures": [{"begin": "<a>", "end": "</a>"}]}'},
+    "an older tag of texts": {"structural_tag": '{"structures": ["<a>"], "triggers": ["<"]}'},
+    "a deep schema": {"json_schema": '{"items":' * 5000 + "{}" + "}" * 5000},
+    "half of a surrogate pair": {"ebnf": 'root ::= "\ud800"'},
+}
+
+
+@pytest.mark.parametrize("case", BAD)
+def test_a_bad_request_fails_alone(case: str, backend_name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    requests = Engine(monkeypatch, backend_name)
+    good = requests.request(regex="ab")
+    for _ in range(2):  # the second time from the engine's cache
+        request = requests.request(**BAD[case])
+        assert request.grammar is None
+        assert request.to_finish.message.startswith(f"Failed to compile {next(iter(BAD[case])).removesuffix('_schema')} grammar: ")
+        assert not request.to_finish.message.endswith(": ")
+    assert finish(requests, good) == b"ab"
+
+
+def is_utf8(text: bytes) -> bool:
+    """Whether a text is the beginning of UTF-8."""
+    try:
+        text.decode()
+    except UnicodeDecodeError as e:
+        return e.reason == "unexpected end of data"
+    return True
+
+
+# Why XGrammar 0.2 allows or forbids other tokens than psc, of a text and the token that comes next.
+def xgrammar_allows_what_is_not_utf8(text: bytes, token: bytes, ours: bool) -> bool:
+    if token == b"":  # the end
+        return not ours and text.decode(errors="replace").endswith("\ufffd")
+    return not ours and not is_utf8(text + token)
+
+
+def xgrammar_refuses_integers_like_2_0_and_minus_0(text: bytes, token: bytes, ours: bool) -> bool:
+    return ours and (token in (b".", b"-0") or (text.endswith(b"-") and token == b"0"))
+
+
+def xgrammar_refuses_scalars_as_any_json(text: bytes, token: bytes, ours: bool) -> bool:
+    return ours and text == b"" and token[:1] not in b"{["
+
+
+def xgrammar_refuses_escapes_in_counted_strings(text: bytes, token: bytes, ours: bool) -> bool:
+    return ours and token[:1] == b"\\"
+
+
+def xgrammar_allows_control_characters_in_counted_strings(text: bytes, token: bytes, ours: bool) -> bool:
+    return not ours and min(token, default=32) < 32
+
+
+def xgrammar_has_a_dot_for_line_breaks(text: bytes, token: bytes, ours: bool) -> bool:
+    return not ours and (b"\n" in token or b"\r" in token)
+
+
+def xgrammar_takes_february_for_a_month_of_39_days(text: bytes, token: bytes, ours: bool) -> bool:
+    return not ours and text.endswith(b"-02-") and token == b"3"
+
+
+UTF8 = xgrammar_allows_what_is_not_utf8
+WHOLE = xgrammar_refuses_integers_like_2_0_and_minus_0
+COUNTED = UTF8, xgrammar_refuses_escapes_in_counted_strings, xgrammar_allows_control_characters_in_counted_strings
+BOTH: list[tuple[dict[str, str], tuple[Callable[[bytes, bytes, bool], bool], ...]]] = [
+    ({"json_schema": "$$ANY$$"}, (UTF8, xgrammar_refuses_scalars_as_any_json)),
+    ({"json_schema": '{"type": "object"}'}, (UTF8,)),
+    ({"json_schema": json.dumps(SCHEMA)}, (WHOLE,)),
+    ({"json_schema": '{"type": "string", "pattern": "^a+b$"}'}, ()),
+    ({"json_schema": '{"type": "string", "maxLength": 5}'}, COUNTED),
+    ({"json_schema": '{"type": "string", "format": "date"}'}, (xgrammar_takes_february_for_a_month_of_39_days,)),
+    ({"json_schema": '{"type": "integer", "minimum": 3, "maximum": 120}'}, (WHOLE,)),
+    ({"json_schema": '{"anyOf": [{"type": "boolean"}, {"const": "call"}]}'}, ()),
+    ({"json_schema": '{"type": "array", "items": {"type": "number"}, "minItems": 1, "maxItems": 3}'}, ()),
+    ({"json_schema": '{"$ref": "#/$defs/n", "$defs": {"n": {"type": "object", "properties": {"c": {"$ref": "#/$defs/n"}}}}}'}, ()),
+    ({"regex": r"(ab|ca)+[0-9]{2,4}"}, ()),
+    ({"regex": r"hello (world|the)?.*"}, (UTF8, xgrammar_has_a_dot_for_line_breaks)),
+    ({"regex": r"[^a-z]{3}é?"}, (UTF8,)),
+    ({"ebnf": 'root ::= "{" item ("," item)* "}"\nitem ::= [0-9]+ | "(" root ")"'}, ()),
+    ({"ebnf": 'root ::= "a"* "日" [a-c]'}, ()),
+    ({"structural_tag": json.dumps(TAG)}, (UTF8, WHOLE)),
+    ({"structural_tag": json.dumps(OLDER_TAG)}, (UTF8, WHOLE)),
+]
+
+
+@pytest.mark.parametrize("number", range(len(BOTH)))
+def test_masks_are_those_of_xgrammar_where_it_is_right(number: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    constraint, reasons = BOTH[number]
+    with plugin("add"):
+        ours, theirs = Engine(monkeypatch, "psc"), Engine(monkeypatch, "xgrammar")
+        assert type(theirs.backend) is xgrammars_own()
+        unexplained, seen = [], set()
+        for seed in range(10):
+            rng = random.Random(seed)
+            a, b = ours.request(**constraint), theirs.request(**constraint)
+            text = b""
+            for _ in range(25):
+                mine, other = ours.mask(a)[0], theirs.mask(b)[0]
+                for token in np.flatnonzero(mine != other).tolist():
+                    why = [r for r in reasons if r(text, token_bytes()[token], bool(mine[token]))]
+                    seen.update(why)
+                    if not why:
+                        unexplained.append((text, token_bytes()[token], bool(mine[token])))
+                both = np.flatnonzero(mine & other).tolist()
+                token = EOS if EOS in both and rng.random() < 0.5 else rng.choice(both)
+                ours.accept(a, token), theirs.accept(b, token)
+                assert (a.to_finish, b.to_finish) == (None, None)
+                assert a.grammar.is_terminated() == b.grammar.is_terminated()
+                if a.grammar.is_terminated():
+                    break
+                text += token_bytes()[token]
+        assert not unexplained, unexplained[:5]
+        assert seen == set(reasons)
+
+
+def test_the_plugin_is_found_and_loaded_by_the_engine(monkeypatch: pytest.MonkeyPatch) -> None:
+    pyproject = tomllib.loads((Path(__file__).parents[2] / "pyproject.toml").read_text())
+    ((name, value),) = pyproject["project"]["entry-points"][plugins.GENERAL_PLUGINS_GROUP].items()
+    with plugin("0"):
+        monkeypatch.setattr(
+            plugins, "entry_points", lambda group: [EntryPoint(name, value, group)] if "platforms" not in group else []
+        )
+        monkeypatch.setattr(plugins, "_plugins_loaded", False)
+        monkeypatch.delenv(adapter.SWITCH)
+        plugins.load_plugins()
+        assert base_grammar_backend.GRAMMAR_BACKEND_REGISTRY.keys() == {"psc"}
+        assert GRAMMAR_BACKEND_CHOICES.count("psc") == 1
+        assert xgrammar_backend.XGrammarGrammarBackend is PscGrammarBackend
+
+
+@pytest.mark.parametrize("switch", ["0", "off", "nonsense"])
+def test_switched_off_the_engine_is_as_it_was(switch: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    before = base_grammar_backend.create_grammar_backend, BaseGrammarObject.fill_vocab_mask_batched
+    with plugin(switch):
+        assert base_grammar_backend.GRAMMAR_BACKEND_REGISTRY == {}
+        assert "psc" not in GRAMMAR_BACKEND_CHOICES
+        assert xgrammar_backend.XGrammarGrammarBackend is xgrammars_own()
+        assert before == (base_grammar_backend.create_grammar_backend, BaseGrammarObject.fill_vocab_mask_batched)
+        assert type(Engine(monkeypatch, "xgrammar").backend) is xgrammars_own()
+
+
+def test_added_alone_psc_leaves_xgrammar_as_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
+    with plugin("add"):
+        assert type(Engine(monkeypatch, "xgrammar").backend) is xgrammars_own()
+        assert type(Engine(monkeypatch, "psc").backend) is PscGrammarBackend
+
+
+def test_another_release_is_named(monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture) -> None:
+    monkeypatch.setattr("psc.adapters.seams.version", lambda distribution: "9.9")
+    assert seams.fits()
+    assert "tested with sglang 0.5.23, and this is 9.9" in caplog.text
+
+
+@pytest.mark.parametrize(
+    ("seam", "message"),
+    [
+        (Seam(f"{seams.BASE}:no_such_name"), "no_such_name is not there"),
+        (Seam("sglang.srt.no_module:name"), "no_module:name is not there"),
+        (Seam(f"{seams.BASE}:register_grammar_backend", ("name", "factory")), r"takes \(name, init_func\) and no factory"),
+    ],
+)
+def test_where_a_name_is_missing_the_engine_is_left_alone(
+    seam: Seam, message: str, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr(seams, "SEAMS", (*seams.SEAMS, seam))
+    with plugin():
+        assert xgrammar_backend.XGrammarGrammarBackend is xgrammars_own()
+        assert base_grammar_backend.GRAMMAR_BACKEND_REGISTRY == {}
+    assert re.search(message, caplog.text)
+
+
+REFUSED_BY_PSC = {"regex": "a$b"}
+"""It matches no text; XGrammar reads it without the dollar."""
+
+
+def test_what_psc_refuses_can_go_to_the_engines_own_backend(
+    backend_name: str, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setenv("PSC_FALLBACK", "engine")
+    requests = Engine(monkeypatch, backend_name)
+    ours = requests.request(regex="ab|yes")
+    assert requests.backend._engine is None  # not before it is needed
+    theirs = [requests.request(**REFUSED_BY_PSC) for _ in range(2)]
+    assert type(requests.backend._engine) is xgrammars_own()
+    assert [type(r.grammar) for r in theirs] == [xgrammar_backend.XGrammarGrammar] * 2
+    assert requests.backend.service.snapshot()["fallbacks.regex"] == 1
+    assert caplog.text.count("goes to the engine's own backend") == 1
+    # One batch has both.
+    rows = requests.mask(theirs[0], ours, theirs[1])
+    begin = [t for t, text in enumerate(token_bytes()) if text in (b"a", b"ab")]
+    assert [np.flatnonzero(row).tolist() for row in rows[[0, 2]]] == [begin] * 2
+    assert finish(requests, ours) in (b"ab", b"yes")
+
+
+def test_without_the_option_it_is_refused(backend_name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    requests = Engine(monkeypatch, backend_name)
+    request = requests.request(**REFUSED_BY_PSC)
+    assert request.grammar is None
+    assert "Failed to compile regex grammar" in request.to_finish.message
+    assert requests.backend._engine is None
+
+
+def test_a_token_that_the_mask_forbids_aborts_the_request_alone(backend_name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    requests = Engine(monkeypatch, backend_name)
+    one, other = requests.request(regex="ab"), requests.request(regex="ab")
+    a, b = token_of("a"), token_of("b")
+    assert requests.accept(one, a, a) == [a]
+    assert re.search(rf"Tokens not accepted: {a}: .*after 1 tokens: b'a' is not allowed, expected", one.to_finish.message)
+    assert other.to_finish is None
+    assert requests.accept(other, a, b, EOS, a) == [a, b, EOS]  # the scheduler stops at the end
+    for token in (-1, VOCAB_SIZE, 1 << 40, VOCAB_SIZE - 1):
+        request = requests.request(regex="ab")
+        requests.accept(request, token)
+        assert "Tokens not accepted" in request.to_finish.message
+
+
+@pytest.mark.parametrize("place", ["batch_fill_next_token_bitmask", "fill_next_token_bitmask", "accept_token"])
+def test_a_grammar_that_cannot_go_on_aborts_its_request_alone(place: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    with plugin():
+        requests = Engine(monkeypatch, "psc")
+        failing, other = requests.request(regex="[ab]*"), requests.request(regex="ab")
+
+        class Failing:
+            """A matcher that meets a limit in one of its methods."""
+
+            def __init__(self, matcher: psc.GrammarMatcher) -> None:
+                self._matcher = matcher
+
+            def __getattr__(self, name: str) -> Any:
+                return self._fail if name == place else getattr(self._matcher, name)
+
+            def _fail(self, *args: object) -> None:
+                raise ResourceLimitError("too many configurations")
+
+        failing.grammar.matcher = Failing(failing.grammar.matcher)
+        rows = requests.mask(failing, other)
+        assert np.flatnonzero(rows[1]).tolist() == [t for t, text in enumerate(token_bytes()) if text in (b"a", b"ab")]
+        requests.accept(failing, token_of("a"))
+        if place != "batch_fill_next_token_bitmask":
+            assert "too many configurations" in failing.to_finish.message
+            row = requests.mask(failing, other)[0]
+            assert row.any() and not row[EOS]  # something is sampled, and it is not the end
+        assert finish(requests, other) == b"ab"
+
+
+def test_where_nothing_goes_on_the_request_fails_and_no_row_is_empty(monkeypatch: pytest.MonkeyPatch) -> None:
+    with plugin():
+        its = tokenizer("z")
+        requests = Engine(monkeypatch, "psc", its_tokenizer=its)
+        with pytest.MonkeyPatch.context() as quiet:
+            quiet.setattr(logging.getLogger("psc.compiler"), "disabled", True)
+            request = requests.request(regex="az")
+        a = its.convert_tokens_to_ids("a")
+        for _ in range(2):
+            row = requests.mask(request)[0]
+            if not request.grammar.matcher.n_steps and len(request.grammar.matcher.allowed_tokens()):
+                assert requests.accept(request, a) == [a]
+                row = requests.mask(request)[0]
+            assert row.any() and not row[its.eos_token_id]
+        requests.accept(request, a)
+        assert "no token of the vocabulary goes on" in request.to_finish.message
+
+
+def test_the_model_says_which_tokens_stop(monkeypatch: pytest.MonkeyPatch) -> None:
+    with plugin():
+        requests = Engine(monkeypatch, "xgrammar")
+        assert requests.backend.service.tokenizer_info.stop_token_ids == [EOS]
+    stops = tokenizer_info(tokenizer(), VOCAB_SIZE, {3, EOS}).stop_token_ids
+    assert stops == sorted({3, EOS})
+
+
+def test_a_tokenizer_that_cannot_be_read(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Unknown:
+        eos_token_id = 1
+
+    overridden = []
+    with plugin():
+        context = SimpleNamespace(override=lambda *args, **kwargs: overridden.append(kwargs))
+        monkeypatch.setattr(base_grammar_backend, "get_context", lambda: context)
+        assert Engine(monkeypatch, "xgrammar", its_tokenizer=Unknown()).backend is None  # as the engine has it for XGrammar
+        assert overridden == [{"grammar_backend": "none"}]
+        with pytest.raises(ValueError, match=r"--grammar-backend psc: .*Unknown"):
+            Engine(monkeypatch, "psc", its_tokenizer=Unknown())
+
+
+def test_the_engines_tiktoken_tokenizer(tmp_path: Path) -> None:
+    tiktoken_tokenizer = pytest.importorskip("sglang.srt.tokenizer.tiktoken_tokenizer")
+    pytest.importorskip("tiktoken")
+    pytest.importorskip("jinja2")
+    texts = [bytes([i]) for i in range(256)] + [b"ab", b"\0a"]
+    special = ["<|pad|>", "<|separator|>", "<|eos|>"]
+    path = tmp_path / "tokenizer.json"
+    path.write_text(
+        json.dumps(
+            {
+                "regular_tokens": [{"bytes": list(t), "token": i + 3} for i, t in enumerate(texts)],
+                "special_tokens": [{"bytes": list(t.encode()), "token": i} for i, t in enumerate(special)],
+                "word_split": "V1",
+            }
+        )
+    )
+    its = tiktoken_tokenizer.TiktokenTokenizer(str(path))
+    info = tokenizer_info(its, 300, {2})
+    assert (info.stop_token_ids, info.vocab_size) == ([2], 300)
+    assert info.special_token_ids[:3] == [0, 1, 2]
+    assert [info.token_bytes(i + 3) for i in range(len(texts))] == texts
+
+
+def test_a_tokenizer_that_only_tells_xgrammar(monkeypatch: pytest.MonkeyPatch) -> None:
+    from xgrammar import TokenizerInfo
+
+    class Tekken:
+        def init_xgrammar(self) -> tuple[Any, Any]:
+            return TokenizerInfo(["</s>", b"a", b"b", "<|xg_special_token_nul3|>"], stop_token_ids=[0]), [0]
+
+    info = tokenizer_info(Tekken(), 8)
+    assert (info.vocab_size, info.stop_token_ids) == (8, [0])
+    assert info.text_token_ids.tolist() == [1, 2]
+    monkeypatch.setattr(Tekken, "init_xgrammar", lambda self: (None, None))
+    with pytest.raises(TokenizerError, match="Tekken: neither psc nor init_xgrammar"):
+        tokenizer_info(Tekken(), 8)
+
+
+def test_ranks_have_equal_masks(monkeypatch: pytest.MonkeyPatch) -> None:
+    with plugin():
+        ranks = [Engine(monkeypatch, "xgrammar") for _ in range(2)]
+        for constraint, _ in KINDS.values():
+            rng = random.Random(1)
+            requests = [rank.request(**constraint) for rank in ranks]
+            for _ in range(12):
+                rows = [rank.mask(r)[0] for rank, r in zip(ranks, requests, strict=True)]
+                assert (rows[0] == rows[1]).all()
+                token = rng.choice(np.flatnonzero(rows[0]).tolist())
+                assert [rank.accept(r, token) for rank, r in zip(ranks, requests, strict=True)] == [[token]] * 2
+                if requests[0].grammar.is_terminated():
+                    break
+        # A limit of time would depend on the rank.
+        monkeypatch.setenv("PSC_COMPILE_TIMEOUT_S", "1")
+        assert Engine(monkeypatch, "xgrammar").backend.service.options.compile_timeout_s == 0
+
+
+def test_rollback_copy_and_the_end(monkeypatch: pytest.MonkeyPatch) -> None:
+    with plugin():
+        request = Engine(monkeypatch, "psc").request(regex="ab")
+        grammar = request.grammar
+        assert grammar.current_token is None
+        for token in (token_of("a"), token_of("b"), EOS):
+            grammar.accept_token(token)
+        assert grammar.is_terminated() and grammar.current_token == EOS
+        grammar.accept_token(5)  # engines pad
+        assert grammar.current_token == EOS
+        grammar.rollback(2)
+        assert not grammar.is_terminated()
+        grammar.accept_token(token_of("b"))
+        copied = grammar.copy()
+        copied.accept_token(token_of("a"))
+        assert copied.grammar_stats.is_cache_hit and not grammar.grammar_stats.is_cache_hit
+        grammar.rollback(99)  # more than there were: said when the next token comes
+        with pytest.raises(ValueError, match="99"):
+            grammar.accept_token(EOS)
+        assert bool(grammar) and "PscGrammar(" in repr(grammar)
+
+
+def test_a_batch_of_all_classes_is_filled_as_one_by_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    torch = pytest.importorskip("torch")
+    monkeypatch.setenv("PSC_FALLBACK", "engine")
+    with plugin():
+        requests = Engine(monkeypatch, "xgrammar", reasoning_parser="qwen3")
+        thinking = requests.request(regex="ab", reasoning=True)
+        grammars = [
+            requests.request(regex="ab").grammar,
+            thinking.grammar,
+            requests.request(**REFUSED_BY_PSC).grammar,
+            requests.request(json_schema='{"type": "object"}').grammar,
+            requests.request(regex="c").grammar.grammar,  # without the wrapper
+        ]
+        shape = (8, -(-VOCAB_SIZE // 32))
+        batch, single = torch.full(shape, -1, dtype=torch.int32), torch.full(shape, -1, dtype=torch.int32)
+        entries = [GrammarRow(row=row, grammar=g) for row, g in zip((6, 1, 3, 0, 5), grammars, strict=True)]
+        before = requests.backend.grammar_backend.service.counters.get("masks")
+        grammars[0].fill_vocab_mask_batched(entries, batch)
+        for entry in entries:
+            entry.grammar.fill_vocab_mask(single, entry.row)
+        assert torch.equal(batch, single)
+        assert (batch[[1, 2, 4, 7]] == -1).all() and (batch[0] != -1).any()
+        assert requests.backend.grammar_backend.service.counters.get("masks") - before == 3
+
+
+def test_masks_are_applied_by_the_engines_code(monkeypatch: pytest.MonkeyPatch) -> None:
+    torch = pytest.importorskip("torch")
+    with plugin():
+        grammar = Engine(monkeypatch, "psc").request(regex="ab").grammar
+        mask = grammar.allocate_vocab_mask(vocab_size=VOCAB_SIZE, batch_size=2, device="cpu")
+        grammar.fill_vocab_mask(mask, 1)
+        logits = torch.zeros((2, VOCAB_SIZE))
+        grammar.apply_vocab_mask(logits=logits, vocab_mask=grammar.move_vocab_mask(mask, "cpu"))
+        assert (logits[0] == 0).all()
+        allowed = [t for t, text in enumerate(token_bytes()) if text in (b"a", b"ab")]
+        assert torch.nonzero(logits[1] == 0).flatten().tolist() == allowed
+
+
+def test_what_is_kept_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+    with plugin():
+        requests = Engine(monkeypatch, "xgrammar", reasoning_parser="qwen3")
+        assert requests.backend.cache is requests.backend.grammar_backend.cache
+        monkeypatch.setattr(compilations, "_MOST_KEPT", 5)
+        for i in range(10):
+            requests.request(regex=f"a{{{i + 1}}}")
+            requests.request(regex="kept")
+            requests.request(regex=f"({i}")  # a refusal
+        assert len(requests.backend.cache) == 5
+        assert ("regex", "kept") in requests.backend.cache
+        cache = compilations.GrammarCache(most_bytes=1)
+        for text, grammar in list(requests.backend.cache.items()):
+            cache[text] = grammar
+        assert list(cache) == [text]
+        requests.manager.clear()
+        assert not requests.backend.cache
+        assert isinstance(requests.request(regex="kept").grammar.grammar, PscGrammar)
+
+
+def test_cancelling_a_request_calls_its_compilation_off() -> None:
+    executor = compilations.CompilingExecutor(max_workers=1)
+    began = threading.Event()
+    compiler = psc.GrammarCompiler(tokenizer_info(tokenizer(), VOCAB_SIZE), store=False)
+
+    def compile_much() -> None:
+        began.set()
+        for i in range(10**6):
+            compiler.compile_regex(f"x{i}")
+
+    running: Future[None] = executor.submit(compile_much)
+    waiting: Future[int] = executor.submit(int, "3")
+    began.wait()
+    assert waiting.cancel() and waiting.cancelled()
+    running.cancel()
+    with pytest.raises(CompilationCancelledError):
+        running.result(timeout=60)
+    assert executor.submit(int, "7").result(timeout=60) == 7
+    executor.shutdown()
+
+
+def test_white_space_is_as_the_server_was_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    with plugin():
+        for name in ("psc", "xgrammar"):
+            requests = Engine(monkeypatch, name, constrained_json_max_whitespace_cnt=1)
+            request = requests.request(json_schema='{"type": "object"}')
+            assert requests.accept(request, token_of("{"))
+            space = tokenizer().encode(" ")[0]
+            assert requests.accept(request, space) == [space]
+            assert not requests.mask(request)[0][space]
+            tight = Engine(monkeypatch, name, constrained_json_disable_any_whitespace=True)
+            request = tight.request(json_schema='{"type": "object"}')
+            tight.accept(request, token_of("{"))
+            assert not tight.mask(request)[0][space]
+
+
+def test_a_refusal_says_what_and_is_no_grammar(monkeypatch: pytest.MonkeyPatch) -> None:
+    with plugin():
+        backend = Engine(monkeypatch, "psc").backend
+        refused = backend.dispatch_json('{"type": "objct"}')
+        assert isinstance(refused, InvalidGrammarObject)
+        assert "there is no type 'objct'" in refused.error_message
