@@ -13,6 +13,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, version
 
+from psc.errors import PscError
+
 
 @dataclass(frozen=True)
 class Seam:
@@ -57,3 +59,13 @@ def warn_of_another_release(distribution: str, tested: str, log: logging.Logger)
         installed = "a release without metadata"
     if installed != tested:
         log.warning("psc's adapter was tested with %s %s, and this is %s", distribution, tested, installed)
+
+
+class BrokenSeamError(PscError, RuntimeError):
+    """An engine whose names are not those that an adapter needs. Nothing of it was replaced."""
+
+
+def require_seams(seams: Iterable[Seam]) -> None:
+    """Raises BrokenSeamError where something is not as an adapter needs it; the message names all of it. Imports the modules."""
+    if problems := broken_seams(seams):
+        raise BrokenSeamError(f"psc does not fit this release: {'; '.join(problems)}")

@@ -1,0 +1,66 @@
+"""psc's processor for Transformers as the processor of Outlines' generators, with its own classes and a small random model."""
+
+import json
+import warnings
+from functools import cache
+from typing import Any
+
+import pytest
+
+torch = pytest.importorskip("torch")
+transformers = pytest.importorskip("transformers")
+tokenizers = pytest.importorskip("tokenizers")
+with warnings.catch_warnings():
+    warnings.simplefilter("ignore")
+    outlines = pytest.importorskip("outlines", exc_type=ImportError)
+
+import psc  # noqa: E402
+from psc.adapters.transformers import GrammarLogitsProcessor  # noqa: E402
+
+SPELLING = tokenizers.pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=False)
+PIECES = [*sorted(SPELLING.alphabet()), '{"', '":', "true", "ab"]
+WIDTH = 288
+
+
+@cache
+def model() -> Any:
+    made = tokenizers.Tokenizer(tokenizers.models.BPE({piece: i for i, piece in enumerate(PIECES)}, []))
+    made.pre_tokenizer, made.decoder = SPELLING, tokenizers.decoders.ByteLevel()
+    tokenizer = transformers.PreTrainedTokenizerFast(tokenizer_object=made, eos_token="<|end|>", pad_token="<|pad|>")
+    torch.manual_seed(0)
+    config = transformers.LlamaConfig(
+        vocab_size=WIDTH,
+        hidden_size=16,
+        intermediate_size=32,
+        num_hidden_layers=1,
+        num_attention_heads=2,
+        num_key_value_heads=2,
+        max_position_embeddings=256,
+        bos_token_id=None,
+        eos_token_id=tokenizer.eos_token_id,
+        pad_token_id=tokenizer.pad_token_id,
+    )
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return outlines.from_transformers(transformers.LlamaForCausalLM(config).eval(), tokenizer)
+
+
+def processor(grammar: str) -> GrammarLogitsProcessor:
+    wrapped = model()
+    info = psc.TokenizerInfo.from_huggingface(wrapped.hf_tokenizer, vocab_size=WIDTH)
+    return GrammarLogitsProcessor(psc.GrammarCompiler(info, store=False).compile_grammar(grammar))
+
+
+@pytest.mark.filterwarnings("ignore")  # Outlines' and Transformers' own
+def test_a_generator_with_pscs_processor() -> None:
+    generate = outlines.Generator(model(), processor=processor('root ::= "{\\"ab\\":" ("true" | "[]") "}"'))
+    for prompt in ("a", "a longer prompt", "a"):  # `reset` comes before each
+        assert json.loads(generate(prompt, max_new_tokens=40)) in ({"ab": True}, {"ab": []})
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_a_batch_of_prompts() -> None:
+    generate = outlines.Generator(model(), processor=processor('root ::= "ab" [0-9]{2}'))
+    texts = generate.batch(["first", "second, longer"], max_new_tokens=40)
+    assert len(texts) == 2
+    assert all(len(text) == 4 and text.startswith("ab") and text[2:].isdigit() for text in texts)
