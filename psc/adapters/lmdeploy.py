@@ -31,7 +31,7 @@ from psc.compiled_grammar import CompiledGrammar
 from psc.errors import PscError, needs_extra
 from psc.serving import REFUSALS, GrammarService, Kind, ServiceOptions
 from psc.serving.validation import check_request
-from psc.vocabulary.tokenizer_info import TokenizerInfo, VocabType
+from psc.vocabulary import tokenizer_info as vocabulary
 
 with needs_extra("lmdeploy"):
     import lmdeploy  # noqa: F401
@@ -64,7 +64,7 @@ class Compiler:
         tokenizer_info: the model's.
     """
 
-    def __init__(self, xgrammar: ModuleType, tokenizer_info: TokenizerInfo) -> None:
+    def __init__(self, xgrammar: ModuleType, tokenizer_info: vocabulary.TokenizerInfo) -> None:
         self.service: Final = GrammarService(tokenizer_info)
         self._xgrammar: Final = xgrammar
         self._engine: Any = None
@@ -107,13 +107,13 @@ class Names:
         xgrammar: the module.
     """
 
-    TokenizerInfo = TokenizerInfo
-    VocabType = VocabType
+    TokenizerInfo = vocabulary.TokenizerInfo
+    VocabType = vocabulary.VocabType
 
     def __init__(self, xgrammar: ModuleType) -> None:
         self._xgrammar: Final = xgrammar
 
-    def GrammarCompiler(self, tokenizer_info: TokenizerInfo) -> Compiler:
+    def GrammarCompiler(self, tokenizer_info: vocabulary.TokenizerInfo) -> Compiler:
         """A compiler for a vocabulary."""
         return Compiler(self._xgrammar, tokenizer_info)
 
@@ -158,12 +158,12 @@ def install() -> None:
         BrokenSeamError: the engine's names are not those that psc needs. Nothing is replaced then.
     """
     require_seams(SEAMS)
-    guided = importlib.import_module(_GUIDED)
+    guided: Any = importlib.import_module(_GUIDED)
     if isinstance(guided.xgr, Names):
         return
     guided.xgr = Names(guided.xgr)
     if problems := broken_seams(CHECK_SEAMS):
         _log.warning("requests are not checked by psc before they reach the engine: %s", problems[0])
         return
-    formats = importlib.import_module(_FORMATS)
+    formats: Any = importlib.import_module(_FORMATS)
     formats._check_response_format = checked(formats._check_response_format, formats._grammar_source)

@@ -4,8 +4,8 @@
 
     tensorrt_llm.install()  # in each process that runs the model, before the engine is made
 
-`guided_decoding_backend="xgrammar"` stays as it is. The options are those of the environment (`psc.serving.ServiceOptions`), but not
-the limit of time of a compilation: all ranks have to come to the same answer.
+`guided_decoding_backend="xgrammar"` stays as it is. The options are those of the environment (`psc.serving.ServiceOptions`); a limit
+of a compilation's time is not among them, because all ranks have to come to the same answer.
 
 The engine compiles in its own loop, when a request's prompt is done: a store with artifacts, and `PSC_WARM`, matter the more.
 """
@@ -111,9 +111,9 @@ def tokenizer_info(guided_decoding_config: Any, vocab_size_padded: int) -> Token
     text, stops = guided_decoding_config.tokenizer_str, guided_decoding_config.stop_token_ids
     if text is not None and stops:
         return TokenizerInfo.from_huggingface(_TokenizerJson(text), vocab_size=vocab_size_padded, stop_token_ids=list(stops))
-    spelling = {} if text is None else TokenizerInfo._detect_metadata_from_hf(text)
+    spelling: dict[str, Any] = {} if text is None else dict(TokenizerInfo._detect_metadata_from_hf(text))
     return TokenizerInfo(
-        guided_decoding_config.encoded_vocab, **spelling, vocab_size=vocab_size_padded, stop_token_ids=stops or None
+        guided_decoding_config.encoded_vocab, vocab_size=vocab_size_padded, stop_token_ids=stops or None, **spelling
     )
 
 
@@ -124,7 +124,7 @@ def install() -> None:
         BrokenSeamError: the engine's names are not those that psc needs. Nothing is replaced then.
     """
     require_seams(SEAMS)
-    decoder = importlib.import_module(_DECODER)
+    decoder: Any = importlib.import_module(_DECODER)
     if decoder.XGrammarMatcherFactory is not PscMatcherFactory:
         PscMatcherFactory.original = decoder.XGrammarMatcherFactory
         decoder.XGrammarMatcherFactory = PscMatcherFactory

@@ -138,14 +138,15 @@ def test_every_type_of_guide_is_served(kind: str, guide: str | None, text: str, 
     assert not matcher.is_terminated()
 
 
+BYTES = [*(bytes([i]) for i in range(256)), b"ab", b"<|end|>"]
+
+
 @pytest.mark.parametrize(
     "config",
     [
         CONFIG,
         SimpleNamespace(encoded_vocab=PIECES, tokenizer_str=tokenizer_json(), stop_token_ids=None),
-        SimpleNamespace(
-            encoded_vocab=[bytes([i]) for i in range(256)] + [b"ab", b"<|end|>"], tokenizer_str=None, stop_token_ids=[257]
-        ),
+        SimpleNamespace(encoded_vocab=BYTES, tokenizer_str=None, stop_token_ids=[257]),
     ],
 )
 def test_the_vocabulary(config: Any, decoder: Any) -> None:
@@ -155,9 +156,10 @@ def test_the_vocabulary(config: Any, decoder: Any) -> None:
     assert config.stop_token_ids is None or info.stop_token_ids == config.stop_token_ids
 
 
-@pytest.mark.parametrize(
-    ("kind", "guide"), [("REGEX", "(a"), ("EBNF_GRAMMAR", "root ::="), ("JSON_SCHEMA", '{"type": "objct"}'), ("OTHER", "")]
-)
+BAD = [("REGEX", "(a"), ("EBNF_GRAMMAR", "root ::= ("), ("JSON_SCHEMA", '{"type": "objct"}'), ("OTHER", "")]
+
+
+@pytest.mark.parametrize(("kind", "guide"), BAD)
 def test_a_bad_guide_is_an_error_of_the_request(kind: str, guide: str, decoder: Any) -> None:
     factory = installed(decoder)
     with pytest.raises(ValueError, match=r"\S"):

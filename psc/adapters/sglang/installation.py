@@ -68,12 +68,13 @@ def make_backend(server_args: Any, tokenizer: Any, vocab_size: int, eos_token_id
     return backend
 
 
-def create_backend(original: Callable[..., BaseGrammarBackend | None], *args: Any, **kwargs: Any) -> BaseGrammarBackend | None:
+def create_backend(original: Callable[..., BaseGrammarBackend | None], *args: Any, **kwargs: Any) -> Any:
     """Around the engine's ``create_grammar_backend``: where it made psc's backend, the rest of the engine is told of it."""
-    made = original(*args, **kwargs)
-    backend = made.grammar_backend if isinstance(made, ReasonerGrammarBackend) else made
+    made: Any = original(*args, **kwargs)
+    wrapped = isinstance(made, ReasonerGrammarBackend)
+    backend = made.grammar_backend if wrapped else made
     if isinstance(backend, PscGrammarBackend):
-        if made is not backend:  # the wrapper's are the ones that are used
+        if wrapped:  # its own are the ones that are used
             made.cache, made.executor = backend.cache, backend.executor
         _hook_batches_and_drafts()
     return made

@@ -104,13 +104,14 @@ def traverse_tree(
         vocab_size: tokens from there on are refused.
     """
     found = psc_grammar(grammar)
-    links = retrieve_next_token, retrieve_next_sibling, draft_tokens
+    children, siblings, tokens = retrieve_next_token, retrieve_next_sibling, draft_tokens
+    mask = allocate_token_bitmask
     if found is None:
-        original(*links, grammar, allocate_token_bitmask, vocab_size=vocab_size)
+        original(children, siblings, tokens, grammar, mask, vocab_size=vocab_size)
     elif constraining(grammar) is None:
-        _walk(grammar, *(t.tolist() for t in links), allocate_token_bitmask, vocab_size)
+        _walk(grammar, children.tolist(), siblings.tolist(), tokens.tolist(), mask, vocab_size)
     elif not found.is_terminated():
-        _walk_natively(found, *(t.to(torch.int64) for t in links), allocate_token_bitmask)
+        _walk_natively(found, children.to(torch.int64), siblings.to(torch.int64), tokens.to(torch.int64), mask)
 
 
 def _walk_natively(
