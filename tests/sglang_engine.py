@@ -42,6 +42,7 @@ with warnings.catch_warnings():
     from sglang.srt.constrained import base_grammar_backend, grammar_manager
     from sglang.srt.managers import schedule_batch
     from sglang.srt.managers.scheduler_components.batch_result_processor import SchedulerBatchResultProcessor
+    from sglang.srt.managers.scheduler_components.internal_state import SchedulerInternalStateController
 
     from psc.adapters.sglang.backend import PscGrammarBackend
 
@@ -193,10 +194,11 @@ def plugin(switch: str | None = None) -> Iterator[None]:
             (grammar_manager, "create_grammar_backend"),
             (base_grammar_backend.BaseGrammarObject, "fill_vocab_mask_batched"),
             (sglang.srt.speculative.spec_utils, "traverse_tree"),
+            (SchedulerInternalStateController, "get_internal_state"),
         ):
             changes.setattr(owner, name, owner.__dict__[name])
         changes.setattr(base_grammar_backend, "GRAMMAR_BACKEND_REGISTRY", {})
-        installation._hook_batches_and_drafts.cache_clear()
+        installation._hook_scheduler.cache_clear()
         choices = sglang.srt.arg_groups.choices.GRAMMAR_BACKEND_CHOICES
         before = list(choices)
         try:

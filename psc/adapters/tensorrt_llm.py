@@ -4,8 +4,8 @@
 
     tensorrt_llm.install()  # in each process that runs the model, before the engine is made
 
-`guided_decoding_backend="xgrammar"` stays as it is. The options are those of the environment (`psc.serving.ServiceOptions`). No time
-limits a compilation, because all ranks have to come to the same answer.
+`guided_decoding_backend="xgrammar"` stays as it is. The options are those of the environment (`psc.serving.ServiceOptions`). No
+time limits a compilation, because all ranks have to come to the same answer.
 
 The engine compiles in its own loop, when a request's prompt is done: a store with artifacts, and `PSC_WARM`, matter the more.
 """

@@ -583,3 +583,24 @@ def test_a_refusal_says_what_and_is_no_grammar(monkeypatch: pytest.MonkeyPatch) 
         refused = backend.dispatch_json('{"type": "objct"}')
         assert isinstance(refused, InvalidGrammarObject)
         assert "there is no type 'objct'" in refused.error_message
+
+
+@pytest.mark.parametrize("parser", [None, "qwen3"])
+def test_the_server_tells_the_counters(parser: str | None, monkeypatch: pytest.MonkeyPatch) -> None:
+    from sglang.srt.managers.io_struct import GetInternalStateReq, GetInternalStateReqOutput
+    from sglang.srt.managers.scheduler_components.internal_state import SchedulerInternalStateController
+
+    with plugin():
+        monkeypatch.setattr(
+            SchedulerInternalStateController,
+            "get_internal_state",
+            lambda self, recv_req: GetInternalStateReqOutput(internal_state={"theirs": 1}),
+        )
+        requests = Engine(monkeypatch, "xgrammar", reasoning_parser=parser)
+        for regex in ("a", "b", "(", "a"):
+            requests.request(regex=regex)
+        controller = SchedulerInternalStateController(SimpleNamespace(grammar_manager=requests.manager), False)
+        state = controller.get_internal_state(GetInternalStateReq()).internal_state
+        assert state["theirs"] == 1
+        assert (state["psc"]["compilations.regex"], state["psc"]["refused.regex"]) == (2, 1)
+        assert json.loads(json.dumps(state)) == state

@@ -23,7 +23,7 @@ from psc.adapters.seams import broken_seams
 from psc.adapters.sglang import NAME, SWITCH
 from psc.adapters.sglang.backend import PscGrammarBackend
 from psc.adapters.sglang.masks import fill_vocab_mask_batched, traverse_tree
-from psc.adapters.sglang.seams import BASE, DRAFT_SEAM, XGRAMMAR
+from psc.adapters.sglang.seams import BASE, DRAFT_SEAM, STATE_SEAM, XGRAMMAR
 
 _log = logging.getLogger("psc.adapters.sglang")
 
@@ -76,16 +76,27 @@ def create_backend(original: Callable[..., BaseGrammarBackend | None], *args: An
     if isinstance(backend, PscGrammarBackend):
         if wrapped:  # its own are the ones that are used
             made.cache, made.executor = backend.cache, backend.executor
-        _hook_batches_and_drafts()
+        _hook_scheduler()
+    return made
+
+
+def tell_counters(original: Callable[..., Any], controller: Any, recv_req: Any) -> Any:
+    """Around the scheduler's report of its state: adds psc's counters, as ``psc``."""
+    made = original(controller, recv_req)
+    backend = controller.scheduler.grammar_manager.grammar_backend
+    backend = backend.grammar_backend if isinstance(backend, ReasonerGrammarBackend) else backend
+    if isinstance(backend, PscGrammarBackend):
+        made.internal_state["psc"] = backend.service.snapshot()
     return made
 
 
 @cache
-def _hook_batches_and_drafts() -> None:
-    """Masks of a batch in one call, also through the wrapper for reasoning; masks along drafts in one walk."""
+def _hook_scheduler() -> None:
+    """Masks of a batch in one call, also through the wrapper for reasoning; masks along drafts in one walk; psc's counters."""
     HookRegistry.register(f"{BASE}.BaseGrammarObject.fill_vocab_mask_batched", fill_vocab_mask_batched, HookType.AROUND)
-    if problems := broken_seams([DRAFT_SEAM]):
-        _log.warning("masks along drafts are made by the engine's own walk, which is slower: %s", problems[0])
-    else:
-        HookRegistry.register(DRAFT_SEAM.place.replace(":", "."), traverse_tree, HookType.AROUND)
+    for seam, hook in ((DRAFT_SEAM, traverse_tree), (STATE_SEAM, tell_counters)):
+        if problems := broken_seams([seam]):
+            _log.warning("psc goes without the hook %s: %s", hook.__name__, problems[0])
+        else:
+            HookRegistry.register(seam.place.replace(":", "."), hook, HookType.AROUND)
     HookRegistry.apply_hooks()

@@ -50,7 +50,12 @@ DRAFT_SEAM: Final = Seam(
     "sglang.srt.speculative.spec_utils:traverse_tree",
     ("retrieve_next_token", "retrieve_next_sibling", "draft_tokens", "grammar", "allocate_token_bitmask", "vocab_size"),
 )
-"""What psc can do without."""
+"""What psc can do without: masks along drafts."""
+
+STATE_SEAM: Final = Seam(
+    "sglang.srt.managers.scheduler_components.internal_state:SchedulerInternalStateController.get_internal_state", ("recv_req",)
+)
+"""Likewise: the server's ``/server_info``, for psc's counters."""
 
 
 def fits() -> bool:
