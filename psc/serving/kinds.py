@@ -57,7 +57,7 @@ def _json(text: str, options: ServiceOptions) -> GrammarRequest:
     return schema_request(
         text,
         any_whitespace=options.any_whitespace,
-        separators=None if options.any_whitespace else (",", ":"),
+        separators=None if options.any_whitespace else (", ", ": ") if options.spaced else (",", ":"),
         strict_mode=options.strict,
         max_whitespace_cnt=options.max_whitespace if options.any_whitespace else None,
         any_order=options.any_order,

@@ -119,7 +119,9 @@ class ServiceOptions:
     metrics: str | None = _option(None, _address_or_none)
     """A port, or HOST:PORT, at which each process of the engine serves its counters in Prometheus' format; None is none."""
     any_whitespace: bool = _option(True, _flag)
-    """Whether JSON may have white space anywhere; else it has none."""
+    """Whether JSON may have white space anywhere; else it has none, or what `spaced` says."""
+    spaced: bool = _option(False, _flag)
+    """Whether JSON that may not have white space anywhere has a space after each comma and colon."""
     max_whitespace: int | None = _option(None, _count_or_none)
     """How much white space JSON may have at one place; None is no limit."""
     strict: bool = _option(True, _flag)

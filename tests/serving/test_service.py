@@ -86,6 +86,8 @@ class TestKinds:
         assert takes(service().compile("json", schema), "[ true ,\n false]")
         none = service(any_whitespace=False).compile("json", schema)
         assert takes(none, "[true,false]") and not takes(none, "[true, false]")
+        spaced = service(any_whitespace=False, spaced=True).compile("json", schema)
+        assert takes(spaced, "[true, false]") and not takes(spaced, "[true,false]")
         little = service(max_whitespace=1).compile("json", schema)
         assert takes(little, "[ true]") and not takes(little, "[  true]")
 
