@@ -571,10 +571,15 @@ def test_white_space_is_as_the_server_was_told(monkeypatch: pytest.MonkeyPatch) 
             space = tokenizer().encode(" ")[0]
             assert requests.accept(request, space) == [space]
             assert not requests.mask(request)[0][space]
-            tight = Engine(monkeypatch, name, constrained_json_disable_any_whitespace=True)
-            request = tight.request(json_schema='{"type": "object"}')
-            tight.accept(request, token_of("{"))
-            assert not tight.mask(request)[0][space]
+
+
+@pytest.mark.parametrize("name", ["psc", "xgrammar"])
+def test_json_without_free_white_space_is_as_xgrammar_has_it(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    with plugin("add"):
+        requests = Engine(monkeypatch, name, constrained_json_disable_any_whitespace=True)
+        for text, length in (('{"a": [1, 2]}', 13), ('{"a":[1]}', 5), ('{ "a"', 1)):
+            request = requests.request(json_schema='{"type": "object", "properties": {"a": {"type": "array"}}, "required": ["a"]}')
+            assert len(requests.accept(request, *tokenizer().encode(text))) == length
 
 
 def test_a_refusal_says_what_and_is_no_grammar(monkeypatch: pytest.MonkeyPatch) -> None:

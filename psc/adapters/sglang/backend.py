@@ -115,7 +115,7 @@ class PscGrammarBackend(XGrammarGrammarBackend):  # type: ignore[misc]  # the pa
                 name=info.name,
                 vocab_type=info.vocab_type,
             )
-            self._framing = GrammarService(without, options=dataclasses.replace(self.service.options, warm=()))
+            self._framing = GrammarService(without, options=dataclasses.replace(self.service.options, warm=(), metrics=None))
 
     def compile_framed_grammar(
         self, grammar: BaseGrammarObject, frame: Callable[[dict[str, Any]], dict[str, Any]]
@@ -184,7 +184,7 @@ def _options(any_whitespace: bool, max_whitespace: int | None) -> ServiceOptions
     """The environment's options, those that the engine was started with, and no limit of time."""
     given: dict[str, object] = {"compile_timeout_s": 0}
     if not any_whitespace:
-        given["any_whitespace"] = False
+        given |= {"any_whitespace": False, "spaced": True}
     if max_whitespace is not None:
         given["max_whitespace"] = max_whitespace
     return ServiceOptions.of(given)
