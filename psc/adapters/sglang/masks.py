@@ -22,6 +22,8 @@ if TYPE_CHECKING:
     from sglang.srt.constrained.base_grammar_backend import BaseGrammarObject, GrammarRow
 
 _BATCH = BatchGrammarMatcher()
+_FEW_WORDS = 8
+"""Of a mask row, in which a row that allows anything nearly always has a bit."""
 
 
 def psc_grammar(grammar: BaseGrammarObject) -> PscGrammar | None:
@@ -73,9 +75,9 @@ def _fill(grammars: list[PscGrammar], indices: list[int], vocab_mask: torch.Tens
             grammar.fill_vocab_mask(vocab_mask, index)
     else:
         rows = vocab_mask.numpy()
-        if not (allowed := rows.any(axis=1)).all():
+        if not (surely := rows[:, :_FEW_WORDS].any(axis=1)).all():
             for grammar, index in zip(grammars, indices, strict=True):
-                if not allowed[index]:
+                if not surely[index] and not rows[index].any():
                     grammar.refuse_next(rows, index)
     counters = grammars[0].counters
     counters.add("masks", amount=len(grammars))
