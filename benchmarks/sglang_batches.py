@@ -4,8 +4,8 @@
 
 The idea: requests of ten tools each, compiled by SGLang's own backends. A batch goes step by step: SGLang fills the masks of all
 its requests, and each accepts the next token of a text that is valid for it. The first round meets masks for the first time, the
-second has met them. Then trees of drafts: the next eight tokens of the text in a chain, each with a sibling that the grammar refuses.
-The engines take turns. Needs SGLang 0.5.23 (its Python part will do) and XGrammar, and no GPU.
+second has met them. Then trees of drafts: the next eight tokens of the text in a chain, each with a sibling that the grammar
+refuses. The engines take turns. Needs SGLang 0.5.23 (its Python part will do) and XGrammar, and no GPU.
 
 The cost: some minutes; XGrammar's compilation and first masks take most of it.
 """

@@ -362,6 +362,8 @@ def test_a_grammar_that_cannot_go_on_aborts_its_request_alone(place: str, monkey
             assert "too many configurations" in failing.to_finish.message
             row = requests.mask(failing, other)[0]
             assert row.any() and not row[EOS]  # something is sampled, and it is not the end
+            assert requests.backend.service.counters.get("failures") == 1
+            assert not requests.backend.service.counters.get("empty_masks")
         assert finish(requests, other) == b"ab"
 
 
@@ -381,6 +383,7 @@ def test_where_nothing_goes_on_the_request_fails_and_no_row_is_empty(monkeypatch
             assert row.any() and not row[its.eos_token_id]
         requests.accept(request, a)
         assert "no token of the vocabulary goes on" in request.to_finish.message
+        assert requests.backend.service.counters.get("empty_masks")
 
 
 def test_the_model_says_which_tokens_stop(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -459,6 +462,19 @@ def test_ranks_have_equal_masks(monkeypatch: pytest.MonkeyPatch) -> None:
         # A limit of time would depend on the rank.
         monkeypatch.setenv("PSC_COMPILE_TIMEOUT_S", "1")
         assert Engine(monkeypatch, "xgrammar").backend.service.options.compile_timeout_s == 0
+
+
+def test_artifacts_of_a_store_serve_all_ranks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    info = tokenizer_info(tokenizer(), VOCAB_SIZE, {EOS})
+    compiler = psc.GrammarCompiler(info, store=tmp_path)
+    compiler.finish(compiler.compile_regex("(ab)+")).result()
+    monkeypatch.setenv("PSC_STORE", str(tmp_path))
+    with plugin():
+        for _ in range(2):
+            requests = Engine(monkeypatch, "xgrammar")
+            assert not requests.request(regex="(ab)+").grammar.ctx.is_lazy
+            assert requests.request(regex="ab").grammar.ctx.is_lazy
+            assert requests.backend.service.counters.get("artifacts") == 1
 
 
 def test_rollback_copy_and_the_end(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -83,13 +83,14 @@ class PscGrammar(XGrammarGrammar):  # type: ignore[misc]  # the package is not t
                 self.matcher.fill_next_token_bitmask(vocab_mask, idx)
             except Exception as e:
                 self._fail(e)
-        rows = vocab_mask.numpy()
-        if self.failure is not None or not rows[idx].any():
-            self.refuse_next(rows, idx)
+        self.mend(vocab_mask.numpy(), idx)
 
-    def refuse_next(self, rows: NDArray[np.int32], idx: int) -> None:
-        """Writes to a row all tokens that are text. Whichever is sampled, `accept_token` refuses it."""
-        self.counters.add("empty_masks")
+    def mend(self, rows: NDArray[np.int32], idx: int) -> None:
+        """Writes all tokens that are text to a row in which nothing is allowed. Whichever is sampled, `accept_token` refuses it."""
+        if self.failure is None:
+            if rows[idx].any():
+                return
+            self.counters.add("empty_masks")
         rows[idx] = _text_row(self.ctx.tokenizer_info)
 
     def copy(self) -> PscGrammar:
@@ -115,6 +116,7 @@ class PscGrammar(XGrammarGrammar):  # type: ignore[misc]  # the package is not t
         """From now on no token is accepted."""
         if self.failure is None:
             self.failure = f"{type(error).__name__}: {error}"
+            self.counters.add("failures")
             _log.error("%r cannot go on: %s", self, self.failure)
 
     def _refusal(self, token: int) -> str:

@@ -77,8 +77,8 @@ def _fill(grammars: list[PscGrammar], indices: list[int], vocab_mask: torch.Tens
         rows = vocab_mask.numpy()
         if not (surely := rows[:, :_FEW_WORDS].any(axis=1)).all():
             for grammar, index in zip(grammars, indices, strict=True):
-                if not surely[index] and not rows[index].any():
-                    grammar.refuse_next(rows, index)
+                if not surely[index]:
+                    grammar.mend(rows, index)
     counters = grammars[0].counters
     counters.add("masks", amount=len(grammars))
     counters.add("mask_seconds", amount=perf_counter() - began)
