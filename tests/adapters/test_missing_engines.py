@@ -9,7 +9,12 @@ import pytest
 import psc
 from psc.errors import MissingExtraError
 
-ENGINES = {"transformers": ("torch", "transformers"), "mlx": ("mlx.core", "mlx")}
+ENGINES = {
+    "transformers": ("torch", "transformers"),
+    "mlx": ("mlx.core", "mlx"),
+    "lmdeploy": ("lmdeploy", "lmdeploy"),
+    "tensorrt_llm": ("tensorrt_llm", "tensorrt-llm"),
+}
 
 
 @pytest.mark.parametrize("name", ENGINES)
@@ -29,10 +34,21 @@ def test_the_vocabulary_of_llama_cpp(monkeypatch: pytest.MonkeyPatch) -> None:
         tokenizer_info(object())
 
 
+def test_the_plugin_of_sglang_without_it(monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture) -> None:
+    from psc.adapters import sglang
+
+    for name in [n for n in sys.modules if n.startswith("psc.adapters.sglang.")]:
+        monkeypatch.delitem(sys.modules, name)
+    monkeypatch.setitem(sys.modules, "sglang", None)
+    assert not sglang.register()
+    assert "psc is not at work in SGLang" in caplog.text
+
+
 def test_no_engine_is_imported_unasked() -> None:
     program = (
-        "import sys, psc.adapters, psc.adapters.sequences, psc.adapters.llama_cpp, psc.adapters.vllm, psc.decoding\n"
-        "assert not {'torch', 'transformers', 'llama_cpp', 'mlx', 'mlx.core', 'cupy', 'vllm'} & set(sys.modules)"
+        "import sys, psc.adapters, psc.adapters.sequences, psc.adapters.llama_cpp, psc.adapters.sglang, psc.adapters.vllm, psc.decoding\n"
+        "engines = {'torch', 'transformers', 'llama_cpp', 'mlx', 'mlx.core', 'cupy', 'sglang', 'vllm', 'xgrammar'}\n"
+        "assert not engines & set(sys.modules)"
     )
     subprocess.run([sys.executable, "-c", program], check=True, timeout=120)
 
