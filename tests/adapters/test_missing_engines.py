@@ -46,7 +46,8 @@ def test_the_plugin_of_sglang_without_it(monkeypatch: pytest.MonkeyPatch, caplog
 
 def test_no_engine_is_imported_unasked() -> None:
     program = (
-        "import sys, psc.adapters, psc.adapters.sequences, psc.adapters.llama_cpp, psc.adapters.sglang, psc.adapters.vllm, psc.decoding\n"
+        "import sys, psc.adapters, psc.adapters.sequences, psc.adapters.llama_cpp, psc.decoding\n"
+        "import psc.adapters.sglang, psc.adapters.vllm\n"
         "engines = {'torch', 'transformers', 'llama_cpp', 'mlx', 'mlx.core', 'cupy', 'sglang', 'vllm', 'xgrammar'}\n"
         "assert not engines & set(sys.modules)"
     )

@@ -261,10 +261,13 @@ def test_switched_off_the_engine_is_as_it_was(switch: str, monkeypatch: pytest.M
         assert type(Engine(monkeypatch, "xgrammar").backend) is xgrammars_own()
 
 
-def test_added_alone_psc_leaves_xgrammar_as_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_added_alone_psc_leaves_xgrammar_as_it_is(monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.INFO, "psc.adapters.sglang")
     with plugin("add"):
         assert type(Engine(monkeypatch, "xgrammar").backend) is xgrammars_own()
+        assert "serves structured outputs" not in caplog.text
         assert type(Engine(monkeypatch, "psc").backend) is PscGrammarBackend
+        assert "serves structured outputs" in caplog.text
 
 
 def test_another_release_is_named(monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture) -> None:

@@ -39,8 +39,6 @@ def install(*, replace: bool) -> None:
     if replace:
         HookRegistry.register(f"{XGRAMMAR}.XGrammarGrammarBackend", PscGrammarBackend, HookType.REPLACE)
     HookRegistry.register(f"{BASE}.create_grammar_backend", create_backend, HookType.AROUND)
-    taken = "'xgrammar' and 'psc'" if replace else "'psc'"
-    _log.info("psc %s takes the requests of the grammar backend %s; %s=0 switches it off", __version__, taken, SWITCH)
 
 
 def make_backend(server_args: Any, tokenizer: Any, vocab_size: int, eos_token_ids: Iterable[int] | None) -> BaseGrammarBackend:
@@ -77,6 +75,8 @@ def create_backend(original: Callable[..., BaseGrammarBackend | None], *args: An
         if wrapped:  # its own are the ones that are used
             made.cache, made.executor = backend.cache, backend.executor
         _hook_scheduler()
+        # Not where the plugin is loaded: the engine says later where its processes log.
+        _log.info("psc %s serves structured outputs in the place of XGrammar; %s=0 switches it off", __version__, SWITCH)
     return made
 
 
