@@ -37,7 +37,7 @@ def test_the_vocabulary_of_llama_cpp(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_the_plugin_of_sglang_without_it(monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture) -> None:
     from psc.adapters import sglang
 
-    for name in [n for n in sys.modules if n.startswith("psc.adapters.sglang.")]:
+    for name in [n for n in sys.modules if n.startswith("sglang.")]:
         monkeypatch.delitem(sys.modules, name)
     monkeypatch.setitem(sys.modules, "sglang", None)
     assert not sglang.register()

@@ -235,15 +235,13 @@ def test_masks_are_those_of_xgrammar_where_it_is_right(number: int, monkeypatch:
         assert seen == set(reasons)
 
 
-def test_the_plugin_is_found_and_loaded_by_the_engine(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_plugin_is_found_and_loaded_by_the_engine() -> None:
     pyproject = tomllib.loads((Path(__file__).parents[2] / "pyproject.toml").read_text())
     ((name, value),) = pyproject["project"]["entry-points"][plugins.GENERAL_PLUGINS_GROUP].items()
-    with plugin("0"):
-        monkeypatch.setattr(
-            plugins, "entry_points", lambda group: [EntryPoint(name, value, group)] if "platforms" not in group else []
-        )
-        monkeypatch.setattr(plugins, "_plugins_loaded", False)
-        monkeypatch.delenv(adapter.SWITCH)
+    with plugin("0"), pytest.MonkeyPatch.context() as changes:
+        changes.setattr(plugins, "entry_points", lambda group: [EntryPoint(name, value, group)] if "platforms" not in group else [])
+        changes.setattr(plugins, "_plugins_loaded", False)
+        changes.delenv(adapter.SWITCH)
         plugins.load_plugins()
         assert base_grammar_backend.GRAMMAR_BACKEND_REGISTRY.keys() == {"psc"}
         assert GRAMMAR_BACKEND_CHOICES.count("psc") == 1

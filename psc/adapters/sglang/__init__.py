@@ -42,11 +42,8 @@ def register() -> bool:
     if mode == "off":
         _log.info("psc is switched off (%s), so SGLang is as it was", SWITCH)
         return False
-    try:
-        from psc.adapters.sglang.seams import fits
-    except ImportError as e:
-        _log.error("psc is not at work in SGLang: %s cannot be imported", e.name or e)
-        return False
+    from psc.adapters.sglang.seams import fits
+
     if not fits():
         return False
     from psc.adapters.sglang.installation import install
