@@ -1,4 +1,4 @@
-"""The toy server: texts inside their grammars, streamed or not, and clear refusals."""
+"""The example server: texts inside their grammars, streamed or not, and clear refusals."""
 
 import asyncio
 import importlib
@@ -48,7 +48,7 @@ def client() -> Iterator[Client]:
     with pytest.MonkeyPatch.context() as patch:
         patch.syspath_prepend(str(Path(__file__).resolve().parents[2] / "examples"))
         server = importlib.import_module("openai_server")
-        yield Client(server.application(server.Engine("qwen3")))
+        yield Client(server.application(server.Engine(server.RandomLanguageModel("qwen3"))))
 
 
 COMPLETIONS = "/v1/completions"
@@ -164,35 +164,61 @@ def test_several_at_once(client: Client) -> None:
         assert re.fullmatch(f"{i}[a-z]{{5}}", choices(response)[0]["text"])
 
 
+TYPO = {"properties": {"a": {"type": "strin"}}}
+
+
+def json_schema(**more: Any) -> dict[str, Any]:
+    return {"type": "json_schema", "json_schema": {"name": "a", **more}}
+
+
 @pytest.mark.parametrize(
     ("body", "parameter", "message"),
     [
-        ({"grammar": 'root ::= "a'}, "grammar", ":1:10: this literal"),
+        ({"grammar": 'root ::= "a'}, "grammar", " 1:10: this literal"),
         ({"grammar": "root ::= missing"}, "grammar", "missing"),
-        ({"grammar": 5}, "grammar", "type str"),
+        ({"grammar": 5}, "grammar", "type string"),
         ({"regex": "(a"}, "regex", "not closed"),
         ({"regex": "a", "grammar": 'root ::= "a"'}, "grammar", "one grammar"),
         ({"regex": "a", "response_format": {"type": "json_object"}}, "regex", "one grammar"),
-        ({"response_format": {"type": "json_schema"}}, "response_format", "json_object and text"),
-        ({"response_format": {"type": "json_object", "schema": {}}}, "response_format", "cannot be enforced"),
-        ({"guided_json": {"type": "object"}}, "guided_json", "cannot be enforced"),
-        ({"structured_outputs": {"json": {}}}, "structured_outputs", "cannot be enforced"),
-        ({"json_schema": {}}, "json_schema", "cannot be enforced"),
-        ({"tools": [{"type": "function"}], "tool_choice": "required"}, "tools", "cannot be enforced"),
-        ({"tool_choice": "required"}, "tool_choice", "cannot be enforced"),
-        ({"top_p": 0.5}, "top_p", "cannot be enforced"),
-        ({"logprobs": True}, "logprobs", "cannot be enforced"),
+        ({"response_format": {}}, "response_format.type", "cannot be enforced"),
+        ({"response_format": {"type": "xml"}}, "response_format.type", '"xml" cannot be enforced'),
+        ({"response_format": {"type": "text", "schema": {}}}, "response_format.schema", "not supported"),
+        ({"response_format": {"type": "json_schema"}}, "response_format.json_schema.name", "1 to 64"),
+        ({"response_format": json_schema()}, "response_format.json_schema.schema", "missing"),
+        ({"response_format": json_schema(schema=5)}, "response_format.json_schema.schema", "object"),
+        ({"response_format": json_schema(schema=TYPO)}, "response_format.json_schema.schema", "#/properties/a, type: there is no"),
+        ({"response_format": {"type": "structural_tag", "format": {"type": "tag"}}}, "response_format", "format.begin: is missing"),
+        ({"guided_json": {"$ref": "#/a"}}, "guided_json", "refers to nothing"),
+        ({"guided_json": "{"}, "guided_json", "line 1, column 2"),
+        ({"guided_whitespace_pattern": " "}, "guided_whitespace_pattern", "disable_any_whitespace"),
+        ({"structured_outputs": {}}, "structured_outputs", "it has none"),
+        ({"structured_outputs": {"json": {}, "regex": "a"}}, "structured_outputs", "json and regex"),
+        ({"structured_outputs": {"json_object": False}}, "structured_outputs.json_object", "constrains nothing"),
+        ({"structured_outputs": {"json": {}, "whitespace_pattern": " "}}, "structured_outputs.whitespace_pattern", "not supported"),
+        ({"structured_outputs": {"grammar": "start: x"}}, "structured_outputs.grammar", "'x'"),
+        ({"structured_outputs": {"choice": "a"}}, "structured_outputs.choice", "array"),
+        ({"regex": "a", "structured_outputs": {"json": {}}}, "regex", "regex and structured_outputs.json"),
+        ({"structured_outputs": {"grammar": "%import .x.Y\nstart: Y"}}, "structured_outputs.grammar", "%import of a file"),
+        ({"ebnf": "start: x"}, "ebnf", "1:"),
+        ({"json_schema": []}, "json_schema", "object or string"),
+        ({"functions": []}, "functions", "use tools"),
+        ({"top_k": 5}, "top_k", "cannot be enforced"),
+        ({"top_p": 1.5}, "top_p", "from 0"),
+        ({"seed": 1e400}, None, "Infinity"),
+        ({"logit_bias": {"x": 1}}, "logit_bias", "must map tokens"),
+        ({"logit_bias": {"1": 101}}, "logit_bias", "-100 to 100"),
+        ({"stream_options": {"include_usage": True}}, "stream_options", "set stream"),
+        ({"stream": True, "stream_options": {"more": True}}, "stream_options.more", "include_usage"),
         ({"guided_choice": []}, "guided_choice", "one at least"),
         ({"guided_choice": ["a", 1]}, "guided_choice", "strings"),
         ({"guided_choice": ["\ud800"]}, "guided_choice", "D800"),
         ({"stop": [""]}, "stop", "none of them empty"),
-        ({"model": "gpt-4"}, "model", "no model"),
-        ({"response_format": "json_object"}, "response_format", "type dict"),
+        ({"response_format": "json_object"}, "response_format", "type object"),
         ({"max_tokens": 0}, "max_tokens", "from 1"),
-        ({"max_tokens": "5"}, "max_tokens", "type int"),
+        ({"max_tokens": "5"}, "max_tokens", "type integer"),
         ({"temperature": -1}, "temperature", "from 0"),
-        ({"stream": 1}, "stream", "type bool"),
-        ({"n": True}, "n", "type int"),
+        ({"stream": 1}, "stream", "type boolean"),
+        ({"n": True}, "n", "type integer"),
     ],
 )
 @pytest.mark.parametrize("path", [COMPLETIONS, CHAT])

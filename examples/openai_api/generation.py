@@ -1,0 +1,120 @@
+"""The texts of a request, made token by token: under the grammar, as whole characters, up to where they end."""
+
+import codecs
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import psc
+from openai_api.deltas import CallBegin, Delta, Reader
+from openai_api.errors import ClientGone
+from openai_api.sampling import Drawn, Sampler
+from openai_api.tasks import Engine, Task
+from openai_api.tool_calls import tool_call_reader
+
+
+@dataclass(frozen=True)
+class Told:
+    """A drawn token, spelled."""
+
+    drawn: Drawn
+    text: bytes
+    likely: tuple[tuple[bytes, float], ...]
+
+
+@dataclass(frozen=True)
+class Piece:
+    """More of a text, and the tokens that it is of, where the request asked for logprobs."""
+
+    deltas: tuple[Delta, ...]
+    tokens: tuple[Told, ...] = ()
+
+
+class Choice:
+    """One text of an answer.
+
+    Args:
+        index: of all texts of the answer; those of the first prompt come first.
+        cancellation: ends the text, with ClientGone.
+    """
+
+    def __init__(self, engine: Engine, task: Task, index: int, cancellation: psc.Cancellation) -> None:
+        self._engine, self._task, self.index, self._cancellation = engine, task, index, cancellation
+        self.n_tokens = self.n_calls = 0
+        self.finish_reason = "length"
+        # A constrained text has special tokens where its grammar names them: those are its markers.
+        constrained = task.compiled is not None
+        self._special = {token: text for text, token in engine.model.info.special_tokens.items()} if constrained else {}
+
+    def pieces(self) -> Iterator[Piece]:
+        """The text in pieces, up to the first of the request's stop texts."""
+        task = self._task
+        name = self._engine.model.format_name or ""
+        reader: Reader = tool_call_reader(name, task.tools.functions if task.tools else {})
+        told: list[Told] = []
+        for text in self._until_stop(told):
+            if deltas := tuple(reader.feed(text)):
+                self._count(deltas)
+                yield Piece(deltas, tuple(told))
+                told.clear()
+        if deltas := tuple(reader.finish()):
+            yield Piece(deltas)
+        if self.n_calls and self.finish_reason == "stop":
+            self.finish_reason = "tool_calls"
+        self._engine.metrics.add("generated_tokens_total", self.n_tokens)
+
+    def _count(self, deltas: tuple[Delta, ...]) -> None:
+        n_calls = sum(isinstance(delta, CallBegin) for delta in deltas)
+        self.n_calls += n_calls
+        if n_calls:
+            self._engine.metrics.add("tool_calls_total", n_calls)
+
+    def _until_stop(self, told: list[Told]) -> Iterator[str]:
+        stops = self._task.stop
+        held = ""  # what a stop text may begin in
+        for piece in self._decoded(told):
+            held += piece
+            if (end := min((at for s in stops if (at := held.find(s)) >= 0), default=-1)) >= 0:
+                self.finish_reason = "stop"
+                held = held[:end]
+                break
+            keep = max((n for s in stops for n in range(1, len(s)) if held.endswith(s[:n])), default=0)
+            if ready := held[: len(held) - keep]:
+                yield ready
+            held = held[len(held) - keep :]
+        if held:
+            yield held
+
+    def _decoded(self, told: list[Told]) -> Iterator[str]:
+        decoder = codecs.getincrementaldecoder("utf-8")("replace")  # a token may end inside a character
+        for drawn in self._tokens():
+            spelled = self._spelled(drawn.token)
+            if self._task.sampling.n_logprobs is not None:
+                told.append(Told(drawn, spelled, tuple((self._spelled(t), logprob) for t, logprob in drawn.likely)))
+            if piece := decoder.decode(spelled):
+                yield piece
+        if piece := decoder.decode(b"", final=True):
+            yield piece
+
+    def _spelled(self, token: int) -> bytes:
+        return self._special.get(token) or self._engine.model.info.token_bytes(token)
+
+    def _tokens(self) -> Iterator[Drawn]:
+        """The tokens as they come, without the one that ends the text."""
+        model, task = self._engine.model, self._task
+        prompt, choice = divmod(self.index, task.n)
+        sampler = Sampler(task.sampling, choice)
+        matcher = None if task.compiled is None else psc.GrammarMatcher(task.compiled)
+        generation = model.begin(task.prompts[prompt])
+        ends = frozenset(model.info.stop_token_ids)
+        for _ in range(task.max_tokens):
+            if self._cancellation.cancelled:
+                raise ClientGone
+            drawn = sampler.draw(generation.logits, None if matcher is None else matcher.mask())
+            self.n_tokens += 1
+            if matcher is not None and not matcher.accept_token(drawn.token):
+                raise AssertionError(f"token {drawn.token} was drawn and is not allowed")
+            if matcher.is_terminated() if matcher is not None else drawn.token in ends:
+                self.finish_reason = "stop"
+                return
+            yield drawn
+            generation.feed(drawn.token)

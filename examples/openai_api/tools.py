@@ -1,0 +1,105 @@
+"""The tools of a request, and the structural tag of what the model may write with them.
+
+Which markers a call has is the model's: `format_name` is a name of docs/tool-calls.md. A request may also have a JSON schema: the
+model then writes a value of it, or calls.
+"""
+
+from dataclasses import dataclass
+from typing import Any
+
+import psc
+from openai_api.constraints import Constraint, grammar_errors
+from openai_api.errors import ApiError
+from openai_api.fields import field
+from psc.structural_tag import JSONSchemaFormat, OrFormat, StructuralTag
+
+_NO_ARGUMENTS = {"type": "object", "properties": {}, "additionalProperties": False}
+
+
+@dataclass(frozen=True)
+class Tools:
+    """Tools of which the model may call some."""
+
+    listed: tuple[dict[str, Any], ...]
+    """As the request has them, for the prompt."""
+    functions: dict[str, dict[str, Any]]
+    """The schema of the arguments of each function that may be called."""
+    choice: Any
+    """As the request has it."""
+    must_call: bool
+    parallel: bool
+
+
+def read_tools(body: dict[str, Any]) -> Tools | None:
+    """The tools of a request; None where it has none, or may call none. Raises ApiError."""
+    listed = field(body, "tools", [], list)
+    choice = body.get("tool_choice")
+    parallel = field(body, "parallel_tool_calls", True, bool)
+    with grammar_errors("tools", "invalid_tools"):
+        psc.normalize_tool_choice(listed, "auto")
+    with grammar_errors("tool_choice", "invalid_tool_choice"):
+        functions, _, kind = psc.normalize_tool_choice(listed, choice)
+    for i, tool in enumerate(listed):
+        if tool["type"] != "function":
+            raise ApiError(f"tools[{i}].type {tool['type']!r}: this server has functions only", f"tools[{i}].type")
+    if not functions:
+        return None
+    schemas = {f.function.name: _arguments(f.function) for f in functions}
+    return Tools(tuple(listed), schemas, choice, kind != "auto", parallel)
+
+
+def _arguments(function: Any) -> dict[str, Any]:
+    """What the arguments of a function are: none where it names none, any where it is not strict."""
+    if function.strict is False:
+        return {"type": "object"}
+    return _NO_ARGUMENTS if function.parameters is None else function.parameters
+
+
+def compile_tools(
+    compiler: psc.GrammarCompiler,
+    tools: Tools,
+    format_name: str,
+    otherwise: Constraint | None,
+    cancellation: psc.Cancellation,
+) -> psc.CompiledGrammar:
+    """The grammar of text with calls, or of calls or a value of a schema. Raises ApiError."""
+    if tools.must_call or otherwise is None:
+        tag = _tag(tools, format_name, tools.choice)
+    else:
+        tag = _value_or_calls(tools, format_name, otherwise)
+    try:
+        return compiler.compile_structural_tag(tag, cancellation=cancellation)
+    except psc.GrammarError as error:
+        _blame(tools, otherwise)
+        raise ApiError(f"tools: {error}", "tools", code="invalid_tools") from error
+
+
+def _tag(tools: Tools, format_name: str, choice: Any) -> StructuralTag:
+    functions = [{"type": "function", "function": {"name": name, "parameters": schema}} for name, schema in tools.functions.items()]
+    if isinstance(choice, dict) and choice.get("type") == "allowed_tools":
+        choice = choice["allowed_tools"]["mode"]  # the others are left out already
+    return psc.get_model_structural_tag(format_name, functions, choice, reasoning="disabled", parallel_tool_calls=tools.parallel)
+
+
+def _value_or_calls(tools: Tools, format_name: str, otherwise: Constraint) -> StructuralTag:
+    if otherwise.kind not in ("json", "json_object"):
+        raise ApiError(
+            f"{otherwise.param} beside tools: text that may hold calls has no other grammar; give a JSON schema, or the "
+            "tool_choice none or required",
+            otherwise.param,
+        )
+    schema = {"type": "object"} if otherwise.kind == "json_object" else otherwise.value
+    value = JSONSchemaFormat(json_schema=schema, strict_mode=otherwise.closed_objects, any_whitespace=not otherwise.compact)
+    return StructuralTag(format=OrFormat(elements=[value, _tag(tools, format_name, "required").format]))
+
+
+def _blame(tools: Tools, otherwise: Constraint | None) -> None:
+    """Raises ApiError for the first schema that has no grammar by itself."""
+    for i, tool in enumerate(tools.listed):
+        name = tool["function"]["name"]
+        if name in tools.functions:
+            with grammar_errors(f"tools[{i}].function.parameters", "invalid_function_parameters"):
+                psc.Grammar.from_json_schema(tools.functions[name])
+    if otherwise is not None and not tools.must_call:
+        with grammar_errors(otherwise.param):
+            psc.Grammar.from_json_schema(True if otherwise.kind == "json_object" else otherwise.value)
