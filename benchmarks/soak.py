@@ -75,7 +75,7 @@ class Tenth:
 
 
 HEAD = ["requests", "right", "refused", "cancelled", "cut off", "limit", "late", "wrong", "batch"]
-HEAD += ["step p50 ms", "p99", "max", "hostile p50", "p99", "compile p50 ms", "p99", "memory MB"]
+HEAD += ["step p50 ms", "step p99", "step max", "hostile p50", "hostile p99", "compile p50 ms", "compile p99", "memory MB"]
 
 
 class Sampler:
@@ -322,7 +322,8 @@ def main() -> int:
     print(f"\nmemory of the end over that of the middle: {grown:.2f}")
     for problem in engine.problems[:20]:
         print(f"PROBLEM {problem}")
-    document: dict[str, Any] = {"machine": about, "requests": args.requests, "problems": engine.problems, "tenths": tenths}
+    rows = [dict(zip(HEAD, t.row(f"{n:,}"), strict=True)) for n, t in zip(done.tolist(), tenths, strict=True)]
+    document: dict[str, Any] = {"machine": about, "requests": args.requests, "problems": engine.problems, "tenths": rows}
     report(document, args.json)
     return int(bool(engine.problems) or grown > 1.25)
 

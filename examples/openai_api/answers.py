@@ -37,7 +37,7 @@ def events(engine: Engine, task: Task, cancellation: psc.Cancellation) -> Iterat
         choice = Choice(engine, task, index, cancellation)
         for content in _streamed(task, choice):
             yield event({**head, "choices": [{"index": index, "finish_reason": None, **content}], **usage})
-        end = {"delta": {}} if task.chat else {"text": ""}
+        end: dict[str, Any] = {"delta": {}} if task.chat else {"text": ""}
         yield event({**head, "choices": [{"index": index, "finish_reason": choice.finish_reason, **end}], **usage})
         n_tokens += choice.n_tokens
     if task.include_usage:

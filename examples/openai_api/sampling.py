@@ -88,6 +88,6 @@ class Sampler:
         logprobs = values - values.max()
         logprobs -= np.log(np.exp(logprobs).sum())
         n = min(self._sampling.n_logprobs or 0, len(allowed))
-        order = np.argsort(-logprobs)[:n] if n else []
+        order = np.argsort(-logprobs)[:n]
         drawn = float(logprobs[np.searchsorted(allowed, token)])
         return Drawn(token, drawn, tuple((int(allowed[i]), float(logprobs[i])) for i in order))

@@ -99,7 +99,7 @@ class Engine:
         if chat:
             return (self.model.chat_prompt(_messages(body), tools.listed if tools else ()),)
         asked = body.get("prompt")
-        prompts = asked if isinstance(asked, list) else [asked]
+        prompts: list[Any] = asked if isinstance(asked, list) else [asked]
         if not 1 <= len(prompts) <= MOST_PROMPTS or not all(isinstance(p, str) for p in prompts):
             raise ApiError(f"prompt must be a string or a list of 1 to {MOST_PROMPTS} strings; tokens are not taken", "prompt")
         return tuple(self.model.prompt(text(p, "prompt")) for p in prompts)
@@ -130,7 +130,7 @@ class Engine:
     def _compiled(self, body: dict[str, Any], tools: Tools | None, cancellation: psc.Cancellation) -> psc.CompiledGrammar | None:
         constraint = read_constraint(body)
         if tools is not None:
-            form = self.model.format_name
+            form = self.model.format_name or ""
             if form not in READABLE:
                 raise ApiError(f"tools: start the server with --tool-format, one of {', '.join(READABLE)}", "tools")
             return self._counted("tools", lambda: compile_tools(self.compiler, tools, form, constraint, cancellation))
@@ -203,7 +203,7 @@ def _content(message: dict[str, Any], path: str) -> str:
         return ""
     if isinstance(content, str):
         return content
-    parts = content if isinstance(content, list) else [None]
+    parts: list[Any] = content if isinstance(content, list) else [None]
     if not all(isinstance(p, dict) and p.get("type") == "text" and isinstance(p.get("text"), str) for p in parts):
         raise ApiError(f"{path}.content must be a string, or a list of parts of type text", f"{path}.content")
     return "".join(p["text"] for p in parts)
