@@ -158,13 +158,13 @@ class Engine:
             time.sleep(0.001)
             return
         self.tenth.batches.append(len(self._running))
+        hostile = any(r.request.kind == "hostile" for r in self._running)
         began = time.perf_counter()
         self._fill()
         filled = time.perf_counter()
         drawn = [self._sampler.draw(self._bitmask[i], len(r.tokens)) for i, r in enumerate(self._running)]
         accepting = time.perf_counter()
         accepted = self._accept(drawn)
-        hostile = any(r.request.kind == "hostile" for r in self._running)
         steps = self.tenth.hostile_steps_ms if hostile else self.tenth.steps_ms
         steps.append((time.perf_counter() - accepting + filled - began) * 1e3)
         self._running = [r for r, token, ok in zip(self._running, drawn, accepted, strict=True) if self._goes_on(r, token, ok)]
