@@ -7,7 +7,7 @@ Lark's terminals are expressions where they have no lookaround and no lazy quant
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 MAX_CODE_POINT = 0x10FFFF
 
@@ -78,6 +78,32 @@ class Automaton:
 Expression = Literal | Chars | Sequence | Choice | Repeat | Reference | Automaton
 
 
+@dataclass(frozen=True, slots=True)
+class Ending:
+    """What a rule's text is made of: a body, then a marker that shows that it is over; both are rules of the same rule set."""
+
+    body: str
+    marker: str
+    is_hidden: bool
+    """Whether the marker is no part of the captured text of enclosing rules either."""
+    captured_as: str | None = None
+    """The name under which the marker is captured."""
+
+
+@dataclass(frozen=True, slots=True)
+class RuleMark:
+    """What a rule says beside its texts: for who asks a matcher which rules are open, or over. Masks do not depend on it."""
+
+    capture: str | None = None
+    """The name under which the rule's texts are captured."""
+    temperature: float | None = None
+    """At which tokens are sampled while the rule is open."""
+    ending: Ending | None = None
+
+    def __bool__(self) -> bool:
+        return self != RuleMark()
+
+
 @dataclass(frozen=True)
 class RuleSet:
     """Named rules and the one that a whole text must match."""
@@ -96,6 +122,8 @@ class RuleSet:
     """How the text was meant to be read, see ``GrammarOptions.settings``."""
     reads_names: bool = False
     """Whether the text names tokens, so that it has to be read for a vocabulary."""
+    marks: Mapping[str, RuleMark] = field(default_factory=dict)
+    """Of the rules that have one."""
     if_empty: str | None = None
     """What to say of rules that match no text, where the rules are not what the user wrote; then comes the rule that cannot."""
 

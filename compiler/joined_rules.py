@@ -10,12 +10,12 @@ Cost: half a microsecond a rule of a part, and 2 ns a word of it; 400 tools of 3
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 from psc import _core
 from psc.compiler.expression_words import NativeRules, native_rules
-from psc.compiler.expressions import Expression, RuleSet
+from psc.compiler.expressions import Expression, RuleMark, RuleSet
 from psc.errors import GrammarError
 
 
@@ -70,6 +70,27 @@ def rule_set(part: Part) -> RuleSet:
     return part.read() if isinstance(part, UnreadPart) else part
 
 
+def marks_of(whole: RuleSet) -> dict[str, RuleMark]:
+    """The marks of a rule set's rules, and of those that are its parts'. Raises GrammarError: a part cannot be read."""
+    marks = dict(whole.marks)
+    if isinstance(whole.rules, JoinedRules):
+        for name, part in whole.rules.parts.items():
+            marks |= renamed_marks(marks_of(rule_set(part)), lambda rule, part=name: f"{part}.{rule}")  # type: ignore[misc]
+    return marks
+
+
+def renamed_marks(marks: Mapping[str, RuleMark], new_name: Callable[[str], str]) -> dict[str, RuleMark]:
+    """The marks under other names of their rules."""
+
+    def renamed(mark: RuleMark) -> RuleMark:
+        ending = mark.ending
+        if ending is None:
+            return mark
+        return replace(mark, ending=replace(ending, body=new_name(ending.body), marker=new_name(ending.marker)))
+
+    return {new_name(name): renamed(mark) for name, mark in marks.items()}
+
+
 def joined(
     rules: Mapping[str, Expression],
     parts: Mapping[str, Part],
@@ -78,6 +99,7 @@ def joined(
     source: str,
     source_name: str,
     lines: Mapping[str, int] | None = None,
+    marks: Mapping[str, RuleMark] | None = None,
     language: str = "ebnf",
     settings: str = "",
 ) -> RuleSet:
@@ -93,6 +115,7 @@ def joined(
         source: see ``RuleSet``, as for the next ones.
         source_name: for messages.
         lines: of the outer rules.
+        marks: of the outer rules.
         language: of the source.
         settings: of the source.
 
@@ -105,4 +128,4 @@ def joined(
     whole = JoinedRules(rules, dict(parts), root)
     is_open = any(isinstance(part, UnreadPart) for part in parts.values()) and root not in parts
     root = root if is_open else whole.native.root_name
-    return RuleSet(whole, root, source, source_name, lines or {}, language=language, settings=settings)
+    return RuleSet(whole, root, source, source_name, lines or {}, language=language, settings=settings, marks=marks or {})

@@ -21,9 +21,11 @@ from psc.compiler.expressions import (
     Expression,
     Literal,
     Reference,
+    RuleMark,
     RuleSet,
     Sequence,
 )
+from psc.compiler.joined_rules import marks_of, renamed_marks
 from psc.compiler.tokens import MAX_TOKENS, tokens_of
 from psc.errors import GrammarError
 
@@ -53,14 +55,16 @@ def substitute(rule_set: RuleSet, replacements: Mapping[str, RuleSet]) -> RuleSe
         if name not in known:
             raise GrammarError(f"{rule_set.source_name}: there is no rule {name!r} to put another grammar in the place of")
     rules = {name: e for name, e in rule_set.rules.items() if name not in replacements}
+    marks = {name: mark for name, mark in marks_of(rule_set).items() if name not in replacements}
     taken = known | {rule_set.root}
     for name, other in replacements.items():
         renamed = with_names_apart(other, taken)
         taken |= renamed.rules.keys()
         rules[name] = Reference(renamed.root)
         rules |= renamed.rules
+        marks |= renamed.marks
     reads_names = any(r.reads_names for r in (rule_set, *replacements.values()))
-    return _printed(RuleSet(rules, rule_set.root, "", rule_set.source_name, {}, reads_names=reads_names))
+    return _printed(RuleSet(rules, rule_set.root, "", rule_set.source_name, {}, reads_names=reads_names, marks=marks))
 
 
 def with_names_apart(rule_set: RuleSet, taken: Iterable[str]) -> RuleSet:
@@ -72,7 +76,8 @@ def with_names_apart(rule_set: RuleSet, taken: Iterable[str]) -> RuleSet:
         used.add(names[name])
     rules = {names[name]: _renamed(e, names) for name, e in rule_set.rules.items()}
     lines = {names[name]: line for name, line in rule_set.lines.items() if name in names}
-    return replace(rule_set, rules=rules, root=names.get(rule_set.root, rule_set.root), lines=lines)
+    marks = renamed_marks(marks_of(rule_set), lambda name: names.get(name, name))
+    return replace(rule_set, rules=rules, root=names.get(rule_set.root, rule_set.root), lines=lines, marks=marks)
 
 
 def referred_to(expression: Expression) -> set[str]:
@@ -92,19 +97,21 @@ def _combined(rule_sets: Many[RuleSet], what: str, combine: Callable[[tuple[Expr
         raise GrammarError(f"{what} needs at least one grammar")
     rules: dict[str, Expression] = {"root": EMPTY}
     roots = []
+    marks: dict[str, RuleMark] = {}
     for rule_set in rule_sets:
         apart = with_names_apart(rule_set, rules)
         rules |= apart.rules
+        marks |= apart.marks
         roots.append(Reference(apart.root))
     rules["root"] = combine(tuple(roots))
     reads_names = any(r.reads_names for r in rule_sets)
-    return _printed(RuleSet(rules, "root", "", f"<{what}>", {}, reads_names=reads_names))
+    return _printed(RuleSet(rules, "root", "", f"<{what}>", {}, reads_names=reads_names, marks=marks))
 
 
 def _printed(rule_set: RuleSet) -> RuleSet:
     """The rule set with its own EBNF text as its source, where each rule has a line."""
     text = to_ebnf(rule_set)
-    lines = {line.partition(" ::= ")[0]: number for number, line in enumerate(text.splitlines(), 1)}
+    lines = {line.partition(" ::= ")[0].partition("[")[0]: number for number, line in enumerate(text.splitlines(), 1)}
     return replace(rule_set, source=text, lines={name: lines[name] for name in rule_set.rules if name in lines})
 
 
@@ -142,6 +149,7 @@ _Written = tuple[str, int, int]
 class _Printer:
     def __init__(self, rule_set: RuleSet) -> None:
         self._rule_set = rule_set
+        self._marks = marks_of(rule_set)
         self._taken = {name for name in rule_set.rules if _NAME.fullmatch(name)}
         self._names = {}
         for name in rule_set.rules:
@@ -155,7 +163,8 @@ class _Printer:
         for name in sorted(self._rule_set.rules, key=lambda n: n != root):  # stable: the root comes first
             self._rule = self._names[name]
             written = fold(self._rule_set.rules[name], self._combine)[0]
-            self._lines.append(f"{self._names[name]} ::= {written}")
+            options = _options(self._marks[name], self._names) if name in self._marks else ""
+            self._lines.append(f"{self._names[name]}{options} ::= {written}")
         return "".join(f"{line}\n" for line in [*self._lines, *self._more])
 
     def _new_name(self, name: str) -> str:
@@ -165,7 +174,7 @@ class _Printer:
 
     def _combine(self, e: Expression, parts: list[_Written]) -> _Written:
         if isinstance(e, Literal):
-            return f'"{"".join([_character(c, _IN_LITERAL) for c in e.text])}"', _WHOLE, 0
+            return _quoted(e.text), _WHOLE, 0
         if isinstance(e, Reference):
             return self._names.get(e.name, e.name), _WHOLE, 0
         if isinstance(e, Chars):
@@ -215,6 +224,24 @@ class _Printer:
             self._nothing = self._new_name("nothing")
             self._more.append(f"{self._nothing} ::= {self._nothing}")
         return self._nothing, _WHOLE, 0
+
+
+def _options(mark: RuleMark, names: Mapping[str, str]) -> str:
+    written = []
+    if mark.capture is not None:
+        written.append(f"capture={_quoted(mark.capture)}")
+    if mark.ending is not None:
+        ending = mark.ending
+        written.append(f"{'stop' if ending.is_hidden else 'suffix'}=({names[ending.body]}, {names[ending.marker]})")
+        if ending.captured_as is not None:
+            written.append(f"stop_capture={_quoted(ending.captured_as)}")
+    if mark.temperature is not None:
+        written.append(f"temperature={mark.temperature}")
+    return f"[{', '.join(written)}]"
+
+
+def _quoted(text: str) -> str:
+    return f'"{"".join([_character(c, _IN_LITERAL) for c in text])}"'
 
 
 _CONTROL = {"\n": "\\n", "\r": "\\r", "\t": "\\t"}

@@ -57,6 +57,10 @@ class TokenNames:
         return names
 
     @cached_property
+    def _all_names(self) -> list[bytes]:
+        return self.tokenizer.decoded_vocab
+
+    @cached_property
     def _by_text(self) -> Mapping[bytes, int]:
         return {text: token for token, text in reversed(list(enumerate(self.tokenizer.token_texts))) if text}
 
@@ -68,6 +72,11 @@ class TokenNames:
         """The token that is called so: a special one's name, or the whole text of one; the smallest id of several."""
         special = self.special_id(text)
         return self._by_text.get(text.encode(errors="surrogatepass")) if special is None else special
+
+    def ids_of(self, text: str) -> list[int]:
+        """All tokens that are called so: special ones by their names, and those of which it is the whole text."""
+        wanted = text.encode(errors="surrogatepass")
+        return [token for token, name in enumerate(self._all_names) if name == wanted] if wanted else []
 
     def is_token(self, token: int) -> bool:
         """Whether an id is one of a token: it is in range and no padding."""

@@ -107,7 +107,8 @@ rows are filled all the same. Cost: about that of a copy of each row, on all thr
                     places = integers(indices, "indices");
                 same_length(all.size(), places.size(), "indices");
                 for (std::int64_t i : places) out[i];  // all or none
-                for (std::size_t i = 0; i < all.size(); ++i) out[places[i]] = temperature_of(*all.all()[i]);
+                for (std::size_t i = 0; i < all.size(); ++i)
+                    out[places[i]] = static_cast<float>(temperature_of(*all.all()[i]).value_or(-1.0));
             },
             "matchers"_a, "temperatures"_a.none(), "indices"_a = nb::none(),
             nb::sig("def batch_fill_temperature(matchers: Sequence[GrammarMatcher], temperatures: object, indices: Sequence[int] | "
@@ -125,7 +126,7 @@ anything is written, when the array is another one or has no such entry.)")
                 std::vector<bool> out;
                 {
                     const TurnOfAll turn(all.all());
-                    for (std::size_t i = 0; i < all.size(); ++i) out.push_back(all[i]->accept(token_of(ids[i])));
+                    for (std::size_t i = 0; i < all.size(); ++i) out.push_back(all.all()[i]->accept(token_of(ids[i])));
                 }
                 return out;
             },
@@ -144,7 +145,7 @@ anything is written, when the array is another one or has no such entry.)")
                 std::vector<bool> out;
                 {
                     const TurnOfAll turn(all.all());
-                    for (std::size_t i = 0; i < all.size(); ++i) out.push_back(all[i]->accept_text(texts[i].bytes));
+                    for (std::size_t i = 0; i < all.size(); ++i) out.push_back(all.all()[i]->accept_text(texts[i].bytes));
                 }
                 return out;
             },
@@ -173,7 +174,7 @@ anything is written, when the array is another one or has no such entry.)")
                                            " steps: only " + std::to_string(steps) + " were made since the start");
                     steps -= n[i];
                 }
-                for (std::size_t i = 0; i < all.size(); ++i) all[i]->rollback(n[i]);
+                for (std::size_t i = 0; i < all.size(); ++i) all.all()[i]->rollback(n[i]);
             },
             "matchers"_a, "num_tokens"_a = 1,
             nb::sig("def batch_rollback(matchers: Sequence[GrammarMatcher], num_tokens: int | Sequence[int] = 1) -> None"),

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <nanobind/stl/optional.h>
+#include <nanobind/stl/vector.h>
 
 #include "draft_tree.hpp"
 #include "errors.hpp"
@@ -38,6 +39,43 @@ bool fill_mask(TextMatcher& m, std::uint32_t* out) {
     return !m.cache().rows.all(row);
 }
 
+nb::object PyMatcher::rule_record() {
+    if (!record_.is_valid()) record_ = compiled.attr("rule_record")();
+    return record_;
+}
+
+nb::list PyMatcher::steps() const {
+    nb::list out;
+    for (const Step& step : *taken) {
+        if (const auto* token = std::get_if<TokenId>(&step))
+            out.append(token->v);
+        else
+            out.append(nb::bytes(std::get<std::string>(step).data(), std::get<std::string>(step).size()));
+    }
+    return out;
+}
+
+std::optional<double> temperature_of(PyMatcher& m) {
+    if (!m.taken) return m.temperature;
+    return nb::cast<std::optional<double>>(m.rule_record().attr("temperature")(m.steps(), m.temperature));
+}
+
+namespace {
+
+// What `temperature` is at each node of a tree of draft tokens; -1 where there is none, and where the text does not lead.
+std::vector<double> temperatures_along(PyMatcher& m, const DraftTree& tree) {
+    if (!m.taken) return std::vector<double>(tree.token.size(), m.temperature.value_or(-1.0));
+    const auto list = [](std::span<const std::int64_t> numbers) {
+        nb::list out;
+        for (std::int64_t n : numbers) out.append(n);
+        return out;
+    };
+    return nb::cast<std::vector<double>>(m.rule_record().attr("temperatures_along")(m.steps(), list(tree.child), list(tree.sibling),
+                                                                                    list(tree.token), m.temperature));
+}
+
+}  // namespace
+
 void bind_matcher(nb::module_& m) {
     nb::class_<PyMatcher>(m, "GrammarMatcher",
                           R"(Follows one generated text: which tokens may come next, and what was accepted so far.
@@ -47,7 +85,7 @@ Args:
     override_stop_tokens: an id or ids that end the text instead of the tokenizer's; they are never text.
     terminate_without_stop_token: the text is over as soon as it is complete, though it may go on; no token ends it.
     max_rollback_tokens: any number can be taken back; accepted for compatibility.
-    default_temperature: kept for the caller, see `temperature`.
+    default_temperature: where the grammar gives none, see `temperature`.
 
 Raises ValueError when the first argument is not a CompiledGrammar, RuntimeError for stop tokens out of range.
 Cost: under a microsecond a call in the steady state; the first visit to a new mask composes its row. A call that has to build
@@ -80,7 +118,7 @@ matcher, a call waits until another thread's has returned.)")
             "accept_token",
             [](PyMatcher& self, nb::handle token, bool) {
                 const TokenId id = token_of(integer(token, "token ids"));
-                return self.call([&](TextMatcher& m) { return m.accept(id); });
+                return self.call([&](TextMatcher&) { return self.accept(id); });
             },
             "token_id"_a.none(), nb::kw_only(), "debug_print"_a = false,
             nb::sig("def accept_token(self, token_id: int, *, debug_print: bool = False) -> bool"),
@@ -92,7 +130,7 @@ Cost: the token's bytes through the lexer and a shift per terminal, about 0.1 us
             "accept_string",
             [](PyMatcher& self, nb::object text, bool) {
                 const Text kept(text);
-                return self.call([&](TextMatcher& m) { return m.accept_text(kept.bytes); });
+                return self.call([&](TextMatcher&) { return self.accept_text(kept.bytes); });
             },
             "input_str"_a.none(), nb::kw_only(), "debug_print"_a = false,
             nb::sig("def accept_string(self, input_str: str | bytes, *, debug_print: bool = False) -> bool"),
@@ -170,7 +208,8 @@ vocab_size / 8 bytes.)")
                 if (!temperatures.is_none()) {
                     const Temperatures out(temperatures);
                     if (out.size() != tree.token.size()) throw MatcherError("temperatures must have an entry for each node");
-                    for (std::size_t i = 0; i < out.size(); ++i) out[static_cast<std::int64_t>(i)] = temperature_of(self);
+                    const std::vector<double> along = temperatures_along(self, tree);
+                    for (std::size_t i = 0; i < out.size(); ++i) out[static_cast<std::int64_t>(i)] = static_cast<float>(along[i]);
                 }
                 return self.call([&](TextMatcher& m) {
                     return fill_along(m, tree, [&](std::size_t i) { return rows.row(static_cast<std::int64_t>(i)); }, seconds);
@@ -203,7 +242,7 @@ Returns False when the time ran out first. Raises RuntimeError when the links ar
 
 Raises RuntimeError after a stop token. Cost: some microseconds for each byte found.)")
         .def(
-            "rollback", [](PyMatcher& self, std::int64_t n) { self.call([&](TextMatcher& m) { m.rollback(steps_of(n)); }); },
+            "rollback", [](PyMatcher& self, std::int64_t n) { self.call([&](TextMatcher&) { self.rollback(steps_of(n)); }); },
             "num_tokens"_a = 1,
             R"(Takes back the last `num_tokens` accepted tokens or strings, a stop token among them.
 
@@ -217,7 +256,7 @@ Raises RuntimeError when fewer were accepted, and then nothing changes. Cost: so
             nb::rv_policy::take_ownership,
             "A second matcher at the same place, with the same past; what happens to one does not touch the other. Cost: O(1).")
         .def(
-            "reset", [](PyMatcher& self) { self.call([](TextMatcher& m) { m.reset(); }); }, "Back to the empty text.")
+            "reset", [](PyMatcher& self) { self.call([&](TextMatcher&) { self.reset(); }); }, "Back to the empty text.")
         .def(
             "is_terminated", [](PyMatcher& self) { return self.call([](TextMatcher& m) { return m.is_terminated(); }); },
             "A stop token was accepted; or, with terminate_without_stop_token, the text is complete.")
@@ -225,17 +264,28 @@ Raises RuntimeError when fewer were accepted, and then nothing changes. Cost: so
             "is_completed", [](PyMatcher& self) { return self.call([](TextMatcher& m) { return m.is_complete(); }); },
             "The text so far is a whole sentence.")
         .def(
-            "get_captures", [](const PyMatcher&, bool) { return nb::typed<nb::list, nb::object>(); }, nb::kw_only(),
-            "deduplicate"_a = true, nb::sig("def get_captures(self, *, deduplicate: bool = True) -> list[tuple[str, bytes]]"),
-            "No grammar has captures: always empty.")
+            "get_captures",
+            [](PyMatcher& self, bool deduplicate) -> nb::object {
+                if (!self.taken) return nb::list();
+                return self.rule_record().attr("captures")(self.steps(), deduplicate);
+            },
+            nb::kw_only(), "deduplicate"_a = true,
+            nb::sig("def get_captures(self, *, deduplicate: bool = True) -> list[tuple[str, bytes]]"),
+            R"((name, text) of the rules with the option `capture` that were over so far, in the order in which they ended.
+
+Args:
+    deduplicate: of a rule that began at one place, only the longest text; else each, as the rule could end there.
+
+Cost: the text is read again by rules, some 20 us a character; what was read for the last call is kept.)")
         .def_prop_ro(
             "stop_token_ids", [](const PyMatcher& self) { return numbers(self.matcher->stop_tokens()); },
             "Tokens that end the text.")
         .def_prop_ro(
             "max_rollback_tokens", [](const PyMatcher&) { return -1; }, "-1: any number of steps can be taken back.")
         .def_prop_ro(
-            "temperature", [](const PyMatcher& self) { return self.temperature; }, nb::sig("def temperature(self) -> float | None"),
-            "The default_temperature that was given.")
+            "temperature", [](PyMatcher& self) { return temperature_of(self); }, nb::sig("def temperature(self) -> float | None"),
+            R"(Of the innermost open rule that has the option `temperature`, the highest where there are several ways to read the text;
+else the default_temperature that was given. Cost: as get_captures().)")
         .def_prop_ro(
             "compiled", [](const PyMatcher& self) { return self.compiled; }, nb::sig("def compiled(self) -> Any"),
             "The compiled grammar.")
@@ -246,7 +296,7 @@ Raises RuntimeError when fewer were accepted, and then nothing changes. Cost: so
             "accept_prefix",
             [](PyMatcher& self, nb::object text) {
                 const Text kept(text);
-                return self.call([&](TextMatcher& m) { return m.accept_prefix(kept.bytes); });
+                return self.call([&](TextMatcher&) { return self.accept_prefix(kept.bytes); });
             },
             "text"_a, nb::sig("def accept_prefix(self, text: str | bytes) -> int"),
             R"(Takes text while it has a continuation, as one step for rollback(); the number of bytes taken.

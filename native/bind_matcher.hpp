@@ -2,7 +2,9 @@
 #pragma once
 
 #include <optional>
+#include <string>
 #include <utility>
+#include <variant>
 #include <vector>
 
 #include "bind_machine.hpp"
@@ -20,12 +22,15 @@ struct PyMatcher {
         : compiled(std::move(compiled_grammar)),
           kept_machine(std::move(of_compiled)),
           machine(nb::cast<PyMachine*>(kept_machine)),
-          matcher(matcher_of(machine->machine)) {}
+          matcher(matcher_of(machine->machine)) {
+        if (nb::cast<bool>(nb::getattr(compiled, "marks_rules", nb::bool_(false)))) taken.emplace();
+    }
     PyMatcher(const PyMatcher& other)
         : compiled(other.compiled),
           kept_machine(other.kept_machine),
           machine(other.machine),
           temperature(other.temperature),
+          taken(other.taken),
           matcher(other.matcher->fork()) {}
 
     // What `f` gives for the matcher, possibly without the interpreter's lock, so `f` touches nothing of Python.
@@ -35,12 +40,46 @@ struct PyMatcher {
         return f(*matcher);
     }
 
+    // Steps of the matcher, in a turn.
+    bool accept(TokenId token) { return matcher->accept(token) && note(token); }
+    bool accept_text(std::span<const std::uint8_t> bytes) { return matcher->accept_text(bytes) && note(text_of(bytes)); }
+    std::size_t accept_prefix(std::span<const std::uint8_t> bytes) {
+        const std::size_t n = matcher->accept_prefix(bytes);
+        note(text_of(bytes.first(n)));
+        return n;
+    }
+    void rollback(std::size_t n) {
+        matcher->rollback(n);
+        if (taken) taken->resize(taken->size() - n);
+    }
+    void reset() {
+        matcher->reset();
+        if (taken) taken->clear();
+    }
+
+    // What Python knows of the rules that are open and over (psc.rule_records), where the grammar marks some.
+    nb::object rule_record();
+    // The steps so far, as a list of token ids and of bytes; of a grammar that marks rules.
+    nb::list steps() const;
+
+    using Step = std::variant<TokenId, std::string>;
+
     nb::object compiled;
     nb::object kept_machine;  // which `compiled` may lose
     PyMachine* machine;
-    std::optional<double> temperature;  // which the caller gave
+    std::optional<double> temperature;       // which the caller gave
+    std::optional<std::vector<Step>> taken;  // of a grammar that marks rules
     std::unique_ptr<TextMatcher> matcher;
     bool in_use = false;  // by a call that runs without the interpreter's lock
+
+private:
+    static std::string text_of(std::span<const std::uint8_t> bytes) { return {bytes.begin(), bytes.end()}; }
+    bool note(Step step) {
+        if (taken) taken->push_back(std::move(step));
+        return true;
+    }
+
+    nb::object record_;  // made when it is asked for
 };
 
 // A turn of many matchers, of which some may be null, some the same; without the interpreter's lock. All are taken at once, so that two
@@ -59,8 +98,8 @@ private:
     std::optional<WithoutInterpreterLock> lock_;  // taken back before the flags change
 };
 
-// What `temperature` is, and -1 where there is none.
-inline float temperature_of(const PyMatcher& m) { return m.temperature ? static_cast<float>(*m.temperature) : -1.0f; }
+// What `temperature` is, if anything.
+std::optional<double> temperature_of(PyMatcher& m);
 
 // Copies the current mask; false: every token is allowed.
 bool fill_mask(TextMatcher& matcher, std::uint32_t* out);

@@ -546,7 +546,7 @@ class GrammarMatcher:
         override_stop_tokens: an id or ids that end the text instead of the tokenizer's; they are never text.
         terminate_without_stop_token: the text is over as soon as it is complete, though it may go on; no token ends it.
         max_rollback_tokens: any number can be taken back; accepted for compatibility.
-        default_temperature: kept for the caller, see `temperature`.
+        default_temperature: where the grammar gives none, see `temperature`.
 
     Raises ValueError when the first argument is not a CompiledGrammar, RuntimeError for stop tokens out of range.
     Cost: under a microsecond a call in the steady state; the first visit to a new mask composes its row. A call that has to build
@@ -656,7 +656,14 @@ class GrammarMatcher:
         """The text so far is a whole sentence."""
 
     def get_captures(self, *, deduplicate: bool = True) -> list[tuple[str, bytes]]:
-        """No grammar has captures: always empty."""
+        """
+        (name, text) of the rules with the option `capture` that were over so far, in the order in which they ended.
+
+        Args:
+            deduplicate: of a rule that began at one place, only the longest text; else each, as the rule could end there.
+
+        Cost: the text is read again by rules, some 20 us a character; what was read for the last call is kept.
+        """
 
     @property
     def stop_token_ids(self) -> list[int]:
@@ -668,7 +675,10 @@ class GrammarMatcher:
 
     @property
     def temperature(self) -> float | None:
-        """The default_temperature that was given."""
+        """
+        Of the innermost open rule that has the option `temperature`, the highest where there are several ways to read the text;
+        else the default_temperature that was given. Cost: as get_captures().
+        """
 
     @property
     def compiled(self) -> Any:

@@ -14,7 +14,7 @@ from psc.artifacts.format import Artifact, decode, write_file
 from psc.build_grammar import artifact_bytes, lazy_machine
 from psc.cancellation import Cancellation, obeying
 from psc.errors import ArtifactError, DeserializeFormatError, GrammarError
-from psc.grammar import Grammar, deserialized
+from psc.grammar import Grammar, deserialized, may_mark_rules
 from psc.recorded_tokenizer import recorded_tokenizer
 from psc.runtime import compiled as runtime
 from psc.runtime.compiled import FindTokenizer
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from psc.artifacts.store import Store
     from psc.compiler.grammar import Cfg
     from psc.compiler.linking import Parts
+    from psc.rule_records.record import MarkedRules, RuleRecord
 
 _KIND = "compiled grammar"
 _WHAT = "serialized compiled grammar"
@@ -86,6 +87,27 @@ class CompiledGrammar(runtime.CompiledGrammar):
             names_tokens = "text_fingerprint" in self.metadata["tokenizer"]
             self._grammar = Grammar.from_metadata(self.metadata["grammar"], self.tokenizer_info if names_tokens else None)
         return self._grammar
+
+    @cached_property
+    def marks_rules(self) -> bool:
+        """Whether the grammar may have rules with the options ``capture`` or ``temperature``, of which matchers tell.
+
+        Told from the text; nothing is parsed.
+        """
+        if self._grammar is not None:
+            return may_mark_rules(self._grammar.language, self._grammar.source, self._grammar.request.options.settings)
+        described = self.metadata["grammar"]
+        return may_mark_rules(described["language"], described["text"], described.get("settings", ""))
+
+    def rule_record(self) -> RuleRecord:
+        """What tells temperatures and captures of one text. Raises as ``grammar`` does."""
+        from psc.rule_records.record import RuleRecord
+
+        return RuleRecord(self._marked_rules, self.tokenizer_info)
+
+    @cached_property
+    def _marked_rules(self) -> MarkedRules:
+        return self.grammar.for_vocabulary(self.tokenizer_info).marked_rules()
 
     def build_ahead(self, masks: int) -> None:
         """Has a thread build the first mask, and the masks a few bytes further on, before they are asked for.

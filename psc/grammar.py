@@ -18,9 +18,9 @@ from psc import known_grammars
 from psc.compiler.frontends.front_end import UNNAMED, GrammarOptions, Imports, check_text
 from psc.compiler.frontends.registry import front_end, title
 from psc.compiler.frontends.request import GrammarKey, GrammarRequest
-from psc.errors import DeserializeFormatError, GrammarError
+from psc.errors import DeserializeFormatError, GrammarError, ResourceLimitError
 from psc.json_schemas import Resolver, Schema, schema_request
-from psc.lark_texts import LarkDialect, lark_request
+from psc.lark_texts import LarkDialect, dialect_instead, lark_request
 from psc.serialization import field as entry
 from psc.serialization import read_document, write_document
 from psc.structural_tag_request import structural_tag_request
@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from psc.compiler.joined_rules import JoinedRules
     from psc.compiler.ready_grammar import ReadyGrammar, ReadyRules
     from psc.compiler.tokens import TokenNames
+    from psc.rule_records.record import MarkedRules
     from psc.vocabulary.tokenizer_info import TokenizerInfo
 
 _KIND = "grammar"
@@ -115,15 +116,15 @@ class Grammar:
             lark_string: the grammar.
             tokenizer_info: the vocabulary, in which the tokens that the dialect names are looked up now rather than when compiled.
             named_grammars: the grammars that the dialect refers to as ``@name``, and texts in the dialect that may do so too.
-            dialect: what the text is in: "lark" or "llguidance"; None: the dialect, if there are named grammars or the text has
-                anything that only the dialect has.
+            dialect: what the text is in: "lark" or "llguidance"; None: the dialect, if there are named grammars, the text has
+                anything that only the dialect has, or Lark cannot read it.
             start: the rule that a whole text must match.
             lexer: "contextual", Lark's default with LALR, tries the terminals that the parser can take; "basic" tries all.
             keep_all_actions: take any context-free grammar, where Lark would refuse it or let a shift win over a reduction.
             source_name: the file it came from, for relative imports and messages.
 
         Raises:
-            GrammarError: Lark refuses the grammar, or what it has of the dialect is malformed or not supported.
+            GrammarError: it is in neither of the two; the message says why not.
             MissingExtraError: Lark is not installed.
         """
         check_text(lark_string, "lark_string")
@@ -136,7 +137,14 @@ class Grammar:
             keep_all_actions=keep_all_actions,
             origin=source_name,
         )
-        return Grammar.parse(request, names=None if tokenizer_info is None else request.names_of(tokenizer_info))
+        try:
+            return Grammar.parse(request, names=None if tokenizer_info is None else request.names_of(tokenizer_info))
+        except ResourceLimitError:
+            raise
+        except GrammarError as e:
+            if (instead := dialect_instead(request, dialect)) is None:
+                raise
+            return _read_instead(instead, e, tokenizer_info)
 
     @staticmethod
     def from_json_schema(
@@ -365,6 +373,17 @@ class Grammar:
 
         return terminals_and_productions(self._parsed)
 
+    def marked_rules(self) -> MarkedRules:
+        """The rules, for who asks which are open, or over; of a grammar with a lexer, none are marked."""
+        from psc.compiler.expressions import EMPTY, RuleSet
+        from psc.compiler.joined_rules import marks_of
+        from psc.rule_records.network import Network
+        from psc.rule_records.record import MarkedRules
+
+        if not isinstance(self._parsed, RuleSet):
+            return MarkedRules(Network({self.root: EMPTY}), self.root, {})
+        return MarkedRules(Network(self._parsed.rules), self._parsed.root, marks_of(self._parsed))
+
     def ready(self, *, store: Store | None = None) -> ReadyGrammar | ReadyRules:
         """The grammar with the tables that it has for any vocabulary.
 
@@ -455,6 +474,14 @@ def deserialized(json_string: str, tokenizer_info: TokenizerInfo | None = None) 
         raise DeserializeFormatError(f"{_WHAT}: {e}") from e
 
 
+def _read_instead(request: GrammarRequest, refused: GrammarError, tokenizer_info: TokenizerInfo | None) -> Grammar:
+    """A text in llguidance's dialect, since Lark cannot read it. Raises GrammarError: neither can be."""
+    try:
+        return Grammar.parse(request, names=None if tokenizer_info is None else request.names_of(tokenizer_info))
+    except GrammarError as e:
+        raise GrammarError(f"{refused}\nIt is not in llguidance's dialect of Lark either: {e}") from e
+
+
 def _combined(name: str, combine: Callable[[list[RuleSet]], RuleSet], grammars: tuple[Grammar, ...]) -> Grammar:
     from psc.compiler.expressions import RuleSet
 
@@ -470,6 +497,11 @@ def _combined(name: str, combine: Callable[[list[RuleSet]], RuleSet], grammars: 
         rule_sets.append(grammar._parsed)
     combined = combine(rule_sets)
     return Grammar(GrammarRequest.of("ebnf", combined.source, start=combined.root, origin=combined.source_name), combined)
+
+
+def may_mark_rules(language: str, text: str, settings: str) -> bool:
+    """Whether a grammar's text may have rules with the options ``capture``, ``stop_capture`` or ``temperature``."""
+    return language != "lark" and any(word in part for part in (text, settings) for word in ("capture", "temperature"))
 
 
 def named_requests(named_grammars: object) -> dict[str, str | GrammarRequest]:

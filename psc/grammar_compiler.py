@@ -26,10 +26,10 @@ from psc.compiled_grammar import CompiledGrammar, compile_just_in_time, compiled
 from psc.compiler.frontends.found import find_grammar
 from psc.compiler.frontends.front_end import UNNAMED, Imports, check_text
 from psc.compiler.frontends.request import GrammarKey, GrammarRequest
-from psc.errors import CompilationCancelledError, MissingExtraError, RegistryError
+from psc.errors import CompilationCancelledError, GrammarError, MissingExtraError, RegistryError, ResourceLimitError
 from psc.grammar import Grammar, named_requests
 from psc.json_schemas import Resolver, Schema, schema_request
-from psc.lark_texts import LarkDialect, lark_request
+from psc.lark_texts import LarkDialect, dialect_instead, lark_request
 from psc.near_artifacts import Wanted
 from psc.structural_tag_request import structural_tag_request
 from psc.vocabulary.tokenizer_info import TokenizerInfo
@@ -238,7 +238,17 @@ class GrammarCompiler:
             keep_all_actions=keep_all_actions,
             origin=source_name,
         )
-        return self._compile(request, cancellation=cancellation)
+        try:
+            return self._compile(request, cancellation=cancellation)
+        except ResourceLimitError:
+            raise
+        except GrammarError:
+            if dialect_instead(request, dialect) is None:
+                raise
+            read = Grammar.from_lark(lark_string, start=start, source_name=source_name)
+            if read.language == "lark":  # Lark can read it, and it cannot be compiled
+                raise
+        return self.compile_grammar(read, cancellation=cancellation)
 
     def compile_file(
         self,

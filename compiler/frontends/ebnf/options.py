@@ -4,29 +4,40 @@
     excludes=("a",)   no text of the rule has one of these inside
     lazy              the rule is over as soon as it can be: no text of the rule begins with another one
 
-``capture``, ``capture="name"`` and ``temperature=0.5`` say nothing of texts. They are read and checked; matchers record no captures
-and know no temperature but the one that they were given. ``max_tokens`` would be a limit, and is refused by name.
+    capture, capture="name"   matchers tell the rule's texts under this name, or under the rule's own
+    temperature=0.5           matchers tell this temperature while the rule is open
+    stop=(body, marker)       the rule's text is one of the rule `body` and one of the rule `marker`, which no capture shows
+    suffix=(body, marker)     the same, and captures of enclosing rules show the marker
+    stop_capture="name"       the marker's texts are told under this name
+
+The last five say nothing of texts, and the last three are what a rule that ends at a marker is printed with: the body of the
+rule is written out besides. ``max_tokens`` would be a limit, and is refused by name.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Container
 
-from psc.compiler.expressions import Literal
+from psc.compiler.expressions import Ending, Literal, RuleMark
 from psc.compiler.frontends.ebnf.lexer import Source, Token, tokens_of
 from psc.compiler.frontends.ebnf.macros import Argument, Arguments, Name, read_arguments
 from psc.compiler.regular_rules import TextLimits
 
-_KNOWN = ("max_chars", "excludes", "lazy", "capture", "temperature")
+_KNOWN = ("max_chars", "excludes", "lazy", "capture", "temperature", "stop", "suffix", "stop_capture")
+_ALONE = {"capture": ", or stand alone"}
 
 
-def read_options(token: Token, source: Source, literal: Callable[[str, int], Literal]) -> TextLimits:
+def read_options(
+    token: Token, source: Source, rule: str, rules: Container[str], literal: Callable[[str, int], Literal]
+) -> tuple[TextLimits, RuleMark]:
     """The options in brackets.
 
     Args:
         token: the brackets with what is in them.
         source: for messages.
+        rule: whose options they are.
+        rules: those that there are.
         literal: reads a quoted text at an offset.
 
     Raises:
@@ -45,8 +56,13 @@ def read_options(token: Token, source: Source, literal: Callable[[str, int], Lit
     for name, argument in given.named.items():
         if name not in _KNOWN or name == "lazy":
             raise source.error(argument.offset, _why(Name(name)))
-    _check_what_says_nothing_of_texts(given, source)
-    return limits
+    plain_capture = any(_is(a, "capture") for a in given.plain)
+    mark = RuleMark(
+        capture=rule if plain_capture else _name(given, "capture", source),
+        temperature=_temperature(given, source),
+        ending=_ending(given, source, rules),
+    )
+    return limits, mark
 
 
 def _is(argument: Argument, name: str) -> bool:
@@ -60,19 +76,46 @@ def _why(value: object) -> str:
     return f"there is no rule option {name}; there are {', '.join(_KNOWN)}"
 
 
-def _check_what_says_nothing_of_texts(given: Arguments, source: Source) -> None:
-    capture, temperature = given.named.get("capture"), given.named.get("temperature")
-    if capture is not None and (not isinstance(capture.value, str) or not capture.value):
-        raise source.error(capture.offset, "capture must be a name in quotes that is not empty, or stand alone")
-    if temperature is None:
-        return
-    value = temperature.value
+def _name(given: Arguments, option: str, source: Source) -> str | None:
+    argument = given.named.get(option)
+    if argument is None:
+        return None
+    if not isinstance(argument.value, str) or not argument.value:
+        raise source.error(argument.offset, f"{option} must be a name in quotes that is not empty{_ALONE.get(option, '')}")
+    return argument.value
+
+
+def _temperature(given: Arguments, source: Source) -> float | None:
+    argument = given.named.get("temperature")
+    if argument is None:
+        return None
+    value = argument.value
     try:
         number = float(value.name if isinstance(value, Name) else str(value))
     except ValueError:
         number = math.nan
     if isinstance(value, bool | str | tuple) or not math.isfinite(number) or number < 0:
-        raise source.error(temperature.offset, "temperature must be a finite non-negative number, temperature=0.5")
+        raise source.error(argument.offset, "temperature must be a finite non-negative number, temperature=0.5")
+    return number
+
+
+def _ending(given: Arguments, source: Source, rules: Container[str]) -> Ending | None:
+    captured_as = _name(given, "stop_capture", source)
+    options = [option for option in ("stop", "suffix") if option in given.named]
+    if len(options) != 1:
+        if options or captured_as is not None:
+            raise source.error(
+                given.named["stop_capture" if captured_as is not None else "stop"].offset,
+                "stop= and suffix= exclude each other, and stop_capture= needs one of them",
+            )
+        return None
+    (option,) = options
+    argument = given.named[option]
+    names = [element.value for element in argument.value] if isinstance(argument.value, tuple) else []
+    if len(names) != 2 or not all(isinstance(name, Name) and name.name in rules for name in names):
+        raise source.error(argument.offset, f"{option} must be two rules, the body and the marker: {option}=(body, marker)")
+    body, marker = (name.name for name in names if isinstance(name, Name))
+    return Ending(body, marker, option == "stop", captured_as)
 
 
 def _max_chars(given: Arguments, source: Source) -> int | None:

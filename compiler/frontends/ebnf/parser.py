@@ -75,13 +75,15 @@ def load_ebnf(text: str, *, source_name: str = "<string>", root: str = "root", n
         raise GrammarError(
             f"{source_name}: there is no rule {root!r} to start from; the rules are {known}. Define it or name another root."
         )
-    limits = {name: read_options(token, source, body.literal) for name, token in options.items()}
+    read = {name: read_options(token, source, name, first_seen, body.literal) for name, token in options.items()}
+    limits = {name: limit for name, (limit, _) in read.items()}
+    marks = {name: mark for name, (_, mark) in read.items() if mark}
     limited = _limited(rules, limits, source, first_seen) if any(limits.values()) else rules
     line, at, lines = 1, 0, {}
     for name, offset in first_seen.items():
         line += text.count("\n", at, offset)
         lines[name], at = line, offset
-    return RuleSet(limited, root, text, source_name, lines, reads_names=macros.tokens.were_named)
+    return RuleSet(limited, root, text, source_name, lines, reads_names=macros.tokens.were_named, marks=marks)
 
 
 def _check_heads(tokens: list[Token], heads: list[int], text: str, source: Source) -> None:

@@ -53,17 +53,17 @@ def _value(parser: Parser, name: str, at: int, rule: str) -> Any:
         value = parser.value()
         text = getattr(value, "text", None)
         if getattr(value, "kind", None) != "string" or text is None:
-            raise parser.error(value.at, f"expected a string after {name}=")
+            raise parser.error(value.at, f"expected string literal after {name}=")
         if not text:
             raise parser.error(value.at, "capture name must not be empty")
         if not _CAPTURE.fullmatch(text):
             raise parser.error(value.at, "capture name must only contain letters, digits, '_', '-' and '.'")
         return text
-    number = parser.expect("number", f"expected a number after {name}=")
+    number = parser.expect("number", f"expected number after {name}=")
     if name == "temperature":
         temperature = float(number.text)
         if not 0 <= temperature < float("inf"):
-            raise parser.error(number.at, "temperature must not be negative")
+            raise parser.error(number.at, "temperature must be a finite non-negative number")
         return temperature
     if name == "max_chars":
         if not number.text.isdecimal() or len(number.text) > 10 or int(number.text) > _MOST_CHARS:
@@ -80,9 +80,10 @@ def _check(parser: Parser, found: dict[str, Any], offsets: dict[str, int]) -> No
     if "max_tokens" in found and ("lazy" in found or "suffix" in found):
         raise parser.error(offsets["max_tokens"], "max_tokens cannot be combined with lazy or suffix")
     if "stop" in found and "suffix" in found:
-        raise parser.error(offsets["stop"], "stop= and suffix= cannot be used together")
+        second, first = sorted(("stop", "suffix"), key=lambda name: -offsets[name])
+        raise parser.error(offsets[second], f"{second} cannot be combined with {first}; give one of them")
     if "stop_capture" in found and "stop" not in found and "suffix" not in found:
-        raise parser.error(offsets["stop_capture"], "stop_capture requires stop= or suffix=")
+        raise parser.error(offsets["stop_capture"], "stop_capture requires stop or suffix")
     if "max_tokens" in found:
         raise parser.error(
             offsets["max_tokens"],

@@ -10,12 +10,12 @@ Cost: linear; what `competition` costs comes on top where a rule ends early.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Container
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from psc.compiler.expression_fold import fold, rebuilt
-from psc.compiler.expressions import EMPTY, Choice, Expression, Reference, Repeat, RuleSet, Sequence
+from psc.compiler.expressions import EMPTY, Choice, Ending, Expression, Reference, Repeat, RuleMark, RuleSet, Sequence
 from psc.compiler.frontends.front_end import GrammarOptions
 from psc.compiler.frontends.json_schema.front_end import parse as parse_schema
 from psc.compiler.frontends.json_schema.settings import SchemaSettings
@@ -23,7 +23,19 @@ from psc.compiler.frontends.llguidance.competition import Competition, Lexeme
 from psc.compiler.frontends.llguidance.source import Source
 from psc.compiler.frontends.llguidance.special_tokens import special_tokens
 from psc.compiler.frontends.llguidance.syntax import And as Conjunction
-from psc.compiler.frontends.llguidance.syntax import Definition, Document, Either, InRow, Many, Nested, Node, Not, Span, Text
+from psc.compiler.frontends.llguidance.syntax import (
+    Attributes,
+    Definition,
+    Document,
+    Either,
+    InRow,
+    Many,
+    Nested,
+    Node,
+    Not,
+    Span,
+    Text,
+)
 from psc.compiler.frontends.llguidance.terminals import Terminals
 from psc.compiler.joined_rules import joined
 from psc.compiler.regular_rules import TextLimits, limited_rules
@@ -77,12 +89,16 @@ class Rules:
         root = start
         if document.ignored:
             ignored = Choice(tuple([self._terminals.expression(node) for node in document.ignored]))
-            rules = {name: self._with_ignored(e, ignored) for name, e in rules.items()}
-            if document.allow_initial_skip:
+            bare = {name for name, d in document.rules.items() if d.attributes.offsets and self._is_lexeme(rules[name])}
+            rules = {name: e if name in bare else self._with_ignored(e, ignored, bare) for name, e in rules.items()}
+            before = (self._ignored(ignored),) if document.allow_initial_skip else ()
+            behind = (self._ignored(ignored),) if start in bare else ()
+            if before or behind:
                 root = _WHOLE
-                rules[root] = Sequence((self._ignored(ignored), Reference(start)))
+                rules[root] = Sequence((*before, Reference(start), *behind))
         found = Competition(rules, self._lexemes, root, source).resolved()
         made = {name: self._finished(e, found) for name, e in rules.items()}
+        marks = {name: mark for name, definition in document.rules.items() if (mark := self._mark(definition, made))}
         lines = {name: source.line(definition.at) for name, definition in document.rules.items()}
         for name in {lexeme.terminal for lexeme in self._lexemes.values() if lexeme.terminal}:
             if name == IGNORED:
@@ -91,8 +107,10 @@ class Rules:
             made[name] = self._terminals.named(name, 0)
             lines[name] = source.line(document.terminals[name].at)
         made = self._limited(made)
-        whole = joined(made, self._parts, root, source=source.text, source_name=source.name, lines=lines, language="llguidance")
-        return replace(whole, reads_names=self._reads_names or any(p.reads_names for p in self._parts.values()))
+        joint = joined(
+            made, self._parts, root, source=source.text, source_name=source.name, lines=lines, marks=marks, language="llguidance"
+        )
+        return replace(joint, reads_names=self._reads_names or any(p.reads_names for p in self._parts.values()))
 
     def _limited(self, made: dict[str, Expression]) -> dict[str, Expression]:
         """The rules, those with `max_chars` without longer texts."""
@@ -110,22 +128,32 @@ class Rules:
 
     def _rule(self, definition: Definition) -> Expression:
         attributes = definition.attributes
-        if attributes.stop is not None:
-            if not (isinstance(attributes.stop, Text) and attributes.stop.kind == "string" and not attributes.stop.text):
-                raise self._source.error(
-                    attributes.offsets["stop"],
-                    "attribute 'stop' is not supported: it takes text back that was generated; use suffix=, which keeps the text",
-                )
-            return self._lexeme(self._terminals.expression(definition.body), definition.at)
         if not attributes.ends_early:
+            if attributes.stop is not None:
+                return self._lexeme(self._terminals.expression(definition.body), definition.at)
             return self._expression(definition.body)
         body = self._terminals.expression(definition.body)
-        if attributes.suffix is not None:
-            suffix = self._terminals.expression(attributes.suffix)
-            if suffix == EMPTY:
-                raise self._source.error(attributes.offsets["suffix"], "suffix must not be empty; use lazy")
-            body = Sequence((body, suffix))
+        if attributes.marker is not None:
+            body = Sequence((body, self._marker(attributes)))
         return self._lexeme(body, definition.at, lazy_rule=definition.name)
+
+    def _marker(self, attributes: Attributes) -> Expression:
+        assert attributes.marker is not None
+        marker = self._terminals.expression(attributes.marker)
+        if marker == EMPTY:
+            raise self._source.error(attributes.offsets["suffix"], "suffix must not be empty; use lazy")
+        return marker
+
+    def _mark(self, definition: Definition, made: dict[str, Expression]) -> RuleMark:
+        """What a rule says beside its texts; the body and the marker of one that ends at a marker become rules."""
+        attributes, ending = definition.attributes, None
+        if attributes.marker is not None and (attributes.capture or attributes.stop_capture or attributes.stop is not None):
+            ending = Ending(
+                f"{definition.name} body", f"{definition.name} marker", attributes.stop is not None, attributes.stop_capture
+            )
+            made[ending.body] = self._terminals.expression(definition.body)
+            made[ending.marker] = self._marker(attributes)
+        return RuleMark(attributes.capture, attributes.temperature, ending)
 
     def _lexeme(self, expression: Expression, at: int, *, terminal: str | None = None, lazy_rule: str | None = None) -> Expression:
         if expression == EMPTY:
@@ -220,11 +248,17 @@ class Rules:
         self._lexemes[name] = Lexeme(ignored, 0, terminal=IGNORED)
         return Repeat(Reference(name), 0, 1 if self._document.skip_once else None)
 
-    def _with_ignored(self, expression: Expression, ignored: Expression) -> Expression:
-        """A rule in which what is ignored may stand behind each lexeme and each part."""
+    def _is_lexeme(self, expression: Expression) -> bool:
+        return isinstance(expression, Reference) and expression.name in self._lexemes
+
+    def _with_ignored(self, expression: Expression, ignored: Expression, bare: Container[str]) -> Expression:
+        """A rule in which what is ignored may stand behind each lexeme and each part, and behind rules that leave this to others.
+
+        These are the rules with attributes that are one lexeme, whose captures and temperatures are of the lexeme alone.
+        """
 
         def combine(e: Expression, parts: list[Expression]) -> Expression:
-            if isinstance(e, Reference) and e.name in self._lexemes:
+            if isinstance(e, Reference) and (self._is_lexeme(e) or e.name in bare):
                 return Sequence((e, self._ignored(ignored)))
             return rebuilt(e, parts)
 

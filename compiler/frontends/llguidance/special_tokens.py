@@ -33,12 +33,12 @@ def special_tokens(node: Text, source: Source, names: TokenNames | None) -> Char
         return _numbered(node, text[2:-2], source, names)
     if names is None:
         return _ANY
-    found = names.id_of(text)
-    if found is None:
+    found = names.ids_of(text)
+    if not found:
         close = names.close_names(text)
         hint = f"did you mean {' or '.join(close)}?" if close else "the vocabulary has no special token like it"
         raise source.error(node.at, f"unknown special token {text}; {hint}")
-    return token_set([found])
+    return token_set(found)
 
 
 def _numbered(node: Text, listed: str, source: Source, names: TokenNames | None) -> Chars:

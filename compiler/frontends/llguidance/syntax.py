@@ -98,9 +98,16 @@ class Attributes:
     """Where each attribute stands."""
 
     @property
+    def marker(self) -> Node | None:
+        """What shows that the rule's text is over, and belongs to it. ``stop=""`` is none."""
+        if isinstance(self.stop, Text) and self.stop.kind == "string" and not self.stop.text:
+            return None
+        return self.suffix if self.stop is None else self.stop
+
+    @property
     def ends_early(self) -> bool:
         """Whether the rule's text ends where it first can."""
-        return self.lazy or self.suffix is not None
+        return self.lazy or self.marker is not None
 
 
 @dataclass(frozen=True, slots=True)

@@ -133,9 +133,9 @@ class Terminals:
         try:
             return substring_automaton(_chunks(node.text))
         except ResourceLimitError as e:
-            raise self._source.limit(node.at, f"%regex: {e}") from None
+            raise self._source.limit(node.at, str(e)) from None
         except ValueError as e:
-            raise self._source.error(node.at, f"%regex: {e}") from None
+            raise self._source.error(node.at, str(e)) from None
 
 
 def _chunks(text: str) -> list[str]:
@@ -143,18 +143,19 @@ def _chunks(text: str) -> list[str]:
     value = json.loads(text)
     names = ("substring_chunks", "substring_words", "substring_chars")
     if not isinstance(value, dict):
-        raise ValueError(f"the value must be an object with one of {', '.join(names)}")
+        raise ValueError(f"%regex value must be an object with one of {', '.join(names)}")
     if value.get("type") == "substring" and "chunks" in value:
         value = {"substring_chunks": value["chunks"], **{k: v for k, v in value.items() if k not in ("type", "chunks")}}
     for name in value:
         if name not in names:
-            raise ValueError(f"unknown member {name!r}; there are {', '.join(names)}")
+            raise ValueError(f"unknown field {name!r} in %regex; there are {', '.join(names)}")
     if len(value) != 1:
-        raise ValueError(f"give one of {', '.join(names)}")
+        how_many = "only one field can be set on %regex" if value else "no fields set on %regex"
+        raise ValueError(f"{how_many}; give one of {', '.join(names)}")
     ((name, given),) = value.items()
     if name == "substring_chunks":
         if not isinstance(given, list) or not all(isinstance(chunk, str) for chunk in given):
-            raise ValueError("substring_chunks must be a list of strings")
+            raise ValueError("substring_chunks must be an array of strings")
         chunks: list[str] = given
     elif not isinstance(given, str):
         raise ValueError(f"{name} must be a string")

@@ -94,16 +94,29 @@ def test_a_caller_says_which() -> None:
 
 
 def test_what_lark_refuses_and_the_dialect_reads() -> None:
-    text = 'start: "" "a"'
+    text = 'start: "" "a" /\\u{62}/'
     with pytest.raises(psc.GrammarError, match="llguidance's dialect of Lark can read it: begin it with %llguidance"):
-        psc.Grammar.from_lark(text)
-    psc.Grammar.from_lark(f"%llguidance {{}}\n{text}")
+        psc.Grammar.from_lark(text, dialect="lark")
+    assert psc.Grammar.from_lark(text) == psc.Grammar.from_lark(text, dialect="llguidance")
+    assert matches(psc.GrammarCompiler(INFO, store=False).compile_lark(text), "ab")
+
+
+def test_options_of_larks_are_not_the_dialects() -> None:
+    for options in ({"keep_all_actions": True}, {"lexer": "basic"}):
+        with pytest.raises(psc.GrammarError):
+            psc.Grammar.from_lark('start: "" "a"', **options)  # type: ignore[arg-type]
+
+
+def test_what_can_be_read_and_not_compiled_is_larks() -> None:
+    text = 'start: a | b\na: "x"\nb: "x"'
+    assert psc.Grammar.from_lark(text).language == "lark"
+    with pytest.raises(psc.GrammarError, match="conflict"):
+        psc.GrammarCompiler(INFO, store=False).compile_lark(text)
 
 
 def test_what_neither_reads() -> None:
-    with pytest.raises(psc.GrammarError) as caught:
+    with pytest.raises(psc.GrammarError, match=r"(?s)used but not defined.*dialect of Lark either.*unknown name 'missing'"):
         psc.Grammar.from_lark("start: missing")
-    assert "dialect" not in str(caught.value)
 
 
 NAMED: dict[str, tuple[str, dict[str, Any], tuple[str, ...], tuple[str, ...]]] = {

@@ -1,0 +1,199 @@
+"""What a matcher's text says of the marked rules of its grammar: their temperatures and captures.
+
+As in XGrammar, a capture is a rule that was over at some place of the text, also of a way to read it that leads no further.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from psc.compiler.expressions import Ending, RuleMark
+from psc.compiler.tokens import FIRST_TOKEN
+from psc.rule_records.chart import Chart, Item
+from psc.rule_records.network import Network
+
+if TYPE_CHECKING:
+    from psc.vocabulary.tokenizer_info import TokenizerInfo
+
+Step = int | bytes
+"""A token, or text."""
+Span = tuple[int, int]
+
+
+@dataclass(frozen=True)
+class MarkedRules:
+    """A grammar's rules, with the marks that some have."""
+
+    network: Network
+    root: str
+    marks: Mapping[str, RuleMark]
+
+    @property
+    def hides(self) -> bool:
+        """Whether a marker is hidden from enclosing captures."""
+        return any(mark.ending is not None and mark.ending.is_hidden for mark in self.marks.values())
+
+
+class RuleRecord:
+    """The record of one text, which follows where it is asked for.
+
+    Args:
+        rules: of the grammar.
+        tokenizer: whose tokens are accepted.
+    """
+
+    def __init__(self, rules: MarkedRules, tokenizer: TokenizerInfo) -> None:
+        self._rules = rules
+        self._tokenizer = tokenizer
+        self._stops = frozenset(tokenizer.stop_token_ids)
+        self._chart = Chart(rules.network, rules.root)
+        self._steps: list[Step] = []
+        self._marks = [self._chart.mark()]
+
+    def temperature(self, steps: Sequence[Step], default: float | None) -> float | None:
+        """The highest temperature of what may come next after these steps; the default where no open rule has one."""
+        self._follow(steps)
+        found: set[float] = set()
+        todo = {(item.rule, item.origin) for item, _ in self._chart.reading()}
+        seen = set(todo)
+        while todo:
+            rule, origin = todo.pop()
+            mark = self._rules.marks.get(rule)
+            if mark is not None and mark.temperature is not None:
+                found.add(mark.temperature)
+                continue
+            callers = self._chart.columns[origin].waiting.get(rule, ())
+            more = {(caller.rule, caller.origin) for caller, _ in callers} - seen
+            seen |= more
+            todo |= more
+        return max(found, default=default)
+
+    def temperatures_along(
+        self, steps: list[Step], child: list[int], sibling: list[int], token: list[int], default: float | None
+    ) -> list[float]:
+        """`temperature` at each node of a tree of draft tokens, see ``GrammarMatcher.traverse_draft_tree``.
+
+        -1 where there is none, and where the tokens do not lead.
+        """
+        found = [-1.0] * len(token)
+        todo: list[tuple[int, list[Step]]] = [(0, steps)]
+        while todo:
+            node, path = todo.pop()
+            temperature = self.temperature(path, default)
+            if not self._chart.mark()[1]:
+                continue
+            found[node] = -1.0 if temperature is None else temperature
+            after = child[node]
+            while after >= 0:
+                todo.append((after, [*path, token[after]]))
+                after = sibling[after]
+        self._follow(steps)
+        return found
+
+    def captures(self, steps: Sequence[Step], deduplicate: bool) -> list[tuple[str, bytes]]:
+        """(name, text) of the captured rules that were over after these steps, in the order in which they ended.
+
+        Args:
+            steps: tokens and texts.
+            deduplicate: of a rule that began at one place, only the longest text.
+        """
+        self._follow(steps)
+        found: dict[object, tuple[str, bytes]] = {}
+        for end in sorted(self._chart.columns):
+            for rule, origin in self._chart.columns[end].over:
+                mark = self._rules.marks.get(rule)
+                if mark is None:
+                    continue
+                for what, name, text in self._of(mark, rule, origin, end):
+                    key = (what, rule, origin) if deduplicate else (what, rule, origin, end)
+                    found.pop(key, None)
+                    found[key] = name, text
+        return list(found.values())
+
+    def _of(self, mark: RuleMark, rule: str, origin: int, end: int) -> list[tuple[str, str, bytes]]:
+        """What a rule that is over captures: ("marker" or "text", name, text)."""
+        found = []
+        body_end = end
+        if mark.ending is not None:
+            body_end = self._border(mark.ending, origin, end)
+            if mark.ending.captured_as is not None:
+                found.append(("marker", mark.ending.captured_as, bytes(self._chart.text[body_end:end])))
+        if mark.capture is not None:
+            found.append(("text", mark.capture, self._without_hidden(rule, origin, end, body_end)))
+        return found
+
+    def _border(self, ending: Ending, origin: int, end: int) -> int:
+        """Where the body of an ending rule stops and the marker starts: the first place where both are what they must be."""
+        text = bytes(self._chart.text)
+        body = Chart(self._rules.network, ending.body)
+        body.append(text[origin:end])
+        for at in sorted(body.columns):
+            if (ending.body, 0) in body.columns[at].over:
+                marker = Chart(self._rules.network, ending.marker)
+                if text[origin + at : end]:
+                    marker.append(text[origin + at : end])
+                last = marker.columns.get(end - origin - at)
+                if last is not None and (ending.marker, 0) in last.over:
+                    return origin + at
+        return end
+
+    def _without_hidden(self, rule: str, origin: int, end: int, text_end: int) -> bytes:
+        text = bytes(self._chart.text[origin:text_end])
+        if not self._rules.hides:
+            return text
+        for first, last in sorted(self._hidden(rule, origin, end), reverse=True):
+            if last <= text_end:
+                text = text[: first - origin] + text[last - origin :]
+        return text
+
+    def _hidden(self, rule: str, origin: int, end: int) -> set[Span]:
+        """The markers inside a rule that is over which its text does not show, in one way to read it."""
+        found = set()
+        todo = [(rule, origin, end)]
+        while todo:
+            outer, began, ended = todo.pop()
+            item: Item | None = self._chart.columns[ended].over[outer, began]
+            at = ended
+            while item is not None:
+                link = self._chart.columns[at].items[item]
+                if link is None:
+                    break
+                if link.child is not None:
+                    mark = self._rules.marks.get(link.child)
+                    if mark is not None and mark.ending is not None and mark.ending.is_hidden:
+                        found.add((self._border(mark.ending, link.column, at), at))
+                    todo.append((link.child, link.column, at))
+                item, at = link.before, link.column
+        return found
+
+    def _follow(self, steps: Sequence[Step]) -> None:
+        """Makes the chart that of these steps."""
+        same = 0
+        for mine, theirs in zip(self._steps, steps, strict=False):
+            if mine != theirs:
+                break
+            same += 1
+        if same < len(self._steps):
+            del self._steps[same:]
+            del self._marks[same + 1 :]
+            self._chart.rewind(self._marks[-1])
+        for step in steps[same:]:
+            self._read(step)
+            self._steps.append(step)
+            self._marks.append(self._chart.mark())
+
+    def _read(self, step: Step) -> None:
+        if isinstance(step, bytes):
+            if step:
+                self._chart.append(step)
+            return
+        before = self._chart.mark()
+        text = self._tokenizer.token_texts[step]
+        self._chart.append(text or self._name(step), FIRST_TOKEN + step, is_text=bool(text))
+        if step in self._stops and not self._chart.mark()[1]:  # it ended the text
+            self._chart.rewind(before)
+
+    def _name(self, token: int) -> bytes:
+        return self._tokenizer.decoded_vocab[token] or b"<[%d]>" % token
