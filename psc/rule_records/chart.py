@@ -39,11 +39,12 @@ class Link(NamedTuple):
 class Column:
     """What is known at a place of the text."""
 
-    items: dict[Item, Link | None] = field(default_factory=dict)
+    items: dict[Item, list[Link]] = field(default_factory=dict)
+    """How each came about; an item of which nothing was read has no links."""
     waiting: dict[str, list[tuple[Item, int]]] = field(default_factory=dict)
     """By rule that begins here: the items that need it, and their places behind it."""
-    over: dict[tuple[str, int], Item] = field(default_factory=dict)
-    """Rules that end here, by (rule, where it began), in the order in which that was found: inner ones first."""
+    over: dict[tuple[str, int], list[Item]] = field(default_factory=dict)
+    """Items of rules that end here, by (rule, where it began), in the order in which that was found: inner ones first."""
 
 
 class Chart:
@@ -58,7 +59,7 @@ class Chart:
         self._network = network
         self.text = bytearray()
         """What was read."""
-        self.columns: dict[int, Column] = {0: Column({Item(root, network.start(root), 0): None})}
+        self.columns: dict[int, Column] = {0: Column({Item(root, network.start(root), 0): []})}
         """By place of the text, ascending."""
         self._open = [0]
         """Columns behind which a character is not yet whole."""
@@ -133,7 +134,7 @@ class Chart:
         for item in self.columns[at].items:
             for place in step(item.place, symbol):
                 column = self.columns.setdefault(end, Column())
-                column.items.setdefault(Item(item.rule, place, item.origin), Link(item, at, None))
+                column.items.setdefault(Item(item.rule, place, item.origin), []).append(Link(item, at, None))
 
     def _close(self, at: int) -> None:
         """Adds what the items of a column need, and what the rules that end there lead to."""
@@ -143,10 +144,12 @@ class Chart:
         moves_at = self._network.moves
         todo = list(column.items)
 
-        def add(item: Item, link: Link | None) -> None:
-            if item not in column.items:
-                column.items[item] = link
+        def add(item: Item, *links: Link) -> None:
+            known = column.items.get(item)
+            if known is None:
+                column.items[item] = known = []
                 todo.append(item)
+            known += links
 
         for item in todo:  # which grows
             moves = moves_at(item.place)
@@ -154,13 +157,15 @@ class Chart:
                 callers = column.waiting.get(rule)
                 if callers is None:
                     column.waiting[rule] = [(item, behind)]
-                    add(Item(rule, self._network.start(rule), at), None)
+                    add(Item(rule, self._network.start(rule), at))
                 else:
                     callers.append((item, behind))
                 if (rule, at) in column.over:
                     add(Item(item.rule, behind, item.origin), Link(item, at, rule))
-            if moves.ends and (item.rule, item.origin) not in column.over:
-                column.over[item.rule, item.origin] = item
+            if not moves.ends:
+                continue
+            column.over.setdefault((item.rule, item.origin), []).append(item)
+            if len(column.over[item.rule, item.origin]) == 1:
                 for caller, behind in list(self.columns[item.origin].waiting.get(item.rule, ())):
                     add(Item(caller.rule, behind, caller.origin), Link(caller, item.origin, item.rule))
 

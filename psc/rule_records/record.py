@@ -1,6 +1,7 @@
 """What a matcher's text says of the marked rules of its grammar: their temperatures and captures.
 
-As in XGrammar, a capture is a rule that was over at some place of the text, also of a way to read it that leads no further.
+A capture is a rule that was over at some place of the text, in a way to read the text that it can still have. Where such a rule
+may have been over at several places, it is the longest that counts.
 """
 
 from __future__ import annotations
@@ -51,6 +52,8 @@ class RuleRecord:
         self._chart = Chart(rules.network, rules.root)
         self._steps: list[Step] = []
         self._marks = [self._chart.mark()]
+        self._is_ended = False
+        """Whether a stop token has ended the text."""
 
     def temperature(self, steps: Sequence[Step], default: float | None) -> float | None:
         """The highest temperature of what may come next after these steps; the default where no open rule has one."""
@@ -97,20 +100,61 @@ class RuleRecord:
 
         Args:
             steps: tokens and texts.
-            deduplicate: of a rule that began at one place, only the longest text.
+            deduplicate: of a rule that began at one place, only the longest text with which the text can be read; else each text
+                with which the rule was over, whatever came after.
         """
         self._follow(steps)
+        live = self._live() if deduplicate else None
         found: dict[object, tuple[str, bytes]] = {}
         for end in sorted(self._chart.columns):
             for rule, origin in self._chart.columns[end].over:
                 mark = self._rules.marks.get(rule)
-                if mark is None:
+                if mark is None or (live is not None and (rule, origin, end) not in live):
                     continue
                 for what, name, text in self._of(mark, rule, origin, end):
                     key = (what, rule, origin) if deduplicate else (what, rule, origin, end)
                     found.pop(key, None)
                     found[key] = name, text
         return list(found.values())
+
+    def _live(self) -> set[tuple[str, int, int]]:
+        """(rule, where it began, where it ended) of what was over in the ways in which the text can be read on, or ends."""
+        columns, end = self._chart.columns, len(self._chart.text)
+        over: set[tuple[str, int, int]] = set()
+        seen: set[tuple[Item, int]] = set()
+        todo: list[tuple[Item, int]] = []
+
+        def read(item: Item, at: int) -> None:
+            if (item, at) not in seen:
+                seen.add((item, at))
+                todo.append((item, at))
+
+        def is_over(rule: str, origin: int, at: int) -> None:
+            if (rule, origin, at) not in over:
+                over.add((rule, origin, at))
+                for item in columns[at].over[rule, origin]:
+                    read(item, at)
+
+        is_open: set[tuple[str, int]] = set()
+        for item, at in () if self._is_ended else self._chart.reading():
+            read(item, at)
+            is_open.add((item.rule, item.origin))
+        spine = list(is_open)
+        for rule, origin in spine:  # which grows
+            for caller, _ in columns[origin].waiting.get(rule, ()):
+                read(caller, origin)
+                if (caller.rule, caller.origin) not in is_open:
+                    is_open.add((caller.rule, caller.origin))
+                    spine.append((caller.rule, caller.origin))
+        if end in columns and (self._rules.root, 0) in columns[end].over:
+            is_over(self._rules.root, 0, end)
+        while todo:
+            item, at = todo.pop()
+            for link in columns[at].items[item]:
+                read(link.before, link.column)
+                if link.child is not None:
+                    is_over(link.child, link.column, at)
+        return over
 
     def _of(self, mark: RuleMark, rule: str, origin: int, end: int) -> list[tuple[str, str, bytes]]:
         """What a rule that is over captures: ("marker" or "text", name, text)."""
@@ -154,12 +198,9 @@ class RuleRecord:
         todo = [(rule, origin, end)]
         while todo:
             outer, began, ended = todo.pop()
-            item: Item | None = self._chart.columns[ended].over[outer, began]
-            at = ended
-            while item is not None:
-                link = self._chart.columns[at].items[item]
-                if link is None:
-                    break
+            item, at = self._chart.columns[ended].over[outer, began][0], ended
+            while links := self._chart.columns[at].items[item]:
+                link = links[0]
                 if link.child is not None:
                     mark = self._rules.marks.get(link.child)
                     if mark is not None and mark.ending is not None and mark.ending.is_hidden:
@@ -179,6 +220,7 @@ class RuleRecord:
             del self._steps[same:]
             del self._marks[same + 1 :]
             self._chart.rewind(self._marks[-1])
+            self._is_ended = False
         for step in steps[same:]:
             self._read(step)
             self._steps.append(step)
@@ -194,6 +236,7 @@ class RuleRecord:
         self._chart.append(text or self._name(step), FIRST_TOKEN + step, is_text=bool(text))
         if step in self._stops and not self._chart.mark()[1]:  # it ended the text
             self._chart.rewind(before)
+            self._is_ended = True
 
     def _name(self, token: int) -> bytes:
         return self._tokenizer.decoded_vocab[token] or b"<[%d]>" % token

@@ -7,7 +7,7 @@ Arguments are integers, literals, names, ``true`` and ``false``, tuples of these
     TokenTagDispatch((3, rule), excludes=(4,), loop_after_dispatch=false)
     TagDispatch(("<tag>", rule), excludes=("bad"), stop_eos=true, stops=("end"), loop_after_dispatch=true)
     Substring("a", "b", "c")      neighbouring pieces in their order, from none to all
-    Regex("[0-9]+", json_string=true)
+    Regex("[0-9]+", json_string=true, flags="is")
 
 The two dispatches are free text, or free tokens, until a tag begins; then comes its rule, and if they loop all starts anew.
 
@@ -38,6 +38,7 @@ from psc.compiler.frontends.ebnf.vocabulary_tokens import VocabularyTokens
 from psc.compiler.text_sets import expression_of, until_first, without
 from psc.errors import GrammarError, ResourceLimitError
 
+_REGEX_FLAGS = frozenset("isu")
 MACROS = frozenset(("Regex", "Substring", "TagDispatch", "Token", "ExcludeToken", "TokenTagDispatch"))
 
 MAX_ARCS = 1_000_000
@@ -187,7 +188,7 @@ class Macros:
         for name, value in a.named.items():
             if name not in known:
                 has = f"it has {', '.join(known)}" if known else "it has none"
-                raise self._error(value, f"{a.macro} has no option {name!r}; {has}")
+                raise self._error(value, f"{a.macro} does not support the named argument {name}; {has}")
 
     def _boolean(self, a: Arguments, name: str, default: bool) -> bool:
         argument = a.named.get(name)
@@ -298,7 +299,7 @@ class Macros:
         pieces = []
         for argument in a.plain:
             if not isinstance(argument.value, str):
-                raise self._error(argument, "Substring takes texts in quotes")
+                raise self._error(argument, "Substring() arguments must be strings, texts in quotes")
             pieces.append(argument.value)
         if not any(pieces):
             return EMPTY
@@ -310,22 +311,38 @@ class Macros:
             raise self.source.limit(a.offset, f"Substring: {e}") from e
 
     def _regex(self, a: Arguments) -> Expression:
-        self._only_options(a, "json_string")
+        self._only_options(a, "json_string", "flags")
         if len(a.plain) != 1:
-            raise self._error(a, 'Regex takes exactly one pattern: Regex("…")')
+            raise self._error(a, 'Regex expects exactly one string argument, the pattern: Regex("…")')
         (pattern,) = a.plain
         if not isinstance(pattern.value, str):
-            raise self._error(pattern, 'the pattern of Regex must be a text in quotes: Regex("…")')
+            raise self._error(pattern, 'the Regex pattern must be a string literal: Regex("…")')
         inside_json = self._boolean(a, "json_string", False)
+        flags = self._flags(a)
         from psc.compiler.frontends.regex import regex_expression
 
         try:
-            expression: Expression = regex_expression(pattern.value)
+            expression: Expression = regex_expression(flags + pattern.value)
         except ResourceLimitError as e:
             raise self.source.limit(pattern.offset, str(e)) from e
         except GrammarError as e:
             raise self.source.error(pattern.offset, str(e)) from e
         return _inside_json_string(expression) if inside_json else expression
+
+    def _flags(self, a: Arguments) -> str:
+        """The flags of a Regex as its pattern can begin with them."""
+        argument = a.named.get("flags")
+        if argument is None:
+            return ""
+        if not isinstance(argument.value, str):
+            raise self._error(argument, 'flags must be a string: flags="is"')
+        for flag in argument.value:
+            if flag not in _REGEX_FLAGS:
+                raise self._error(
+                    argument, f"regular-expression flag {flag!r} is not supported; there are {', '.join(sorted(_REGEX_FLAGS))}"
+                )
+        flags = "".join(sorted(set(argument.value) - {"u"}))  # which says what is so anyway
+        return f"(?{flags})" if flags else ""
 
 
 def _any(options: Iterable[Expression]) -> Expression:
