@@ -75,8 +75,8 @@ class ReadyRules:
         GrammarError: the rules have no text, or one is not defined; ResourceLimitError, one of them, names a limit that is passed.
     """
 
-    def __init__(self, rule_set: RuleSet) -> None:
-        self._rules = LoweredRules(rule_set)
+    def __init__(self, rules: RuleSet | LoweredRules) -> None:
+        self._rules = rules if isinstance(rules, LoweredRules) else LoweredRules(rules)
         self.terminals = open_terminals_of_rules(self._rules)
         self.lr = lr_tables_of_rules(self._rules)
 

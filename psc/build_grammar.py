@@ -101,7 +101,7 @@ def lazy_machine(
         if linked is not None:
             return LazyMachine(linked.machine, lambda: describe(grammar.to_cfg(), tokenizer_info), linked.terminal_names)
     ready = grammar.ready(store=store)
-    if not spells_all:
+    if not spells_all and len(tokenizer_info.byte_values):  # else nothing is told
         _tell_of_unspellable(ready.cfg, tokenizer_info, ready.automaton)
     vocabulary = shared_vocabulary(tokenizer_info, ready.symbols(tokenizer_info.vocab_size))
     machine = just_in_time.lazy_machine(ready, vocabulary, cache_limit_bytes=cache_limit_bytes)
@@ -125,6 +125,8 @@ def artifact_bytes(grammar: Grammar | Cfg, tokenizer_info: TokenizerInfo) -> byt
 def _tell_of_unspellable(grammar: Cfg, tokenizer_info: TokenizerInfo, automaton: TerminalAutomaton | None = None) -> None:
     from psc.compiler.spelling_check import unspellable
 
+    if not len(tokenizer_info.byte_values):  # text is taken by accept_string
+        return
     why = unspellable(grammar, tokenizer_info, automaton)
     if why is not None:
         _log.warning("%s: %s", grammar.source_name, why)

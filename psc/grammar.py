@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from psc.compiler.expressions import RuleSet
     from psc.compiler.grammar import Cfg, LarkLexer, LexerKind
     from psc.compiler.joined_rules import JoinedRules
+    from psc.compiler.lowering import LoweredRules
     from psc.compiler.ready_grammar import ReadyGrammar, ReadyRules
     from psc.compiler.tokens import TokenNames
     from psc.rule_records.record import MarkedRules
@@ -48,6 +49,7 @@ class Grammar:
     _parsed: RuleSet | Cfg = field(repr=False)
     _ready: ReadyGrammar | None = field(default=None, repr=False)
     _names: TokenNames | None = field(default=None, repr=False)
+    _lowered: LoweredRules | None = field(default=None, repr=False)
 
     @staticmethod
     def parse(request: GrammarRequest, *, store: Store | None = None, names: TokenNames | None = None) -> Grammar:
@@ -202,6 +204,7 @@ class Grammar:
             origin=source_name,
         )
         grammar = Grammar.parse(request)
+        grammar._lower()  # which raises where no value is valid
         if print_converted_ebnf:
             print(f"Converted EBNF: {grammar}")
         return grammar
@@ -399,12 +402,23 @@ class Grammar:
         if self._ready is not None:
             return self._ready
         if isinstance(self._parsed, RuleSet):
-            return ReadyRules(self._parsed)
+            return ReadyRules(self._lower())
         ready = ready_grammar(self.to_cfg())
         if self.request.front_end.keeps_tables:
             known_grammars.remember(self.request, ready, store)
             object.__setattr__(self, "_ready", ready)
         return ready
+
+    def _lower(self) -> LoweredRules:
+        """The rules in the native core. Raises as ``to_cfg``."""
+        from psc.compiler.expressions import RuleSet
+        from psc.compiler.lowering import LoweredRules
+
+        if self._lowered is None:
+            assert isinstance(self._parsed, RuleSet)
+            object.__setattr__(self, "_lowered", LoweredRules(self._parsed))
+        assert self._lowered is not None
+        return self._lowered
 
     def __reduce_ex__(self, protocol: SupportsIndex) -> Any:
         from psc.compiler.expression_words import NativeRules
@@ -415,7 +429,7 @@ class Grammar:
         return super().__reduce_ex__(protocol)
 
     def __getstate__(self) -> dict[str, Any]:
-        return {**self.__dict__, "_ready": None, "_names": None}  # megabytes, and made again in some milliseconds
+        return {**self.__dict__, "_ready": None, "_lowered": None, "_names": None}  # megabytes, and made again in some milliseconds
 
     @staticmethod
     def from_metadata(metadata: Mapping[str, Any], tokenizer_info: TokenizerInfo | None = None) -> Grammar:

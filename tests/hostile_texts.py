@@ -77,7 +77,7 @@ LARK: Texts = {
     "error at the end": ("start: " + '"a" ' * 20_000 + "((", "line 1"),
     "unused chain of rules": ('start: "a"\n' + _lines('r#: "k" r#+', 2000) + 'r2000: "z"', None),
     "surrogate": ('start: "\ud800"', ""),
-    "null": ('start: "\0"', ""),
+    "null": ('start: "\0"', None),
     "malformed escapes": ('start: "\\U99999999"', ""),
 }
 

@@ -249,7 +249,11 @@ REFUSED = [  # text, place, what the message says
     ('root ::= TagDispatch(("a", t), stops=("", "b"))\nt ::= "a"', "1:39", "texts in quotes that are not empty"),
     ('root ::= TagDispatch(("a", t), stop_eos=false)\nt ::= "a"', "1:10", "could never end"),
     ('root ::= TagDispatch(("a", t), stop_eos=1)\nt ::= "a"', "1:41", "must be a boolean"),
-    ('root ::= TagDispatch(("a", t), no=1)\nt ::= "a"', "1:35", "TagDispatch does not support the named argument no; it has stop_eos"),
+    (
+        'root ::= TagDispatch(("a", t), no=1)\nt ::= "a"',
+        "1:35",
+        "TagDispatch does not support the named argument no; it has stop_eos",
+    ),
     ('root ::= TagDispatch(("a", t), stops=("b"), stops=("c"))\nt ::= "a"', "1:45", "stops= is given twice"),
     ('root ::= TagDispatch(("abc", t), excludes=("ab"))\nt ::= "a"', "1:10", "'abc' contains the excluded 'ab'"),
     ("root ::= Regex()", "1:10", "exactly one string argument"),

@@ -209,13 +209,12 @@ class _Body:
             raise self._source.error(offset + 1 + e.offset, str(e)) from None
 
     def _bounds(self, text: str, offset: int) -> tuple[int, int | None]:
-        low, comma, high = text[1:-1].partition(",")
-        if max(len(low.strip()), len(high.strip())) > 18 or max(int(low), int(high or 0)) > MAX_REPEAT:
+        low, comma, high = [part.strip() for part in text[1:-1].partition(",")]
+        if max(len(low), len(high)) > 18 or max(int(low), int(high or 0)) > MAX_REPEAT:
             raise self._source.limit(offset, f"the limit of a repetition is {MAX_REPEAT:,}; leave the bound open, as {{3,}}")
         least = int(low)
         if not comma:
             return least, least
-        high = high.strip()
         if high in ("", "-1"):  # XGrammar prints an open bound as -1
             return least, None
         most = int(high)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any, Final
 
-from psc.compiler.frontends.llguidance.syntax import Attributes
+from psc.compiler.frontends.llguidance.syntax import Attributes, Text
 
 if TYPE_CHECKING:
     from psc.compiler.frontends.llguidance.parser import Parser
@@ -48,7 +48,12 @@ def _value(parser: Parser, name: str, at: int, rule: str) -> Any:
         return rule
     parser.expect("=", f"expected '=' after {name}")
     if name in ("suffix", "stop"):
-        return parser.value()
+        marker = parser.value()
+        if isinstance(marker, Text) and marker.kind == "rule":
+            raise parser.error(
+                marker.at, f"{name} terminal name must be uppercase: a marker is a terminal, not the rule {marker.text!r}"
+            )
+        return marker
     if name in ("capture", "stop_capture"):
         value = parser.value()
         text = getattr(value, "text", None)
