@@ -491,7 +491,9 @@ def deserialized(json_string: str, tokenizer_info: TokenizerInfo | None = None) 
 def _read_instead(request: GrammarRequest, refused: GrammarError, tokenizer_info: TokenizerInfo | None) -> Grammar:
     """A text in llguidance's dialect, since Lark cannot read it. Raises GrammarError: neither can be."""
     try:
-        return Grammar.parse(request, names=None if tokenizer_info is None else request.names_of(tokenizer_info))
+        grammar = Grammar.parse(request, names=None if tokenizer_info is None else request.names_of(tokenizer_info))
+        grammar._lower()  # which raises where no text is in it
+        return grammar
     except GrammarError as e:
         raise GrammarError(f"{refused}\nIt is not in llguidance's dialect of Lark either: {e}") from e
 
