@@ -21,7 +21,10 @@ from psc.errors import GrammarError
 
 @dataclass(frozen=True)
 class UnreadPart:
-    """Rules that are read when somebody needs them: who links machines (`linking`) may know the part already."""
+    """Rules that are read when somebody needs them: who links machines (`linking`) may know the part already.
+
+    None of them has a mark (`RuleSet.marks`).
+    """
 
     key: Hashable
     """Equal for parts with equal rules, and for no others."""
@@ -71,11 +74,12 @@ def rule_set(part: Part) -> RuleSet:
 
 
 def marks_of(whole: RuleSet) -> dict[str, RuleMark]:
-    """The marks of a rule set's rules, and of those that are its parts'. Raises GrammarError: a part cannot be read."""
+    """The marks of a rule set's rules, and of those that are its parts'."""
     marks = dict(whole.marks)
     if isinstance(whole.rules, JoinedRules):
         for name, part in whole.rules.parts.items():
-            marks |= renamed_marks(marks_of(rule_set(part)), lambda rule, part=name: f"{part}.{rule}")  # type: ignore[misc]
+            if isinstance(part, RuleSet):
+                marks |= renamed_marks(marks_of(part), lambda rule, part=name: f"{part}.{rule}")  # type: ignore[misc]
     return marks
 
 

@@ -37,6 +37,8 @@ if TYPE_CHECKING:
     from psc.vocabulary.tokenizer_info import TokenizerInfo
 
 _KIND = "grammar"
+_MARKING = frozenset(("ebnf", "llguidance", "structural_tag"))
+"""Languages in which rules can have marks."""
 _WHAT = "serialized grammar"
 
 
@@ -517,7 +519,7 @@ def _combined(name: str, combine: Callable[[list[RuleSet]], RuleSet], grammars: 
 
 def may_mark_rules(language: str, text: str, settings: str) -> bool:
     """Whether a grammar's text may have rules with the options ``capture``, ``stop_capture`` or ``temperature``."""
-    return language != "lark" and any(word in part for part in (text, settings) for word in ("capture", "temperature"))
+    return language in _MARKING and any(word in part for part in (text, settings) for word in ("capture", "temperature"))
 
 
 def named_requests(named_grammars: object) -> dict[str, str | GrammarRequest]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 from psc.compiler.expressions import Ending, RuleMark
@@ -31,7 +32,18 @@ class MarkedRules:
     root: str
     marks: Mapping[str, RuleMark]
 
-    @property
+    @cached_property
+    def has_temperatures(self) -> bool:
+        """Whether a rule has one."""
+        return any(mark.temperature is not None for mark in self.marks.values())
+
+    @cached_property
+    def has_captures(self) -> bool:
+        """Whether a rule is captured, or a marker is."""
+        endings = [mark.ending for mark in self.marks.values() if mark.ending is not None]
+        return any(mark.capture is not None for mark in self.marks.values()) or any(e.captured_as is not None for e in endings)
+
+    @cached_property
     def hides(self) -> bool:
         """Whether a marker is hidden from enclosing captures."""
         return any(mark.ending is not None and mark.ending.is_hidden for mark in self.marks.values())
@@ -57,6 +69,8 @@ class RuleRecord:
 
     def temperature(self, steps: Sequence[Step], default: float | None) -> float | None:
         """The highest temperature of what may come next after these steps; the default where no open rule has one."""
+        if not self._rules.has_temperatures:
+            return default
         self._follow(steps)
         found: set[float] = set()
         todo = {(item.rule, item.origin) for item, _ in self._chart.reading()}
@@ -80,6 +94,8 @@ class RuleRecord:
 
         -1 where there is none, and where the tokens do not lead.
         """
+        if not self._rules.has_temperatures:
+            return [-1.0 if default is None else default] * len(token)
         found = [-1.0] * len(token)
         todo: list[tuple[int, list[Step]]] = [(0, steps)]
         while todo:
@@ -103,6 +119,8 @@ class RuleRecord:
             deduplicate: of a rule that began at one place, only the longest text with which the text can be read; else each text
                 with which the rule was over, whatever came after.
         """
+        if not self._rules.has_captures:
+            return []
         self._follow(steps)
         live = self._live() if deduplicate else None
         found: dict[object, tuple[str, bytes]] = {}

@@ -7,6 +7,7 @@ import psc
 
 VOCAB = ["a", "b", "x", "z", " "]
 INFO = psc.TokenizerInfo(VOCAB, stop_token_ids=[])
+BYTES = psc.TokenizerInfo([bytes([i]) for i in range(256)])
 
 
 def matcher_of(text: str, default: float | None = 0.1, **named) -> psc.GrammarMatcher:
@@ -81,3 +82,25 @@ def test_draft_trees():
     assert matcher.traverse_draft_tree(child, sibling, tokens, bitmask, temperatures=temperatures)
     assert temperatures.tolist() == pytest.approx([0.1, 0.6, 0.6, 0.1, -1])
     assert matcher.temperature == pytest.approx(0.1)
+
+
+def test_a_word_in_a_schema_is_no_temperature():
+    schema = {
+        "type": "object",
+        "properties": {"temperature": {"type": "number"}, "capture": {"const": 1}},
+        "required": ["temperature"],
+    }
+    for compiled in (
+        psc.GrammarCompiler(BYTES, store=False).compile_json_schema(schema),
+        psc.GrammarCompiler(BYTES, store=False).compile_structural_tag({"format": {"type": "json_schema", "json_schema": schema}}),
+    ):
+        matcher = psc.GrammarMatcher(compiled, default_temperature=0.3)
+        assert matcher.accept_string('{"temp') and matcher.temperature == pytest.approx(0.3) and matcher.get_captures() == []
+
+
+def test_in_a_structural_tag():
+    grammar = 'root ::= v "!"\nv[capture, temperature=0.5] ::= [0-9]+'
+    tag = {"format": {"type": "tag", "begin": "<t>", "content": {"type": "grammar", "grammar": grammar}, "end": "</t>"}}
+    matcher = psc.GrammarMatcher(psc.GrammarCompiler(BYTES, store=False).compile_structural_tag(tag))
+    assert matcher.accept_string("<t>") and matcher.temperature == pytest.approx(0.5)
+    assert matcher.accept_string("12!</t>") and matcher.temperature is None and matcher.get_captures() == [("v", b"12")]
