@@ -44,9 +44,9 @@ nb::object PyMatcher::rule_record() {
     return record_;
 }
 
-nb::list PyMatcher::steps() const {
+nb::list PyMatcher::steps() {
     nb::list out;
-    for (const Step& step : *taken) {
+    for (const Step& step : call([&](TextMatcher&) { return *taken; })) {
         if (const auto* token = std::get_if<TokenId>(&step))
             out.append(token->v);
         else

@@ -50,7 +50,7 @@ struct PyMatcher {
     }
     void rollback(std::size_t n) {
         matcher->rollback(n);
-        if (taken) taken->resize(taken->size() - n);
+        if (taken) taken->resize(matcher->n_steps());
     }
     void reset() {
         matcher->reset();
@@ -60,7 +60,7 @@ struct PyMatcher {
     // What Python knows of the rules that are open and over (psc.rule_records), where the grammar marks some.
     nb::object rule_record();
     // The steps so far, as a list of token ids and of bytes; of a grammar that marks rules.
-    nb::list steps() const;
+    nb::list steps();
 
     using Step = std::variant<TokenId, std::string>;
 
@@ -75,7 +75,7 @@ struct PyMatcher {
 private:
     static std::string text_of(std::span<const std::uint8_t> bytes) { return {bytes.begin(), bytes.end()}; }
     bool note(Step step) {
-        if (taken) taken->push_back(std::move(step));
+        if (taken && taken->size() < matcher->n_steps()) taken->push_back(std::move(step));
         return true;
     }
 

@@ -510,7 +510,8 @@ def _combined(name: str, combine: Callable[[list[RuleSet]], RuleSet], grammars: 
         if not isinstance(grammar._parsed, RuleSet):
             raise GrammarError(
                 f"{name}: {front_end(grammar.language).a_grammar} cannot be combined with others. Its text is cut into lexemes by "
-                f"maximal munch, and the others' is not; write the combination in {title(grammar.language)}, or all of it in EBNF"
+                f"maximal munch, and the others' is not; write the combination in {title(grammar.language)}, all of it in EBNF, or "
+                'read the text in the dialect, whose lexemes may end wherever they match: from_lark(…, dialect="llguidance")'
             )
         rule_sets.append(grammar._parsed)
     combined = combine(rule_sets)

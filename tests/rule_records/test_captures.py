@@ -154,6 +154,15 @@ def test_batches():
     assert [m.get_captures() for m in matchers] == [[("n", b"12")], [("n", b"3")]]
 
 
+def test_empty_steps():
+    matcher = matcher_of(lark('start: "<" n ">"\nn[capture]: /[0-9]+/'), INFO)
+    assert matcher.accept_prefix("<1x") == 2 and matcher.accept_prefix("x") == 0 and matcher.accept_string("")
+    assert matcher.accept_prefix("2>>") == 2
+    assert matcher.get_captures() == [("n", b"12")]
+    matcher.rollback(matcher.n_steps - 1)
+    assert matcher.accept_string("3>") and matcher.get_captures() == [("n", b"13")]
+
+
 def test_characters_in_halves():
     matcher = matcher_of(lark('start: "<" n ">"\nn[capture]: /[é]+/'), INFO)
     for token in (0, 5, 6, 5):
