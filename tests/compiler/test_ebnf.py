@@ -37,6 +37,7 @@ MEANING = [  # body of the root, texts of it, texts that are not
     ('"a" {1,2}', ["a", "aa"], ["", "aaa"]),
     ('"a"{0}', [""], ["a"]),
     ('"a"{2}{2}', ["aaaa"], ["aa"]),
+    ('"a"{ 1 , 2 } "b"{1, } "c" { 1 }', ["abc", "aabbbc"], ["aaabc", "ac"]),
     ('"ab"?*', ["", "abab"], ["a"]),
     ('"x" "ab"*', ["x", "xabab"], ["xab" + "x"]),  # a repetition is of the last item only
     (".", ["a", "\n", "é", "\U0001f600"], ["", "ab"]),

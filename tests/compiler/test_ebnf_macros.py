@@ -62,6 +62,10 @@ MEANING = [  # root, other rules, texts of it, texts that are not
     (r'Regex("\\S+", json_string=true)', "", ["a!c", "é"], ['a"b', "a\\b", "a b", "\x01", ""]),
     (r'Regex("a|\"|b\\\\", json_string=true)', "", ["a"], ['"', "b\\"]),
     (r'Regex("\\S+", json_string=false)', "", ['a"b'], []),
+    ('Regex("a.b", flags="i")', "", ["axb", "AXB"], ["a\nb"]),
+    ('Regex("a.b", flags="sui")', "", ["a\nB"], ["ab"]),
+    ('Regex("a.b|c", flags="")', "", ["axb", "c"], ["A.b", "a\nb"]),
+    ('Regex("a|b", flags="i", json_string=true)', "", ["a", "B"], ["c"]),
 ]
 
 
@@ -260,6 +264,8 @@ REFUSED = [  # text, place, what the message says
     ('root ::= Regex("a", "b")', "1:10", "exactly one string argument"),
     ("root ::= Regex(a)", "1:16", "must be a string literal"),
     ('root ::= Regex("a", foo=true)', "1:25", "Regex does not support the named argument foo; it has json_string, flags"),
+    ('root ::= Regex("a", flags=1)', "1:27", "flags must be a string"),
+    ('root ::= Regex("a", flags="im")', "1:27", "regular-expression flag 'm' is not supported; there are i, s, u"),
     ('root ::= Regex("a", json_string="yes")', "1:33", "json_string must be a boolean"),
     ('root ::= "a" Regex("+a")', "1:20", "nothing before it to repeat"),
     ('root ::= Substring("a", x=1)', "1:27", "Substring does not support the named argument x"),

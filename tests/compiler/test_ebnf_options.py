@@ -154,3 +154,20 @@ def test_limits_of_states() -> None:
         load_ebnf("root[lazy] ::= [a]{200000}")
     with pytest.raises(ResourceLimitError, match="nested more than 400 deep"):
         load_ebnf("root[lazy] ::= r0\n" + "".join(f"r{i} ::= r{i + 1}\n" for i in range(500)) + 'r500 ::= "a"')
+
+
+@pytest.mark.parametrize(
+    ("grammar", "place", "message"),
+    [
+        ('root[stop=(a, b), suffix=(a, b)] ::= "x"\na ::= "x"\nb ::= ""', "1:11", "exclude each other"),
+        ('root[stop_capture="m"] ::= "x"', "1:19", "needs one of them"),
+        ('root[stop=(a)] ::= "x"\na ::= "x"', "1:11", "must be two rules"),
+        ('root[suffix=(a, b)] ::= "x"\na ::= "x"', "1:13", "must be two rules"),
+        ('root[suffix="!"] ::= "x"', "1:13", "must be two rules"),
+        ('root[stop=(a, a), stop_capture=m] ::= "x"\na ::= ""', "1:32", "stop_capture must be a name in quotes"),
+    ],
+)
+def test_refusals_of_what_rules_end_with(grammar: str, place: str, message: str) -> None:
+    with pytest.raises(GrammarError) as caught:
+        load_ebnf(grammar, source_name="g.ebnf")
+    assert str(caught.value).startswith(f"g.ebnf:{place}: ") and message in str(caught.value)

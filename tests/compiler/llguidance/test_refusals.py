@@ -27,6 +27,8 @@ REFUSED = {
     "max_chars of a schema": ("start: x\nx[max_chars=9]: y\ny: %json {}", 2, 3, "max_chars counts the characters of rules and"),
     "no tokens at most": ('start[max_tokens=0]: "a"', 1, 18, "max_tokens must be positive"),
     "max_tokens and lazy": ('start[max_tokens=3, lazy]: "a"', 1, 7, "max_tokens cannot be combined with lazy"),
+    "a rule as a suffix": ('start[suffix=end]: "a"\nend: "b"', 1, 14, "suffix terminal name must be uppercase"),
+    "a rule as a stop": ('start[stop=end]: "a"\nend: "b"', 1, 12, "stop terminal name must be uppercase"),
     "stop and suffix": ('start[stop="x", suffix="y"]: "a"', 1, 17, "suffix cannot be combined with stop"),
     "empty suffix": ('start[suffix=""]: "a"', 1, 7, "suffix must not be empty"),
     "attribute twice": ('start[capture, capture]: "a"', 1, 16, "capture attribute is specified more than once"),
@@ -117,6 +119,12 @@ def test_tokens_that_a_vocabulary_lacks() -> None:
         with pytest.raises(psc.GrammarError, match=message):
             psc.GrammarCompiler(info, store=False).compile_grammar(grammar)
     assert TokenNames(info).id_of("<known>") == 1
+
+
+def test_a_name_is_that_of_all_tokens_which_have_it() -> None:
+    info = psc.TokenizerInfo.from_tokens([b"<t>", b"x", b"<t>", b"<t>", b"<"], special_token_ids=[0, 2], stop_token_ids=[])
+    compiled = psc.GrammarCompiler(info, store=False).compile_grammar(psc.Grammar.from_lark("start: <t>", tokenizer_info=info))
+    assert psc.GrammarMatcher(compiled).allowed_tokens().tolist() == [0, 2, 3]
 
 
 @pytest.mark.parametrize(
