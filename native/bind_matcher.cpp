@@ -62,7 +62,7 @@ std::optional<double> temperature_of(PyMatcher& m) {
 
 namespace {
 
-// What `temperature` is at each node of a tree of draft tokens; -1 where there is none, and where the text does not lead.
+// What `temperature` is at each node of a tree of draft tokens that the text may lead to; -1 where there is none.
 std::vector<double> temperatures_along(PyMatcher& m, const DraftTree& tree) {
     if (!m.taken) return std::vector<double>(tree.token.size(), m.temperature.value_or(-1.0));
     const auto list = [](std::span<const std::int64_t> numbers) {
@@ -205,15 +205,22 @@ vocab_size / 8 bytes.)")
                 const Rows rows(bitmask, self.machine->machine->n_words());
                 if (bitmask.ndim() != 2 || rows.count != tree.token.size())
                     throw BitmaskError("the bitmask needs a row for each of the " + std::to_string(tree.token.size()) + " nodes");
+                std::optional<Temperatures> out;
                 if (!temperatures.is_none()) {
-                    const Temperatures out(temperatures);
-                    if (out.size() != tree.token.size()) throw MatcherError("temperatures must have an entry for each node");
-                    const std::vector<double> along = temperatures_along(self, tree);
-                    for (std::size_t i = 0; i < out.size(); ++i) out[static_cast<std::int64_t>(i)] = static_cast<float>(along[i]);
+                    out.emplace(temperatures);
+                    if (out->size() != tree.token.size()) throw MatcherError("temperatures must have an entry for each node");
                 }
-                return self.call([&](TextMatcher& m) {
-                    return fill_along(m, tree, [&](std::size_t i) { return rows.row(static_cast<std::int64_t>(i)); }, seconds);
+                std::vector<bool> reached;
+                const bool finished = self.call([&](TextMatcher& m) {
+                    return fill_along(
+                        m, tree, [&](std::size_t i) { return rows.row(static_cast<std::int64_t>(i)); }, seconds, reached);
                 });
+                if (out) {
+                    const std::vector<double> along = temperatures_along(self, tree);
+                    for (std::size_t i = 0; i < reached.size(); ++i)
+                        (*out)[static_cast<std::int64_t>(i)] = reached[i] ? static_cast<float>(along[i]) : -1.0f;
+                }
+                return finished;
             },
             "retrieve_next_token"_a.none(), "retrieve_next_sibling"_a.none(), "draft_tokens"_a.none(), "token_bitmask"_a.none(),
             "time_threshold"_a = -1.0, "temperatures"_a = nb::none(),
@@ -229,7 +236,7 @@ Args:
     token_bitmask: int32 of shape (n, ceil(vocab_size / 32)). Row i becomes the mask after the tokens down to node i; zeros
         where the token is not allowed or ends the text, and the rows of that node's descendants are left alone.
     time_threshold: seconds, if positive.
-    temperatures: float32 of shape (n,), filled with `temperature`, or -1 when there is none.
+    temperatures: float32 of shape (n,), filled with what `temperature` is at each node whose row is a mask, else with -1.
 
 Returns False when the time ran out first. Raises RuntimeError when the links are no tree. Cost: about 0.7 us a node.)")
         .def(

@@ -28,8 +28,9 @@ void DraftTree::check() const {
         }
 }
 
-bool fill_along(TextMatcher& matcher, const DraftTree& tree, const std::function<std::uint32_t*(std::size_t)>& row,
-                double seconds) {
+bool fill_along(TextMatcher& matcher, const DraftTree& tree, const std::function<std::uint32_t*(std::size_t)>& row, double seconds,
+                std::vector<bool>& reached) {
+    reached.assign(tree.token.size(), false);
     using Clock = std::chrono::steady_clock;
     const auto until =
         Clock::now() + std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(seconds > 0 ? seconds : 0));
@@ -43,6 +44,7 @@ bool fill_along(TextMatcher& matcher, const DraftTree& tree, const std::function
     const auto fill = [&](std::size_t i) {
         const MaskRow r = matcher.mask_row();
         matcher.cache().rows.copy(r, row(i));
+        reached[i] = true;
     };
     const auto clear = [&](std::size_t i) { std::memset(row(i), 0, words * 4); };
     if (matcher.stopped()) {

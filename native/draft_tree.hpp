@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <functional>
 #include <span>
+#include <vector>
 
 #include "text_matcher.hpp"
 
@@ -21,6 +22,8 @@ struct DraftTree {
 
 // Fills row i with the mask after the tokens from the root's child down to node i; with zeros where node i is not allowed or
 // ends the text, whose descendants are left alone. False when `seconds` (if positive) ran out first. The matcher is as before.
-bool fill_along(TextMatcher& matcher, const DraftTree& tree, const std::function<std::uint32_t*(std::size_t)>& row, double seconds);
+// `reached`, one for each node, tells those that have a mask.
+bool fill_along(TextMatcher& matcher, const DraftTree& tree, const std::function<std::uint32_t*(std::size_t)>& row, double seconds,
+                std::vector<bool>& reached);
 
 }  // namespace psc

@@ -620,7 +620,7 @@ class GrammarMatcher:
             token_bitmask: int32 of shape (n, ceil(vocab_size / 32)). Row i becomes the mask after the tokens down to node i; zeros
                 where the token is not allowed or ends the text, and the rows of that node's descendants are left alone.
             time_threshold: seconds, if positive.
-            temperatures: float32 of shape (n,), filled with `temperature`, or -1 when there is none.
+            temperatures: float32 of shape (n,), filled with what `temperature` is at each node whose row is a mask, else with -1.
 
         Returns False when the time ran out first. Raises RuntimeError when the links are no tree. Cost: about 0.7 us a node.
         """

@@ -84,6 +84,17 @@ def test_draft_trees():
     assert matcher.temperature == pytest.approx(0.1)
 
 
+@pytest.mark.parametrize("grammar", ['root ::= "a" "b"', 'root[temperature=0.1] ::= v "b"\nv ::= "a"'])
+def test_draft_trees_that_leave_the_text(grammar):
+    info = psc.TokenizerInfo(["a", "b", "x", "</s>"], stop_token_ids=[3])
+    matcher = psc.GrammarMatcher(psc.GrammarCompiler(info, store=False).compile_grammar(grammar), default_temperature=0.1)
+    child, sibling = np.array([1, 2, 3, 4, -1, 6, -1]), np.array([-1, 5, -1, -1, -1, -1, -1])
+    tokens = np.array([0, 0, 1, 3, 0, 2, 0])  # a, b, the end, a; and x, a
+    temperatures = np.zeros(7, np.float32)
+    assert matcher.traverse_draft_tree(child, sibling, tokens, psc.allocate_token_bitmask(7, 4), temperatures=temperatures)
+    assert temperatures.tolist() == pytest.approx([0.1, 0.1, 0.1, -1, -1, -1, -1])
+
+
 def test_a_word_in_a_schema_is_no_temperature():
     schema = {
         "type": "object",
