@@ -10,9 +10,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from psc.rule_records.network import Network
+
+Mark = tuple[int, tuple[int, ...]]
+"""A place of the text, and the columns behind which a character is not yet whole."""
+START: Final[Mark] = (0, (0,))
+"""Of a chart that has read nothing."""
 
 
 class Item(NamedTuple):
@@ -92,11 +97,11 @@ class Chart:
             waiting.append(end)
         self._open = waiting
 
-    def mark(self) -> tuple[int, tuple[int, ...]]:
+    def mark(self) -> Mark:
         """What `rewind` takes to come back here."""
         return len(self.text), tuple(self._open)
 
-    def rewind(self, mark: tuple[int, tuple[int, ...]]) -> None:
+    def rewind(self, mark: Mark) -> None:
         """Takes back what was read since then."""
         length, waiting = mark
         del self.text[length:]

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from psc.compiler.expressions import Ending, RuleMark
 from psc.compiler.tokens import FIRST_TOKEN
-from psc.rule_records.chart import Chart, Item
+from psc.rule_records.chart import START, Chart, Item
 from psc.rule_records.network import Network
 
 if TYPE_CHECKING:
@@ -61,11 +61,14 @@ class RuleRecord:
         self._rules = rules
         self._tokenizer = tokenizer
         self._stops = frozenset(tokenizer.stop_token_ids)
-        self._chart = Chart(rules.network, rules.root)
         self._steps: list[Step] = []
-        self._marks = [self._chart.mark()]
+        self._marks = [START]
         self._is_ended = False
         """Whether a stop token has ended the text."""
+
+    @cached_property
+    def _chart(self) -> Chart:
+        return Chart(self._rules.network, self._rules.root)
 
     def temperature(self, steps: Sequence[Step], default: float | None) -> float | None:
         """The highest temperature of what may come next after these steps; the default where no open rule has one."""

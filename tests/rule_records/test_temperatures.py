@@ -115,3 +115,13 @@ def test_in_a_structural_tag():
     matcher = psc.GrammarMatcher(psc.GrammarCompiler(BYTES, store=False).compile_structural_tag(tag))
     assert matcher.accept_string("<t>") and matcher.temperature == pytest.approx(0.5)
     assert matcher.accept_string("12!</t>") and matcher.temperature is None and matcher.get_captures() == [("v", b"12")]
+
+
+def test_where_tokens_are_counted_and_no_rule_has_a_mark():
+    schema = {"type": "object", "properties": {"temperature": {"type": "number"}}}
+    parts = [{"type": "any_text", "max_tokens": 2, "excludes": ["{"]}, {"type": "json_schema", "json_schema": schema}]
+    compiler = psc.GrammarCompiler(BYTES, store=False)
+    matcher = psc.GrammarMatcher(
+        compiler.compile_structural_tag({"format": {"type": "sequence", "elements": parts}}), default_temperature=0.3
+    )
+    assert matcher.accept_token(ord("x")) and matcher.temperature == pytest.approx(0.3) and matcher.get_captures() == []
