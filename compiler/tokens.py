@@ -57,8 +57,11 @@ class TokenNames:
         return names
 
     @cached_property
-    def _all_names(self) -> list[bytes]:
-        return self.tokenizer.decoded_vocab
+    def _by_name(self) -> Mapping[bytes, list[int]]:
+        ids: dict[bytes, list[int]] = {}
+        for token, name in enumerate(self.tokenizer.decoded_vocab):
+            ids.setdefault(name, []).append(token)
+        return ids
 
     @cached_property
     def _by_text(self) -> Mapping[bytes, int]:
@@ -75,8 +78,7 @@ class TokenNames:
 
     def ids_of(self, text: str) -> list[int]:
         """All tokens that are called so: special ones by their names, and those of which it is the whole text."""
-        wanted = text.encode(errors="surrogatepass")
-        return [token for token, name in enumerate(self._all_names) if name == wanted] if wanted else []
+        return self._by_name.get(text.encode(errors="surrogatepass"), []) if text else []
 
     def is_token(self, token: int) -> bool:
         """Whether an id is one of a token: it is in range and no padding."""

@@ -41,6 +41,9 @@ class _EveryName(TokenNames):
     def id_of(self, text: str) -> int:
         return self._ids.setdefault(text, len(self._ids))
 
+    def ids_of(self, text: str) -> list[int]:
+        return [self.id_of(text)]
+
     def is_token(self, token: int) -> bool:
         return 0 <= token < MAX_TOKENS
 

@@ -53,7 +53,7 @@ class DefinitionBuilder(GrammarBuilder):
         imports: dict[tuple[str, ...], tuple[Any, dict[str, str]]] = {}
         for statement in tree.children:
             if statement.data == "import":
-                path, base, aliases = self._unpack_import(statement, grammar_name)  # type: ignore[no-untyped-call]
+                path, base, aliases = self._unpack_import(statement, grammar_name)
                 known = imports.setdefault(path, (base, {}))
                 assert known[0] == base, f"Inconsistent base_path for {'.'.join(path)}."
                 known[1].update(aliases)
