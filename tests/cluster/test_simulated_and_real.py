@@ -55,7 +55,9 @@ def predicted(report: RunReport, *, cpus: int, as_begun: bool) -> Prediction:
         WantedJob(job.name, job.grammar, job.tokenizer, job.input_key, priority=-place if as_begun else 0)
         for place, job in enumerate(sorted(report.jobs, key=lambda job: began[job.name]))
     ]
-    spec = ClusterSpec((NodePool(cpus, report.memory_bytes),), Scheduler(startup=0.0, memory_share=1.0))
+    overhead = 0.0 if report.cpus == 1 else None  # in one process nothing is between two tasks; what is usual is a cluster's
+    scheduler = Scheduler(per_task_overhead=overhead, worker_startup=overhead, startup=0.0, memory_share=1.0)
+    spec = ClusterSpec((NodePool(cpus, report.memory_bytes),), scheduler)
     return simulate(tasks_for(jobs, costs), with_measured(spec, costs))
 
 

@@ -12,4 +12,4 @@ def test_composed_rows(run_native: Callable[..., str]) -> None:
 
 
 def test_vocabulary_index(run_native: Callable[..., str]) -> None:
-    run_native("vocabulary_index", sources=("vocabulary_index.cpp",))
+    run_native("vocabulary_index", sources=("vocabulary_index.cpp", "vocabulary_runs.cpp"))
