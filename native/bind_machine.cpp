@@ -317,8 +317,13 @@ void bind_machine(nb::module_& m) {
         .def_prop_ro("n_words", [](const PyMachine& t) { return t.machine->n_words(); })
         .def_prop_ro("cache_bytes", [](const PyMachine& t) { return without_lock([&] { return t.machine->bytes(); }); })
         .def_prop_ro(
-            "table_bytes", [](const PyMachine& t) { return t.machine->table_bytes(); },
-            "Bytes of the tables that the machine was made of: an artifact's, or the LR tables.")
+            "table_bytes", [](const PyMachine& t) { return without_lock([&] { return t.machine->table_bytes(); }); },
+            "Bytes of what is never dropped: the tables that the machine was made of, an artifact's or the LR tables, and the "
+            "lexer "
+            "as far as it was built.")
+        .def_prop_ro(
+            "bytes", [](const PyMachine& t) { return without_lock([&] { return t.machine->bytes() + t.machine->table_bytes(); }); },
+            "The cache and the tables.")
         .def(
             "clear", [](PyMachine& t) { t.machine->clear(); }, Release())
         .def(

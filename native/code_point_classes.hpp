@@ -63,6 +63,11 @@ public:
             runs.insert(runs.end(), {first, last, to});
     }
 
+    std::size_t bytes() const {
+        return (starts_.capacity() + class_.capacity() + members_.capacity() + root_.capacity()) * sizeof(Word) +
+               member_offsets_.capacity() * sizeof(std::size_t) + nodes_.bytes();
+    }
+
 private:
     void partition(std::span<const Word> ranges, std::span<const Word> offsets);
     void spell();

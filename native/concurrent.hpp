@@ -98,6 +98,7 @@ public:
     std::pair<Word, bool> intern(std::span<const Word> words) {
         const auto result = ids_.intern(words);
         if (result.second) {
+            n_words_ += words.size();
             pool_.emplace_back(words.begin(), words.end());
             spans_.push_back({pool_.back().data(), pool_.back().size()});
         }
@@ -105,8 +106,14 @@ public:
     }
     std::span<const Word> operator[](Word id) const { return spans_[id]; }
     Word size() const { return static_cast<Word>(spans_.size()); }
+    // With the words twice: as ids are found, and as they never move.
+    std::size_t bytes() const {
+        constexpr std::size_t each = sizeof(std::vector<Word>) + 2 * sizeof(std::span<const Word>);
+        return ids_.bytes() + n_words_ * sizeof(Word) + static_cast<std::size_t>(size()) * each;
+    }
 
 private:
+    std::size_t n_words_ = 0;
     SequenceInterner ids_;
     std::deque<std::vector<Word>> pool_;
     PublishedArray<std::span<const Word>> spans_;

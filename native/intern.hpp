@@ -123,6 +123,7 @@ public:
     }
 
     std::size_t size() const { return count_; }
+    std::size_t bytes() const { return slots_.capacity() * sizeof(Slot); }
 
 private:
     struct Slot {

@@ -90,6 +90,7 @@ public:
     // Stores `value` for (a, b), which must not be present.
     void insert(A a, B b, V value) { map_.insert(key_word(a), key_word(b), std::bit_cast<Word>(value)); }
     std::size_t size() const { return map_.size(); }
+    std::size_t bytes() const { return map_.bytes(); }
 
 private:
     PairMap map_;
@@ -105,6 +106,7 @@ public:
         map_.insert(key_word(a), key_word(b), 0);
         return true;
     }
+    std::size_t bytes() const { return map_.bytes(); }
 
 private:
     PairMap map_;

@@ -49,6 +49,7 @@ public:
     std::span<const LrState> operator[](LrState state) const {
         return {states_.data() + offsets_[state.index()], states_.data() + offsets_[state.index() + 1]};
     }
+    std::size_t bytes() const { return (offsets_.capacity() + states_.capacity()) * sizeof(Word); }
 
 private:
     std::vector<Word> offsets_;

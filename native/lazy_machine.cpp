@@ -28,6 +28,11 @@ LazyMachine::Built::Built(const LazyMachine& m)
       walk(*m.lexer_owner_, trie, *m.index_),
       classifier(m.lr_, m.below_, trie, work) {}
 
+std::size_t LazyMachine::table_bytes() const {
+    const PatientLock lock(lock_);
+    return Machine::table_bytes() + below_.bytes() + lexer_owner_->bytes();
+}
+
 std::size_t LazyMachine::Built::bytes() const {
     return Cache::bytes() + trie.bytes() + walk.bytes() + classifier.bytes() + visited_bytes;
 }

@@ -37,6 +37,9 @@ public:
     FutureSet futures(LexerState state) override;
     std::span<const FutureEdge> future_edges(FutureSet set) const override { return lexer_owner_->future_sets().edges(set); }
 
+    // With the lexer, as far as it is built.
+    std::size_t table_bytes() const override;
+
     struct Counts {
         Word lexer_states, visited_lexer_states, sequences, classifier_states, transitions;
     };

@@ -76,4 +76,10 @@ void ClosedLexemes::find_reachable() {
     }
 }
 
+std::size_t ClosedLexemes::bytes() const {
+    std::size_t words = next_.capacity() + accept_offsets_.capacity() + accepts_.capacity();
+    for (const auto& terminals : reachable_) words += terminals.capacity() + sizeof(terminals) / sizeof(Word);
+    return words * sizeof(Word) + extensible_.capacity() + unbounded_.capacity();
+}
+
 }  // namespace psc

@@ -44,6 +44,7 @@ public:
     // Not asked for with `any` lexing.
     virtual bool is_unbounded(DfaState state) const = 0;
     virtual std::span<const Terminal> reachable(DfaState state) = 0;
+    virtual std::size_t bytes() const = 0;
 
 protected:
     LexemeAutomaton(ByteClasses classes, std::vector<Word> starts, std::vector<std::uint8_t> ignored)
@@ -69,6 +70,7 @@ public:
     bool is_extensible(DfaState state) const override { return extensible_[state.index()]; }
     bool is_unbounded(DfaState state) const override { return unbounded_[state.index()]; }
     std::span<const Terminal> reachable(DfaState state) override { return reachable_[state.index()]; }
+    std::size_t bytes() const override;
 
 private:
     void find_unbounded();

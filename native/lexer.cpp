@@ -296,4 +296,10 @@ void Lexer::close() {
     }
 }
 
+std::size_t Lexer::bytes() const {
+    const std::size_t of_states = states_.size() * (n_classes() * sizeof(PackedArc) + sizeof(State) + 2 * sizeof(void*));
+    return dfa_->bytes() + of_states + outputs_.bytes() + branches_.bytes() + conditions_.bytes() + state_ids_.bytes() +
+           steps_.bytes() + fall_back_.bytes() + asked_.bytes() + future_sets_.bytes() + future_ids_.bytes();
+}
+
 }  // namespace psc

@@ -120,7 +120,8 @@ public:
     // Builds everything reachable.
     void close();
 
-    std::size_t bytes() const { return states_.size() * (n_classes() * sizeof(PackedArc) + sizeof(State)); }
+    // With the automaton. Not while another thread builds.
+    std::size_t bytes() const;
 
 private:
     static constexpr std::size_t kMaxFallback = 8;

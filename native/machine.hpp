@@ -83,9 +83,10 @@ public:
     std::size_t n_words() const { return (static_cast<std::size_t>(vocabulary_.size) + 31) / 32; }
 
     std::shared_ptr<Cache> cache() const;
-    std::size_t bytes();                                             // of the current cache
-    virtual std::size_t table_bytes() const { return lr_.bytes(); }  // of the tables that it was made of
-    void clear();                                                    // begins an empty cache
+    std::size_t bytes();  // of the current cache
+    // Of the tables that it was made of, and what is never dropped of what is built.
+    virtual std::size_t table_bytes() const { return lr_.bytes(); }
+    void clear();  // begins an empty cache
     // Of what is built before it is asked for: half of the limit is left to what is asked for.
     bool has_room_in_advance(std::size_t most_bytes);
     void set_limit(std::size_t bytes) { cache_limit_.store(bytes, std::memory_order_relaxed); }  // 0: none
@@ -201,7 +202,7 @@ protected:
     bool has_classifier_ = false;
     ClassifierTables classifier_;
     std::atomic<std::size_t> cache_limit_{0};  // bytes; 0 is none
-    std::mutex lock_;                          // of everything that is built
+    mutable std::mutex lock_;                  // of everything that is built
     std::atomic<std::size_t> steps_to_classify_{8'000'000}, put_off_{0};
 
 private:

@@ -176,4 +176,13 @@ const std::vector<Word>& OpenLexemes::reached_in(Word terminal) {
     return reached = std::move(found);
 }
 
+std::size_t OpenLexemes::bytes() const {
+    std::size_t n_rows = 0, words = reached_.capacity() + target_.capacity() + key_.capacity();
+    for (const auto& row : rows_) n_rows += row != nullptr;
+    for (const auto& reached : reached_in_) words += reached.capacity();
+    return nfa_->bytes() + subsets_.bytes() + wide_.bytes() + lists_.bytes() + rows_.capacity() * sizeof(rows_[0]) +
+           (n_rows * static_cast<std::size_t>(n_classes()) + words) * sizeof(Word) + seen_.capacity() * sizeof(Seen) +
+           reached_in_.capacity() * sizeof(std::vector<Word>);
+}
+
 }  // namespace psc

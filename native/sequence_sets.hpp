@@ -38,6 +38,7 @@ public:
     static constexpr std::uint32_t kMany = 1u << 30;
     std::uint32_t count(Word set) const { return counts_[set]; }
     Word size() const { return sets_.size(); }
+    std::size_t bytes() const { return sets_.bytes() + lists_.bytes() + (united_.capacity() + counts_.capacity()) * sizeof(Word); }
     // By symbol, no symbol twice; sets that are none may be among them.
     Word intern(std::span<const Word> edges);
 
@@ -66,6 +67,7 @@ public:
     std::span<const Edge> edges(Set set) const { return ids_of<Edge>(sets_.edges(set.v)); }
     std::uint32_t count(Set set) const { return sets_.count(set.v); }
     Word size() const { return sets_.size(); }
+    std::size_t bytes() const { return sets_.bytes(); }
     Set intern(const std::vector<Edge>& edges) { return {sets_.intern(words_of(std::span<const Edge>(edges)))}; }
 
 private:

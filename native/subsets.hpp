@@ -36,6 +36,13 @@ public:
     std::span<const Word> positions_of(Word state) const { return states_[state]; }
     // Positions and classes that were looked at.
     std::size_t steps() const { return steps_; }
+    std::size_t bytes() const {
+        const std::size_t words = state_of_.capacity() + state_after_node_.capacity() + stamp_.capacity() + stack_.capacity() +
+                                  subset_.capacity() + matched_.capacity() + excepted_.capacity() + touched_.capacity() +
+                                  first_.capacity();
+        return after_.bytes() + states_.bytes() + outputs_.bytes() + words * sizeof(Word) +
+               bucket_.capacity() * sizeof(std::vector<Word>);
+    }
 
 private:
     Word state_after(std::span<const Word> nodes);

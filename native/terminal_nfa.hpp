@@ -27,6 +27,8 @@ public:
     // Whether every terminal matches a text, and none the empty one. Not known, and false, where something is taken out of a language.
     bool is_sound() const { return sound_; }
 
+    std::size_t bytes() const { return positions_.bytes() + classes_.bytes() + live_.capacity(); }
+
 private:
     void find_live();
     bool find_sound() const;

@@ -66,6 +66,10 @@ public:
     // Whether something is taken out of a language.
     bool has_exceptions() const { return has_exceptions_; }
 
+    std::size_t bytes() const {
+        return nodes_.capacity() * sizeof(Node) + (entries_.capacity() + first_.capacity()) * sizeof(Word) + lists_.bytes();
+    }
+
 private:
     std::vector<Node> nodes_;
     std::vector<Word> entries_;

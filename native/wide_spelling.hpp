@@ -42,6 +42,12 @@ public:
     static bool is_inner(Word to) { return to <= -2; }
     static Word inner_of(Word to) { return -2 - to; }
 
+    std::size_t bytes() const {
+        std::size_t total = keys_.bytes() + inner_.bytes() + (slot_.capacity() + value_.capacity()) * sizeof(Word);
+        for (const auto& root : roots_) total += sizeof(root) + root.capacity() * sizeof(Word);
+        return total;
+    }
+
 private:
     std::vector<Word> spell(std::span<const Word> key) {
         std::vector<Word> runs;

@@ -481,8 +481,12 @@ class Machine:
     @property
     def table_bytes(self) -> int:
         """
-        Bytes of the tables that the machine was made of: an artifact's, or the LR tables.
+        Bytes of what is never dropped: the tables that the machine was made of, an artifact's or the LR tables, and the lexer as far as it was built.
         """
+
+    @property
+    def bytes(self) -> int:
+        """The cache and the tables."""
 
     def clear(self) -> None: ...
 

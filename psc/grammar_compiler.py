@@ -492,8 +492,9 @@ class GrammarCompiler:
         self._evict_oldest(self.cache_limit_bytes, newest)
         shared = self._vocabulary.fragment_bytes if self._vocabulary is not None else 0
         kept = [f.result() for f in self._kept.values() if f.done() and f.exception() is None]
+        tables = sum(compiled._machine.table_bytes for compiled in kept)
         for compiled in kept:
-            compiled._machine.set_limit(max(1, (self.cache_limit_bytes - shared) // len(kept)))
+            compiled._machine.set_limit(max(1, (self.cache_limit_bytes - shared - tables) // len(kept)))
         if self.cache_limit_bytes == 0:
             self._kept.pop(newest, None)
 

@@ -193,8 +193,8 @@ class CompiledGrammar:
 
     @property
     def memory_size_bytes(self) -> int:
-        """Bytes of the mask rows made so far and, just in time, of what else was built; an estimate."""
-        return int(self._machine.cache_bytes)
+        """Bytes of its tables, of the mask rows made so far and, just in time, of what else was built; an estimate."""
+        return int(self._machine.bytes)
 
     @property
     def n_rows(self) -> int:

@@ -131,6 +131,27 @@ def test_the_cache_stays_within_its_limit() -> None:
     assert largest < 1.5 * limit  # what is being built comes on top
 
 
+def test_what_is_never_dropped_counts() -> None:
+    """A lexer that texts have built stays when masks are dropped, so grammars go instead."""
+    schema = {"type": "object", "properties": {f"member_{i}": {"type": "string", "pattern": "^[a-z]{1,20}$"} for i in range(6)}}
+    text = json.dumps({name: "abcdef" for name in schema["properties"]})
+    free = psc.GrammarCompiler(INFO, store=False).compile_json_schema(schema)
+    before = free._machine.table_bytes
+    assert psc.GrammarMatcher(free).accept_string(text)
+    kept = free._machine.table_bytes
+    assert kept > 2 * before
+    free._machine.clear()
+    assert free._machine.table_bytes == kept and free.memory_size_bytes >= kept
+    limit = 6 * kept
+    compiler = psc.GrammarCompiler(INFO, cache_limit_bytes=limit, store=False)
+    for i in range(30):
+        bounded = compiler.compile_json_schema({**schema, "title": str(i)})
+        assert psc.GrammarMatcher(bounded).accept_string(text)
+    compiler.compile_regex("a")
+    assert compiler.get_cache_size_bytes() <= limit
+    assert 1 < len(compiler._kept) < 7
+
+
 @pytest.mark.parametrize("language", LANGUAGES)
 def test_artifacts_come_first(language: str, tmp_path: Path) -> None:
     compiler = psc.GrammarCompiler(INFO, store=tmp_path)

@@ -186,9 +186,9 @@ def test_a_compiler_finds_it_in_the_store(tmp_path: Path) -> None:
 def test_a_limit_on_memory_is_kept() -> None:
     """No more is composed in advance than half of the limit, so that what is asked for is not dropped for it."""
     full = loaded("json", warm("json")[0])
-    limit = full.memory_size_bytes
+    limit = full._machine.cache_bytes
     few = loaded("json", warm("json")[0], cache_limit_bytes=limit)
-    assert few.memory_size_bytes <= limit
+    assert few._machine.cache_bytes <= limit
     assert len(composed(few)["warm_row_state"]) < len(composed(full)["warm_row_state"])
 
 

@@ -131,7 +131,7 @@ def test_what_is_built_ahead_does_not_keep_its_grammar() -> None:
 def test_no_more_is_built_ahead_than_half_of_a_limit() -> None:
     limit = compiled("json", masks_ahead=1)
     assert limit.wait_until_warm(60)
-    bounded = compiled("json", masks_ahead=100, cache_limit_bytes=limit.memory_size_bytes * 2)
+    bounded = compiled("json", masks_ahead=100, cache_limit_bytes=limit._machine.cache_bytes * 2)
     assert bounded.wait_until_warm(60)
     assert bounded._machine.counts()["visited_lexer_states"] <= 2
     everything = compiled("json", masks_ahead=100)
