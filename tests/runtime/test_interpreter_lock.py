@@ -6,6 +6,7 @@ thread does between two statements was done while a call let go.
 
 from __future__ import annotations
 
+import os
 import random
 import subprocess
 import sys
@@ -226,6 +227,7 @@ print("ok")
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="no fork")
+@pytest.mark.skipif("PSC_SANITIZED" in os.environ, reason="the sanitizer's allocator is not made for forks")
 def test_a_process_may_fork_while_a_thread_builds() -> None:
     ran = subprocess.run([sys.executable, "-W", "ignore", "-c", _FORKS], capture_output=True, text=True, timeout=300)
     assert ran.stdout == "ok\n", ran.stderr
