@@ -80,7 +80,8 @@ PATTERN = "[a-c]{2,4}-[0-9]{3}"
         ({"guided_json": '{"enum": [1, 22]}'}, "1|22"),
         ({"json_schema": {"const": "a"}}, '"a"'),
         ({"structured_outputs": {"json": {"type": "array", "items": {"enum": [1]}, "maxItems": 1}}}, r"\[\s*(1\s*)?\]"),
-        ({"structured_outputs": {"json": DAYS, "disable_any_whitespace": True}}, r'\{"days":[0-9]{1,2}\}'),
+        # An integer may be spelled 7.0, 7e0 and -0.
+        ({"structured_outputs": {"json": DAYS, "disable_any_whitespace": True}}, r'\{"days":[-+.eE0-9]+\}'),
         ({"structured_outputs": {"structural_tag": {"format": {"type": "const_string", "value": "hi"}}}}, "hi"),
         ({"structured_outputs": {"structural_tag": '{"format": {"type": "regex", "pattern": "a+b"}}'}}, "a+b"),
         ({"structured_outputs": {"json_object": True}, "stop": ["{"]}, r"\s*"),
