@@ -16,7 +16,7 @@ from typing import Final
 
 import numpy as np
 
-from psc.compiler.expressions import MAX_CODE_POINT, Chars, Choice, Expression, Literal, Sequence, merged_ranges
+from psc.compiler.expressions import MAX_CODE_POINT, Chars, merged_ranges
 from psc.vocabulary.tokenizer_info import PADDING, TokenizerInfo
 
 FIRST_TOKEN: Final = MAX_CODE_POINT + 1
@@ -98,27 +98,6 @@ class TokenNames:
     def tokens_except(self, ids: Iterable[int]) -> Chars:
         """Any one token but these and the stop tokens."""
         return _all_but(self._no_free_tokens.union(ids), self.size)
-
-    def spellings(self, text: str) -> Expression:
-        """A marker: the text, in which what is the name of a special token may be that token.
-
-        Of names that overlap the leftmost is a token, and of those that begin at one place the longest.
-        """
-        names = sorted((n for n in self.special_names if n and n in text), key=len, reverse=True)
-        parts: list[Expression] = []
-        begin = at = 0
-        while at < len(text):
-            name = next((n for n in names if text.startswith(n, at)), None)
-            if name is None:
-                at += 1
-                continue
-            if begin < at:
-                parts.append(Literal(text[begin:at]))
-            parts.append(Choice((Literal(name), token_set([self.special_names[name]]))))
-            begin = at = at + len(name)
-        if begin < len(text) or not parts:
-            parts.append(Literal(text[begin:]))
-        return parts[0] if len(parts) == 1 else Sequence(tuple(parts))
 
 
 def token_set(ids: Iterable[int]) -> Chars:

@@ -420,7 +420,6 @@ LinkedMachine::Known LinkedMatcher::own_row(const Place& place, MaskRow inner, W
         Places behind;
         add_crossed(place, behind);
         close(behind);
-        std::vector<std::uint32_t> other(base_->n_words());
         for (Place& next : behind) {
             const MaskRow row = next.at->mask_row();
             const std::size_t wide = next.at->machine()->n_words();

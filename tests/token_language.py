@@ -5,6 +5,8 @@ A part is `"text"`, `@name` (that token), `#5` (the same by its id), `^name` (an
 
 import re
 
+from token_grammars import spellings
+
 from psc.compiler.expressions import NOTHING, Expression, Literal, RuleSet, Sequence
 from psc.compiler.frontends.front_end import FrontEnd, GrammarOptions
 from psc.compiler.tokens import TokenNames, token_set
@@ -40,7 +42,7 @@ def _part(word: str, origin: str, names: TokenNames | None) -> Expression:
     if kind == "#":
         return token_set([int(rest)])
     if kind == "$":
-        return names.spellings(rest)
+        return spellings(names, rest)
     token = names.id_of(rest)
     if token is None:
         raise GrammarError(f"{origin}: there is no token {rest!r}")

@@ -6,6 +6,7 @@ import random
 from collections.abc import Sequence as Many
 
 import pytest
+from token_grammars import spellings
 
 from psc import GrammarError, GrammarMatcher, TokenizerInfo
 from psc._core import LinkedPart, Machine, MatcherView, PartVocabularies
@@ -63,7 +64,7 @@ def drawn(rng: random.Random, depth: int, n_parts: int = 0) -> Expression:
     if kind == 2:
         return Literal(rng.choice(ALPHABET))
     if kind == 3:
-        return NAMES.spellings("<c>") if rng.random() < (0.5 if n_parts else 0.3) else Literal(rng.choice(["é", "ab"]))
+        return spellings(NAMES, "<c>") if rng.random() < (0.5 if n_parts else 0.3) else Literal(rng.choice(["é", "ab"]))
     if kind < 7:
         return Sequence(tuple(drawn(rng, depth - 1, n_parts) for _ in range(rng.randrange(2, 4))))
     if kind < 9:

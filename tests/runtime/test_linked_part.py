@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from token_grammars import NAMES, TOKENIZER
+from token_grammars import NAMES, TOKENIZER, spellings
 
 from psc import GrammarMatcher
 from psc._core import LinkedPart, PartVocabularies
@@ -58,7 +58,7 @@ def test_rules_wait_with_which_nothing_can_be_wrong(rules: dict[str, Expression]
         {"root": Repeat(REPEATED, 0, 1000)},
         {"root": Sequence((Reference("many"),) * 30), "many": REPEATED},
         {"root": token_set([1])},
-        {"root": Choice((A, Reference("marker"))), "marker": NAMES.spellings("<|c|>")},
+        {"root": Choice((A, Reference("marker"))), "marker": spellings(NAMES, "<|c|>")},
     ],
     ids=lambda rules: " ".join(rules),
 )
