@@ -13,7 +13,6 @@ The cost: one compilation for each pair and repetition (`--repeat`; the fastest 
 
 import argparse
 import json
-import resource
 import statistics
 import subprocess
 import sys
@@ -21,8 +20,6 @@ import tempfile
 import time
 from pathlib import Path
 from typing import Any
-
-# Nothing heavy is imported here: a child's ru_maxrss starts from the memory of the process that started it.
 
 
 def compile_once(grammar: str, tokenizer: str, destination: Path) -> dict[str, Any]:
@@ -33,13 +30,14 @@ def compile_once(grammar: str, tokenizer: str, destination: Path) -> dict[str, A
     from psc.compiler.build import build
     from psc.compiler.frontends.found import find_grammar
     from psc.compiler.frontends.lark.loader import load_lark
+    from psc.process_memory import peak_memory
 
     began = time.perf_counter()
     info = psc.load_tokenizer(tokenizer)
     tokenizer_seconds = time.perf_counter() - began
     path = find_grammar(grammar).path
     text = path.read_text(encoding="utf-8")
-    before = _peak_memory()
+    before = peak_memory()
 
     wall, cpu = time.perf_counter(), time.process_time()
     loaded = load_lark(text, source_name=str(path))
@@ -61,7 +59,7 @@ def compile_once(grammar: str, tokenizer: str, destination: Path) -> dict[str, A
         "total_cpu_seconds": cpu,
         "seconds": {"front end": front_end, **result.seconds, "encode": encoded - built, "write": written - encoded},
         "tokenizer_seconds": tokenizer_seconds,
-        "peak_memory_bytes": _peak_memory(),
+        "peak_memory_bytes": peak_memory(),
         "peak_memory_before_bytes": before,
         "artifact_bytes": len(data),
         "states": counts["classifier_states"],
@@ -83,10 +81,6 @@ def load_many(artifact: Path, loads: int) -> list[float]:
         psc.load(artifact)
         seconds.append(time.perf_counter() - began)
     return seconds
-
-
-def _peak_memory() -> int:
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * (1 if sys.platform == "darwin" else 1024)
 
 
 def in_fresh_process(*arguments: str) -> Any:

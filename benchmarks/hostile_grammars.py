@@ -31,6 +31,7 @@ from measure import in_words, machine, number, report, table
 
 import psc
 from psc.compiled_grammar import compile_ahead_of_time
+from psc.process_memory import peak_memory
 
 WALKS, LONGEST_WALK = 3, 20
 LONG_ENOUGH = 10.0  # seconds of walking, after which nothing new is learnt of a grammar
@@ -272,7 +273,7 @@ class Result:
 def _child(pipe: multiprocessing.connection.Connection, text: str, seed: int, timeout: float) -> None:
     _let_live(timeout)
     for found in phases(text, seed):
-        pipe.send((found, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024))
+        pipe.send((found, peak_memory() / 2**20))
         _let_live(timeout)
     pipe.send(None)
 

@@ -11,8 +11,6 @@ of a grammar that speaks of tokens.
 from __future__ import annotations
 
 import hashlib
-import resource
-import sys
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -32,6 +30,7 @@ from psc.compiler.stages import Progress, Stage, StageClock
 from psc.compiler.terminals import TerminalAutomaton, terminal_arrays, terminal_automaton
 from psc.compiler.token_symbols import symbol_tables, token_sets, token_symbols
 from psc.errors import ResourceLimitError
+from psc.process_memory import peak_memory
 from psc.vocabulary.tokenizer_info import TokenizerInfo
 
 
@@ -203,7 +202,7 @@ def open_build(tables: GrammarTables, tokenizer: TokenizerInfo, why: NotClosed) 
         "not_closed": why.metadata,
         "warnings": [*tables.warnings, why.warning],
     }
-    return Build(with_scalars(stored), metadata, (*tables.warnings, why.warning), peak_memory_bytes=_peak_memory())
+    return Build(with_scalars(stored), metadata, (*tables.warnings, why.warning), peak_memory_bytes=peak_memory())
 
 
 def _tokens_by_their_bytes(tokenizer: TokenizerInfo) -> dict[str, Any]:
@@ -271,12 +270,7 @@ def put_together(
     """
     stored = {**found.arrays, **classifier}
     metadata = _metadata(tables, tokenizer, found, stored, before_minimization)
-    return Build(with_scalars(stored), metadata, tables.warnings, peak_memory_bytes=_peak_memory())
-
-
-def _peak_memory() -> int:
-    scale = 1 if sys.platform == "darwin" else 1024
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * scale
+    return Build(with_scalars(stored), metadata, tables.warnings, peak_memory_bytes=peak_memory())
 
 
 @contextmanager

@@ -7,7 +7,6 @@ must have; None where the text compiles.
 from __future__ import annotations
 
 import json
-import resource
 import signal
 import time
 
@@ -133,6 +132,7 @@ def compile_all(language: str) -> None:
     from vocabularies import byte_tokenizer
 
     import psc
+    from psc.process_memory import peak_memory
 
     compiler = psc.GrammarCompiler(byte_tokenizer())
     compile_text = {"lark": compiler.compile_lark, "ebnf": compiler.compile_grammar, "regex": compiler.compile_regex}[language]
@@ -145,5 +145,5 @@ def compile_all(language: str) -> None:
         except Exception as e:
             found, message = type(e).__name__, str(e).encode("ascii", "replace").decode()
         signal.setitimer(signal.ITIMER_PROF, 0)
-        megabytes = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss >> 10
+        megabytes = peak_memory() >> 20
         print(json.dumps([name, found, message[:3000], round(time.process_time() - began, 2), megabytes]), flush=True)

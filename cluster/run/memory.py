@@ -19,13 +19,13 @@ import contextlib
 import ctypes
 import os
 import resource
-import sys
 import threading
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-_STATUS = Path("/proc/self/status")
+from psc.process_memory import peak_memory, process_status
+
 _SLACK_BYTES = 160 << 20
 """Address space that a task may have beyond its limit: thread stacks, and the arenas (64 MiB each) that the allocator reserves."""
 _CLOSED_BYTES = 4 << 20
@@ -45,7 +45,7 @@ class Measured:
 
     def check(self) -> None:
         """Raises MemoryError if the limit was passed, in memory that the allocator had already."""
-        if self.limit is not None and _peak() - self.before > self.limit:
+        if self.limit is not None and peak_memory() - self.before > self.limit:
             raise MemoryError
 
 
@@ -65,7 +65,7 @@ def measured(limit_bytes: int | None) -> Iterator[Measured]:
         try:
             yield result
         finally:
-            result.peak_bytes = max(0, _peak() - result.before)
+            result.peak_bytes = max(0, peak_memory() - result.before)
 
 
 class _AddressSpace:
@@ -101,7 +101,7 @@ _SPACE = _AddressSpace()
 
 @contextlib.contextmanager
 def _limited(before: int, limit_bytes: int | None) -> Iterator[None]:
-    space = _status("VmSize")
+    space = process_status("VmSize")
     if limit_bytes is None or space is None or not _SPACE.limit(space + limit_bytes + _SLACK_BYTES):
         yield
         return
@@ -119,7 +119,7 @@ def _limited(before: int, limit_bytes: int | None) -> Iterator[None]:
 def _watch(limit_bytes: int, over: threading.Event) -> None:
     """Closes the address space once there is more memory than the limit."""
     while not over.wait(_LOOK_EVERY_S):
-        memory, space = _status("VmRSS"), _status("VmSize")
+        memory, space = process_status("VmRSS"), process_status("VmSize")
         if memory is not None and space is not None and memory > limit_bytes:
             _limit_space(space + _CLOSED_BYTES)
             return
@@ -149,29 +149,13 @@ def usable_cpus() -> int:
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
-def _status(name: str) -> int | None:
-    """Bytes that the kernel says of this process; None where it does not."""
-    with contextlib.suppress(OSError):
-        for line in _STATUS.read_text().splitlines():
-            if line.startswith(name + ":"):
-                return int(line.split()[1]) << 10
-    return None
-
-
 def _reset_peak() -> int:
     """Resets the peak of resident memory. Returns what there is now, or the peak so far where it cannot be reset."""
     try:
         Path("/proc/self/clear_refs").write_text("5")
     except OSError:
-        return _peak()
-    return _status("VmRSS") or _peak()
-
-
-def _peak() -> int:
-    found = _status("VmHWM")
-    if found is None:
-        found = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * (1 if sys.platform == "darwin" else 1024)
-    return found
+        return peak_memory()
+    return process_status("VmRSS") or peak_memory()
 
 
 def _trim() -> None:
