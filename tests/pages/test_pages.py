@@ -24,8 +24,10 @@ from markdown_blocks import Block, blocks, commands
 from tokenizer_files import write_tokenizer
 from vocabularies import WORDS
 
+import psc
+
 ROOT = Path(__file__).resolve().parents[2]
-PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
+PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
 PROJECT = Path(__file__).parent / "project"
 INSTALLS = re.compile(r"pip install|pip wheel|python3 -m venv|docker |kubectl |ray start|ray job")
 
@@ -170,6 +172,12 @@ def test_excuses_are_few() -> None:
     excused = [b for page in PAGES for b in blocks(page) if b.remark == "not run"]
     assert all(b.said for b in excused)
     assert len(excused) <= 24, json.dumps([b.where for b in excused])
+
+
+def test_the_reference_has_every_public_name() -> None:
+    page = (ROOT / "docs/reference/python.md").read_text()
+    on_page = re.findall(r"^(?:::: psc\.|### `)(\w+)", page, re.MULTILINE)
+    assert sorted(on_page) == sorted(set(psc.__all__) - {"__version__"})
 
 
 def test_links_lead_somewhere() -> None:
