@@ -17,9 +17,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from real_files import source_files
-
 from psc import TokenizerInfo
+from psc.corpus.texts import source_files
 from psc.vocabulary.file_format import read_bytes
 from psc.vocabulary.hub_cache import find_snapshot
 from psc.vocabulary.model_folder import find_tokenizer

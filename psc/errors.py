@@ -73,6 +73,14 @@ class JobsFileError(PscError, ValueError):
     """A batch's jobs file that is malformed or names something that does not exist. The message has every problem with its line."""
 
 
+class ReferenceMissingError(PscError):
+    """A parser to compare with that is not installed; the message says what it needs."""
+
+
+class ReferenceParserError(PscError):
+    """A parser to compare with that failed: it does not start, or ended before it had answered."""
+
+
 class ReportError(PscError):
     """A report that cannot be written."""
 

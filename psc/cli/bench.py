@@ -1,0 +1,33 @@
+"""``psc bench``: measurements that need no clone. Each is a module, imported when it is called."""
+
+from __future__ import annotations
+
+import importlib
+
+import click
+
+from psc.cli.groups import CommandGroup
+
+_COMMANDS = {
+    "corpus": "Compare a grammar with its language's own parser, on real files and mutants of them.",
+}
+"""Name and what the list says; `psc.cli.bench_NAME` has the command."""
+
+
+class _Measurements(CommandGroup):
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return list(_COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        if cmd_name not in _COMMANDS:
+            return None
+        command: click.Command = importlib.import_module(f"psc.cli.bench_{cmd_name}").command
+        return command
+
+    def describe(self, ctx: click.Context) -> list[tuple[str, str]]:
+        return list(_COMMANDS.items())
+
+
+@click.group("bench", cls=_Measurements)
+def command() -> None:
+    """Measure psc on this machine, beside others where they are installed."""

@@ -1,0 +1,89 @@
+"""``psc bench corpus``: a grammar beside its language's own parser."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import click
+
+from psc.cli.arguments import GRAMMAR, TOKENIZER, json_option, quiet_option
+from psc.cli.progress import Steps
+from psc.cli.report import write_json
+from psc.compiler.frontends.found import find_grammar
+from psc.corpus.comparison import Subject, compare
+from psc.corpus.references.registry import REFERENCES, find_reference, language_of, open_reference
+from psc.corpus.report import Comparison
+from psc.corpus.texts import sampled, source_files
+
+
+@click.command("corpus")
+@click.argument("grammar", type=GRAMMAR)
+@click.argument("paths", nargs=-1, required=True, type=click.Path(exists=True, path_type=Path), metavar="FILE_OR_FOLDER...")
+@click.option("--reference", type=click.Choice(REFERENCES), help="The parser that judges; by default the language's own.")
+@click.option("--suffix", metavar=".EXT", help="The files to take of folders; by default the language's.")
+@click.option("--sample", type=click.IntRange(min=1), metavar="N", help="Take N files drawn at random.")
+@click.option("--seed", type=int, default=0, show_default=True, metavar="S", help="Of the sample and the mutants.")
+@click.option("--mutants", type=click.IntRange(min=0), default=0, show_default=True, metavar="N", help="Of each file.")
+@click.option("--max-bytes", type=int, metavar="N", help="Leave out longer texts.")
+@click.option("--max-mutated-bytes", type=int, default=20_000, show_default=True, metavar="N", help="Longer texts have no mutants.")
+@click.option("--split", metavar="TEXT", help=r"Cut files into texts after each TEXT (';\n' for SQL).")
+@click.option(
+    "--tokenizer", "-t", type=TOKENIZER, metavar="SPEC", help="Read token by token, and compare each mask with the parser."
+)
+@click.option("--jobs", "-j", type=click.IntRange(min=1), metavar="N", help="Processes; by default one for each CPU.")
+@click.option("--constructs", type=int, default=20, show_default=True, metavar="K", help="Show the K most frequent.")
+@click.option("--examples", type=int, default=2, show_default=True, metavar="K", help="Show K texts of each construct.")
+@json_option
+@quiet_option("Show no progress.")
+@click.pass_context
+def command(
+    ctx: click.Context,
+    grammar: str,
+    paths: tuple[Path, ...],
+    reference: str | None,
+    suffix: str | None,
+    sample: int | None,
+    seed: int,
+    mutants: int,
+    max_bytes: int | None,
+    max_mutated_bytes: int,
+    split: str | None,
+    tokenizer: str | None,
+    jobs: int | None,
+    constructs: int,
+    examples: int,
+    as_json: bool,
+    quiet: bool,
+) -> None:
+    """Compare GRAMMAR with its language's own parser on real files.
+
+    javac judges Java (JAVA_HOME says which), gofmt Go, Python's own parsers Python and JSON, pglast or SQLite SQL, node JavaScript;
+    of other grammars Lark does. With --mutants, texts in which one token is left out, doubled, changed, put in or moved are judged,
+    too. What one of the two refuses and the other accepts is listed by construct. The exit code is 1 where a mask is wrong.
+    """
+    path = find_grammar(grammar).path
+    language = language_of(path.stem)
+    files = sampled(source_files(paths, suffix or language.suffix), sample, seed)
+    if not files:
+        raise click.UsageError(f"there are no files that end in {suffix or language.suffix} there")
+    name, missing = find_reference((reference,) if reference else language.references, path)
+    opened = open_reference(name, path)
+    version = opened.version
+    opened.close()
+    subject = Subject(grammar, path, name, tokenizer, mutants, seed, split, max_bytes, max_mutated_bytes)
+    with Steps("comparing", quiet=quiet) as steps:
+        read = 0
+
+        def more(n: int) -> None:
+            nonlocal read
+            read += n
+            steps.step(f"{read:,} of {len(files):,} files", read, len(files))
+
+        tally = compare(subject, files, min(jobs or os.cpu_count() or 1, len(files)), more)
+    comparison = Comparison(grammar, version, tuple(missing), seed, tally)
+    if as_json:
+        write_json(comparison.as_data())
+    else:
+        click.echo("\n".join(comparison.lines(constructs, examples)))
+    ctx.exit(1 if tally.counts["mask wrong"] else 0)

@@ -1,0 +1,92 @@
+"""A parser in a process of its own that answers text by text: javac in one virtual machine, V8 in one node.
+
+A text goes as its length, four bytes with the highest first, and its UTF-8 bytes. The answer is a line: empty if the text is
+accepted, else line, column and message with colons between. Starting a virtual machine for each text would take a hundred times
+as long.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+from collections.abc import Sequence
+from pathlib import Path
+
+from psc.corpus.references.reference import Refusal
+from psc.errors import ReferenceMissingError, ReferenceParserError
+
+_HERE = Path(__file__).parent
+
+
+class Conversation:
+    """A parser that answers as above.
+
+    Args:
+        command: the program and its arguments.
+        version: what it is.
+
+    Raises:
+        ReferenceParserError: the program does not start.
+    """
+
+    def __init__(self, command: Sequence[str], version: str) -> None:
+        self._command, self._version = tuple(command), version
+        try:
+            self._process = subprocess.Popen(self._command, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+        except OSError as e:
+            raise ReferenceParserError(f"{version} does not start: {' '.join(self._command)}: {e}") from e
+
+    @property
+    def version(self) -> str:
+        return self._version
+
+    def judge(self, texts: Sequence[str]) -> list[Refusal | None]:
+        return [self._ask(text.encode("utf-8", "surrogatepass")) for text in texts]
+
+    def close(self) -> None:
+        with self._process as process:
+            process.kill()
+
+    def _ask(self, data: bytes) -> Refusal | None:
+        requests, answers = self._process.stdin, self._process.stdout
+        assert requests is not None and answers is not None
+        try:
+            requests.write(len(data).to_bytes(4, "big") + data)
+            requests.flush()
+            answer = answers.readline().decode("utf-8", "replace")
+        except OSError as e:
+            raise ReferenceParserError(f"{self._version} has ended: {e}") from e
+        if not answer.endswith("\n"):
+            raise ReferenceParserError(f"{self._version} has ended, exit code {self._process.wait()}: {' '.join(self._command)}")
+        if answer == "\n":
+            return None
+        line, column, message = answer.rstrip("\n").split(":", 2)
+        return Refusal(message, int(line), int(column))
+
+
+def javac() -> Conversation:
+    """The parser of the Java compiler in ``JAVA_HOME`` or on the ``PATH``. Nothing is attributed: names and types do not matter."""
+    home = os.environ.get("JAVA_HOME")
+    java = str(Path(home, "bin", "java")) if home else shutil.which("java")
+    if java is None or not Path(java).with_name("javac").exists():
+        raise ReferenceMissingError("no Java compiler in JAVA_HOME or on the PATH")
+    version = _first_line([str(Path(java).with_name("javac")), "-version"])
+    return Conversation([java, "-Xshare:auto", "--add-modules", "jdk.compiler", str(_HERE / "ParseJava.java")], version)
+
+
+def node() -> Conversation:
+    """V8 in Node.js: a text is accepted as a script or as a module."""
+    program = shutil.which("node")
+    if program is None:
+        raise ReferenceMissingError("no node on the PATH")
+    version = "node " + _first_line([program, "--version"])
+    return Conversation([program, "--experimental-vm-modules", "--no-warnings", str(_HERE / "parse_script.js")], version)
+
+
+def _first_line(command: Sequence[str]) -> str:
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, check=True)
+    except (OSError, subprocess.CalledProcessError) as e:
+        raise ReferenceMissingError(f"{command[0]} does not run: {e}") from e
+    return (done.stdout or done.stderr).splitlines()[0]

@@ -1,0 +1,120 @@
+"""Parsers that are called in this process: those of Python, and those that packages bring."""
+
+from __future__ import annotations
+
+import ast
+import json
+import platform
+import sqlite3
+import warnings
+from collections.abc import Callable, Iterator, Sequence
+from importlib import import_module, metadata
+
+from psc.corpus.references.reference import Refusal
+from psc.errors import ReferenceMissingError
+
+Judge = Callable[[str], Refusal | None]
+
+
+class Library:
+    """A parser that is a function of one text."""
+
+    def __init__(self, version: str, judge: Judge) -> None:
+        self._version, self._judge = version, judge
+
+    @property
+    def version(self) -> str:
+        return self._version
+
+    def judge(self, texts: Sequence[str]) -> list[Refusal | None]:
+        return [self._judge(text) for text in texts]
+
+    def close(self) -> None:
+        pass
+
+
+def python_ast() -> Library:
+    """The parser of this Python. What the compiler refuses after parsing (`return` outside a function) is accepted."""
+
+    def judge(text: str) -> Refusal | None:
+        try:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                ast.parse(text)
+        except SyntaxError as e:
+            return Refusal(e.msg, e.lineno or 0, e.offset or 0)
+        except (ValueError, RecursionError, MemoryError) as e:
+            return Refusal(str(e) or type(e).__name__)
+        return None
+
+    return Library(f"ast of Python {platform.python_version()}", judge)
+
+
+def python_json() -> Library:
+    """Python's `json`, without the constants and lone surrogates that RFC 8259 does not have."""
+
+    def refuse(name: str) -> object:
+        raise ValueError(f"{name} is no JSON")
+
+    def judge(text: str) -> Refusal | None:
+        try:
+            json.loads(text, parse_constant=refuse)
+        except json.JSONDecodeError as e:
+            return Refusal(e.msg, e.lineno, e.colno)
+        except (ValueError, RecursionError) as e:
+            return Refusal(str(e))
+        return None
+
+    return Library(f"json of Python {platform.python_version()}", judge)
+
+
+def postgresql() -> Library:
+    """PostgreSQL's parser, in the package pglast."""
+    try:
+        parser = import_module("pglast.parser")
+    except ImportError as e:
+        raise ReferenceMissingError("pip install pglast") from e
+
+    def judge(text: str) -> Refusal | None:
+        try:
+            parser.parse_sql(text)
+        except parser.ParseError as e:
+            return Refusal(str(e.args[0]))
+        return None
+
+    version = ".".join(map(str, parser.get_postgresql_version()))
+    return Library(f"PostgreSQL {version} in pglast {metadata.version('pglast')}", judge)
+
+
+_SYNTAX = ("syntax error", "incomplete input", "unrecognized token")
+
+
+def sqlite() -> Library:
+    """SQLite's parser in this Python. Statements are prepared and never run; what names no table here is no error of syntax."""
+    connection = sqlite3.connect(":memory:")
+    connection.set_authorizer(lambda *_: sqlite3.SQLITE_DENY)
+
+    def judge(text: str) -> Refusal | None:
+        for statement in _statements(text):
+            try:
+                connection.execute(statement)
+            except sqlite3.Error as e:
+                if any(words in str(e) for words in _SYNTAX):
+                    return Refusal(str(e))
+            except sqlite3.Warning as e:
+                return Refusal(str(e))
+        return None
+
+    return Library(f"SQLite {sqlite3.sqlite_version}", judge)
+
+
+def _statements(text: str) -> Iterator[str]:
+    """The statements of a script, each to its semicolon; the last as it is."""
+    statement = ""
+    for piece in text.replace(";", ";\0").split("\0"):
+        statement += piece
+        if sqlite3.complete_statement(statement):
+            yield statement
+            statement = ""
+    if statement.strip():
+        yield statement

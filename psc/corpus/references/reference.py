@@ -1,0 +1,32 @@
+"""What a reference parser is to the comparison."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+
+@dataclass(frozen=True)
+class Refusal:
+    """Why a text is refused, and where."""
+
+    message: str
+    line: int = 0
+    """From 1; 0 if the parser does not say."""
+    column: int = 0
+    """From 1; 0 if the parser does not say."""
+
+
+class Reference(Protocol):
+    """A parser that is installed here."""
+
+    @property
+    def version(self) -> str:
+        """Its name and version."""
+
+    def judge(self, texts: Sequence[str]) -> list[Refusal | None]:
+        """For each text None, if the language has it, or the first refusal."""
+
+    def close(self) -> None:
+        """Ends what was started for it."""

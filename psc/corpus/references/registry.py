@@ -1,0 +1,76 @@
+"""Which parsers know which grammars' languages, the best first, and what else a comparison has to know of a language."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from psc.corpus.references.conversation import javac, node
+from psc.corpus.references.gofmt import Gofmt
+from psc.corpus.references.lark import lark_parser
+from psc.corpus.references.libraries import postgresql, python_ast, python_json, sqlite
+from psc.corpus.references.reference import Reference
+from psc.errors import ReferenceMissingError
+
+_OPEN: dict[str, Callable[[], Reference]] = {
+    "javac": javac,
+    "gofmt": Gofmt,
+    "ast": python_ast,
+    "json": python_json,
+    "pglast": postgresql,
+    "sqlite3": sqlite,
+    "node": node,
+}
+REFERENCES = (*_OPEN, "lark")
+"""Names of parsers; `lark` reads the grammar itself."""
+
+
+@dataclass(frozen=True)
+class Language:
+    """What a bundled grammar is of."""
+
+    suffix: str
+    references: tuple[str, ...]
+    """Names in `REFERENCES`, the best first."""
+    comments: str = ""
+    """What opens a comment of a line, see `psc.corpus.mutants.COMMENTS`."""
+
+
+_LANGUAGES = {
+    "java": Language(".java", ("javac",), "//"),
+    "go": Language(".go", ("gofmt",), "//"),
+    "python": Language(".py", ("ast",), "#"),
+    "javascript": Language(".js", ("node",), "//"),
+    "json": Language(".json", ("json",)),
+    "sql": Language(".sql", ("pglast", "sqlite3"), "--"),
+    "postgresql": Language(".sql", ("pglast",), "--"),
+    "sqlite": Language(".sql", ("sqlite3",), "--"),
+}
+
+
+def language_of(grammar: str) -> Language:
+    """What is known of a grammar's language, by its name; of another grammar, that Lark reads it."""
+    return _LANGUAGES.get(grammar) or Language(f".{grammar}", ("lark",), "//")
+
+
+def open_reference(name: str, grammar: Path) -> Reference:
+    """The parser of this name. Raises `ReferenceMissingError` if it is not installed, `KeyError` if there is none of this name."""
+    return lark_parser(grammar) if name == "lark" else _OPEN[name]()
+
+
+def find_reference(names: tuple[str, ...], grammar: Path) -> tuple[str, list[str]]:
+    """The first of several that is installed, and why those before it are not used.
+
+    Raises:
+        ReferenceMissingError: none is installed; the message says what each needs.
+    """
+    missing: list[str] = []
+    for name in names:
+        try:
+            open_reference(name, grammar).close()
+        except ReferenceMissingError as e:
+            missing.append(f"{name}: {e}")
+            continue
+        return name, missing
+    raise ReferenceMissingError(f"no reference parser is installed for {grammar.stem}: {'; '.join(missing)}")

@@ -1,0 +1,65 @@
+"""Reference parsers: what each takes and refuses, and where; those that are not installed are skipped."""
+
+from collections.abc import Callable
+
+import pytest
+
+from psc.compiler.grammars import bundled_path
+from psc.corpus.references.registry import find_reference, language_of, open_reference
+from psc.errors import ReferenceMissingError
+
+CASES = {
+    "ast": (["x = 1\n", ""], ["x = \n", "def f(:\n"]),
+    "json": (['{"a": [1, null]}', "1"], ["", "[1,]", "NaN"]),
+    "sqlite3": (["SELECT a FROM nowhere; DELETE FROM t;", "-- nothing"], ["SELECT FROM t", "SELECT 1; SELEC 2;", "SELECT (1"]),
+    "pglast": (["SELECT a FROM nowhere; DELETE FROM t;"], ["SELECT 1 FROM", "SELEC 2"]),
+    "node": (["var x = 1", "import a from 'a'; await a"], ["var x = ;", "import"]),
+    "javac": (["class A { int é; }", ""], ["class A { int }", "class A {} import b.c;", "class A { int a = 1_; }"]),
+    "gofmt": (["package p\n\nfunc f() {}\n"], ["", "package p\nfunc f( {}\n"]),
+}
+
+
+def installed(name: str) -> Callable[..., list[bool]]:
+    try:
+        reference = open_reference(name, bundled_path("java"))
+    except ReferenceMissingError as e:
+        pytest.skip(str(e))
+
+    def judge(texts: list[str]) -> list[bool]:
+        try:
+            return [refusal is None for refusal in reference.judge(texts)]
+        finally:
+            reference.close()
+
+    return judge
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_takes_and_refuses(name: str) -> None:
+    valid, invalid = CASES[name]
+    assert installed(name)([*valid, *invalid]) == [True] * len(valid) + [False] * len(invalid)
+
+
+def test_a_refusal_has_its_place() -> None:
+    for name, text in (("json", "[\n 1 2]"), ("ast", "\n1 2"), ("lark", "class A {\n 1 2}")):
+        reference = open_reference(name, bundled_path("java"))
+        (refusal,) = reference.judge([text])
+        assert refusal is not None and refusal.line == 2 and refusal.message
+        assert reference.version
+
+
+def test_statements_are_never_run(tmp_path: object) -> None:
+    assert installed("sqlite3")([f"ATTACH '{tmp_path}/made.db' AS other; CREATE TABLE other.t (a);"]) == [True]
+    assert not list(tmp_path.iterdir())
+
+
+def test_lark_is_asked_where_nothing_else_knows_the_language() -> None:
+    assert language_of("unknown").references == ("lark",)
+
+
+def test_what_is_missing_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PATH", "")
+    monkeypatch.delenv("JAVA_HOME", raising=False)
+    with pytest.raises(ReferenceMissingError, match="java: javac: no Java compiler in JAVA_HOME or on the PATH"):
+        find_reference(("javac",), bundled_path("java"))
+    assert find_reference(("gofmt", "json"), bundled_path("json")) == ("json", ["gofmt: no gofmt on the PATH"])
