@@ -14,6 +14,7 @@ The cost: some minutes; XGrammar's batches of 512 take most of it.
 import argparse
 import json
 import logging
+import pickle
 import random
 import sys
 import time
@@ -52,6 +53,8 @@ class Times:
     """Of a step's accepting, a token, likewise."""
     cpu: dict[str, list[float]] = field(default_factory=dict)
     """As `masks`, of all processors together, which other programs do not lengthen."""
+    sent: dict[str, list[int]] = field(default_factory=dict)
+    """Bytes that a step sends to a worker, likewise."""
     drafts: list[float] = field(default_factory=list)
     """Of a step with drafts, a request."""
     drafts_cpu: list[float] = field(default_factory=list)
@@ -66,6 +69,8 @@ class Steps:
     masks_cpu: list[float] = field(default_factory=list)
     accept: list[float] = field(default_factory=list)
     """A token."""
+    sent: list[int] = field(default_factory=list)
+    """Bytes."""
     whole: list[float] = field(default_factory=list)
     """Validating, masks and accepting, a request."""
     whole_cpu: list[float] = field(default_factory=list)
@@ -142,17 +147,19 @@ def steps(manager: Manager, works: list[Work], n_steps: int, drafts: int) -> Ste
         if drafts:
             scheduled = {i: manager.manager.validate_tokens(batch[i], t[:drafts]) for i, t in zip(ids, next_tokens, strict=True)}
         middle, middle_cpu = time.perf_counter(), time.process_time()
-        manager.manager.grammar_bitmask(batch, ids, scheduled)
+        masks = manager.manager.grammar_bitmask(batch, ids, scheduled)
         filled, filled_cpu = time.perf_counter(), time.process_time()
+        took.sent.append(len(pickle.dumps(masks, pickle.HIGHEST_PROTOCOL)))
+        before_accept, before_accept_cpu = time.perf_counter(), time.process_time()
         for i, tokens in zip(ids, next_tokens, strict=True):
             if not manager.manager.accept_tokens(batch[i], tokens):
                 raise SystemExit(f"{i}: a token of a valid text was refused")
         end, end_cpu = time.perf_counter(), time.process_time()
         took.masks.append((filled - middle) * 1e6)
         took.masks_cpu.append((filled_cpu - middle_cpu) * 1e6)
-        took.accept.append((end - filled) * 1e6 / sum(map(len, next_tokens)))
-        took.whole.append((end - began) * 1e6 / len(ids))
-        took.whole_cpu.append((end_cpu - began_cpu) * 1e6 / len(ids))
+        took.accept.append((end - before_accept) * 1e6 / sum(map(len, next_tokens)))
+        took.whole.append((end - before_accept + filled - began) * 1e6 / len(ids))
+        took.whole_cpu.append((end_cpu - before_accept_cpu + filled_cpu - began_cpu) * 1e6 / len(ids))
         for k, work in enumerate(works):
             at[k] += len(next_tokens[k])
             if at[k] >= len(work.tokens):
@@ -218,6 +225,7 @@ def measure(
                 times[name].masks[f"{size} {met}"] = took.masks
                 times[name].cpu[f"{size} {met}"] = took.masks_cpu
                 times[name].accept[f"{size} {met}"] = took.accept
+                times[name].sent[f"{size} {met}"] = took.sent
     for name in managers:
         batch = [taken[i % len(taken)] for i in range(64)]
         for _ in range(2):
@@ -238,9 +246,9 @@ def print_tables(times: dict[str, Times]) -> None:
         for name, t in times.items():
             p50, p99 = (float(p) for p in np.percentile(t.masks[batch], (50, 99)))
             own = float(np.median(t.cpu[batch]))
-            figures = (p50, p99, p50 / wall, own, own / cpu, float(np.median(t.accept[batch])))
+            figures = (p50, p99, p50 / wall, own, own / cpu, float(np.median(t.accept[batch])), float(np.median(t.sent[batch])))
             rows.append([batch, name, *map(number, figures)])
-    print(table(["batch", "engine", "p50", "p99", "of XGrammar's", "CPU p50", "of XGrammar's", "accept"], rows))
+    print(table(["batch", "engine", "p50", "p99", "of XGrammar's", "CPU p50", "of XGrammar's", "accept", "bytes sent"], rows))
     print(f"\n{DRAFTS} drafts: validate, fill, accept, us a request, and processor time:\n")
     rows = [
         [name, *(number(float(p)) for p in (*np.percentile(t.drafts, (50, 99)), np.median(t.drafts_cpu)))]

@@ -14,7 +14,8 @@ from psc.adapters.vllm import register
 from psc.adapters.vllm.installation import uninstall
 from psc.adapters.vllm.seams import find_seams
 
-ENGINES = ("psc", "xgrammar", "guidance")
+ENGINES = ("psc", "psc-ids", "xgrammar", "guidance")
+"""`psc-ids` is psc with a table of mask rows in the workers."""
 
 
 class Manager:
@@ -30,7 +31,7 @@ class Manager:
     def __init__(self, engine: str, tokenizer: Any, vocab_size: int, drafts: int) -> None:
         self.backend = "guidance" if engine == "guidance" else "xgrammar"
         self.tokenizer = tokenizer
-        self.is_psc = engine == "psc"
+        self.is_psc = engine in ("psc", "psc-ids")
         self.config = SimpleNamespace(
             parallel_config=SimpleNamespace(distributed_executor_backend="external_launcher"),
             scheduler_config=SimpleNamespace(max_num_seqs=512),
@@ -50,7 +51,7 @@ class Manager:
             ),
             speculative_config=SimpleNamespace(num_speculative_tokens=drafts) if drafts else None,
             num_speculative_tokens=drafts,
-            additional_config={},
+            additional_config={"psc": {"mask_table_mb": 256}} if engine == "psc-ids" else {},
         )
         self.switch()
         output.cached_tokenizer_from_config = lambda model_config: tokenizer

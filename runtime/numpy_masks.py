@@ -31,8 +31,7 @@ from psc.runtime.mask_arguments import (
     float_format,
     masked_width,
 )
-from psc.runtime.row_slots import MaskUpdate, RowSlots, RowWrites
-from psc.vocabulary.tokenizer_info import TokenizerInfo
+from psc.runtime.row_slots import MaskUpdate, RowSlots, RowWrites, VocabularyName
 
 __all__ = ["MaskTable", "MaskUpdate", "Step", "apply_bitmask", "apply_rows", "masked_argmax", "masked_sample", "union_rows"]
 
@@ -71,7 +70,7 @@ class MaskTable:
 
     def __init__(
         self,
-        tokenizer_info: TokenizerInfo,
+        tokenizer_info: VocabularyName,
         *,
         max_bytes: int = 256 << 20,
         max_batch: int = 1024,
@@ -81,7 +80,7 @@ class MaskTable:
         """An empty table.
 
         Args:
-            tokenizer_info: the vocabulary.
+            tokenizer_info: the vocabulary; for a table that follows, an update of its leader does.
             max_bytes: size of the table, which never has more than a million rows. Rows that were not met lately make room when it
                 is full.
             max_batch: sequences in a step at most; each may need a row of its own.

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,7 +20,6 @@ from psc._core import GrammarMatcher, MaskSlots, check_mask_writes
 from psc.errors import BitmaskError
 from psc.runtime.compiled import vocabulary_tag
 from psc.runtime.mask_arguments import WORD_BITS, check_batch, check_table_size
-from psc.vocabulary.tokenizer_info import TokenizerInfo
 
 MAX_SLOTS = 1 << 20
 """Grammars have fewer rows. Without this bound `max_bytes` would make the table of a small vocabulary needlessly large."""
@@ -70,13 +70,25 @@ class MaskUpdate:
         return self.ids.nbytes + (self.writes.nbytes if self.writes else 0)
 
 
+class VocabularyName(Protocol):
+    """What a table has to know of a vocabulary: a `TokenizerInfo`, or, for a table that follows, a `MaskUpdate` of its leader."""
+
+    @property
+    def vocab_size(self) -> int:
+        """The number of logits."""
+
+    @property
+    def fingerprint(self) -> str:
+        """Of its text."""
+
+
 class RowSlots:
     """Gives slots to rows where a table leads, and checks what it is told where it follows."""
 
-    def __init__(self, tokenizer_info: TokenizerInfo, max_bytes: int, max_batch: int, n_buffers: int) -> None:
+    def __init__(self, vocabulary: VocabularyName, max_bytes: int, max_batch: int, n_buffers: int) -> None:
         """Raises BitmaskError when ``max_bytes`` does not hold ``max_batch`` rows."""
-        self.vocab_size = tokenizer_info.vocab_size
-        self.fingerprint = tokenizer_info.fingerprint
+        self.vocab_size = vocabulary.vocab_size
+        self.fingerprint = vocabulary.fingerprint
         self.n_words = -(-self.vocab_size // WORD_BITS)
         self.max_batch = max_batch
         row_bytes = 4 * max(self.n_words, 1)
@@ -153,8 +165,8 @@ class RowSlots:
         if update.writes is not None:
             self._n_followed = max(self._n_followed, int(update.writes.writes[::4].max()) + 1)
 
-    def copy_for_follower(self, tokenizer_info: TokenizerInfo, max_bytes: int, n_buffers: int) -> RowSlots:
+    def copy_for_follower(self, vocabulary: VocabularyName, max_bytes: int, n_buffers: int) -> RowSlots:
         """The book of a table that has the same rows now, and will follow."""
-        other = RowSlots(tokenizer_info, max_bytes, self.max_batch, n_buffers)
+        other = RowSlots(vocabulary, max_bytes, self.max_batch, n_buffers)
         other._follows, other.number, other._n_followed = True, self.number, self.n_used
         return other

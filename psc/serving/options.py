@@ -118,6 +118,9 @@ class ServiceOptions:
     """A compilation that takes longer is called off, and its request fails; 0 is no limit."""
     metrics: str | None = _option(None, _address_or_none)
     """A port, or HOST:PORT, at which each process of the engine serves its counters in Prometheus' format; None is none."""
+    mask_table_mb: int = _option(0, _count)
+    """Size of a table of mask rows, in MB of 2^20 bytes, in each of vLLM's workers, which are then sent four bytes a request and
+    step instead of a mask; 0 is no table."""
     any_whitespace: bool = _option(True, _flag)
     """Whether JSON may have white space anywhere; else it has none, or what `spaced` says."""
     spaced: bool = _option(False, _flag)

@@ -11,6 +11,7 @@ from psc._version import __version__
 from psc.adapters.vllm.backend import SERVICES, PscBackend
 from psc.adapters.vllm.configuration import options_of
 from psc.adapters.vllm.masks import MaskFilling
+from psc.adapters.vllm.row_ids import unfollow, why_no_row_ids
 from psc.adapters.vllm.seams import Seams
 from psc.adapters.vllm.validation import Validator
 
@@ -55,6 +56,7 @@ def uninstall(seams: Seams) -> None:
         setattr(owner, name, value)
     if hasattr(seams.output, _INSTALLED):
         delattr(seams.output, _INSTALLED)
+    unfollow()
 
 
 def _then(constructor: Callable[..., None], also: Callable[[Any, Any], None]) -> Callable[..., None]:
@@ -77,4 +79,6 @@ def _begin(manager: Any, vllm_config: Any) -> None:
         return
     elif getattr(vllm_config.structured_outputs_config, "backend", "auto") in ("auto", "xgrammar"):
         _log.info("psc %s serves structured outputs in the place of XGrammar; PSC_VLLM=0 switches it off", __version__)
+        if options.mask_table_mb and (reason := why_no_row_ids(vllm_config)) is not None:
+            _log.warning("workers are sent masks and not row ids: %s", reason)
         SERVICES.begin(options, manager.tokenizer, vllm_config.model_config.get_vocab_size())

@@ -13,11 +13,13 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from time import perf_counter
 from typing import TYPE_CHECKING, Any, Final
+from weakref import WeakKeyDictionary
 
 import numpy as np
 from numpy.typing import NDArray
 
 from psc.adapters.vllm.grammar import FEW_WORDS, PscGrammar
+from psc.adapters.vllm.row_ids import RowIds, RowIdSource, row_id_source
 from psc.runtime.compiled import BatchGrammarMatcher, GrammarMatcher
 
 if TYPE_CHECKING:
@@ -39,6 +41,7 @@ class MaskFilling:
     def __init__(self, original: _Original) -> None:
         self._original: Final = original
         self._batch: Final = BatchGrammarMatcher()
+        self._sources: WeakKeyDictionary[StructuredOutputManager, RowIdSource | None] = WeakKeyDictionary()
         self._chains: dict[int, tuple[NDArray[np.int64], NDArray[np.int64]]] = {}
 
     def grammar_bitmask(
@@ -47,23 +50,45 @@ class MaskFilling:
         requests: dict[str, Request],
         structured_output_request_ids: list[str],
         scheduled_spec_decode_tokens: dict[str, list[int]],
-    ) -> Rows | None:
-        """The rows of the masks of a step; arguments and result are those of the manager's method."""
+    ) -> Rows | RowIds | None:
+        """The rows of the masks of a step, or their ids in a table; arguments and result are those of the manager's method."""
         ids, drafts = structured_output_request_ids, scheduled_spec_decode_tokens
         grammars = [requests[i].structured_output_request.grammar for i in ids]
         if not ids or manager.vllm_config.model_config.is_diffusion or not all(type(g) is PscGrammar for g in grammars):
             return self._original(manager, requests, ids, drafts)
         began = perf_counter()
         stride = manager.vllm_config.num_speculative_tokens + 1
-        rows = _rows_of(manager, stride)
-        if stride == 1 or not any(map(drafts.get, ids)):
-            self._fill_without_drafts(manager, [requests[i] for i in ids], grammars, rows, stride)
-        else:
-            self._fill_with_drafts(manager, requests, ids, drafts, rows, stride)
+        without_drafts = stride == 1 or not any(map(drafts.get, ids))
+        answer: Rows | RowIds | None = self._row_ids(manager, [requests[i] for i in ids], grammars) if without_drafts else None
+        if answer is None:
+            rows = _rows_of(manager, stride)
+            if without_drafts:
+                self._fill_without_drafts(manager, [requests[i] for i in ids], grammars, rows, stride)
+            else:
+                self._fill_with_drafts(manager, requests, ids, drafts, rows, stride)
+            answer = rows[: len(ids) * stride]
         counters = grammars[0].counters
         counters.add("masks", amount=len(ids))
         counters.add("mask_seconds", amount=perf_counter() - began)
-        return rows[: len(ids) * stride]
+        return answer
+
+    def _row_ids(
+        self, manager: StructuredOutputManager, requests: Sequence[Request], grammars: Sequence[PscGrammar]
+    ) -> RowIds | None:
+        """The ids of the rows in the scheduler's table; None where there is none, or a mask is of no grammar alone."""
+        if manager not in self._sources:
+            self._sources[manager] = row_id_source(manager.vllm_config, grammars[0].matcher.compiled.tokenizer_info)
+        source = self._sources[manager]
+        if source is None:
+            return None
+        always = _constrains_always(manager)
+        constrained: list[PscGrammar | None] = []
+        for request, grammar in zip(requests, grammars, strict=True):
+            bound = always or manager._get_constraint_bounds(request, ()).constraint_start == 0
+            if not bound and manager._masked_reasoning_ends(request):
+                return None
+            constrained.append(grammar if bound and not grammar.terminated and not grammar.failed else None)
+        return source.step(constrained)
 
     def _fill_without_drafts(
         self, manager: StructuredOutputManager, requests: Sequence[Request], grammars: Sequence[PscGrammar], rows: Rows, stride: int

@@ -1,0 +1,253 @@
+"""Row ids instead of masks on the way from vLLM's scheduler to its workers, where the operator asks for it (`mask_table_mb`).
+
+The idea: the scheduler has a table of mask rows, and each worker one that follows it. A step sends four bytes for each request, and
+a row only when it is first met, instead of a mask for each request (16 kB with 128,000 tokens). What a step has that a table has
+not (drafts, tokens that a reasoning parser keeps back, another backend's grammar) is sent as a mask, as ever.
+
+Ids that arrive in a worker put psc's function where the worker has vLLM's, so that nothing of a worker is imported, or touched,
+elsewhere. A worker applies every step's ids, in order: vLLM drops no step's masks between the two. One that is missing is an
+error, and no guess.
+
+Cost: for the scheduler 0.15 us a request; for a worker the update of its table, and one kernel over the logits.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import logging
+import sys
+import uuid
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
+
+from psc.adapters.seams import Seam, broken_seams
+from psc.adapters.vllm.configuration import options_of
+from psc.adapters.vllm.grammar import FEW_WORDS, PscGrammar
+from psc.errors import BitmaskError
+from psc.runtime import numpy_masks
+from psc.runtime.mask_arguments import WORD_BITS
+from psc.runtime.mask_table import MaskTable
+from psc.runtime.row_slots import MaskUpdate, VocabularyName
+
+if TYPE_CHECKING:
+    import torch
+
+_log = logging.getLogger("psc.adapters.vllm")
+
+_FIRST_RUNNER: Final = (
+    Seam("vllm.v1.structured_output.utils:apply_grammar_bitmask", ("scheduler_output", "grammar_output", "input_batch", "logits")),
+    Seam("vllm.v1.core.sched.output:GrammarOutput", ("structured_output_request_ids", "grammar_bitmask")),
+)
+_SECOND_RUNNER: Final = (
+    Seam(
+        "vllm.v1.worker.gpu.structured_outputs:StructuredOutputsWorker.apply_grammar_bitmask",
+        ("self", "logits", "input_batch", "grammar_req_ids", "grammar_bitmask"),
+    ),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class RowIds:
+    """A step's ids, in the place of vLLM's bitmask: one for each request, -1 where everything is allowed."""
+
+    leader: str
+    """Of which scheduler."""
+    max_batch: int
+    update: MaskUpdate
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _received, (self.leader, self.max_batch, self.update)
+
+
+def _received(leader: str, max_batch: int, update: MaskUpdate) -> RowIds:
+    """In a worker's process."""
+    follow_row_ids()
+    return RowIds(leader, max_batch, update)
+
+
+class RowIdSource:
+    """The scheduler's table.
+
+    Args:
+        vocabulary: the model's.
+        max_bytes: of each table.
+        max_batch: requests in a step at most.
+
+    Raises:
+        BitmaskError: ``max_bytes`` does not hold ``max_batch`` rows.
+    """
+
+    def __init__(self, vocabulary: VocabularyName, max_bytes: int, max_batch: int) -> None:
+        self._table = numpy_masks.MaskTable(vocabulary, max_bytes=max_bytes, max_batch=max_batch)
+        self._leader: Final = uuid.uuid4().hex
+        self._max_batch: Final = max_batch
+
+    def step(self, grammars: Sequence[PscGrammar | None]) -> RowIds | None:
+        """The ids of the masks of where the grammars are; None in place of one is a request that may have any token.
+
+        None where a mask cannot be made: masks, made one by one, tell whose.
+        """
+        try:
+            step = self._table.step([None if g is None else g.matcher for g in grammars])
+        except Exception:
+            return None
+        update = step.update()
+        ids = update.ids
+        for at in np.flatnonzero((ids >= 0) & ~self._table.rows[ids, :FEW_WORDS].any(axis=1)).tolist():
+            grammar = grammars[at]
+            assert grammar is not None  # as its id is not -1
+            row = self._table.rows[[ids[at]]]  # a copy
+            grammar.open_if_empty(row, 0)
+            if row.all():
+                ids[at] = -1
+        return RowIds(self._leader, self._max_batch, update)
+
+
+def row_id_source(vllm_config: Any, vocabulary: VocabularyName) -> RowIdSource | None:
+    """The scheduler's table where the configuration asks for one and its workers can follow.
+
+    Args:
+        vllm_config: the engine's configuration.
+        vocabulary: the model's.
+    """
+    options = options_of(vllm_config)
+    if options is None or not options.mask_table_mb or why_no_row_ids(vllm_config) is not None:
+        return None
+    try:
+        source = RowIdSource(vocabulary, options.mask_table_mb << 20, vllm_config.scheduler_config.max_num_seqs)
+    except BitmaskError as e:
+        _log.warning("workers are sent masks and not row ids: mask_table_mb=%d is too little (%s)", options.mask_table_mb, e)
+        return None
+    follow_row_ids()  # a worker may be in this process, to which nothing is sent
+    return source
+
+
+def why_no_row_ids(vllm_config: Any) -> str | None:
+    """Why the workers of an engine cannot take row ids; None: they can.
+
+    Cost: imports a module of the second runner, and triton with it, which takes a second or two.
+    """
+    if problems := broken_seams(_SECOND_RUNNER if getattr(vllm_config, "use_v2_model_runner", False) else _FIRST_RUNNER):
+        return "; ".join(problems)
+    if getattr(vllm_config.parallel_config, "enable_batch_sharded_sampling", False):
+        return "with enable_batch_sharded_sampling a worker sees only its own requests"
+    device = getattr(getattr(vllm_config, "device_config", None), "device_type", "cpu")
+    if device not in ("cpu", "cuda"):
+        return f"there is no table for the device {device!r}"
+    if device == "cuda" and importlib.util.find_spec("cupy") is None:
+        return "CuPy is not installed (pip install 'psc[gpu]')"
+    return None
+
+
+def follow_row_ids() -> None:
+    """Has the workers of this process take row ids. Called again, nothing changes."""
+    for name, owner, make in (
+        ("vllm.v1.structured_output.utils", None, _in_the_first_runner),
+        ("vllm.v1.worker.gpu_model_runner", None, _in_the_first_runner),  # which imports the name from there
+        ("vllm.v1.worker.gpu.structured_outputs", "StructuredOutputsWorker", _in_the_second_runner),
+    ):
+        module = sys.modules.get(name)
+        if module is not None:
+            _replace(module if owner is None else getattr(module, owner), make)
+
+
+def unfollow() -> None:
+    """Puts vLLM's own functions back, and forgets the tables."""
+    for owner, original in reversed(_replaced):
+        owner.apply_grammar_bitmask = original
+    _replaced.clear()
+    _FOLLOWERS.clear()
+
+
+_replaced: list[tuple[Any, Any]] = []
+
+
+def _replace(owner: Any, make: Callable[[Any], Any]) -> None:
+    if not any(known is owner for known, _ in _replaced):
+        _replaced.append((owner, owner.apply_grammar_bitmask))
+        owner.apply_grammar_bitmask = make(owner.apply_grammar_bitmask)
+
+
+class _Follower:
+    """A worker's table, and the library that its logits are for."""
+
+    def __init__(self, ids: RowIds, logits: torch.Tensor) -> None:
+        device: int | None = None
+        self.library: Any = numpy_masks
+        if not logits.is_cpu:
+            from psc.runtime import cupy_masks
+
+            self.library, device = cupy_masks, logits.device.index
+        row_bytes = 4 * -(-ids.update.vocab_size // WORD_BITS)
+        self.table: MaskTable = self.library.MaskTable(
+            ids.update, max_bytes=ids.update.n_slots * row_bytes, max_batch=ids.max_batch, device=device
+        )
+
+    def apply(self, ids: RowIds, logits: torch.Tensor, rows: Any) -> None:
+        """Masks logits; ``rows`` are theirs, one for each id, on the CPU or the logits' device."""
+        stream = None
+        if not logits.is_cpu:
+            import torch
+
+            stream = torch.cuda.current_stream(logits.device)
+        step = self.table.apply_update(ids.update, stream=stream)
+        self.library.apply_rows(logits, self.table.rows, step.ids, rows=rows, stream=stream)
+
+
+_FOLLOWERS: Final[dict[tuple[str, str], _Follower]] = {}
+
+
+def _apply(ids: RowIds, logits: torch.Tensor, rows: Any) -> None:
+    key = ids.leader, str(logits.device)
+    follower = _FOLLOWERS.get(key)
+    if follower is None:
+        for old in [k for k in _FOLLOWERS if k[1] == key[1]]:  # of an engine that is no more
+            del _FOLLOWERS[old]
+        follower = _FOLLOWERS[key] = _Follower(ids, logits)
+    follower.apply(ids, logits, rows)
+
+
+def _in_the_first_runner(original: Callable[..., None]) -> Callable[..., None]:
+    def apply_grammar_bitmask(scheduler_output: Any, grammar_output: Any, input_batch: Any, logits: torch.Tensor) -> None:
+        ids = grammar_output.grammar_bitmask
+        if not isinstance(ids, RowIds):
+            original(scheduler_output, grammar_output, input_batch, logits)
+            return
+        drafts = scheduler_output.scheduled_spec_decode_tokens
+        row_of: dict[str, int] = {}
+        n_drafts = 0
+        for at, request in enumerate(input_batch.req_ids):
+            row_of[request] = at + n_drafts
+            n_drafts += len(drafts.get(request, ()))
+        here = [row_of.get(request, -1) for request in grammar_output.structured_output_request_ids]
+        if -1 in here:  # a request that left the batch since it was scheduled
+            kept = [at for at, row in enumerate(here) if row >= 0]
+            ids, here = _only(ids, kept), [here[at] for at in kept]
+        _apply(ids, logits, here)
+
+    return apply_grammar_bitmask
+
+
+def _in_the_second_runner(original: Callable[..., None]) -> Callable[..., None]:
+    def apply_grammar_bitmask(
+        self: Any, logits: torch.Tensor, input_batch: Any, grammar_req_ids: list[str], grammar_bitmask: Any
+    ) -> None:
+        if not isinstance(grammar_bitmask, RowIds):
+            original(self, logits, input_batch, grammar_req_ids, grammar_bitmask)
+            return
+        import torch
+
+        at = {request: i for i, request in enumerate(input_batch.req_ids)}
+        requests = torch.tensor([at[r] for r in grammar_req_ids], dtype=torch.int64).to(logits.device, non_blocking=True)
+        # Where a request's logits begin is known on the device alone, which may have trimmed others' drafts.
+        rows = input_batch.cu_num_logits[requests].to(torch.int32)
+        _apply(grammar_bitmask, logits, rows.tolist() if logits.is_cpu else rows)
+
+    return apply_grammar_bitmask
+
+
+def _only(ids: RowIds, kept: list[int]) -> RowIds:
+    return replace(ids, update=replace(ids.update, ids=ids.update.ids[kept]))
