@@ -778,6 +778,15 @@ class MaskSlots:
         matcher of another vocabulary, and, when the others are done, the first error of a matcher, whose slot is -1.
         """
 
+    def step_drafts(self, matchers: Sequence[GrammarMatcher | None], drafts: Sequence[Sequence[int]], out: numpy.typing.NDArray[numpy.int32]) -> list[int]:
+        """
+        Writes the slots of the masks along each matcher's drafts to `out`, one after the other: where it is, and after each draft. The
+        matchers are as before afterwards. After a draft that is refused the slot before it is repeated; -1 for None, and once the text has
+        ended. Returns where in `out` the slots are whose next draft was refused.
+
+        `writes` and errors are as those of `step`; a matcher with an error has -1 everywhere.
+        """
+
     @property
     def writes(self) -> Annotated[NDArray[numpy.int32], dict(shape=(None,))]:
         """

@@ -27,6 +27,7 @@ from psc.runtime import mask_kernels
 from psc.runtime.cuda_device import CudaDevice, DeviceArray, cuda_device, current_ordinal, device_array
 from psc.runtime.mask_arguments import (
     FloatFormat,
+    check_batch,
     check_counts,
     check_dimensions,
     check_seeds,
@@ -36,7 +37,7 @@ from psc.runtime.mask_arguments import (
     masked_width,
 )
 from psc.runtime.mask_kernels import Matrix
-from psc.runtime.row_slots import MaskUpdate, RowSlots, RowWrites, VocabularyName
+from psc.runtime.row_slots import MaskUpdate, RowSlots, RowWrites, VocabularyName, places_along
 
 __all__ = ["MaskTable", "MaskUpdate", "Step", "apply_bitmask", "apply_rows", "masked_argmax", "masked_sample", "union_rows"]
 
@@ -236,7 +237,26 @@ class MaskTable:
         n = len(matchers)
         buffer, target, order = self._begin(n, stream, into)
         refused, writes = self._slots.advance(matchers, tokens, buffer.host_ids[:n])
-        step = self._send(buffer, n, refused, writes, target, order)
+        return self._led(self._send(buffer, n, refused, writes, target, order))
+
+    def step_along(
+        self,
+        matchers: Sequence[GrammarMatcher | None],
+        drafts: Sequence[Sequence[int]],
+        *,
+        stream: Any = None,
+        into: Any = None,
+    ) -> Step:
+        """Finds the rows of the masks along drafts, sends their ids, and accepts nothing; as ``mask_table.MaskTable.step_along``.
+
+        ``stream``, ``into`` and errors are as those of `step`.
+        """
+        n = places_along(matchers, drafts)
+        buffer, target, order = self._begin(n, stream, into)
+        refused, writes = self._slots.advance_along(matchers, drafts, buffer.host_ids[:n])
+        return self._led(self._send(buffer, n, refused, writes, target, order))
+
+    def _led(self, step: Step) -> Step:
         if self.replicas:
             update = step.update()
             step.replicas = [replica.apply_update(update) for replica in self.replicas]
@@ -255,8 +275,7 @@ class MaskTable:
         return self._send(buffer, n, [], update.writes, target, order)
 
     def _begin(self, n: int, stream: Any, into: Any) -> tuple[_Buffer, Any, Any]:
-        if n > self._slots.max_batch:
-            raise BitmaskError(f"{n} sequences, but the table was made for max_batch={self._slots.max_batch}")
+        check_batch(n, self._slots.max_batch)
         order = self._device.stream(stream)
         buffer = self._buffers[self._turn]
         if into is not None:

@@ -31,7 +31,7 @@ from psc.runtime.mask_arguments import (
     float_format,
     masked_width,
 )
-from psc.runtime.row_slots import MaskUpdate, RowSlots, RowWrites, VocabularyName
+from psc.runtime.row_slots import MaskUpdate, RowSlots, RowWrites, VocabularyName, places_along
 
 __all__ = ["MaskTable", "MaskUpdate", "Step", "apply_bitmask", "apply_rows", "masked_argmax", "masked_sample", "union_rows"]
 
@@ -120,9 +120,25 @@ class MaskTable:
         Raises BitmaskError for ``into`` too: JAX's arrays are not written to.
         """
         _refuse_into(into)
-        check_batch(matchers, self._slots.max_batch)
+        check_batch(len(matchers), self._slots.max_batch)
         ids = np.full(len(matchers), -1, np.int32)
         refused, writes = self._slots.advance(matchers, tokens, ids)
+        return self._finished(ids, refused, writes)
+
+    def step_along(
+        self,
+        matchers: Sequence[GrammarMatcher | None],
+        drafts: Sequence[Sequence[int]],
+        *,
+        stream: object = None,
+        into: None = None,
+    ) -> Step:
+        """Finds the rows along drafts; as ``numpy_masks.MaskTable.step_along``."""
+        _refuse_into(into)
+        n = places_along(matchers, drafts)
+        check_batch(n, self._slots.max_batch)
+        ids = np.full(n, -1, np.int32)
+        refused, writes = self._slots.advance_along(matchers, drafts, ids)
         return self._finished(ids, refused, writes)
 
     def apply_update(self, update: MaskUpdate, *, stream: object = None, into: None = None) -> Step:

@@ -7,7 +7,6 @@ Cost: microseconds; nothing here looks at logits.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from operator import index
 from typing import Any
@@ -138,7 +137,7 @@ def check_table_size(n_slots: int, row_bytes: int, max_bytes: int, max_batch: in
         )
 
 
-def check_batch(matchers: Sequence[Any], max_batch: int) -> None:
-    """Raises BitmaskError for more matchers than a table was made for."""
-    if len(matchers) > max_batch:
-        raise BitmaskError(f"{len(matchers)} matchers, but the table was made for max_batch={max_batch}")
+def check_batch(n: int, max_batch: int) -> None:
+    """Raises BitmaskError for more ids than a table was made for."""
+    if n > max_batch:
+        raise BitmaskError(f"a step of {n} masks, but the table was made for max_batch={max_batch}")

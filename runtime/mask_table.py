@@ -76,6 +76,28 @@ class MaskTable(Protocol):
             RuntimeError: a matcher exceeded a limit. The others have accepted their tokens.
         """
 
+    def step_along(
+        self,
+        matchers: Sequence[GrammarMatcher | None],
+        drafts: Sequence[Sequence[int]],
+        *,
+        stream: Any = None,
+        into: Any = None,
+    ) -> MaskStep:
+        """Finds the rows of the masks along draft tokens (speculative decoding). The matchers are as before afterwards.
+
+        The ids of each matcher follow those of the one before it: where it is, and after each of its drafts. After a draft that is
+        refused the id before it is repeated; once the text has ended, and for None, they are -1. ``refused`` of the step lists the
+        places in ``ids`` whose next draft was refused.
+
+        Args:
+            matchers: one for each sequence; None for one that is not constrained.
+            drafts: as many lists of tokens.
+            stream, into: as of `step`.
+
+        Raises: as `step`; MatcherError for another number of lists.
+        """
+
     def apply_update(self, update: MaskUpdate, *, stream: Any = None, into: Any = None) -> MaskStep:
         """Does another table's step here, which makes this table follow that one.
 

@@ -23,6 +23,7 @@ from psc.errors import BitmaskError
 from psc.runtime.gumbel import gumbel, random_bits
 from psc.runtime.mask_arguments import (
     FloatFormat,
+    check_batch,
     check_counts,
     check_dimensions,
     check_seeds,
@@ -31,7 +32,7 @@ from psc.runtime.mask_arguments import (
     float_format,
     masked_width,
 )
-from psc.runtime.row_slots import MaskUpdate, RowSlots, RowWrites, VocabularyName
+from psc.runtime.row_slots import MaskUpdate, RowSlots, RowWrites, VocabularyName, places_along
 
 __all__ = ["MaskTable", "MaskUpdate", "Step", "apply_bitmask", "apply_rows", "masked_argmax", "masked_sample", "union_rows"]
 
@@ -141,6 +142,23 @@ class MaskTable:
         refused, writes = self._slots.advance(matchers, tokens, ids[: len(matchers)])
         return self._finished(ids, len(matchers), refused, writes, into is None)
 
+    def step_along(
+        self,
+        matchers: Sequence[GrammarMatcher | None],
+        drafts: Sequence[Sequence[int]],
+        *,
+        stream: object = None,
+        into: Ids | None = None,
+    ) -> Step:
+        """Finds the rows of the masks along drafts, and accepts nothing. Arguments and errors as of ``mask_table.MaskTable``.
+
+        Cost: 0.3 us a draft.
+        """
+        n = places_along(matchers, drafts)
+        ids = self._buffer(n, into)
+        refused, writes = self._slots.advance_along(matchers, drafts, ids[:n])
+        return self._finished(ids, n, refused, writes, into is None)
+
     def apply_update(self, update: MaskUpdate, *, stream: object = None, into: Ids | None = None) -> Step:
         """Does another table's step here, which makes this table follow that one.
 
@@ -153,8 +171,7 @@ class MaskTable:
 
     def _buffer(self, n: int, into: Ids | None) -> Ids:
         if into is None:
-            if n > self._slots.max_batch:
-                raise BitmaskError(f"{n} sequences, but the table was made for max_batch={self._slots.max_batch}")
+            check_batch(n, self._slots.max_batch)
             mine: Ids = self._buffers[self._turn]
             return mine
         if not (isinstance(into, np.ndarray) and into.dtype == np.int32 and into.ndim == 1 and into.flags.c_contiguous):

@@ -9,7 +9,7 @@ Cost: a step is one native call, some 0.15 us a sequence.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -82,6 +82,11 @@ class VocabularyName(Protocol):
         """Of its text."""
 
 
+def places_along(matchers: Sequence[GrammarMatcher | None], drafts: Sequence[Sequence[int]]) -> int:
+    """How many masks there are along the drafts of matchers: one for each, and one more for each draft."""
+    return len(matchers) + sum(map(len, drafts))
+
+
 class RowSlots:
     """Gives slots to rows where a table leads, and checks what it is told where it follows."""
 
@@ -118,13 +123,25 @@ class RowSlots:
             MatcherError: not as many tokens as matchers; nothing has happened.
             RuntimeError: a matcher exceeded a limit; the others have accepted their tokens.
         """
+        return self._lead(len(matchers), lambda: self._slots.step(matchers, tokens, out))
+
+    def advance_along(
+        self, matchers: Sequence[GrammarMatcher | None], drafts: Sequence[Sequence[int]], out: NDArray[np.int32]
+    ) -> tuple[list[int], RowWrites | None]:
+        """As `advance`, for the places along each matcher's drafts, which it does not accept: where it is, and after each of them.
+
+        Returns the places in ``out`` whose next draft was refused, and what must be written.
+        """
+        return self._lead(len(out), lambda: self._slots.step_drafts(matchers, drafts, out))
+
+    def _lead(self, n_ids: int, step: Callable[[], list[int]]) -> tuple[list[int], RowWrites | None]:
         if self._follows:
             raise BitmaskError("this table follows another one's updates; step() the leading table")
-        check_batch(matchers, self.max_batch)
+        check_batch(n_ids, self.max_batch)
         # If `step` raises before it begins, `writes` still holds the previous step's: do not collect them a second time.
         before = self._slots.n_steps
         try:
-            refused = self._slots.step(matchers, tokens, out)
+            refused = step()
         except BaseException:
             if self._slots.n_steps != before:
                 self._collect()
@@ -155,7 +172,7 @@ class RowSlots:
             )
         if update.number != self.number + 1:
             raise BitmaskError(f"update {update.number} after {self.number}: every update must be applied, and in order")
-        check_batch(update.ids, self.max_batch)  # type: ignore[arg-type]  # only counted
+        check_batch(len(update.ids), self.max_batch)
         if len(update.ids) and not -1 <= int(update.ids.min()) <= int(update.ids.max()) < self.n_slots:
             raise BitmaskError("the update has ids that are not in the table")
         if update.writes is not None:

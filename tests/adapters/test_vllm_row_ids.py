@@ -79,7 +79,9 @@ def a_manager(second: bool, **more: Any) -> Any:
     return engine.manager(config)
 
 
-def masked(manager: Any, second: bool, answer: Any, names: list[str], batch: list[str], logits: Any) -> Any:
+def masked(
+    manager: Any, second: bool, answer: Any, names: list[str], batch: list[str], logits: Any, drafts: dict[str, list[int]]
+) -> Any:
     """The logits of a batch, masked by a worker that was sent an answer of the manager."""
     if second:
         from vllm.v1.worker.gpu.structured_outputs import StructuredOutputsWorker
@@ -87,11 +89,12 @@ def masked(manager: Any, second: bool, answer: Any, names: list[str], batch: lis
     logits = logits.clone()
     if second:
         worker = object.__new__(StructuredOutputsWorker)
-        counts = torch.arange(len(batch) + 1, dtype=torch.int32)
-        worker.apply_grammar_bitmask(logits, SimpleNamespace(req_ids=batch, cu_num_logits=counts), names, sent)
+        counts = np.cumsum([0, *(1 + len(drafts.get(name, ())) for name in batch)])
+        input_batch = SimpleNamespace(req_ids=batch, cu_num_logits=torch.tensor(counts, dtype=torch.int32))
+        worker.apply_grammar_bitmask(logits, input_batch, names, sent)
     else:
         utils.apply_grammar_bitmask(
-            SimpleNamespace(scheduled_spec_decode_tokens={}),
+            SimpleNamespace(scheduled_spec_decode_tokens=drafts),
             SimpleNamespace(structured_output_request_ids=names, grammar_bitmask=sent),
             SimpleNamespace(req_ids=batch),
             logits,
@@ -99,34 +102,52 @@ def masked(manager: Any, second: bool, answer: Any, names: list[str], batch: lis
     return logits
 
 
-@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
-@pytest.mark.parametrize("second", [False, True])
-def test_the_same_logits(installed: Any, second: bool, dtype: Any) -> None:
-    manager = a_manager(second)
-    width = manager.vllm_config.model_config.get_vocab_size()
-    random_numbers = random.Random(width)
+@pytest.mark.parametrize("width", [0, 3])
+@pytest.mark.parametrize(
+    ("second", "dtype", "reasons"),
+    [(False, torch.float32, False), (False, torch.bfloat16, True), (True, torch.float32, True), (True, torch.bfloat16, False)],
+)
+def test_the_same_logits(installed: Any, second: bool, dtype: Any, reasons: bool, width: int) -> None:
+    """As the rows say that vLLM's own loop fills, for requests that come and go, with drafts that may be wrong or padding."""
+    manager = a_manager(second, drafts=width)
+    manager.reasoner_cls = Reasoner if reasons else None
+    n_logits = manager.vllm_config.model_config.get_vocab_size()
+    rng = random.Random(width)
     original = next(f for _, name, f in getattr(installed.output, _INSTALLED) if name == "grammar_bitmask")
     live: dict[str, tuple[Any, list[int]]] = {}
-    for step in range(120):
-        while len(live) < 8 and random_numbers.random() < 0.7:
-            which = random_numbers.randrange(len(CONSTRAINTS))
+    by_ids = 0
+    for step in range(100):
+        while len(live) < 8 and rng.random() < 0.7:
+            which = rng.randrange(len(CONSTRAINTS))
             name = f"r{step}.{len(live)}"
             request = engine.ready(manager, name, engine.parameters(**CONSTRAINTS[which]))
-            live[name] = request, [*ids(TEXTS[which]), STOP]
+            thoughts = [*(rng.randrange(60) for _ in range(rng.randint(0, 3))), THOUGHTS_END] if reasons else []
+            live[name] = request, [*thoughts, *ids(TEXTS[which]), STOP]
         names = list(live)
         if not names:
             continue
+        drafts = {"free": [1] * rng.randint(0, width)}
+        for name, (_, tokens) in live.items():
+            draft = tokens[: rng.randint(0, width)]
+            if draft and rng.random() < 0.3:
+                draft[rng.randrange(len(draft))] = rng.choice([-1, rng.randrange(len(engine.tokenizer()))])
+            if draft:
+                drafts[name] = draft
         batch = [*names, "free"]
-        random_numbers.shuffle(batch)
+        rng.shuffle(batch)
         requests = {name: request for name, (request, _) in live.items()}
-        answer = manager.grammar_bitmask(requests, names, {})
-        assert isinstance(answer, RowIds)
-        logits = torch.randn(len(batch), width, generator=torch.Generator().manual_seed(step)).to(dtype)
-        ours = masked(manager, second, answer, names, batch, logits)
-        bitmask = original(manager, requests, names, {})
-        for at, name in enumerate(batch):
-            kept = allowed(bitmask[names.index(name)]) if name in live else set(range(width))
-            assert set(torch.isfinite(ours[at]).nonzero().flatten().tolist()) == {t for t in kept if t < width}, (step, name)
+        answer = manager.grammar_bitmask(requests, names, drafts)
+        by_ids += isinstance(answer, RowIds)
+        places = [(name, k) for name in batch for k in range(1 + len(drafts.get(name, ())))]
+        logits = torch.randn(len(places), n_logits, generator=torch.Generator().manual_seed(step)).to(dtype)
+        bitmask = original(manager, requests, names, drafts).copy()
+        if not isinstance(answer, RowIds):  # masks, as drafts met a request that reasons
+            assert reasons and width
+            places = []
+        ours = masked(manager, second, answer, names, batch, logits, drafts) if places else logits
+        for at, (name, k) in enumerate(places):
+            kept = allowed(bitmask[names.index(name) * (width + 1) + k]) if name in live else set(range(n_logits))
+            assert set(torch.isfinite(ours[at]).nonzero().flatten().tolist()) == {t for t in kept if t < n_logits}, (step, name, k)
             assert torch.equal(ours[at][torch.isfinite(ours[at])], logits[at][torch.isfinite(ours[at])])
         for name, (request, tokens) in list(live.items()):
             if not tokens:
@@ -134,6 +155,7 @@ def test_the_same_logits(installed: Any, second: bool, dtype: Any) -> None:
                 continue
             request.append_output_token_ids(tokens[0])
             manager.accept_tokens(request, [tokens.pop(0)])
+    assert by_ids > 10
 
 
 def test_what_is_sent_is_small() -> None:
@@ -143,12 +165,12 @@ def test_what_is_sent_is_small() -> None:
     assert len(pickle.dumps(manager.grammar_bitmask(requests, list(requests), {}))) < 1000
 
 
-def test_drafts_and_tokens_kept_back_are_sent_as_masks() -> None:
+def test_what_a_reasoning_parser_does_is_sent_as_masks() -> None:
     manager = a_manager(False, drafts=2)
     request = engine.ready(manager, "r", engine.parameters(regex="[ab]+"))
-    assert isinstance(manager.grammar_bitmask({"r": request}, ["r"], {"r": ids("a")}), np.ndarray)
     assert isinstance(manager.grammar_bitmask({"r": request}, ["r"], {}), RowIds)
     manager.reasoner_cls = Reasoner
+    assert isinstance(manager.grammar_bitmask({"r": request}, ["r"], {"r": ids("a")}), np.ndarray)
     request.structured_output_request.masked_reasoning_end_ids = (3,)
     assert isinstance(manager.grammar_bitmask({"r": request}, ["r"], {}), np.ndarray)
 
@@ -166,9 +188,9 @@ def test_a_step_that_did_not_arrive() -> None:
     request = engine.ready(manager, "r", engine.parameters(regex="[ab]+"))
     logits = torch.zeros(1, manager.vllm_config.model_config.get_vocab_size())
     first, _lost, third = (manager.grammar_bitmask({"r": request}, ["r"], {}) for _ in range(3))
-    masked(manager, False, first, ["r"], ["r"], logits)
+    masked(manager, False, first, ["r"], ["r"], logits, {})
     with pytest.raises(BitmaskError, match="every update must be applied"):
-        masked(manager, False, third, ["r"], ["r"], logits)
+        masked(manager, False, third, ["r"], ["r"], logits, {})
 
 
 def test_a_mask_without_any_token(caplog: pytest.LogCaptureFixture) -> None:
@@ -192,7 +214,7 @@ def test_a_mask_that_cannot_be_made(monkeypatch: pytest.MonkeyPatch) -> None:
         raise ResourceLimitError("a limit")
 
     with monkeypatch.context() as limits:
-        limits.setattr(numpy_masks.MaskTable, "step", limited)
+        limits.setattr(numpy_masks.MaskTable, "step_along", limited)
         assert isinstance(manager.grammar_bitmask(requests, list(requests), {}), np.ndarray)
     answer = manager.grammar_bitmask(requests, list(requests), {})
     assert isinstance(answer, RowIds) and answer.update.number == 1

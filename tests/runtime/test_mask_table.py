@@ -97,6 +97,58 @@ def test_one_table_follows_another(library: Library) -> None:
         following.step(matchers)
 
 
+def test_masks_along_drafts(library: Library) -> None:
+    """Against forks that accept the drafts one by one; some drafts are wrong, some matchers are missing."""
+    leading, following, rng = library.table(), library.table(), random.Random(11)
+    for _ in range(30):
+        matchers: list[psc.GrammarMatcher | None] = [
+            psc.GrammarMatcher(rng.choice(GRAMMARS)) if rng.random() < 0.8 else None for _ in range(2)
+        ]
+        drafts: list[list[int]] = []
+        expected: list[list[int] | None] = []
+        refused: list[int] = []
+        for matcher in matchers:
+            if matcher is None:
+                drafts.append([ord("x")])
+                expected += [None, None]
+                continue
+            for _ in range(rng.randint(0, 6)):
+                matcher.accept_token(a_token(matcher, rng))
+            fork, tokens = matcher.fork(), []
+            expected.append(None if fork.is_terminated() else fork.mask().tolist())
+            for _ in range(rng.randint(0, 1)):
+                going_on = a_token(fork, rng)
+                tokens.append(rng.choice([going_on, ord("?"), int(rng.choice(fork.allowed_tokens()))]))
+                if fork.accept_token(tokens[-1]):
+                    expected.append(None if fork.is_terminated() else fork.mask().tolist())
+                else:
+                    refused.append(len(expected) - 1)
+                    expected.append(expected[-1])
+            drafts.append(tokens)
+        before = [m and m.n_steps for m in matchers]
+        step = leading.step_along(matchers, drafts)
+        assert list(step.refused) == refused
+        assert before == [m and m.n_steps for m in matchers]
+        followed = following.apply_update(step.update())
+        for table, made in ((leading, step), (following, followed)):
+            made.wait()
+            ids = library.host(made.ids)
+            assert [None if i < 0 else library.host(table.rows)[i].tolist() for i in ids] == expected
+
+
+def test_many_drafts(library: Library) -> None:
+    """A draft that is refused in the middle: what follows it repeats the mask before it."""
+    table, matcher = library.table(), psc.GrammarMatcher(GRAMMARS[1])
+    step = table.step_along([matcher], [[ord("x"), ord("?"), ord("x")]])
+    assert list(step.refused) == [1]
+    first, second, *rest = library.host(step.ids).tolist()
+    assert first != second and rest == [second, second]
+    with pytest.raises(MatcherError, match="lists of drafts"):
+        table.step_along([matcher], [])
+    with pytest.raises(BitmaskError, match="max_batch"):
+        table.step_along([matcher], [[ord("x")] * 4])
+
+
 def test_what_it_refuses(library: Library) -> None:
     table, matchers = library.table(), [psc.GrammarMatcher(g) for g in GRAMMARS]
     with pytest.raises(MatcherError, match="tokens"):

@@ -58,11 +58,12 @@ class MaskFilling:
             return self._original(manager, requests, ids, drafts)
         began = perf_counter()
         stride = manager.vllm_config.num_speculative_tokens + 1
-        without_drafts = stride == 1 or not any(map(drafts.get, ids))
-        answer: Rows | RowIds | None = self._row_ids(manager, [requests[i] for i in ids], grammars) if without_drafts else None
+        answer: Rows | RowIds | None = self._row_ids(
+            manager, [requests[i] for i in ids], grammars, [drafts.get(i, []) for i in ids]
+        )
         if answer is None:
             rows = _rows_of(manager, stride)
-            if without_drafts:
+            if stride == 1 or not any(map(drafts.get, ids)):
                 self._fill_without_drafts(manager, [requests[i] for i in ids], grammars, rows, stride)
             else:
                 self._fill_with_drafts(manager, requests, ids, drafts, rows, stride)
@@ -73,7 +74,11 @@ class MaskFilling:
         return answer
 
     def _row_ids(
-        self, manager: StructuredOutputManager, requests: Sequence[Request], grammars: Sequence[PscGrammar]
+        self,
+        manager: StructuredOutputManager,
+        requests: Sequence[Request],
+        grammars: Sequence[PscGrammar],
+        drafts: Sequence[list[int]],
     ) -> RowIds | None:
         """The ids of the rows in the scheduler's table; None where there is none, or a mask is of no grammar alone."""
         if manager not in self._sources:
@@ -83,12 +88,16 @@ class MaskFilling:
             return None
         always = _constrains_always(manager)
         constrained: list[PscGrammar | None] = []
-        for request, grammar in zip(requests, grammars, strict=True):
-            bound = always or manager._get_constraint_bounds(request, ()).constraint_start == 0
-            if not bound and manager._masked_reasoning_ends(request):
+        for request, grammar, of_request in zip(requests, grammars, drafts, strict=True):
+            bound = always or (
+                request.structured_output_request.reasoning_ended
+                if of_request
+                else manager._get_constraint_bounds(request, ()).constraint_start == 0
+            )
+            if not bound and (of_request or manager._masked_reasoning_ends(request)):
                 return None
             constrained.append(grammar if bound and not grammar.terminated and not grammar.failed else None)
-        return source.step(constrained)
+        return source.step(constrained, drafts)
 
     def _fill_without_drafts(
         self, manager: StructuredOutputManager, requests: Sequence[Request], grammars: Sequence[PscGrammar], rows: Rows, stride: int

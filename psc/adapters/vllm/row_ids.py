@@ -1,8 +1,8 @@
 """Row ids instead of masks on the way from vLLM's scheduler to its workers, where the operator asks for it (`mask_table_mb`).
 
 The idea: the scheduler has a table of mask rows, and each worker one that follows it. A step sends four bytes for each request, and
-a row only when it is first met, instead of a mask for each request (16 kB with 128,000 tokens). What a step has that a table has
-not (drafts, tokens that a reasoning parser keeps back, another backend's grammar) is sent as a mask, as ever.
+a row only when it is first met, instead of a mask for each request (16 kB with 128,000 tokens), and likewise for each draft. What a
+step has that a table has not (tokens that a reasoning parser keeps back, another backend's grammar) is sent as masks, as ever.
 
 Ids that arrive in a worker put psc's function where the worker has vLLM's, so that nothing of a worker is imported, or touched,
 elsewhere. A worker applies every step's ids, in order: vLLM drops no step's masks between the two. One that is missing is an
@@ -51,21 +51,23 @@ _SECOND_RUNNER: Final = (
 
 @dataclass(frozen=True, slots=True)
 class RowIds:
-    """A step's ids, in the place of vLLM's bitmask: one for each request, -1 where everything is allowed."""
+    """A step's ids, in the place of vLLM's bitmask: for each request where it is, and after each of its drafts; -1 allows all."""
 
     leader: str
     """Of which scheduler."""
     max_batch: int
+    counts: list[int]
+    """How many ids each request has."""
     update: MaskUpdate
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return _received, (self.leader, self.max_batch, self.update)
+        return _received, (self.leader, self.max_batch, self.counts, self.update)
 
 
-def _received(leader: str, max_batch: int, update: MaskUpdate) -> RowIds:
+def _received(leader: str, max_batch: int, counts: list[int], update: MaskUpdate) -> RowIds:
     """In a worker's process."""
     follow_row_ids()
-    return RowIds(leader, max_batch, update)
+    return RowIds(leader, max_batch, counts, update)
 
 
 class RowIdSource:
@@ -74,7 +76,7 @@ class RowIdSource:
     Args:
         vocabulary: the model's.
         max_bytes: of each table.
-        max_batch: requests in a step at most.
+        max_batch: masks in a step at most.
 
     Raises:
         BitmaskError: ``max_bytes`` does not hold ``max_batch`` rows.
@@ -85,25 +87,51 @@ class RowIdSource:
         self._leader: Final = uuid.uuid4().hex
         self._max_batch: Final = max_batch
 
-    def step(self, grammars: Sequence[PscGrammar | None]) -> RowIds | None:
-        """The ids of the masks of where the grammars are; None in place of one is a request that may have any token.
+    def step(self, grammars: Sequence[PscGrammar | None], drafts: Sequence[list[int]]) -> RowIds | None:
+        """The ids of the masks of where the grammars are, and along their drafts.
 
-        None where a mask cannot be made: masks, made one by one, tell whose.
+        Args:
+            grammars: None in place of one is a request that may have any token.
+            drafts: as many lists; from a draft of -1 on everything is allowed.
+
+        Returns None where a mask cannot be made: masks, made one by one, tell whose.
         """
+        followed = [d[: d.index(_PADDING)] if _PADDING in d else d for d in drafts]
         try:
-            step = self._table.step([None if g is None else g.matcher for g in grammars])
+            step = self._table.step_along([None if g is None else g.matcher for g in grammars], followed)
         except Exception:
             return None
+        of_grammar = np.repeat(np.arange(len(grammars)), [len(d) + 1 for d in followed])
+        self._tell_of_refused(step.refused, of_grammar, grammars, followed)
         update = step.update()
-        ids = update.ids
+        self._open_empty_rows(update.ids, of_grammar, grammars)
+        counts = [len(d) + 1 for d in drafts]
+        if (n := sum(counts)) != len(of_grammar):
+            ids = np.full(n, -1, np.int32)
+            first = np.cumsum([0, *counts[:-1]])
+            within = np.arange(len(of_grammar)) - np.searchsorted(of_grammar, of_grammar)
+            ids[first[of_grammar] + within] = update.ids
+            update = replace(update, ids=ids)
+        return RowIds(self._leader, self._max_batch, counts, update)
+
+    def _tell_of_refused(
+        self, refused: Sequence[int], of_grammar: Any, grammars: Sequence[PscGrammar | None], drafts: Sequence[list[int]]
+    ) -> None:
+        for at in refused:
+            which = int(of_grammar[at])
+            grammar = grammars[which]
+            assert grammar is not None  # as it refused
+            grammar.tell_of_refused_draft(drafts[which][at - int(np.searchsorted(of_grammar, which))])
+
+    def _open_empty_rows(self, ids: Any, of_grammar: Any, grammars: Sequence[PscGrammar | None]) -> None:
+        """Makes the ids of rows in which nothing is allowed -1."""
         for at in np.flatnonzero((ids >= 0) & ~self._table.rows[ids, :FEW_WORDS].any(axis=1)).tolist():
-            grammar = grammars[at]
+            grammar = grammars[of_grammar[at]]
             assert grammar is not None  # as its id is not -1
             row = self._table.rows[[ids[at]]]  # a copy
             grammar.open_if_empty(row, 0)
             if row.all():
                 ids[at] = -1
-        return RowIds(self._leader, self._max_batch, update)
 
 
 def row_id_source(vllm_config: Any, vocabulary: VocabularyName) -> RowIdSource | None:
@@ -117,7 +145,8 @@ def row_id_source(vllm_config: Any, vocabulary: VocabularyName) -> RowIdSource |
     if options is None or not options.mask_table_mb or why_no_row_ids(vllm_config) is not None:
         return None
     try:
-        source = RowIdSource(vocabulary, options.mask_table_mb << 20, vllm_config.scheduler_config.max_num_seqs)
+        most = vllm_config.scheduler_config.max_num_seqs * (vllm_config.num_speculative_tokens + 1)
+        source = RowIdSource(vocabulary, options.mask_table_mb << 20, most)
     except BitmaskError as e:
         _log.warning("workers are sent masks and not row ids: mask_table_mb=%d is too little (%s)", options.mask_table_mb, e)
         return None
@@ -162,6 +191,7 @@ def unfollow() -> None:
     _FOLLOWERS.clear()
 
 
+_PADDING: Final = -1
 _replaced: list[tuple[Any, Any]] = []
 
 
@@ -187,7 +217,7 @@ class _Follower:
         )
 
     def apply(self, ids: RowIds, logits: torch.Tensor, rows: Any) -> None:
-        """Masks logits; ``rows`` are theirs, one for each id, on the CPU or the logits' device."""
+        """Masks logits; ``rows`` are theirs, int for each id, on the CPU or, where -1 is none, the logits' device."""
         stream = None
         if not logits.is_cpu:
             import torch
@@ -217,16 +247,15 @@ def _in_the_first_runner(original: Callable[..., None]) -> Callable[..., None]:
             original(scheduler_output, grammar_output, input_batch, logits)
             return
         drafts = scheduler_output.scheduled_spec_decode_tokens
-        row_of: dict[str, int] = {}
+        first: dict[str, int] = {}
         n_drafts = 0
         for at, request in enumerate(input_batch.req_ids):
-            row_of[request] = at + n_drafts
+            first[request] = at + n_drafts
             n_drafts += len(drafts.get(request, ()))
-        here = [row_of.get(request, -1) for request in grammar_output.structured_output_request_ids]
-        if -1 in here:  # a request that left the batch since it was scheduled
-            kept = [at for at, row in enumerate(here) if row >= 0]
-            ids, here = _only(ids, kept), [here[at] for at in kept]
-        _apply(ids, logits, here)
+        # A request may have left the batch since it was scheduled.
+        begins = [first.get(request, -1) for request in grammar_output.structured_output_request_ids]
+        rows = [begin + k if begin >= 0 else -1 for begin, n in zip(begins, ids.counts, strict=True) for k in range(n)]
+        _apply_where(ids, logits, np.array(rows, np.int64))
 
     return apply_grammar_bitmask
 
@@ -241,13 +270,26 @@ def _in_the_second_runner(original: Callable[..., None]) -> Callable[..., None]:
         import torch
 
         at = {request: i for i, request in enumerate(input_batch.req_ids)}
-        requests = torch.tensor([at[r] for r in grammar_req_ids], dtype=torch.int64).to(logits.device, non_blocking=True)
-        # Where a request's logits begin is known on the device alone, which may have trimmed others' drafts.
-        rows = input_batch.cu_num_logits[requests].to(torch.int32)
-        _apply(grammar_bitmask, logits, rows.tolist() if logits.is_cpu else rows)
+        n = len(grammar_bitmask.update.ids)
+        counts = torch.tensor(grammar_bitmask.counts, dtype=torch.int64)
+        requests = torch.tensor([at[r] for r in grammar_req_ids], dtype=torch.int64).repeat_interleave(counts)
+        within = torch.arange(n) - (counts.cumsum(0) - counts).repeat_interleave(counts)
+        requests, within = (t.to(logits.device, non_blocking=True) for t in (requests, within))
+        # Where a request's logits are is known on the device alone, which may have trimmed drafts.
+        rows = input_batch.cu_num_logits[requests] + within
+        rows = torch.where(rows < input_batch.cu_num_logits[requests + 1], rows, -1).to(torch.int32)
+        if logits.is_cpu:
+            _apply_where(grammar_bitmask, logits, rows.numpy())
+        else:
+            _apply(grammar_bitmask, logits, rows)
 
     return apply_grammar_bitmask
 
 
-def _only(ids: RowIds, kept: list[int]) -> RowIds:
-    return replace(ids, update=replace(ids.update, ids=ids.update.ids[kept]))
+def _apply_where(ids: RowIds, logits: torch.Tensor, rows: Any) -> None:
+    """As `_apply`, with rows on the CPU; those of -1 are left out."""
+    if (rows < 0).any():
+        kept = rows >= 0
+        ids = replace(ids, update=replace(ids.update, ids=ids.update.ids[kept]))
+        rows = rows[kept]
+    _apply(ids, logits, rows)
