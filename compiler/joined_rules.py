@@ -42,12 +42,34 @@ class JoinedRules(NativeRules):
 
     def __init__(self, outer: Mapping[str, Expression], parts: Mapping[str, Part], root: str) -> None:
         """See :func:`joined`."""
-        self.outer = outer
+        whole = outer, parts, root
+        self._read = lambda: whole
+
+    @classmethod
+    def unread(cls, read: Callable[[], JoinedRules]) -> JoinedRules:
+        """Rules that are read when somebody needs them. Nothing can be wrong with them."""
+        rules = cls.__new__(cls)
+        rules._read = lambda: read()._whole
+        return rules
+
+    @cached_property
+    def _whole(self) -> tuple[Mapping[str, Expression], Mapping[str, Part], str]:
+        return self._read()
+
+    @property
+    def outer(self) -> Mapping[str, Expression]:
         """The rules that are no part's."""
-        self.parts = parts
+        return self._whole[0]
+
+    @property
+    def parts(self) -> Mapping[str, Part]:
         """By the names by which these refer to them."""
-        self.root = root
+        return self._whole[1]
+
+    @property
+    def root(self) -> str:
         """The rule, or the part, that a whole text must match."""
+        return self._whole[2]
 
     @property
     def counts_tokens(self) -> bool:

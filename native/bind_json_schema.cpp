@@ -9,6 +9,7 @@
 #include "bindings.hpp"
 #include "json_schema.hpp"
 #include "lowering.hpp"
+#include "order_of_tags.hpp"
 
 namespace psc {
 
@@ -92,6 +93,10 @@ void bind_json_schema(nb::module_& m) {
         },
         "text"_a, nb::call_guard<nb::gil_scoped_release>(),
         "JSON text without white space, members in their order, numbers as they are spelled. Raises GrammarError.");
+    m.def(
+        "in_order_of_tags", [](const std::string& text) { return in_order_of_tags(text); }, "text"_a,
+        nb::call_guard<nb::gil_scoped_release>(),
+        "The text of a structural tag with its tags in one order, see native/order_of_tags.hpp; None where that cannot be told.");
     m.def(
         "schema_grammar",
         [](std::string schema, bool strict, bool assert_format, bool lenient, bool any_order, bool any_whitespace,

@@ -40,8 +40,8 @@ void bind_linked_parts(nb::module_& m) {
                std::int64_t named_size, std::int64_t around_free_text, std::int64_t literals, std::int64_t counted,
                std::size_t max_positions) {
                 const WithoutInterpreterLock release;
-                if (!LinkedPart::may_wait(rules)) return std::shared_ptr<LinkedPart>();
                 const PartLimits limits{{size, named_size, around_free_text, literals, counted}, max_positions};
+                if (!LinkedPart::may_wait(rules, limits)) return std::shared_ptr<LinkedPart>();
                 return std::make_shared<LinkedPart>(rules, limits, vocabularies);
             },
             "rules"_a, "vocabularies"_a, "size"_a, "named_size"_a, "around_free_text"_a, "literals"_a, "counted"_a,

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <numeric>
 #include <stdexcept>
 #include <string_view>
@@ -26,17 +27,35 @@ namespace {
 
 constexpr std::size_t kMostWordsToLookAt = 50'000;
 constexpr std::int64_t kMostPositions = 20'000;  // a tenth of what any limit allows
-constexpr std::size_t kMostRounds = 64;          // that rules of a circle are looked at
+constexpr std::int64_t kMostTimes = 1'000'000'000;
+constexpr std::int64_t kPositionsOfABit = 20;  // of a count that productions make (repetition.hpp), with these productions
+constexpr std::size_t kMostRounds = 64;        // that rules of a circle are looked at
 constexpr const char* kNameOfPart = "text";
 
 // What is to be known of a rule, or of an expression in it.
 struct Outlook {
-    std::int64_t positions = 0;  // characters, sets of them and arcs, with repetitions and references written out; at most too many
-    bool matches = false;        // some text, as far as is known
+    // Characters, sets of them and arcs, references written out, and repetitions as far as lowering writes them; at most too many.
+    std::int64_t positions = 0;
+    std::int64_t times = 1;  // how often something in it is repeated, repetitions inside each other multiplied; at most too often
+    bool matches = false;    // some text, as far as is known
     bool speaks_of_tokens = false;
 };
 
 std::int64_t bounded(std::int64_t positions) { return std::min(positions, kMostPositions + 1); }
+
+bool too_large(const Outlook& found) { return found.positions > kMostPositions || found.times > kMostTimes; }
+
+// A body so many times. Where a terminal would have more of it than `counted`, productions count.
+void repeat(Outlook& body, std::int64_t times, std::int64_t counted) {
+    if (times > kMostTimes || body.times > kMostTimes / times) {
+        body.times = kMostTimes + 1;
+        return;
+    }
+    body.times *= times;
+    const std::int64_t written = body.positions * times;
+    const auto bits = static_cast<std::int64_t>(std::bit_width(static_cast<std::uint64_t>(times)));
+    body.positions = bounded(written <= counted ? written : std::min(written, body.positions + bits * kPositionsOfABit));
+}
 
 bool has_symbol(const std::int64_t* last_code_point) { return *last_code_point >= kFirstSymbol; }
 
@@ -63,21 +82,22 @@ bool has_text(const std::int64_t* code) {
     return false;
 }
 
-Outlook outlook_of(std::span<const std::int64_t> words, std::span<const Outlook> of_rules) {
+Outlook outlook_of(std::span<const std::int64_t> words, std::span<const Outlook> of_rules, std::int64_t counted) {
     std::vector<Outlook> stack;
     for (const std::int64_t* code = words.data(); code < words.data() + words.size(); code += RulePrograms::size_at(code)) {
         const std::int64_t n = code[1];
         Outlook found;
         switch (*code) {
             case RulePrograms::text:
-                found = {bounded(n), true, std::any_of(code + 2, code + 2 + n, [](std::int64_t c) { return c >= kFirstSymbol; })};
+                found = {bounded(n), 1, true,
+                         std::any_of(code + 2, code + 2 + n, [](std::int64_t c) { return c >= kFirstSymbol; })};
                 break;
             case RulePrograms::chars:
-                found = {1, n > 0, n > 0 && has_symbol(code + 1 + 2 * n)};
+                found = {1, 1, n > 0, n > 0 && has_symbol(code + 1 + 2 * n)};
                 break;
             case RulePrograms::automaton: {
                 const std::int64_t* const arcs = code + 3 + n;
-                found = {bounded(code[2]), has_text(code), false};
+                found = {bounded(code[2]), 1, has_text(code), false};
                 for (std::int64_t a = 0; a < code[2]; ++a) found.speaks_of_tokens |= has_symbol(arcs + 4 * a + 2);
                 break;
             }
@@ -87,8 +107,7 @@ Outlook outlook_of(std::span<const std::int64_t> words, std::span<const Outlook>
             case RulePrograms::repeat: {
                 found = stack.back();
                 stack.pop_back();
-                const std::int64_t times = std::max<std::int64_t>({code[1], code[2], 1});
-                found.positions = times > kMostPositions ? kMostPositions + 1 : bounded(found.positions * times);
+                repeat(found, std::max<std::int64_t>({code[1], code[2], 1}), counted);
                 found.matches |= code[1] == 0;
                 break;
             }
@@ -97,6 +116,7 @@ Outlook outlook_of(std::span<const std::int64_t> words, std::span<const Outlook>
                 found.matches = all;
                 for (auto part = stack.end() - n; part != stack.end(); ++part) {
                     found.positions = bounded(found.positions + part->positions);
+                    found.times = std::max(found.times, part->times);
                     found.matches = all ? found.matches && part->matches : found.matches || part->matches;
                     found.speaks_of_tokens |= part->speaks_of_tokens;
                 }
@@ -159,14 +179,14 @@ std::shared_ptr<VocabularyIndex> PartVocabularies::with_ends(const ByteSet& last
 
 LinkedPart::LinkedPart(RulePrograms rules, const PartLimits& limits, std::shared_ptr<PartVocabularies> vocabularies)
     : rules_(std::move(rules)), limits_(limits), vocabularies_(std::move(vocabularies)) {
-    if (!may_wait(rules_)) throw std::invalid_argument("these rules may not wait");
+    if (!may_wait(rules_, limits_)) throw std::invalid_argument("these rules may not wait");
 }
 
 LinkedPart::LinkedPart(std::shared_ptr<Machine> machine) : machine_(std::move(machine)) {
     if (!machine_) throw std::invalid_argument("a part has rules or a machine");
 }
 
-bool LinkedPart::may_wait(const RulePrograms& rules) {
+bool LinkedPart::may_wait(const RulePrograms& rules, const PartLimits& limits) {
     if (rules.words.size() > kMostWordsToLookAt) return false;
     const auto refers_to = references(rules);
     std::vector<Outlook> of_rules(rules.names.size());
@@ -180,15 +200,18 @@ bool LinkedPart::may_wait(const RulePrograms& rules) {
             changed = false;
             for (Word r : group) {
                 if (r >= rules.n_defined()) return false;
-                Outlook found = outlook_of(rules.of({r}), of_rules);
+                Outlook found = outlook_of(rules.of({r}), of_rules, limits.terminals.counted);
                 Outlook& known = of_rules[static_cast<std::size_t>(r)];
                 changed |= found.matches != known.matches || found.speaks_of_tokens != known.speaks_of_tokens;
-                if (round > 0) found.positions = known.positions;  // what a circle refers to is written out once
+                if (round > 0) {  // what a circle refers to is written out once
+                    found.positions = known.positions;
+                    found.times = known.times;
+                }
                 known = found;
             }
         }
         for (Word r : group)
-            if (of_rules[static_cast<std::size_t>(r)].positions > kMostPositions) return false;
+            if (too_large(of_rules[static_cast<std::size_t>(r)])) return false;
     }
     const Outlook& whole = of_rules[rules.root.index()];
     return whole.matches && !whole.speaks_of_tokens;

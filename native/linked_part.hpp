@@ -54,7 +54,7 @@ public:
     // A part that is made.
     explicit LinkedPart(std::shared_ptr<Machine> machine);
 
-    static bool may_wait(const RulePrograms& rules);
+    static bool may_wait(const RulePrograms& rules, const PartLimits& limits);
 
     // Made by the first who asks. Throws LimitExceeded.
     const std::shared_ptr<Machine>& machine();

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <limits>
 #include <optional>
 #include <string_view>
 
@@ -72,32 +71,44 @@ VocabularyIndex::VocabularyIndex(std::vector<std::uint8_t> bytes, std::vector<Wo
     for (Word t : text)
         is_text_[static_cast<std::size_t>(t)] = all_are_text || t >= n_tokens() - n_boundary || !has_symbol_byte(text_of(t));
     sort(text);
-    constexpr std::size_t longest = std::numeric_limits<decltype(Node::depth)>::max();
+    add_nodes(0);
+}
+
+// Nodes of the texts from this sorted position on, none of which begins as one before, and what is known of all nodes.
+void VocabularyIndex::add_nodes(Word first_position) {
+    const std::size_t first_node = nodes_.size();
     std::vector<Word> path;  // open nodes
     std::vector<std::uint8_t> before;
-    each_text([&](Word i, std::span<const std::uint8_t> t) {
-        if (t.size() > longest) throw LimitExceeded("bytes of token " + std::to_string(sorted_[i]), longest);
+    each_text(first_position, [&](Word i, std::span<const std::uint8_t> t) {
+        if (t.size() > kLongest) throw LimitExceeded("bytes of token " + std::to_string(sorted_[i]), kLongest);
         const std::size_t common = std::mismatch(before.begin(), before.end(), t.begin(), t.end()).second - t.begin();
         for (; path.size() > common; path.pop_back()) nodes_[path.back()].end = {static_cast<Word>(nodes_.size())};
         for (std::size_t d = common; d < t.size(); ++d) {
             path.push_back(static_cast<Word>(nodes_.size()));
             nodes_.push_back({t[d], 0, static_cast<std::uint16_t>(d + 1), {0}, i, 0});
         }
-        max_depth_ = std::max(max_depth_, t.size());
         before.assign(t.begin(), t.end());
         characters_.push_back(static_cast<std::uint16_t>(std::ranges::count_if(t, begins_character)));
     });
     for (Word n : path) nodes_[n].end = {static_cast<Word>(nodes_.size())};
     nodes_.push_back({0, 0, 0, {0}, static_cast<Word>(sorted_.size()), 0});
+    for (const Node& node : nodes()) max_depth_ = std::max<std::size_t>(max_depth_, node.depth);
     n_deeper_.assign(max_depth_ + 1, 0);
     for (const Node& node : nodes()) ++n_deeper_[node.depth - 1u];
     for (std::size_t d = max_depth_; d > 0; --d) n_deeper_[d - 1] += n_deeper_[d];
+    describe(first_node);
+}
+
+// Finds what is below the nodes from this one on, which is one of depth 1.
+void VocabularyIndex::describe(std::size_t first_node) {
+    const std::span<Node> nodes = std::span(nodes_).subspan(first_node);
+    const auto number = [&](VocabularyNode node) { return node.index() - first_node; };
     // Where in a character a node's text ends, and what its byte adds to the text of the node above.
-    std::vector<Utf8Place> place(nodes_.size() - 1);
-    std::vector<Kinds> adds(nodes_.size() - 1);
-    path.assign(max_depth_ + 1, 0);
+    std::vector<Utf8Place> place(nodes.size() - 1);
+    std::vector<Kinds> adds(nodes.size() - 1);
+    std::vector<Word> path(max_depth_ + 1, 0);
     for (std::size_t n = 0; n < place.size(); ++n) {
-        const Node& node = nodes_[n];
+        const Node& node = nodes[n];
         path[node.depth] = static_cast<Word>(n);
         const Utf8Place before = node.depth == 1 ? Utf8Place::between : place[static_cast<std::size_t>(path[node.depth - 1u])];
         const auto [first, last] = wide_bytes_at(before);
@@ -116,48 +127,16 @@ VocabularyIndex::VocabularyIndex(std::vector<std::uint8_t> bytes, std::vector<Wo
         }
     }
     // From the last to the first, so that a node's children have theirs.
-    for (Word n = static_cast<Word>(nodes_.size()) - 2; n >= 0; --n) {
-        Node& node = nodes_[n];
-        for (Word child = n + 1; child < node.end.v; child = nodes_[child].end.v) {
-            const auto c = static_cast<std::size_t>(child);
+    for (std::size_t n = place.size(); n-- > 0;) {
+        Node& node = nodes[n];
+        for (std::size_t c = n + 1; c < number(node.end); c = number(nodes[c].end)) {
+            const Node& child = nodes[c];
             // The bytes more of a character that begins below are part of it.
-            node.below |= adds[c] | (adds[c] & kWide ? nodes_[child].below & ~kRest : nodes_[child].below);
-            node.height =
-                static_cast<std::uint8_t>(std::max<int>(node.height, std::min(nodes_[child].height + 1, int{kMaxHeight})));
-            if (place[c] != Utf8Place::between && nodes_[child + 1].first_token > nodes_[child].first_token) node.below |= kCut;
+            node.below |= adds[c] | (adds[c] & kWide ? child.below & ~kRest : child.below);
+            node.height = std::max(node.height, height_above(child.height));
+            if (place[c] != Utf8Place::between && nodes[c + 1].first_token > child.first_token) node.below |= kCut;
         }
     }
-}
-
-std::unique_ptr<VocabularyIndex> VocabularyIndex::with_boundaries(const ByteSet* before_end, const ByteSet* before_call,
-                                                                  std::vector<Word> symbols) const {
-    std::vector<std::uint8_t> bytes = bytes_;
-    std::vector<Word> offsets = offsets_, text;
-    for (TokenId t{0}; t.v < n_tokens(); ++t.v)
-        if (is_text(t)) text.push_back(t.v);
-    std::vector<std::uint8_t> path;
-    const auto add = [&](std::span<const std::uint8_t> boundary) {
-        bytes.insert(bytes.end(), path.begin(), path.end());
-        bytes.insert(bytes.end(), boundary.begin(), boundary.end());
-        text.push_back(static_cast<Word>(offsets.size()) - 1);
-        offsets.push_back(static_cast<Word>(bytes.size()));
-    };
-    const auto add_both = [&](bool end, bool call) {
-        if (end) add(kEndBytes);
-        if (call) add(kCallBytes);
-    };
-    add_both(before_end, before_call);
-    for (VocabularyNode n{0}; n < this->end(); ++n.v) {
-        const Node& node = (*this)[n];
-        path.resize(node.depth - 1u);
-        path.push_back(node.byte);
-        if (node.end.v == n.v + 1) continue;  // no token is longer
-        add_both(before_end && before_end->test(node.byte), before_call && before_call->test(node.byte));
-    }
-    const Word n_boundary = static_cast<Word>(offsets.size() - offsets_.size());
-    if (!symbols.empty()) symbols.resize(offsets.size() - 1, -1);
-    return std::make_unique<VocabularyIndex>(std::move(bytes), std::move(offsets), text, std::vector<TokenId>(), std::move(symbols),
-                                             n_boundary);
 }
 
 // Tokens by their texts, then by their symbols.
@@ -182,6 +161,11 @@ void VocabularyIndex::sort(std::span<const Word> text) {
     });
     sorted_.reserve(keyed.size());
     for (const auto& [key, id] : keyed) sorted_.push_back(id);
+    sort_symbols();
+}
+
+// After the texts.
+void VocabularyIndex::sort_symbols() {
     n_texts_ = static_cast<Word>(sorted_.size());
     for (Word id = 0; id < static_cast<Word>(symbols_.size()); ++id)
         if (symbols_[id] >= 0) sorted_.push_back(id);

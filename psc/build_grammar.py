@@ -88,7 +88,6 @@ def lazy_machine(
         GrammarError: it cannot be compiled; ResourceLimitError, one of them, names a limit that it exceeds.
     """
     from psc.compiler import just_in_time
-    from psc.compiler.build import describe
 
     grammar = grammar.for_vocabulary(tokenizer_info)
     rules = grammar.joined_rules
@@ -99,13 +98,20 @@ def lazy_machine(
         limit = max(cache_limit_bytes, 0)
         linked = linking.linked_machine(rules, grammar.origin, parts, limit)
         if linked is not None:
-            return LazyMachine(linked.machine, lambda: describe(grammar.to_cfg(), tokenizer_info), linked.terminal_names)
+            return LazyMachine(linked.machine, lambda: describe_grammar(grammar, tokenizer_info), linked.terminal_names)
     ready = grammar.ready(store=store)
     if not spells_all and len(tokenizer_info.byte_values):  # else nothing is told
         _tell_of_unspellable(ready.cfg, tokenizer_info, ready.automaton)
     vocabulary = shared_vocabulary(tokenizer_info, ready.symbols(tokenizer_info.vocab_size))
     machine = just_in_time.lazy_machine(ready, vocabulary, cache_limit_bytes=cache_limit_bytes)
-    return LazyMachine(machine, lambda: describe(grammar.to_cfg(), tokenizer_info))
+    return LazyMachine(machine, lambda: describe_grammar(grammar, tokenizer_info))
+
+
+def describe_grammar(grammar: Grammar, tokenizer_info: TokenizerInfo) -> dict[str, Any]:
+    """The metadata of a machine that is built as matchers visit it."""
+    from psc.compiler.build import describe
+
+    return describe(grammar.to_cfg(), tokenizer_info)
 
 
 def artifact_bytes(grammar: Grammar | Cfg, tokenizer_info: TokenizerInfo) -> bytes:

@@ -71,6 +71,11 @@ class Grammar:
         return Grammar(request, request.parse(names), None, names) if known is None else Grammar(request, known.cfg, known)
 
     @staticmethod
+    def unread(request: GrammarRequest, names: TokenNames | None) -> Grammar:
+        """The grammar of a text in which nothing is wrong, see ``FrontEnd.unread``; arguments as of :meth:`parse`."""
+        return Grammar(request, request.front_end.unread(request.text, request.origin, names), None, names)
+
+    @staticmethod
     def from_ebnf(ebnf_string: str, *, root_rule_name: str = "root", source_name: str = UNNAMED) -> Grammar:
         """Reads EBNF (GBNF) text.
 

@@ -15,14 +15,15 @@ from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
+from weakref import WeakValueDictionary
 
-from psc._core import VocabularyIndex
+from psc._core import Machine, VocabularyIndex
 from psc.artifact_lookup import ArtifactLookup, Registries
 from psc.artifacts.references import short_name
 from psc.artifacts.store import Store, default_store
 from psc.build_grammar import artifact_bytes, shared_vocabulary
 from psc.cancellation import Cancellation, obeying, result_unless_cancelled
-from psc.compiled_grammar import CompiledGrammar, compile_just_in_time, compiled_from_artifact
+from psc.compiled_grammar import CompiledGrammar, compile_just_in_time, compiled_from_artifact, compiled_like
 from psc.compiler.frontends.found import find_grammar
 from psc.compiler.frontends.front_end import UNNAMED, Imports, check_text
 from psc.compiler.frontends.request import GrammarKey, GrammarRequest
@@ -107,6 +108,8 @@ class GrammarCompiler:
         self._vocabulary: VocabularyIndex | None = None
         self._token_names: TokenNames | None = None
         self._parts: Parts | None = None
+        # By what texts have in common that mean the same, see FrontEnd.order_free; those that are linked of parts.
+        self._order_free: WeakValueDictionary[str, CompiledGrammar] = WeakValueDictionary()
 
     def compile_grammar(
         self,
@@ -372,6 +375,7 @@ class GrammarCompiler:
         with self._lock:
             if asked in self._superseded:
                 self._superseded.discard(asked)
+                self._forget(compiled)
                 self._kept.pop(asked, None)
             self._evict(asked)
         return compiled
@@ -381,6 +385,7 @@ class GrammarCompiler:
         with self._lock:
             kept = self._kept.get(asked)
             if kept is not None and kept.done():
+                self._forget(kept.result())
                 del self._kept[asked]
             elif kept is not None:
                 self._superseded.add(asked)
@@ -390,7 +395,14 @@ class GrammarCompiler:
         with self._lock:
             for key, kept in list(self._kept.items()):
                 if kept.done() and kept.exception() is None and kept.result() is compiled:
+                    self._forget(compiled)
                     del self._kept[key]
+
+    def _forget(self, compiled: CompiledGrammar) -> None:
+        """Makes no other grammar of this one's machine any more."""
+        for text, like in list(self._order_free.items()):
+            if like._machine is compiled._machine:
+                del self._order_free[text]
 
     def _build(
         self,
@@ -399,6 +411,11 @@ class GrammarCompiler:
         on_arrival: Callable[[], None] | None,
         cancellation: Cancellation | None,
     ) -> CompiledGrammar:
+        with obeying(cancellation):
+            order_free = request.front_end.order_free(request.text) if self.cache_enabled and parsed is None else None
+        if order_free is not None and (like := self._order_free.get(order_free)) is not None:
+            compiled = self._order_free[order_free] = self._like(like, request)
+            return compiled
         wanted = None
         if self._lookup.store is not None:
             key = parsed.key if parsed is not None else request.key()
@@ -436,7 +453,14 @@ class GrammarCompiler:
             )
         _log.info("%s: ready to be built just in time after %.3f s", grammar.origin, time.perf_counter() - began)
         compiled.build_ahead(self.masks_ahead)
+        if order_free is not None and compiled.is_linked:
+            self._order_free[order_free] = compiled
         return compiled
+
+    def _like(self, like: CompiledGrammar, request: GrammarRequest) -> CompiledGrammar:
+        """The grammar of a text that means the same as another one's, over the same machine; it is read when somebody asks for it."""
+        grammar = Grammar.unread(request, self._names)
+        return compiled_like(like, grammar, self._known_parts())
 
     def _known_parts(self) -> Parts:
         """The parts of grammars, such as the schemas of tools."""
@@ -491,10 +515,10 @@ class GrammarCompiler:
             return
         self._evict_oldest(self.cache_limit_bytes, newest)
         shared = self._vocabulary.fragment_bytes if self._vocabulary is not None else 0
-        kept = [f.result() for f in self._kept.values() if f.done() and f.exception() is None]
-        tables = sum(compiled._machine.table_bytes for compiled in kept)
-        for compiled in kept:
-            compiled._machine.set_limit(max(1, (self.cache_limit_bytes - shared - tables) // len(kept)))
+        machines = self._machines()
+        tables = sum(machine.table_bytes for machine in machines)
+        for machine in machines:
+            machine.set_limit(max(1, (self.cache_limit_bytes - shared - tables) // len(machines)))
         if self.cache_limit_bytes == 0:
             self._kept.pop(newest, None)
 
@@ -506,8 +530,13 @@ class GrammarCompiler:
             name = self._kept.pop(oldest).result().place
             _log.info("%s: evicted, to keep within %d bytes", name, limit_bytes)
 
+    def _machines(self) -> list[Machine]:
+        """Those of the grammars that are kept; several may have one."""
+        kept = [f.result()._machine for f in self._kept.values() if f.done() and f.exception() is None]
+        return list({id(machine): machine for machine in kept}.values())
+
     def _size(self) -> int:
-        total = sum(f.result().memory_size_bytes for f in self._kept.values() if f.done() and f.exception() is None)
+        total = sum(machine.bytes for machine in self._machines())
         total += self._parts.size_bytes if self._parts is not None else 0
         return total + (self._vocabulary.fragment_bytes if self._vocabulary is not None and self._kept else 0)
 

@@ -52,7 +52,7 @@ class FrontEnd:
     or a ``Cfg`` (terminals and productions), and raises GrammarError; with ``has_tokens`` it takes a fourth argument, what is known
     of the vocabulary (`psc.compiler.tokens.TokenNames`) or None. More are there if the language has the matter:
     ``language_of(text)``, as :meth:`language_of`, ``names_tokens(text, settings)``, as :meth:`names_tokens`,
-    ``find_imports(text, origin)``, as :meth:`imports`, ``canonical(text)``, as :meth:`canonical`, and
+    ``order_free(text)`` and ``unread(text, origin, names)``, as these methods, ``find_imports(text, origin)``, as :meth:`imports`, ``canonical(text)``, as :meth:`canonical`, and
     ``differences(grammar, automaton, lr)``, as :meth:`warnings`.
     """
 
@@ -81,6 +81,8 @@ class FrontEnd:
     """Whether it has options of its own, see ``GrammarOptions.settings``."""
     has_canonical_text: bool = False
     """Whether texts that differ in layout only have one form, see :meth:`canonical`."""
+    has_order_free_text: bool = False
+    """Whether texts that differ in the order of some things only mean the same, see :meth:`order_free`."""
     differs: bool = False
     """Whether there are texts that the language's own tool would lex in another way."""
     extra: str | None = None
@@ -168,6 +170,21 @@ class FrontEnd:
             return text
         canonical: str = self._function("canonical")(text)
         return canonical
+
+    def order_free(self, text: str) -> str | None:
+        """A text that others have in common which mean the same, and differ in the order of some things; None where none is known.
+
+        Nothing is checked, but a text with which something is wrong has none in common with a text that is sound.
+        """
+        if not self.has_order_free_text:
+            return None
+        found: str | None = self._function("order_free")(text)
+        return found
+
+    def unread(self, text: str, origin: str, names: TokenNames | None) -> RuleSet:
+        """The rules of a text in which nothing is wrong, of a language with ``has_order_free_text``; they are read when needed."""
+        rules: RuleSet = self._function("unread")(text, origin, names)
+        return rules
 
     def names_tokens(self, text: str, settings: str) -> bool:
         """Whether a text may name tokens: what is compiled of it is then for one vocabulary's tokens alone.

@@ -77,6 +77,7 @@ FRONT_ENDS: dict[str, FrontEnd] = {
             has_rules=False,
             has_tokens=True,
             has_canonical_text=True,
+            has_order_free_text=True,
         ),
     )
 }

@@ -10,6 +10,7 @@ from psc.compiler.frontends.front_end import UNNAMED, GrammarOptions
 from psc.compiler.frontends.structural_tag.document import SchemaText, read_document
 from psc.compiler.frontends.structural_tag.reader import Reader, refuse
 from psc.compiler.frontends.structural_tag.rules import rules_of
+from psc.compiler.joined_rules import JoinedRules
 from psc.errors import GrammarError, InvalidJSONError, InvalidStructuralTagError
 
 if TYPE_CHECKING:
@@ -26,8 +27,7 @@ def parse(text: str, options: GrammarOptions, origin: str, names: TokenNames | N
         InvalidStructuralTagError: the document has another shape; the message has the path.
         GrammarError: a schema, a grammar or a regex in it cannot be read.
     """
-    if origin == UNNAMED:
-        origin = _UNNAMED
+    origin = _named(origin)
     try:
         document = read_document(text)
         root = Reader(names, "\n".join(_texts(document))).read(_format(document))
@@ -36,6 +36,32 @@ def parse(text: str, options: GrammarOptions, origin: str, names: TokenNames | N
         raise InvalidJSONError(f"{origin}: {e}") from None
     except InvalidStructuralTagError as e:
         raise InvalidStructuralTagError(f"Invalid structural tag error: {origin}: {e}") from None  # as XGrammar's begin
+
+
+def unread(text: str, origin: str, names: TokenNames | None) -> RuleSet:
+    """The rules of a structural tag in which nothing is wrong, and of which some are schemas', read when somebody needs them."""
+
+    def read() -> JoinedRules:
+        rules = parse(text, GrammarOptions("root", "any", True), origin, names).rules
+        assert isinstance(rules, JoinedRules)
+        return rules
+
+    rules = JoinedRules.unread(read)
+    return RuleSet(rules, "root", text, _named(origin), {}, language="structural_tag", reads_names=True)
+
+
+def _named(origin: str) -> str:
+    return _UNNAMED if origin == UNNAMED else origin
+
+
+def order_free(text: str) -> str | None:
+    """The document with the tags of its lists in one order, and with no schema or tag looked into."""
+    if not text.isascii():
+        try:
+            text.encode()
+        except UnicodeEncodeError:
+            return None  # the reader says what is wrong
+    return _core.in_order_of_tags(text)
 
 
 def canonical(text: str) -> str:

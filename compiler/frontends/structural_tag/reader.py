@@ -209,10 +209,10 @@ class Reader:
         triggers = _texts(value, "triggers", path, least=1)
         tags = yield from self._tags(value, path, "a text")
         of: dict[str, list[tuple[Marker, Format]]] = {trigger: [] for trigger in triggers}
-        for i, tag in enumerate(tags):
+        for tag in tags:
             begin = tag.begin.text
             fitting = [trigger for trigger in of if begin.startswith(trigger)]
-            place = f"{path}.tags[{i}].begin"
+            place = f"{tag.path}.begin"
             if not fitting:
                 refuse(place, f"{_shown(begin)} begins with none of the triggers ({', '.join(map(_shown, triggers[:5]))})")
             if len(fitting) > 1:
@@ -230,10 +230,10 @@ class Reader:
         triggers = self._ids(value, "trigger_tokens", path, least=1)
         tags = yield from self._tags(value, path, "a token")
         of: dict[int, list[Format]] = {trigger: [] for trigger in triggers}
-        for i, tag in enumerate(tags):
+        for tag in tags:
             token = tag.begin.tokens[0][1]
             if token not in of:
-                refuse(f"{path}.tags[{i}].begin", f"the token {token} is none of the trigger_tokens")
+                refuse(f"{tag.path}.begin", f"the token {token} is none of the trigger_tokens")
             of[token].append(tag.body)
         return formats.TokenDispatch(
             path=path,
@@ -284,9 +284,10 @@ class Reader:
     # Parts of formats.
 
     def _tags(self, value: _Object, path: str, begin: str) -> Generator[tuple[Any, str], Format, list[formats.Tag]]:
-        """The tags of a list; `begin`: what each has to begin with, or nothing."""
+        """The tags of a list, in an order that does not depend on the list's; `begin`: what each has to begin with, or nothing."""
         tags = []
-        for i, given in enumerate(_list(value, "tags", path)):
+        all_given = _list(value, "tags", path)
+        for i, given in enumerate(all_given):
             place = f"{path}.tags[{i}]"
             if isinstance(given, dict) and given.get("type", "tag") != "tag":
                 refuse(f"{place}.type", f"must be 'tag', not {_shown(given['type'])}")
@@ -296,7 +297,10 @@ class Reader:
             if begin and is_token != (begin == "a token"):
                 refuse(f"{place}.begin", f"must be {begin} here")
             tags.append(tag)
-        return tags
+        begins = [(tag.begin.text, tag.begin.tokens) for tag in tags]
+        distinct = len(set(begins)) == len(begins)
+        order = sorted(range(len(tags)), key=lambda i: (begins[i], "" if distinct else repr(all_given[i])))
+        return [tags[i] for i in order]
 
     def _ends(self, value: _Object, path: str) -> tuple[tuple[Marker, ...], bool]:
         given = value.get("end")
