@@ -37,13 +37,16 @@ class UnreadPart:
 Part = RuleSet | UnreadPart
 
 
+_Whole = tuple[Mapping[str, Expression], Mapping[str, Part], str]
+
+
 class JoinedRules(NativeRules):
     """The rules of a whole, which are put together when somebody reads them."""
 
     def __init__(self, outer: Mapping[str, Expression], parts: Mapping[str, Part], root: str) -> None:
         """See :func:`joined`."""
         whole = outer, parts, root
-        self._read = lambda: whole
+        self._read: Callable[[], _Whole] = lambda: whole
 
     @classmethod
     def unread(cls, read: Callable[[], JoinedRules]) -> JoinedRules:
@@ -53,7 +56,7 @@ class JoinedRules(NativeRules):
         return rules
 
     @cached_property
-    def _whole(self) -> tuple[Mapping[str, Expression], Mapping[str, Part], str]:
+    def _whole(self) -> _Whole:
         return self._read()
 
     @property

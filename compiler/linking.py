@@ -6,7 +6,7 @@ request with known tools costs its frame.
 
 Cost: of a part that is known, a lookup; of a new one its front end; of the frame, as for any grammar. A part's tables and machine
 are made when a text comes to it first. The first parts of a vocabulary cost an index of it each time that their texts end in other
-ways, 60 ms for 128,000 tokens.
+ways, 5 ms for 128,000 tokens.
 """
 
 from __future__ import annotations

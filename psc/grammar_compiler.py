@@ -458,7 +458,7 @@ class GrammarCompiler:
         return compiled
 
     def _like(self, like: CompiledGrammar, request: GrammarRequest) -> CompiledGrammar:
-        """The grammar of a text that means the same as another one's, over the same machine; it is read when somebody asks for it."""
+        """The grammar of a text that means the same as another one's, over the same machine."""
         grammar = Grammar.unread(request, self._names)
         return compiled_like(like, grammar, self._known_parts())
 

@@ -52,8 +52,8 @@ class FrontEnd:
     or a ``Cfg`` (terminals and productions), and raises GrammarError; with ``has_tokens`` it takes a fourth argument, what is known
     of the vocabulary (`psc.compiler.tokens.TokenNames`) or None. More are there if the language has the matter:
     ``language_of(text)``, as :meth:`language_of`, ``names_tokens(text, settings)``, as :meth:`names_tokens`,
-    ``order_free(text)`` and ``unread(text, origin, names)``, as these methods, ``find_imports(text, origin)``, as :meth:`imports`, ``canonical(text)``, as :meth:`canonical`, and
-    ``differences(grammar, automaton, lr)``, as :meth:`warnings`.
+    ``order_free(text)`` and ``unread(text, origin, names)``, as these methods, ``find_imports(text, origin)``, as :meth:`imports`,
+    ``canonical(text)``, as :meth:`canonical`, and ``differences(grammar, automaton, lr)``, as :meth:`warnings`.
     """
 
     language: str

@@ -1,4 +1,4 @@
-"""Boundaries put into a vocabulary's trie against a vocabulary that has them from the start: rows of machines that are over them."""
+"""Boundaries put into a vocabulary's trie against a vocabulary that has them from the start: rows of machines over them."""
 
 from __future__ import annotations
 

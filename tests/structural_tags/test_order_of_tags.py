@@ -12,7 +12,8 @@ from psc import CompiledGrammar, GrammarCompiler, GrammarMatcher, InvalidStructu
 from psc._core import in_order_of_tags
 from psc.errors import InvalidJSONError
 
-TOKENS = [bytes([i]) for i in range(256)] + [b"<f=", b'{"', b'":', b"}</f>", b"<f=ab>", b'a"', b"<|x|>", b"<eos>", b"12", b"</f><f="]
+LONGER = [b"<f=", b'{"', b'":', b"}</f>", b"<f=ab>", b'a"', b"<|x|>", b"<eos>", b"12", b"</f><f="]
+TOKENS = [*[bytes([i]) for i in range(256)], *LONGER]
 TOKENIZER = TokenizerInfo.from_tokens(TOKENS, special_token_ids=[262], stop_token_ids=[263])
 SCHEMAS: list[Any] = [
     {"type": "object", "properties": {"a": {"type": "integer"}}, "required": ["a"]},
@@ -136,7 +137,15 @@ def test_the_tags_of_a_list_are_in_one_order(text: str, in_order: str) -> None:
 
 @pytest.mark.parametrize(
     "text",
-    ['{"js\\u006fn_schema":{"tags":[2,1]}}', '{"tags":[2,1}', '{"tags":[2,,1]}', '{"tags":[2,1,]}', '{"tags":[2', '{"tags', '{"schema":']
+    [
+        '{"js\\u006fn_schema":{"tags":[2,1]}}',
+        '{"tags":[2,1}',
+        '{"tags":[2,,1]}',
+        '{"tags":[2,1,]}',
+        '{"tags":[2',
+        '{"tags',
+        '{"schema":',
+    ],
 )
 def test_where_the_order_cannot_be_told_there_is_none(text: str) -> None:
     assert in_order_of_tags(text) is None
