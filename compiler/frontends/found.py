@@ -55,7 +55,6 @@ class GrammarFile:
         reader = front_end(self.language if self.bundled else front_end(self.language).language_of(text))
         if lexer is None and self.bundled and BUNDLED_LEXER in reader.lexers:
             lexer = BUNDLED_LEXER
-        # A bundled grammar is called by its name; it imports nothing by a relative path.
         return GrammarRequest.of(
             reader.language,
             text,
@@ -63,8 +62,12 @@ class GrammarFile:
             lexer=lexer,
             keep_all_actions=keep_all_actions,
             settings=settings,
-            origin=self.name,
+            origin=self._origin(),
         )
+
+    def _origin(self) -> str:
+        """Where relative imports start from, and what messages and artifacts call the text by: of a bundled grammar, its name."""
+        return str(self.path.with_suffix("")) if self.bundled else self.name
 
     def _text(self) -> str:
         try:
