@@ -23,10 +23,12 @@ class Seam:
     Attributes:
         place: ``module:name.name``.
         parameters: which a function or a class has to take by these names; none are asked of anything else.
+        by_position: whether they have to be its first ones, in this order.
     """
 
     place: str
     parameters: tuple[str, ...] = ()
+    by_position: bool = False
 
 
 def broken_seams(seams: Iterable[Seam]) -> list[str]:
@@ -45,6 +47,9 @@ def _problem(seam: Seam) -> str | None:
         taken = inspect.signature(found).parameters
     except (TypeError, ValueError) as e:
         return f"{seam.place} has no signature ({e})"
+    if seam.by_position:
+        fits = tuple(taken)[: len(seam.parameters)] == seam.parameters
+        return None if fits else f"{seam.place} takes ({', '.join(taken)}) and not ({', '.join(seam.parameters)})"
     if any(p.kind is inspect.Parameter.VAR_KEYWORD for p in taken.values()):
         return None
     lacking = [name for name in seam.parameters if name not in taken]

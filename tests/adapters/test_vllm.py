@@ -497,7 +497,7 @@ class TestGuards:
         uninstall(installed)
         monkeypatch.delattr(installed.xgrammar, "validate_xgrammar_grammar")
         assert not register()
-        assert "there is no vllm.v1.structured_output.backend_xgrammar.validate_xgrammar_grammar" in caplog.text
+        assert "vllm.v1.structured_output.backend_xgrammar:validate_xgrammar_grammar is not there" in caplog.text
         assert "install one of these" in caplog.text
         assert not hasattr(installed.output, _INSTALLED)
 
