@@ -112,10 +112,10 @@ def renamed_marks(marks: Mapping[str, RuleMark], new_name: Callable[[str], str])
     """The marks under other names of their rules."""
 
     def renamed(mark: RuleMark) -> RuleMark:
-        ending = mark.ending
-        if ending is None:
-            return mark
-        return replace(mark, ending=replace(ending, body=new_name(ending.body), marker=new_name(ending.marker)))
+        ending, spent = mark.ending, mark.spent
+        if ending is not None:
+            ending = replace(ending, body=new_name(ending.body), marker=new_name(ending.marker))
+        return replace(mark, ending=ending, spent=None if spent is None else new_name(spent))
 
     return {new_name(name): renamed(mark) for name, mark in marks.items()}
 

@@ -21,21 +21,26 @@ from typing import Final
 from psc._core import LinkedPart, Machine, PartVocabularies, VocabularyIndex, bytes_of_parts
 from psc.compiler.expression_fold import fold, rebuilt
 from psc.compiler.expression_words import native_rules
-from psc.compiler.expressions import EMPTY, Chars, Expression, Reference, RuleSet, Sequence
-from psc.compiler.joined_rules import JoinedRules, Part, UnreadPart, joined, rule_set
+from psc.compiler.expressions import EMPTY, Chars, Choice, Expression, Reference, RuleSet, Sequence
+from psc.compiler.joined_rules import Part, UnreadPart, joined, rule_set
 from psc.compiler.just_in_time import NO_SYMBOLS, Words
 from psc.compiler.lowering import DEFAULT_LIMITS
 from psc.compiler.python_pattern import python_pattern
 from psc.compiler.ready_grammar import ReadyRules
+from psc.compiler.rule_sets import referred_to
 from psc.compiler.terminals import MAX_POSITIONS
+from psc.compiler.token_budgets import CutRules, cut_at_budgets, needed
 from psc.compiler.tokens import FIRST_TOKEN, MAX_TOKENS
+from psc.errors import ResourceLimitError
 
 END_OF_PART: Final = MAX_TOKENS - 1
+SPENT_END: Final = MAX_TOKENS - 0x3000
 FIRST_CALL: Final = MAX_TOKENS - 0x2000
 MAX_PARTS: Final = 0x1000
 """Symbols, by number, as native/token_symbols.hpp has them."""
 
 _END: Final = Chars(((FIRST_TOKEN + END_OF_PART, FIRST_TOKEN + END_OF_PART),))
+_SPENT: Final = Chars(((FIRST_TOKEN + SPENT_END, FIRST_TOKEN + SPENT_END),))
 _MOST_INDEXES: Final = 6
 _NAME: Final = "text"
 
@@ -113,13 +118,23 @@ class Parts:
 
     def frame(self, rules: ReadyRules, n_calls: int) -> Machine:
         """The machine of a frame with so many calls."""
+        return self._calling(rules, b"", n_calls)
+
+    def part(self, rules: ReadyRules, n_calls: int) -> Machine:
+        """The machine of a part, its end among the rules, which calls some of so many parts, or none."""
+        last = rules.terminals.bytes_before(rules.lr, END_OF_PART, 1)
+        if n_calls:
+            return self._calling(rules, last, n_calls)
+        return rules.machine(self._vocabularies.with_ends(last, self._symbols(rules)), 0)
+
+    def _calling(self, rules: ReadyRules, before_end: bytes, n_calls: int) -> Machine:
         before = rules.terminals.bytes_before(rules.lr, FIRST_CALL, n_calls)
         symbols = self._symbols(rules)
-        key = before, symbols.tobytes()
+        key = before_end, before, symbols.tobytes()
         with self._lock:
             known = self._frames.get(key)
             if known is None:
-                known = self._frames[key] = self.index.with_boundaries(b"", before, symbols)
+                known = self._frames[key] = self.index.with_boundaries(before_end, before, symbols)
                 if len(self._frames) > _MOST_INDEXES:
                     self._frames.popitem(last=False)
             self._frames.move_to_end(key)
@@ -143,12 +158,20 @@ class Parts:
 
 
 @dataclass(frozen=True)
+class CountedPart:
+    """A rule with a budget, which is a part of one grammar alone."""
+
+    native: LinkedPart
+    rules: ReadyRules
+
+
+@dataclass(frozen=True)
 class Linked:
     """A machine of several, and what they are of."""
 
     machine: Machine
     frame: ReadyRules
-    parts: tuple[KnownPart, ...]
+    parts: tuple[KnownPart | CountedPart, ...]
 
     def terminal_names(self) -> tuple[str, ...]:
         """The names of all terminals as the machine numbers them; a boundary has none, but the end of the frame."""
@@ -156,37 +179,78 @@ class Linked:
 
 
 def linked_machine(
-    rules: JoinedRules,
-    source_name: str,
+    rules: RuleSet,
     parts: Parts,
     cache_limit: int,
     *,
     worth: Callable[[Part], bool] | None = None,
 ) -> Linked | None:
-    """The machine of rules with parts; None where they are better one grammar.
+    """The machine of rules with parts or budgets; None where they are better one grammar.
 
     Args:
         rules: of the frame, with its parts.
-        source_name: for messages.
         parts: those that are known.
         cache_limit: in bytes, 0 for none.
         worth: tells whether a part gets a machine of its own; by default one that was not read does.
 
     Raises:
-        GrammarError: a rule is malformed, matches no text, or passes a limit.
+        GrammarError: a rule is malformed, matches no text, or passes a limit; or a rule with a budget may begin with itself.
     """
-    wanted = [name for name, part in rules.parts.items() if (worth or _is_worth_linking)(part)]
-    if not wanted or len(wanted) > MAX_PARTS:
+    cut = cut_at_budgets(rules)
+    reached = _reached(cut) if cut.calls else set()
+    wanted = [name for name, part in cut.parts.items() if (worth or _is_worth_linking)(part)]
+    counted = {name: rule for name, rule in cut.calls.items() if name in reached}
+    n_calls = len(wanted) + len(counted)
+    if not n_calls or (n_calls > MAX_PARTS and not counted):
         return None
-    found = parts.find([rules.parts[name] for name in wanted])
-    calls = {name: Chars(((FIRST_TOKEN + FIRST_CALL + i,) * 2,)) for i, name in enumerate(wanted)}
-    small = {name: rule_set(part) for name, part in rules.parts.items() if name not in calls}
-    frame = {**rules.outer, **calls, "linked root": Sequence((Reference(rules.root), _END))}
-    ready = ReadyRules(joined(frame, small, "linked root", source="", source_name=source_name))
-    frame_machine = parts.frame(ready, len(wanted))
-    most_tokens = [_most_tokens(rules.parts[name]) for name in wanted]
-    machine = Machine.linked(frame_machine, [part.native for part in found], most_tokens, parts.index, cache_limit)
-    return Linked(machine, ready, tuple(found))
+    if n_calls > MAX_PARTS:
+        raise ResourceLimitError(f"{rules.source_name}: {n_calls:,} rules with max_tokens and schemas; the limit is {MAX_PARTS:,}")
+    found = parts.find([cut.parts[name] for name in wanted])
+    most_tokens = [_most_tokens(cut.parts[name]) for name in wanted]
+    calls: dict[str, Expression] = {}
+    for i, name in enumerate((*wanted, *counted)):
+        call = Chars(((FIRST_TOKEN + FIRST_CALL + i,) * 2,))
+        # A part whose tokens are counted is free text, which may be empty.
+        calls[name] = call if i >= len(wanted) or most_tokens[i] == -1 else Choice((call, EMPTY))
+    small = {name: rule_set(part) for name, part in cut.parts.items() if name not in calls}
+
+    def ready(start: str, spent: str | None = None) -> tuple[ReadyRules, bool]:
+        whole: Expression = Sequence((Reference(start), _END))
+        if spent is not None:
+            whole = Choice((whole, Sequence((Reference(spent), _SPENT))))
+        own = {**(needed(whole, cut.outer) if counted else cut.outer), **calls, "linked root": whole}
+        used = set().union(*[referred_to(e) for e in own.values()]) if counted else set(small)
+        inner = {name: part for name, part in small.items() if name in used}
+        has_calls = not used.isdisjoint(calls)
+        return ReadyRules(joined(own, inner, "linked root", source="", source_name=rules.source_name)), has_calls
+
+    frame, _ = ready(cut.root)
+    frame_machine = parts.frame(frame, n_calls)
+    made: list[KnownPart | CountedPart] = [*found]
+    for rule in counted.values():
+        part, has_calls = ready(rule.body, rule.spent)
+        made.append(CountedPart(LinkedPart.of_machine(parts.part(part, n_calls if has_calls else 0)), part))
+        most_tokens.append(rule.most_tokens)
+    spent_ends = [False] * len(wanted) + [rule.spent is not None for rule in counted.values()]
+    machine = Machine.linked(frame_machine, [part.native for part in made], most_tokens, parts.index, cache_limit, spent_ends)
+    return Linked(machine, frame, tuple(made))
+
+
+def _reached(cut: CutRules) -> set[str]:
+    """The names that the root needs."""
+    found: set[str] = set()
+    todo = [cut.root]
+    while todo:
+        name = todo.pop()
+        if name in found:
+            continue
+        found.add(name)
+        rule = cut.calls.get(name)
+        if rule is not None:
+            todo += [rule.body] if rule.spent is None else [rule.body, rule.spent]
+        elif name in cut.outer:
+            todo += referred_to(cut.outer[name])
+    return found
 
 
 def _names_of_terminals(rules: Iterable[ReadyRules]) -> tuple[str, ...]:
@@ -208,7 +272,7 @@ def _names_of_terminals(rules: Iterable[ReadyRules]) -> tuple[str, ...]:
 def _without_boundaries(expression: Expression, parts: list[Expression]) -> Expression:
     match expression:
         case Chars():
-            return EMPTY if expression.ranges and expression.ranges[0][0] >= FIRST_TOKEN + FIRST_CALL else expression
+            return EMPTY if expression.ranges and expression.ranges[0][0] >= FIRST_TOKEN + SPENT_END else expression
         case Sequence():
             kept = tuple([part for part in parts if part != EMPTY])
             return Sequence(kept) if len(kept) > 1 else kept[0] if kept else EMPTY

@@ -228,6 +228,10 @@ class _Printer:
 
 def _options(mark: RuleMark, names: Mapping[str, str]) -> str:
     written = []
+    if mark.max_tokens is not None:
+        written.append(f"max_tokens={mark.max_tokens}")
+    if mark.spent is not None:
+        written.append(f"spent={names[mark.spent]}")
     if mark.capture is not None:
         written.append(f"capture={_quoted(mark.capture)}")
     if mark.ending is not None:

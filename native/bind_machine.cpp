@@ -298,20 +298,26 @@ void bind_machine(nb::module_& m) {
         .def_static(
             "linked",
             [](const PyMachine& frame, const std::vector<std::shared_ptr<LinkedPart>>& parts, const std::vector<Word>& most_tokens,
-               const PyVocabulary& vocabulary, std::size_t cache_limit) {
-                if (most_tokens.size() != parts.size()) throw std::invalid_argument("each part has a number of tokens, or -1");
+               const PyVocabulary& vocabulary, std::size_t cache_limit, const std::vector<bool>& spent_ends) {
+                if (most_tokens.size() != parts.size() || (!spent_ends.empty() && spent_ends.size() != parts.size()))
+                    throw std::invalid_argument("each part has a number of tokens, or -1");
                 std::vector<LinkedMachine::Call> calls;
                 for (std::size_t i = 0; i < parts.size(); ++i)
-                    calls.push_back({parts[i], most_tokens[i] == -1 ? LinkedMachine::kAnyNumber : most_tokens[i]});
+                    calls.push_back({parts[i], most_tokens[i] == -1 ? LinkedMachine::kAnyNumber : most_tokens[i],
+                                     !spent_ends.empty() && spent_ends[i]});
                 const WithoutInterpreterLock release;
                 return new PyMachine(
                     std::make_shared<LinkedMachine>(frame.machine, std::move(calls), vocabulary.index, cache_limit));
             },
-            "frame"_a, "parts"_a, "most_tokens"_a, "vocabulary"_a, "cache_limit"_a, nb::rv_policy::take_ownership,
+            "frame"_a, "parts"_a, "most_tokens"_a, "vocabulary"_a, "cache_limit"_a, "spent_ends"_a = std::vector<bool>(),
+            nb::rv_policy::take_ownership,
             "Several as one: a frame's, in whose grammar the call of part i stands where a text of parts[i] does, each of which "
             "ends with\n"
-            "the end of a part. Tokens with bytes in a text of part i are at most most_tokens[i], -1 for any number. `vocabulary` "
-            "has no\n"
+            "the end of a part; parts may call parts. Once most_tokens[i] tokens have had bytes in a text of part i, it ends "
+            "before "
+            "the\n"
+            "next one if it can; -1 is any number. With spent_ends[i] it may then end with its second end, too. `vocabulary` has "
+            "no\n"
             "boundaries, and those of the others are made of it.")
         .def_prop_ro("n_rows", [](const PyMachine& t) { return t.machine->cache()->rows.size(); })
         .def_prop_ro("n_words", [](const PyMachine& t) { return t.machine->n_words(); })

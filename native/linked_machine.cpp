@@ -23,7 +23,7 @@ LinkedMachine::LinkedMachine(std::shared_ptr<Machine> frame, std::vector<Call> c
         if (machine->has_symbols()) speak_of_tokens_.push_back(machine);
     };
     look_at(frame_);
-    for (const auto& [part, most_tokens] : calls_) {
+    for (const auto& [part, most_tokens, has_spent_end] : calls_) {
         if (!part || (part->index() && part->index() != index_))
             throw std::invalid_argument("the parts of a grammar are of its vocabulary");
         if (most_tokens < 1) throw std::invalid_argument("a part has one token at least");
@@ -50,6 +50,14 @@ std::size_t LinkedMachine::table_bytes() const {
 bool LinkedMachine::has_symbol(TokenId token) const {
     return std::any_of(speak_of_tokens_.begin(), speak_of_tokens_.end(),
                        [&](const std::shared_ptr<Machine>& machine) { return machine->has_symbol(token); });
+}
+
+bool LinkedMachine::may_call(Word part) const {
+    const VocabularyView& all = at(part)->vocabulary();
+    // The boundaries behind the empty text come first.
+    for (TokenId t{vocabulary_.size}; t.v < std::min(vocabulary_.size + 2, all.size); ++t.v)
+        if (std::ranges::equal(all.text(t), kCallBytes)) return true;
+    return false;
 }
 
 std::shared_ptr<Machine::Cache> LinkedMachine::new_cache() const { return std::make_shared<Built>(vocabulary_.size); }

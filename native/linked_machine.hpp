@@ -9,7 +9,9 @@
 // besides: for beginnings x of tokens, x and then the boundary. Whether x leads to a boundary is in a row with all else, so a row says
 // whether a token may go over one, and steps that do not cost what they cost in the part alone.
 //
-// A frame may call a part for so many tokens at most. Once as many have had bytes in its text, only tokens that leave it at once go on.
+// A part may be called for so many tokens at most, and may call parts itself. Once as many tokens have had bytes in its text, it ends
+// before the first token that begins where it can end; until then it goes on. Such a part is not called for the empty text: who calls
+// it has another way for that. Some have texts at which they can end only when their tokens are spent.
 //
 // Which rows of a machine come to which row here is remembered: by the row alone where no boundary is near, else by the row and by what
 // the text goes on with behind the boundary.
@@ -33,10 +35,11 @@ namespace psc {
 
 class LinkedMachine final : public Machine {
 public:
-    // A part, and how many tokens may have bytes in its text, 1 at least.
+    // A part, how many tokens may have bytes in its text, 1 at least, and whether it has a second end for when these are spent.
     struct Call {
         std::shared_ptr<LinkedPart> part;
         Word most_tokens;
+        bool has_spent_end = false;
     };
     static constexpr Word kAnyNumber = std::numeric_limits<Word>::max();
     // `index`: the vocabulary, with no boundary tokens. The others have its tokens, no stop tokens, and boundary tokens behind these.
@@ -49,6 +52,9 @@ public:
         return part == kFrame ? frame_ : calls_[static_cast<std::size_t>(part)].part->machine();
     }
     Word most_tokens(Word part) const { return part == kFrame ? kAnyNumber : calls_[static_cast<std::size_t>(part)].most_tokens; }
+    bool has_spent_end(Word part) const { return part != kFrame && calls_[static_cast<std::size_t>(part)].has_spent_end; }
+    // Whether a part, or the frame, may call others.
+    bool may_call(Word part) const;
     Word n_parts() const { return static_cast<Word>(calls_.size()); }
     const VocabularyIndex& tokens() const { return *index_; }
     bool speaks_of_tokens() const { return !speak_of_tokens_.empty(); }

@@ -10,8 +10,10 @@ namespace psc {
 
 namespace {
 
-constexpr SpelledSymbol kSpelledEnd = spelled_symbol(kEndOfPart);
-constexpr Word kFull = -3;  // in the content of a context: no token more
+constexpr SpelledSymbol kSpelledEnd = spelled_symbol(kEndOfPart), kSpelledSpentEnd = spelled_symbol(kSpentEnd);
+constexpr Word kSpent = -3;  // in the content of a context: some of what a place is in is spent
+
+bool can_read(const Matcher& at, const SpelledSymbol& symbol) { return Matcher(at).accept_bytes(symbol); }
 
 }  // namespace
 
@@ -19,6 +21,14 @@ constexpr Word kFull = -3;  // in the content of a context: no token more
 LinkedMatcher::Stage::~Stage() {
     while (below && below.use_count() == 1) {
         auto next = std::move(below->below);
+        below = std::move(next);
+    }
+}
+
+LinkedMatcher::Return::~Return() {
+    auto below = std::move(place.below);
+    while (below && below.use_count() == 1) {
+        auto next = std::move(const_cast<Return&>(*below).place.below);
         below = std::move(next);
     }
 }
@@ -45,6 +55,7 @@ LinkedMatcher::LinkedMatcher(const LinkedMatcher& other)
     top_->below = other.top_->below;
     top_->places = copies(other.top_->places);
     top_->n_steps = other.top_->n_steps;
+    top_->n_tokens = other.top_->n_tokens;
     top_->stopped = other.top_->stopped;
 }
 
@@ -81,6 +92,7 @@ LinkedMatcher::Stage& LinkedMatcher::own() {
         copy->below = top_->below;
         copy->places = copies(top_->places);
         copy->n_steps = top_->n_steps;
+        copy->n_tokens = top_->n_tokens;
         copy->stopped = top_->stopped;
         top_ = std::move(copy);
     } else {
@@ -89,9 +101,10 @@ LinkedMatcher::Stage& LinkedMatcher::own() {
     return *top_;
 }
 
-void LinkedMatcher::push(Places places, bool stopped) {
+void LinkedMatcher::push(Places places, bool stopped, bool token) {
     auto stage = std::make_shared<Stage>();
     stage->below = top_;
+    stage->n_tokens = top_->n_tokens + token;
     stage->places = std::move(places);
     stage->stopped = stopped;
     top_ = std::move(stage);
@@ -124,7 +137,7 @@ void LinkedMatcher::refresh() {
 
 Word LinkedMatcher::context_of(const Place& place) {
     static std::atomic<Word> last{-2};
-    std::vector<Word> content{place.part, place.below ? place.below->context : -1};
+    std::vector<Word> content{place.part, place.below ? place.below->context : -1, place.fresh};
     if (!place.at->add_content(content)) return --last;
     return machine_->context(content);
 }
@@ -143,54 +156,105 @@ void LinkedMatcher::add_called(const Place& place, Places& out) {
             if (!within.at->accept_bytes({&symbol[3], 1})) continue;
             auto back = std::make_shared<Return>();
             back->place = within.copy();
+            back->place.fresh = false;  // what it calls is over when something was read
             back->context = context_of(back->place);
+            if (place.is_counted()) {
+                back->can_end = can_read(*back->place.at, kSpelledEnd);
+                back->can_end_spent = machine_->has_spent_end(place.part) && can_read(*back->place.at, kSpelledSpentEnd);
+            }
             within.at->rollback(1);
-            out.push_back({std::move(back), part, std::make_unique<Matcher>(machine_->at(part))});
+            const Word most = machine_->most_tokens(part);
+            const bool counts = most != LinkedMachine::kAnyNumber;
+            const Count deadline = counts ? std::min(place.deadline, now() + most) : place.deadline;
+            out.push_back({std::move(back), part, std::make_unique<Matcher>(machine_->at(part)), now(), deadline, counts});
             if (out.size() > kMaxPlaces) throw LimitExceeded("places of a text in linked grammars", kMaxPlaces);
         }
         within.at->rollback(1);
     }
 }
 
-void LinkedMatcher::add_ended(const Place& place, Places& out) {
-    if (!place.below) return;
-    Matcher end(*place.at);
-    if (end.accept_bytes(kSpelledEnd)) out.push_back(place.below->place.copy());
+void LinkedMatcher::add_ended(const Place& place, bool starts, Places& out) {
+    if (!place.below || place.fresh) return;
+    if (can_read(*place.at, kSpelledEnd) ||
+        (starts && is_spent(place) && machine_->has_spent_end(place.part) && can_read(*place.at, kSpelledSpentEnd)))
+        out.push_back(place.below->place.copy());
 }
 
-void LinkedMatcher::add_crossed(const Place& place, Places& out) {
-    add_called(place, out);
-    add_ended(place, out);
+void LinkedMatcher::add_crossed(const Place& place, bool starts, Places& out) {
+    if (!starts || !must_leave(place)) add_called(place, out);
+    add_ended(place, starts, out);
 }
 
-void LinkedMatcher::close(Places& places, std::size_t from) {
-    for (; from < places.size(); ++from) {
-        Places crossed;
-        add_crossed(places[from], crossed);
-        if (crossed.empty()) continue;
-        for (Place& place : crossed) places.push_back(std::move(place));
-        drop_equals(places);
+// From the inside out, as long as each can end.
+bool LinkedMatcher::must_leave(const Place& place) const {
+    if (!is_spent(place) || place.fresh) return false;
+    bool can_end = can_read(*place.at, kSpelledEnd);
+    bool can_end_spent = !can_end && machine_->has_spent_end(place.part) && can_read(*place.at, kSpelledSpentEnd);
+    for (const Place* at = &place; is_spent(*at) && (can_end || can_end_spent);) {
+        if (is_spent_itself(*at)) return true;
+        const Return& back = *at->below;
+        at = &back.place;
+        can_end = back.can_end;
+        can_end_spent = back.can_end_spent;
+    }
+    return false;
+}
+
+bool LinkedMatcher::has_as_many_left(const Place& place, const Place& other) const {
+    const auto left = [&](const Place& p) { return std::max<Count>(machine_->most_tokens(p.part) - (now() - p.begun), 0); };
+    bool has_spent_end = false;  // to which it is no use to have more
+    for (const Place *a = &place, *b = &other; a->is_counted(); a = &a->below->place, b = &b->below->place) {
+        has_spent_end |= machine_->has_spent_end(a->part);
+        if (machine_->most_tokens(a->part) == LinkedMachine::kAnyNumber) continue;
+        const Count mine = left(*a), theirs = left(*b);
+        if (mine < theirs || (mine > theirs && has_spent_end)) return false;
+    }
+    return true;
+}
+
+std::vector<Word> LinkedMatcher::spent_content(const Place& place) const {
+    std::vector<Word> levels{machine_->has_spent_end(place.part) && can_read(*place.at, kSpelledSpentEnd)};
+    for (const Place* at = &place; at->is_counted(); at = &at->below->place)
+        if (machine_->most_tokens(at->part) != LinkedMachine::kAnyNumber) levels.push_back(is_spent_itself(*at));
+    return levels;
+}
+
+void LinkedMatcher::close(Places& places, bool starts) {
+    Places todo = std::move(places);
+    places.clear();
+    Distinct distinct(*this, places);
+    for (std::size_t i = 0; i < todo.size(); ++i) {  // which grows
+        Place* const place = distinct.add(std::move(todo[i]));
+        if (!place) continue;
         if (places.size() > kMaxPlaces) throw LimitExceeded("places of a text in linked grammars", kMaxPlaces);
+        Places crossed;
+        add_crossed(*place, starts, crossed);
+        for (Place& next : crossed) todo.push_back(std::move(next));
     }
 }
 
-// Of places with one content the first stays, with the fewest tokens that any of them has counted.
 void LinkedMatcher::drop_equals(Places& places) {
     if (places.size() < 2) return;
-    std::vector<Word> seen;
-    std::size_t n = 0;
-    for (Place& place : places) {
-        const Word context = context_of(place);
-        const auto at = static_cast<std::size_t>(std::find(seen.begin(), seen.end(), context) - seen.begin());
-        if (at < seen.size()) {
-            places[at].n_tokens = std::min(places[at].n_tokens, place.n_tokens);
+    Places all = std::move(places);
+    places.clear();
+    Distinct distinct(*this, places);
+    for (Place& place : all) distinct.add(std::move(place));
+}
+
+LinkedMatcher::Place* LinkedMatcher::Distinct::add(Place place) {
+    const Word context = matcher_.context_of(place);
+    for (std::size_t i = 0; i < places_.size();) {
+        if (contexts_[i] == context && matcher_.has_as_many_left(places_[i], place)) return nullptr;
+        if (contexts_[i] == context && matcher_.has_as_many_left(place, places_[i])) {
+            places_.erase(places_.begin() + static_cast<std::ptrdiff_t>(i));
+            contexts_.erase(contexts_.begin() + static_cast<std::ptrdiff_t>(i));
             continue;
         }
-        seen.push_back(context);
-        if (&places[n] != &place) places[n] = std::move(place);
-        ++n;
+        ++i;
     }
-    places.erase(places.begin() + static_cast<std::ptrdiff_t>(n), places.end());
+    places_.push_back(std::move(place));
+    contexts_.push_back(context);
+    return &places_.back();
 }
 
 void LinkedMatcher::read_across(const Place& place, Bytes bytes, bool token, Places& out) {
@@ -198,27 +262,29 @@ void LinkedMatcher::read_across(const Place& place, Bytes bytes, bool token, Pla
     Places behind;
     bool alive = true;
     for (std::size_t i = 0; i < bytes.size(); ++i) {
-        if (alive) add_crossed(within, behind);
-        close(behind);
+        const bool starts = token && i == 0;
+        if (alive) add_crossed(within, starts, behind);
+        close(behind, starts);
         const Bytes byte = bytes.subspan(i, 1);
-        std::erase_if(behind, [&](Place& b) { return !b.at->accept_bytes(byte); });
-        if (token)
-            for (Place& b : behind)
-                if (counts(b)) b.n_tokens = 1;  // it has begun within this token
-        alive = alive && !(token && is_full(within)) && within.at->accept_bytes(byte);
+        std::erase_if(behind, [&](Place& b) { return !read_on(b, byte, starts); });
+        alive = alive && read_on(within, byte, starts);
         if (!alive && behind.empty()) return;
     }
     for (Place& b : behind) out.push_back(std::move(b));
 }
 
+// Reads bytes without a boundary before the last of them.
+bool LinkedMatcher::read_on(Place& place, Bytes bytes, bool starts) const {
+    if ((starts && must_leave(place)) || !place.at->accept_bytes(bytes)) return false;
+    place.fresh = false;
+    return true;
+}
+
 LinkedMatcher::Places LinkedMatcher::read(Bytes bytes, bool token, bool& crossed) {
     Places out;
     for (const Place& place : top_->places) {
-        if (token && is_full(place)) continue;
         Place within = place.copy();
-        if (!within.at->accept_bytes(bytes)) continue;
-        within.n_tokens += token && counts(within);
-        out.push_back(std::move(within));
+        if (read_on(within, bytes, token)) out.push_back(std::move(within));
     }
     const std::size_t n = out.size();
     for (const Place& place : top_->places) read_across(place, bytes, token, out);
@@ -231,7 +297,7 @@ bool LinkedMatcher::accept_bytes(Bytes bytes, bool token) {
     bool crossed = false;
     Places after = read(bytes, token, crossed);
     if (after.empty()) return false;
-    if (!crossed && after.size() == 1 && top_->places.size() == 1 && !counts(after[0])) {
+    if (!crossed && after.size() == 1 && top_->places.size() == 1 && !after[0].is_counted()) {
         Stage& stage = own();
         stage.places[0].at->accept_bytes(bytes);
         ++stage.n_steps;
@@ -239,7 +305,7 @@ bool LinkedMatcher::accept_bytes(Bytes bytes, bool token) {
         row_ = {};
         return true;
     }
-    push(std::move(after), false);
+    push(std::move(after), false, token);
     return true;
 }
 
@@ -268,12 +334,10 @@ std::size_t LinkedMatcher::accept_prefix(Bytes bytes) {
 // The places after a token that is asked for as such. Each machine has its own symbols.
 LinkedMatcher::Places LinkedMatcher::as_itself(TokenId token) {
     Places all = copies(top_->places);
-    close(all);
+    close(all, true);
     std::erase_if(all, [&](Place& place) {
         const Word* symbols = place.at->machine()->vocabulary().symbols;
-        if (!symbols || symbols[token.index()] < 0 || is_full(place)) return true;
-        place.n_tokens += counts(place);
-        return !place.at->accept_bytes(spelled_symbol(symbols[token.index()]));
+        return !symbols || symbols[token.index()] < 0 || !read_on(place, spelled_symbol(symbols[token.index()]), true);
     });
     drop_equals(all);
     return all;
@@ -282,7 +346,7 @@ LinkedMatcher::Places LinkedMatcher::as_itself(TokenId token) {
 bool LinkedMatcher::accept(TokenId token) {
     if (stopped() || token.v < 0 || token.v >= base_->vocabulary().size) return false;
     const bool stops = std::find(stops_->begin(), stops_->end(), token) != stops_->end();
-    if (!stops && row_ && !near_ && top_->places.size() == 1 && !counts(top_->places[0])) {
+    if (!stops && row_ && !near_ && top_->places.size() == 1 && !top_->places[0].is_counted()) {
         Stage& stage = own();
         if (!stage.places[0].at->accept(token)) return false;
         ++stage.n_steps;
@@ -300,8 +364,8 @@ bool LinkedMatcher::accept(TokenId token) {
         drop_equals(after);
     }
     if (!after.empty()) {
-        const bool over = stops && !terminates_when_complete_ && complete(after);
-        push(std::move(after), over);
+        push(std::move(after), false);
+        top_->stopped = stops && !terminates_when_complete_ && complete(top_->places);
         return true;
     }
     if (!stops || terminates_when_complete_ || !complete(top_->places)) return false;
@@ -311,9 +375,8 @@ bool LinkedMatcher::accept(TokenId token) {
 
 bool LinkedMatcher::complete(const Places& places) {
     Places all = copies(places);
-    close(all);
-    return std::any_of(all.begin(), all.end(),
-                       [](const Place& place) { return !place.below && Matcher(*place.at).accept_bytes(kSpelledEnd); });
+    close(all, true);
+    return std::any_of(all.begin(), all.end(), [](const Place& place) { return !place.below && can_read(*place.at, kSpelledEnd); });
 }
 
 bool LinkedMatcher::is_complete() { return stopped() || complete(top_->places); }
@@ -327,9 +390,10 @@ std::string LinkedMatcher::forced_text() {
 
 std::vector<Terminal> LinkedMatcher::expected_terminals() {
     Places all = copies(top_->places);
-    close(all);
+    close(all, true);
     std::vector<Terminal> out;
     for (Place& place : all) {
+        if (must_leave(place)) continue;
         Word first = 0;
         for (Word part = LinkedMachine::kFrame; part < place.part; ++part) first += machine_->at(part)->lr().n_terminals;
         for (Terminal t : place.at->expected_terminals()) out.push_back({first + t.v});
@@ -371,10 +435,16 @@ MaskRow LinkedMatcher::with_stops(MaskRow row, bool complete) {
 LinkedMachine::Known LinkedMatcher::known(const Place& place) {
     const MaskRow inner = place.at->mask_row();
     const auto& of = place.at->shared_cache();
-    if (const auto found = machine_->find(*cache_, of, {place.part, inner, -1}); found && !found->near && !is_full(place))
-        return *found;
-    Word context = place.below ? place.below->context : context_of(place);
-    if (is_full(place) && context >= 0) context = machine_->context({kFull, context});
+    const bool spent = is_spent(place);
+    if (const auto found = machine_->find(*cache_, of, {place.part, inner, -1}); found && !found->near && !spent) return *found;
+    // Behind an end is what is below; behind a call, the place itself.
+    Word context = machine_->may_call(place.part) ? context_of(place) : place.below->context;
+    if (spent && context >= 0) {
+        std::vector<Word> content = spent_content(place);
+        content.push_back(context);
+        content.push_back(kSpent);
+        context = machine_->context(content);
+    }
     if (const auto found = machine_->find(*cache_, of, {place.part, inner, context})) return *found;
     before_long_work();
     return own_row(place, inner, context);
@@ -392,35 +462,37 @@ LinkedMachine::Known LinkedMatcher::own_row(const Place& place, MaskRow inner, W
     const auto ends_text = [&](const LinkedMachine::Boundary& b) { return !place.below && !b.is_call && b.before.empty(); };
     result.complete = std::any_of(near.begin(), near.end(), ends_text);
     result.near = !std::all_of(near.begin(), near.end(), ends_text);
-    if (!result.near && !is_full(place)) return machine_->add(*cache_, of, {place.part, inner, -1}, words, result);
+    const bool spent = is_spent(place);
+    if (!result.near && !spent) return machine_->add(*cache_, of, {place.part, inner, -1}, words, result);
     // That a boundary is near is so in every context.
     auto own = std::make_unique_for_overwrite<std::uint32_t[]>(n);
     std::copy_n(words.get(), n, own.get());
     machine_->add(*cache_, of, {place.part, inner, -1}, own, result);
-    bool is_here = false;
-    const bool full = is_full(place);
-    if (full) std::fill_n(words.get(), n, 0);
+    bool is_here = spent;  // a second end is not in rows
+    const bool leaves = must_leave(place);
+    if (leaves) std::fill_n(words.get(), n, 0);
     for (const auto& boundary : near) {
         if (ends_text(boundary)) continue;
         if (boundary.before.empty()) {
             is_here = true;
             continue;
         }
-        if (full) continue;
+        if (leaves) continue;
         Place at = place.copy();
-        if (!at.at->accept_bytes(boundary.before)) continue;
+        if (!read_on(at, boundary.before, false)) continue;
         Places behind;
         if (boundary.is_call)
             add_called(at, behind);
         else
-            add_ended(at, behind);
+            add_ended(at, false, behind);
         add_tokens(boundary.before, std::move(behind), words.get());
     }
     if (is_here) {
         Places behind;
-        add_crossed(place, behind);
-        close(behind);
+        add_crossed(place, true, behind);
+        close(behind, true);
         for (Place& next : behind) {
+            if (must_leave(next)) continue;
             const MaskRow row = next.at->mask_row();
             const std::size_t wide = next.at->machine()->n_words();
             auto bits = std::make_unique_for_overwrite<std::uint32_t[]>(wide);
@@ -431,12 +503,12 @@ LinkedMachine::Known LinkedMatcher::own_row(const Place& place, MaskRow inner, W
                     continue;
                 }
                 Place at = next.copy();
-                if (!at.at->accept_bytes(boundary.before)) continue;
+                if (!read_on(at, boundary.before, false)) continue;
                 Places further;
                 if (boundary.is_call)
                     add_called(at, further);
                 else
-                    add_ended(at, further);
+                    add_ended(at, false, further);
                 add_tokens(boundary.before, std::move(further), words.get());
             }
             for (std::size_t i = 0; i < base_->n_words(); ++i) words[i] |= bits[i];
@@ -461,7 +533,7 @@ void LinkedMatcher::add_tokens(Bytes before, Places places, std::uint32_t* words
     // Below it, with the places that each node's text leads to.
     const VocabularyNode stop = index[node].end;
     std::vector<Places> path;
-    close(places);
+    close(places, false);
     path.push_back(std::move(places));
     std::size_t n_read = 0;
     for (VocabularyNode n{node.v + 1}; n < stop;) {
@@ -471,13 +543,13 @@ void LinkedMatcher::add_tokens(Bytes before, Places places, std::uint32_t* words
         for (const Place& place : path.back()) {
             if (++n_read > kMaxRead) throw LimitExceeded("bytes read behind boundaries for one mask", kMaxRead);
             Place after = place.copy();
-            if (after.at->accept_bytes({&at.byte, 1})) next.push_back(std::move(after));
+            if (read_on(after, {&at.byte, 1}, false)) next.push_back(std::move(after));
         }
         if (next.empty()) {
             n = at.end;
             continue;
         }
-        close(next);
+        close(next, false);
         for (Word i = at.first_token; i < index.own_tokens_end(n); ++i) set_bit(words, index.token_at(i));
         path.push_back(std::move(next));
         ++n.v;

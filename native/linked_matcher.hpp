@@ -5,15 +5,19 @@
 // Where a token goes over a boundary, or the text is at several places, the places behind it are new ones: a new *stage*. Stages are
 // linked to those before, which stay as they were and are shared by forks, so going back is going back to a stage and there so many steps.
 //
-// Where a part is called for so many tokens at most, a place counts those that have had bytes in the part's text: each token that is read
-// there, one that goes on behind it, and one that began before it, but not one that leaves it at its first byte. Of places that differ
-// in nothing else the one with fewer tokens stays, since it can do all that the others can.
+// Where a part is called for so many tokens at most, those that have had bytes in its text count: each token that is read there, one
+// that goes on behind it, and one that began before it, but not one that leaves it at its first byte. Where it is *spent*, since as
+// many have, and its text can end, with those that are open inside it ending too, the next token leaves it at its first byte (*must
+// leave*); where it cannot end, it goes on. Of places that differ in nothing else the one that has more tokens left stays, since it
+// can do all that the others can, unless there is an end for parts that are spent.
 //
 // Boundaries are not crossed before a byte behind them is read: a text that could end a part is in the part.
 //
 // Cost: of a step in a part, what it costs there and a lookup; of a token over a boundary, some steps of a byte for each place.
 #pragma once
 
+#include <cstdint>
+#include <limits>
 #include <memory>
 #include <string>
 #include <vector>
@@ -53,24 +57,34 @@ public:
 
 private:
     struct Return;
+    using Count = std::int64_t;  // of tokens since the start
+    static constexpr Count kNever = std::numeric_limits<Count>::max();
     struct Place {
         std::shared_ptr<const Return> below;  // null in the frame itself
         Word part;
         std::unique_ptr<Matcher> at;
-        Word n_tokens = 0;  // that have had bytes in this text of the part, where the frame calls it for so many at most
+        Count begun = 0;          // the tokens before the one in which this text of the part began
+        Count deadline = kNever;  // with so many it is spent, or one of those that it is inside of
+        bool fresh = false;       // nothing was read of this text, which is of a part that is not called for the empty one
 
-        Place copy() const { return {below, part, std::make_unique<Matcher>(*at), n_tokens}; }
+        Place copy() const { return {below, part, std::make_unique<Matcher>(*at), begun, deadline, fresh}; }
+        bool is_counted() const { return deadline != kNever; }
     };
     // Where the text goes on when a part has ended: behind its call.
     struct Return {
         Place place;
         Word context;  // its content, and of what is below
+        // Of one that is counted, whether the text can end there, and be over where it is spent.
+        bool can_end = false, can_end_spent = false;
+
+        ~Return();
     };
     using Places = std::vector<Place>;
     struct Stage {
         std::shared_ptr<Stage> below;  // null for the first
         Places places;
         std::size_t n_steps = 0;  // made in place
+        Count n_tokens = 0;       // that count
         bool stopped = false;
 
         ~Stage();
@@ -82,24 +96,48 @@ private:
     static Places copies(const Places& places);
     // The top stage, of which nobody else has a hold.
     Stage& own();
-    void push(Places places, bool stopped);
+    void push(Places places, bool stopped, bool token = true);
     void refresh();
     // The content of a place, or of none that can be told: then it is like no other.
     Word context_of(const Place& place);
 
-    // What is behind the boundaries at which a place is.
-    void add_crossed(const Place& place, Places& out);
+    // What is behind the boundaries at which a place is. `starts`: a token's first byte comes next, where budgets hold.
+    void add_crossed(const Place& place, bool starts, Places& out);
     void add_called(const Place& place, Places& out);
-    void add_ended(const Place& place, Places& out);
-    // The same, over and over; `places` have been looked at up to `from`.
-    void close(Places& places, std::size_t from = 0);
+    void add_ended(const Place& place, bool starts, Places& out);
+    // The same, over and over.
+    void close(Places& places, bool starts);
     void drop_equals(Places& places);
+    // Places of which none can do all that another one can.
+    class Distinct {
+    public:
+        Distinct(LinkedMatcher& matcher, Places& places) : matcher_(matcher), places_(places) {}
+        // Null where one that is there can do all that it can.
+        Place* add(Place place);
+
+    private:
+        LinkedMatcher& matcher_;
+        Places& places_;
+        std::vector<Word> contexts_;
+    };
+
+    // What is counted: of a place in a part with a limit, or in a part that one calls.
+    Count now() const { return top_->n_tokens; }
+    bool is_spent(const Place& place) const { return now() >= place.deadline; }  // or what it is inside of
+    bool is_spent_itself(const Place& place) const {
+        const Word most = machine_->most_tokens(place.part);
+        return most != LinkedMachine::kAnyNumber && now() - place.begun >= most;
+    }
+    bool must_leave(const Place& place) const;
+    // Whether a place can do all that another one of the same content can.
+    bool has_as_many_left(const Place& place, const Place& other) const;
+    // Whether it can end now that it is spent, and which of those that it is in are.
+    std::vector<Word> spent_content(const Place& place) const;
     // The places after `bytes`, on each way that leads over a boundary before the last of them.
     void read_across(const Place& place, Bytes bytes, bool token, Places& out);
+    bool read_on(Place& place, Bytes bytes, bool starts) const;
     // All places after them; `crossed`: whether any of them is behind a boundary. `token`: they are one token's.
     Places read(Bytes bytes, bool token, bool& crossed);
-    bool counts(const Place& place) const { return machine_->most_tokens(place.part) != LinkedMachine::kAnyNumber; }
-    bool is_full(const Place& place) const { return place.n_tokens >= machine_->most_tokens(place.part); }
     Places as_itself(TokenId token);
     MaskRow with_stops(MaskRow row, bool complete);
     bool accept_bytes(Bytes bytes, bool token);

@@ -29,10 +29,12 @@ constexpr SpelledSymbol spelled_symbol(Word token) {
             static_cast<std::uint8_t>(0x80 | (token >> 6 & 0x3f)), static_cast<std::uint8_t>(0x80 | (token & 0x3f))};
 }
 
-// What stands behind the symbols of tokens: the boundaries of parts, see linked_machine.hpp.
-constexpr Word kEndOfPart = kSymbols - 1, kFirstCall = kSymbols - 0x2000, kMaxParts = 0x1000;
+// What stands behind the symbols of tokens: the boundaries of parts, see linked_machine.hpp. The second end, which a part has only when
+// its tokens are spent, begins unlike the others, so that no row tells of it.
+constexpr Word kEndOfPart = kSymbols - 1, kFirstCall = kSymbols - 0x2000, kMaxParts = 0x1000, kSpentEnd = kSymbols - 0x3000;
 constexpr std::array<std::uint8_t, 2> kCallBytes{0xfb, 0xbe}, kEndBytes{0xfb, 0xbf};  // with which these are spelled
 static_assert(spelled_symbol(kEndOfPart)[0] == kEndBytes[0] && spelled_symbol(kEndOfPart)[1] == kEndBytes[1]);
+static_assert(spelled_symbol(kSpentEnd)[1] != kEndBytes[1] && spelled_symbol(kSpentEnd)[1] != kCallBytes[1]);
 static_assert(spelled_symbol(kFirstCall)[0] == kCallBytes[0] && spelled_symbol(kFirstCall + kMaxParts - 1)[1] == kCallBytes[1]);
 
 // Whether a text could be taken for one with a symbol in it.

@@ -462,10 +462,11 @@ class Machine:
         """Lexed `any`, over terminals whose automaton is made as it is visited."""
 
     @staticmethod
-    def linked(frame: Machine, parts: Sequence[LinkedPart], most_tokens: Sequence[int], vocabulary: VocabularyIndex, cache_limit: int) -> Machine:
+    def linked(frame: Machine, parts: Sequence[LinkedPart], most_tokens: Sequence[int], vocabulary: VocabularyIndex, cache_limit: int, spent_ends: Sequence[bool] = []) -> Machine:
         """
         Several as one: a frame's, in whose grammar the call of part i stands where a text of parts[i] does, each of which ends with
-        the end of a part. Tokens with bytes in a text of part i are at most most_tokens[i], -1 for any number. `vocabulary` has no
+        the end of a part; parts may call parts. Once most_tokens[i] tokens have had bytes in a text of part i, it ends before the
+        next one if it can; -1 is any number. With spent_ends[i] it may then end with its second end, too. `vocabulary` has no
         boundaries, and those of the others are made of it.
         """
 

@@ -90,15 +90,17 @@ def lazy_machine(
     from psc.compiler import just_in_time
 
     grammar = grammar.for_vocabulary(tokenizer_info)
-    rules = grammar.joined_rules
+    rules = grammar.linked_rules
     spells_all = len(tokenizer_info.byte_values) == 256  # else something may be amiss, of which the rules of all have to tell
-    if parts is not None and rules is not None and (spells_all or rules.counts_tokens):
+    if parts is not None and rules is not None and (spells_all or grammar.counts_tokens):
         from psc.compiler import linking
 
         limit = max(cache_limit_bytes, 0)
-        linked = linking.linked_machine(rules, grammar.origin, parts, limit)
+        linked = linking.linked_machine(rules, parts, limit)
         if linked is not None:
             return LazyMachine(linked.machine, lambda: describe_grammar(grammar, tokenizer_info), linked.terminal_names)
+    if parts is None:
+        grammar.refuse_to_count()
     ready = grammar.ready(store=store)
     if not spells_all and len(tokenizer_info.byte_values):  # else nothing is told
         _tell_of_unspellable(ready.cfg, tokenizer_info, ready.automaton)
@@ -111,7 +113,7 @@ def describe_grammar(grammar: Grammar, tokenizer_info: TokenizerInfo) -> dict[st
     """The metadata of a machine that is built as matchers visit it."""
     from psc.compiler.build import describe
 
-    return describe(grammar.to_cfg(), tokenizer_info)
+    return describe(grammar.uncounted_cfg(), tokenizer_info)
 
 
 def artifact_bytes(grammar: Grammar | Cfg, tokenizer_info: TokenizerInfo) -> bytes:

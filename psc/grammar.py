@@ -27,9 +27,8 @@ from psc.structural_tag_request import structural_tag_request
 
 if TYPE_CHECKING:
     from psc.artifacts.store import Store
-    from psc.compiler.expressions import RuleSet
+    from psc.compiler.expressions import Expression, RuleSet
     from psc.compiler.grammar import Cfg, LarkLexer, LexerKind
-    from psc.compiler.joined_rules import JoinedRules
     from psc.compiler.lowering import LoweredRules
     from psc.compiler.ready_grammar import ReadyGrammar, ReadyRules
     from psc.compiler.tokens import TokenNames
@@ -286,13 +285,26 @@ class Grammar:
         return isinstance(self._parsed, RuleSet) and self._parsed.reads_names
 
     @property
-    def joined_rules(self) -> JoinedRules | None:
-        """Its rules, where some are those of parts that other grammars may have."""
+    def linked_rules(self) -> RuleSet | None:
+        """Its rules, where some are those of parts that other grammars may have, or have tokens that are counted."""
         from psc.compiler.expressions import RuleSet
         from psc.compiler.joined_rules import JoinedRules
 
-        rules = self._parsed.rules if isinstance(self._parsed, RuleSet) else None
-        return rules if isinstance(rules, JoinedRules) else None
+        if not isinstance(self._parsed, RuleSet):
+            return None
+        return self._parsed if isinstance(self._parsed.rules, JoinedRules) or self.counts_tokens else None
+
+    @property
+    def counts_tokens(self) -> bool:
+        """Whether it says how many tokens some text may have at most, so that only matchers of its compiled form know its texts."""
+        from psc.compiler.expressions import RuleSet
+        from psc.compiler.joined_rules import JoinedRules
+        from psc.compiler.token_budgets import has_budgets
+
+        if not isinstance(self._parsed, RuleSet):
+            return False
+        rules = self._parsed.rules
+        return has_budgets(self._parsed) or (isinstance(rules, JoinedRules) and rules.counts_tokens)
 
     def for_vocabulary(self, tokenizer_info: TokenizerInfo) -> Grammar:
         """The grammar as it is for a vocabulary: itself, unless it names tokens.
@@ -377,11 +389,24 @@ class Grammar:
         """The grammar as terminals and productions, which is what is compiled.
 
         Raises:
-            GrammarError: it matches no text, or exceeds a limit.
+            GrammarError: it matches no text, exceeds a limit, or counts tokens.
         """
+        self.refuse_to_count()
+        return self.uncounted_cfg()
+
+    def uncounted_cfg(self) -> Cfg:
+        """The same of the texts whatever their tokens; for descriptions. Raises GrammarError as ``to_cfg``."""
         from psc.compiler.lowering import terminals_and_productions
 
         return terminals_and_productions(self._parsed)
+
+    def refuse_to_count(self) -> None:
+        """Raises GrammarError where the grammar counts tokens, for who cannot."""
+        if self.counts_tokens:
+            raise GrammarError(
+                f"{self.origin}: max_tokens: tokens are counted by grammars that GrammarCompiler builds just in time, not by "
+                "artifacts; compile the grammar where it is served"
+            )
 
     def marked_rules(self) -> MarkedRules:
         """The rules, for who asks which are open, or over; of a grammar with a lexer, none are marked."""
@@ -392,7 +417,10 @@ class Grammar:
 
         if not isinstance(self._parsed, RuleSet):
             return MarkedRules(Network({self.root: EMPTY}), self.root, {})
-        return MarkedRules(Network(self._parsed.rules), self._parsed.root, marks_of(self._parsed))
+        marks = marks_of(self._parsed)
+        spent = {name: mark.spent for name, mark in marks.items() if mark.spent is not None}
+        rules = {**self._parsed.rules, **{name: _or(self._parsed.rules[name], other) for name, other in spent.items()}}
+        return MarkedRules(Network(rules if spent else self._parsed.rules), self._parsed.root, marks)
 
     def ready(self, *, store: Store | None = None) -> ReadyGrammar | ReadyRules:
         """The grammar with the tables that it has for any vocabulary.
@@ -521,6 +549,12 @@ def _combined(name: str, combine: Callable[[list[RuleSet]], RuleSet], grammars: 
         rule_sets.append(grammar._parsed)
     combined = combine(rule_sets)
     return Grammar(GrammarRequest.of("ebnf", combined.source, start=combined.root, origin=combined.source_name), combined)
+
+
+def _or(expression: Expression, rule: str) -> Expression:
+    from psc.compiler.expressions import Choice, Reference
+
+    return Choice((expression, Reference(rule)))
 
 
 def may_mark_rules(language: str, text: str, settings: str) -> bool:

@@ -449,7 +449,7 @@ class GrammarCompiler:
                 self.tokenizer_info,
                 cache_limit_bytes=self.cache_limit_bytes,
                 store=self._lookup.store,
-                parts=self._known_parts() if grammar.joined_rules is not None else None,
+                parts=self._known_parts() if grammar.linked_rules is not None else None,
             )
         _log.info("%s: ready to be built just in time after %.3f s", grammar.origin, time.perf_counter() - began)
         compiled.build_ahead(self.masks_ahead)

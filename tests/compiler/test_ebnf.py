@@ -156,7 +156,8 @@ REFUSED = [  # text, place, what the message says
     ('root ::= "a" // b', "1:14", "comments begin with #"),
     ('root ::= "a";', "1:13", "without a semicolon"),
     ('root ::= "a" & "b"', "1:14", "'&' means nothing here"),
-    ('root[max_tokens=3] ::= "a"', "1:17", "the rule option max_tokens is not supported"),
+    ('root[max_tokens=0] ::= "a"', "1:17", "max_tokens must be a number of tokens from 1 to 1,000,000"),
+    ('root[spent=root] ::= "a"', "1:12", "spent must be a rule, beside max_tokens"),
     ('a ::= "x"\nroot[captures] ::= "a"', "2:6", "there is no rule option captures"),
 ]
 

@@ -36,7 +36,7 @@ def linked(frame: Expression, parts: Many[Expression]) -> CompiledGrammar:
     rule_sets = {f"p{i}": RuleSet({"root": part}, "root", f"{part}", "<part>", {}) for i, part in enumerate(parts)}
     rules = JoinedRules({"root": frame}, rule_sets, "root")
     known = Parts(shared_vocabulary(TOKENIZER), TOKENIZER.vocab_size, 1 << 30)
-    made = linked_machine(rules, "<test>", known, 0, worth=lambda part: True)
+    made = linked_machine(RuleSet(rules, "root", "", "<test>", {}), known, 0, worth=lambda part: True)
     assert made is not None
     return CompiledGrammar(
         made.machine,

@@ -76,7 +76,8 @@ def test_a_part_is_made_when_a_text_comes_to_it() -> None:
     rule_sets = {name: RuleSet({"root": Literal(name)}, "root", name, "<part>", {}) for name in ("p", "q")}
     frame = Sequence((Literal("a"), Choice((Sequence((Literal("b"), Reference("p"))), Sequence((Literal("c"), Reference("q")))))))
     known = Parts(shared_vocabulary(TOKENIZER), TOKENIZER.vocab_size, 1 << 30)
-    made = linked_machine(JoinedRules({"root": frame}, rule_sets, "root"), "<test>", known, 0, worth=lambda part: True)
+    whole = RuleSet(JoinedRules({"root": frame}, rule_sets, "root"), "root", "", "<test>", {})
+    made = linked_machine(whole, known, 0, worth=lambda part: True)
     assert made is not None
     compiled = CompiledGrammar(made.machine, dict, tokenizer_info=TOKENIZER)
     matcher = GrammarMatcher(compiled, terminate_without_stop_token=True)

@@ -10,8 +10,11 @@
     suffix=(body, marker)     the same, and captures of enclosing rules show the marker
     stop_capture="name"       the marker's texts are told under this name
 
-The last five say nothing of texts, and the last three are what a rule that ends at a marker is printed with: the body of the
-rule is written out besides. ``max_tokens`` would be a limit, and is refused by name.
+    max_tokens=n      once n tokens have had bytes in a text of the rule, it ends before the next one that begins where it can end
+    spent=rule        it may then end where its text is one of another rule, too
+
+``capture`` to ``stop_capture`` say nothing of texts. ``stop``, ``suffix``, ``stop_capture`` and ``spent`` are what a rule that ends
+at a marker is printed with: the body of the rule is written out besides.
 """
 
 from __future__ import annotations
@@ -23,8 +26,9 @@ from psc.compiler.expressions import Ending, Literal, RuleMark
 from psc.compiler.frontends.ebnf.lexer import Source, Token, tokens_of
 from psc.compiler.frontends.ebnf.macros import Argument, Arguments, Name, read_arguments
 from psc.compiler.regular_rules import TextLimits
+from psc.compiler.token_budgets import MAX_BUDGET
 
-_KNOWN = ("max_chars", "excludes", "lazy", "capture", "temperature", "stop", "suffix", "stop_capture")
+_KNOWN = ("max_chars", "excludes", "lazy", "capture", "temperature", "stop", "suffix", "stop_capture", "max_tokens", "spent")
 _ALONE = {"capture": ", or stand alone"}
 
 
@@ -61,6 +65,8 @@ def read_options(
         capture=rule if plain_capture else _name(given, "capture", source),
         temperature=_temperature(given, source),
         ending=_ending(given, source, rules),
+        max_tokens=_max_tokens(given, source),
+        spent=_spent(given, source, rules),
     )
     return limits, mark
 
@@ -71,8 +77,6 @@ def _is(argument: Argument, name: str) -> bool:
 
 def _why(value: object) -> str:
     name = value.name if isinstance(value, Name) else repr(value)
-    if name == "max_tokens":
-        return "the rule option max_tokens is not supported: a grammar of texts does not count tokens; max_chars counts characters"
     return f"there is no rule option {name}; there are {', '.join(_KNOWN)}"
 
 
@@ -116,6 +120,25 @@ def _ending(given: Arguments, source: Source, rules: Container[str]) -> Ending |
         raise source.error(argument.offset, f"{option} must be two rules, the body and the marker: {option}=(body, marker)")
     body, marker = (name.name for name in names if isinstance(name, Name))
     return Ending(body, marker, option == "stop", captured_as)
+
+
+def _max_tokens(given: Arguments, source: Source) -> int | None:
+    argument = given.named.get("max_tokens")
+    if argument is None:
+        return None
+    value = argument.value
+    if isinstance(value, bool) or not isinstance(value, int) or not 1 <= value <= MAX_BUDGET:
+        raise source.error(argument.offset, f"max_tokens must be a number of tokens from 1 to {MAX_BUDGET:,}")
+    return value
+
+
+def _spent(given: Arguments, source: Source, rules: Container[str]) -> str | None:
+    argument = given.named.get("spent")
+    if argument is None:
+        return None
+    if not isinstance(argument.value, Name) or argument.value.name not in rules or "max_tokens" not in given.named:
+        raise source.error(argument.offset, "spent must be a rule, beside max_tokens: max_tokens=3, spent=body")
+    return argument.value.name
 
 
 def _max_chars(given: Arguments, source: Source) -> int | None:

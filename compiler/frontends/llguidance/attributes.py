@@ -6,6 +6,7 @@ import re
 from typing import TYPE_CHECKING, Any, Final
 
 from psc.compiler.frontends.llguidance.syntax import Attributes, Text
+from psc.compiler.token_budgets import MAX_BUDGET
 
 if TYPE_CHECKING:
     from psc.compiler.frontends.llguidance.parser import Parser
@@ -74,23 +75,16 @@ def _value(parser: Parser, name: str, at: int, rule: str) -> Any:
         if not number.text.isdecimal() or len(number.text) > 10 or int(number.text) > _MOST_CHARS:
             raise parser.error(number.at, f"max_chars must be a whole number up to {_MOST_CHARS:,}")
         return int(number.text)
-    if not number.text.isdecimal() or len(number.text) > 9:
-        raise parser.error(number.at, "max_tokens must be a whole number below 1,000,000,000")
+    if not number.text.isdecimal() or len(number.text) > 9 or int(number.text) > MAX_BUDGET:
+        raise parser.error(number.at, f"max_tokens must be a whole number up to {MAX_BUDGET:,}")
     if int(number.text) == 0:
         raise parser.error(number.at, "max_tokens must be positive")
     return int(number.text)
 
 
 def _check(parser: Parser, found: dict[str, Any], offsets: dict[str, int]) -> None:
-    if "max_tokens" in found and ("lazy" in found or "suffix" in found):
-        raise parser.error(offsets["max_tokens"], "max_tokens cannot be combined with lazy or suffix")
     if "stop" in found and "suffix" in found:
         second, first = sorted(("stop", "suffix"), key=lambda name: -offsets[name])
         raise parser.error(offsets[second], f"{second} cannot be combined with {first}; give one of them")
     if "stop_capture" in found and "stop" not in found and "suffix" not in found:
         raise parser.error(offsets["stop_capture"], "stop_capture requires stop or suffix")
-    if "max_tokens" in found:
-        raise parser.error(
-            offsets["max_tokens"],
-            "attribute 'max_tokens' is not supported: a grammar does not count tokens; use {m,n} to count characters",
-        )

@@ -95,6 +95,8 @@ class Competition:
 
     def __init__(self, rules: dict[str, Expression], lexemes: dict[str, Lexeme], start: str, source: Source) -> None:
         self.rules = rules
+        self.is_written_out = False
+        """Whether the rules were put into the places of references to them, so that they are not those that they were."""
         self._lexemes = lexemes
         self._start = start
         self._source = source
@@ -116,6 +118,7 @@ class Competition:
         left = self._left()
         if any(len(sets) > 1 for sets in left.values()):
             recursive = self._recursive()
+            self.is_written_out = True
             self._write_out(recursive)
             if not recursive:
                 return self._by_place()

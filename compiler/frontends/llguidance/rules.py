@@ -14,6 +14,7 @@ from collections.abc import Callable, Container
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
+from psc._core import TextAutomaton
 from psc.compiler.expression_fold import fold, rebuilt
 from psc.compiler.expressions import EMPTY, Choice, Ending, Expression, Reference, Repeat, RuleMark, RuleSet, Sequence
 from psc.compiler.frontends.front_end import GrammarOptions
@@ -40,6 +41,7 @@ from psc.compiler.frontends.llguidance.terminals import Terminals
 from psc.compiler.joined_rules import joined
 from psc.compiler.regular_rules import TextLimits, limited_rules
 from psc.compiler.rule_sets import referred_to
+from psc.compiler.text_sets import expression_of, text_set
 from psc.compiler.tokens import TokenNames
 from psc.errors import GrammarError, ResourceLimitError
 
@@ -69,6 +71,8 @@ class Rules:
         self._lexemes: dict[str, Lexeme] = {}
         self._parts: dict[str, RuleSet] = {}
         self._reads_names = False
+        self._bodies: dict[str, str] = {}
+        """The lexemes of bodies at which rules that end early may be over when their tokens are spent, by rule."""
 
     def rule_set(self, start: str) -> RuleSet:
         """The document as rules.
@@ -96,7 +100,12 @@ class Rules:
             if before or behind:
                 root = _WHOLE
                 rules[root] = Sequence((*before, Reference(start), *behind))
-        found = Competition(rules, self._lexemes, root, source).resolved()
+        rules |= {name: Choice((rules[name], Reference(body))) for name, body in self._bodies.items()}
+        competition = Competition(rules, self._lexemes, root, source)
+        found = competition.resolved()
+        self._check_budgets(competition)
+        rules |= {name: expression.options[0] for name in self._bodies if isinstance(expression := rules[name], Choice)}
+        rules |= {_spent(name): Reference(body) for name, body in self._bodies.items()}
         made = {name: self._finished(e, found) for name, e in rules.items()}
         marks = {name: mark for name, definition in document.rules.items() if (mark := self._mark(definition, made))}
         lines = {name: source.line(definition.at) for name, definition in document.rules.items()}
@@ -132,10 +141,44 @@ class Rules:
             if attributes.stop is not None:
                 return self._lexeme(self._terminals.expression(definition.body), definition.at)
             return self._expression(definition.body)
-        body = self._terminals.expression(definition.body)
+        whole = self._terminals.expression(definition.body)
+        body = whole
         if attributes.marker is not None:
-            body = Sequence((body, self._marker(attributes)))
-        return self._lexeme(body, definition.at, lazy_rule=definition.name)
+            whole = Sequence((body, self._marker(attributes)))
+        if attributes.max_tokens is not None:
+            self._may_be_over_at(body if attributes.marker is not None else self._free_beginning(definition.body), definition)
+        return self._lexeme(whole, definition.at, lazy_rule=definition.name)
+
+    def _may_be_over_at(self, body: Expression | None, definition: Definition) -> None:
+        """Puts down what a rule that ends early may be when its tokens are spent, which then is not empty."""
+        if body is None:
+            return
+        try:
+            texts = expression_of(text_set(body).difference(TextAutomaton.texts([""])))
+        except ResourceLimitError as e:
+            raise self._source.limit(definition.attributes.offsets["max_tokens"], str(e)) from None
+        name = f"%lexeme {len(self._lexemes)}"
+        self._lexemes[name] = Lexeme(texts, definition.at)
+        self._bodies[definition.name] = name
+
+    def _free_beginning(self, node: Node) -> Expression | None:
+        """What a lazy rule begins with, if that is any text: what comes then is its marker."""
+        if not isinstance(node, InRow) or len(node.parts) < 2:
+            return None
+        first = self._terminals.expression(node.parts[0])
+        return first if text_set(first).complement().is_empty() else None
+
+    def _check_budgets(self, competition: Competition) -> None:
+        """Refuses budgets of rules that are no rules any more."""
+        if not competition.is_written_out:
+            return
+        for definition in self._document.rules.values():
+            if definition.attributes.max_tokens is not None:
+                raise self._source.error(
+                    definition.attributes.offsets["max_tokens"],
+                    f"max_tokens of the rule {definition.name!r} is not supported here: what rules that end early leave to others "
+                    "depends on the place, so that rules become one; put text before what may begin where such a rule may",
+                )
 
     def _marker(self, attributes: Attributes) -> Expression:
         assert attributes.marker is not None
@@ -153,7 +196,8 @@ class Rules:
             )
             made[ending.body] = self._terminals.expression(definition.body)
             made[ending.marker] = self._marker(attributes)
-        return RuleMark(attributes.capture, attributes.temperature, ending)
+        spent = _spent(definition.name) if definition.name in self._bodies else None
+        return RuleMark(attributes.capture, attributes.temperature, ending, attributes.max_tokens, spent)
 
     def _lexeme(self, expression: Expression, at: int, *, terminal: str | None = None, lazy_rule: str | None = None) -> Expression:
         if expression == EMPTY:
@@ -271,6 +315,11 @@ class Rules:
             return found[e.name] if isinstance(e, Reference) and e.name in found else rebuilt(e, parts)
 
         return fold(expression, combine)
+
+
+def _spent(rule: str) -> str:
+    """The rule of what a rule may be when its tokens are spent."""
+    return f"{rule} spent"
 
 
 def _used(name: str, rules: dict[str, Expression]) -> set[str]:

@@ -94,6 +94,7 @@ class Attributes:
     max_chars: int | None = None
     """How many characters the rule's text may have."""
     max_tokens: int | None = None
+    """How many tokens may have bytes in the rule's text."""
     offsets: dict[str, int] = field(default_factory=dict)
     """Where each attribute stands."""
 
