@@ -16,6 +16,7 @@ from functools import cached_property
 from psc import _core
 from psc.compiler.expression_words import NativeRules, native_rules
 from psc.compiler.expressions import Expression, RuleMark, RuleSet
+from psc.compiler.grammar import Cfg
 from psc.errors import GrammarError
 
 
@@ -34,7 +35,14 @@ class UnreadPart:
     """How many tokens may have bytes in a text of the part. At least 1; None is any number. Only machines that are linked count."""
 
 
-Part = RuleSet | UnreadPart
+@dataclass(frozen=True)
+class LexedPart:
+    """A grammar with a lexer of its own, which only machines that are linked can have beside other rules."""
+
+    cfg: Cfg
+
+
+Part = RuleSet | UnreadPart | LexedPart
 
 
 _Whole = tuple[Mapping[str, Expression], Mapping[str, Part], str]
@@ -75,6 +83,11 @@ class JoinedRules(NativeRules):
         return self._whole[2]
 
     @property
+    def has_lexers(self) -> bool:
+        """Whether a part, or a part of one, has a lexer of its own."""
+        return any(isinstance(part, LexedPart) or has_lexers(part) for part in self.parts.values())
+
+    @property
     def counts_tokens(self) -> bool:
         """Whether a part has a limit of tokens."""
         return any(isinstance(part, UnreadPart) and part.most_tokens for part in self.parts.values())
@@ -88,13 +101,24 @@ class JoinedRules(NativeRules):
                 f"{counted}: tokens are counted by grammars that GrammarCompiler builds just in time, not by artifacts and printed "
                 "grammars"
             )
+        if self.has_lexers:
+            raise GrammarError(
+                "a combination with a grammar that has a lexer of its own (Lark's) is built just in time by a GrammarCompiler, "
+                "it is no single grammar; for an artifact write all of it in one language"
+            )
         sets = [rule_set(part) for part in self.parts.values()]
         outer = native_rules(self.outer, self.root)
         return _core.join_rules(outer, list(self.parts), [native_rules(part.rules, part.root) for part in sets])
 
 
+def has_lexers(part: Part) -> bool:
+    """Whether rules have a part with a lexer of its own."""
+    return isinstance(part, RuleSet) and isinstance(part.rules, JoinedRules) and part.rules.has_lexers
+
+
 def rule_set(part: Part) -> RuleSet:
-    """The rules of a part, read now if need be. Raises GrammarError."""
+    """The rules of a part that has no lexer, read now if need be. Raises GrammarError."""
+    assert not isinstance(part, LexedPart)
     return part.read() if isinstance(part, UnreadPart) else part
 
 
@@ -155,6 +179,6 @@ def joined(
     if both:
         raise ValueError(f"{both[0]!r} is a rule and a part as well")
     whole = JoinedRules(rules, dict(parts), root)
-    is_open = any(isinstance(part, UnreadPart) for part in parts.values()) and root not in parts
+    is_open = root not in parts and any(not isinstance(part, RuleSet) or has_lexers(part) for part in parts.values())
     root = root if is_open else whole.native.root_name
     return RuleSet(whole, root, source, source_name, lines or {}, language=language, settings=settings, marks=marks or {})

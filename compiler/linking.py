@@ -22,11 +22,12 @@ from psc._core import LinkedPart, Machine, PartVocabularies, VocabularyIndex, by
 from psc.compiler.expression_fold import fold, rebuilt
 from psc.compiler.expression_words import native_rules
 from psc.compiler.expressions import EMPTY, Chars, Choice, Expression, Reference, RuleSet, Sequence
-from psc.compiler.joined_rules import Part, UnreadPart, joined, rule_set
+from psc.compiler.joined_rules import LexedPart, Part, UnreadPart, joined, rule_set
 from psc.compiler.just_in_time import NO_SYMBOLS, Words
+from psc.compiler.lexed_parts import with_end
 from psc.compiler.lowering import DEFAULT_LIMITS
 from psc.compiler.python_pattern import python_pattern
-from psc.compiler.ready_grammar import ReadyRules
+from psc.compiler.ready_grammar import ReadyGrammar, ReadyRules
 from psc.compiler.rule_sets import referred_to
 from psc.compiler.terminals import MAX_POSITIONS
 from psc.compiler.token_budgets import CutRules, cut_at_budgets, needed
@@ -50,12 +51,12 @@ class KnownPart:
     """A part that is known."""
 
     native: LinkedPart
-    body: RuleSet
+    body: RuleSet | ReadyGrammar
 
     @cached_property
-    def rules(self) -> ReadyRules:
-        """Its tables, for those who ask what its machine has; the machine has made them for itself."""
-        return ReadyRules(_with_end(self.body))
+    def rules(self) -> ReadyRules | ReadyGrammar:
+        """Its tables, for those who ask what its machine has; the machine of rules has made them for itself."""
+        return ReadyRules(_with_end(self.body)) if isinstance(self.body, RuleSet) else self.body
 
 
 class Parts:
@@ -98,7 +99,7 @@ class Parts:
                     self._known.move_to_end(key)
             if known is None:
                 n_new += 1
-                made = self._part_of(rule_set(part))
+                made = self._lexed(part) if isinstance(part, LexedPart) else self._part_of(rule_set(part))
                 with self._lock:
                     known = self._known.setdefault(key, made)
             found.append(known)
@@ -115,6 +116,11 @@ class Parts:
         last = rules.terminals.bytes_before(rules.lr, END_OF_PART, 1)
         machine = rules.machine(self._vocabularies.with_ends(last, self._symbols(rules)), 0)
         return KnownPart(LinkedPart.of_machine(machine), body)
+
+    def _lexed(self, part: LexedPart) -> KnownPart:
+        ready = with_end(part.cfg, _END)
+        machine = ready.machine(self._vocabularies.with_ends(bytes(range(256)), NO_SYMBOLS), 0)  # Lark's have no tokens
+        return KnownPart(LinkedPart.of_machine(machine), ready)
 
     def frame(self, rules: ReadyRules, n_calls: int) -> Machine:
         """The machine of a frame with so many calls."""
@@ -253,11 +259,13 @@ def _reached(cut: CutRules) -> set[str]:
     return found
 
 
-def _names_of_terminals(rules: Iterable[ReadyRules]) -> tuple[str, ...]:
+def _names_of_terminals(rules: Iterable[ReadyRules | ReadyGrammar]) -> tuple[str, ...]:
     names: list[str] = []
     for number, ready in enumerate(rules):
         for terminal in ready.cfg.terminals:
-            assert terminal.expression is not None
+            if terminal.expression is None:
+                names.append(terminal.name)
+                continue
             shown = fold(terminal.expression, _without_boundaries)
             if terminal.expression == _END:
                 names.append("" if number else "$END")
@@ -280,7 +288,7 @@ def _without_boundaries(expression: Expression, parts: list[Expression]) -> Expr
 
 
 def _is_worth_linking(part: Part) -> bool:
-    return isinstance(part, UnreadPart)
+    return not isinstance(part, RuleSet)
 
 
 def _most_tokens(part: Part) -> int:
@@ -290,6 +298,9 @@ def _most_tokens(part: Part) -> int:
 def _key(part: Part) -> object:
     if isinstance(part, UnreadPart):
         return part.key
+    if isinstance(part, LexedPart):
+        cfg = part.cfg
+        return cfg.language, cfg.source, cfg.settings, cfg.imports, cfg.asked_for or cfg.start, cfg.lexer, cfg.keep_all_actions
     return part.language, part.source, part.settings, part.root
 
 

@@ -19,7 +19,7 @@ from typing import Final
 
 from psc.compiler.expression_fold import fold, rebuilt
 from psc.compiler.expressions import EMPTY, Automaton, Choice, Expression, Literal, Reference, Repeat, RuleSet, Sequence
-from psc.compiler.joined_rules import JoinedRules, Part, marks_of
+from psc.compiler.joined_rules import JoinedRules, Part, has_lexers, marks_of
 from psc.errors import GrammarError
 
 MAX_BUDGET: Final = 1_000_000
@@ -62,7 +62,7 @@ def cut_at_budgets(rules: RuleSet) -> CutRules:
     Raises:
         GrammarError: a rule with a budget may begin with itself.
     """
-    if isinstance(rules.rules, JoinedRules) and not has_budgets(rules):
+    if isinstance(rules.rules, JoinedRules) and not has_budgets(rules) and not any(map(has_lexers, rules.rules.parts.values())):
         return CutRules(rules.rules.outer, {}, rules.rules.parts, rules.rules.root)
     outer: dict[str, Expression] = {}
     parts: dict[str, Part] = {}
@@ -96,13 +96,13 @@ def needed(expression: Expression, outer: Mapping[str, Expression]) -> dict[str,
 
 
 def _flatten(rules: RuleSet, prefix: str, outer: dict[str, Expression], parts: dict[str, Part]) -> str:
-    """Adds the rules, those of parts with budgets among them, and the other parts, under names that begin with a prefix."""
+    """Adds the rules, those of parts that are to be cut themselves among them, and the other parts; names begin with a prefix."""
     own: Mapping[str, Expression] = rules.rules
     root = rules.root
     if isinstance(rules.rules, JoinedRules):
         own, root = rules.rules.outer, rules.rules.root
         for name, part in rules.rules.parts.items():
-            if isinstance(part, RuleSet) and has_budgets(part):
+            if isinstance(part, RuleSet) and (has_budgets(part) or has_lexers(part)):
                 outer[f"{prefix}{name}"] = Reference(_flatten(part, f"{prefix}{name}.", outer, parts))
             else:
                 parts[f"{prefix}{name}"] = part

@@ -88,11 +88,12 @@ def lazy_machine(
         GrammarError: it cannot be compiled; ResourceLimitError, one of them, names a limit that it exceeds.
     """
     from psc.compiler import just_in_time
+    from psc.compiler.joined_rules import has_lexers
 
     grammar = grammar.for_vocabulary(tokenizer_info)
     rules = grammar.linked_rules
     spells_all = len(tokenizer_info.byte_values) == 256  # else something may be amiss, of which the rules of all have to tell
-    if parts is not None and rules is not None and (spells_all or grammar.counts_tokens):
+    if parts is not None and rules is not None and (spells_all or grammar.counts_tokens or has_lexers(rules)):
         from psc.compiler import linking
 
         limit = max(cache_limit_bytes, 0)

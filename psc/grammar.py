@@ -1,8 +1,8 @@
 """Grammars as callers of the API hold them: text in one of the languages that psc reads, parsed and checked, not yet compiled.
 
 EBNF, regular expressions and the built-in JSON grammar become rule sets over characters, and combine. Lark files keep Lark's
-meaning, which is more than a language of characters: text is cut into lexemes by maximal munch before the rules see it, so a Lark
-grammar put after another one would have to say where its lexer takes over. ``union`` and ``concat`` therefore refuse them.
+meaning, which is more than a language of characters: text is cut into lexemes by maximal munch before the rules see it. In a
+union or a concatenation such a grammar is a part with a lexer of its own, which a compiler links with the others just in time.
 
 Cost: parsing. EBNF and regex take about a millisecond for a page of text; a programming language in Lark's 25 ms, and 3 ms
 where its tables are known, see ``psc.known_grammars``.
@@ -10,13 +10,12 @@ where its tables are known, see ``psc.known_grammars``.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, SupportsIndex
 
 from psc import known_grammars
 from psc.compiler.frontends.front_end import UNNAMED, GrammarOptions, Imports, check_text
-from psc.compiler.frontends.registry import front_end, title
 from psc.compiler.frontends.request import GrammarKey, GrammarRequest
 from psc.errors import DeserializeFormatError, GrammarError, ResourceLimitError
 from psc.json_schemas import Resolver, Schema, schema_request
@@ -260,22 +259,18 @@ class Grammar:
         """A text of each grammar, one after the other.
 
         Raises:
-            GrammarError: there is no grammar, or one is in Lark's language.
+            GrammarError: there is no grammar.
         """
-        from psc.compiler import rule_sets
-
-        return _combined("concat", rule_sets.concat, grammars)
+        return _combined("concat", grammars)
 
     @staticmethod
     def union(*grammars: Grammar) -> Grammar:
         """The texts of any of the grammars.
 
         Raises:
-            GrammarError: there is no grammar, or one is in Lark's language.
+            GrammarError: there is no grammar.
         """
-        from psc.compiler import rule_sets
-
-        return _combined("union", rule_sets.union, grammars)
+        return _combined("union", grammars)
 
     @property
     def reads_names(self) -> bool:
@@ -376,11 +371,12 @@ class Grammar:
         return hash((self.request.language, self.request.text, self.request.options))
 
     def __str__(self) -> str:
-        """EBNF text that ``from_ebnf`` reads as the same language; for a grammar with a lexer (Lark's), its own text."""
+        """EBNF text that ``from_ebnf`` reads as the same language; for one with a lexer (Lark's), or made of such, its own text."""
         from psc.compiler import rule_sets
         from psc.compiler.expressions import RuleSet
+        from psc.compiler.joined_rules import has_lexers
 
-        if not isinstance(self._parsed, RuleSet):
+        if not isinstance(self._parsed, RuleSet) or has_lexers(self._parsed):
             return self.source
         rules = self._parsed if self._parsed.root == "root" else rule_sets.union([self._parsed])
         return rule_sets.to_ebnf(rules)
@@ -533,22 +529,23 @@ def _read_instead(request: GrammarRequest, refused: GrammarError, tokenizer_info
         raise GrammarError(f"{refused}\nIt is not in llguidance's dialect of Lark either: {e}") from e
 
 
-def _combined(name: str, combine: Callable[[list[RuleSet]], RuleSet], grammars: tuple[Grammar, ...]) -> Grammar:
+def _combined(kind: str, grammars: tuple[Grammar, ...]) -> Grammar:
+    from psc.compiler import rule_sets
     from psc.compiler.expressions import RuleSet
+    from psc.compiler.frontends.combination.front_end import rules_of, text_of
+    from psc.compiler.joined_rules import has_lexers
 
-    rule_sets = []
     for grammar in grammars:
         if not isinstance(grammar, Grammar):
-            raise TypeError(f"{name} takes grammars, not {type(grammar).__name__}")
-        if not isinstance(grammar._parsed, RuleSet):
-            raise GrammarError(
-                f"{name}: {front_end(grammar.language).a_grammar} cannot be combined with others. Its text is cut into lexemes by "
-                f"maximal munch, and the others' is not; write the combination in {title(grammar.language)}, all of it in EBNF, or "
-                'read the text in the dialect, whose lexemes may end wherever they match: from_lark(…, dialect="llguidance")'
-            )
-        rule_sets.append(grammar._parsed)
-    combined = combine(rule_sets)
-    return Grammar(GrammarRequest.of("ebnf", combined.source, start=combined.root, origin=combined.source_name), combined)
+            raise TypeError(f"{kind} takes grammars, not {type(grammar).__name__}")
+    parsed = [grammar._parsed for grammar in grammars]
+    sets = [rules for rules in parsed if isinstance(rules, RuleSet) and not has_lexers(rules)]
+    if len(sets) == len(parsed):
+        combined = rule_sets.union(sets) if kind == "union" else rule_sets.concat(sets)
+        return Grammar(GrammarRequest.of("ebnf", combined.source, start=combined.root, origin=combined.source_name), combined)
+    origin = f"<{kind}>"
+    text = text_of(kind, [grammar.request for grammar in grammars])
+    return Grammar(GrammarRequest.of("combination", text, origin=origin), rules_of(kind, parsed, text, origin))
 
 
 def _or(expression: Expression, rule: str) -> Expression:

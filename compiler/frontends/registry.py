@@ -79,6 +79,15 @@ FRONT_ENDS: dict[str, FrontEnd] = {
             has_canonical_text=True,
             has_order_free_text=True,
         ),
+        FrontEnd(
+            language="combination",
+            title="combination of grammars",
+            a_grammar="a combination of grammars",
+            module=f"{_PACKAGE}.combination.front_end",
+            defaults=_CHARACTERS,
+            has_rules=False,
+            has_tokens=True,
+        ),
     )
 }
 

@@ -73,14 +73,6 @@ def test_combinations_of_combinations():
     assert nested.to_cfg().productions
 
 
-def test_lark_does_not_combine():
-    lark, regex = Grammar.from_lark(LARK), Grammar.from_regex("a")
-    for combine in (Grammar.union, Grammar.concat):
-        for grammars in ((lark, regex), (regex, lark), (lark,)):
-            with pytest.raises(GrammarError, match=r"a Lark grammar cannot be combined with others.*maximal munch"):
-                combine(*grammars)
-
-
 def test_combining_nothing_or_something_else():
     for combine in (Grammar.union, Grammar.concat):
         with pytest.raises(GrammarError, match="at least one grammar"):

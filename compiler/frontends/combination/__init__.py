@@ -1,0 +1,1 @@
+"""Unions and concatenations in which some grammars have lexers of their own."""

@@ -1,0 +1,90 @@
+"""Combinations of grammars, some of which have lexers of their own: what ``Grammar.union`` and ``concat`` make of them.
+
+The text is JSON, ``{"combination": "union", "grammars": [{"language", "source", "root", "lexer", …}, …]}``, with a grammar as
+``Grammar.serialize_json`` has it. Grammars of characters alone do not need it: their combination is EBNF.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence as Many
+from dataclasses import replace
+from typing import Any
+
+from psc.compiler.expressions import Choice, Reference, RuleSet, Sequence
+from psc.compiler.frontends.front_end import UNNAMED, GrammarOptions
+from psc.compiler.frontends.request import GrammarRequest
+from psc.compiler.grammar import Cfg
+from psc.compiler.joined_rules import LexedPart, Part, joined
+from psc.compiler.tokens import TokenNames
+from psc.errors import GrammarError
+
+KINDS = ("union", "concat")
+
+
+def text_of(kind: str, requests: Many[GrammarRequest]) -> str:
+    """The text of a combination of what was asked for."""
+    return json.dumps({"combination": kind, "grammars": [_described(r) for r in requests]}, ensure_ascii=False)
+
+
+def rules_of(kind: str, grammars: Many[RuleSet | Cfg], source: str, origin: str) -> RuleSet:
+    """The rules of a combination of what was read."""
+    parts: dict[str, Part] = {
+        f"grammar {i}": LexedPart(parsed) if isinstance(parsed, Cfg) else parsed for i, parsed in enumerate(grammars, 1)
+    }
+    references = tuple([Reference(name) for name in parts])
+    root = Choice(references) if kind == "union" else Sequence(references)
+    reads_names = any(parsed.reads_names for parsed in grammars)
+    rules = joined({"root": root}, parts, "root", source=source, source_name=origin, language="combination")
+    return replace(rules, reads_names=reads_names)
+
+
+def parse(text: str, options: GrammarOptions, origin: str, names: TokenNames | None) -> RuleSet:
+    """Reads a combination, and the grammars in it.
+
+    Raises:
+        GrammarError: it is no such text, or a grammar in it is malformed.
+    """
+    kind, requests = _read(text, origin)
+    return rules_of(kind, [request.parse(names) for request in requests], text, origin)
+
+
+def names_tokens(text: str, settings: str) -> bool:
+    """Whether a grammar in it may name tokens."""
+    try:
+        return any(request.names_tokens for request in _read(text, "")[1])
+    except GrammarError:  # parsing says so
+        return True
+
+
+def _described(request: GrammarRequest) -> dict[str, Any]:
+    options = request.options
+    described = {
+        "language": request.language,
+        "source": request.text,
+        "root": options.start,
+        "lexer": options.lexer,
+        "keep_all_actions": options.keep_all_actions,
+        "settings": options.settings,
+    }
+    return described if request.front_end.imports(request.text, request.origin) == () else described | {"origin": request.origin}
+
+
+def _read(text: str, origin: str) -> tuple[str, list[GrammarRequest]]:
+    try:
+        document = json.loads(text)
+        kind, given = document["combination"], document["grammars"]
+        requests = [
+            GrammarRequest(
+                g["language"],
+                g["source"],
+                GrammarOptions(g["root"], g["lexer"], g["keep_all_actions"], g["settings"]),
+                g.get("origin", UNNAMED),
+            )
+            for g in given
+        ]
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as e:
+        raise GrammarError(f"{origin}: this is no combination of grammars: {e!r}") from None
+    if kind not in KINDS or not requests:
+        raise GrammarError(f"{origin}: a combination is {' or '.join(KINDS)}, of one grammar at least")
+    return kind, requests
