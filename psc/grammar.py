@@ -415,8 +415,10 @@ class Grammar:
             return MarkedRules(Network({self.root: EMPTY}), self.root, {})
         marks = marks_of(self._parsed)
         spent = {name: mark.spent for name, mark in marks.items() if mark.spent is not None}
-        rules = {**self._parsed.rules, **{name: _or(self._parsed.rules[name], other) for name, other in spent.items()}}
-        return MarkedRules(Network(rules if spent else self._parsed.rules), self._parsed.root, marks)
+        rules = self._parsed.rules
+        if spent:
+            rules = {**rules, **{name: _or(rules[name], other) for name, other in spent.items()}}
+        return MarkedRules(Network(rules), self._parsed.root, marks)
 
     def ready(self, *, store: Store | None = None) -> ReadyGrammar | ReadyRules:
         """The grammar with the tables that it has for any vocabulary.

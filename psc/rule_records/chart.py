@@ -3,12 +3,16 @@
 The text is bytes, and each of its tokens may also be read as itself. Columns stand where characters or tokens end. A column is made
 once; what follows does not change it, so that text can be taken back by dropping columns.
 
+Where a rule has a budget of tokens, and as many have had bytes in it, it is *closed* where the next token begins if it can be over
+there: it reads nothing behind.
+
 Cost: 10 to 20 us a character for each way in which it can be read; memory as much.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from bisect import bisect_right
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Final, NamedTuple
 
@@ -58,10 +62,18 @@ class Chart:
     Args:
         network: of the rules.
         root: the rule that the whole text is one of, or the beginning of one.
+        budgets: per rule that has one, how many tokens.
+        spent: rules that can be over where a step ends, and the rule that they are the beginning of is spent, and nowhere else.
     """
 
-    def __init__(self, network: Network, root: str) -> None:
+    def __init__(self, network: Network, root: str, budgets: Mapping[str, int] | None = None, spent: Collection[str] = ()) -> None:
         self._network = network
+        self._root = root
+        self._budgets = budgets or {}
+        self._spent = spent
+        self._token_ends: list[int] = []
+        self._closed: dict[tuple[str, int], int] = {}
+        """By (rule, where it began) the place behind which it reads nothing."""
         self.text = bytearray()
         """What was read."""
         self.columns: dict[int, Column] = {0: Column({Item(root, network.start(root), 0): []})}
@@ -79,6 +91,11 @@ class Chart:
             is_text: whether they may be read as characters.
         """
         start = len(self.text)
+        if self._budgets:
+            self._reopen(start)
+            if token is not None:
+                self._close_spent(start)
+                self._token_ends.append(start + len(text))
         self.text += text
         end = len(self.text)
         if token is not None and start in self.columns:
@@ -108,16 +125,75 @@ class Chart:
         for at in [at for at in self.columns if at > length]:
             del self.columns[at]
         self._open = list(waiting)
+        while self._token_ends and self._token_ends[-1] > length:
+            self._token_ends.pop()
+        self._reopen(length)
 
     def reading(self) -> Iterator[tuple[Item, int]]:
-        """The items, with their columns, that go on with what may come next."""
+        """The items, with their columns, that go on with the token that may come next."""
+        if self._budgets:
+            self._close_spent(len(self.text))
+        known: dict[tuple[str, int], bool] = {}
         for at in self._open:
             begun = bytes(self.text[at:])
             first, last = _begun_by(begun) if begun else (0, -1)
             for item in self.columns[at].items:
                 reads = self._network.reads_within(item.place, first, last) if begun else self._network.moves(item.place).reads
-                if reads:
+                if reads and not self._is_closed(item, at) and (not self._closed or self._may_go_on(item, known)):
                     yield item, at
+
+    def callers(self, rule: str, origin: int) -> Iterator[Item]:
+        """The items that need a rule where it began, and may read on."""
+        for caller, _ in self.columns[origin].waiting.get(rule, ()):
+            if (caller.rule, caller.origin) not in self._closed:
+                yield caller
+
+    def _is_closed(self, item: Item, at: int) -> bool:
+        place = self._closed.get((item.rule, item.origin))
+        return place is not None and place <= at
+
+    def _may_go_on(self, item: Item, known: dict[tuple[str, int], bool]) -> bool:
+        """Whether a rule that is open is needed by open ones only, up to the root."""
+        todo, seen = [(item.rule, item.origin)], {(item.rule, item.origin)}
+        found = False
+        for rule, origin in todo:  # which grows
+            if (rule, origin) == (self._root, 0) or known.get((rule, origin)):
+                found = True
+                break
+            more = {(c.rule, c.origin) for c in self.callers(rule, origin)} - seen
+            seen |= more
+            todo += more
+        known[item.rule, item.origin] = found
+        return found
+
+    def _is_spent(self, rule: str, origin: int) -> bool:
+        most = self._budgets.get(rule)
+        return most is not None and len(self._token_ends) - bisect_right(self._token_ends, origin) >= most
+
+    def _is_within_spent(self, rule: str, origin: int) -> bool:
+        """Whether a rule is in one that is spent."""
+        todo, seen = [(rule, origin)], {(rule, origin)}
+        for one, began in todo:  # which grows
+            if self._is_spent(one, began):
+                return True
+            more = {(c.rule, c.origin) for c in self.callers(one, began)} - seen
+            seen |= more
+            todo += more
+        return False
+
+    def _reopen(self, at: int) -> None:
+        """Takes back what was closed at a place, or behind."""
+        if self._closed:
+            self._closed = {rule: place for rule, place in self._closed.items() if place < at}
+
+    def _close_spent(self, at: int) -> None:
+        """Closes what is spent and over at a place."""
+        if at not in self.columns:
+            return
+        self._close(at)
+        for rule, origin in self.columns[at].over:
+            if origin < at and self._is_spent(rule, origin):
+                self._closed.setdefault((rule, origin), at)
 
     def _places(self, end: int) -> Iterator[int]:
         """Columns to read a character from, ascending; each that is reached before `end` comes later."""
@@ -137,6 +213,8 @@ class Chart:
             return
         step = self._network.step
         for item in self.columns[at].items:
+            if self._closed and self._is_closed(item, at):
+                continue
             for place in step(item.place, symbol):
                 column = self.columns.setdefault(end, Column())
                 column.items.setdefault(Item(item.rule, place, item.origin), []).append(Link(item, at, None))
@@ -169,9 +247,13 @@ class Chart:
                     add(Item(item.rule, behind, item.origin), Link(item, at, rule))
             if not moves.ends:
                 continue
+            if item.rule in self._spent and not (at == len(self.text) and self._is_within_spent(item.rule, item.origin)):
+                continue
             column.over.setdefault((item.rule, item.origin), []).append(item)
             if len(column.over[item.rule, item.origin]) == 1:
                 for caller, behind in list(self.columns[item.origin].waiting.get(item.rule, ())):
+                    if self._closed.get((caller.rule, caller.origin), at) < at:
+                        continue
                     add(Item(caller.rule, behind, caller.origin), Link(caller, item.origin, item.rule))
 
 

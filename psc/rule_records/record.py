@@ -44,6 +44,16 @@ class MarkedRules:
         return any(mark.capture is not None for mark in self.marks.values()) or any(e.captured_as is not None for e in endings)
 
     @cached_property
+    def budgets(self) -> Mapping[str, int]:
+        """Per rule that has a budget, how many tokens."""
+        return {name: mark.max_tokens for name, mark in self.marks.items() if mark.max_tokens is not None}
+
+    @cached_property
+    def spent(self) -> frozenset[str]:
+        """The rules of texts at which others may be over when they are spent."""
+        return frozenset(mark.spent for mark in self.marks.values() if mark.spent is not None)
+
+    @cached_property
     def hides(self) -> bool:
         """Whether a marker is hidden from enclosing captures."""
         return any(mark.ending is not None and mark.ending.is_hidden for mark in self.marks.values())
@@ -68,7 +78,7 @@ class RuleRecord:
 
     @cached_property
     def _chart(self) -> Chart:
-        return Chart(self._rules.network, self._rules.root)
+        return Chart(self._rules.network, self._rules.root, self._rules.budgets, self._rules.spent)
 
     def temperature(self, steps: Sequence[Step], default: float | None) -> float | None:
         """The highest temperature of what may come next after these steps; the default where no open rule has one."""
@@ -84,8 +94,7 @@ class RuleRecord:
             if mark is not None and mark.temperature is not None:
                 found.add(mark.temperature)
                 continue
-            callers = self._chart.columns[origin].waiting.get(rule, ())
-            more = {(caller.rule, caller.origin) for caller, _ in callers} - seen
+            more = {(caller.rule, caller.origin) for caller in self._chart.callers(rule, origin)} - seen
             seen |= more
             todo |= more
         return max(found, default=default)
@@ -162,7 +171,7 @@ class RuleRecord:
             is_open.add((item.rule, item.origin))
         spine = list(is_open)
         for rule, origin in spine:  # which grows
-            for caller, _ in columns[origin].waiting.get(rule, ()):
+            for caller in self._chart.callers(rule, origin):
                 read(caller, origin)
                 if (caller.rule, caller.origin) not in is_open:
                     is_open.add((caller.rule, caller.origin))
