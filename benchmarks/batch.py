@@ -19,7 +19,7 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
-from measure import machine, number, report, table
+from psc.bench.measure import machine, number, report, table
 
 BUNDLED = ["java", "go", "sql", "json"]
 SMALL = ["arithmetic.ebnf", "contacts.ebnf"]

@@ -20,11 +20,12 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
-from corpus import encoder, tokenize
-from measure import in_words, machine, number, report, table
-from subjects import Subject, add_subject_options, chosen, documents_of
+from subjects import add_subject_options, chosen, documents_of
 
 import psc
+from psc.bench.measure import in_words, machine, number, report, table
+from psc.bench.subjects import Subject
+from psc.bench.texts import encoder, tokenize
 
 GRAMMARS = ("builtin-json", "tool_call", "java")
 

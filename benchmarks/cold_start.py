@@ -21,10 +21,9 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 
-from isolated import result
-from measure import machine, number, report, table
-
 import psc
+from psc.bench.isolated import result
+from psc.bench.measure import machine, number, report, table
 
 TIMEOUT = 300.0
 

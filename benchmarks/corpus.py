@@ -1,44 +1,15 @@
-"""What the benchmarks run over: grammars by name, files as documents, and documents as token ids.
+"""The files that a benchmark's command line names, as documents: all below a folder, a sample of them, or pieces of them.
 
-The idea: masks are measured where a model would ask for them, so a real text is tokenized as the model's own tokenizer
-does it: by the `tokenizers` library for a tokenizer.json, by tiktoken for rank files and Tekken. Where neither reads
-the format, the longest token that matches is taken at each position; that is no model's tokenization, and the reports
-say so. Whatever did it, the bytes of the tokens must spell the document, or it is left out (a normalizer changed it).
-
-The cost: tokenizing takes about 1 s a MB; sampling files keeps that away from the measurement.
+The cost: reading files.
 """
 
 import argparse
 import codecs
-import json
 import random
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
-from psc import TokenizerInfo
-from psc.corpus.texts import source_files
-from psc.vocabulary.file_format import read_bytes
-from psc.vocabulary.hub_cache import find_snapshot
-from psc.vocabulary.model_folder import find_tokenizer
-from psc.vocabulary.names import find_name
-
-Encode = Callable[[bytes], list[int]]
-
-# How Llama 3 and Qwen cut a text before merging; a rank file does not say. Qwen takes digits one by one.
-_WORDS = (
-    r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}DIGITS| ?[^\s\p{L}\p{N}]+[\r\n]*"
-    r"|\s*[\r\n]+|\s+(?!\S)|\s+"
-)
-
-
-@dataclass(frozen=True)
-class Document:
-    """One text of the corpus."""
-
-    name: str
-    data: bytes
+from psc.bench.texts import json_documents
+from psc.corpus.texts import Text, source_files
 
 
 def add_corpus_options(options: argparse.ArgumentParser) -> None:
@@ -53,10 +24,10 @@ def add_corpus_options(options: argparse.ArgumentParser) -> None:
     options.add_argument("--json-documents", type=int, default=0, metavar="N", help="add N generated JSON documents")
 
 
-def read_corpus(args: argparse.Namespace, suffix: str) -> list[Document]:
+def read_corpus(args: argparse.Namespace, suffix: str) -> list[Text]:
     """The documents that the options ask for. Exits when there are none."""
     files = list(source_files(args.paths, args.suffix or suffix))
-    documents: list[Document] = []
+    documents: list[Text] = []
     random.Random(args.seed).shuffle(files)
     wanted = args.sample if args.sample is not None else len(files) + (1 << 30)
     for file in files:
@@ -72,125 +43,10 @@ def read_corpus(args: argparse.Namespace, suffix: str) -> list[Document]:
     return documents
 
 
-def _cut(file: Path, split: str | None) -> list[Document]:
+def _cut(file: Path, split: str | None) -> list[Text]:
     data = file.read_bytes()
     if split is None:
-        return [Document(str(file), data)]
+        return [Text(str(file), data)]
     mark = codecs.decode(split, "unicode_escape").encode()
     parts = data.split(mark)
-    return [Document(f"{file}#{i}", p + mark) for i, p in enumerate(parts) if p.strip()]
-
-
-def json_documents(n: int, seed: int) -> list[Document]:
-    """Generate `n` JSON documents of some 1 to 20 KB: records, nesting, escapes, every kind of number, two layouts."""
-    rng = random.Random(seed)
-    words = ["alpha", "beta", "order", "customer", "shipping", "address", "unit", "price", "état", "数量", "naïve"]
-    endings = ["", "", "\n", '"', "\\", "\t", "\u20ac", "."]
-
-    def text() -> str:
-        return " ".join(rng.choices(words, k=rng.randint(1, 8))) + rng.choice(endings)
-
-    def value(depth: int) -> Any:
-        kind = rng.randrange(9 if depth else 6)
-        if kind <= 1:
-            return text()
-        if kind <= 3:
-            return rng.choice([rng.randint(-10, 10**6), round(rng.uniform(-1e3, 1e3), 3), 1e-9 * rng.random(), 0])
-        if kind == 4:
-            return rng.choice([True, False, None])
-        if kind == 5:
-            return rng.choice(["", [], {}])
-        if kind == 6:
-            return [value(depth - 1) for _ in range(rng.randint(1, 8))]
-        return {f"{rng.choice(words)}_{i}": value(depth - 1) for i in range(rng.randint(1, 8))}
-
-    documents = []
-    for i in range(n):
-        records = [{"id": k, "name": text(), "data": value(4)} for k in range(rng.randint(5, 30))]
-        layout: dict[str, Any] = rng.choice([{"indent": 2}, {"separators": (",", ":")}, {}])
-        content = json.dumps(records, ensure_ascii=rng.random() < 0.5, **layout)
-        documents.append(Document(f"generated-{i}.json", content.encode()))
-    return documents
-
-
-def encoder(spec: str, info: TokenizerInfo) -> tuple[str, Encode]:
-    """How to tokenize for `spec` (as `psc.load_tokenizer` takes it): what does it, and the function."""
-    file = _tokenizer_file(spec)
-    content = read_bytes(file)
-    if content.lstrip()[:1] == b"{":
-        document = json.loads(content)
-        if "model" in document:
-            return "tokenizers", _with_tokenizers(content)
-        return "tiktoken", _with_tiktoken(info, str(document["config"]["pattern"]))
-    if content[:1] != b"\x0a":  # a rank file, since psc could read it; SentencePiece begins with the tag of a field
-        digits = "" if "qwen" in str(file).lower() else "{1,3}"
-        return "tiktoken", _with_tiktoken(info, _WORDS.replace("DIGITS", digits))
-    return "longest match", _longest_match(info)
-
-
-def _tokenizer_file(spec: str) -> Path:
-    entry = find_name(spec)
-    if entry is not None:
-        assert entry.path is not None  # psc has loaded it
-        return entry.path
-    path = Path(spec).expanduser()
-    if not path.exists():
-        path = find_snapshot(spec)
-    return find_tokenizer(path) if path.is_dir() else path
-
-
-def _with_tokenizers(content: bytes) -> Encode:
-    from tokenizers import Tokenizer
-
-    tokenizer = Tokenizer.from_str(content.decode())
-    tokenizer.no_truncation()
-    tokenizer.no_padding()
-
-    def encode(data: bytes) -> list[int]:
-        return list(tokenizer.encode(data.decode(), add_special_tokens=False).ids)
-
-    return encode
-
-
-def _with_tiktoken(info: TokenizerInfo, pattern: str) -> Encode:
-    import tiktoken
-
-    ids = [int(i) for i in info.text_token_ids]
-    first = ids[0]  # Tekken puts its special tokens before the ranks
-    ranks = {info.token_bytes(i): i - first for i in ids}
-    encoding = tiktoken.Encoding("benchmark", pat_str=pattern, mergeable_ranks=ranks, special_tokens={})
-
-    def encode(data: bytes) -> list[int]:
-        return [i + first for i in encoding.encode_ordinary(data.decode())]
-
-    return encode
-
-
-def _longest_match(info: TokenizerInfo) -> Encode:
-    tokens = {info.token_bytes(int(i)): int(i) for i in info.text_token_ids}
-    longest = max(map(len, tokens))
-
-    def encode(data: bytes) -> list[int]:
-        ids, at = [], 0
-        while at < len(data):
-            length = next((n for n in range(min(longest, len(data) - at), 0, -1) if data[at : at + n] in tokens), 0)
-            if not length:
-                raise ValueError(f"no token begins with byte {data[at]:#04x}")
-            ids.append(tokens[data[at : at + length]])
-            at += length
-        return ids
-
-    return encode
-
-
-def tokenize(documents: Sequence[Document], info: TokenizerInfo, encode: Encode) -> tuple[dict[str, list[int]], int]:
-    """The token ids of each document by its name, and how many were left out because the tokens do not spell them."""
-    tokenized: dict[str, list[int]] = {}
-    for document in documents:
-        try:
-            ids = encode(document.data)
-        except ValueError:  # not UTF-8, or no token
-            continue
-        if b"".join(map(info.token_bytes, ids)) == document.data:
-            tokenized[document.name] = ids
-    return tokenized, len(documents) - len(tokenized)
+    return [Text(f"{file}#{i}", p + mark) for i, p in enumerate(parts) if p.strip()]

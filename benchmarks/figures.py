@@ -19,7 +19,8 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from measure import in_words, machine, number, table
+
+from psc.bench.measure import in_words, machine, number, table
 
 HERE = Path(__file__).parent
 LARGE = ("java", "go", "sql")

@@ -18,12 +18,13 @@ import time
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from corpus import encoder, tokenize
-from engines import Engine, installed, llguidance_engine, psc_engine
-from measure import Summary, in_words, machine, number, report, table, timer_overhead
-from subjects import Subject, add_subject_options, chosen, documents_of
+from subjects import add_subject_options, chosen, documents_of
 
 import psc
+from psc.bench.engines import Engine, installed, llguidance_engine, psc_engine
+from psc.bench.measure import Summary, in_words, machine, number, report, table, timer_overhead
+from psc.bench.subjects import Subject
+from psc.bench.texts import encoder, tokenize
 
 ONE, OWN, PEER = "one machine", "a machine a text", "llguidance"
 DEFAULT = ("arithmetic", "chess", "contacts", "csv", "tool_call", "java")

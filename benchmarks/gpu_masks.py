@@ -27,10 +27,10 @@ from importlib import import_module
 from typing import Any
 
 import numpy as np
-from measure import in_words, machine, number, report, table
 from numpy.typing import NDArray
 
 import psc
+from psc.bench.measure import in_words, machine, number, report, table
 from psc.runtime import cuda_device
 from psc.runtime.cupy_masks import apply_bitmask, apply_rows, masked_argmax, masked_sample
 

@@ -27,9 +27,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-from measure import in_words, machine, number, report, table
 
 import psc
+from psc.bench.measure import in_words, machine, number, report, table
 from psc.compiled_grammar import compile_ahead_of_time
 from psc.process_memory import peak_memory
 

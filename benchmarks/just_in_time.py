@@ -31,13 +31,14 @@ from dataclasses import asdict, dataclass, field
 from typing import Any
 
 import numpy as np
-from corpus import encoder, tokenize
 from masks import Readings, ask, call_by_call, loop
-from measure import Clocks, Summary, in_words, machine, median_clocks, number, report, table, timer_overhead
 from numpy.typing import NDArray
-from subjects import Subject, add_subject_options, chosen, documents_of
+from subjects import add_subject_options, chosen, documents_of
 
 import psc
+from psc.bench.measure import Clocks, Summary, in_words, machine, median_clocks, number, report, table, timer_overhead
+from psc.bench.subjects import Subject
+from psc.bench.texts import encoder, tokenize
 from psc.compiled_grammar import compile_ahead_of_time, compile_just_in_time
 
 # What grows -> what a step that grows it is counted as; the first that applies.

@@ -36,8 +36,11 @@ from pathlib import Path
 from typing import Any, cast
 
 import numpy as np
-from corpus import Document, add_corpus_options, encoder, read_corpus, tokenize
-from measure import (
+from corpus import add_corpus_options, read_corpus
+
+import psc
+from psc.artifacts.format import Artifact, decode, encode, read_file, write_file
+from psc.bench.measure import (
     Clocks,
     Summary,
     in_words,
@@ -49,13 +52,12 @@ from measure import (
     table,
     timer_overhead,
 )
-
-import psc
-from psc.artifacts.format import Artifact, decode, encode, read_file, write_file
+from psc.bench.texts import encoder, tokenize
 from psc.compiled_grammar import compiled_from_artifact
 from psc.compiler.build import build
 from psc.compiler.frontends.found import GrammarFile, find_grammar
 from psc.compiler.revision import COMPILER_REVISION
+from psc.corpus.texts import Text
 from psc.grammar import Grammar
 from psc.warm_texts import rows_met
 
@@ -111,7 +113,7 @@ class Subject:
         return made
 
 
-def prepare(grammar: GrammarFile, spec: str, corpus: list[Document], keep: Path | None, n_warm: int) -> Subject:
+def prepare(grammar: GrammarFile, spec: str, corpus: list[Text], keep: Path | None, n_warm: int) -> Subject:
     """Compile, tokenize, and drop the documents that the grammar does not accept."""
     info = psc.load_tokenizer(spec)
     artifact = _artifact(grammar, info, keep)

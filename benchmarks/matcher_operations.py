@@ -31,14 +31,15 @@ from itertools import count
 from typing import Any
 
 import numpy as np
-from corpus import encoder
-from isolated import Failed, reports
-from measure import in_words, machine, number, report, table, timer_overhead
 from operations import OPERATIONS, Operations
-from subjects import Subject, add_subject_options, chosen, documents_of
+from subjects import add_subject_options, chosen, documents_of
 from workloads import BYTES, DEPTH, GRAMMARS, DraftModel, Workload, workload
 
 import psc
+from psc.bench.isolated import Failed, reports
+from psc.bench.measure import in_words, machine, number, report, table, timer_overhead
+from psc.bench.subjects import Subject
+from psc.bench.texts import encoder
 
 Figure = tuple[str, float | str]
 ROLLBACKS = (1, 10, 1_000, 10_000)

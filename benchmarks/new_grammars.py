@@ -19,13 +19,13 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from corpus import encoder
-from engines import installed, llguidance_matcher, llguidance_tokenizer, warm_up
-from measure import in_words, machine, number, report, table
-from sample_texts import words
-from subjects import Subject
 
 import psc
+from psc.bench.engines import installed, llguidance_matcher, llguidance_tokenizer, warm_up
+from psc.bench.measure import in_words, machine, number, report, table
+from psc.bench.sample_texts import words
+from psc.bench.subjects import Subject
+from psc.bench.texts import encoder
 
 PERCENTILES = (50, 90, 99)
 

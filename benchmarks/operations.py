@@ -13,11 +13,11 @@ from importlib import import_module
 from typing import Any
 
 import numpy as np
-from engines import llguidance_matcher, llguidance_tokenizer, warm_up, xgrammar_compiled, xgrammar_compiler
 from numpy.typing import NDArray
-from subjects import Subject
 
 import psc
+from psc.bench.engines import llguidance_matcher, llguidance_tokenizer, warm_up, xgrammar_compiled, xgrammar_compiler
+from psc.bench.subjects import Subject
 
 Bitmask = NDArray[np.int32]
 

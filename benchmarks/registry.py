@@ -37,13 +37,13 @@ from typing import Any
 from urllib.parse import urlsplit
 
 import numpy as np
-from measure import in_words, machine, report, table
 
 from psc.artifacts.format import decode, encode
 from psc.artifacts.references import Reference
 from psc.artifacts.registry.client import open_registry
 from psc.artifacts.registry.transport import Patience
 from psc.artifacts.store import Store
+from psc.bench.measure import in_words, machine, report, table
 from psc.compiler.build import build
 from psc.compiler.frontends.lark.loader import load_lark
 from psc.vocabulary.tokenizer_info import TokenizerInfo

@@ -20,12 +20,12 @@ from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
 import numpy as np
-from isolated import Failed, reports
-from measure import in_words, machine, number, report, table
 from operations import OPERATIONS, Operations
-from subjects import Subject, ebnf, regex
 
 import psc
+from psc.bench.isolated import Failed, reports
+from psc.bench.measure import in_words, machine, number, report, table
+from psc.bench.subjects import Subject, ebnf, regex
 
 ITEM = 'item ::= [0-9]{1,3} | "\\"" [a-z ]* "\\""\n'
 

@@ -23,12 +23,13 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from maskbench import read
-from measure import in_words, machine, number, report, table
-from sample_texts import sample_texts
-from tools import calls_of, generated_tools, request_of
 from transformers import PreTrainedTokenizerFast
 from vllm_manager import ENGINES, Manager
+
+from psc.bench.maskbench import read
+from psc.bench.measure import in_words, machine, number, report, table
+from psc.bench.sample_texts import sample_texts
+from psc.bench.tool_requests import calls_of, generated_tools, request_of
 
 DRAFTS = 8
 _ASKED = "at most a fifth of XGrammar's"

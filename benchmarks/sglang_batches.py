@@ -19,9 +19,10 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from measure import in_words, machine, number, report, table
-from tools import calls_of, generated_tools, request_of
 from transformers import PreTrainedTokenizerFast
+
+from psc.bench.measure import in_words, machine, number, report, table
+from psc.bench.tool_requests import calls_of, generated_tools, request_of
 
 sys.path.append(str(Path(__file__).resolve().parents[1] / "tests"))
 from absent_packages import standing_in

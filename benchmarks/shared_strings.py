@@ -19,10 +19,10 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
-from measure import in_words, machine, number, report, table
-from sample_texts import words
 
 import psc
+from psc.bench.measure import in_words, machine, number, report, table
+from psc.bench.sample_texts import words
 from psc.build_grammar import shared_vocabulary
 
 STRING = """string ::= "\\"" ([^"\\\\\\x00-\\x1f] | "\\\\" (["\\\\/bfnrt] | "u" [0-9a-fA-F]{4}))* "\\""

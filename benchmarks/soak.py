@@ -26,11 +26,11 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-from measure import in_words, machine, number, report, table
 from numpy.typing import NDArray
 from soak_requests import Request, request
 
 import psc
+from psc.bench.measure import in_words, machine, number, report, table
 
 COMPILE_THREADS = 4
 COMPILE_SECONDS = 5.0

@@ -20,10 +20,11 @@ import time
 from typing import Any
 
 import numpy as np
-from corpus import add_corpus_options, encoder, read_corpus, tokenize
-from measure import Summary, in_words, machine, number, preemptions, report, table, timer_overhead
+from corpus import add_corpus_options, read_corpus
 
 import psc
+from psc.bench.measure import Summary, in_words, machine, number, preemptions, report, table, timer_overhead
+from psc.bench.texts import encoder, tokenize
 from psc.compiler.frontends.found import find_grammar
 from psc.grammar import Grammar
 from psc.runtime import cuda_device, cupy_masks, numpy_masks

@@ -20,13 +20,13 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from corpus import Encode, encoder
-from engines import installed, llguidance_tokenizer
-from json_engines import Bits, Matcher, empty_mask
-from measure import in_words, machine, number, report, table
-from tools import Tool, generated_tools
 
 import psc
+from psc.bench.engines import installed, llguidance_tokenizer
+from psc.bench.json_engines import Bits, Matcher, empty_mask
+from psc.bench.measure import in_words, machine, number, report, table
+from psc.bench.texts import Encode, encoder
+from psc.bench.tool_requests import Tool, generated_tools
 
 TRIGGER, END = "<function=", "</function>"
 FREE_TEXT = b"Let me look that up for you.\n"

@@ -19,9 +19,8 @@ import sys
 import time
 from typing import Any
 
-from measure import in_words, machine, number, report, table
-
 import psc
+from psc.bench.measure import in_words, machine, number, report, table
 
 
 class Timed:

@@ -16,12 +16,13 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 import numpy as np
-from corpus import Document, Encode, json_documents, tokenize
 from operations import DraftTree
-from sample_texts import java
-from subjects import BUILTIN_JSON, Subject
 
 import psc
+from psc.bench.sample_texts import java
+from psc.bench.subjects import BUILTIN_JSON, Subject
+from psc.bench.texts import Encode, json_documents, tokenize
+from psc.corpus.texts import Text
 
 GRAMMARS = ("java", BUILTIN_JSON)
 """Those that a long text and a deep one can be written in here."""
@@ -46,7 +47,7 @@ DEPTH = 10_000
 BYTES = 100_000
 
 
-def workload(subject: Subject, documents: Sequence[Document], info: psc.TokenizerInfo, encode: Encode, seed: int) -> Workload:
+def workload(subject: Subject, documents: Sequence[Text], info: psc.TokenizerInfo, encode: Encode, seed: int) -> Workload:
     """Everything that the measurements of a grammar need. Exits when the grammar is not one of GRAMMARS."""
     if subject.name == BUILTIN_JSON:
         parts = [json.loads(d.data) for d in json_documents(60, seed)]

@@ -81,6 +81,10 @@ class ReferenceParserError(PscError):
     """A parser to compare with that failed: it does not start, or ended before it had answered."""
 
 
+class BenchError(PscError):
+    """A measurement that cannot be made: texts or data are not there."""
+
+
 class ReportError(PscError):
     """A report that cannot be written."""
 

@@ -24,7 +24,7 @@ _COMMANDS = {
     "sample": "Draw random sentences from a grammar's masks.",
     "registry": "Share artifacts: serve, push, pull, list, verify, gc, keygen.",
     "inspect": "Show what is in an artifact and where it came from.",
-    "bench": "Measure psc on this machine: corpus.",
+    "bench": "Measure psc on this machine, beside others: masks, first-masks, compile, serve, maskbench, corpus, all.",
     "tokenizers": "List the tokenizers that have a short name.",
 }
 """Name, which is the module's too, and what the list of commands says."""

@@ -9,9 +9,15 @@ import click
 from psc.cli.groups import CommandGroup
 
 _COMMANDS = {
+    "masks": "What a decoding step costs on texts, beside others.",
+    "first-masks": "How long from a grammar's text to its first mask, beside others.",
+    "compile": "What compiling ahead of time takes, and loading.",
+    "serve": "What requests cost a server: admission, and steps of batches, beside others.",
+    "maskbench": "JSON schemas with instances: verdicts and times, beside others.",
+    "all": "All of these but corpus; writes the page and the pictures of docs/.",
     "corpus": "Compare a grammar with its language's own parser, on real files and mutants of them.",
 }
-"""Name and what the list says; `psc.cli.bench_NAME` has the command."""
+"""Name and what the list says; `psc.cli.bench_NAME` has the command, with _ for -."""
 
 
 class _Measurements(CommandGroup):
@@ -21,7 +27,7 @@ class _Measurements(CommandGroup):
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         if cmd_name not in _COMMANDS:
             return None
-        command: click.Command = importlib.import_module(f"psc.cli.bench_{cmd_name}").command
+        command: click.Command = importlib.import_module(f"psc.cli.bench_{cmd_name.replace('-', '_')}").command
         return command
 
     def describe(self, ctx: click.Context) -> list[tuple[str, str]]:

@@ -1,4 +1,4 @@
-"""Texts of the grammars in `grammars/`, and of Java, as a model might write them; the same ones for the same seed.
+"""Texts of the grammars in `grammars/`, and of Java, Go and SQL, as a model might write them; the same ones for the same seed.
 
 The idea: what a mask costs depends on where the text is, so the texts are ordinary ones: words, names, numbers of every form,
 nesting as deep as people nest. They are drawn from lists, not from the masks: nothing measured decides what is measured.
@@ -17,6 +17,10 @@ weather shipping address unit table query stream worker session request response
 """
 _PEOPLE = "Anna Björn Chloé Dmitri Élodie Fátima Grace Hans Ines José Kaspar Léa María Nils Østen Pablo Quinn Rósa Søren Zoë"
 _CITIES = "München, Zürich, São Paulo, New York, Reykjavík, Oslo, Paris, Kraków, Lisboa, Tōkyō, 東京, Łódź"
+_COLUMNS = """
+customer price total item node buffer shipping address unit worker session response image model layer
+"""
+_NOT_RESERVED = _COLUMNS.split()
 _WORDS, _NAMES, _PLACES = _THINGS.split(), _PEOPLE.split(), _CITIES.split(", ")
 
 
@@ -211,6 +215,120 @@ def java(rng: random.Random, methods: int | None = None) -> str:
     return f"{head}public final class Sample extends Base implements Runnable {{\n{fields}\n{body}}}\n"
 
 
+def go(rng: random.Random) -> str:
+    """A file of types, methods and functions, some 1 KB each."""
+
+    def expression(depth: int) -> str:
+        kind = rng.randrange(8 if depth else 4)
+        name = rng.choice(_WORDS)
+        if kind == 0:
+            return rng.choice([str(rng.randrange(1000)), "0x7f", f"{rng.uniform(0, 9):.2f}", "'\\n'", "true", "nil"])
+        if kind <= 2:
+            return name
+        if kind == 3:
+            return json.dumps(" ".join(rng.choices(_WORDS, k=rng.randint(1, 6))) + rng.choice(["", "\n", ": %v"]))
+        if kind == 4:
+            return f"{expression(depth - 1)} {rng.choice(['+', '-', '*', '==', '<=', '&&', '>>'])} {expression(depth - 1)}"
+        if kind == 5:
+            return f"{name}.{rng.choice(['Get', 'Len', 'Append', 'Compute'])}({expression(depth - 1)})"
+        if kind == 6:
+            return f"({expression(depth - 1)})"
+        return f"append({name}, {expression(depth - 1)})"
+
+    def statement(indent: str, depth: int) -> str:
+        kind = rng.randrange(8 if depth else 5)
+        name = rng.choice(_WORDS)
+        if kind == 0:
+            return f"{indent}// {' '.join(rng.choices(_WORDS, k=6))}\n{indent}s.{name} = {expression(2)}\n"
+        if kind <= 2:
+            return f"{indent}{name} := {rng.choice(['', 'make(map[string]int)', '[]byte(text)', '&node{}']) or expression(2)}\n"
+        if kind == 3:
+            return f"{indent}return {expression(2)}\n"
+        if kind == 4:
+            return f"{indent}defer {name}.Close()\n"
+        inner = "".join(statement(indent + "\t", depth - 1) for _ in range(rng.randint(1, 4)))
+        if kind == 5:
+            return f"{indent}for i, {name} := range {rng.choice(_WORDS)} {{\n{inner}{indent}}}\n"
+        if kind == 6:
+            return f"{indent}if err := {name}.Check(); err != nil {{\n{inner}{indent}}} else {{\n{inner}{indent}}}\n"
+        return f"{indent}switch {name} {{\n{indent}case 1, 2:\n{inner}{indent}default:\n{inner}{indent}}}\n"
+
+    def function(n: int) -> str:
+        body = "".join(statement("\t", 3) for _ in range(rng.randint(2, 8)))
+        receiver = rng.choice(["", "(s *sample) "])
+        note = f"// {' '.join(rng.choices(_WORDS, k=12))}.\n"
+        return f"{note}func {receiver}{rng.choice(_WORDS)}{n}(a []string, b map[string]int) (int, error) {{\n{body}}}\n"
+
+    fields = "".join(
+        f'\t{w.capitalize()} {rng.choice(["int", "string", "[]float64"])} `json:"{w}"`\n' for w in rng.sample(_WORDS, 5)
+    )
+    body = "\n".join(function(n) for n in range(rng.randint(5, 25)))
+    return f'package sample\n\nimport (\n\t"errors"\n\t"fmt"\n)\n\ntype sample struct {{\n{fields}}}\n\n{body}'
+
+
+def sql(rng: random.Random) -> str:
+    """A query with joins, groups and subqueries, or a change of data."""
+
+    def column() -> str:
+        return f"{rng.choice('abc')}.{rng.choice(_NOT_RESERVED)}"
+
+    def value(depth: int) -> str:
+        kind = rng.randrange(8 if depth else 4)
+        if kind == 0:
+            return rng.choice([str(rng.randrange(1000)), f"{rng.uniform(0, 100):.2f}", "null"])
+        if kind == 1:
+            return "'" + " ".join(rng.choices(_NAMES + _WORDS, k=rng.randint(1, 4))) + rng.choice(["", "''s"]) + "'"
+        if kind <= 3:
+            return column()
+        if kind == 4:
+            return f"{value(depth - 1)} {rng.choice(['+', '-', '*', '/', '||'])} {value(depth - 1)}"
+        if kind == 5:
+            return f"{rng.choice(['sum', 'count', 'avg', 'max', 'coalesce'])}({value(depth - 1)})"
+        if kind == 6:
+            return f"case when {condition(0)} then {value(depth - 1)} else {value(depth - 1)} end"
+        return f"cast({value(depth - 1)} as decimal(12, 2))"
+
+    def condition(depth: int) -> str:
+        kind = rng.randrange(7 if depth else 4)
+        if kind <= 1:
+            return f"{column()} {rng.choice(['=', '<>', '<', '>='])} {value(1)}"
+        if kind == 2:
+            return f"{column()} between {value(0)} and {value(0)}"
+        if kind == 3:
+            return f"{column()} like '%{rng.choice(_WORDS)}%'"
+        if kind == 4:
+            return f"{column()} in ({query(depth - 1)})"
+        if kind == 5:
+            return f"not exists ({query(depth - 1)})"
+        return f"({condition(depth - 1)} or {condition(depth - 1)})"
+
+    def query(depth: int) -> str:
+        columns = ",\n       ".join(f"{value(depth)} as {rng.choice(_NOT_RESERVED)}_{i}" for i in range(rng.randint(1, 6)))
+        tables = [f"{rng.choice(_NOT_RESERVED)}s a"]
+        for alias in "bc"[: rng.randint(0, 2)]:
+            table, key = rng.choice(_NOT_RESERVED), rng.choice(_NOT_RESERVED)
+            tables.append(f"{rng.choice(['join', 'left join'])} {table}s {alias} on a.id = {alias}.{key}_id")
+        where = "\n  and ".join(condition(depth) for _ in range(rng.randint(1, 4)))
+        text = f"select {columns}\nfrom {' '.join(tables)}\nwhere {where}"
+        if rng.random() < 0.5:
+            text += f"\ngroup by {column()}, {column()} having count(*) > {rng.randrange(10)}"
+        if depth == 2 and rng.random() < 0.5:
+            text += f"\norder by {column()} desc limit {rng.randrange(100)}"
+        return text
+
+    kind = rng.randrange(5)
+    name = rng.choice(_NOT_RESERVED)
+    if kind == 0:
+        return f"insert into {name}s (id, name, price) values\n" + ",\n".join(
+            f"({i}, '{rng.choice(_NAMES)}', {rng.uniform(0, 100):.2f})" for i in range(rng.randint(1, 20))
+        )
+    if kind == 1:
+        return f"update {name}s set price = price * 1.1, note = 'by {rng.choice(_NAMES)}' where id = {rng.randrange(100)}"
+    if kind == 2:
+        return f"with {name}_best as (\n{query(1)}\n)\n{query(2)}"
+    return query(2)
+
+
 TEXTS: dict[str, Callable[[random.Random], str]] = {
     "arithmetic": arithmetic,
     "tool_call": tool_call,
@@ -218,6 +336,8 @@ TEXTS: dict[str, Callable[[random.Random], str]] = {
     "csv": csv,
     "chess": chess,
     "java": java,
+    "go": go,
+    "sql": sql,
 }
 """Grammar -> what writes one of its texts."""
 

@@ -21,13 +21,13 @@ from multiprocessing.connection import Connection
 from typing import Any
 
 import numpy as np
-from corpus import Encode, encoder
-from lark_dialects import for_llguidance, for_xgrammar
-from measure import timer_overhead
 from numpy.typing import NDArray
-from subjects import Subject
 
 import psc
+from psc.bench.lark_dialects import for_llguidance, for_xgrammar
+from psc.bench.measure import timer_overhead
+from psc.bench.subjects import Subject
+from psc.bench.texts import Encode, encoder
 from psc.compiled_grammar import compile_ahead_of_time
 
 ENGINES = {
@@ -308,6 +308,11 @@ def _serve(connection: Connection, name: str, subject: Subject, spec: str) -> No
     except Exception as error:
         lines = str(error).strip().splitlines() or [type(error).__name__]
         connection.send(("error", lines[0]))
+
+
+def installed_peers(names: Sequence[str]) -> dict[str, str | None]:
+    """Version of each peer's distribution, None where it is absent."""
+    return {name: installed(name) for name in names}
 
 
 def installed(engine: str) -> str | None:

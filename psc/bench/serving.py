@@ -1,0 +1,161 @@
+"""What requests cost a server: being admitted, and the steps of batches of them; psc side by side with its peers in one run.
+
+Requests are of the kind that comes with tool calls: ten of a hundred generated tools each, made one JSON schema of by the server,
+and a valid text. *Admission* is from the schema's text to the first mask, each request new. Then batches go step by step: the masks
+of all sequences are filled, and each accepts the next token of its text; a text that has ended begins anew. The first round meets
+masks for the first time, the second has met them. Everything is on one thread, a call for each sequence, and the engines take
+turns. A request counts only if all engines take it and its text. vLLM's and SGLang's own code around this is measured by scripts of
+a clone (benchmarks/serving.py, benchmarks/sglang_batches.py).
+
+Cost: a minute with few requests; XGrammar's compilations take most of it.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from psc.bench.engines import installed
+from psc.bench.isolated import Failed, Resident
+from psc.bench.json_engines import SchemaEngine
+from psc.bench.measure import number
+from psc.bench.reports import Report, Settings, Table, about, ratio
+from psc.bench.texts import encoder
+from psc.bench.tool_requests import calls_of, generated_tools, request_of
+from psc.vocabulary import load_tokenizer
+
+_TOOLS, _OF_REQUEST = 100, 10
+_PATIENCE = 300.0
+Work = tuple[str, list[int]]
+"""A schema, and the tokens of a valid text."""
+
+
+def run(settings: Settings) -> Report:
+    """Admissions, then batches."""
+    n_requests, batches, n_steps = (40, (1, 32), 30) if settings.quick else (200, (1, 64, 256), 60)
+    info = load_tokenizer(settings.tokenizer)
+    _, encode = encoder(settings.tokenizer, info)
+    rng = random.Random(settings.seed)
+    tools = generated_tools(_TOOLS, rng)
+    works: list[Work] = []
+    for _ in range(n_requests):
+        drawn = rng.sample(tools, _OF_REQUEST)
+        works.append((request_of(drawn), encode(calls_of(drawn, rng).encode())))
+    conditions = about(settings, info.name)
+    notes: list[str] = []
+    running: dict[str, Resident] = {}
+    try:
+        for name in ("psc", *settings.peers):
+            if installed(name) is None:
+                notes.append(f"{name} is not installed.")
+                continue
+            settings.tell(f"{name} starts")
+            try:
+                running[name] = Resident(SchemaEngine, name, settings.tokenizer, {"kept": True}, timeout=_PATIENCE)
+            except Failed as error:
+                notes.append(f"{name}: {error}.")
+        taken, admissions, refused = _admit(running, works, settings)
+        notes += [f"{name} refuses {n} of {n_requests} requests or their texts." for name, n in refused.items() if n]
+        steps = _batches(running, taken, batches, n_steps, settings, notes) if taken else {}
+    finally:
+        for resident in running.values():
+            resident.stop()
+    results = {"requests": n_requests, "taken": len(taken), "admission_ms": admissions, "steps_us": steps}
+    return Report(
+        "serve",
+        "What do a server's requests cost?",
+        f"{n_requests} requests, each a new JSON schema of {_OF_REQUEST} of {_TOOLS} tools; {len(taken)} that all engines take are "
+        "counted. Batches of them go step by step: a mask and an accept for each sequence, on one thread.",
+        _tables(results),
+        results,
+        notes,
+        conditions,
+    )
+
+
+def _admit(
+    running: dict[str, Resident], works: Sequence[Work], settings: Settings
+) -> tuple[list[Work], dict[str, list[dict[str, float]]], dict[str, int]]:
+    """The requests that all take; of each, by engine, what it took; and how many each refuses."""
+    taken: list[Work] = []
+    times: dict[str, list[dict[str, float]]] = {name: [] for name in running}
+    refused = dict.fromkeys(running, 0)
+    for i, (schema, tokens) in enumerate(works):
+        if i % 10 == 0:
+            settings.tell(f"request {i + 1} of {len(works)}")
+        spent: dict[str, dict[str, float]] = {}
+        for name in list(running) if i % 2 else list(reversed(running)):
+            try:
+                compiled, first = running[name].ask("first_mask", schema, timeout=_PATIENCE)
+                _, passed, _ = running[name].ask("instances", schema, [tokens], timeout=_PATIENCE)
+            except Failed:
+                passed = [False]
+            if all(passed):
+                spent[name] = {"compile": compiled / 1e6, "first mask": first / 1e6}
+            else:
+                refused[name] += 1
+        if len(spent) == len(running):
+            taken.append((schema, tokens))
+            for name, each in spent.items():
+                times[name].append(each)
+    return taken, times, refused
+
+
+def _batches(
+    running: dict[str, Resident],
+    taken: Sequence[Work],
+    batches: Sequence[int],
+    n_steps: int,
+    settings: Settings,
+    notes: list[str],
+) -> dict[str, dict[str, dict[str, Any]]]:
+    """Batch -> round -> engine -> the microseconds of each step's masks and accepts."""
+    found: dict[str, dict[str, dict[str, Any]]] = {}
+    for turn, size in enumerate(batches):
+        works = [taken[i % len(taken)] for i in range(size)]
+        by_round: dict[str, dict[str, Any]] = {"first": {}, "again": {}}
+        for name in list(running) if turn % 2 else list(reversed(running)):
+            settings.tell(f"a batch of {size}: {name}")
+            try:
+                rounds = running[name].ask("steps", works, n_steps, timeout=_PATIENCE)
+            except Failed as error:
+                notes.append(f"{name}, a batch of {size}: {error}.")
+                continue
+            for which, took in zip(by_round, rounds, strict=True):
+                masks, accepts = zip(*took, strict=True)
+                by_round[which][name] = {"masks": [ns / 1e3 for ns in masks], "accepts": [ns / 1e3 for ns in accepts]}
+        found[str(size)] = by_round
+    return found
+
+
+def _tables(results: dict[str, Any]) -> list[Table]:
+    rows = []
+    ours = _median(results["admission_ms"].get("psc"), "first mask")
+    for name, readings in results["admission_ms"].items():
+        if readings:
+            first = [r["first mask"] for r in readings]
+            cells = [number(float(x)) for x in (np.mean(first), *np.percentile(first, (50, 99, 100)))]
+            median = _median(readings, "first mask")
+            rows.append([name, number(_median(readings, "compile")), *cells, ratio(median, ours)])
+    head = ["engine", "compile p50", "first mask mean", "p50", "p99", "max", "p50, to psc's"]
+    tables = [Table("Milliseconds from a request's schema to its compiled form, and to its first mask:", head, rows)]
+    rows = []
+    for size, by_round in results["steps_us"].items():
+        for which, by_engine in by_round.items():
+            of_psc = by_engine.get("psc")
+            base = float(np.median(of_psc["masks"])) if of_psc else None
+            for name in results["admission_ms"]:
+                if name in by_engine:
+                    masks, accepts = by_engine[name]["masks"], by_engine[name]["accepts"]
+                    p50, p99 = map(float, np.percentile(masks, (50, 99)))
+                    cells = [number(p50), number(p99), number(float(np.median(accepts))), ratio(p50, base)]
+                    rows.append([size, which, name, *cells])
+    head = ["batch", "round", "engine", "masks p50", "p99", "accepts p50", "masks p50, to psc's"]
+    return [*tables, Table("Microseconds a step of the whole batch:", head, rows)]
+
+
+def _median(readings: Sequence[dict[str, float]] | None, what: str) -> float | None:
+    return float(np.median([r[what] for r in readings])) if readings else None

@@ -1,0 +1,117 @@
+"""The options that all measurements of ``psc bench`` take, and where their reports go."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import click
+
+from psc.cli.arguments import TOKENIZER, json_option, quiet_option
+from psc.cli.progress import Steps
+from psc.cli.report import note, write_json
+from psc.errors import BenchError
+
+if TYPE_CHECKING:
+    from psc.bench.reports import Report, Settings
+
+_F = TypeVar("_F", bound=Callable[..., Any])
+PEERS = ("llguidance", "xgrammar")
+
+
+def bench_options(command: _F) -> _F:
+    """The tokenizer, the peers, the effort; JSON and quiet."""
+    for option in reversed(
+        (
+            click.option(
+                "--tokenizer", "-t", type=TOKENIZER, default="qwen3", show_default=True, metavar="SPEC", help="See psc tokenizers."
+            ),
+            click.option(
+                "--peer", "peers", multiple=True, type=click.Choice(PEERS), help="Beside this one only; by default all installed."
+            ),
+            click.option("--no-peers", is_flag=True, help="Beside none."),
+            click.option("--quick", is_flag=True, help="Few texts and repetitions: minutes, for figures that are less sure."),
+            click.option("--seed", type=int, default=0, show_default=True, help="Of what is drawn at random."),
+        )
+    ):
+        command = option(command)
+    return command
+
+
+def report_options(command: _F) -> _F:
+    """Where a single report goes."""
+    for option in reversed(
+        (
+            json_option,
+            click.option(
+                "--write",
+                "folder",
+                type=click.Path(file_okay=False, path_type=Path),
+                metavar="FOLDER",
+                help="Write it there, too: as Markdown, as JSON and, where matplotlib is installed, as pictures.",
+            ),
+            quiet_option("Show no progress."),
+        )
+    ):
+        command = option(command)
+    return command
+
+
+def corpus_option(command: _F) -> _F:
+    """Which texts to take."""
+    return click.option(
+        "--corpus",
+        multiple=True,
+        metavar="GRAMMAR=PATH",
+        help="Take a grammar's texts from a file, or from a folder's files with its suffix; may be repeated.",
+    )(command)
+
+
+schemas_option = click.option(
+    "--schemas",
+    type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    metavar="FILE",
+    help="JSON schemas with instances as MaskBench has them (.jsonl, perhaps .zst).",
+)
+
+
+def settings_of(
+    tokenizer: str,
+    peers: tuple[str, ...],
+    no_peers: bool,
+    quick: bool,
+    seed: int,
+    *,
+    corpus: tuple[str, ...] = (),
+    schemas: Path | None = None,
+    tell: Callable[[str], None] = lambda text: None,
+) -> Settings:
+    """What the options say. Raises BenchError for a corpus that is not there, MissingExtraError without `bench`."""
+    from psc.bench.reports import Settings
+
+    texts: dict[str, tuple[Path, ...]] = {}
+    for each in corpus:
+        grammar, found, path = each.partition("=")
+        if not found or not Path(path).exists():
+            raise BenchError(f"--corpus {each}: {'there is no ' + path if found else 'write GRAMMAR=PATH'}")
+        texts[grammar] = (*texts.get(grammar, ()), Path(path))
+    return Settings(tokenizer, () if no_peers else peers or PEERS, quick, seed, texts, schemas, tell)
+
+
+def publish(report: Report, folder: Path | None, *, as_json: bool) -> None:
+    """A report on stdout, and into a folder where one is named."""
+    if folder is not None:
+        from psc.bench.pages import write_report
+
+        for missing in write_report(report, folder):
+            note(missing)
+    if as_json:
+        write_json(report.document())
+    else:
+        click.echo(report.markdown(), nl=False)
+
+
+def progress(title: str, *, quiet: bool) -> Steps:
+    """Progress of a measurement."""
+    return Steps(title, quiet=quiet)
