@@ -317,7 +317,10 @@ def installed_peers(names: Sequence[str]) -> dict[str, str | None]:
 
 def installed(engine: str) -> str | None:
     """The version of an engine's distribution, or None if it is absent."""
+    distribution = ENGINES.get(engine, engine)
+    if distribution == "psc":
+        return psc.__version__
     try:
-        return version(ENGINES[engine])
+        return version(distribution)
     except PackageNotFoundError:
-        return psc.__version__ if ENGINES[engine] == "psc" else None
+        return None

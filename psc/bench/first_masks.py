@@ -115,7 +115,7 @@ def watch(seconds: dict[str, float]) -> None:
         setattr(tables, name, timed("terminals", getattr(tables, name)))
     for name in ("lr_tables", "lr_tables_of_rules"):
         setattr(tables, name, timed("LR", getattr(tables, name)))
-    tables.LoweredRules = timed("lowering", tables.LoweredRules)
+    tables.LoweredRules.__init__ = timed("lowering", tables.LoweredRules.__init__)  # the class itself is asked for by isinstance
     for of_language in (tables.ReadyGrammar, tables.ReadyRules):
         of_language.machine = timed("machine", of_language.machine)
 

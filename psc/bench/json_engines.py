@@ -151,13 +151,15 @@ class SchemaEngine:
         self._compile = made([name], self._info, self._bits, encode, ours)[name]
         self._is_ours = name == "psc"
 
-    def first_mask(self, schema: str) -> tuple[int, int]:
-        """Compiling a schema, and from its text to its first mask."""
+    def admitted(self, schema: str, ids: list[int]) -> tuple[int, int, bool]:
+        """Compiling a schema, from its text to its first mask, and whether it takes a text token by token. No other mask is made."""
         began = time.perf_counter_ns()
         new = self._compile(schema)
         compiled = time.perf_counter_ns()
         new().mask()
-        return compiled - began, time.perf_counter_ns() - began
+        ended = time.perf_counter_ns()
+        matcher = new()
+        return compiled - began, ended - began, all(matcher.accept(token) for token in ids)
 
     def instances(self, schema: str, texts: list[list[int]]) -> tuple[int, list[bool], list[int]]:
         """From a schema's text to its first mask; which texts pass to their end; each mask."""
@@ -168,10 +170,11 @@ class SchemaEngine:
         masks: list[int] = []
         return first, [passes(new(), self._bits, ids, self._end, masks) for ids in texts], masks
 
-    def steps(self, works: list[tuple[str, list[int]]], n_steps: int) -> list[list[tuple[int, int]]]:
+    def steps(self, works: list[tuple[str, list[int]]], n_steps: int, seconds: float) -> list[list[tuple[int, int]]]:
         """Steps of a batch of (schema, tokens of a text): of each the masks and the accepts, first and then over again.
 
-        A text that has ended begins anew. Raises RuntimeError where a token is refused.
+        A text that has ended begins anew. A round that has taken so many seconds has fewer steps. Raises RuntimeError where a
+        token is refused.
         """
         compile_schema = self._ours() if self._is_ours else self._compile
         made_of = {schema: compile_schema(schema) for schema, _ in works}
@@ -179,8 +182,9 @@ class SchemaEngine:
         for _ in range(2):
             matchers = [made_of[schema]() for schema, _ in works]
             at = [0] * len(works)
-            took = []
-            for _ in range(n_steps):
+            took: list[tuple[int, int]] = []
+            until = time.monotonic() + seconds
+            while len(took) < n_steps and (not took or time.monotonic() < until):
                 began = time.perf_counter_ns()
                 for matcher in matchers:
                     matcher.mask()

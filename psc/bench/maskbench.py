@@ -1,11 +1,11 @@
 """MaskBench's protocol: JSON schemas with instances, psc side by side with its peers in one run.
 
-A line of the file is `{"schema", "tests": [{"valid", "data"}]}`, perhaps with a `name`, as JSONSchemaBench's MaskBench has them and
-the official test suite of JSON Schema in a clone of psc. Each engine compiles each schema once, cold, up to its first mask; then
-each instance is written as `json.dumps` writes it, tokenized, and taken token by token: the mask is computed, the token looked up in
-it, and accepted. An instance passes if every token is allowed and the end after the last one is. A valid one should pass, an invalid
-one should not. The engines take turns, schema by schema, in changing order. Open objects are open in all of them; psc allows members
-in any order where objects are small enough.
+A line of the file is `{"schema", "tests": [{"valid", "data"}]}`, perhaps with a `name`, as JSONSchemaBench's MaskBench has them
+and the official test suite of JSON Schema in a clone of psc. Each engine compiles each schema once, cold, up to its first mask;
+then each instance is written as `json.dumps` writes it, tokenized, and taken token by token: the mask is computed, the token
+looked up in it, and accepted. An instance passes if every token is allowed and the end after the last one is. A valid one
+should pass, an invalid one should not. The engines take turns, schema by schema, in changing order. Open objects are open in
+all of them; psc allows members in any order where objects are small enough.
 
 Cost: some milliseconds a schema and engine, and what an engine takes that does not come back.
 """

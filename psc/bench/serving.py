@@ -35,7 +35,7 @@ Work = tuple[str, list[int]]
 
 def run(settings: Settings) -> Report:
     """Admissions, then batches."""
-    n_requests, batches, n_steps = (40, (1, 32), 30) if settings.quick else (200, (1, 64, 256), 60)
+    n_requests, batches, n_steps, seconds = (15, (1, 16), 20, 5.0) if settings.quick else (100, (1, 64, 256), 40, 40.0)
     info = load_tokenizer(settings.tokenizer)
     _, encode = encoder(settings.tokenizer, info)
     rng = random.Random(settings.seed)
@@ -59,7 +59,7 @@ def run(settings: Settings) -> Report:
                 notes.append(f"{name}: {error}.")
         taken, admissions, refused = _admit(running, works, settings)
         notes += [f"{name} refuses {n} of {n_requests} requests or their texts." for name, n in refused.items() if n]
-        steps = _batches(running, taken, batches, n_steps, settings, notes) if taken else {}
+        steps = _batches(running, taken, batches, n_steps, seconds, settings, notes) if taken else {}
     finally:
         for resident in running.values():
             resident.stop()
@@ -89,11 +89,10 @@ def _admit(
         spent: dict[str, dict[str, float]] = {}
         for name in list(running) if i % 2 else list(reversed(running)):
             try:
-                compiled, first = running[name].ask("first_mask", schema, timeout=_PATIENCE)
-                _, passed, _ = running[name].ask("instances", schema, [tokens], timeout=_PATIENCE)
+                compiled, first, passes = running[name].ask("admitted", schema, tokens, timeout=_PATIENCE)
             except Failed:
-                passed = [False]
-            if all(passed):
+                passes = False
+            if passes:
                 spent[name] = {"compile": compiled / 1e6, "first mask": first / 1e6}
             else:
                 refused[name] += 1
@@ -109,6 +108,7 @@ def _batches(
     taken: Sequence[Work],
     batches: Sequence[int],
     n_steps: int,
+    seconds: float,
     settings: Settings,
     notes: list[str],
 ) -> dict[str, dict[str, dict[str, Any]]]:
@@ -120,7 +120,7 @@ def _batches(
         for name in list(running) if turn % 2 else list(reversed(running)):
             settings.tell(f"a batch of {size}: {name}")
             try:
-                rounds = running[name].ask("steps", works, n_steps, timeout=_PATIENCE)
+                rounds = running[name].ask("steps", works, n_steps, seconds, timeout=_PATIENCE)
             except Failed as error:
                 notes.append(f"{name}, a batch of {size}: {error}.")
                 continue

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import contextlib
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -11,7 +12,7 @@ import click
 from psc.cli.arguments import TOKENIZER, json_option, quiet_option
 from psc.cli.progress import Steps
 from psc.cli.report import note, write_json
-from psc.errors import BenchError
+from psc.errors import BenchError, needs_extra
 
 if TYPE_CHECKING:
     from psc.bench.reports import Report, Settings
@@ -87,7 +88,7 @@ def settings_of(
     schemas: Path | None = None,
     tell: Callable[[str], None] = lambda text: None,
 ) -> Settings:
-    """What the options say. Raises BenchError for a corpus that is not there, MissingExtraError without `bench`."""
+    """What the options say. Raises BenchError for a corpus that is not there."""
     from psc.bench.reports import Settings
 
     texts: dict[str, tuple[Path, ...]] = {}
@@ -112,6 +113,8 @@ def publish(report: Report, folder: Path | None, *, as_json: bool) -> None:
         click.echo(report.markdown(), nl=False)
 
 
-def progress(title: str, *, quiet: bool) -> Steps:
-    """Progress of a measurement."""
-    return Steps(title, quiet=quiet)
+@contextlib.contextmanager
+def measuring(title: str, *, quiet: bool) -> Iterator[Callable[[str], None]]:
+    """Progress of a measurement: what is being measured, and for how long. Raises MissingExtraError without the extra `bench`."""
+    with Steps(title, quiet=quiet) as steps, needs_extra("bench"):
+        yield lambda what: steps.step(f"{title}: {what}", 0, 1)

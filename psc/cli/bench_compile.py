@@ -1,0 +1,37 @@
+"""``psc bench compile``."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from psc.cli.arguments import GRAMMAR
+from psc.cli.bench_options import bench_options, measuring, publish, report_options, settings_of
+
+
+@click.command("compile")
+@click.argument("grammars", nargs=-1, type=GRAMMAR, metavar="[GRAMMAR]...")
+@bench_options
+@report_options
+def command(
+    grammars: tuple[str, ...],
+    tokenizer: str,
+    peers: tuple[str, ...],
+    no_peers: bool,
+    quick: bool,
+    seed: int,
+    as_json: bool,
+    folder: Path | None,
+    quiet: bool,
+) -> None:
+    """What compiling ahead of time takes: time, memory, the artifact's size, and loading it.
+
+    GRAMMAR is a bundled name or a path. By default all that are bundled.
+    """
+    with measuring("compile", quiet=quiet) as tell:
+        from psc.bench import compiling
+
+        settings = settings_of(tokenizer, peers, no_peers, quick, seed, tell=tell)
+        report = compiling.run(settings, grammars)
+    publish(report, folder, as_json=as_json)
