@@ -6,7 +6,7 @@ The idea: the texts of a grammar are followed token by token (teacher forcing), 
 twice: over one machine, which knows nothing when the first text begins, as a server that has one grammar for many requests; and
 each text over a machine of its own, as a server whose requests all bring a new grammar. llguidance has one matcher for all texts,
 as what it finds does not stay from one text to the next. The engines take turns text by text in one process, in changing order.
-What compiling costs is left out (first_mask.py has it).
+What compiling costs is left out (psc bench first-masks has it).
 
 The cost: the masks of two engines, seconds a grammar, and compiling for each text.
 """

@@ -17,7 +17,7 @@ machines take turns. Between the two is what a server sees: texts that are new, 
 *unseen* figures are of the second half of the texts, read once after the first half. Every mask and every accept of both is
 compared on the way (a pair of rows once, however often it comes up).
 
-With `--peers`, llguidance and XGrammar follow the same texts in the same run (see peers.py; its *first* pass is the cold one).
+With `--peers`, llguidance and XGrammar follow the same texts in the same run (as in psc bench masks; its *first* pass is cold).
 
 The cost: `--cold` first passes, `--rounds` later ones; seconds a grammar, more with peers.
 """

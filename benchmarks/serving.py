@@ -177,7 +177,7 @@ def main() -> None:
         "--vocab-size", type=int, default=0, metavar="N", help="number of logits (default: the tokenizer's, by 128)"
     )
     options.add_argument("--eos", default="<|im_end|>", metavar="TOKEN", help="what ends a text (default: Qwen's)")
-    options.add_argument("--schemas", type=Path, metavar="SCHEMAS", help="a .jsonl file, perhaps .zst, as maskbench.py reads it")
+    options.add_argument("--schemas", type=Path, metavar="SCHEMAS", help="as psc bench maskbench reads them")
     options.add_argument("--engines", nargs="+", choices=ENGINES, default=list(ENGINES), metavar="E")
     options.add_argument("--batches", nargs="+", type=int, default=[1, 64, 256, 512], metavar="N")
     options.add_argument("--requests", type=int, default=400, metavar="N", help="of each kind, to be admitted (default 400)")

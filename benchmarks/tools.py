@@ -3,10 +3,10 @@
     python benchmarks/tools.py --tokenizer SPEC [--schemas SCHEMAS.jsonl[.zst]] [--engines E ...] [--requests N] [--stages]
 
 The idea: there are 100 tools, and a request brings 50 of them, drawn anew, with `tool_choice` "required". Engines then make one
-JSON schema of these: an array of at least one call, `anyOf` over the tools, each an object of its name and its parameters. Tools
-are generated, of the kinds of parameters that real ones have; or drawn from a file of schemas with instances, as `maskbench.py`
-reads them. Each request is compiled by each engine in turn, and calls with valid parameters are taken token by token. Open objects
-are open in all engines (`strict_mode=False`).
+JSON schema of these: an array of at least one call, `anyOf` over the tools, each an object of its name and its parameters.
+Tools are generated, of the kinds of parameters that real ones have; or drawn from a file of schemas with instances, as `psc
+bench maskbench` reads them. Each request is compiled by each engine in turn, and calls with valid parameters are taken token by
+token. Open objects are open in all engines (`strict_mode=False`).
 
 The cost: a minute for 100 requests; XGrammar takes longer.
 """
@@ -202,7 +202,7 @@ def main() -> None:
     """Parse the command line, run, print."""
     options = argparse.ArgumentParser(description="Compile requests of 50 tools, and take calls of them token by token.")
     options.add_argument("--tokenizer", required=True, metavar="SPEC", help="as psc.load_tokenizer takes it")
-    options.add_argument("--schemas", type=Path, metavar="FILE", help="draw the tools from a file as maskbench.py reads it")
+    options.add_argument("--schemas", type=Path, metavar="FILE", help="draw the tools from a file as psc bench maskbench reads it")
     options.add_argument("--engines", nargs="+", choices=ENGINES, default=list(ENGINES), metavar="E", help="default: all installed")
     options.add_argument("--tools", type=int, default=100, metavar="N", help="how many there are (default 100)")
     options.add_argument("--of-request", type=int, default=50, metavar="N", help="how many a request brings (default 50)")

@@ -152,7 +152,7 @@ class SchemaEngine:
         self._is_ours = name == "psc"
 
     def admitted(self, schema: str, ids: list[int]) -> tuple[int, int, bool]:
-        """Compiling a schema, from its text to its first mask, and whether it takes a text token by token. No other mask is made."""
+        """Compiling a schema, from its text to its first mask, and whether it takes a text by tokens. No other mask is made."""
         began = time.perf_counter_ns()
         new = self._compile(schema)
         compiled = time.perf_counter_ns()

@@ -65,8 +65,8 @@ def page(reports: Sequence[Report], pictures: Iterable[str]) -> str:
     shown = set(pictures)
     parts = [
         "# Benchmarks",
-        "This page is made by `psc bench all --write docs`; its tables are in `benchmarks.json` beside it. Each part is one run, in "
-        "which the engines took turns: compare figures of one part only. What an engine has no figures for is said below. "
+        "This page is made by `psc bench all --write docs`; its tables are in `benchmarks.json` beside it. Each part is one run, "
+        "in which the engines took turns: compare figures of one part only. What an engine has no figures for is said below. "
         "`psc bench` measures the same on your machine, with your tokenizer (`--tokenizer`) and your texts (`--corpus java=src`).",
     ]
     for report in reports:

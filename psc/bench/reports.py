@@ -114,5 +114,5 @@ def read_reports(path: Path) -> list[Report]:
     """What `write_reports` wrote. Raises BenchError where it is none."""
     try:
         return [Report.from_document(each) for each in json.loads(path.read_text(encoding="utf-8"))["reports"]]
-    except (OSError, ValueError, KeyError, TypeError) as error:
+    except (OSError, ValueError, KeyError, TypeError, BenchError) as error:
         raise BenchError(f"{path}: {error}") from error

@@ -89,10 +89,12 @@ def encoder(spec: str, info: TokenizerInfo) -> tuple[str, Encode]:
     content = read_bytes(file)
     if content.lstrip()[:1] == b"{":
         document = json.loads(content)
-        if "model" in document:
-            return "tokenizers", _with_tokenizers(content)
-        return "tiktoken", _with_tiktoken(info, str(document["config"]["pattern"]))
-    if content[:1] != b"\x0a":  # a rank file, since psc could read it; SentencePiece begins with the tag of a field
+        if "model" not in document:
+            return "tiktoken", _with_tiktoken(info, str(document["config"]["pattern"]))
+        encode = _with_tokenizers(content)
+        if encode is not None:
+            return "tokenizers", encode
+    elif content[:1] != b"\x0a":  # a rank file, since psc could read it; SentencePiece begins with the tag of a field
         digits = "" if "qwen" in str(file).lower() else "{1,3}"
         return "tiktoken", _with_tiktoken(info, _WORDS.replace("DIGITS", digits))
     return "longest match", _longest_match(info)
@@ -109,10 +111,14 @@ def _tokenizer_file(spec: str) -> Path:
     return find_tokenizer(path) if path.is_dir() else path
 
 
-def _with_tokenizers(content: bytes) -> Encode:
+def _with_tokenizers(content: bytes) -> Encode | None:
+    """None where the library does not read what psc does."""
     from tokenizers import Tokenizer
 
-    tokenizer = Tokenizer.from_str(content.decode())
+    try:
+        tokenizer = Tokenizer.from_str(content.decode())
+    except Exception:  # it has no other class
+        return None
     tokenizer.no_truncation()
     tokenizer.no_padding()
 
