@@ -330,7 +330,7 @@ def main() -> None:
     options.add_argument("--keep", type=Path, metavar="DIR", help="work in this folder, and leave it there")
     options.add_argument("--json", metavar="FILE", help="write everything as JSON too (- for standard output)")
     args = options.parse_args()
-    from measure import in_words, machine, report, table
+    from psc.bench.measure import in_words, machine, report, table
 
     about = machine()
     with tempfile.TemporaryDirectory(prefix="psc-chaos-") as temporary:

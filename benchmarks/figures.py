@@ -51,7 +51,7 @@ def benchmarks(args: argparse.Namespace) -> dict[str, list[str]]:
     few = ["--documents", "5", "--max-bytes", "15000"] if args.quick else []
     return {
         "first-masks": [*small, *LARGE, *(["--quick"] if args.quick else [])],
-        "just_in_time": [*small, *large, *corpus, *few, *([] if args.quick else ["--peers"])],
+        "just_in_time": [*small, *large, *corpus, *few],
         "matcher_operations": [*corpus, *few],
         "repetition": ["--timeout", "30" if args.quick else "60"],
         "cache_limit": [*corpus, *few],

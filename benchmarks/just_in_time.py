@@ -1,6 +1,6 @@
 """Measure decoding with a grammar that is built as it is visited, beside the same grammar built ahead of time.
 
-    python benchmarks/just_in_time.py [GRAMMAR...] --tokenizer SPEC [--corpus GRAMMAR=PATH...] [--peers] [--json FILE]
+    python benchmarks/just_in_time.py [GRAMMAR...] --tokenizer SPEC [--corpus GRAMMAR=PATH...] [--json FILE]
 
 The idea: texts are replayed token by token (teacher forcing) over a machine that knows nothing yet. A step is `mask_row()` and
 `accept_token()`. A step is *cold* when the machine grew in it, and is counted as the most expensive thing that was built:
@@ -17,9 +17,9 @@ machines take turns. Between the two is what a server sees: texts that are new, 
 *unseen* figures are of the second half of the texts, read once after the first half. Every mask and every accept of both is
 compared on the way (a pair of rows once, however often it comes up).
 
-With `--peers`, llguidance and XGrammar follow the same texts in the same run (as in psc bench masks; its *first* pass is cold).
+`psc bench masks` has the same beside llguidance and XGrammar.
 
-The cost: `--cold` first passes, `--rounds` later ones; seconds a grammar, more with peers.
+The cost: `--cold` first passes, `--rounds` later ones; seconds a grammar.
 """
 
 import argparse
@@ -344,27 +344,6 @@ def print_tables(results: list[Figures]) -> None:
         print(f"{f.grammar}: {f.compared:,} masks and accepts of both compared, {f.differences} differences")
 
 
-def run_peers(subject: Subject, info: psc.TokenizerInfo, args: argparse.Namespace) -> dict[str, Any]:
-    """The same texts followed by all engines, in turn."""
-    import peers
-    from engines import ENGINES
-
-    encode = encoder(args.tokenizer, info)[1]
-    texts = list(tokenize(documents_of(subject, args), info, encode)[0].values())
-    names = [name for name in ENGINES if name.startswith("psc jit") or not name.startswith("psc")]
-    contestants, out = peers.assemble(subject, args.tokenizer, names)
-    options = argparse.Namespace(rounds=1, peer_steps=args.peer_steps, file_seconds=args.file_seconds)
-    try:
-        peers.run(contestants, texts, options)
-    finally:
-        for c in contestants:
-            c.worker.stop()
-    if args.json != "-":
-        print(f"\n{subject.name}, side by side:\n")
-        peers.print_tables(contestants, out)
-    return {"engines": [peers.as_document(c) for c in contestants], "out": out}
-
-
 def main() -> None:
     """Parse the command line, measure every grammar, print."""
     options = argparse.ArgumentParser(description="Measure decoding with grammars that are built as they are visited.")
@@ -375,9 +354,6 @@ def main() -> None:
     options.add_argument("--ahead", type=int, nargs="+", default=[], metavar="N", help="also with N masks built ahead on a thread")
     options.add_argument("--prefill", type=float, default=50.0, metavar="MS", help="before the first mask, with --ahead (50)")
     options.add_argument("--model", type=float, default=5.0, metavar="MS", help="between masks, with --ahead (5)")
-    options.add_argument("--peers", action="store_true", help="run llguidance and XGrammar over the same texts too")
-    options.add_argument("--peer-steps", type=int, default=200, metavar="N", help="masks of a text and pass, with peers (200)")
-    options.add_argument("--file-seconds", type=float, default=2.0, metavar="S", help="for the masks of a text, with peers (2)")
     options.add_argument("--json", metavar="FILE", help="write everything as JSON too (- for standard output)")
     args = options.parse_args()
 
@@ -392,8 +368,7 @@ def main() -> None:
         passes = f"{args.cold} first passes, {args.rounds} rounds"
         print(f"{info.name} ({info.vocab_size:,}), seed {args.seed}, {passes}; {in_words(about)}\n")
         print_tables(results)
-    side_by_side = {s.name: run_peers(s, info, args) for s in subjects} if args.peers else {}
-    report({"benchmark": "just_in_time", **about, "results": results, "peers": side_by_side}, args.json)
+    report({"benchmark": "just_in_time", **about, "results": results}, args.json)
     if any(f.differences for f in results):
         sys.exit("masks differ")
 
