@@ -150,14 +150,19 @@ class SchemaEngine:
         self._ours = ours
         self._compile = made([name], self._info, self._bits, encode, ours)[name]
         self._is_ours = name == "psc"
+        self._admitted: dict[str, Callable[[], Matcher]] = {}
 
     def admitted(self, schema: str, ids: list[int]) -> tuple[int, int, bool]:
-        """Compiling a schema, from its text to its first mask, and whether it takes a text by tokens. No other mask is made."""
+        """Compiling a schema, from its text to its first mask, and whether it takes a text by tokens. No other mask is made.
+
+        What is compiled is kept for `steps`.
+        """
         began = time.perf_counter_ns()
         new = self._compile(schema)
         compiled = time.perf_counter_ns()
         new().mask()
         ended = time.perf_counter_ns()
+        self._admitted[schema] = new
         matcher = new()
         return compiled - began, ended - began, all(matcher.accept(token) for token in ids)
 
@@ -176,8 +181,8 @@ class SchemaEngine:
         A text that has ended begins anew. A round that has taken so many seconds has fewer steps. Raises RuntimeError where a
         token is refused.
         """
-        compile_schema = self._ours() if self._is_ours else self._compile
-        made_of = {schema: compile_schema(schema) for schema, _ in works}
+        anew = self._ours() if self._is_ours else None  # theirs keep no masks
+        made_of = {s: anew(s) if anew is not None else self._admitted.get(s) or self._compile(s) for s, _ in works}
         rounds = []
         for _ in range(2):
             matchers = [made_of[schema]() for schema, _ in works]

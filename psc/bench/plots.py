@@ -93,7 +93,8 @@ def _bars(title: str, unit: str, of: Mapping[str, Mapping[str, float]]) -> str:
         axes.set_xlim(low, high * 3)
         axes.set_xlabel(unit)
         axes.set_title(title, loc="left", fontweight="bold")
-        axes.legend(frameon=False, ncols=len(series), loc="lower right", bbox_to_anchor=(1, 1))
+        if len(series) > 1:
+            figure.legend(frameon=False, ncols=len(series), loc="outside lower center")
         out = io.StringIO()
         figure.savefig(out, format="svg", metadata={"Date": None}, facecolor="white")
         pyplot.close(figure)

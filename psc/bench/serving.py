@@ -4,7 +4,8 @@ Requests are of the kind that comes with tool calls: ten of a hundred generated 
 and a valid text. *Admission* is from the schema's text to the first mask, each request new. Then batches go step by step: the masks
 of all sequences are filled, and each accepts the next token of its text; a text that has ended begins anew. The first round meets
 masks for the first time, the second has met them. Everything is on one thread, a call for each sequence, and the engines take
-turns. A request counts only if all engines take it and its text. vLLM's and SGLang's own code around this is measured by scripts of
+turns. A request counts only if all engines take it and its text; one that
+does not come back from several requests is out. vLLM's and SGLang's own code around this is measured by scripts of
 a clone (benchmarks/serving.py, benchmarks/sglang_batches.py).
 
 Cost: a minute with few requests; XGrammar's compilations take most of it.
@@ -13,7 +14,9 @@ Cost: a minute with few requests; XGrammar's compilations take most of it.
 from __future__ import annotations
 
 import random
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -29,6 +32,7 @@ from psc.vocabulary import load_tokenizer
 
 _TOOLS, _OF_REQUEST = 100, 10
 _PATIENCE = 300.0
+_MOST_GIVEN_UP = 3
 Work = tuple[str, list[int]]
 """A schema, and the tokens of a valid text."""
 
@@ -46,7 +50,7 @@ def run(settings: Settings) -> Report:
         works.append((request_of(drawn), encode(calls_of(drawn, rng).encode())))
     conditions = about(settings, info.name)
     notes: list[str] = []
-    running: dict[str, Resident] = {}
+    running: dict[str, _Server] = {}
     try:
         for name in ("psc", *settings.peers):
             if installed(name) is None:
@@ -54,15 +58,18 @@ def run(settings: Settings) -> Report:
                 continue
             settings.tell(f"{name} starts")
             try:
-                running[name] = Resident(SchemaEngine, name, settings.tokenizer, {"kept": True}, timeout=_PATIENCE)
+                running[name] = _Server(name, settings)
             except Failed as error:
                 notes.append(f"{name}: {error}.")
-        taken, admissions, refused = _admit(running, works, settings)
-        notes += [f"{name} refuses {n} of {n_requests} requests or their texts." for name, n in refused.items() if n]
-        steps = _batches(running, taken, batches, n_steps, seconds, settings, notes) if taken else {}
+        admitted = _admit(running, works, settings, notes)
+        notes += [f"{name} refuses {n} of {n_requests} requests." for name, n in admitted.refused.items() if name in running]
+        taken = admitted.taken_by(running)
+        admissions = {name: [admitted.times[i][name] for i in taken] for name in running}
+        chosen = [works[i] for i in taken]
+        steps = _batches(running, chosen, batches, n_steps, seconds, settings, notes) if chosen else {}
     finally:
-        for resident in running.values():
-            resident.stop()
+        for server in running.values():
+            server.stop()
     results = {"requests": n_requests, "taken": len(taken), "admission_ms": admissions, "steps_us": steps}
     return Report(
         "serve",
@@ -76,35 +83,72 @@ def run(settings: Settings) -> Report:
     )
 
 
-def _admit(
-    running: dict[str, Resident], works: Sequence[Work], settings: Settings
-) -> tuple[list[Work], dict[str, list[dict[str, float]]], dict[str, int]]:
-    """The requests that all take; of each, by engine, what it took; and how many each refuses."""
-    taken: list[Work] = []
-    times: dict[str, list[dict[str, float]]] = {name: [] for name in running}
-    refused = dict.fromkeys(running, 0)
+class _Server:
+    """One engine, started again after a request that it did not come back from."""
+
+    def __init__(self, name: str, settings: Settings) -> None:
+        self.name = name
+        self.given_up = 0
+        self._settings = settings
+        self._resident = self._start()
+
+    def _start(self) -> Resident:
+        return Resident(SchemaEngine, self.name, self._settings.tokenizer, {"kept": True}, timeout=_PATIENCE)
+
+    def ask(self, method: str, *arguments: Any, timeout: float) -> Any:
+        """Raises Failed."""
+        if not self._resident.alive:
+            self._resident = self._start()
+        try:
+            return self._resident.ask(method, *arguments, timeout=timeout)
+        finally:
+            self.given_up += not self._resident.alive
+
+    def stop(self) -> None:
+        """Ends its process."""
+        self._resident.stop()
+
+
+@dataclass
+class _Admissions:
+    """Of each request, by engine: what compiling and the first mask took, in milliseconds."""
+
+    times: list[dict[str, dict[str, float]]] = field(default_factory=list)
+    refused: Counter[str] = field(default_factory=Counter)
+
+    def taken_by(self, engines: Iterable[str]) -> list[int]:
+        """The requests that all of these engines took."""
+        wanted = set(engines)
+        return [i for i, of in enumerate(self.times) if wanted <= set(of)]
+
+
+def _admit(running: dict[str, _Server], works: Sequence[Work], settings: Settings, notes: list[str]) -> _Admissions:
+    """Each request, by each engine in turn. One that does not come back again and again is out of `running`."""
+    patience = 10.0 if settings.quick else 60.0
+    found = _Admissions()
     for i, (schema, tokens) in enumerate(works):
         if i % 10 == 0:
             settings.tell(f"request {i + 1} of {len(works)}")
-        spent: dict[str, dict[str, float]] = {}
+        found.times.append({})
         for name in list(running) if i % 2 else list(reversed(running)):
             try:
-                compiled, first, passes = running[name].ask("admitted", schema, tokens, timeout=_PATIENCE)
+                compiled, first, passes = running[name].ask("admitted", schema, tokens, timeout=patience)
             except Failed:
                 passes = False
             if passes:
-                spent[name] = {"compile": compiled / 1e6, "first mask": first / 1e6}
-            else:
-                refused[name] += 1
-        if len(spent) == len(running):
-            taken.append((schema, tokens))
-            for name, each in spent.items():
-                times[name].append(each)
-    return taken, times, refused
+                found.times[i][name] = {"compile": compiled / 1e6, "first mask": first / 1e6}
+                continue
+            found.refused[name] += 1
+            if running[name].given_up >= _MOST_GIVEN_UP:
+                notes.append(
+                    f"{name} did not come back from {_MOST_GIVEN_UP} of {i + 1} requests within {patience:.0f} s each: out."
+                )
+                running.pop(name).stop()
+    return found
 
 
 def _batches(
-    running: dict[str, Resident],
+    running: dict[str, _Server],
     taken: Sequence[Work],
     batches: Sequence[int],
     n_steps: int,
