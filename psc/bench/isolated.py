@@ -7,6 +7,7 @@ The cost: starting Python and importing what the function's module imports, some
 """
 
 import multiprocessing
+import os
 from collections.abc import Callable, Iterator
 from multiprocessing.connection import Connection
 from typing import Any
@@ -105,6 +106,7 @@ class Resident:
 
 
 def _reside(connection: Connection, make: Callable[..., Any], arguments: tuple[Any, ...]) -> None:
+    os.dup2(os.open(os.devnull, os.O_WRONLY), 2)  # XGrammar warns there of each schema; errors come through the connection
     try:
         resident = make(*arguments)
     except Exception as error:

@@ -147,9 +147,7 @@ class SchemaEngine:
             limits: dict[str, Any] = {"cache_limit_bytes": 1 << 30} if kept else {"cache_enabled": False}
             return psc_engine(GrammarCompiler(self._info, store=False, **limits), self._bits, any_order=any_order)
 
-        self._ours = ours
         self._compile = made([name], self._info, self._bits, encode, ours)[name]
-        self._is_ours = name == "psc"
         self._admitted: dict[str, Callable[[], Matcher]] = {}
 
     def admitted(self, schema: str, ids: list[int]) -> tuple[int, int, bool]:
@@ -181,8 +179,7 @@ class SchemaEngine:
         A text that has ended begins anew. A round that has taken so many seconds has fewer steps. Raises RuntimeError where a
         token is refused.
         """
-        anew = self._ours() if self._is_ours else None  # theirs keep no masks
-        made_of = {s: anew(s) if anew is not None else self._admitted.get(s) or self._compile(s) for s, _ in works}
+        made_of = {schema: self._admitted.get(schema) or self._compile(schema) for schema, _ in works}
         rounds = []
         for _ in range(2):
             matchers = [made_of[schema]() for schema, _ in works]

@@ -39,7 +39,7 @@ Work = tuple[str, list[int]]
 
 def run(settings: Settings) -> Report:
     """Admissions, then batches."""
-    n_requests, batches, n_steps, seconds = (15, (1, 16), 20, 5.0) if settings.quick else (100, (1, 64, 256), 40, 40.0)
+    n_requests, batches, n_steps, seconds = (20, (1, 16), 20, 5.0) if settings.quick else (170, (1, 64, 256), 40, 40.0)
     info = load_tokenizer(settings.tokenizer)
     _, encode = encoder(settings.tokenizer, info)
     rng = random.Random(settings.seed)
@@ -158,8 +158,10 @@ def _batches(
 ) -> dict[str, dict[str, dict[str, Any]]]:
     """Batch -> round -> engine -> the microseconds of each step's masks and accepts."""
     found: dict[str, dict[str, dict[str, Any]]] = {}
+    new = list(taken)
     for turn, size in enumerate(batches):
-        works = [taken[i % len(taken)] for i in range(size)]
+        chosen, new = new[:size] or list(taken), new[size:]  # texts that no batch has met, as long as there are any
+        works = [chosen[i % len(chosen)] for i in range(size)]
         by_round: dict[str, dict[str, Any]] = {"first": {}, "again": {}}
         for name in list(running) if turn % 2 else list(reversed(running)):
             settings.tell(f"a batch of {size}: {name}")
