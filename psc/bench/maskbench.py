@@ -151,10 +151,6 @@ def run(settings: Settings) -> Report:
     results = {name: each.figures() for name, each in found.items()}
     suite = "JSON Schema's official test suite, draft 2020-12, without what is optional and what has formats mean nothing"
     which = suite if settings.schemas is None else "a file of schemas with instances"
-        "JSON Schema's official test suite, draft 2020-12, without what is optional and what has formats mean nothing"
-        if is_suite
-        else "a file of schemas with instances"
-    )
     n_tests = sum(len(entry["tests"]) for entry in entries)
     return Report(
         "maskbench",

@@ -14,7 +14,7 @@ from typing import Any
 
 from psc._version import __version__
 from psc.bench.engines import installed_peers
-from psc.bench.measure import in_words, machine, table
+from psc.bench.measure import in_words, machine, number, table
 from psc.errors import BenchError
 
 
@@ -101,7 +101,7 @@ def ratio(theirs: float | None, ours: float | None) -> str:
     if not theirs or not ours or theirs != theirs:
         return "-"
     factor = theirs / ours
-    return f"{factor:,.1f}" if factor < 10 else f"{factor:,.0f}"
+    return f"{factor:,.0f}" if factor >= 10 else number(factor, 2)
 
 
 def write_reports(reports: Sequence[Report], path: Path) -> None:
