@@ -68,7 +68,7 @@ def test_serve(run: Run) -> None:
     assert done.exit_code == 0, done.output
     found = json.loads(done.stdout)["results"]
     assert found["taken"] == found["requests"] == len(found["admission_ms"]["psc"])
-    assert {len(by_engine["psc"]["masks"]) for by_round in found["steps_us"].values() for by_engine in by_round.values()} == {20}
+    assert {len(by_engine["psc"]["masks"]) for by_round in found["steps_us"].values() for by_engine in by_round.values()} == {60}
 
 
 def test_maskbench_tells_wrong_verdicts(run: Run) -> None:
