@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from psc._version import __version__
 from psc.errors import (
     ArtifactError,
+    BenchError,
     BitmaskError,
     ClusterError,
     CompilationCancelledError,
@@ -25,6 +26,8 @@ from psc.errors import (
     MatcherError,
     MissingExtraError,
     PscError,
+    ReferenceMissingError,
+    ReferenceParserError,
     RegistryError,
     RegistryNotFoundError,
     RegistryUnreachableError,
@@ -66,6 +69,7 @@ if TYPE_CHECKING:
 __all__ = [
     "ArtifactError",
     "BatchGrammarMatcher",
+    "BenchError",
     "BitmaskError",
     "Cancellation",
     "ClusterError",
@@ -85,6 +89,8 @@ __all__ = [
     "MatcherError",
     "MissingExtraError",
     "PscError",
+    "ReferenceMissingError",
+    "ReferenceParserError",
     "RegistryError",
     "RegistryNotFoundError",
     "RegistryUnreachableError",
