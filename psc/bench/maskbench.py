@@ -32,7 +32,7 @@ from psc.errors import BenchError
 from psc.vocabulary import load_tokenizer
 
 PERCENTILES = (50, 90, 99, 100)
-CLONES_SUITE = Path(__file__).parents[2] / "tests/json_schema/official/suite.jsonl.zst"
+SUITE = "tests/json_schema/official/suite.jsonl.zst"
 """The official test suite of JSON Schema, in a clone; a wheel does not have it."""
 _DRAFT = "draft2020-12"
 _START = 120.0
@@ -96,15 +96,16 @@ def read(path: Path, every: int = 1) -> Iterator[dict[str, Any]]:
 
 
 def schemas_file(settings: Settings) -> Path:
-    """The file that was named, or the clone's. Raises BenchError where there is neither."""
+    """The file that was named, or that of the clone where psc is, or in which it is called. Raises BenchError where there is none."""
     if settings.schemas is not None:
         return settings.schemas
-    if not CLONES_SUITE.exists():
+    of_clones = [folder / SUITE for folder in (Path(__file__).parents[2], Path.cwd()) if (folder / SUITE).exists()]
+    if not of_clones:
         raise BenchError(
             "there are no schemas: name a file of JSON schemas with instances, as MaskBench has them (--schemas FILE); "
             "a clone of psc has JSON Schema's official test suite, a wheel does not"
         )
-    return CLONES_SUITE
+    return of_clones[0]
 
 
 def run(settings: Settings) -> Report:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Callable
 from pathlib import Path
 
@@ -14,6 +15,7 @@ from psc.bench import maskbench
 from psc.cli import main
 
 pytest.importorskip("tokenizers")
+pytestmark = pytest.mark.skipif("PSC_SANITIZED" in os.environ, reason="other processes are not instrumented")
 Run = Callable[..., Result]
 
 
@@ -79,8 +81,8 @@ def test_maskbench_tells_wrong_verdicts(run: Run) -> None:
     assert found["invalid_accepted"] == ["wrong label (2)"] and not found["valid_refused"]
 
 
-def test_maskbench_without_schemas_says_what_it_needs(run: Run, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setattr(maskbench, "CLONES_SUITE", tmp_path / "nothing")
+def test_maskbench_without_schemas_says_what_it_needs(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(maskbench, "SUITE", "nothing")
     done = run("maskbench", *_ALWAYS)
     assert done.exit_code == 1 and "a wheel does not" in done.stderr
 
@@ -102,7 +104,7 @@ def test_errors(run: Run, arguments: tuple[str, ...], said: str) -> None:
 
 
 def test_all_goes_on_after_one_that_fails(run: Run, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setattr(maskbench, "CLONES_SUITE", tmp_path / "nothing")
+    monkeypatch.setattr(maskbench, "SUITE", "nothing")
     done = run("all", "--only", "maskbench", "--only", "serve", *_ALWAYS, "--write", "docs")
     assert done.exit_code == 1 and "maskbench: there are no schemas" in done.stderr
     assert "What do a server's requests cost?" in (tmp_path / "docs/benchmarks.md").read_text()
