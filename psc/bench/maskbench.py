@@ -96,7 +96,7 @@ def read(path: Path, every: int = 1) -> Iterator[dict[str, Any]]:
 
 
 def schemas_file(settings: Settings) -> Path:
-    """The file that was named, or that of the clone where psc is, or in which it is called. Raises BenchError where there is none."""
+    """The file that was named, or that of the clone which psc or the caller is in. Raises BenchError where there is none."""
     if settings.schemas is not None:
         return settings.schemas
     of_clones = [folder / SUITE for folder in (Path(__file__).parents[2], Path.cwd()) if (folder / SUITE).exists()]
