@@ -57,6 +57,9 @@ EXPRESSIONS = [
     "a.<String>f(1) + this.<A, B>g() + super.<T>h()",
     "record.sealed(permits, non) + Thread.yield()",
     "Größe + $a + _b1",
+    "f(Map<A, B>::new, A<B, C, D>::e, a.B<C, D.E>::f, A<B, C<D>>::g, A<B, C[]>::h)",
+    "f(a < b, c) + f(a < b, c > d) + f(a < b, c, d < e, f >> g, (h < i), j < k)",
+    "f(a < b, c.d() > e, a < b, -c, a < b, c -> d)",
     # creations
     "new A(1).b",
     "new A<>(b) { int c; }",
@@ -164,6 +167,8 @@ STATEMENTS = [
     ";",
     "int a;",
     "int a = 1, b[] = {1, 2}, c[][];",
+    "A a = Map<B, C>::new, b = c; boolean d = e < f, g = h > i, j = k < l, m[] = {n < o, p > q};",
+    "return Map<A, List<B>>::new;",
     "final var a = b;",
     "@A(1) String[] a = {};",
     "List<String> a;",
@@ -308,6 +313,8 @@ NOT_EXPRESSIONS = [
     "class",
     "_",
     "_ + 1",
+    "f(a, b>::c)",
+    "f(a < b)>::c",
     "a instanceof R(b, c)",
     "a instanceof (R b)",
     "a instanceof R(int b) c",
@@ -438,7 +445,9 @@ NOT_FILES = [
 ]
 
 STRICTER = [
-    statement("f(A<B, C>::d);"),
+    statement("a = A<B, C>::d;"),
+    expression("(F) A<B, C>::d"),
+    statement("f(A<B, C[][]>::new, A<B, C.D<E, F>>::new);"),
     r"class A \u007b }",
 ]
 
