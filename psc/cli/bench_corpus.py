@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
+from typing import get_args
 
 import click
 
@@ -11,6 +12,7 @@ from psc.cli.arguments import GRAMMAR, TOKENIZER, json_option, quiet_option
 from psc.cli.progress import Steps
 from psc.cli.report import write_json
 from psc.compiler.frontends.found import find_grammar
+from psc.compiler.grammar import LarkLexer
 from psc.corpus.comparison import Subject, compare
 from psc.corpus.references.registry import REFERENCES, find_reference, language_of, open_reference
 from psc.corpus.report import Comparison
@@ -21,6 +23,7 @@ from psc.corpus.texts import sampled, source_files
 @click.argument("grammar", type=GRAMMAR)
 @click.argument("paths", nargs=-1, required=True, type=click.Path(exists=True, path_type=Path), metavar="FILE_OR_FOLDER...")
 @click.option("--reference", type=click.Choice(REFERENCES), help="The parser that judges; by default the language's own.")
+@click.option("--lexer", type=click.Choice(get_args(LarkLexer)), help="Of a Lark grammar; by default the grammar's own.")
 @click.option("--suffix", metavar=".EXT", help="The files to take of folders; by default the language's.")
 @click.option("--sample", type=click.IntRange(min=1), metavar="N", help="Take N files drawn at random.")
 @click.option("--seed", type=int, default=0, show_default=True, metavar="S", help="Of the sample and the mutants.")
@@ -42,6 +45,7 @@ def command(
     grammar: str,
     paths: tuple[Path, ...],
     reference: str | None,
+    lexer: LarkLexer | None,
     suffix: str | None,
     sample: int | None,
     seed: int,
@@ -62,16 +66,19 @@ def command(
     of other grammars Lark does. With --mutants, texts in which one token is left out, doubled, changed, put in or moved are judged,
     too. What one of the two refuses and the other accepts is listed by construct. The exit code is 1 where a mask is wrong.
     """
-    path = find_grammar(grammar).path
+    found = find_grammar(grammar)
+    path = found.path
+    if path.suffix == ".lark":
+        lexer = lexer or ("basic" if found.bundled else "contextual")
     language = language_of(path.stem)
     files = sampled(source_files(paths, suffix or language.suffix), sample, seed)
     if not files:
         raise click.UsageError(f"there are no files that end in {suffix or language.suffix} there")
     name, missing = find_reference((reference,) if reference else language.references, path)
-    opened = open_reference(name, path)
+    opened = open_reference(name, path, lexer or "basic")
     version = opened.version
     opened.close()
-    subject = Subject(grammar, path, name, tokenizer, mutants, seed, split, max_bytes, max_mutated_bytes)
+    subject = Subject(grammar, path, name, lexer, tokenizer, mutants, seed, split, max_bytes, max_mutated_bytes)
     with Steps("comparing", quiet=quiet) as steps:
         read = 0
 

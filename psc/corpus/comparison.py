@@ -16,6 +16,7 @@ from dataclasses import dataclass, field
 from multiprocessing import get_context
 from pathlib import Path
 
+from psc.compiler.grammar import LarkLexer
 from psc.corpus.mutants import Tokens
 from psc.corpus.references.reference import Reference, Refusal
 from psc.corpus.references.registry import language_of, open_reference
@@ -40,6 +41,8 @@ class Subject:
     """The grammar's file."""
     reference: str
     """A name in `psc.corpus.references.registry.REFERENCES`."""
+    lexer: LarkLexer | None = None
+    """Of a grammar in Lark's language."""
     tokenizer: str | None = None
     """With one, texts are read token by token and each mask bit is compared with the parser; without, byte by byte."""
     mutants: int = 0
@@ -141,7 +144,7 @@ class _Bench:
         self._tokens = Tokens(language_of(subject.path.stem).comments)
         self._checker = _checker(subject)
         self._keywords = _keywords(self._checker)
-        self._reference: Reference = open_reference(subject.reference, subject.path)
+        self._reference: Reference = open_reference(subject.reference, subject.path, subject.lexer or "basic")
 
     def __enter__(self) -> _Bench:
         return self
@@ -218,9 +221,11 @@ def _checker(subject: Subject) -> Checker:
     if subject.tokenizer is None:
         texts = [bytes([byte]) for byte in range(256)]
         info = TokenizerInfo.from_tokens([*texts, b"<stop>"], special_token_ids=[256], stop_token_ids=[256], name="bytes")
-        return Checker(GrammarCompiler(info, store=False, registry=False).compile_file(subject.grammar))
-    info = load_tokenizer(subject.tokenizer)
-    return Checker(GrammarCompiler(info, store=False, registry=False).compile_file(subject.grammar), Segmenter(info))
+    else:
+        info = load_tokenizer(subject.tokenizer)
+    compiler = GrammarCompiler(info, store=False, registry=False)
+    compiled = compiler.compile_file(subject.grammar, lexer=subject.lexer)
+    return Checker(compiled, None if subject.tokenizer is None else Segmenter(info))
 
 
 def _keywords(checker: Checker) -> frozenset[str]:

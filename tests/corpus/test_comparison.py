@@ -68,6 +68,15 @@ def test_token_by_token(corpus: Path, tmp_path_factory: pytest.TempPathFactory) 
     assert result.exit_code == 0 and "mask" not in result.stdout
 
 
+@pytest.mark.parametrize(("options", "accepted"), [((), 1), (("--lexer", "basic"), 0)])
+def test_a_lexer_is_psc_s_and_lark_s(tmp_path: Path, options: tuple[str, ...], accepted: int) -> None:
+    """A keyword is a name where the parser cannot take it, with the contextual lexer alone."""
+    (tmp_path / "words.lark").write_text('start: "if" NAME\nNAME: /[a-z]+/\n%ignore " "\n')
+    (tmp_path / "a.words").write_text("if if")
+    report = json.loads(bench(tmp_path / "words.lark", tmp_path, "--jobs", 1, "--json", *options).stdout)
+    assert report["files"] == {"accepted": accepted, "of_these_refused": 0, "refused": 1 - accepted, "of_these_accepted": 0}
+
+
 def test_texts_are_cut_and_sampled(tmp_path: Path) -> None:
     (tmp_path / "many.json").write_text("[1]\n{}\n\n[x]\n[3]")
     report = json.loads(bench("json", tmp_path, "--split", r"\n", "--jobs", 1, "--json").stdout)

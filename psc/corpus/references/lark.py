@@ -4,20 +4,21 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from psc.compiler.grammar import LarkLexer
 from psc.corpus.references.libraries import Library
 from psc.corpus.references.reference import Refusal
 from psc.errors import ReferenceMissingError
 
 
-def lark_parser(grammar: Path) -> Library:
-    """Lark's LALR(1) parser with the basic lexer, for a grammar in its language."""
+def lark_parser(grammar: Path, lexer: LarkLexer) -> Library:
+    """Lark's LALR(1) parser with this lexer, for a grammar in its language."""
     try:
         import lark
     except ImportError as e:
         raise ReferenceMissingError("pip install lark") from e
     if grammar.suffix != ".lark":
         raise ReferenceMissingError(f"{grammar.name} is not in Lark's language")
-    parser = lark.Lark.open(str(grammar), parser="lalr", lexer="basic", start="start")
+    parser = lark.Lark.open(str(grammar), parser="lalr", lexer=lexer, start="start")
 
     def judge(text: str) -> Refusal | None:
         try:

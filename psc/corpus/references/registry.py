@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
+from psc.compiler.grammar import LarkLexer
 from psc.corpus.references.conversation import javac, node
 from psc.corpus.references.gofmt import Gofmt
 from psc.corpus.references.lark import lark_parser
@@ -54,9 +55,14 @@ def language_of(grammar: str) -> Language:
     return _LANGUAGES.get(grammar) or Language(f".{grammar}", ("lark",), "//")
 
 
-def open_reference(name: str, grammar: Path) -> Reference:
-    """The parser of this name. Raises `ReferenceMissingError` if it is not installed, `KeyError` if there is none of this name."""
-    return lark_parser(grammar) if name == "lark" else _OPEN[name]()
+def open_reference(name: str, grammar: Path, lexer: LarkLexer = "basic") -> Reference:
+    """The parser of this name; with this lexer Lark reads the grammar.
+
+    Raises:
+        ReferenceMissingError: it is not installed.
+        KeyError: there is none of this name.
+    """
+    return lark_parser(grammar, lexer) if name == "lark" else _OPEN[name]()
 
 
 def find_reference(names: tuple[str, ...], grammar: Path) -> tuple[str, list[str]]:
