@@ -15,7 +15,7 @@ CASES = {
     "pglast": (["SELECT a FROM nowhere; DELETE FROM t;"], ["SELECT 1 FROM", "SELEC 2"]),
     "node": (["var x = 1", "import a from 'a'; await a"], ["var x = ;", "import"]),
     "javac": (["class A { int é; }", ""], ["class A { int }", "class A {} import b.c;", "class A { int a = 1_; }"]),
-    "gofmt": (["package p\n\nfunc f() {}\n"], ["", "package p\nfunc f( {}\n"]),
+    "gofmt": (["package p\n\nfunc f() {}\n"], ["", "package p\nfunc f( {}\n", "package p\n//line x.go:1\nfunc f( {}\n"]),
 }
 
 

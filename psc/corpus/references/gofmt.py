@@ -12,6 +12,8 @@ from pathlib import Path
 from psc.corpus.references.reference import Refusal
 from psc.errors import ReferenceMissingError, ReferenceParserError
 
+# A comment with which a file says that its lines are another file's, as generated ones do; gofmt's messages would follow it.
+_LINE = re.compile(r"^//line |/\*line ", re.MULTILINE)
 _ERROR = re.compile(r"(?:.*/)?(\d+)\.go:(\d+):(\d+): (.*)")
 
 
@@ -32,7 +34,8 @@ class Gofmt:
     def judge(self, texts: Sequence[str]) -> list[Refusal | None]:
         with tempfile.TemporaryDirectory(prefix="psc-gofmt-") as folder:
             for i, text in enumerate(texts):
-                Path(folder, f"{i}.go").write_bytes(text.encode("utf-8", "surrogatepass"))
+                unmarked = _LINE.sub(lambda found: found[0].replace("line", "Line"), text)
+                Path(folder, f"{i}.go").write_bytes(unmarked.encode("utf-8", "surrogatepass"))
             done = subprocess.run([self._program, "-e", "-l", folder], capture_output=True, text=True, errors="replace")
         if done.returncode not in (0, 2):
             raise ReferenceParserError(f"gofmt ended with {done.returncode}: {done.stderr[:500]}")
