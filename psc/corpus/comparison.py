@@ -111,8 +111,8 @@ def compare(subject: Subject, files: Sequence[Path], jobs: int, progress: Callab
                 progress(len(some))
         return total
     # Not forked: the threads that build masks just in time do not survive that.
-    with ProcessPoolExecutor(jobs, get_context("spawn"), _set_up, (subject,)) as pool:
-        under_way: dict[Future[Tally], int] = {pool.submit(_judge, some): len(some) for some in dealt}
+    with ProcessPoolExecutor(jobs, get_context("spawn")) as pool:
+        under_way: dict[Future[Tally], int] = {pool.submit(_judge, subject, some): len(some) for some in dealt}
         try:
             for done in as_completed(under_way):
                 total.add(done.result())
@@ -124,16 +124,15 @@ def compare(subject: Subject, files: Sequence[Path], jobs: int, progress: Callab
     return total
 
 
-_BENCHES: list[_Bench] = []
+_BENCHES: dict[Subject, _Bench] = {}
 """The one of this process, which ends with it."""
 
 
-def _set_up(subject: Subject) -> None:
-    _BENCHES.append(_Bench(subject))
-
-
-def _judge(files: Sequence[Path]) -> Tally:
-    return _BENCHES[0].judge(files)
+def _judge(subject: Subject, files: Sequence[Path]) -> Tally:
+    # Made here and not as the process starts, where an error would be a broken pool to the one who waits.
+    if subject not in _BENCHES:
+        _BENCHES[subject] = _Bench(subject)
+    return _BENCHES[subject].judge(files)
 
 
 class _Bench:

@@ -83,6 +83,17 @@ def test_texts_are_cut_and_sampled(tmp_path: Path) -> None:
     assert report["files"] == {"accepted": 3, "of_these_refused": 0, "refused": 1, "of_these_accepted": 0}
 
 
+def test_a_grammar_that_is_refused_is_said_so(tmp_path: Path) -> None:
+    (tmp_path / "bad.lark").write_text("start: missing")
+    for i in range(2):
+        (tmp_path / f"{i}.bad").write_text("")
+    for jobs in ("1", "2"):
+        result = CliRunner().invoke(
+            main, ["bench", "corpus", str(tmp_path / "bad.lark"), str(tmp_path), "--reference", "json", "-j", jobs]
+        )
+        assert result.exit_code == 1 and "psc: error:" in result.stderr and "missing" in result.stderr
+
+
 def test_no_files_is_wrong_usage(tmp_path: Path) -> None:
     result = CliRunner().invoke(main, ["bench", "corpus", "json", str(tmp_path)])
     assert result.exit_code == 2 and "no files that end in .json" in result.stderr
