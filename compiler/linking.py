@@ -43,6 +43,8 @@ MAX_PARTS: Final = 0x1000
 _END: Final = Chars(((FIRST_TOKEN + END_OF_PART, FIRST_TOKEN + END_OF_PART),))
 _SPENT: Final = Chars(((FIRST_TOKEN + SPENT_END, FIRST_TOKEN + SPENT_END),))
 _MOST_INDEXES: Final = 6
+_LOOKS_AT: Final = 8
+"""How many parts that are known a new one costs a look at."""
 _NAME: Final = "text"
 
 
@@ -74,6 +76,7 @@ class Parts:
         self._most_bytes = most_bytes
         self._vocabularies = PartVocabularies(index)
         self._lock = threading.Lock()
+        self._n_new = 0  # parts since all were looked at
         self._known: OrderedDict[object, KnownPart] = OrderedDict()
         self._frames: OrderedDict[object, VocabularyIndex] = OrderedDict()
 
@@ -103,7 +106,10 @@ class Parts:
                 with self._lock:
                     known = self._known.setdefault(key, made)
             found.append(known)
-        if n_new:
+        with self._lock:
+            self._n_new += n_new
+            look = n_new and self._n_new * _LOOKS_AT >= len(self._known)
+        if look:
             self.forget_unused()
         return found
 
@@ -153,6 +159,7 @@ class Parts:
     def forget_unused(self) -> None:
         """Forgets the parts not used for longest, where all take more than they may. Costs a look at each."""
         with self._lock:
+            self._n_new = 0
             keys = list(self._known)
             sizes = bytes_of_parts([self._known[key].native for key in keys])
             total = sum(sizes)

@@ -148,7 +148,9 @@ class PscGrammarBackend(XGrammarGrammarBackend):  # type: ignore[misc]  # the pa
         return self._begin(made, key_string, kind) if isinstance(made, CompiledGrammar) else made
 
     def _begin(self, compiled: CompiledGrammar, text: str, kind: str) -> PscGrammar:
-        return PscGrammar(compiled, text, GrammarStats(dispatch_type=kind), self.service.counters)
+        grammar = PscGrammar(compiled, text, GrammarStats(dispatch_type=kind), self.service.counters)
+        grammar.make_first_mask()
+        return grammar
 
     def _engines_own(self) -> XGrammarGrammarBackend:
         """The engine's XGrammar backend, for what psc refuses; made when it is first asked for."""

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import dataclasses
 import logging
+from contextlib import suppress
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
@@ -48,6 +49,11 @@ class PscGrammar(XGrammarGrammar):  # type: ignore[misc]  # the package is not t
         super().__init__(GrammarMatcher(compiled), compiled.vocab_size, compiled, None, text, stats)
         self.counters = counters
         self.failure: str | None = None
+
+    def make_first_mask(self) -> None:
+        """Makes the mask that the first step asks for, on whichever thread compiles. What is wrong is told to who asks for it."""
+        with suppress(Exception):
+            self.matcher.mask_row()
 
     def accept_token(self, token: int) -> None:
         """Takes a token; after the end any will do, and changes nothing. Raises ValueError for one that is not allowed."""

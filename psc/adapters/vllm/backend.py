@@ -104,7 +104,9 @@ class PscBackend(StructuredOutputBackend):  # type: ignore[misc]
         stops = sorted(stop_token_ids) if stop_token_ids else None
         if stops == list(compiled.stop_token_ids):
             stops = None
-        return PscGrammar(compiled, stops, self.service.counters)
+        grammar = PscGrammar(compiled, stops, self.service.counters)
+        grammar.make_first_mask()
+        return grammar
 
     def allocate_token_bitmask(self, max_num_seqs: int) -> torch.Tensor:
         """A bitmask that allows everything, int32 of shape (max_num_seqs, ceil(vocab_size / 32))."""

@@ -6,6 +6,7 @@ Cost: accepting a token 0.3 us, validating a draft 0.3 us a token, filling a row
 from __future__ import annotations
 
 import logging
+from contextlib import suppress
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
@@ -42,6 +43,11 @@ class PscGrammar(StructuredOutputGrammar):  # type: ignore[misc]
         self.failed = False
         """Whether psc failed, and no token is taken any more."""
         self._told_of_empty_mask = False
+
+    def make_first_mask(self) -> None:
+        """Makes the mask that the first step asks for, on whichever thread compiles. What is wrong is told to who asks for it."""
+        with suppress(Exception):
+            self.matcher.mask_row()
 
     def accept_tokens(self, request_id: str, tokens: list[int]) -> bool:
         """Takes tokens; those after the end are ignored. False where a mask forbids one: vLLM then ends the request with an error.
