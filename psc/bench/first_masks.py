@@ -43,6 +43,8 @@ from psc.vocabulary import load_tokenizer
 STAGES = ("front end", "lowering", "terminals", "LR", "machine", "first mask")
 _PATIENCE = 300.0
 _QUICK_PATIENCE = 30.0
+_SLOW = 10.0
+"""Seconds: a peer that takes longer is asked once."""
 
 
 @dataclass(frozen=True)
@@ -148,7 +150,7 @@ def run(settings: Settings, grammars: Sequence[str] = ()) -> Report:
 
 def _measured(subject: Subject, settings: Settings) -> dict[str, Any]:
     """All readings of one grammar."""
-    repeat, patience = (2, _QUICK_PATIENCE) if settings.quick else (5, _PATIENCE)
+    repeat, patience = (2, _QUICK_PATIENCE) if settings.quick else (3, _PATIENCE)
     with TemporaryDirectory(prefix="psc-") as folder:
         conditions = {"warm": Conditions(), "cold": Conditions(warm=False)}
         if subject.language == "lark" and not settings.quick:
@@ -175,6 +177,8 @@ def _peers(engine: str, subject: Subject, spec: str, repeat: int, patience: floa
         worker = Worker(engine, subject, spec)
         try:
             readings.append(worker.receive(patience))
+            if readings[-1].compile_seconds + readings[-1].first_mask_seconds > _SLOW:
+                break
         except RuntimeError as error:
             return {"problem": str(error)}
         finally:

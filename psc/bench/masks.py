@@ -42,7 +42,7 @@ class _Effort:
     """Seconds until an engine is given up that does not come back from a text; ten times as many for compiling."""
 
 
-_WHOLE = _Effort(12, 40_000, 2, 300, 3.0, 60.0)
+_WHOLE = _Effort(8, 40_000, 2, 300, 2.0, 60.0)
 _QUICK = _Effort(4, 20_000, 1, 150, 0.7, 12.0)
 
 
