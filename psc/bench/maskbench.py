@@ -102,7 +102,7 @@ def schemas_file(settings: Settings) -> Path:
     of_clones = [folder / SUITE for folder in (Path(__file__).parents[2], Path.cwd()) if (folder / SUITE).exists()]
     if not of_clones:
         raise BenchError(
-            "there are no schemas: name a file of JSON schemas with instances, as MaskBench has them (--schemas FILE); "
+            "there are no schemas: name a file of JSON schemas with instances (maskbench FILE, all --schemas FILE); "
             "a clone of psc has JSON Schema's official test suite, a wheel does not"
         )
     return of_clones[0]
