@@ -57,6 +57,27 @@ void bind_inspection(nb::module_& m) {
             "where\n"
             "they cannot be. LR states, top first.")
         .def(
+            "classifier_walk",
+            [](MatcherView& self, std::size_t configuration) {
+                using Sequences = std::vector<std::vector<Word>>;
+                nb::typed<nb::list, nb::typed<nb::tuple, Word, Word, Word, Sequences, std::size_t>> reads;
+                const auto walk = self.call([&](Matcher& m) { return m.classifier_walk(configuration); });
+                for (const auto& read : walk.reads) {
+                    Sequences sequences;
+                    for (const auto& sequence : read.sequences) sequences.push_back(numbers(sequence));
+                    reads.append(nb::make_tuple(read.depth, read.symbol.v, read.state.v, sequences, read.n_allowed));
+                }
+                return nb::typed<nb::tuple, std::size_t, decltype(reads)>(nb::make_tuple(walk.n_always, reads));
+            },
+            "configuration"_a,
+            "How the classifier reads a configuration's stack, where several have one top the first.\n\n"
+            "Returns:\n"
+            "    How many tokens are allowed whatever the stack is; and what was read, in order: the depth in the stack (0 is its\n"
+            "    top), the LR state there, the classifier's state before it, the sequences of terminals that are viable by that "
+            "(none\n"
+            "    where the grammar is from an artifact), and how many tokens are allowed as far as this is decided.\n\n"
+            "Raises MatcherError where there is no such configuration. Cost: as the mask; what is not there yet is built.")
+        .def(
             "continuations", [](MatcherView& self) { return numbers(self.call([](Matcher& m) { return m.continuations(); })); },
             "Numbers of the terminals that may come next: after the lexeme read last where it is complete, else those it can "
             "become.");

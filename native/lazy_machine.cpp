@@ -139,6 +139,22 @@ void LazyMachine::add_members(Cache& base, EmissionSet set, std::vector<Word>& o
     }
 }
 
+std::vector<std::vector<Terminal>> LazyMachine::sequences_of(Cache& base, EmissionSet set) {
+    auto& cache = static_cast<Built&>(base);
+    std::vector<Word> members;
+    add_members(base, set, members);
+    std::vector<std::vector<Terminal>> out;
+    for (Word member : members) {
+        std::vector<Terminal> sequence;
+        for (SequenceNode n{member}; n != SequenceTrie::kRoot; n = cache.trie.parent(n))
+            if (cache.trie.label(n).is_terminal()) sequence.push_back(cache.trie.label(n).terminal());
+        std::reverse(sequence.begin(), sequence.end());
+        out.push_back(std::move(sequence));
+    }
+    sort_unique(out);
+    return out;
+}
+
 MaskRow LazyMachine::compose(Cache& base, LexerView view, std::span<const Word> members) {
     auto& cache = static_cast<Built&>(base);
     const Visited& q = *cache.visited[view.index()];

@@ -70,6 +70,7 @@ private:
     LexerView build_view(Cache& cache, LexerState lexer_state, LrState top, Work& work) override;
     Transition build_transition(Cache& cache, ClassifierState state, LrState symbol, Work& work) override;
     void add_members(Cache& cache, EmissionSet set, std::vector<Word>& out) override;
+    std::vector<std::vector<Terminal>> sequences_of(Cache& cache, EmissionSet set) override;
     MaskRow compose(Cache& cache, LexerView view, std::span<const Word> members) override;
 
     // What tokens do from a lexer state, under this node of the trie: the empty sequence, or a condition on the LR state on top.

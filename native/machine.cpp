@@ -77,6 +77,11 @@ Gathered Machine::make_union(Cache& cache, Gathered set, EmissionSet emission) {
     return id;
 }
 
+std::vector<std::vector<Terminal>> Machine::emitted_sequences(Cache& cache, EmissionSet set) {
+    const PatientLock lock(lock_);
+    return sequences_of(cache, set);
+}
+
 MaskRow Machine::make_row(Cache& cache, LexerView view, Gathered emissions) {
     const PatientLock lock(lock_);
     if (const auto known = cache.row_ids.find(view, emissions)) return *known;

@@ -139,6 +139,9 @@ public:
         const auto known = cache.row_ids.find(view, emissions);
         return known ? *known : build_or_retire(cache, [&] { return make_row(cache, view, emissions); });
     }
+    // The sequences of terminals that an emission says are viable, without their conditions, and without what a leaf of sets stands
+    // for. A lazy machine has them; an artifact does not keep them.
+    std::vector<std::vector<Terminal>> emitted_sequences(Cache& cache, EmissionSet set);
     // The union of two rows.
     MaskRow row_union(Cache& cache, MaskRow a, MaskRow b);
     // The row with these bits, found without the classifier.
@@ -180,6 +183,8 @@ protected:
     virtual Transition build_transition(Cache& cache, ClassifierState state, LrState symbol, Work& work) = 0;
     // Adds the members of a set: SequenceNodes (a lazy machine's) or Labels (an artifact's).
     virtual void add_members(Cache& cache, EmissionSet set, std::vector<Word>& out) = 0;
+    // See emitted_sequences(), under the lock.
+    virtual std::vector<std::vector<Terminal>> sequences_of(Cache&, EmissionSet) { return {}; }
     // The row of what was emitted on the way down a stack. `members`: of all the sets met.
     virtual MaskRow compose(Cache& cache, LexerView view, std::span<const Word> members) = 0;
     // Rows that were found by reading tokens may be of one text alone: they make a cache too large sooner.

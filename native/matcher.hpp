@@ -67,6 +67,20 @@ public:
     // What the stacks of the n-th configuration become when the symbols of an output are read on them: none where they cannot be; of
     // several stacks with one top, the first. Throws MatcherError where there is no such configuration or symbol.
     std::vector<Stack> stacks_after(std::size_t n, std::span<const OutputSymbol> symbols);
+    // How the classifier reads the stack of the n-th configuration, of several stacks with one top the first. It may have to be built
+    // for it. Throws MatcherError where there is no such configuration.
+    struct StackRead {
+        Word depth;  // of the symbol from the top, from 0
+        LrState symbol;
+        ClassifierState state;                         // before it
+        std::vector<std::vector<Terminal>> sequences;  // that are viable, as this symbol has decided
+        std::size_t n_allowed;                         // tokens that are allowed, as far as it is decided
+    };
+    struct ClassifierWalk {
+        std::size_t n_always;  // tokens that are allowed on every stack
+        std::vector<StackRead> reads;
+    };
+    ClassifierWalk classifier_walk(std::size_t n);
 
     const std::shared_ptr<Machine>& machine() const override { return machine_; }
     const std::shared_ptr<Machine::Cache>& shared_cache() const override { return cache_; }
@@ -126,6 +140,7 @@ private:
     Position* new_position();
     static const Position* before(const Position* position);
     Configurations configurations() const;
+    Configuration configuration(std::size_t n) const;
     // Changes over to the machine's cache when ours was given up.
     void refresh() {
         if (cache_->retired.load(std::memory_order_relaxed)) change_over();

@@ -18,10 +18,15 @@ Matcher::Stack Matcher::first_stack(const Node* top) {
     return out;
 }
 
-std::vector<Matcher::Stack> Matcher::stacks_after(std::size_t n, std::span<const OutputSymbol> symbols) {
+Matcher::Configuration Matcher::configuration(std::size_t n) const {
     const Configurations all = configurations();
     if (n >= all.size())
         throw MatcherError("there is no configuration " + std::to_string(n) + "; the matcher has " + std::to_string(all.size()));
+    return all[n];
+}
+
+std::vector<Matcher::Stack> Matcher::stacks_after(std::size_t n, std::span<const OutputSymbol> symbols) {
+    const Configuration from = configuration(n);
     const Word n_symbols = machine_->lr().n_terminals + machine_->n_conditions();
     for (OutputSymbol symbol : symbols)
         if (symbol.v < 0 || symbol.v >= n_symbols)
@@ -31,7 +36,28 @@ std::vector<Matcher::Stack> Matcher::stacks_after(std::size_t n, std::span<const
     const Arena::Attempt attempt(arena_);
     std::vector<Stack> out;
     Graph graph;
-    for (const Node* top : emit_all(symbols, {all[n].top}, graph)) out.push_back(first_stack(top));
+    for (const Node* top : emit_all(symbols, {from.top}, graph)) out.push_back(first_stack(top));
+    return out;
+}
+
+Matcher::ClassifierWalk Matcher::classifier_walk(std::size_t n) {
+    const Configuration from = configuration(n);
+    refresh();
+    begin();
+    const Node* node = from.top;
+    auto [state, view] = machine_->start(*cache_, from.state, node->state, work_);
+    Gathered emissions{0};
+    const auto n_allowed = [&, view = view] { return cache_->rows.tokens(machine_->row(*cache_, view, emissions)).size(); };
+    ClassifierWalk out{n_allowed(), {}};
+    Transition arc;
+    Word depth = 0;
+    while (state.v != 0 && node && machine_->transition(*cache_, state, node->state, arc, work_)) {
+        if (arc.emission.v) emissions = machine_->with_emission(*cache_, emissions, arc.emission);
+        out.reads.push_back({depth, node->state, state, machine_->emitted_sequences(*cache_, arc.emission), n_allowed()});
+        state = arc.next;
+        for (Word down = arc.skip + 1; down > 0 && node; --down, ++depth)
+            node = parents_of(*node).empty() ? nullptr : parents_of(*node)[0];
+    }
     return out;
 }
 

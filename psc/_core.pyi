@@ -825,6 +825,18 @@ class MatcherView:
         they cannot be. LR states, top first.
         """
 
+    def classifier_walk(self, configuration: int) -> tuple[int, list[tuple[int, int, int, list[list[int]], int]]]:
+        """
+        How the classifier reads a configuration's stack, where several have one top the first.
+
+        Returns:
+            How many tokens are allowed whatever the stack is; and what was read, in order: the depth in the stack (0 is its
+            top), the LR state there, the classifier's state before it, the sequences of terminals that are viable by that (none
+            where the grammar is from an artifact), and how many tokens are allowed as far as this is decided.
+
+        Raises MatcherError where there is no such configuration. Cost: as the mask; what is not there yet is built.
+        """
+
     def continuations(self) -> list[int]:
         """
         Numbers of the terminals that may come next: after the lexeme read last where it is complete, else those it can become.
