@@ -21,6 +21,7 @@ _COMMANDS = {
     "batch": "Compile many grammars for many tokenizers, on one machine or a Ray cluster.",
     "check": "Check files against a grammar, token by token.",
     "explain": "Explain what may come after a text, and why a token may not.",
+    "playground": "Try a grammar in the browser: tokens, stack, what is allowed and why not.",
     "sample": "Draw random sentences from a grammar's masks.",
     "registry": "Share artifacts: serve, push, pull, list, verify, gc, keygen.",
     "inspect": "Show what is in an artifact and where it came from.",
