@@ -242,6 +242,11 @@ void LinkedMatcher::drop_equals(Places& places) {
 }
 
 LinkedMatcher::Place* LinkedMatcher::Distinct::add(Place place) {
+    if (places_.empty()) {  // mostly there is no other one
+        places_.push_back(std::move(place));
+        return &places_.back();
+    }
+    if (contexts_.empty()) contexts_.push_back(matcher_.context_of(places_[0]));
     const Word context = matcher_.context_of(place);
     for (std::size_t i = 0; i < places_.size();) {
         if (contexts_[i] == context && matcher_.has_as_many_left(places_[i], place)) return nullptr;
@@ -438,7 +443,7 @@ LinkedMachine::Known LinkedMatcher::known(const Place& place) {
     const bool spent = is_spent(place);
     if (const auto found = machine_->find(*cache_, of, {place.part, inner, -1}); found && !found->near && !spent) return *found;
     // Behind an end is what is below; behind a call, the place itself.
-    Word context = machine_->may_call(place.part) ? context_of(place) : place.below->context;
+    Word context = place.below && !machine_->may_call(place.part) ? place.below->context : context_of(place);
     if (spent && context >= 0) {
         std::vector<Word> content = spent_content(place);
         content.push_back(context);

@@ -82,7 +82,7 @@ def lazy_machine(
         tokenizer_info: the vocabulary.
         cache_limit_bytes: what was built is dropped when it takes more; -1 is no limit.
         store: where the tables of a grammar that takes long to parse are kept.
-        parts: of other grammars, for one that is made of parts; None makes one grammar of all.
+        parts: of other grammars, for one that is made of parts; None makes one grammar of all, where it can be one.
 
     Raises:
         GrammarError: it cannot be compiled; ResourceLimitError, one of them, names a limit that it exceeds.
@@ -93,15 +93,16 @@ def lazy_machine(
     grammar = grammar.for_vocabulary(tokenizer_info)
     rules = grammar.linked_rules
     spells_all = len(tokenizer_info.byte_values) == 256  # else something may be amiss, of which the rules of all have to tell
-    if parts is not None and rules is not None and (spells_all or grammar.counts_tokens or has_lexers(rules)):
+    needs_linking = rules is not None and (grammar.counts_tokens or has_lexers(rules))
+    if rules is not None and (needs_linking or (parts is not None and spells_all)):
         from psc.compiler import linking
 
         limit = max(cache_limit_bytes, 0)
+        if parts is None:
+            parts = linking.Parts(shared_vocabulary(tokenizer_info), tokenizer_info.vocab_size, 0)
         linked = linking.linked_machine(rules, parts, limit)
         if linked is not None:
             return LazyMachine(linked.machine, lambda: describe_grammar(grammar, tokenizer_info), linked.terminal_names)
-    if parts is None:
-        grammar.refuse_to_count()
     ready = grammar.ready(store=store)
     if not spells_all and len(tokenizer_info.byte_values):  # else nothing is told
         _tell_of_unspellable(ready.cfg, tokenizer_info, ready.automaton)

@@ -387,7 +387,11 @@ class Grammar:
         Raises:
             GrammarError: it matches no text, exceeds a limit, or counts tokens.
         """
-        self.refuse_to_count()
+        if self.counts_tokens:
+            raise GrammarError(
+                f"{self.origin}: max_tokens: tokens are counted by grammars that GrammarCompiler builds just in time, not by "
+                "artifacts; compile the grammar where it is served"
+            )
         return self.uncounted_cfg()
 
     def uncounted_cfg(self) -> Cfg:
@@ -395,14 +399,6 @@ class Grammar:
         from psc.compiler.lowering import terminals_and_productions
 
         return terminals_and_productions(self._parsed)
-
-    def refuse_to_count(self) -> None:
-        """Raises GrammarError where the grammar counts tokens, for who cannot."""
-        if self.counts_tokens:
-            raise GrammarError(
-                f"{self.origin}: max_tokens: tokens are counted by grammars that GrammarCompiler builds just in time, not by "
-                "artifacts; compile the grammar where it is served"
-            )
 
     def marked_rules(self) -> MarkedRules:
         """The rules, for who asks which are open, or over; of a grammar with a lexer, none are marked."""

@@ -180,6 +180,17 @@ def test_a_combination_is_a_named_grammar() -> None:
         assert (matcher.accept_string(text) and matcher.is_completed()) == is_text
 
 
+def test_a_compiled_combination_travels() -> None:
+    compiled = COMPILER.compile_grammar(combined(("concat", "ranges", "ebnf")))
+    again = (
+        pickle.loads(pickle.dumps(compiled)),
+        psc.CompiledGrammar.deserialize_json(compiled.serialize_json(), compiled.tokenizer_info),
+    )
+    for one in again:
+        matcher = GrammarMatcher(one)
+        assert matcher.accept_string("1..1b.") and matcher.is_completed()
+
+
 def test_no_artifact_has_several_lexers() -> None:
     grammar = Grammar.concat(combined("ranges"), combined("keywords"))
     with pytest.raises(GrammarError, match="built just in time by a GrammarCompiler"):

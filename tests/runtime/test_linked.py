@@ -17,7 +17,7 @@ from psc.compiler.expression_words import native_rules
 from psc.compiler.expressions import Chars, Choice, Expression, Literal, Reference, Repeat, RuleSet, Sequence
 from psc.compiler.joined_rules import JoinedRules
 from psc.compiler.just_in_time import NO_SYMBOLS, lazy_machine
-from psc.compiler.linking import FIRST_CALL, Parts, linked_machine
+from psc.compiler.linking import END_OF_PART, FIRST_CALL, Parts, linked_machine
 from psc.compiler.lowering import DEFAULT_LIMITS
 from psc.compiler.ready_grammar import ReadyRules
 from psc.compiler.terminals import MAX_POSITIONS
@@ -171,6 +171,16 @@ def test_what_comes_next_is_named_by_its_part() -> None:
     assert "/ab/" in matcher.expected_terminals()
     with pytest.raises(ValueError, match="linked of parts"):
         MatcherView(matcher).configurations()
+
+
+def test_a_frame_may_call_nothing() -> None:
+    end = Chars(((FIRST_TOKEN + END_OF_PART,) * 2,))
+    ready = ReadyRules(RuleSet({"root": Sequence((Literal("ab"), end))}, "root", "", "<test>", {}))
+    index = shared_vocabulary(TOKENIZER)
+    frame = ready.machine(index.with_boundaries(b"b", None, NO_SYMBOLS), 0)
+    matcher = GrammarMatcher(CompiledGrammar(Machine.linked(frame, [], [], index, 0), dict, tokenizer_info=TOKENIZER))
+    assert [TOKENS[t] for t in matcher.allowed_tokens().tolist()] == [b"a", b"ab"]
+    assert matcher.accept_string("ab") and matcher.allowed_tokens().tolist() == [STOP]
 
 
 def test_machines_that_do_not_fit_are_not_linked() -> None:

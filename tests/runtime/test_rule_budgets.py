@@ -7,14 +7,16 @@ one of its body's. Once a rule is spent, a token that begins where it can end (a
 
 from __future__ import annotations
 
+import pickle
 import random
 import threading
+from collections.abc import Callable
 from functools import cache
 
 import pytest
 
 import psc
-from psc import Grammar, GrammarCompiler, GrammarMatcher, TokenizerInfo
+from psc import CompiledGrammar, Grammar, GrammarCompiler, GrammarMatcher, TokenizerInfo
 from psc.compiler.expressions import (
     Chars,
     Choice,
@@ -344,3 +346,19 @@ def test_artifacts_do_not_count() -> None:
         grammar.to_cfg()
     compiled = GrammarCompiler(INFO, store=False).compile_grammar(grammar)
     assert compiled.grammar == grammar
+
+
+@pytest.mark.parametrize(
+    "again", [lambda c: CompiledGrammar.deserialize_json(c.serialize_json(), INFO), lambda c: pickle.loads(pickle.dumps(c))]
+)
+def test_a_compiled_grammar_travels(again: Callable[[CompiledGrammar], CompiledGrammar]) -> None:
+    tag = {"type": "tag", "begin": "<", "content": {"type": "any_text", "max_tokens": 1}, "end": "b"}
+    compiler = GrammarCompiler(INFO, store=False)
+    for grammar, read in (
+        (compiler.compile_grammar(Grammar.from_ebnf('root ::= r "b"\nr[max_tokens=1] ::= "a"*')), ["a"]),
+        (compiler.compile_structural_tag({"type": "structural_tag", "format": tag}), ["<", "a"]),
+    ):
+        matcher = GrammarMatcher(again(grammar), terminate_without_stop_token=True)
+        for text in read:
+            assert matcher.accept_token(TEXTS.index(text))
+        assert [TEXTS[t] for t in matcher.allowed_tokens().tolist()] == ["b"]
