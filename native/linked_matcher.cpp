@@ -475,6 +475,7 @@ LinkedMachine::Known LinkedMatcher::own_row(const Place& place, MaskRow inner, W
     machine_->add(*cache_, of, {place.part, inner, -1}, own, result);
     bool is_here = spent;  // a second end is not in rows
     const bool leaves = must_leave(place);
+    std::optional<ByteSet> behind_end;
     if (leaves) std::fill_n(words.get(), n, 0);
     for (const auto& boundary : near) {
         if (ends_text(boundary)) continue;
@@ -483,6 +484,11 @@ LinkedMachine::Known LinkedMatcher::own_row(const Place& place, MaskRow inner, W
             continue;
         }
         if (leaves) continue;
+        if (!boundary.is_call) {  // behind each end of a part is one place, and few bytes may be read there
+            if (!place.below) continue;
+            if (!behind_end) behind_end = first_bytes(place.below->place);
+            if (!goes_on(boundary.before, *behind_end)) continue;
+        }
         Place at = place.copy();
         if (!read_on(at, boundary.before, false)) continue;
         Places behind;
@@ -522,19 +528,46 @@ LinkedMachine::Known LinkedMatcher::own_row(const Place& place, MaskRow inner, W
     return machine_->add(*cache_, of, {place.part, inner, context}, words, result);
 }
 
-void LinkedMatcher::add_tokens(Bytes before, Places places, std::uint32_t* words) {
+ByteSet LinkedMatcher::first_bytes(const Place& place) {
+    Places places;
+    places.push_back(place.copy());
+    close(places, false);
+    ByteSet bytes;
+    for (std::size_t b = 0; b < bytes.size(); ++b) {
+        const auto byte = static_cast<std::uint8_t>(b);
+        bytes[b] = std::any_of(places.begin(), places.end(),
+                               [&](const Place& behind) { return Matcher(*behind.at).accept_bytes({&byte, 1}); });
+    }
+    return bytes;
+}
+
+std::optional<VocabularyNode> LinkedMatcher::node_of(Bytes beginning) const {
     const VocabularyIndex& index = machine_->tokens();
-    // The node of `before`.
     VocabularyNode node{0}, end = index.end();
-    std::size_t depth = 0;
-    while (depth < before.size()) {
-        while (node < end && index[node].byte != before[depth]) node = index[node].end;
-        if (!(node < end)) return;
-        if (++depth == before.size()) break;
+    for (std::size_t depth = 0; depth < beginning.size();) {
+        while (node < end && index[node].byte != beginning[depth]) node = index[node].end;
+        if (!(node < end)) return std::nullopt;
+        if (++depth == beginning.size()) return node;
         end = index[node].end;
         ++node.v;
     }
-    if (depth == 0) return;
+    return std::nullopt;
+}
+
+bool LinkedMatcher::goes_on(Bytes beginning, const ByteSet& bytes) const {
+    const VocabularyIndex& index = machine_->tokens();
+    const auto node = node_of(beginning);
+    if (!node) return false;
+    for (VocabularyNode child{node->v + 1}; child < index[*node].end; child = index[child].end)
+        if (bytes[index[child].byte]) return true;
+    return false;
+}
+
+void LinkedMatcher::add_tokens(Bytes before, Places places, std::uint32_t* words) {
+    const VocabularyIndex& index = machine_->tokens();
+    const auto found = node_of(before);
+    if (!found) return;
+    const VocabularyNode node = *found;
     // Below it, with the places that each node's text leads to.
     const VocabularyNode stop = index[node].end;
     std::vector<Places> path;

@@ -19,9 +19,11 @@
 #include <cstdint>
 #include <limits>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "byte_set.hpp"
 #include "linked_machine.hpp"
 #include "matcher.hpp"
 
@@ -145,6 +147,12 @@ private:
 
     LinkedMachine::Known known(const Place& place);
     LinkedMachine::Known own_row(const Place& place, MaskRow inner, Word context);
+    // The bytes that can be read at a place or behind boundaries there.
+    ByteSet first_bytes(const Place& place);
+    // Where tokens with a beginning are in the vocabulary; none where there is no such token, and for the empty one.
+    std::optional<VocabularyNode> node_of(Bytes beginning) const;
+    // Whether tokens with a beginning go on with one of these bytes.
+    bool goes_on(Bytes beginning, const ByteSet& bytes) const;
     // Sets the bits of the tokens that begin with `before` and go on from these places.
     void add_tokens(Bytes before, Places places, std::uint32_t* words);
 
