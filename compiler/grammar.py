@@ -13,7 +13,7 @@ from psc.compiler.expressions import Expression
 
 END = "$END"
 
-LarkLexer = OneOf["contextual", "basic"]
+LarkLexer = OneOf["contextual", "basic", "modal"]
 """How a Lark grammar's text may be cut into terminals."""
 
 LexerKind = OneOf[LarkLexer, "any"]

@@ -1,4 +1,4 @@
-// The three ways to lex a grammar's text, as lexers over its terminals and LR tables (docs/language.md).
+// The four ways to lex a grammar's text, as lexers over its terminals and LR tables (docs/language.md).
 #pragma once
 
 #include "lalr.hpp"
@@ -10,7 +10,10 @@ namespace psc {
 enum class LexerKind {
     basic,       // maximal munch over all terminals
     contextual,  // maximal munch over the terminals that the LR state at the start of the lexeme can take, and the ignored ones
-    any,         // a lexeme ends wherever it matches
+    // Some terminals are lexed only where the parser can take them, and there only with what else it can take: those that win over
+    // every ignored terminal. Elsewhere maximal munch over all the others.
+    modal,
+    any,  // a lexeme ends wherever it matches
 };
 
 std::unique_ptr<Lexer> make_lexer(const LrTables& lr, const AllTerminals& terminals, LexerKind kind);

@@ -69,7 +69,7 @@ def compile_to_artifact(
         tokenizer_info: the vocabulary; its name is recorded, for `psc.load` to look it up by.
         path: the artifact, replaced if it is there.
         start: the rule that a whole text must match; by default ``start`` in Lark's language and ``root`` in EBNF.
-        lexer: of a Lark grammar, see ``Grammar.from_lark``; by default "contextual", and "basic" for a bundled grammar.
+        lexer: of a Lark grammar, see ``Grammar.from_lark``; by default "contextual"; a bundled grammar has its own.
         keep_all_actions: of a Lark grammar: take any context-free grammar.
         settings: the options of a JSON schema that are not the defaults, see ``GrammarOptions.settings``.
         tokenizer_file: where the vocabulary is from, if that is a path: kept in the build record, for `psc.load` on this machine.

@@ -221,7 +221,7 @@ class GrammarCompiler:
             named_grammars: what the dialect refers to, see ``Grammar.from_lark``.
             dialect: what the text is in, where that is not to be seen from the text, see ``Grammar.from_lark``.
             start: the rule that a whole text must match.
-            lexer: "contextual", as Lark's default is, or "basic".
+            lexer: "contextual", as Lark's default is, "basic" or "modal", see ``Grammar.from_lark``.
             keep_all_actions: take any context-free grammar, where Lark would refuse it or resolve a conflict.
             source_name: the file it came from, for relative imports and messages.
             cancellation: calls the compilation off from another thread.
@@ -267,7 +267,7 @@ class GrammarCompiler:
         Args:
             grammar: a bundled name (``java``), or the path of a ``.lark``, ``.ebnf`` or ``.gbnf`` file.
             start: the rule that a whole text must match; by default ``start`` in Lark's language and ``root`` in EBNF.
-            lexer: of a Lark grammar; by default "contextual", and "basic" for a bundled grammar.
+            lexer: of a Lark grammar; by default "contextual"; a bundled grammar has its own.
             keep_all_actions: of a Lark grammar, see ``compile_lark``.
             cancellation: calls the compilation off from another thread.
 

@@ -14,7 +14,7 @@ import lark
 import numpy as np
 from hypothesis import assume
 from not_closed import compile_not_closed
-from oracle import CfgOracle, ContextualKeepAllOracle, ContextualOracle, KeepAllOracle, Oracle, Undecided
+from oracle import CfgOracle, ContextualKeepAllOracle, ContextualOracle, KeepAllOracle, ModalOracle, Oracle, Undecided
 from vocabularies import tokenizer
 
 import psc
@@ -80,6 +80,7 @@ LANGUAGES = {
     "any": Language(CfgOracle.of_ebnf, lambda text, info: psc.GrammarCompiler(info).compile_grammar(text), ebnf_grammar),
     "basic": lark_language(Oracle, lexer="basic"),
     "contextual": lark_language(ContextualOracle, lexer="contextual"),
+    "modal": lark_language(ModalOracle, lexer="modal"),
     "keep all": lark_language(KeepAllOracle, lexer="basic", keep_all_actions=True),
     "contextual, keep all": lark_language(contextual_keep_all, lexer="contextual", keep_all_actions=True),
 }

@@ -2,12 +2,12 @@
 
 from pathlib import Path
 
-from psc.compiler.grammars import bundled_names, bundled_path
+from psc.compiler.grammars import bundled_lexer, bundled_names, bundled_path
 
 _PATHS = {
     path.stem: path
     for path in map(bundled_path, bundled_names())
-    if path.suffix == ".lark" and "%import" not in path.read_text(encoding="utf-8")
+    if path.suffix == ".lark" and bundled_lexer(path.stem) == "basic" and "%import" not in path.read_text(encoding="utf-8")
 }
 _PATHS["json"] = Path(__file__).parent / "grammars" / "json.lark"
 

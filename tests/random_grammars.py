@@ -18,6 +18,7 @@ TEXTS = {
     "any": strategies.cfg_texts(),
     "basic": strategies.grammars(),
     "contextual": strategies.contextual_grammars(),
+    "modal": strategies.contextual_grammars(),
     "keep all": ambiguous(False),
 }
 """Random grammars of a language."""
@@ -25,6 +26,7 @@ FANCY_TEXTS = {
     "any": strategies.cfg_texts(),
     "basic": strategies.grammars(True),
     "contextual": strategies.contextual_grammars(True),
+    "modal": strategies.contextual_grammars(True),
     "keep all": ambiguous(True),
 }
 """The same, with lookaround and laziness."""
@@ -38,6 +40,7 @@ KINDS: dict[str, tuple[st.SearchStrategy[str], Callable[[str], psc.Grammar]]] = 
     "any": (strategies.cfg_texts(), psc.Grammar.from_ebnf),
     "basic": (strategies.grammars(), lark(lexer="basic")),
     "contextual": (strategies.contextual_grammars(), lark(lexer="contextual")),
+    "modal": (strategies.contextual_grammars(), lark(lexer="modal")),
     "keep all": (strategies.ambiguous_grammars(), lark(lexer="basic", keep_all_actions=True)),
     "contextual, keep all": (strategies.ambiguous_grammars(), lark(lexer="contextual", keep_all_actions=True)),
 }

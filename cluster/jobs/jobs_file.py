@@ -191,7 +191,7 @@ def _jobs_table(table: _Table, defaults: _Limits) -> JobsTable | None:
     limits = _Limits.of(table, defaults)
     chosen = next((known for known in _LEXERS if lexer is not None and lexer.value == known), None)
     if lexer is not None and chosen is None:
-        table.file.problem(lexer.line, f'lexer = "{lexer.value}": there are "contextual" and "basic"')
+        table.file.problem(lexer.line, f'lexer = "{lexer.value}": there are "contextual", "basic" and "modal"')
     table.require("grammars", "tokenizers")
     table.nothing_else()
     for key, values in (("grammars", grammars), ("tokenizers", tokenizers)):

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from psc.compiler.frontends.registry import front_end, front_end_of, suffixes
 from psc.compiler.frontends.request import GrammarRequest
-from psc.compiler.grammars import BUNDLED_LEXER, bundled_names, bundled_path
+from psc.compiler.grammars import bundled_lexer, bundled_names, bundled_path
 from psc.errors import GrammarError
 
 if TYPE_CHECKING:
@@ -43,8 +43,8 @@ class GrammarFile:
 
         Args:
             start: the rule that a whole text must match; by default ``start`` in Lark's language and ``root`` in the others.
-            lexer: of a Lark grammar; by default "contextual", and "basic" for a bundled grammar, whose language reserves its
-                keywords.
+            lexer: of a Lark grammar; by default "contextual"; a bundled grammar has its own, which reserves its language's
+                keywords: "basic", or "modal" for Python.
             keep_all_actions: of a Lark grammar, see ``Grammar.from_lark``.
             settings: the language's own options, see ``GrammarOptions``.
 
@@ -53,8 +53,8 @@ class GrammarFile:
         """
         text = self._text()
         reader = front_end(self.language if self.bundled else front_end(self.language).language_of(text))
-        if lexer is None and self.bundled and BUNDLED_LEXER in reader.lexers:
-            lexer = BUNDLED_LEXER
+        if lexer is None and self.bundled and bundled_lexer(self.name) in reader.lexers:
+            lexer = bundled_lexer(self.name)
         return GrammarRequest.of(
             reader.language,
             text,

@@ -22,7 +22,7 @@ FRONT_ENDS: dict[str, FrontEnd] = {
             module=f"{_PACKAGE}.lark.front_end",
             defaults=GrammarOptions(start="start", lexer="contextual", keep_all_actions=False),
             suffixes=(".lark",),
-            lexers=("contextual", "basic"),
+            lexers=("contextual", "basic", "modal"),
             has_imports=True,
             differs=True,
             extra="compiler",

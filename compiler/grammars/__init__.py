@@ -11,8 +11,7 @@ from psc.errors import GrammarError
 
 _FOLDER = Path(__file__).parent
 
-BUNDLED_LEXER: LexerKind = "basic"
-"""Those in Lark's language are written for it: what their languages reserve, no name may be."""
+_LEXERS: dict[str, LexerKind] = {"python": "modal"}
 
 
 def bundled_names() -> list[str]:
@@ -26,6 +25,11 @@ def bundled_path(name: str) -> Path:
         if path.stem == name:
             return path
     raise GrammarError(f"no bundled grammar is called {name!r}; there are {', '.join(bundled_names())}")
+
+
+def bundled_lexer(name: str) -> LexerKind:
+    """What a bundled grammar in Lark's language is written for: what its language reserves, no name may be."""
+    return _LEXERS.get(name, "basic")
 
 
 def bundled_text(name: str) -> str:

@@ -39,7 +39,8 @@ def grammar_options(command: _Command) -> _Command:
             "--lexer",
             type=click.Choice(get_args(LarkLexer)),
             help="How a Lark grammar's text is cut into terminals: by those that the parser can take at a place (the default, as "
-            "in Lark), or by all of them (the default of the bundled grammars).",
+            "in Lark), by all of them (basic, the default of most bundled grammars), or by all but some that only some places take "
+            "(modal).",
         ),
         click.option(
             "--start", metavar="RULE", help="The rule that a whole text must match: by default start, and root in an EBNF grammar."

@@ -13,6 +13,7 @@ byte.
 
     masks.py         Oracle: a Lark grammar, LALR(1), all terminals allowed everywhere (`basic`)
     contextual.py    ContextualOracle: the same, each lexeme lexed with what the parser can take there (`contextual`)
+    modal.py         ModalOracle: the same, some terminals only where the parser can take them, and alone there (`modal`)
     keep_all.py      KeepAllOracle: `basic`, but every derivation counts, not only the one that Lark's tables prefer
     contextual_keep_all.py  ContextualKeepAllOracle: `contextual`, every derivation counting, each with contexts of its own
     context_free.py  CfgOracle: EBNF, or any productions over regexes; the plain context-free language (`any`)
@@ -30,6 +31,7 @@ from .contextual_keep_all import ContextualKeepAllOracle
 from .keep_all import KeepAllOracle
 from .lexing import LexError
 from .masks import Oracle, Undecided
+from .modal import ModalOracle
 
 __all__ = [
     "CfgOracle",
@@ -37,6 +39,7 @@ __all__ = [
     "ContextualOracle",
     "KeepAllOracle",
     "LexError",
+    "ModalOracle",
     "Oracle",
     "Undecided",
     "Unsupported",
