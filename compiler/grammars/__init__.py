@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from functools import cache
 from pathlib import Path
 
@@ -35,6 +36,17 @@ def bundled_lexer(name: str) -> LexerKind:
 def bundled_text(name: str) -> str:
     """The text of a bundled grammar."""
     return bundled_path(name).read_text(encoding="utf-8")
+
+
+def bundled_description(name: str) -> str:
+    """What a bundled grammar is of: the first sentence of the comment that its text begins with."""
+    comment: list[str] = []
+    for line in bundled_text(name).splitlines():
+        if not line.startswith(("//", "#")):
+            break
+        comment.append(line.lstrip("/# "))
+    sentence = re.match(r".+?\.(?=\s|$)", " ".join(comment))
+    return sentence[0].rstrip(".") if sentence else ""
 
 
 @cache  # of the package, looked for by every request for one of them

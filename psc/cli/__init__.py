@@ -26,10 +26,11 @@ _COMMANDS = {
     "registry": "Share artifacts: serve, push, pull, list, verify, gc, keygen.",
     "inspect": "Show what is in an artifact and where it came from.",
     "bench": "Measure psc on this machine, beside others: masks, first-masks, compile, serve, maskbench, corpus, all.",
+    "grammars": "List the bundled grammars.",
     "tokenizers": "List the tokenizers that have a short name.",
 }
 """Name, which is the module's too, and what the list of commands says."""
-_MODULES = {"tokenizers": "list_tokenizers"}
+_MODULES = {"grammars": "list_grammars", "tokenizers": "list_tokenizers"}
 """Where it is not."""
 
 

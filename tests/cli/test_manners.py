@@ -12,6 +12,7 @@ from click.shell_completion import BashComplete
 
 import psc
 from psc.cli import main
+from psc.compiler.grammars import bundled_names
 
 from .conftest import Run
 
@@ -113,6 +114,20 @@ def test_tokenizers_are_listed(run: Run) -> None:
     assert listed["qwen3"]["description"]
     assert all(t["available"] or "pip install" in t["install"] for t in listed.values())
     assert "qwen3 " in run("tokenizers").stdout
+
+
+def test_grammars_are_listed(run: Run) -> None:
+    listed = {g["name"]: g for g in json.loads(run("grammars", "--json").stdout)}
+    assert list(listed) == bundled_names()
+    assert listed["json"] == {
+        "name": "json",
+        "description": "JSON (RFC 8259), strictly, with any white space between its tokens",
+        "terminals": 12,
+        "productions": 45,
+        "lr_states": 78,
+    }
+    assert all(g["description"] and not g["description"].endswith(".") for g in listed.values())
+    assert "12 terminals, 45 productions, 78 LR states" in run("grammars").stdout
 
 
 def test_names_of_the_package_are_listed() -> None:

@@ -1,0 +1,35 @@
+"""``psc grammars``: the bundled grammars, what they are of, and how large."""
+
+from __future__ import annotations
+
+import click
+
+from psc.cli.arguments import json_option
+from psc.cli.report import write_json, write_pairs
+from psc.compiler.frontends.found import find_grammar
+from psc.compiler.grammars import bundled_description, bundled_names
+from psc.grammar import Grammar
+
+
+@click.command("grammars")
+@json_option
+def command(as_json: bool) -> None:
+    """List the bundled grammars, and the terminals, productions and LR states of each.
+
+    A grammar's text says what it leaves out. Other grammars are named by the path of their file.
+    """
+    found = [(name, bundled_description(name), _counts(name)) for name in bundled_names()]
+    if as_json:
+        write_json([{"name": name, "description": description, **counts} for name, description, counts in found])
+        return
+    write_pairs((name, f"{description} ({_written(counts)})") for name, description, counts in found)
+
+
+def _counts(name: str) -> dict[str, int]:
+    grammar = Grammar.parse(find_grammar(name).request())
+    cfg = grammar.to_cfg()
+    return {"terminals": len(cfg.terminals), "productions": len(cfg.productions), "lr_states": grammar.ready().lr.n_lr_states}
+
+
+def _written(counts: dict[str, int]) -> str:
+    return ", ".join(f"{n:,} {what.replace('lr_', 'LR ').replace('_', ' ')}" for what, n in counts.items())

@@ -1,0 +1,64 @@
+select a, `b c` as d, "x" 'y', t.*, e as 'f', @a, @@global.b, :c from t
+select sql_calc_found_rows distinct a from t straight_join u on t.a = u.a left join v using (a) natural join w, (select 1) x
+select * from t partition (p0) use index (i) force key for order by (primary), lateral (select 1) u
+select a from t join u join v on u.a = v.a where b <=> c and not d or e xor f && g || !h
+select 7 div 2, 7 mod 2, 7 % 2, a << 1, b & c, ~d, a regexp 'x', b not rlike 'y', c like 'z' escape '!', d sounds like e
+select a between b and c and d, a in (1, 2), b not in (select 1), exists (select 1), a > all (select 1), (1, 2) = row(1, 2)
+select date_add(a, interval 1 day), a + interval b hour, timestampdiff(month, a, b), extract(year_month from a), now(3), current_date
+select group_concat(distinct a order by b desc separator ','), count(distinct a, b), char(77 using utf8mb4), convert(a using utf8)
+select cast(a as unsigned), convert(a, decimal(10, 2)), binary 'a' = 'b', a collate utf8mb4_bin, _utf8mb4'x', x'1f', 0x1f, b'01', n'x'
+select match (a, b) against ('c' in boolean mode), values(a), if(a, b, c), left(a, 1), insert(a, 1, 2, b), replace(a, b, c), mod(a, 2)
+select a->'$.b', case a when 1 then 2 else 3 end, substring(a from 2 for 3), trim(leading 'x' from a), position('a' in b)
+select sum(a) over (partition by b order by c rows between unbounded preceding and current row), rank() over w from t
+  window w as (order by a)
+select a from t group by a desc, b with rollup having c order by d asc limit 5, 10 for update skip locked
+select a into outfile 'x' fields terminated by ',' optionally enclosed by '"' lines terminated by '\n' from t
+select a, b into @a, @b from t limit 1 lock in share mode
+select * from json_table('[]', '$[*]' columns (a int path '$.a' default '0' on empty, b for ordinality)) as t
+(select 1) union all (select 2 order by 1 limit 1) order by 1 limit 2
+with recursive a (b) as (select 1 union all select b + 1 from a) select * from a
+insert ignore into t (a, b) values (1, default), (2, 3) on duplicate key update a = values(a), b = b + 1
+insert low_priority t set a = 1, b := 2
+insert into t values (), () ; insert into t () values ()
+insert into t select * from u on duplicate key update a = 1
+replace into t partition (p0) (a) value (1)
+update ignore t, u set t.a = u.a, b = default where t.c = u.c order by a limit 5
+delete quick from t where a = 1 order by b limit 5
+delete t, u.* from t join u on t.a = u.a where b
+delete from t using t, u where a = b
+create table if not exists t (a int(10) unsigned zerofill not null auto_increment primary key comment 'x', b varchar(20) character set
+  utf8mb4 collate utf8mb4_bin default 'x', c enum('a', 'b') null, d timestamp(3) default current_timestamp(3) on update now(3),
+  e int generated always as (a + 1) stored, f double precision, g set('a'), h json check (json_valid(h)), i decimal(10, 2) as (a) virtual,
+  key (b(10) desc), unique key k (b, c) using btree, fulltext index l (b), index m ((lower(b))), spatial key (h),
+  constraint n foreign key o (a) references u (a) on delete cascade on update set null) engine = InnoDB default charset utf8mb4,
+  auto_increment = 5 comment 'y' row_format=compressed
+create temporary table t like u
+create table t (a int) partition by range (a) subpartition by hash (a) subpartitions 2 (partition p0 values less than (10)
+  engine innodb, partition p1 values less than maxvalue)
+create table t engine=memory as select 1
+create or replace algorithm = merge definer = `a`@`b` sql security invoker view v (a) as select 1 with cascaded check option
+create unique index i using btree on t (a, b(5) desc) comment 'x'
+create database if not exists d default character set = utf8mb4 collate utf8mb4_bin
+create user 'a'@'%' identified by 'b'
+alter table t add column (a int, b int), add c int unsigned not null first, add d int after c, modify e bigint, change f g text,
+  alter h set default 1, drop i, drop primary key, drop index j, drop foreign key k, add unique key l (a), rename to u,
+  convert to character set utf8mb4, engine = MyISAM, disable keys, algorithm = inplace, lock none, order by a
+alter table t add partition (partition p values in (1, 2))
+alter table t partition by key (a) partitions 4
+alter table t truncate partition all
+rename table a to b, c to d
+drop temporary table if exists a, b cascade
+drop index i on t
+truncate table t
+start transaction with consistent snapshot, read only; savepoint a; rollback to savepoint a; commit and no chain
+set @a = 1, global b = on, @@session.c = default, names_x = 'y'
+set session transaction isolation level read committed, read only
+set names utf8mb4 collate utf8mb4_bin
+use d; describe t; desc t a; explain format = json select 1; explain update t set a = 1
+show full columns from t from d like 'x%'; show create table t; show variables where a = 1; show tables; show grants for a@b
+lock tables t read local, u as v write; unlock tables
+check table t, u extended; optimize table t; flush tables; kill 5; do sleep(1); call p(1, @a)
+prepare p from 'select ?'; execute p using @a; deallocate prepare p
+load data local infile 'x' ignore into table t fields terminated by ',' ignore 1 lines (a, @b) set c = @b
+grant select (a), insert on d.* to a@b with grant option
+create table user (date date, time time, year year, status int, `select` int, value text) # a comment

@@ -1,0 +1,61 @@
+select
+select from t
+select a b c
+select a,, b
+select a::int
+select a from t limit 1 limit 2
+select a from t order a
+select a from t where
+select a between 1
+select a like
+select a is 1
+select count(*
+select group_concat(a separator)
+select interval 1
+select cast(a int)
+select case a end
+select * from t left u on a
+select * from t use index
+select [a] from t
+select e'a
+select "a
+select 1 div
+insert into
+insert into t (a) (b) values (1)
+insert into t values (1) on conflict do nothing
+insert into t set a
+update t a = 1
+update t set a
+delete t
+delete from
+create table t
+create table t ()
+create table t (a)
+create table t (a int unsigned unique primary)
+create table t (a int,)
+create table t (key)
+create table t (a int) engine
+create table t (a int) partition by (a)
+create table select (a int)
+create index i t (a)
+create view v
+alter table t
+alter table t modify
+alter table t change a int
+alter table t add column
+alter table t drop key
+drop t
+drop index i
+truncate
+rename table a
+set
+set a
+show
+use
+lock tables t
+load data infile x into table t
+grant select to a
+prepare p
+start
+select 1 select 2
+explain
