@@ -4,7 +4,6 @@ select a from t qualify
 select array<int64
 select struct<a int64>
 select cast(a as array<>)
-select a::int64
 select [1, 2
 select """a
 select "a
