@@ -7,12 +7,12 @@ from functools import cache
 from pathlib import Path
 
 from psc.compiler.frontends.registry import suffixes
-from psc.compiler.grammar import LexerKind
+from psc.compiler.grammar import LarkLexer
 from psc.errors import GrammarError
 
 _FOLDER = Path(__file__).parent
 
-_LEXERS: dict[str, LexerKind] = {"python": "modal"}
+_LEXERS: dict[str, LarkLexer] = {"python": "modal"}
 
 
 def bundled_names() -> list[str]:
@@ -28,7 +28,7 @@ def bundled_path(name: str) -> Path:
     raise GrammarError(f"no bundled grammar is called {name!r}; there are {', '.join(bundled_names())}")
 
 
-def bundled_lexer(name: str) -> LexerKind:
+def bundled_lexer(name: str) -> LarkLexer:
     """What a bundled grammar in Lark's language is written for: what its language reserves, no name may be."""
     return _LEXERS.get(name, "basic")
 

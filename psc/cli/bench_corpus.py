@@ -13,6 +13,7 @@ from psc.cli.progress import Steps
 from psc.cli.report import write_json
 from psc.compiler.frontends.found import find_grammar
 from psc.compiler.grammar import LarkLexer
+from psc.compiler.grammars import bundled_lexer
 from psc.corpus.comparison import Subject, compare
 from psc.corpus.references.registry import REFERENCES, find_reference, language_of, open_reference
 from psc.corpus.report import Comparison
@@ -69,7 +70,7 @@ def command(
     found = find_grammar(grammar)
     path = found.path
     if path.suffix == ".lark":
-        lexer = lexer or ("basic" if found.bundled else "contextual")
+        lexer = lexer or (bundled_lexer(found.name) if found.bundled else "contextual")
     language = language_of(path.stem)
     files = sampled(source_files(paths, suffix or language.suffix), sample, seed)
     if not files:

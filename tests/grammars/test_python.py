@@ -9,12 +9,15 @@ import random
 import sys
 import warnings
 from functools import cache
+from pathlib import Path
 
 import numpy as np
 import pytest
+from click.testing import CliRunner
 from vocabularies import byte_tokenizer
 
 import psc
+from psc.cli import main
 from psc.compiler.grammars import bundled_text, python_layout
 
 ACCEPTED = [
@@ -206,3 +209,10 @@ def test_masks_say_what_can_be_accepted() -> None:
 
 def test_the_file_is_what_is_written() -> None:
     assert bundled_text("python") == python_layout.grammar()
+
+
+def test_the_corpus_runner_reads_it_by_its_own_lexer(tmp_path: Path) -> None:
+    """What no other lexer can read: it judges by the grammar's own."""
+    (tmp_path / "a.py").write_text('"""A text."""\nif a:\n    b = f"{c}"\n', encoding="utf-8")
+    result = CliRunner().invoke(main, ["bench", "corpus", "python", str(tmp_path)])
+    assert result.exit_code == 0 and "| files | 1 | 0 |" in result.output, result.output
