@@ -337,6 +337,10 @@ void bind_machine(nb::module_& m) {
             "set_steps_to_classify", [](PyMachine& t, std::size_t steps) { t.machine->set_steps_to_classify(steps); }, "steps"_a,
             "What the classifier of a lazy machine may cost for one mask before tokens are read instead. For tests: it is well "
             "chosen.")
+        .def_prop_rw(
+            "most_read", [](const PyMachine& t) { return t.machine->most_read(); },
+            [](PyMachine& t, Word n) { t.machine->set_most_read(n); },
+            "Of how many masks in one lexer state of a lazy machine tokens are read before what they do on every stack is found.")
         .def(
             "set_limit", [](PyMachine& t, std::size_t bytes) { t.machine->set_limit(bytes); }, "bytes"_a)
         .def_prop_rw(

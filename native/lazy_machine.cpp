@@ -19,6 +19,8 @@ LazyMachine::LazyMachine(LrTables lr, std::unique_ptr<Lexer> lexer, std::shared_
     if (lexer_owner_->contextual()) starts_of_tops_ = lexer_owner_->starts_of_tops();
     cache_limit_ = cache_limit;
     read_first_mask();
+    // With maximal munch a view costs as little as reading, and its parts are used by the next.
+    if (lexer_owner_->munch() == Lexer::Munch::any && index_->n_tokens() >= kLargeVocabulary) set_most_read(kMostRead);
     begin();
 }
 

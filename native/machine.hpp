@@ -15,6 +15,7 @@
 #include <memory>
 #include <mutex>
 #include <type_traits>
+#include <unordered_map>
 #include <vector>
 
 #include "concurrent.hpp"
@@ -44,6 +45,14 @@ struct VocabularyView {
 };
 
 class Machine {
+    struct ContentHash {
+        std::size_t operator()(const std::vector<Word>& content) const {
+            std::uint64_t hash = content.size();
+            for (Word w : content) hash = mix(hash ^ static_cast<std::uint32_t>(w));
+            return hash;
+        }
+    };
+
 public:
     class Cache {
     public:
@@ -59,10 +68,14 @@ public:
         // Of a lazy machine, as the next ones are: by the lexer state with 0, or with 1 + the LR state on top.
         SharedIdMap<LexerState, Word, LexerView> views;
         StableVector<ClassifierState> starts;  // per view
+        std::vector<Word> n_read;              // per lexer state, the masks that tokens were read for instead; under the lock
+        // The rows that were found so, by what the matcher was at (Matcher::add_content); under the lock.
+        std::unordered_map<std::vector<Word>, MaskRow, ContentHash> read_rows;
         SharedIdMap<ClassifierState, LrState, ArcId> arc_ids;
         StableVector<Transition> arcs;
-        Interned<Gathered, Word> gathered;  // by their members, sorted; under the lock
-        std::size_t read_bytes = 0;         // of rows from read_row(); under the lock
+        Interned<Gathered, Word> gathered;   // by their members, sorted; under the lock
+        std::size_t read_bytes = 0;          // of rows from read_row(); under the lock
+        std::size_t read_content_bytes = 0;  // of `read_rows`; likewise
         std::atomic<bool> retired{false};
     };
 
@@ -123,6 +136,13 @@ public:
         if (!view) view = build_or_retire(cache, [&] { return build_view(cache, lexer_state, top, work); });
         return {cache.starts[(*view).index()], *view};
     }
+    bool has_view(const Cache& cache, LexerState lexer_state, LrState top) const {
+        return cache.views.find(lexer_state, kAnyTop) || cache.views.find(lexer_state, only(top));
+    }
+    // Whether tokens are read for a mask in this lexer state, which has no view: few masks were asked for there, and this is one more.
+    bool reads_tokens(Cache& cache, LexerState lexer_state);
+    // What was read for a matcher that was at the same.
+    Maybe<MaskRow> known_read_row(const Cache& cache, const std::vector<Word>& content) const;
     // False where no stack of the grammar leads.
     bool transition(Cache& cache, ClassifierState state, LrState symbol, Transition& out, Work& work) {
         if (has_classifier_) return stored_transition(state, symbol, out);
@@ -144,8 +164,8 @@ public:
     std::vector<std::vector<Terminal>> emitted_sequences(Cache& cache, EmissionSet set);
     // The union of two rows.
     MaskRow row_union(Cache& cache, MaskRow a, MaskRow b);
-    // The row with these bits, found without the classifier.
-    MaskRow read_row(Cache& cache, MaskRows::Bits& words);
+    // The row with these bits, found without the classifier. `content`: of the matcher; empty: it is not kept.
+    MaskRow read_row(Cache& cache, MaskRows::Bits& words, std::vector<Word> content);
     // The row in which other tokens stop the text, where the text may end: a row does not know, if the grammar has no stop token.
     // `set` names both, see add_stop_set(). Where tokens have symbols the row has no stop tokens but those that are asked for as such.
     MaskRow with_stops(Cache& cache, MaskRow row, StopSet set);
@@ -165,6 +185,9 @@ public:
     void set_steps_to_classify(std::size_t steps) { steps_to_classify_.store(steps, std::memory_order_relaxed); }
     // After it has cost more, masks are found by reading tokens until that has cost as much.
     bool classifies() const { return put_off_.load(std::memory_order_relaxed) == 0; }
+    // Of how many masks in a lexer state tokens are read before it gets a view.
+    Word most_read() const { return most_read_.load(std::memory_order_relaxed); }
+    void set_most_read(Word n) { most_read_.store(n, std::memory_order_relaxed); }
     void put_off_classifier() { put_off_.store(steps_to_classify(), std::memory_order_relaxed); }
     void has_read(std::size_t steps);
 
@@ -209,6 +232,7 @@ protected:
     std::atomic<std::size_t> cache_limit_{0};  // bytes; 0 is none
     mutable std::mutex lock_;                  // of everything that is built
     std::atomic<std::size_t> steps_to_classify_{8'000'000}, put_off_{0};
+    std::atomic<Word> most_read_{0};
 
 private:
     const std::atomic<PackedArc>* lexer_row(LexerState state) const {

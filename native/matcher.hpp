@@ -179,6 +179,9 @@ private:
     std::vector<OutputSymbol> viable_ends(FutureSet set, const Node* top);
     bool complete(const Configurations& configurations);
 
+    template <class Holds>
+    bool all_positions(const Holds& holds) const;
+    bool is_seldom_here();
     MaskRow affordable_row();
     MaskRow classified_row();
     MaskRow row_of(const Configuration& configuration);
@@ -186,7 +189,7 @@ private:
     Gathered read_graph(const Node* top, ClassifierState start);
     // The same row by reading every token on the stacks: matcher_tokens.cpp.
     class TokenReader;
-    MaskRow read_row();
+    MaskRow read_row(std::vector<Word> content);
 
     std::shared_ptr<Machine> machine_;
     std::shared_ptr<Machine::Cache> cache_;

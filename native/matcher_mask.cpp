@@ -23,6 +23,22 @@ MaskRow Matcher::mask_row() {
     return row;
 }
 
+template <class Holds>
+bool Matcher::all_positions(const Holds& holds) const {
+    if (position_->is_one) return holds(Configuration{position_->top, position_->state});
+    for (Word i = 0; i < position_->n_several; ++i)
+        if (!holds(position_->several[i])) return false;
+    return true;
+}
+
+// Whether the lexer is in a state in which few masks were asked for. Most grammars serve one text, which is in most states once: to
+// read the tokens costs that text less than to find what they do on every stack.
+bool Matcher::is_seldom_here() {
+    return !all_positions([&](const Configuration& at) {
+        return machine_->has_view(*cache_, at.state, at.top->state) || !machine_->reads_tokens(*cache_, at.state);
+    });
+}
+
 MaskRow Matcher::classified_row() {
     if (position_->is_one) return row_of({position_->top, position_->state});
     MaskRow row = row_of(position_->several[0]);
@@ -30,11 +46,19 @@ MaskRow Matcher::classified_row() {
     return row;
 }
 
-// By the classifier, or by reading tokens: the first mask of a machine, and what the classifier finds too hard. What the classifier has
+// By the classifier, or by reading tokens: where there were few masks, and what the classifier finds too hard. What the classifier has
 // finished stays, so a mask, or a later one, has it whole; and as it is tried again only when reading has cost as much, both cost
 // at most twice what the better of them would.
 MaskRow Matcher::affordable_row() {
-    const bool classifies = machine_->classifies();
+    std::vector<Word> content;
+    const auto has_view = [&](const Configuration& at) { return machine_->has_view(*cache_, at.state, at.top->state); };
+    if (machine_->most_read() > 0 && !all_positions(has_view)) {
+        if (!add_content(content))
+            content.clear();
+        else if (const auto known = machine_->known_read_row(*cache_, content))
+            return *known;
+    }
+    const bool classifies = machine_->classifies() && !(machine_->most_read() > 0 && is_seldom_here());
     if (classifies) {
         work_.allow(machine_->steps_to_classify());
         try {
@@ -46,7 +70,7 @@ MaskRow Matcher::affordable_row() {
         begin();
     }
     try {
-        return read_row();
+        return read_row(std::move(content));
     } catch (const LimitExceeded&) {
         machine_->has_read(kMaxSteps);
         if (classifies) throw;

@@ -171,7 +171,7 @@ private:
     std::vector<Member> members_;
 };
 
-MaskRow Matcher::read_row() {
+MaskRow Matcher::read_row(std::vector<Word> content) {
     before_long_work();  // a walk over the vocabulary
     MaskRows::Bits words = std::make_unique<std::uint32_t[]>(machine_->n_words());
     const Arena::Attempt attempt(arena_);
@@ -181,7 +181,7 @@ MaskRow Matcher::read_row() {
     if (!machine_->ends_apart() && complete(all))
         for (TokenId t : machine_->stop_tokens()) set_bit(words.get(), t);
     machine_->has_read(before - work_.left());
-    return machine_->read_row(*cache_, words);
+    return machine_->read_row(*cache_, words, std::move(content));
 }
 
 }  // namespace psc

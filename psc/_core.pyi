@@ -496,6 +496,15 @@ class Machine:
         What the classifier of a lazy machine may cost for one mask before tokens are read instead. For tests: it is well chosen.
         """
 
+    @property
+    def most_read(self) -> int:
+        """
+        Of how many masks in one lexer state of a lazy machine tokens are read before what they do on every stack is found.
+        """
+
+    @most_read.setter
+    def most_read(self, arg: int, /) -> None: ...
+
     def set_limit(self, bytes: int) -> None: ...
 
     @property

@@ -172,10 +172,19 @@ def masks_ahead(machine: Machine, most: int) -> Iterator[None]:
         most: how many masks.
     """
     end = time.thread_time() + MOST_S
+    most_read = machine.most_read
+
+    def build(matcher: GrammarMatcher) -> None:
+        machine.most_read = 0  # for other threads, too, meanwhile
+        try:
+            matcher.mask_row()
+        finally:
+            machine.most_read = most_read
+
     # A machine's very first mask is found by reading tokens, of which it keeps nothing. What others find is there after the second.
     for _ in range(2):
         first = GrammarMatcher(_Alone(machine))
-        first.mask_row()
+        build(first)
         yield
     classes = machine.byte_class.tolist()
     read = [bytes([byte]) for byte in range(128) if classes.index(classes[byte]) == byte]
@@ -190,7 +199,7 @@ def masks_ahead(machine: Machine, most: int) -> Iterator[None]:
             if not ahead.accept_string(byte) or (place := _place(ahead)) in seen:
                 continue
             seen.add(place)
-            ahead.mask_row()
+            build(ahead)
             todo.append(ahead)
             yield
 

@@ -59,6 +59,7 @@ def agree(grammar: psc.Grammar, info: TokenizerInfo, seed: int, *, walks: int, s
             want = b.mask()
             if rng.random() < 0.3:  # an empty machine finds its first masks for one LR state each
                 lazy._machine.clear()
+            lazy._machine.most_read = rng.choice((0, 0, 1, 3))
             # Without an allowance the classifier ends anywhere, tokens are read, and what it has finished is used the next time.
             opened._machine.set_steps_to_classify(rng.choice((0, 1, 30, 1000, 30_000, 8_000_000)))
             for got in (a.mask(), c.mask()):
