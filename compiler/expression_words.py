@@ -19,6 +19,7 @@ import numpy.typing as npt
 
 from psc import _core
 from psc.compiler.expressions import MAX_CODE_POINT, Automaton, Chars, Choice, Expression, Literal, Reference, Repeat, Sequence
+from psc.errors import GrammarError
 
 _TEXT: Final = 0
 _CHARS: Final = 1
@@ -164,6 +165,11 @@ class NativeRules(Mapping[str, Expression]):
 
     def __getitem__(self, name: str) -> Expression:
         number = self._numbers[name]
+        if self.native.has_free_order:
+            raise GrammarError(
+                "a schema with members in any order, more than eight in one object, or of more than ten items that must differ, "
+                "is no grammar that can be printed or changed: only GrammarCompiler takes it, as it is or in a structural tag"
+            )
         words, offsets = self._words
         return read_expression(words[offsets[number] : offsets[number + 1]], self._names)
 

@@ -50,8 +50,15 @@ def lower(rule_set: RuleSet, limits: TerminalLimits = DEFAULT_LIMITS) -> Cfg:
         limits: how large terminals may become.
 
     Raises:
-        GrammarError: the root matches nothing, a rule is not defined, or a limit is passed; the message names it.
+        GrammarError: the root matches nothing, a rule is not defined, or a limit is passed; the message names it. Or productions do
+            not say all of it: the members that were there, where they come in any order, are told apart just in time.
     """
+    if native_rules(rule_set.rules, rule_set.root).has_free_order:
+        raise GrammarError(
+            f"{rule_set.source_name}: members in any order, more than eight in one object, and more than ten items that must "
+            "differ, are for grammars that GrammarCompiler builds just in time, not for artifacts: have fewer, or leave any_order "
+            "or uniqueItems out"
+        )
     return LoweredRules(rule_set, limits).cfg
 
 

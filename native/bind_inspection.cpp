@@ -44,6 +44,16 @@ void bind_inspection(nb::module_& m) {
             "The (lexer state, parser stack) pairs that the text may have led to; LR states, top first. One where the grammar is\n"
             "deterministic.\n\nCost: linear in the stacks.")
         .def(
+            "members_seen",
+            [](const MatcherView& self) {
+                nb::typed<nb::list, nb::typed<nb::tuple, std::vector<Word>, Word>> out;
+                const auto seen = self.call([](Matcher& m) { return m.view(); });
+                for (const auto& p : seen) out.append(nb::make_tuple(numbers(p.seen), p.n_missing));
+                return out;
+            },
+            "For each of the configurations what its stack knows of members that come in any order: a list of numbers, equal for\n"
+            "equal sets of those that were there, and how many more it takes at least until what is open can end.")
+        .def(
             "stacks_after",
             [](MatcherView& self, std::size_t configuration, const std::vector<Word>& symbols) {
                 std::vector<std::vector<Word>> out;

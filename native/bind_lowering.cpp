@@ -131,7 +131,7 @@ static void bind_rule_programs(nb::module_& m) {
         .def(
             "__init__",
             [](RulePrograms* self, Longs words, Longs offsets, std::vector<std::string> names, Word root) {
-                RulePrograms rules{to_vector(words), to_vector(offsets), {}, {root}, {}};
+                RulePrograms rules{to_vector(words), to_vector(offsets), {}, {root}, {}, {}};
                 for (const std::string& name : names) rules.names.push_back(name);
                 {
                     nb::gil_scoped_release release;
@@ -149,6 +149,9 @@ static void bind_rule_programs(nb::module_& m) {
             "root", [](const RulePrograms& r) { return r.root.v; }, "The number of a rule.")
         .def_prop_ro(
             "root_name", [](const RulePrograms& r) { return std::string(r.names[r.root.index()]); }, "The name of that rule.")
+        .def_prop_ro(
+            "has_free_order", [](const RulePrograms& r) { return !r.free_orders.empty(); },
+            "Whether members come in any order in some of them, which the words do not say.")
         .def(
             "lower",
             [](const RulePrograms& rules, std::int64_t size, std::int64_t named_size, std::int64_t around_free_text,
@@ -231,8 +234,8 @@ void bind_lowering(nb::module_& m) {
             },
             "max_positions"_a, Release(), "The same terminals, for an automaton that is made as it is visited.")
         .def(
-            "lr_tables", [](const LoweredRules& l) { return build_lalr(lowered(l).productions, ConflictPolicy::keep_all); },
-            Release(), "The LALR(1) tables, with every action kept.");
+            "lr_tables", [](const LoweredRules& l) { return lalr_tables_of(lowered(l)); }, Release(),
+            "The LALR(1) tables, with every action kept.");
 }
 
 }  // namespace psc

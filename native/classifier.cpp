@@ -117,7 +117,7 @@ Classifier::Resolved Classifier::resolve(Bundle whole, LrState top) {
         const PendingSymbol p = pending_[todo[i]];
         if (!p.symbol.is_condition()) {
             kept.push_back(todo[i]);
-        } else if (trie_.holds(p.symbol, top)) {
+        } else if (trie_.holds(p.symbol, tables_.plain(top))) {
             if (p.sequence) emitted.push_back(*p.sequence);
             const auto following = bundles_[p.following];
             todo.insert(todo.end(), following.begin(), following.end());

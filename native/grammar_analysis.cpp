@@ -30,6 +30,11 @@ GrammarAnalysis::GrammarAnalysis(const RulePrograms& programs, const TerminalLim
     if (undefined_) return;
     inlined_.resize(names_.size());
     empty_rules_.resize(names_.size());
+    stays_.resize(names_.size());
+    for (const FreeOrderRules& order : programs.free_orders) {
+        for (Rule rule : {order.ready, order.done}) stays_[rule.index()] = 1;
+        for (const auto& way : order.ways) stays_[way.rule.index()] = 1;
+    }
     decide();
 }
 
@@ -190,6 +195,7 @@ void GrammarAnalysis::decide() {
 }
 
 void GrammarAnalysis::make_inline(Rule rule) {
+    if (stays_[rule.index()]) return;
     Expression body = this->body(rule);
     if (graph.refers_to(body, rule)) {
         // A left-recursive rule: as it is unless it is a terminal.

@@ -30,7 +30,7 @@ struct TerminalLimits {
 
 class GrammarAnalysis {
 public:
-    static constexpr std::int64_t kMaxAutomatonArcs = 200'000;  // of an automaton that is a terminal
+    static constexpr std::int64_t kMaxAutomatonArcs = 300'000;  // of an automaton that is a terminal
 
     // Throws LimitExceeded. A rule that is needed and not defined is told by `undefined`, and the analysis is of no use then.
     GrammarAnalysis(const RulePrograms& programs, const TerminalLimits& limits);
@@ -73,6 +73,7 @@ private:
     std::vector<Maybe<Expression>> bodies_;   // per rule
     std::vector<Maybe<Expression>> inlined_;  // per rule
     std::vector<char> empty_rules_;           // per rule, whether it may be empty
+    std::vector<char> stays_;                 // per rule, whether it is never a terminal
     std::vector<Rule> rules_, to_read_;
     std::vector<Expression> stack_;  // of read(), as are the words
     std::vector<Word> words_;

@@ -37,6 +37,13 @@ void append(RulePrograms& to, const RulePrograms& from, std::span<const Word> nu
         for (auto& rules : to.labelled.back().matches)
             for (Rule& rule : rules) rule = {number[rule.index()]};
     }
+    for (FreeOrderRules order : from.free_orders) {
+        const auto renumber = [&](Rule& rule) { rule = {number[rule.index()]}; };
+        renumber(order.ready);
+        renumber(order.done);
+        for (auto& way : order.ways) renumber(way.rule);
+        to.free_orders.push_back(std::move(order));
+    }
 }
 
 }  // namespace

@@ -187,7 +187,7 @@ LinkedPart::LinkedPart(std::shared_ptr<Machine> machine) : machine_(std::move(ma
 }
 
 bool LinkedPart::may_wait(const RulePrograms& rules, const PartLimits& limits) {
-    if (rules.words.size() > kMostWordsToLookAt) return false;
+    if (rules.words.size() > kMostWordsToLookAt || !rules.free_orders.empty()) return false;
     const auto refers_to = references(rules);
     std::vector<Outlook> of_rules(rules.names.size());
     const Word root = rules.root.v;
@@ -239,7 +239,7 @@ std::shared_ptr<Machine> LinkedPart::make() const {
     const auto terminals = std::make_shared<TerminalNfa>(programs.words(), programs.offsets(), programs.ranges(),
                                                          programs.range_offsets(), limits_.positions);
     if (!terminals->is_sound()) throw LimitExceeded("positions of a part's terminals", limits_.positions);
-    const LalrTables lr = build_lalr(lowered.productions, ConflictPolicy::keep_all);
+    const LalrTables lr = lalr_tables_of(lowered);
     const ByteSet last = bytes_before(lr.tables, *terminals, kEndOfPart, 1);
     return std::make_shared<LazyMachine>(lr.tables, make_lexer(lr.tables, terminals), vocabularies_->with_ends(last), 0);
 }

@@ -69,7 +69,7 @@ public:
     explicit Lowering(GrammarAnalysis& analysis) : analysis_(analysis), graph_(analysis.graph), repetition_(productions_) {}
 
     // Lowers the root, and every rule when it is first met.
-    LoweredRules run(Rule root) {
+    LoweredRules run(Rule root, std::span<const FreeOrderRules> free_orders) {
         nonterminals_.resize(analysis_.names().size(), -1);
         for (Rule rule : analysis_.rules()) productions_.reserve(analysis_.name(rule));
         const Nonterminal start = nonterminal(root);
@@ -93,6 +93,7 @@ public:
                 const Maybe<Rule> rule = n.index() < rules_.size() ? rules_[n.index()] : Maybe<Rule>();
                 if (rule && !analysis_.nullable(analysis_.body(*rule))) out.left_out.push_back(*rule);
             }
+            add_free_orders(free_orders, normal.draft, out.free_orders);
             out.rules = analysis_.names();
             out.terminals = std::move(terminals_);
             without_unused_terminals(out);
@@ -106,6 +107,31 @@ private:
         TextList out;
         for (Nonterminal n : all) out.push_back(productions_.name(n));
         return out;
+    }
+
+    // What rules of members in any order have become; those that no text needs are left out.
+    void add_free_orders(std::span<const FreeOrderRules> all, std::span<const Nonterminal> draft,
+                         std::vector<FreeOrderSymbols>& out) const {
+        if (all.empty()) return;
+        std::vector<Maybe<Nonterminal>> number(static_cast<std::size_t>(productions_.size()));
+        for (std::size_t n = 0; n < draft.size(); ++n) number[draft[n].index()] = Nonterminal{static_cast<Word>(n)};
+        const auto of = [&](Rule rule) {
+            const Word in_draft = nonterminals_[rule.index()];
+            return in_draft < 0 ? Maybe<Nonterminal>() : number[static_cast<std::size_t>(in_draft)];
+        };
+        for (const FreeOrderRules& rules : all) {
+            const auto ready = of(rules.ready), done = of(rules.done);
+            if (!ready || !done) continue;
+            std::vector<FreeOrderSymbols::Way> ways;
+            std::vector<MemberWay> available;
+            for (const auto& way : rules.ways)
+                if (const auto nonterminal = of(way.rule)) {
+                    ways.push_back({*nonterminal, way.is});
+                    available.push_back(way.is);
+                }
+            out.push_back({rules.done, *ready, *done, std::move(ways), FreeOrder(rules.terms, available)});
+            out.back().order.check();
+        }
     }
 
     Nonterminal nonterminal(Rule rule) {
@@ -315,7 +341,23 @@ private:
 
 }  // namespace
 
-LoweredRules lower(const RulePrograms& rules, const TerminalLimits& limits) {
+// The rules, of which one derives nothing.
+static RulePrograms without_options(const RulePrograms& rules, Rule rule) {
+    RulePrograms out = rules;
+    out.words.clear();
+    out.offsets = {0};
+    for (Word r = 0; r < rules.n_defined(); ++r) {
+        const auto words = rules.of({r});
+        if (r == rule.v)
+            out.words.insert(out.words.end(), {RulePrograms::choice, 0});
+        else
+            out.words.insert(out.words.end(), words.begin(), words.end());
+        out.offsets.push_back(static_cast<std::int64_t>(out.words.size()));
+    }
+    return out;
+}
+
+static LoweredRules lower_once(const RulePrograms& rules, const TerminalLimits& limits) {
     GrammarAnalysis analysis(rules, limits);
     if (const auto rule = analysis.undefined()) {
         LoweredRules out;
@@ -327,13 +369,61 @@ LoweredRules lower(const RulePrograms& rules, const TerminalLimits& limits) {
         for (const auto& some : rules.labelled[a].matches)
             for (Rule rule : some)
                 if (const auto node = analysis.inlined_if_needed(rule)) labels.emplace(node.v, LoweredRules::Label{a, rule});
-    LoweredRules out = Lowering(analysis).run(rules.root);
+    LoweredRules out = Lowering(analysis).run(rules.root, rules.free_orders);
     out.labelled = rules.labelled;
     for (const LoweredTerminal& t : out.terminals) {
         const auto label = labels.find(t.expression.v);
         out.labels.push_back(label == labels.end() ? std::nullopt : std::optional(label->second));
     }
     return out;
+}
+
+// A rule `done` of members in any order that are never enough together, since some that are needed have no text: the productions do
+// not know of it. Whether members have texts depends on each other: what has one is found from the bottom up.
+static std::optional<Rule> never_done(const LoweredRules& lowered) {
+    const Productions& g = lowered.productions;
+    std::vector<char> finished(static_cast<std::size_t>(g.n_nonterminals));
+    std::unordered_map<Word, const FreeOrderSymbols*> of_done;
+    for (const FreeOrderSymbols& symbols : lowered.free_orders) of_done.emplace(symbols.done.v, &symbols);
+    const auto has_text = [&](Symbol s) { return s.is_terminal(g.n_terminals) || finished[s.nonterminal(g.n_terminals).index()]; };
+    for (bool changed = true; changed;) {
+        changed = false;
+        const auto finish = [&](Nonterminal n) { changed |= !std::exchange(finished[n.index()], 1); };
+        for (std::size_t p = 0; p < g.lhs.size(); ++p)
+            if (!finished[g.lhs[p].index()] && !of_done.contains(g.lhs[p].v) &&
+                std::all_of(g.rhs[p].begin(), g.rhs[p].end(), has_text))
+                finish(g.lhs[p]);
+        for (const FreeOrderSymbols& symbols : lowered.free_orders) {
+            if (finished[symbols.done.index()]) continue;
+            std::vector<MemberWay> available;
+            for (const auto& way : symbols.ways)
+                if (finished[way.nonterminal.index()]) available.push_back(way.is);
+            const FreeOrder order(symbols.order.terms(), available);
+            const auto next = order.next(order.none());
+            if (std::any_of(next.begin(), next.end(), [](char may) { return may != 0; })) finish(symbols.done);
+        }
+    }
+    for (const FreeOrderSymbols& symbols : lowered.free_orders)
+        if (!finished[symbols.done.index()]) return symbols.rule;
+    return std::nullopt;
+}
+
+LoweredRules lower(const RulePrograms& rules, const TerminalLimits& limits) {
+    LoweredRules out = lower_once(rules, limits);
+    RulePrograms fewer;
+    while (!out.refusal && !out.free_orders.empty()) {
+        const auto dead = never_done(out);
+        if (!dead) break;
+        fewer = without_options(fewer.offsets.empty() ? rules : fewer, *dead);
+        out = lower_once(fewer, limits);
+    }
+    return out;
+}
+
+LalrTables lalr_tables_of(const LoweredRules& lowered) {
+    LalrTables lr = build_lalr(lowered.productions, ConflictPolicy::keep_all);
+    if (!lowered.free_orders.empty()) lr.tables.set_free_order(std::make_shared<FreeOrderStates>(lr.tables, lowered.free_orders));
+    return lr;
 }
 
 TerminalPrograms LoweredRules::programs() const {

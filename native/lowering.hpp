@@ -19,6 +19,7 @@
 #include <string>
 #include <vector>
 
+#include "free_order_states.hpp"
 #include "grammar_analysis.hpp"
 #include "lalr.hpp"
 #include "rule_programs.hpp"
@@ -54,7 +55,8 @@ struct LoweredRules {
         Rule rule;  // of that automaton
     };
     std::vector<std::optional<Label>> labels;  // per terminal, where it is a rule of such an automaton
-    std::vector<Rule> left_out;                // rules that derive nothing, not even the empty text
+    std::vector<FreeOrderSymbols> free_orders;
+    std::vector<Rule> left_out;  // rules that derive nothing, not even the empty text
 
     // The terminals that are used, in the order of their numbers.
     TerminalPrograms programs() const;
@@ -62,5 +64,8 @@ struct LoweredRules {
 
 // The grammar of rules, in normal form. Throws LimitExceeded.
 LoweredRules lower(const RulePrograms& rules, const TerminalLimits& limits);
+
+// Its LALR(1) tables with every action kept, and what there is in any order. Throws LimitExceeded.
+LalrTables lalr_tables_of(const LoweredRules& lowered);
 
 }  // namespace psc

@@ -2,6 +2,7 @@
 
 #include <numeric>
 
+#include "free_order_states.hpp"
 #include "limits.hpp"
 
 namespace psc {
@@ -45,7 +46,24 @@ bool LrTables::is_ambiguous() const {
     return found;
 }
 
+std::span<const Action> LrTables::cell_with_set(LrState state, Terminal terminal) const {
+    return free_order_->cell(state, terminal);
+}
+
+Maybe<LrState> LrTables::go_to_with_set(LrState state, Nonterminal nonterminal) const {
+    return free_order_->go_to(state, nonterminal);
+}
+
+Word LrTables::length_with_set(Production production) const { return free_order_->length(production); }
+
+Nonterminal LrTables::lhs_with_set(Production production) const { return free_order_->lhs(production); }
+
+LrState LrTables::without_set(LrState state) const { return free_order_->plain(state); }
+
+Word LrTables::missing_with_set(LrState state) const { return free_order_->n_missing(state); }
+
 void LrTables::check_can_be_stored() const {
+    if (free_order_) throw LimitExceeded("members in any order of an object that declares more than can be stored");
     if (static_cast<std::size_t>(n_lr_states.n) * static_cast<std::size_t>(n_terminals.n + n_nonterminals.n) > kMaxStoredCells)
         throw LimitExceeded("cells of stored LR tables", kMaxStoredCells);
 }
@@ -70,7 +88,7 @@ LrCells LrTables::stored() const {
 
 std::size_t LrTables::bytes() const {
     return bytes_of_tables(static_cast<const LrProductions&>(*this)) + cells_.bytes() + actions_.all().size_bytes() +
-           gotos_.bytes();
+           gotos_.bytes() + (free_order_ ? free_order_->bytes() : 0);
 }
 
 }  // namespace psc

@@ -131,6 +131,7 @@ public:
     };
     Start start(Cache& cache, LexerState lexer_state, LrState top, Work& work) {
         if (has_classifier_) return {classifier_.start, {lexer_state.v}};
+        top = lr_.plain(top);
         auto view = cache.views.find(lexer_state, kAnyTop);
         if (!view) view = cache.views.find(lexer_state, only(top));
         if (!view) view = build_or_retire(cache, [&] { return build_view(cache, lexer_state, top, work); });

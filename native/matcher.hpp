@@ -59,7 +59,9 @@ public:
     using Stack = std::vector<LrState>;  // top first
     struct ConfigurationView {
         LexerState lexer_state;
-        Stack stack;  // of several stacks in one, the first
+        Stack stack;                // of several stacks in one, the first
+        std::vector<LrState> seen;  // its states that know which members were there
+        Word n_missing;             // how many more it takes at least until all that are open can end
     };
     std::vector<ConfigurationView> view() const;
     // Appends the configurations, with their stacks; false where these are too long, or several in one.
@@ -130,7 +132,7 @@ private:
     const Node* node(LrState state, const Nodes& parents);
     struct Graph;   // what is known of the stacks while a token is read
     struct Driven;  // the same as lr_graph.hpp drives it
-    static Stack first_stack(const Node* top);
+    Stack first_stack(const Node* top) const;
     static std::span<const Node* const> parents_of(const Node& n) {
         if (n.n_parents) return {n.parents, static_cast<std::size_t>(n.n_parents)};
         return {&n.parent, n.parent ? 1u : 0u};

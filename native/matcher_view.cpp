@@ -8,13 +8,23 @@ namespace psc {
 
 std::vector<Matcher::ConfigurationView> Matcher::view() const {
     std::vector<ConfigurationView> out;
-    for (const Configuration& t : configurations()) out.push_back({t.state, first_stack(t.top)});
+    const LrTables& lr = machine_->lr();
+    for (const Configuration& t : configurations()) {
+        ConfigurationView& seen = out.emplace_back(ConfigurationView{t.state, first_stack(t.top), {}, 0});
+        if (!lr.has_free_order()) continue;
+        for (const Node* n = t.top; n; n = parents_of(*n).empty() ? nullptr : parents_of(*n)[0]) {
+            if (lr.plain(n->state) == n->state) continue;
+            seen.seen.push_back(n->state);
+            seen.n_missing += lr.n_missing_members(n->state);
+        }
+    }
     return out;
 }
 
-Matcher::Stack Matcher::first_stack(const Node* top) {
+Matcher::Stack Matcher::first_stack(const Node* top) const {
     Stack out;
-    for (const Node* n = top; n; n = parents_of(*n).empty() ? nullptr : parents_of(*n)[0]) out.push_back(n->state);
+    for (const Node* n = top; n; n = parents_of(*n).empty() ? nullptr : parents_of(*n)[0])
+        out.push_back(machine_->lr().plain(n->state));
     return out;
 }
 

@@ -17,6 +17,7 @@
 #include <span>
 #include <vector>
 
+#include "free_order.hpp"
 #include "ids.hpp"
 #include "text_list.hpp"
 
@@ -31,6 +32,18 @@ struct LabelledAutomaton {
     std::vector<std::vector<Rule>> matches;  // per state, the rules of which a text that leads there is
 };
 
+// Rules of members in any order, see free_order_states.hpp for how they are written. None of them becomes a terminal.
+struct FreeOrderRules {
+    // One way in which a member can be. Ways of one member begin with the same terminals, those of different ones do not.
+    struct Way {
+        Rule rule;
+        MemberWay is;
+    };
+    Rule ready, done;
+    std::vector<Way> ways;
+    MemberTerms terms;
+};
+
 struct RulePrograms {
     enum Code : std::int64_t { text, chars, sequence, choice, repeat, reference, automaton };
 
@@ -39,6 +52,7 @@ struct RulePrograms {
     TextList names;                     // of defined rules, then of undefined ones
     Rule root;
     std::vector<LabelledAutomaton> labelled;  // no two name one rule
+    std::vector<FreeOrderRules> free_orders;
 
     Word n_defined() const { return static_cast<Word>(offsets.size()) - 1; }
     std::span<const std::int64_t> of(Rule rule) const {

@@ -15,6 +15,7 @@ using PredicateKind = PredicateGraph::Kind;
 
 constexpr Word kMaxItemsApart = 100'000;
 constexpr std::size_t kMaxItemStates = 20'000;
+constexpr std::size_t kMostInSets = 10;  // values that come once each: 2 to this power states
 
 }  // namespace
 
@@ -50,6 +51,8 @@ void SchemaRules::Items::write(const Atoms& atoms) {
     if (most_ == 0) return;
     if (counted_.empty())
         write_plain(atoms);
+    else if (counted_.size() > kMostInSets && are_different(atoms))
+        write_different(atoms);
     else
         write_counting(atoms);
 }
@@ -82,6 +85,48 @@ void SchemaRules::Items::write_plain(const Atoms& atoms) {
     rule_words::reference(all, close);
     rule_words::sequence(all, done < 0 ? 4 : 3);
     rules_.add(rule_, all);
+}
+
+// Whether all that is counted are single values that come once at most, and that their first terminal tells apart: no arrays or objects.
+bool SchemaRules::Items::are_different(const Atoms& atoms) {
+    if (apart_ > 0 || tagged_) return false;
+    const Predicate item = rules_.values_.item_value(atoms, 0);
+    return std::all_of(counted_.begin(), counted_.end(), [&](const Counted& c) {
+        const Predicate value = rules_.graph_.both(item, c.item);
+        const auto is_never = [&](TypeSet type) { return rules_.values_.restricted(value, type) == rules_.graph_.never(); };
+        return c.from == 0 && c.to < 0 && c.least == 0 && c.most == 1 && is_never(json_types::array) &&
+               is_never(json_types::object);
+    });
+}
+
+// Each of many values once, in any order: free_order_states.hpp.
+void SchemaRules::Items::write_different(const Atoms& atoms) {
+    PredicateGraph& graph = rules_.graph_;
+    FreeOrderRules order;
+    order.ready = {rules_.fresh(prefix_ + " before an item")};
+    order.done = {rules_.fresh(prefix_ + " after an item")};
+    rules_.add_row(order.ready.v, {mark(Mark::open_array)});
+    rules_.add_row(order.ready.v, {order.done.v, mark(Mark::comma)});
+    rules_.add_row(rule_, {order.done.v, mark(Mark::close_array)});
+    const auto n = static_cast<Word>(counted_.size());
+    const auto add_item = [&](Predicate item, Word which) {
+        const Rule rule{rules_.fresh(prefix_ + " item")};
+        if (!rules_.values_.surely_empty(item)) rules_.add_row(rule.v, {value(item)});
+        rules_.add_row(order.done.v, {order.ready.v, rule.v});
+        order.ways.push_back({rule, {which}});
+    };
+    const Predicate any = rules_.values_.item_value(atoms, 0);
+    Predicate others = any;
+    for (Word i = 0; i < n; ++i) {
+        const Predicate one = counted_[static_cast<std::size_t>(i)].item;
+        add_item(graph.both(any, one), i);
+        others = graph.both(others, graph.negation(one));
+    }
+    if (!rules_.values_.surely_empty(others)) add_item(others, n);
+    order.terms.required.assign(counted_.size(), 0);
+    order.terms.least = least_;
+    order.terms.most = most_;
+    rules_.free_orders_.push_back(std::move(order));
 }
 
 // Each way in which the item can be for those that are counted from the i-th on.

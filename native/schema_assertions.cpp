@@ -1,6 +1,9 @@
 // Numbers, strings, members and items: what keywords say of values of one type.
 #include <algorithm>
+#include <charconv>
+#include <cstdlib>
 #include <optional>
+#include <string>
 
 #include "ecma_pattern.hpp"
 #include "limits.hpp"
@@ -14,7 +17,7 @@ namespace {
 
 using JsonKind = JsonDocument::Kind;
 
-constexpr Word kMostUnique = 10;  // values of which each may come once: 2 to this power states
+constexpr std::int64_t kMostUnique = 1'000;  // values of which each may come once
 
 }  // namespace
 
@@ -187,14 +190,38 @@ void SchemaReader::read_unique(Place& place) {
     for (JsonNode schema : schemas) {
         const auto some = few_values(place, schema, 0);
         if (!some)
-            return said(unenforced(place, Keyword::unique_items,
-                                   "what came already can only be told where items are of a short `enum`, a constant or booleans"));
+            return said(unenforced(
+                place, Keyword::unique_items,
+                "what came already can only be told where items are of an `enum`, a constant, booleans or few integers"));
         values.insert(values.end(), some->begin(), some->end());
     }
     sort_unique(values);
     if (values.size() > static_cast<std::size_t>(kMostUnique))
-        return said(unenforced(place, Keyword::unique_items, "of more than 10 values psc cannot tell which came already"));
+        return said(unenforced(place, Keyword::unique_items, "of more than 1,000 values psc cannot tell which came already"));
     for (Predicate value : values) said(graph_.item_count(0, PredicateGraph::kOpen, value, 0, 1));
+}
+
+// Integers between bounds of few digits, whether they are valid or not.
+std::optional<std::vector<Predicate>> SchemaReader::few_integers(JsonNode schema) {
+    const auto bound = [&](Keyword inclusive, Keyword exclusive) -> std::optional<std::int64_t> {
+        for (Keyword keyword : {inclusive, exclusive}) {
+            const JsonNode value = document_.member(schema, number_of(keyword));
+            if (!document_.is(value, JsonKind::number)) continue;
+            const std::string_view digits = document_.number(value);
+            std::int64_t n = 0;
+            const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), n);
+            if (error == std::errc() && end == digits.data() + digits.size() && std::abs(n) <= kMostUnique * kMostUnique) return n;
+        }
+        return std::nullopt;
+    };
+    const auto least = bound(Keyword::minimum, Keyword::exclusive_minimum),
+               most = bound(Keyword::maximum, Keyword::exclusive_maximum);
+    if (!least || !most || *most - *least >= kMostUnique) return std::nullopt;
+    std::vector<Predicate> out;
+    for (std::int64_t n = *least; n <= *most; ++n)
+        out.push_back(graph_.numbers(languages_.number(equal_to(parse_decimal(std::to_string(n))))));
+    sort_unique(out);
+    return out;
 }
 
 // The values of which a schema can be true, where it lists them.
@@ -217,6 +244,7 @@ std::optional<std::vector<Predicate>> SchemaReader::few_values(const Place& plac
         if (document_.text(type) == "boolean")
             return std::vector{graph_.types(json_types::falsehood), graph_.types(json_types::truth)};
         if (document_.text(type) == "null") return std::vector{graph_.types(json_types::null)};
+        if (document_.text(type) == "integer") return few_integers(schema);
     }
     if (const JsonNode reference = document_.member(schema, number_of(Keyword::ref)); document_.is(reference, JsonKind::string)) {
         const Place there{schema, place.scope, place.mode, place.draft, {}};

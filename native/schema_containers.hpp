@@ -1,6 +1,8 @@
 // Objects and arrays as rules; see schema_rules.hpp for how they are written.
 #pragma once
 
+#include <bit>
+
 #include "schema_rules.hpp"
 
 namespace psc {
@@ -40,6 +42,10 @@ private:
     void find_others(const Atoms& atoms);
     void write_map();
     void write_states();
+    bool has_many_sets() const;
+    void write_free_order();
+    void write_free_order(const std::vector<Declared>& declared, Word by_others);
+    void add_formula(Predicate presence, const std::unordered_map<Word, Word>& place, std::vector<MemberTerms::Step>& out) const;
     Predicate after(Predicate presence, Word name, bool present);
     bool accepts(const State& state);
     bool requires_more(const State& state) const;
@@ -93,6 +99,8 @@ private:
     Word mark(Mark mark) const { return tagged_ ? rules_.list_mark(mark) : rules_.mark(mark, depth_); }
     Word value(Predicate item) { return tagged_ ? rules_.item(item) : rules_.value(item, depth_ + 1); }
     void write_plain(const Atoms& atoms);
+    bool are_different(const Atoms& atoms);
+    void write_different(const Atoms& atoms);
     void write_counting(const Atoms& atoms);
     void ways(const State& s, Predicate item, std::size_t i, State next, const std::function<void(Predicate, const State&)>& f);
 
@@ -103,5 +111,19 @@ private:
     std::vector<Counted> counted_;
     Word least_ = 0, most_ = -1, apart_ = 0;  // items; so many at the beginning have a predicate of their own
 };
+
+template <class F>
+void SchemaRules::Members::ways(Predicate value, Word satisfies, Word met, const F& f) {
+    PredicateGraph& graph = rules_.graph_;
+    const Word open = satisfies & ~met;
+    if (open == 0) return f(value, met);
+    // The lowest bit: the member satisfies it, or does not.
+    const auto k = static_cast<std::size_t>(std::countr_zero(static_cast<unsigned>(open)));
+    const Word bit = Word{1} << k;
+    const Predicate asked = graph.value(several_[k]);
+    const Predicate with = graph.both(value, asked), without = graph.both(value, graph.negation(asked));
+    if (!rules_.values_.surely_empty(with)) ways(with, satisfies & ~bit, met | bit, f);
+    if (!rules_.values_.surely_empty(without)) ways(without, satisfies & ~bit, met, f);
+}
 
 }  // namespace psc

@@ -13,7 +13,7 @@ namespace {
 
 using PredicateKind = PredicateGraph::Kind;
 
-constexpr std::size_t kMaxMemberStates = 50'000, kMostSeveral = 8, kMostInAnyOrder = 8;
+constexpr std::size_t kMaxMemberStates = 50'000, kMostSeveral = 8, kMostInSets = 8;
 
 }  // namespace
 
@@ -28,8 +28,16 @@ void SchemaRules::Members::write(const Atoms& atoms) {
     if (others_.empty() && most_ >= static_cast<Word>(declared_.size())) most_ = -1;
     if (declared_.empty() && several_.empty() && others_.size() <= 1)
         write_map();
+    else if (rules_.layout_.any_order && (declared_.size() > kMostInSets || has_many_sets()))
+        write_free_order();
     else
         write_states();
+}
+
+// Whether sets of members would make a large schema much larger.
+bool SchemaRules::Members::has_many_sets() const {
+    constexpr std::size_t kFew = 3, kManyRules = 5'000;
+    return !tagged_ && declared_.size() > kFew && rules_.names_.list().size() > kManyRules;
 }
 
 // What the atoms say, by name.
@@ -82,9 +90,6 @@ void SchemaRules::Members::read(const Atoms& atoms) {
                 break;
         }
     }
-    if (rules_.layout_.any_order && order.size() > kMostInAnyOrder)
-        throw LimitExceeded(prefix_ + ": members in any order, of an object that declares " + std::to_string(order.size()),
-                            kMostInAnyOrder);
     if (several_.size() > kMostSeveral)
         throw LimitExceeded("members that some of several names must have: more than " + std::to_string(kMostSeveral));
     presence_ = graph.both(presence);
@@ -246,20 +251,6 @@ Word SchemaRules::Members::state_rule(const State& s, Word Rules::* which, const
 Word SchemaRules::Members::ready(const State& s) { return state_rule(s, &Rules::ready, " before "); }
 Word SchemaRules::Members::done(const State& s) { return state_rule(s, &Rules::done, " up to "); }
 Word SchemaRules::Members::comma(const State& s) { return state_rule(s, &Rules::comma, " more after "); }
-
-template <class F>
-void SchemaRules::Members::ways(Predicate value, Word satisfies, Word met, const F& f) {
-    PredicateGraph& graph = rules_.graph_;
-    const Word open = satisfies & ~met;
-    if (open == 0) return f(value, met);
-    // The lowest bit: the member satisfies it, or does not.
-    const auto k = static_cast<std::size_t>(__builtin_ctz(static_cast<unsigned>(open)));
-    const Word bit = Word{1} << k;
-    const Predicate asked = graph.value(several_[k]);
-    const Predicate with = graph.both(value, asked), without = graph.both(value, graph.negation(asked));
-    if (!rules_.values_.surely_empty(with)) ways(with, satisfies & ~bit, met | bit, f);
-    if (!rules_.values_.surely_empty(without)) ways(without, satisfies & ~bit, met, f);
-}
 
 void SchemaRules::Members::write_states() {
     PredicateGraph& graph = rules_.graph_;

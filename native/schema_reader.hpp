@@ -98,6 +98,7 @@ private:
     Predicate literal(JsonNode value, std::size_t depth = 0);
     Predicate enumeration(std::span<const JsonNode> values);
     std::optional<std::vector<Predicate>> few_values(const Place& place, JsonNode schema, std::size_t depth);
+    std::optional<std::vector<Predicate>> few_integers(JsonNode schema);
     Predicate unenforced(const Place& place, Keyword keyword, const std::string& why);
 
     struct Applied;  // a schema that another one applies to the same value

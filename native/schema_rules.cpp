@@ -151,6 +151,7 @@ RulePrograms SchemaRules::write(Predicate root) {
         out.words[at[r] + 1] = static_cast<std::int64_t>(count[r]);
     }
     out.names = names_.list();
+    out.free_orders = std::move(free_orders_);
     return out;
 }
 

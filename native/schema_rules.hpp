@@ -9,7 +9,8 @@
 //   done(s)   after a member                                          done(s') ::= ready(s) name ":" value | comma(s) other-name ":" value
 //   comma(s)  ::= done(s) ","
 //
-// In any order a state is the set of declared members that were there: 2^n of them, so for few members only.
+// In any order a state is the set of declared members that were there: 2^n of them, so for up to eight. Of more members the sets are
+// kept beside the parser's stack, and the rules do not say them (free_order_states.hpp).
 //
 // Which of the reductions from comma to ready is due, the name that follows tells: LALR(1) suffices. The same for arrays.
 //
@@ -110,6 +111,7 @@ private:
     Words words_;
     std::vector<Option> options_;  // of all rules, as they came
     NameTable names_;              // of the rules
+    std::vector<FreeOrderRules> free_orders_;
     struct Asked {
         Word rule;
         Predicate value;

@@ -47,7 +47,7 @@ struct TextAutomaton {
     void add_state(bool accepts_here);
 };
 
-inline constexpr std::size_t kMaxTextStates = 20'000, kMaxTrieStates = 4'000'000, kArcsPerState = 64;
+inline constexpr std::size_t kMaxTextStates = 40'000, kMaxTrieStates = 4'000'000, kArcsPerState = 64;
 inline constexpr Word kCodePoints = 0x110000, kFirstSurrogateCode = 0xD800, kLastSurrogateCode = 0xDFFF;
 
 TextAutomaton no_text();

@@ -55,7 +55,7 @@ const std::vector<LrState>& TopStates::reduced(LrState state, Production product
         bases.swap(lower);
     }
     for (LrState base : bases)
-        if (const auto next = tables_.go_to(base, tables_.lhs(production))) to.push_back(*next);
+        if (const auto next = tables_.plain_go_to(base, tables_.lhs(production))) to.push_back(*next);
     sort_unique(to);
     reduced_.insert(state, production, static_cast<Word>(reduced_to_.size()));
     reduced_to_.push_back(std::move(to));

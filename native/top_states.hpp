@@ -1,5 +1,7 @@
 // Which LR states can be on top of the stack after shifting a terminal, from any of a set of states.
 //
+// States are plain ones (LrTables::plain): what a state does with any set of members that were there is a part of what it does.
+//
 // What lies under a state that is popped is taken to be any of its predecessors in the LR automaton, so the answer is an upper bound.
 // Sets of states are interned.
 //

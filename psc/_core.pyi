@@ -236,6 +236,12 @@ class RulePrograms:
     def root_name(self) -> str:
         """The name of that rule."""
 
+    @property
+    def has_free_order(self) -> bool:
+        """
+        Whether members come in any order in some of them, which the words do not say.
+        """
+
     def lower(self, size: int, named_size: int, around_free_text: int, literals: int, counted: int) -> LoweredRules:
         """
         The grammar of the rules, within the limits of `psc.compiler.lowering.TerminalLimits`.
@@ -828,6 +834,12 @@ class MatcherView:
         Cost: linear in the stacks.
         """
 
+    def members_seen(self) -> list[tuple[list[int], int]]:
+        """
+        For each of the configurations what its stack knows of members that come in any order: a list of numbers, equal for
+        equal sets of those that were there, and how many more it takes at least until what is open can end.
+        """
+
     def stacks_after(self, configuration: int, symbols: Sequence[int]) -> list[list[int]]:
         """
         The stacks that a configuration's becomes when the lexer's symbols (terminals and conditions) are read on it; none where
@@ -904,7 +916,7 @@ class TextAutomaton:
         """
 
     @staticmethod
-    def pattern(pattern: str, max_states: int = 20000) -> TextAutomaton:
+    def pattern(pattern: str, max_states: int = 40000) -> TextAutomaton:
         """The texts in which a regular expression of ECMA-262 is found."""
 
     @staticmethod

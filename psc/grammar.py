@@ -386,20 +386,27 @@ class Grammar:
         """The grammar as terminals and productions, which is what is compiled.
 
         Raises:
-            GrammarError: it matches no text, exceeds a limit, or counts tokens.
+            GrammarError: it matches no text, exceeds a limit, or counts tokens; or productions cannot say all of it, as where
+                more than eight members come in any order.
         """
+        from psc.compiler.lowering import terminals_and_productions
+
         if self.counts_tokens:
             raise GrammarError(
                 f"{self.origin}: max_tokens: tokens are counted by grammars that GrammarCompiler builds just in time, not by "
                 "artifacts; compile the grammar where it is served"
             )
-        return self.uncounted_cfg()
+        return terminals_and_productions(self._parsed)
 
     def uncounted_cfg(self) -> Cfg:
-        """The same of the texts whatever their tokens; for descriptions. Raises GrammarError as ``to_cfg``."""
-        from psc.compiler.lowering import terminals_and_productions
+        """The same of the texts whatever their tokens, and whatever members came in any order; for descriptions.
 
-        return terminals_and_productions(self._parsed)
+        Raises:
+            GrammarError: it matches no text, or exceeds a limit.
+        """
+        from psc.compiler.expressions import RuleSet
+
+        return self._lower().cfg if isinstance(self._parsed, RuleSet) else self._parsed
 
     def marked_rules(self) -> MarkedRules:
         """The rules, for who asks which are open, or over; of a grammar with a lexer, none are marked."""

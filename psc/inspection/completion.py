@@ -2,7 +2,8 @@
 
 The LR automaton's items say how far the end is. To finish an item costs the shortest yield of what follows its dot; then the
 production is reduced, and the item of the state under it is next. The cheapest way down the stack, by Dijkstra's algorithm over
-(stack, item) steps, estimates how many bytes are missing. It is exact but for separators and for resolved conflicts.
+(stack, item) steps, estimates how many bytes are missing. It is exact but for separators, resolved conflicts and members in
+any order.
 
 With that estimate, best-first search over bytes finds the way. Each node of the search is a fork of the matcher. The matcher
 decides every step, so the result is a sentence, however the grammar is lexed and however ambiguous it is.
@@ -26,6 +27,9 @@ from psc.runtime.compiled import CompiledGrammar, GrammarMatcher
 
 _NEVER = float("inf")
 _MAX_VISITS = 50_000
+_BYTES_OF_MEMBER = 64
+"""That a member counts which is still missing where members come in any order, of which items say nothing: many, so that a search
+goes for it rather than for the end of the object."""
 # Which byte stands for its class: what reads well first.
 _READABLE = b"abcdefghijklmnopqrstuvwxyz 0123456789\"'.;\n" + bytes(range(33, 127)) + b"\t\r"
 
@@ -123,7 +127,8 @@ class Completer:
         for i, configuration in enumerate(configurations(matcher)):
             known = self._estimates.get(configuration)
             if known is None:
-                known = self._estimates[configuration] = self._estimate_configuration(matcher, i, configuration.lexer_state)
+                known = self._estimate_configuration(matcher, i, configuration.lexer_state)
+                known = self._estimates[configuration] = known + _BYTES_OF_MEMBER * configuration.missing
             best = min(best, known)
         return best
 

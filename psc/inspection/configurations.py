@@ -21,12 +21,18 @@ class Configuration(NamedTuple):
 
     lexer_state: LexerState
     stack: Stack
+    seen: tuple[int, ...] = ()
+    """What the stack knows of members that come in any order: equal for equal sets of those that were there."""
+    missing: int = 0
+    """How many more of them it takes at least until what is open can end."""
 
 
 def configurations(matcher: GrammarMatcher) -> tuple[Configuration, ...]:
     """All of a matcher's."""
+    view = MatcherView(matcher)
     return tuple(
-        Configuration(LexerState(state), tuple(map(LrState, stack))) for state, stack in MatcherView(matcher).configurations()
+        Configuration(LexerState(state), tuple(map(LrState, stack)), tuple(seen), missing)
+        for (state, stack), (seen, missing) in zip(view.configurations(), view.members_seen(), strict=True)
     )
 
 

@@ -202,7 +202,7 @@ class Explainer:
         )
 
     def _reading(self, matcher: GrammarMatcher, index: int, configuration: Configuration) -> Reading:
-        state, stack = configuration
+        state, stack, *_ = configuration
         finishes = self._lexemes.finishes(state)
         viable = [(symbols, n) for symbols, n in finishes if stacks_after(matcher, index, symbols)]
         sequences = {self._terminals(symbols) for symbols, _ in viable}
@@ -268,7 +268,7 @@ class Explainer:
             every, all_members = merged.setdefault(patterns or names, (set(), []))
             every.update(names)
             all_members.extend(members)
-        fresh = all(() in self._lexemes.ends(state) for state, _ in configurations(matcher))
+        fresh = all(() in self._lexemes.ends(at.lexer_state) for at in configurations(matcher))
         made = [self._group(self._sorted_texts(names), members, fresh) for names, members in merged.values()]
         return tuple(sorted(made, key=lambda g: (-g.tokens, g.terminals)))
 
@@ -280,9 +280,9 @@ class Explainer:
 
     def _being_read(self, ahead: GrammarMatcher, before: GrammarMatcher) -> tuple[str, ...]:
         """The terminals that the byte just read belongs to; none if it is ignored."""
-        stacks = {stack for _, stack in configurations(before)}
+        stacks = {at.stack for at in configurations(before)}
         names: set[str] = set()
-        for i, (state, stack) in enumerate(configurations(ahead)):
+        for i, (state, stack, *_) in enumerate(configurations(ahead)):
             if state == self._lexemes.start(stack[0]):
                 if stack not in stacks:  # a terminal that nothing can extend
                     names.add(self._symbol(self._items.accessing[stack[0]]))
@@ -347,7 +347,7 @@ class Explainer:
     def _reasons(self, matcher: GrammarMatcher, byte: int) -> list[str]:
         """Why no way of reading the text goes on with this byte; each reason once."""
         found: dict[str, None] = {}
-        for i, (state, stack) in enumerate(configurations(matcher)):
+        for i, (state, stack, *_) in enumerate(configurations(matcher)):
             for reason in self._reasons_of(matcher, i, state, stack, byte):
                 found.setdefault(reason)
         return list(found)
