@@ -3,7 +3,8 @@
 // One cell in a hundred holds something, so that the matrices of an artifact (LrCells) would take a hundred times the memory, and
 // making them would take longer than finding what is in them. They are made where an artifact is written, and read where one is opened.
 //
-// Cost: a lookup in a row each for an action and a goto, and one comparison for states that are not stored. stored() is linear in the cells.
+// Cost: a lookup in a row each for an action and a goto, and one comparison for states that are not stored. stored() is linear in the
+// cells.
 #pragma once
 
 #include <memory>

@@ -138,7 +138,7 @@ public:
         return {cache.starts[(*view).index()], *view};
     }
     bool has_view(const Cache& cache, LexerState lexer_state, LrState top) const {
-        return cache.views.find(lexer_state, kAnyTop) || cache.views.find(lexer_state, only(top));
+        return cache.views.find(lexer_state, kAnyTop) || cache.views.find(lexer_state, only(lr_.plain(top)));
     }
     // Whether tokens are read for a mask in this lexer state, which has no view: few masks were asked for there, and this is one more.
     bool reads_tokens(Cache& cache, LexerState lexer_state);
