@@ -50,7 +50,7 @@ std::size_t whole_characters(const std::string& text);
 
 std::int64_t any_integer(nb::handle h, const char* what);
 inline std::int64_t integer(nb::handle h, const char* what) {
-    std::int64_t small;
+    std::int64_t small = 0;
     return PyLong_CheckExact(h.ptr()) && nb::try_cast(h, small) ? small : any_integer(h, what);
 }
 std::vector<std::int64_t> integers(nb::handle list, const char* what);

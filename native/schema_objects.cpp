@@ -13,7 +13,7 @@ namespace {
 
 using PredicateKind = PredicateGraph::Kind;
 
-constexpr std::size_t kMaxMemberStates = 50'000, kMostSeveral = 8, kMostInSets = 8;
+constexpr std::size_t kMaxMemberStates = 50'000, kMostSeveral = 8, kMostNamesInSets = 8;
 
 }  // namespace
 
@@ -28,7 +28,7 @@ void SchemaRules::Members::write(const Atoms& atoms) {
     if (others_.empty() && most_ >= static_cast<Word>(declared_.size())) most_ = -1;
     if (declared_.empty() && several_.empty() && others_.size() <= 1)
         write_map();
-    else if (rules_.layout_.any_order && (declared_.size() > kMostInSets || has_many_sets()))
+    else if (rules_.layout_.any_order && (declared_.size() > kMostNamesInSets || has_many_sets()))
         write_free_order();
     else
         write_states();

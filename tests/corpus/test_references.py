@@ -11,7 +11,10 @@ from psc.errors import ReferenceMissingError
 CASES = {
     "ast": (["x = 1\n", ""], ["x = \n", "def f(:\n"]),
     "json": (['{"a": [1, null]}', "1"], ["", "[1,]", "NaN"]),
-    "sqlite3": (["SELECT a FROM nowhere; DELETE FROM t;", "-- nothing"], ["SELECT FROM t", "SELECT 1; SELEC 2;", "SELECT (1"]),
+    "sqlite3": (
+        ["SELECT a FROM nowhere; DELETE FROM t;", "-- nothing", ";", "/* a */ EXPLAIN SELECT 1", "CREATE TABLE t (a int) STRICT"],
+        ["SELECT FROM t", "SELECT 1; SELEC 2;", "SELECT (1", "CREATE TABLE t (a int) nothing like it", "CREATE TABLE t (a,, b)"],
+    ),
     "pglast": (["SELECT a FROM nowhere; DELETE FROM t;"], ["SELECT 1 FROM", "SELEC 2"]),
     "node": (["var x = 1", "import a from 'a'; await a"], ["var x = ;", "import"]),
     "javac": (["class A { int é; }", ""], ["class A { int }", "class A {} import b.c;", "class A { int a = 1_; }"]),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import json
 import platform
+import re
 import sqlite3
 import warnings
 from collections.abc import Callable, Iterator, Sequence
@@ -89,20 +90,36 @@ def postgresql() -> Library:
 _SYNTAX = ("syntax error", "incomplete input", "unrecognized token")
 
 
+_EXPLAINS = re.compile(r"(?:\s|--[^\n]*\n|/\*.*?\*/)*explain\b", re.IGNORECASE | re.DOTALL)
+
+
 def sqlite() -> Library:
-    """SQLite's parser in this Python. Statements are prepared and never run; what names no table here is no error of syntax."""
-    connection = sqlite3.connect(":memory:")
-    connection.set_authorizer(lambda *_: sqlite3.SQLITE_DENY)
+    """SQLite's parser in this Python. Statements are prepared and never run; what names no table here is no error of syntax.
+
+    SQLite stops at the first error of any kind: what follows the name of a table that a trigger would be on is not judged.
+    """
+    forbids = sqlite3.connect(":memory:")
+    forbids.set_authorizer(lambda *_: sqlite3.SQLITE_DENY)
+    explains = sqlite3.connect(":memory:")
+    acts = sqlite3.SQLITE_PRAGMA, sqlite3.SQLITE_ATTACH  # while they are prepared
+    explains.set_authorizer(lambda action, *_: sqlite3.SQLITE_DENY if action in acts else sqlite3.SQLITE_OK)
+
+    def complaint(connection: sqlite3.Connection, statement: str) -> str | None:
+        try:
+            connection.execute(statement)
+        except (sqlite3.Error, sqlite3.Warning) as e:
+            return str(e)
+        return None
 
     def judge(text: str) -> Refusal | None:
         for statement in _statements(text):
-            try:
-                connection.execute(statement)
-            except sqlite3.Error as e:
-                if any(words in str(e) for words in _SYNTAX):
-                    return Refusal(str(e))
-            except sqlite3.Warning as e:
-                return Refusal(str(e))
+            found = complaint(forbids, statement)
+            if found is None:  # nothing but comments
+                continue
+            if not any(words in found for words in _SYNTAX):  # it may have been forbidden before all of it was read
+                found = complaint(explains, statement if _EXPLAINS.match(statement) else f"EXPLAIN {statement}")
+            if found is not None and any(words in found for words in _SYNTAX):
+                return Refusal(found)
         return None
 
     return Library(f"SQLite {sqlite3.sqlite_version}", judge)
