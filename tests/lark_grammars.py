@@ -4,10 +4,15 @@ from pathlib import Path
 
 from psc.compiler.grammars import bundled_lexer, bundled_names, bundled_path
 
+_LONGER = {"mysql"}
+"""Whose lexemes are the longest where Lark takes the first alternative of a terminal that fits."""
 _PATHS = {
     path.stem: path
     for path in map(bundled_path, bundled_names())
-    if path.suffix == ".lark" and bundled_lexer(path.stem) == "basic" and "%import" not in path.read_text(encoding="utf-8")
+    if path.suffix == ".lark"
+    and bundled_lexer(path.stem) == "basic"
+    and path.stem not in _LONGER
+    and "%import" not in path.read_text(encoding="utf-8")
 }
 _PATHS["json"] = Path(__file__).parent / "grammars" / "json.lark"
 

@@ -62,12 +62,8 @@ class GrammarFile:
             lexer=lexer,
             keep_all_actions=keep_all_actions,
             settings=settings,
-            origin=self._origin(),
+            origin=self.name,
         )
-
-    def _origin(self) -> str:
-        """Where relative imports start from, and what messages and artifacts call the text by: of a bundled grammar, its name."""
-        return str(self.path.with_suffix("")) if self.bundled else self.name
 
     def _text(self) -> str:
         try:

@@ -38,6 +38,11 @@ def bundled_text(name: str) -> str:
     return bundled_path(name).read_text(encoding="utf-8")
 
 
+def importing_file(origin: str) -> str:
+    """The file of a text, beside which is what it imports: of a bundled grammar, which is called by its name, its file here."""
+    return next((str(path) for path in _files() if path.stem == origin), origin)
+
+
 def bundled_description(name: str) -> str:
     """What a bundled grammar is of: the first sentence of the comment that its text begins with."""
     comment: list[str] = []

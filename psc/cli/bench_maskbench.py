@@ -26,7 +26,7 @@ def command(
 ) -> None:
     """JSON schemas with instances: which verdicts are right, and what first masks and masks cost.
 
-    Each line of SCHEMAS.jsonl (perhaps .zst) is {"schema": ..., "tests": [{"data": ..., "valid": true}]}, as JSONSchemaBench's
+    Each line of SCHEMAS.jsonl (perhaps .zst) is {"schema": …, "tests": [{"data": …, "valid": true}]}, as JSONSchemaBench's
     MaskBench has them. Without it a clone's copy of JSON Schema's official test suite is taken, which a wheel does not have.
     """
     with measuring("maskbench", quiet=quiet) as tell:

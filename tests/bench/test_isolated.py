@@ -3,35 +3,13 @@
 from __future__ import annotations
 
 import os
-import time
 
 import pytest
+from resident_counter import Counter
 
 from psc.bench.isolated import Failed, Resident, result
 
 pytestmark = pytest.mark.skipif("PSC_SANITIZED" in os.environ, reason="other processes are not instrumented")
-
-
-class Counter:
-    """Something that keeps a number."""
-
-    def __init__(self, n: int) -> None:
-        if n < 0:
-            raise ValueError("negative")
-        self.n = n
-
-    def add(self, by: int) -> int:
-        self.n += by
-        return self.n
-
-    def fail(self) -> None:
-        raise RuntimeError("no\nmore of it")
-
-    def crash(self) -> None:
-        os._exit(3)
-
-    def sleep(self) -> None:
-        time.sleep(60)
 
 
 def test_a_resident_keeps_what_it_has() -> None:

@@ -16,6 +16,7 @@ from lark.grammar import RuleOptions
 from lark.tree import Tree
 
 from psc.compiler.frontends.lark.building import DefinitionBuilder
+from psc.compiler.grammars import importing_file
 from psc.errors import GrammarError, ResourceLimitError
 
 MAX_TEXT: Final = 250_000
@@ -68,7 +69,7 @@ def read_definitions(text: str, source_name: str) -> Definitions:
 
     Args:
         text: the grammar.
-        source_name: its file, so that relative imports are found.
+        source_name: its file, or a bundled grammar's name, so that relative imports are found.
 
     Raises:
         ResourceLimitError: the text is too long, nested too deep, or a template has too many parameters.
@@ -77,7 +78,7 @@ def read_definitions(text: str, source_name: str) -> Definitions:
     if len(text) > MAX_TEXT:
         raise ResourceLimitError(f"{source_name}: the grammar has {len(text):,} characters; the limit is {MAX_TEXT:,}")
     builder = _Builder(source_name)
-    builder.load_grammar(text, source_name)
+    builder.load_grammar(text, importing_file(source_name))
     builder.validate()
     rules, terminals, declared = [], [], []
     for name, definition in builder._definitions.items():

@@ -18,6 +18,7 @@ from importlib.util import find_spec
 from pathlib import Path, PurePosixPath
 
 from psc.compiler.frontends.front_end import UNNAMED, Imports
+from psc.compiler.grammars import importing_file
 
 _LIBRARY = "<lark>"
 # For hosts without Lark: its library, which is the same in 1.2.2 to 1.3.1, as (sha256, files imported).
@@ -46,7 +47,7 @@ def import_name(path: object, origin: str) -> str:
         return f"{_LIBRARY}/{PurePosixPath(resource).name}"
     if origin == UNNAMED:
         return str(path)
-    return Path(os.path.relpath(str(path), os.path.dirname(origin) or ".")).as_posix()
+    return Path(os.path.relpath(str(path), os.path.dirname(importing_file(origin)) or ".")).as_posix()
 
 
 def find_imports(text: str, origin: str) -> Imports | None:
@@ -54,13 +55,13 @@ def find_imports(text: str, origin: str) -> Imports | None:
 
     Args:
         text: the grammar.
-        origin: its file.
+        origin: its file, or a bundled grammar's name.
 
     Returns:
         The imports; None when Lark must tell them: a file is missing, or text without a file imports by a relative path.
     """
     found: dict[str, str] = {}
-    todo = [(text, None if origin == UNNAMED else os.path.dirname(origin), False)]
+    todo = [(text, None if origin == UNNAMED else os.path.dirname(importing_file(origin)), False)]
     while todo:
         text, folder, in_library = todo.pop()
         for statement in _IMPORT.finditer(text):
