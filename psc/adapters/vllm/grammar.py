@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 _log = logging.getLogger("psc.adapters.vllm")
 FEW_WORDS: Final = 8
 """Of a mask row, in which a row that allows anything nearly always has a bit."""
+PADDING: Final = -1
+"""What vLLM fills a request's drafts up with."""
 
 
 class PscGrammar(StructuredOutputGrammar):  # type: ignore[misc]

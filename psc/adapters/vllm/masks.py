@@ -18,7 +18,7 @@ from weakref import WeakKeyDictionary
 import numpy as np
 from numpy.typing import NDArray
 
-from psc.adapters.vllm.grammar import FEW_WORDS, PscGrammar
+from psc.adapters.vllm.grammar import FEW_WORDS, PADDING, PscGrammar
 from psc.adapters.vllm.row_ids import RowIds, RowIdSource, row_id_source
 from psc.runtime.compiled import BatchGrammarMatcher, GrammarMatcher
 
@@ -28,7 +28,6 @@ if TYPE_CHECKING:
 
 Rows = NDArray[np.int32]
 _Original = Callable[[Any, dict[str, "Request"], list[str], dict[str, list[int]]], "Rows | None"]
-_PADDING: Final = -1
 
 
 class MaskFilling:
@@ -58,9 +57,9 @@ class MaskFilling:
             return self._original(manager, requests, ids, drafts)
         began = perf_counter()
         stride = manager.vllm_config.num_speculative_tokens + 1
-        answer: Rows | RowIds | None = self._row_ids(
-            manager, [requests[i] for i in ids], grammars, [drafts.get(i, []) for i in ids]
-        )
+        answer: Rows | RowIds | None = None
+        if (source := self._source_of(manager, grammars[0])) is not None:
+            answer = _row_ids(source, manager, [requests[i] for i in ids], grammars, [drafts.get(i, []) for i in ids])
         if answer is None:
             rows = _rows_of(manager, stride)
             if stride == 1 or not any(map(drafts.get, ids)):
@@ -73,31 +72,11 @@ class MaskFilling:
         counters.add("mask_seconds", amount=perf_counter() - began)
         return answer
 
-    def _row_ids(
-        self,
-        manager: StructuredOutputManager,
-        requests: Sequence[Request],
-        grammars: Sequence[PscGrammar],
-        drafts: Sequence[list[int]],
-    ) -> RowIds | None:
-        """The ids of the rows in the scheduler's table; None where there is none, or a mask is of no grammar alone."""
+    def _source_of(self, manager: StructuredOutputManager, grammar: PscGrammar) -> RowIdSource | None:
+        """The scheduler's table of mask rows, where there is one."""
         if manager not in self._sources:
-            self._sources[manager] = row_id_source(manager.vllm_config, grammars[0].matcher.compiled.tokenizer_info)
-        source = self._sources[manager]
-        if source is None:
-            return None
-        always = _constrains_always(manager)
-        constrained: list[PscGrammar | None] = []
-        for request, grammar, of_request in zip(requests, grammars, drafts, strict=True):
-            bound = always or (
-                request.structured_output_request.reasoning_ended
-                if of_request
-                else manager._get_constraint_bounds(request, ()).constraint_start == 0
-            )
-            if not bound and (of_request or manager._masked_reasoning_ends(request)):
-                return None
-            constrained.append(grammar if bound and not grammar.terminated and not grammar.failed else None)
-        return source.step(constrained, drafts)
+            self._sources[manager] = row_id_source(manager.vllm_config, grammar.matcher.compiled.tokenizer_info)
+        return self._sources[manager]
 
     def _fill_without_drafts(
         self, manager: StructuredOutputManager, requests: Sequence[Request], grammars: Sequence[PscGrammar], rows: Rows, stride: int
@@ -151,7 +130,7 @@ class MaskFilling:
 
     def _fill_chain(self, grammar: PscGrammar, drafts: list[int], rows: Rows, words: memoryview, first: int) -> None:
         """The rows of one request: of the text as it is, and after each of its drafts."""
-        n = drafts.index(_PADDING) if _PADDING in drafts else len(drafts)
+        n = drafts.index(PADDING) if PADDING in drafts else len(drafts)
         end = first + len(drafts) + 1
         if grammar.terminated:
             rows[first:end] = -1
@@ -187,6 +166,28 @@ class MaskFilling:
             following[-1] = -1
             self._chains[n] = following, np.full(n, -1, np.int64)
         return self._chains[n]
+
+
+def _row_ids(
+    source: RowIdSource,
+    manager: StructuredOutputManager,
+    requests: Sequence[Request],
+    grammars: Sequence[PscGrammar],
+    drafts: Sequence[list[int]],
+) -> RowIds | None:
+    """The ids of the rows of a step in the scheduler's table; None where a mask is of no grammar alone."""
+    always = _constrains_always(manager)
+    constrained: list[PscGrammar | None] = []
+    for request, grammar, of_request in zip(requests, grammars, drafts, strict=True):
+        bound = always or (
+            request.structured_output_request.reasoning_ended
+            if of_request
+            else manager._get_constraint_bounds(request, ()).constraint_start == 0
+        )
+        if not bound and (of_request or manager._masked_reasoning_ends(request)):
+            return None
+        constrained.append(grammar if bound and not grammar.terminated and not grammar.failed else None)
+    return source.step(constrained, drafts)
 
 
 def _constrains_always(manager: StructuredOutputManager) -> bool:

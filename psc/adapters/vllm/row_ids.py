@@ -25,7 +25,7 @@ import numpy as np
 
 from psc.adapters.seams import Seam, broken_seams
 from psc.adapters.vllm.configuration import options_of
-from psc.adapters.vllm.grammar import FEW_WORDS, PscGrammar
+from psc.adapters.vllm.grammar import FEW_WORDS, PADDING, PscGrammar
 from psc.errors import BitmaskError
 from psc.runtime import numpy_masks
 from psc.runtime.mask_arguments import WORD_BITS
@@ -96,7 +96,7 @@ class RowIdSource:
 
         Returns None where a mask cannot be made: masks, made one by one, tell whose.
         """
-        followed = [d[: d.index(_PADDING)] if _PADDING in d else d for d in drafts]
+        followed = [d[: d.index(PADDING)] if PADDING in d else d for d in drafts]
         try:
             step = self._table.step_along([None if g is None else g.matcher for g in grammars], followed)
         except Exception:
@@ -191,7 +191,6 @@ def unfollow() -> None:
     _FOLLOWERS.clear()
 
 
-_PADDING: Final = -1
 _replaced: list[tuple[Any, Any]] = []
 
 
