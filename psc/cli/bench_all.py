@@ -9,6 +9,7 @@ import click
 
 from psc.cli.arguments import json_option, quiet_option
 from psc.cli.bench_options import (
+    Chosen,
     bench_options,
     corpus_option,
     measuring,
@@ -38,11 +39,7 @@ _NAMES = ("masks", "first-masks", "compile", "serve", "maskbench")
 @click.pass_context
 def command(
     ctx: click.Context,
-    tokenizer: str,
-    peers: tuple[str, ...],
-    no_peers: bool,
-    quick: bool,
-    seed: int,
+    chosen: Chosen,
     corpus: tuple[str, ...],
     schemas: Path | None,
     only: tuple[str, ...],
@@ -63,7 +60,7 @@ def command(
             with measuring(name, quiet=quiet) as tell:
                 from psc.bench.run import RUNS
 
-                settings = settings_of(tokenizer, peers, no_peers, quick, seed, corpus=corpus, schemas=schemas, tell=tell)
+                settings = settings_of(chosen, corpus=corpus, schemas=schemas, tell=tell)
                 reports.append(RUNS[name](settings))
         except PscError as error:
             failed = True

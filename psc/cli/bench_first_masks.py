@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 
 from psc.cli.arguments import GRAMMAR
-from psc.cli.bench_options import bench_options, measuring, publish, report_options, settings_of
+from psc.cli.bench_options import Chosen, bench_options, measuring, publish, report_options, settings_of
 
 
 @click.command("first-masks")
@@ -16,11 +16,7 @@ from psc.cli.bench_options import bench_options, measuring, publish, report_opti
 @report_options
 def command(
     grammars: tuple[str, ...],
-    tokenizer: str,
-    peers: tuple[str, ...],
-    no_peers: bool,
-    quick: bool,
-    seed: int,
+    chosen: Chosen,
     as_json: bool,
     folder: Path | None,
     quiet: bool,
@@ -32,6 +28,6 @@ def command(
     with measuring("first-masks", quiet=quiet) as tell:
         from psc.bench import first_masks
 
-        settings = settings_of(tokenizer, peers, no_peers, quick, seed, tell=tell)
+        settings = settings_of(chosen, tell=tell)
         report = first_masks.run(settings, grammars)
     publish(report, folder, as_json=as_json)

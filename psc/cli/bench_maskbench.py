@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from psc.cli.bench_options import bench_options, measuring, publish, report_options, settings_of
+from psc.cli.bench_options import Chosen, bench_options, measuring, publish, report_options, settings_of
 
 
 @click.command("maskbench")
@@ -15,11 +15,7 @@ from psc.cli.bench_options import bench_options, measuring, publish, report_opti
 @report_options
 def command(
     schemas: Path | None,
-    tokenizer: str,
-    peers: tuple[str, ...],
-    no_peers: bool,
-    quick: bool,
-    seed: int,
+    chosen: Chosen,
     as_json: bool,
     folder: Path | None,
     quiet: bool,
@@ -32,5 +28,5 @@ def command(
     with measuring("maskbench", quiet=quiet) as tell:
         from psc.bench import maskbench
 
-        report = maskbench.run(settings_of(tokenizer, peers, no_peers, quick, seed, schemas=schemas, tell=tell))
+        report = maskbench.run(settings_of(chosen, schemas=schemas, tell=tell))
     publish(report, folder, as_json=as_json)

@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 
 from psc.cli.arguments import GRAMMAR
-from psc.cli.bench_options import bench_options, corpus_option, measuring, publish, report_options, settings_of
+from psc.cli.bench_options import Chosen, bench_options, corpus_option, measuring, publish, report_options, settings_of
 
 
 @click.command("masks")
@@ -17,11 +17,7 @@ from psc.cli.bench_options import bench_options, corpus_option, measuring, publi
 @report_options
 def command(
     grammars: tuple[str, ...],
-    tokenizer: str,
-    peers: tuple[str, ...],
-    no_peers: bool,
-    quick: bool,
-    seed: int,
+    chosen: Chosen,
     corpus: tuple[str, ...],
     as_json: bool,
     folder: Path | None,
@@ -35,6 +31,6 @@ def command(
     with measuring("masks", quiet=quiet) as tell:
         from psc.bench import masks
 
-        settings = settings_of(tokenizer, peers, no_peers, quick, seed, corpus=corpus, tell=tell)
+        settings = settings_of(chosen, corpus=corpus, tell=tell)
         report = masks.run(settings, grammars)
     publish(report, folder, as_json=as_json)

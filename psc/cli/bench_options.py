@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -21,8 +23,26 @@ _F = TypeVar("_F", bound=Callable[..., Any])
 PEERS = ("llguidance", "xgrammar")
 
 
-def bench_options(command: _F) -> _F:
-    """The tokenizer, the peers, the effort; JSON and quiet."""
+@dataclass(frozen=True)
+class Chosen:
+    """What `bench_options` say."""
+
+    tokenizer: str
+    peers: tuple[str, ...]
+    quick: bool
+    seed: int
+
+
+def bench_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """The tokenizer, the peers and the effort, given to the command as ``chosen``."""
+
+    @functools.wraps(command)
+    def with_options(
+        *arguments: Any, tokenizer: str, peers: tuple[str, ...], no_peers: bool, quick: bool, seed: int, **others: Any
+    ) -> Any:
+        return command(*arguments, chosen=Chosen(tokenizer, () if no_peers else peers or PEERS, quick, seed), **others)
+
+    decorated: Callable[..., Any] = with_options
     for option in reversed(
         (
             click.option(
@@ -36,8 +56,8 @@ def bench_options(command: _F) -> _F:
             click.option("--seed", type=int, default=0, show_default=True, help="Of what is drawn at random."),
         )
     ):
-        command = option(command)
-    return command
+        decorated = option(decorated)
+    return decorated
 
 
 def report_options(command: _F) -> _F:
@@ -78,11 +98,7 @@ schemas_option = click.option(
 
 
 def settings_of(
-    tokenizer: str,
-    peers: tuple[str, ...],
-    no_peers: bool,
-    quick: bool,
-    seed: int,
+    chosen: Chosen,
     *,
     corpus: tuple[str, ...] = (),
     schemas: Path | None = None,
@@ -97,7 +113,7 @@ def settings_of(
         if not found or not Path(path).exists():
             raise BenchError(f"--corpus {each}: {'there is no ' + path if found else 'write GRAMMAR=PATH'}")
         texts[grammar] = (*texts.get(grammar, ()), Path(path))
-    return Settings(tokenizer, () if no_peers else peers or PEERS, quick, seed, texts, schemas, tell)
+    return Settings(chosen.tokenizer, chosen.peers, chosen.quick, chosen.seed, texts, schemas, tell)
 
 
 def publish(report: Report, folder: Path | None, *, as_json: bool) -> None:

@@ -6,18 +6,14 @@ from pathlib import Path
 
 import click
 
-from psc.cli.bench_options import bench_options, measuring, publish, report_options, settings_of
+from psc.cli.bench_options import Chosen, bench_options, measuring, publish, report_options, settings_of
 
 
 @click.command("serve")
 @bench_options
 @report_options
 def command(
-    tokenizer: str,
-    peers: tuple[str, ...],
-    no_peers: bool,
-    quick: bool,
-    seed: int,
+    chosen: Chosen,
     as_json: bool,
     folder: Path | None,
     quiet: bool,
@@ -29,5 +25,5 @@ def command(
     with measuring("serve", quiet=quiet) as tell:
         from psc.bench import serving
 
-        report = serving.run(settings_of(tokenizer, peers, no_peers, quick, seed, tell=tell))
+        report = serving.run(settings_of(chosen, tell=tell))
     publish(report, folder, as_json=as_json)
