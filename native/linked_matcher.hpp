@@ -96,6 +96,7 @@ private:
     static constexpr std::size_t kMaxPlaces = 256, kMaxRead = 4'000'000;
 
     static Places copies(const Places& places);
+    static bool can_read(const Matcher& at, Bytes bytes) { return Matcher(at).accept_bytes(bytes); }
     // The top stage, of which nobody else has a hold.
     Stage& own();
     void push(Places places, bool stopped, bool token = true);
@@ -147,14 +148,11 @@ private:
 
     LinkedMachine::Known known(const Place& place);
     LinkedMachine::Known own_row(const Place& place, MaskRow inner, Word context);
-    // The bytes that can be read at a place or behind boundaries there.
-    ByteSet first_bytes(const Place& place);
-    // Where tokens with a beginning are in the vocabulary; none where there is no such token, and for the empty one.
-    std::optional<VocabularyNode> node_of(Bytes beginning) const;
-    // Whether tokens with a beginning go on with one of these bytes.
-    bool goes_on(Bytes beginning, const ByteSet& bytes) const;
-    // Sets the bits of the tokens that begin with `before` and go on from these places.
-    void add_tokens(Bytes before, Places places, std::uint32_t* words);
+    static ByteSet first_bytes(const Places& places);
+    // Sets the bits of the tokens that go over one of these boundaries, which are near a place, behind a first byte.
+    void add_over(const Place& place, const std::vector<LinkedMachine::Boundary>& near, std::uint32_t* words);
+    // Sets the bits of the tokens below a node of which the rest can be read from these places, which begin with these bytes.
+    void add_tokens(VocabularyNode node, const Places& places, const ByteSet& first, std::uint32_t* words);
 
     std::shared_ptr<LinkedMachine> machine_;
     std::shared_ptr<Machine> base_;  // the same

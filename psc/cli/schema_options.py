@@ -20,7 +20,7 @@ _Command = TypeVar("_Command", bound=Callable[..., Any])
 
 _FLAGS = {
     "no_strict": "Of a JSON schema: allow members that it does not name, as JSON Schema does. Without this they are refused.",
-    "any_order": "Of a JSON schema: declared members in any order, for objects that declare up to eight.",
+    "any_order": "Of a JSON schema: declared members in any order. An artifact takes objects that declare up to eight.",
     "lenient": "Of a JSON schema: leave out what cannot be enforced, each with a warning, instead of refusing it.",
     "no_formats": "Of a JSON schema: do not enforce format.",
 }
