@@ -182,8 +182,8 @@ class Grammar:
             strict_mode: closes objects: where a schema names members, or has an empty list of them, and says nothing of others,
                 there are no others. False is what JSON Schema says. The default is XGrammar's.
             max_whitespace_cnt: with ``any_whitespace``, how much there may be at one place; None is no limit.
-            any_order: whether declared members may come in any order, each once, of objects that declare up to 4,000, or eight in an
-                artifact. Else they come in the order of the schema, with other members anywhere among them.
+            any_order: whether declared members may come in any order, each once, of objects that declare up to 4,000 (in an
+                artifact eight). Else they come in the order of the schema, with other members anywhere among them.
             print_converted_ebnf: whether to print the grammar that it becomes.
             lenient: leave out what cannot be enforced, each with a warning in the log, instead of raising.
             assert_format: whether ``format`` is enforced, for the formats of JSON Schema.
