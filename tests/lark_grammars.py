@@ -4,7 +4,7 @@ from pathlib import Path
 
 from psc.compiler.grammars import bundled_lexer, bundled_names, bundled_path
 
-_LONGER = {"mysql"}
+_LONGER = {"bigquery", "mysql"}
 """Whose lexemes are the longest where Lark takes the first alternative of a terminal that fits."""
 _PATHS = {
     path.stem: path

@@ -16,6 +16,11 @@ CASES = {
         ["SELECT FROM t", "SELECT 1; SELEC 2;", "SELECT (1", "CREATE TABLE t (a int) nothing like it", "CREATE TABLE t (a,, b)"],
     ),
     "pglast": (["SELECT a FROM nowhere; DELETE FROM t;"], ["SELECT 1 FROM", "SELEC 2"]),
+    "zetasql": (["select a.select from t-1.d.e; begin end", "-- nothing"], ["select from t", "select 1; selec 2", "select a b c"]),
+    "sqlglot": (
+        ["SELECT `a` FROM t LIMIT 1, 2; DELETE FROM t"],
+        ["SELECT 1 FROM", "SELEC 2", "OPTIMIZE TABLE t"],
+    ),
     "node": (["var x = 1", "import a from 'a'; await a"], ["var x = ;", "import"]),
     "javac": (["class A { int é; }", ""], ["class A { int }", "class A {} import b.c;", "class A { int a = 1_; }"]),
     "gofmt": (["package p\n\nfunc f() {}\n"], ["", "package p\nfunc f( {}\n", "package p\n//line x.go:1\nfunc f( {}\n"]),

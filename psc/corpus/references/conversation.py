@@ -7,6 +7,7 @@ as long.
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import subprocess
@@ -17,6 +18,7 @@ from psc.corpus.references.reference import Refusal
 from psc.errors import ReferenceMissingError, ReferenceParserError
 
 _HERE = Path(__file__).parent
+_SECONDS_TO_END = 5
 
 
 class Conversation:
@@ -46,7 +48,12 @@ class Conversation:
 
     def close(self) -> None:
         with self._process as process:
-            process.kill()
+            assert process.stdin is not None
+            process.stdin.close()  # which lets it end what it has started itself
+            try:
+                process.wait(_SECONDS_TO_END)
+            except subprocess.TimeoutExpired:
+                process.kill()
 
     def _ask(self, data: bytes) -> Refusal | None:
         requests, answers = self._process.stdin, self._process.stdout
@@ -82,6 +89,23 @@ def node() -> Conversation:
         raise ReferenceMissingError("no node on the PATH")
     version = "node " + _first_line([program, "--version"])
     return Conversation([program, "--experimental-vm-modules", "--no-warnings", str(_HERE / "parse_script.js")], version)
+
+
+_GOOGLESQL = "@fivetrandevelopers/zetasql"
+
+
+def googlesql() -> Conversation:
+    """ZetaSQL's parser, all features on, in the npm package that brings its server: installed here, above here, or globally."""
+    program = shutil.which("node")
+    if program is None:
+        raise ReferenceMissingError("no node on the PATH")
+    shared = shutil.which("npm") and Path(_first_line(["npm", "root", "--global"]))
+    for folder in (*(p / "node_modules" for p in (Path.cwd(), *Path.cwd().parents)), *([shared] if shared else [])):
+        home = folder / _GOOGLESQL
+        if (home / "package.json").exists():
+            version = json.loads((home / "package.json").read_text())["version"]
+            return Conversation([program, str(_HERE / "parse_googlesql.js"), str(home)], f"ZetaSQL in {_GOOGLESQL} {version}")
+    raise ReferenceMissingError(f"npm install {_GOOGLESQL}")
 
 
 def _first_line(command: Sequence[str]) -> str:

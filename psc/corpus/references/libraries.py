@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import json
+import logging
 import platform
 import re
 import sqlite3
@@ -85,6 +86,29 @@ def postgresql() -> Library:
 
     version = ".".join(map(str, parser.get_postgresql_version()))
     return Library(f"PostgreSQL {version} in pglast {metadata.version('pglast')}", judge)
+
+
+def sqlglot() -> Library:
+    """sqlglot's reader of MySQL. It is looser than MySQL; a statement that it only passes on is refused."""
+    try:
+        library = import_module("sqlglot")
+    except ImportError as e:
+        raise ReferenceMissingError("pip install sqlglot") from e
+
+    def judge(text: str) -> Refusal | None:
+        try:
+            statements = library.parse(text, dialect="mysql")
+        except library.errors.ParseError as e:
+            first = e.errors[0] if e.errors else {}
+            return Refusal(first.get("description") or str(e), first.get("line") or 0, first.get("col") or 0)
+        except (library.errors.SqlglotError, RecursionError) as e:
+            return Refusal(str(e) or type(e).__name__)
+        if any(isinstance(statement, library.exp.Command) for statement in statements):
+            return Refusal("sqlglot reads the first word of a statement only")
+        return None
+
+    logging.getLogger("sqlglot").setLevel(logging.ERROR)
+    return Library(f"sqlglot {library.__version__}", judge)
 
 
 _SYNTAX = ("syntax error", "incomplete input", "unrecognized token")

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from psc.compiler.grammar import LarkLexer
-from psc.corpus.references.conversation import javac, node
+from psc.corpus.references.conversation import googlesql, javac, node
 from psc.corpus.references.gofmt import Gofmt
 from psc.corpus.references.lark import lark_parser
-from psc.corpus.references.libraries import postgresql, python_ast, python_json, sqlite
+from psc.corpus.references.libraries import postgresql, python_ast, python_json, sqlglot, sqlite
 from psc.corpus.references.reference import Reference
 from psc.errors import ReferenceMissingError
 
@@ -22,6 +22,8 @@ _OPEN: dict[str, Callable[[], Reference]] = {
     "pglast": postgresql,
     "sqlite3": sqlite,
     "node": node,
+    "zetasql": googlesql,
+    "sqlglot": sqlglot,
 }
 REFERENCES = (*_OPEN, "lark")
 """Names of parsers; `lark` reads the grammar itself."""
@@ -47,6 +49,8 @@ _LANGUAGES = {
     "sql": Language(".sql", ("pglast", "sqlite3"), "--"),
     "postgresql": Language(".sql", ("pglast",), "--"),
     "sqlite": Language(".sql", ("sqlite3",), "--"),
+    "bigquery": Language(".sql", ("zetasql",), "--"),
+    "mysql": Language(".sql", ("sqlglot",), "--"),
 }
 
 

@@ -14,8 +14,24 @@ merge t using s on a
 merge t using s on a when matched then insert row
 create table t (a array<int64)
 create table t (a struct<int64, >)
-create function f(x) as (x)
 declare
 delete t
 insert t
 select a b c
+select a = b = c
+select a = not b
+select a::int64
+select a ilike b
+select , a from t
+select 1 union select 2
+select struct(a b)
+select from.a from t
+select * replace (a b) from t
+insert into t values (1) returning a
+update t set a = 1
+begin select 1 end
+if a then select 1 end if
+loop select 1; end while
+create procedure p() as select 1
+with a as (select 1),
+select 1 order by
