@@ -62,3 +62,20 @@ prepare p from 'select ?'; execute p using @a; deallocate prepare p
 load data local infile 'x' ignore into table t fields terminated by ',' ignore 1 lines (a, @b) set c = @b
 grant select (a), insert on d.* to a@b with grant option
 create table user (date date, time time, year year, status int, `select` int, value text) # a comment
+create procedure p(in a int, inout b varchar(10) character set utf8mb4, out c decimal(3, 2)) begin end
+create definer = `root`@`localhost` procedure d.p() comment 'x' reads sql data sql security invoker begin
+  declare done int default false; declare x, y int unsigned; declare dup condition for sqlstate '23000';
+  declare c cursor for select a, b from t; declare continue handler for not found, dup, 1062 set done = true; open c;
+  rows_of: loop fetch c into x, y; if done then leave rows_of; elseif x > y then iterate rows_of; else insert into u values (x, y);
+  end if; end loop rows_of; close c; end
+create function f(a int) returns varchar(20) deterministic no sql return concat(a, 'x')
+create function if not exists f() returns int begin declare i int default 0; while i < 3 do set i = i + 1; end while;
+  repeat set i = i - 1; until i = 0 end repeat; case i when 0 then select 1; else begin end; end case;
+  case when i then return 1; end case; return i; end
+create trigger t1 before insert on t for each row follows t0 set new.a = old.b + 1
+create trigger t2 after delete on t for each row begin if old.a is null then signal sqlstate '45000' set message_text = 'no'; end if; end
+create event if not exists e on schedule every 1 day starts now() + interval 1 hour on completion preserve disable comment 'c' do call p(1)
+create event e on schedule at current_timestamp do delete from t; alter event e enable; alter procedure p sql security definer
+create procedure p() begin get diagnostics condition 1 @a = returned_sqlstate, b = message_text; resignal; end
+create or replace procedure p() outer_block:begin select a into x from t; inner_block: begin end inner_block; end outer_block
+create function g returns string soname 'x.so'; select a, b into x, @y from t; execute immediate 'select 1'

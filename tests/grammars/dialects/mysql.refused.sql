@@ -59,3 +59,16 @@ prepare p
 start
 select 1 select 2
 explain
+create procedure p begin end
+create procedure p() begin select 1 end
+create procedure p() begin set a = 1; declare b int; end
+create procedure p() if a then select 1; end
+create procedure p() begin loop end loop; end
+create procedure p() begin fetch c; end
+create procedure p() begin declare handler for 1 select 1; end
+create function f() return 1
+create trigger t before insert on u set new.a = 1
+create event e do select 1
+leave a
+return 1
+signal 45000
