@@ -12,7 +12,7 @@ from psc.errors import GrammarError
 
 _FOLDER = Path(__file__).parent
 
-_LEXERS: dict[str, LarkLexer] = {"python": "modal"}
+_LEXERS: dict[str, LarkLexer] = {"javascript": "modal", "python": "modal"}
 
 
 def bundled_names() -> list[str]:
