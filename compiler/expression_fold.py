@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TypeVar
 
-from psc.compiler.expressions import Choice, Expression, Repeat, Sequence
+from psc.compiler.expressions import Choice, Expression, Reference, Repeat, Sequence
 
 Result = TypeVar("Result")
 
@@ -54,3 +54,15 @@ def fold(expression: Expression, combine: Callable[[Expression, list[Result]], R
         if not stack:
             return result
         stack[-1][2].append(result)
+
+
+def referred_to(expression: Expression) -> set[str]:
+    """The names of the rules that an expression refers to."""
+    found = set()
+
+    def combine(e: Expression, _: list[None]) -> None:
+        if isinstance(e, Reference):
+            found.add(e.name)
+
+    fold(expression, combine)
+    return found

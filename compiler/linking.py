@@ -19,7 +19,7 @@ from functools import cached_property
 from typing import Final
 
 from psc._core import LinkedPart, Machine, PartVocabularies, VocabularyIndex, bytes_of_parts
-from psc.compiler.expression_fold import fold, rebuilt
+from psc.compiler.expression_fold import fold, rebuilt, referred_to
 from psc.compiler.expression_words import native_rules
 from psc.compiler.expressions import EMPTY, Chars, Choice, Expression, Reference, RuleSet, Sequence
 from psc.compiler.joined_rules import LexedPart, Part, UnreadPart, joined, rule_set
@@ -28,7 +28,6 @@ from psc.compiler.lexed_parts import with_end
 from psc.compiler.lowering import DEFAULT_LIMITS
 from psc.compiler.python_pattern import python_pattern
 from psc.compiler.ready_grammar import ReadyGrammar, ReadyRules
-from psc.compiler.rule_sets import referred_to
 from psc.compiler.terminals import MAX_POSITIONS
 from psc.compiler.token_budgets import CutRules, cut_at_budgets, needed
 from psc.compiler.tokens import FIRST_TOKEN, MAX_TOKENS

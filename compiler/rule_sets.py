@@ -11,7 +11,8 @@ from collections.abc import Callable, Iterable, Mapping
 from collections.abc import Sequence as Many
 from dataclasses import replace
 
-from psc.compiler.expression_fold import fold, rebuilt
+from psc.compiler.empty_rules import empty_rules, living_states
+from psc.compiler.expression_fold import fold, rebuilt, referred_to
 from psc.compiler.expressions import (
     EMPTY,
     MAX_CODE_POINT,
@@ -21,6 +22,7 @@ from psc.compiler.expressions import (
     Expression,
     Literal,
     Reference,
+    Repeat,
     RuleMark,
     RuleSet,
     Sequence,
@@ -80,18 +82,6 @@ def with_names_apart(rule_set: RuleSet, taken: Iterable[str]) -> RuleSet:
     return replace(rule_set, rules=rules, root=names.get(rule_set.root, rule_set.root), lines=lines, marks=marks)
 
 
-def referred_to(expression: Expression) -> set[str]:
-    """The names of the rules that an expression refers to."""
-    found = set()
-
-    def combine(e: Expression, _: list[None]) -> None:
-        if isinstance(e, Reference):
-            found.add(e.name)
-
-    fold(expression, combine)
-    return found
-
-
 def _combined(rule_sets: Many[RuleSet], what: str, combine: Callable[[tuple[Expression, ...]], Expression]) -> RuleSet:
     if not rule_sets:
         raise GrammarError(f"{what} needs at least one grammar")
@@ -136,7 +126,8 @@ def _renamed(expression: Expression, names: Mapping[str, str]) -> Expression:
 def to_ebnf(rule_set: RuleSet) -> str:
     """EBNF text that :func:`psc.compiler.frontends.ebnf.load_ebnf` reads as the same language, a rule to a line, the root first.
 
-    Rules whose names the language cannot write are renamed. What matches nothing becomes a rule that never ends.
+    Rules whose names the language cannot write are renamed. What matches no text is left out; where nothing else is left,
+    it becomes a rule that never ends.
     """
     return _Printer(rule_set).text()
 
@@ -144,12 +135,14 @@ def to_ebnf(rule_set: RuleSet) -> str:
 _WHOLE, _CHOICE, _SEQUENCE, _REPEAT = range(4)
 _Written = tuple[str, int, int]
 """Text, how loosely it binds, and how deep its groups are nested."""
+_EMPTY_TEXT: _Written = ('""', _WHOLE, 0)
 
 
 class _Printer:
     def __init__(self, rule_set: RuleSet) -> None:
         self._rule_set = rule_set
         self._marks = marks_of(rule_set)
+        self._empty = empty_rules(rule_set)
         self._taken = {name for name in rule_set.rules if _NAME.fullmatch(name)}
         self._names = {}
         for name in rule_set.rules:
@@ -160,9 +153,12 @@ class _Printer:
 
     def text(self) -> str:
         root = self._rule_set.root
+        needed = {root}.union(*[_named_by(mark) for mark in self._marks.values()])
         for name in sorted(self._rule_set.rules, key=lambda n: n != root):  # stable: the root comes first
+            if name in self._empty and name not in needed:
+                continue
             self._rule = self._names[name]
-            written = fold(self._rule_set.rules[name], self._combine)[0]
+            written = (fold(self._rule_set.rules[name], self._combine) or self._never())[0]
             options = _options(self._marks[name], self._names) if name in self._marks else ""
             self._lines.append(f"{self._names[name]}{options} ::= {written}")
         return "".join(f"{line}\n" for line in [*self._lines, *self._more])
@@ -172,23 +168,23 @@ class _Printer:
         self._taken.add(free)
         return free
 
-    def _combine(self, e: Expression, parts: list[_Written]) -> _Written:
+    def _combine(self, e: Expression, results: list[_Written | None]) -> _Written | None:
+        """What an expression is written as; None: it matches no text."""
         if isinstance(e, Literal):
             return _quoted(e.text), _WHOLE, 0
         if isinstance(e, Reference):
-            return self._names.get(e.name, e.name), _WHOLE, 0
+            return None if e.name in self._empty else (self._names.get(e.name, e.name), _WHOLE, 0)
         if isinstance(e, Chars):
-            return (_class(e.ranges), _WHOLE, 0) if e.ranges else self._never()
-        if isinstance(e, Sequence):
-            if len(parts) < 2:
-                return parts[0] if parts else ('""', _WHOLE, 0)
-            return self._joined(" ", parts, _SEQUENCE)
-        if isinstance(e, Choice):
-            if len(parts) < 2:
-                return parts[0] if parts else self._never()
-            return self._joined(" | ", parts, _CHOICE)
+            return (_class(e.ranges), _WHOLE, 0) if e.ranges else None
         if isinstance(e, Automaton):
-            return self._states(e), _WHOLE, 0
+            return (self._states(e), _WHOLE, 0) if 0 in living_states(e) else None
+        parts = [part for part in results if part is not None]
+        if isinstance(e, Choice):
+            return self._joined(" | ", parts, _CHOICE) if len(parts) > 1 else parts[0] if parts else None
+        if len(parts) < len(results):
+            return _EMPTY_TEXT if isinstance(e, Repeat) and e.least == 0 else None
+        if isinstance(e, Sequence):
+            return self._joined(" ", parts, _SEQUENCE) if len(parts) > 1 else parts[0] if parts else _EMPTY_TEXT
         body, depth = self._operand(parts[0], _WHOLE)
         short = {(0, None): "*", (1, None): "+", (0, 1): "?"}.get((e.least, e.most))
         bounds = f"{e.least},{'' if e.most is None else e.most}" if e.least != e.most else f"{e.least}"
@@ -196,11 +192,14 @@ class _Printer:
 
     def _states(self, automaton: Automaton) -> str:
         """A rule for each state, the first for the whole."""
-        names = [self._new_name(f"{self._rule}_1") for _ in automaton.accepts]
-        options: list[list[str]] = [['""'] if accepts else [] for accepts in automaton.accepts]
-        for (source, target), ranges in automaton.between().items():
-            options[source].append(f"{_class(ranges)} {names[target]}")
-        self._more += [f"{name} ::= {' | '.join(o) if o else self._never()[0]}" for name, o in zip(names, options, strict=True)]
+        arcs = automaton.between()
+        living = living_states(automaton)
+        names = {state: self._new_name(f"{self._rule}_1") for state in range(len(automaton.accepts)) if state in living}
+        options: dict[int, list[str]] = {state: ['""'] if automaton.accepts[state] else [] for state in names}
+        for (source, target), ranges in arcs.items():
+            if source in living and target in living:
+                options[source].append(f"{_class(ranges)} {names[target]}")
+        self._more += [f"{names[state]} ::= {' | '.join(some)}" for state, some in options.items()]
         return names[0]
 
     def _joined(self, between: str, parts: list[_Written], binding: int) -> _Written:
@@ -224,6 +223,12 @@ class _Printer:
             self._nothing = self._new_name("nothing")
             self._more.append(f"{self._nothing} ::= {self._nothing}")
         return self._nothing, _WHOLE, 0
+
+
+def _named_by(mark: RuleMark) -> set[str]:
+    """The rules that a mark names."""
+    names = {mark.spent} if mark.spent is not None else set()
+    return names | ({mark.ending.body, mark.ending.marker} if mark.ending is not None else set())
 
 
 def _options(mark: RuleMark, names: Mapping[str, str]) -> str:

@@ -8,11 +8,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 from oracle.expressions import begins_one, matches
 
-from psc.compiler.expressions import EMPTY, Chars, Choice, Literal, Reference, Repeat, RuleSet, Sequence
+from psc import Grammar
+from psc.compiler.expressions import EMPTY, Automaton, Chars, Choice, Expression, Literal, Reference, Repeat, RuleSet, Sequence
 from psc.compiler.frontends.ebnf import MAX_NESTING, MAX_REPEAT, MAX_TEXT, load_ebnf
 from psc.compiler.frontends.found import find_grammar
 from psc.compiler.rule_sets import concat, substitute, to_ebnf, union, with_names_apart
 from psc.errors import GrammarError
+from psc.testing import _is_grammar_accept_string
 
 MEANING = [  # body of the root, texts of it, texts that are not
     ('"a"', ["a"], ["", "aa"]),
@@ -271,3 +273,36 @@ def test_parsing_is_fast_enough_to_be_done_for_each_request() -> None:
     started = time.perf_counter()
     load_ebnf(text)
     assert time.perf_counter() - started < 1
+
+
+def test_what_matches_no_text_is_not_printed() -> None:
+    """A grammar that a front end made with alternatives that match nothing is read again, and compiled, as what is left of it."""
+    letter = Chars(((97, 97),))
+    rules: dict[str, Expression] = {
+        "root": Choice((Reference("x"), Reference("dead"), Sequence((letter, Repeat(Reference("dead"), 0, None))))),
+        "x": Sequence((Literal("x"), Repeat(Reference("user"), 0, 2))),
+        "dead": Choice((Chars(()), Sequence((letter, Reference("user"))))),
+        "user": Repeat(Automaton((False, False), ((0, 98, 98, 1),)), 1, None),
+    }
+    text = to_ebnf(RuleSet(rules, "root", "", "", {}))
+    assert text == 'root ::= x | [a] ""\nx ::= "x" ""\n'
+    for accepted, tried in ((True, ("x", "a")), (False, ("", "xa", "ab", "b"))):
+        assert all(_is_grammar_accept_string(text, t) is accepted for t in tried)
+
+
+def test_states_of_which_none_is_accepting_behind_are_not_printed() -> None:
+    dead_end = Automaton((False, True, False), ((0, 97, 97, 1), (0, 98, 98, 2), (2, 98, 98, 2)))
+    text = to_ebnf(RuleSet({"root": dead_end}, "root", "", "", {}))
+    assert _is_grammar_accept_string(text, "a") and not _is_grammar_accept_string(text, "b", require_termination=False)
+
+
+def test_a_rule_that_only_needs_itself_is_printed_as_it_was_written() -> None:
+    rules: dict[str, Expression] = {"root": Choice((Literal("x"), Reference("loop"))), "loop": Reference("loop")}
+    assert to_ebnf(RuleSet(rules, "root", "", "", {})) == 'root ::= "x" | loop\nloop ::= loop\n'
+
+
+def test_a_grammar_that_matches_nothing_is_printed_as_a_rule_that_never_ends() -> None:
+    text = to_ebnf(RuleSet({"root": Choice(())}, "root", "", "", {}))
+    assert load_ebnf(text).root == "root"
+    with pytest.raises(GrammarError, match="can never finish"):
+        Grammar.from_ebnf(text).to_cfg()

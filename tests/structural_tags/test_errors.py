@@ -18,7 +18,7 @@ def _triggered(**changed: Any) -> dict[str, Any]:
 
 
 WRONG: list[tuple[Any, str]] = [
-    ("text", "format: a format must be an object"),
+    ("text", "format: Format must be an object, not 'text'"),
     ({}, r"format.type: is missing"),
     ({"type": "const_strin", "value": ""}, "format.type: there is no format 'const_strin'; did you mean 'const_string'"),
     ({"type": 3}, "format.type: must be text, not 3"),
@@ -69,6 +69,59 @@ WRONG: list[tuple[Any, str]] = [
 def test_a_message_has_the_path(form: Any, problem: str) -> None:
     with pytest.raises(InvalidStructuralTagError, match=problem):
         Grammar.from_structural_tag({"type": "structural_tag", "format": form})
+
+
+IN_XGRAMMARS_WORDS: list[tuple[Any, str]] = [
+    (3, "Format must be an object"),
+    ({"type": []}, "Format's type must be a string"),
+    ({"type": "texts"}, "Format type not recognized: texts"),
+    ({"values": []}, "Invalid format"),
+    ({"type": "const_string", "value": None}, "ConstString format must have a value field with a string"),
+    ({"type": "json_schema"}, "JSON schema format must have a json_schema field with a object or boolean value"),
+    ({"type": "json_schema", "json_schema": {}, "any_order": 1}, "any_order must be a boolean"),
+    ({"type": "json_schema", "json_schema": {}, "excludes": ["a", ""]}, "excludes must be an array of non-empty strings"),
+    ({"type": "regex", "pattern": 1}, "Regex format must have a pattern field with a non-empty string"),
+    ({"type": "sequence", "elements": {}}, "Sequence format must have an elements field with an array"),
+    ({"type": "or", "elements": []}, "Or format must have at least one element"),
+    ({"type": "plus"}, "Plus format must have a content field"),
+    ({"type": "repeat", "max": 1, "content": _ANY}, "Repeat format must have a min field"),
+    ({"type": "repeat", "min": -2, "max": 1, "content": _ANY}, "Repeat min must be >= 0"),
+    ({"type": "repeat", "min": 3, "max": 2, "content": _ANY}, "Repeat min must be <= max"),
+    ({"type": "repeat", "min": 3, "max": -3, "content": _ANY}, "Repeat max must be -1 (unbounded) or >= 0"),
+    ({**_TAG, "begin": []}, "Tag format's begin field must be a string"),
+    ({k: v for k, v in _TAG.items() if k != "end"}, "Tag format must have an end field"),
+    ({**_TAG, "end": [1]}, "Tag format's end field must be a string or array of strings"),
+    (_triggered(triggers="<"), "Triggered tags format must have a triggers field with an array"),
+    (_triggered(triggers=[""]), "Triggered tags format's triggers must be non-empty strings"),
+    (_triggered(tags=[]), "Triggered tags format's tags must be non-empty"),
+    (_triggered(triggers=["else"], stop_after_first="no"), "stop_after_first must be a boolean"),
+    (_triggered(tags=[{**_TAG, "begin": {"type": "token", "token": 3}}]), "must have a string begin"),
+    ({"type": "tags_with_separator", "tags": [_TAG]}, "Tags with separator format's separator field must be a string"),
+    ({"type": "dispatch", "rules": [["a", _ANY]], "loop": 0}, "loop must be a boolean"),
+    ({"type": "token_dispatch"}, "TokenTagDispatch format must have a rules field with an array"),
+]
+
+
+@pytest.mark.parametrize(("form", "words"), IN_XGRAMMARS_WORDS)
+def test_a_message_says_what_a_field_must_be_in_xgrammars_words(form: Any, words: str) -> None:
+    with pytest.raises(InvalidStructuralTagError) as caught:
+        Grammar.from_structural_tag({"type": "structural_tag", "format": form})
+    assert words in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("document", "words"),
+    [
+        ("[]", "Structural tag must be an object"),
+        ('{"type": 1, "format": {}}', 'Structural tag\'s type must be a string "structural_tag"'),
+        ('{"type": "structural_tag"}', "Structural tag must have a format field"),
+        ('{"type": "structural_tag",}', "Failed to parse JSON"),
+    ],
+)
+def test_a_message_about_a_document_has_xgrammars_words(document: str, words: str) -> None:
+    with pytest.raises((InvalidStructuralTagError, InvalidJSONError)) as caught:
+        Grammar.from_structural_tag(document)
+    assert words in str(caught.value)
 
 
 @pytest.mark.parametrize(

@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from psc._core import TextAutomaton
-from psc.compiler.expression_fold import fold, rebuilt
+from psc.compiler.expression_fold import fold, rebuilt, referred_to
 from psc.compiler.expressions import EMPTY, Choice, Ending, Expression, Reference, Repeat, RuleMark, RuleSet, Sequence
 from psc.compiler.frontends.front_end import GrammarOptions
 from psc.compiler.frontends.json_schema.front_end import parse as parse_schema
@@ -40,7 +40,6 @@ from psc.compiler.frontends.llguidance.syntax import (
 from psc.compiler.frontends.llguidance.terminals import Terminals
 from psc.compiler.joined_rules import joined
 from psc.compiler.regular_rules import TextLimits, limited_rules
-from psc.compiler.rule_sets import referred_to
 from psc.compiler.text_sets import expression_of, text_set
 from psc.compiler.tokens import TokenNames
 from psc.errors import GrammarError, ResourceLimitError

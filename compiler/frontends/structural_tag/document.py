@@ -49,9 +49,9 @@ def read_document(text: str) -> Any:
     except RecursionError:
         raise InvalidStructuralTagError("a schema in the structural tag is nested too deep") from None
     except StopIteration as e:
-        raise InvalidJSONError(f"not JSON: a value is expected at character {e.value}") from None
+        raise InvalidJSONError(f"Failed to parse JSON: a value is expected at character {e.value}") from None
     except json.JSONDecodeError as e:
-        raise InvalidJSONError(f"not JSON: {e}") from None
+        raise InvalidJSONError(f"Failed to parse JSON: {e}") from None
 
 
 class _NotPlain(Exception):
@@ -87,7 +87,7 @@ def _with_schema_texts(value: Any) -> Any:
 
 
 def _no_json(problem: str) -> Any:
-    raise InvalidJSONError(f"not JSON: {problem}")
+    raise InvalidJSONError(f"Failed to parse JSON: {problem}")
 
 
 class _Reader:

@@ -9,6 +9,7 @@ from psc.compiler.expressions import RuleSet
 from psc.compiler.frontends.front_end import UNNAMED, GrammarOptions
 from psc.compiler.frontends.structural_tag.document import SchemaText, read_document
 from psc.compiler.frontends.structural_tag.reader import Reader, refuse
+from psc.compiler.frontends.structural_tag.required import DOCUMENT, DOCUMENT_FORMAT, DOCUMENT_TYPE
 from psc.compiler.frontends.structural_tag.rules import rules_of
 from psc.compiler.joined_rules import JoinedRules
 from psc.errors import GrammarError, InvalidJSONError, InvalidStructuralTagError
@@ -88,13 +89,13 @@ def is_one(text: str) -> bool:
 def _format(document: Any) -> Any:
     """The format of a document; of one in the older form, the one that it stands for."""
     if not isinstance(document, dict):
-        refuse("the document", "a structural tag must be an object")
+        refuse("the document", DOCUMENT)
     if document.get("type", "structural_tag") != "structural_tag":
-        refuse("type", f"must be 'structural_tag', not {document['type']!r}"[:200])
+        refuse("type", f"must be 'structural_tag', not {repr(document['type'])[:100]}; {DOCUMENT_TYPE}")
     if "format" in document:
         return document["format"]
     if "structures" not in document and "triggers" not in document:
-        refuse("format", "is missing")
+        refuse("format", f"is missing; {DOCUMENT_FORMAT}")
     structures = document.get("structures")
     if not isinstance(structures, list) or not structures:
         refuse("structures", "must be a list of objects with begin, schema and end, one at least")

@@ -18,6 +18,7 @@ from psc.compiler.frontends.structural_tag import formats
 from psc.compiler.frontends.structural_tag.document import SchemaText
 from psc.compiler.frontends.structural_tag.formats import Format
 from psc.compiler.frontends.structural_tag.parameter_styles import STYLES
+from psc.compiler.frontends.structural_tag.required import FORMAT, FORMAT_TYPE, required
 from psc.compiler.markers import Marker
 from psc.errors import GrammarError, InvalidStructuralTagError
 
@@ -30,6 +31,10 @@ MAX_NESTING: Final = 1_000
 MAX_COUNT: Final = 2**31 - 1
 """A repetition up to more is one without limit; characters cannot be counted higher."""
 _LONGEST_PATH: Final = 300
+_BEGINS: Final = {
+    "a text": "Tags in triggered_tags must have a string begin, not a token format",
+    "a token": "Tags in token_triggered_tags must have a token format begin, not a string",
+}
 
 _Object = Mapping[str, Any]
 _Reading = Generator[tuple[Any, str], Format, Format]
@@ -92,15 +97,15 @@ class Reader:
 
     def _format(self, value: Any, path: str) -> _Reading:
         if not isinstance(value, dict):
-            refuse(path, f"a format must be an object, not {_shown(value)}")
+            refuse(path, f"{FORMAT}, not {_shown(value)}")
         kind = value["type"] if "type" in value else _kind_by_fields(value, path)
         if not isinstance(kind, str):
-            refuse(f"{path}.type", f"must be text, not {_shown(kind)}")
+            refuse(f"{path}.type", f"must be text, not {_shown(kind)}; {FORMAT_TYPE}")
         reader = self._readers.get(kind)
         if reader is None:
             close = difflib.get_close_matches(kind, self._readers, n=1)
             hint = f"did you mean {close[0]!r}?" if close else f"there are {', '.join(sorted(self._readers))}"
-            refuse(f"{path}.type", f"there is no format {kind!r}; {hint}")
+            refuse(f"{path}.type", f"there is no format {kind!r}; {hint}. Format type not recognized: {kind}"[:1000])
         return reader(value, path)
 
     # Formats. Each takes the value, which is an object, and its path.
@@ -112,9 +117,9 @@ class Reader:
     def _json_schema(self, value: _Object, path: str, style: str | None = None) -> _Reading:
         schema = value.get("json_schema")
         if "json_schema" not in value:
-            refuse(f"{path}.json_schema", "is missing")
+            refuse_field(value, "json_schema", path, "is missing")
         if not isinstance(schema, SchemaText) or schema.text[0] not in "{tf":
-            refuse(f"{path}.json_schema", "a schema must be an object, true or false")
+            refuse_field(value, "json_schema", path, "a schema must be an object, true or false")
         if style is None:
             style = _text(value, "style", path) if "style" in value else "json"
         if style != "json" and style not in STYLES:
@@ -143,7 +148,7 @@ class Reader:
 
     def _token(self, value: _Object, path: str) -> _Reading:
         if "token" not in value:
-            refuse(f"{path}.token", "is missing")
+            refuse_field(value, "token", path, "is missing")
         ids = (self._id(value["token"], f"{path}.token"),)
         return formats.Tokens(path=path, ids=ids, all_but=False, least=1, most=1)
         yield
@@ -185,9 +190,10 @@ class Reader:
         most: int | None = _whole(value, "max", path)
         assert most is not None
         if least < 0:
-            refuse(f"{path}.min", f"must be 0 or more, not {least}")
+            refuse(f"{path}.min", f"must be 0 or more, not {least}; Repeat min must be >= 0")
         if most != -1 and most < least:
-            refuse(f"{path}.max", f"must be -1, for no limit, or at least min, {least}, not {most}")
+            required = "min must be <= max" if most >= 0 else "max must be -1 (unbounded) or >= 0"
+            refuse(f"{path}.max", f"must be -1, for no limit, or at least min, {least}, not {most}; Repeat {required}")
         if most > MAX_COUNT:
             _log.warning("%s.max: %d is taken for no limit", shortened(path), most)
             most = None
@@ -207,6 +213,7 @@ class Reader:
 
     def _triggered_tags(self, value: _Object, path: str) -> _Reading:
         triggers = _texts(value, "triggers", path, least=1)
+        at_least_one, stop_after_first = _flag(value, "at_least_one", path), _flag(value, "stop_after_first", path)
         tags = yield from self._tags(value, path, "a text")
         of: dict[str, list[tuple[Marker, Format]]] = {trigger: [] for trigger in triggers}
         for tag in tags:
@@ -222,8 +229,8 @@ class Reader:
             path=path,
             rules=tuple([(self._marker(trigger), tuple(options)) for trigger, options in of.items()]),
             excludes=_texts(value, "excludes", path),
-            at_least_one=_flag(value, "at_least_one", path),
-            stop_after_first=_flag(value, "stop_after_first", path),
+            at_least_one=at_least_one,
+            stop_after_first=stop_after_first,
         )
 
     def _token_triggered_tags(self, value: _Object, path: str) -> _Reading:
@@ -295,7 +302,7 @@ class Reader:
             assert isinstance(tag, formats.Tag)
             is_token = bool(tag.begin.tokens) and not tag.begin.text
             if begin and is_token != (begin == "a token"):
-                refuse(f"{place}.begin", f"must be {begin} here")
+                refuse(f"{place}.begin", f"must be {begin} here; {_BEGINS[begin]}")
             tags.append(tag)
         begins = [(tag.begin.text, tag.begin.tokens) for tag in tags]
         distinct = len(set(begins)) == len(begins)
@@ -319,7 +326,7 @@ class Reader:
             return Marker.of_token(self._id(given["token"], f"{path}.{key}.token"))
         if key in value and not isinstance(given, str):
             what = "a text, a list of texts, or a token" if key == "end" else "a text or a token"
-            refuse(f"{path}.{key}", f"must be {what}, not {_shown(given)}")
+            refuse_field(value, key, path, f"must be {what}, not {_shown(given)}")
         return self._marker(_text(value, key, path))
 
     def _ids(self, value: _Object, key: str, path: str, *, least: int = 0) -> tuple[int, ...]:
@@ -355,6 +362,13 @@ def refuse(path: str, problem: str) -> NoReturn:
     raise InvalidStructuralTagError(f"{shortened(path)}: {problem}")
 
 
+def refuse_field(value: _Object, key: str, path: str, problem: str, *, item: int | None = None) -> NoReturn:
+    """Says what is wrong with a field of a format, or with an item of its list, and what it must be."""
+    words = required(value.get("type"), key, value.get(key))
+    place = f"{path}.{key}" if item is None else f"{path}.{key}[{item}]"
+    refuse(place, problem if words is None else f"{problem}; {words}")
+
+
 def shortened(path: str) -> str:
     """A path as messages have it."""
     return path if len(path) <= _LONGEST_PATH else f"{path[: _LONGEST_PATH // 2]}…{path[-_LONGEST_PATH // 2 :]}"
@@ -377,17 +391,17 @@ def _kind_by_fields(value: _Object, path: str) -> str:
     if isinstance(rules := value.get("rules"), list):
         is_text = all(isinstance(rule, list) and rule and isinstance(rule[0], str) for rule in rules)
         return "dispatch" if is_text else "token_dispatch"
-    refuse(f"{path}.type", "is missing, and no format has these fields")
+    refuse(f"{path}.type", "is missing, and no format has these fields. Invalid format")
 
 
 def _text(value: _Object, key: str, path: str, *, may_be_empty: bool = True) -> str:
     if key not in value:
-        refuse(f"{path}.{key}", "is missing")
+        refuse_field(value, key, path, "is missing")
     given = value[key]
     if not isinstance(given, str):
-        refuse(f"{path}.{key}", f"must be text, not {_shown(given)}")
+        refuse_field(value, key, path, f"must be text, not {_shown(given)}")
     if not given and not may_be_empty:
-        refuse(f"{path}.{key}", "must not be empty")
+        refuse_field(value, key, path, "must not be empty")
     _check_characters(given, f"{path}.{key}")
     return given
 
@@ -398,7 +412,8 @@ def _texts(value: _Object, key: str, path: str, *, least: int = 0, may_be_empty:
     found = []
     for i, text in enumerate(_list(value, key, path, least=least)):
         if not isinstance(text, str) or (not text and not may_be_empty):
-            refuse(f"{path}.{key}[{i}]", f"must be a text{'' if may_be_empty else ' that is not empty'}, not {_shown(text)}")
+            problem = f"must be a text{'' if may_be_empty else ' that is not empty'}, not {_shown(text)}"
+            refuse_field(value, key, path, problem, item=i)
         _check_characters(text, f"{path}.{key}[{i}]")
         found.append(text)
     return tuple(dict.fromkeys(found))
@@ -411,12 +426,12 @@ def _check_characters(text: str, path: str) -> None:
 
 def _list(value: _Object, key: str, path: str, *, least: int = 1) -> list[Any]:
     if key not in value:
-        refuse(f"{path}.{key}", "is missing")
+        refuse_field(value, key, path, "is missing")
     given = value[key]
     if not isinstance(given, list):
-        refuse(f"{path}.{key}", f"must be a list, not {_shown(given)}")
+        refuse_field(value, key, path, f"must be a list, not {_shown(given)}")
     if len(given) < least:
-        refuse(f"{path}.{key}", "must not be empty")
+        refuse_field(value, key, path, "must not be empty")
     return given
 
 
@@ -430,25 +445,25 @@ def _pairs(value: _Object, path: str) -> list[list[Any]]:
 
 def _content(value: _Object, path: str) -> tuple[Any, str]:
     if "content" not in value:
-        refuse(f"{path}.content", "is missing")
+        refuse_field(value, "content", path, "is missing")
     return value["content"], f"{path}.content"
 
 
 def _flag(value: _Object, key: str, path: str, *, default: bool = False) -> bool:
     given = value.get(key, default)
     if not isinstance(given, bool):
-        refuse(f"{path}.{key}", f"must be true or false, not {_shown(given)}")
+        refuse_field(value, key, path, f"must be true or false, not {_shown(given)}")
     return given
 
 
 def _whole(value: _Object, key: str, path: str) -> int:
     if key not in value:
-        refuse(f"{path}.{key}", "is missing")
+        refuse_field(value, key, path, "is missing")
     given = value[key]
     if isinstance(given, float) and given.is_integer():
         given = int(given)
     if not isinstance(given, int) or isinstance(given, bool):
-        refuse(f"{path}.{key}", f"must be a whole number, not {_shown(given)}")
+        refuse_field(value, key, path, f"must be a whole number, not {_shown(given)}")
     return given
 
 
@@ -460,7 +475,7 @@ def _count(value: _Object, key: str, path: str) -> int | None:
     if isinstance(given, float) and given.is_integer():
         given = int(given)
     if isinstance(given, bool) or not isinstance(given, int) or not 0 <= given <= MAX_COUNT:
-        refuse(f"{path}.{key}", f"must be a non-negative 32-bit integer, not {_shown(given)}")
+        refuse_field(value, key, path, f"must be a non-negative 32-bit integer, not {_shown(given)}")
     return given
 
 
@@ -480,7 +495,7 @@ def _settings(value: _Object, path: str) -> SchemaSettings:
             continue
         if not isinstance(found, kind) or (kind is int and isinstance(found, bool)):
             what = {bool: "true or false", int: "a whole number", list: "a list of two texts"}[kind]
-            refuse(f"{path}.{key}", f"must be {what}, not {_shown(found)}")
+            refuse_field(value, key, path, f"must be {what}, not {_shown(found)}")
         given[key] = tuple(found) if isinstance(found, list) else found
     try:
         return SchemaSettings(**given)
