@@ -113,7 +113,7 @@ class AnyTokensFormat(Format):
 
 @dataclass(init=False, kw_only=True)
 class GrammarFormat(Format):
-    """A text of an EBNF grammar."""
+    """A text of an EBNF grammar, or of a bundled one, by its name."""
 
     type: Literal["grammar"] = "grammar"
     grammar: str

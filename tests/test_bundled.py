@@ -31,6 +31,20 @@ WHERE EXISTS (SELECT 1 FROM x WHERE x.id = p.id) AND p.name LIKE '%bolt%' /* and
 GROUP BY p.name HAVING COUNT(*) > 1 ORDER BY total DESC, 1 LIMIT 10;
 INSERT INTO t (a, b) VALUES (1, 'x'), (2, NULL);
 """,
+    "graphql": "\ufeff# a schema, and an operation"
+    + """
+"A \\"thing\\"." type Thing implements Node & Named @key(fields: "id", of: [1, -2.5e3, null]) {
+  id: ID!
+  parts(first: Int = 10, after: String = \"\"\"a "b" \\\"\"\" \\c\"\"\"): [Part!]! @deprecated
+}
+extend schema @link { query: Query }
+enum Kind { A B @old on } union Any = | Thing | Part  input I { x: Float = 1.5 } scalar Date extend scalar Date @s
+directive @key(fields: String, of: [Int]) repeatable on OBJECT | INTERFACE
+query Find($id: ID! = "\\u00e9", $all: Boolean @x) @live {
+  thing: node(id: $id, where: {kind: A, on: true}) { ...f ... on Thing @skip(if: $all) { id, type } }
+}
+fragment f on Node { query fragment }
+""",
     "java": """
 package a.b;
 import java.util.*;

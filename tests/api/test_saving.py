@@ -72,7 +72,7 @@ def test_an_artifact_without_its_tokenizer_can_be_pickled(tmp_path: Path) -> Non
 def test_a_matcher_cannot_be_pickled() -> None:
     matcher = psc.GrammarMatcher(compiled("json"))
     for attempt in (pickle.dumps, copy.copy, copy.deepcopy):
-        with pytest.raises(TypeError, match="cannot pickle 'GrammarMatcher'"):
+        with pytest.raises(TypeError, match=r"cannot pickle '(psc\._core\.)?GrammarMatcher'"):
             attempt(matcher)
 
 

@@ -11,6 +11,11 @@ from psc.errors import ReferenceMissingError
 CASES = {
     "ast": (["x = 1\n", ""], ["x = \n", "def f(:\n"]),
     "json": (['{"a": [1, null]}', "1"], ["", "[1,]", "NaN"]),
+    "tomllib": (["a = 1", ""], ["a", "a = 1\na = 2"]),
+    "expat": (["<a/>", "<?xml version='1.0' encoding='latin-1'?><a>é</a>"], ["<a></b>", "<a>&b;</a>"]),
+    "csv": (['a,"b ""c"" "', ""], ['a"b', '"a" b', '"a']),
+    "markdown-it": (["```json\n1\n```", "a", "~~~\nb\n~~~~"], ["```json\nb\n```", "```\n1", "> ```\n> b"]),
+    "graphql-core": (["{a}", "type A {b: C}"], ["", "{}", "{a"]),
     "sqlite3": (
         ["SELECT a FROM nowhere; DELETE FROM t;", "-- nothing", ";", "/* a */ EXPLAIN SELECT 1", "CREATE TABLE t (a int) STRICT"],
         ["SELECT FROM t", "SELECT 1; SELEC 2;", "SELECT (1", "CREATE TABLE t (a int) nothing like it", "CREATE TABLE t (a,, b)"],
@@ -49,7 +54,14 @@ def test_takes_and_refuses(name: str) -> None:
 
 
 def test_a_refusal_has_its_place() -> None:
-    for name, text in (("json", "[\n 1 2]"), ("ast", "\n1 2"), ("lark", "class A {\n 1 2}")):
+    for name, text in (
+        ("json", "[\n 1 2]"),
+        ("ast", "\n1 2"),
+        ("tomllib", "\n1 2"),
+        ("expat", "<a>\n <"),
+        ("csv", 'a\n"b" c'),
+        ("lark", "class A {\n 1 2}"),
+    ):
         reference = open_reference(name, bundled_path("java"))
         (refusal,) = reference.judge([text])
         assert refusal is not None and refusal.line == 2 and refusal.message

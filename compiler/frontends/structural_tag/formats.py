@@ -39,7 +39,7 @@ class JsonSchema(Format):
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Text(Format):
-    """A text of an EBNF grammar, or of a regular expression."""
+    """A text of an EBNF grammar or of a bundled one, or of a regular expression."""
 
     language: str
     text: str

@@ -16,17 +16,20 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
+from functools import cache
 from typing import TYPE_CHECKING
 
 from psc.compiler.expressions import EMPTY, NOTHING, Chars, Choice, Expression, Reference, Repeat, RuleSet, Sequence
 from psc.compiler.free_text import free_text, text_into_marker, text_until_end, text_until_trigger
+from psc.compiler.frontends.found import find_grammar
 from psc.compiler.frontends.json_schema.front_end import rules_of as json_rules
 from psc.compiler.frontends.request import GrammarRequest
 from psc.compiler.frontends.structural_tag import formats
 from psc.compiler.frontends.structural_tag.formats import Format
 from psc.compiler.frontends.structural_tag.parameter_styles import marker_tokens, parameter_list
 from psc.compiler.frontends.structural_tag.reader import refuse
-from psc.compiler.joined_rules import Part, UnreadPart, joined
+from psc.compiler.grammars import bundled_names
+from psc.compiler.joined_rules import LexedPart, Part, UnreadPart, joined
 from psc.compiler.markers import Marker
 from psc.compiler.tokens import FIRST_TOKEN, MAX_TOKENS, token_set
 
@@ -118,8 +121,7 @@ class _Writer:
             case formats.JsonSchema():
                 return place.closed(self._schema(form))
             case formats.Text():
-                request = GrammarRequest.of(form.language, form.text, origin=f"{self._origin}: {form.path}")
-                return place.closed(self._part((form.language, form.text), f"{form.path}.text", lambda: request.parse(self._names)))
+                return place.closed(self._text_of(form))
             case formats.AnyText():
                 return self._any_text(form, place)
             case formats.Tokens():
@@ -149,6 +151,21 @@ class _Writer:
             case formats.TagsWithSeparator():
                 return place.closed(self._separated(form, inside))
         raise AssertionError(f"there is no format {type(form).__name__}")
+
+    def _text_of(self, form: formats.Text) -> Expression:
+        """What another front end reads, once for equal texts; or a bundled grammar, by its name."""
+        key = form.language, form.text
+        if key not in self._parts:
+            name = f"{form.path}.text"
+            if form.language == "ebnf" and form.text in bundled_names():
+                self.parts[name] = bundled_part(form.text)
+            else:
+                request = GrammarRequest.of(form.language, form.text, origin=f"{self._origin}: {form.path}")
+                parsed = request.parse(self._names)
+                assert isinstance(parsed, RuleSet)
+                self.parts[name] = parsed
+            self._parts[key] = name
+        return Reference(self._parts[key])
 
     def _schema(self, form: formats.JsonSchema) -> Expression:
         origin = f"{self._origin}: {form.path}.json_schema"
@@ -180,15 +197,6 @@ class _Writer:
         if style not in self._special:
             self._special[style] = {} if self._names is None or style == "json" else marker_tokens(style, self._names.special_names)
         return self._special[style]
-
-    def _part(self, key: object, name: str, read: Callable[[], object]) -> Expression:
-        """What another front end has read, once for equal texts."""
-        if key not in self._parts:
-            parsed = read()
-            assert isinstance(parsed, RuleSet)
-            self.parts[name] = parsed
-            self._parts[key] = name
-        return Reference(self._parts[key])
 
     def _any_text(self, form: formats.AnyText, place: _Place) -> Expression:
         if form.most_tokens is not None:
@@ -320,6 +328,13 @@ class _Writer:
             self._rules[free] = expression
             known = self._texts[name, key] = Reference(free)
         return known
+
+
+@cache  # which takes as long as all the rest, and a document with a name is asked for again and again
+def bundled_part(name: str) -> Part:
+    """A bundled grammar as a part. Raises MissingExtraError: it is in Lark's language, which is not installed."""
+    parsed = find_grammar(name).request().parse()
+    return parsed if isinstance(parsed, RuleSet) else LexedPart(parsed)
 
 
 def _begins_within(end: str, other: str) -> bool:

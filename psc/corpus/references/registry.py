@@ -8,6 +8,7 @@ from pathlib import Path
 
 from psc.compiler.grammar import LarkLexer
 from psc.corpus.references.conversation import googlesql, javac, node
+from psc.corpus.references.formats import comma_separated, graphql, markdown, toml, xml
 from psc.corpus.references.gofmt import Gofmt
 from psc.corpus.references.lark import lark_parser
 from psc.corpus.references.libraries import postgresql, python_ast, python_json, sqlglot, sqlite
@@ -24,6 +25,11 @@ _OPEN: dict[str, Callable[[], Reference]] = {
     "node": node,
     "zetasql": googlesql,
     "sqlglot": sqlglot,
+    "tomllib": toml,
+    "expat": xml,
+    "csv": comma_separated,
+    "graphql-core": graphql,
+    "markdown-it": markdown,
 }
 REFERENCES = (*_OPEN, "lark")
 """Names of parsers; `lark` reads the grammar itself."""
@@ -46,6 +52,11 @@ _LANGUAGES = {
     "python": Language(".py", ("ast",), "#"),
     "javascript": Language(".js", ("node",), "//"),
     "json": Language(".json", ("json",)),
+    "toml": Language(".toml", ("tomllib",), "#"),
+    "xml": Language(".xml", ("expat",), "<!--"),
+    "csv": Language(".csv", ("csv",)),
+    "markdown": Language(".md", ("markdown-it",)),
+    "graphql": Language(".graphql", ("graphql-core",), "#"),
     "sql": Language(".sql", ("pglast", "sqlite3"), "--"),
     "postgresql": Language(".sql", ("pglast",), "--"),
     "sqlite": Language(".sql", ("sqlite3",), "--"),

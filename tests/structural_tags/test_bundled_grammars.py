@@ -1,0 +1,68 @@
+"""Bundled grammars by their names in structural tags: prose in which each block of code is of its language."""
+
+from functools import cache
+
+import pytest
+from vocabularies import byte_tokenizer
+
+import psc
+from psc.errors import GrammarError
+
+
+def fenced(*languages: str) -> dict[str, object]:
+    """Prose with blocks of these languages."""
+    end = {"type": "const_string", "value": "\n```"}
+    rules = [[f"```{name}\n", {"type": "sequence", "elements": [{"type": "grammar", "grammar": name}, end]}] for name in languages]
+    return {"type": "structural_tag", "format": {"type": "dispatch", "rules": rules}}
+
+
+@cache
+def compiled(*languages: str) -> psc.CompiledGrammar:
+    return psc.GrammarCompiler(byte_tokenizer(), store=False).compile_structural_tag(fenced(*languages))
+
+
+def accepts(grammar: psc.CompiledGrammar, text: str) -> bool:
+    matcher, data = psc.GrammarMatcher(grammar), text.encode()
+    return matcher.accept_prefix(data) == len(data) and matcher.is_completed()
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("no block", True),
+        ("```js\n{{{\n```", True),
+        ('a\n```json\n{"b": "```"}\n``` c', True),
+        ("```json\n{b}\n```", False),
+        ("```json\n[]```", False),
+        ("```json\n[]\n", False),
+        ("```go\npackage p\n\nfunc f() {}\n```\n```json\n[]\n```\n", True),
+        ("```go\npackage p\n\nfunc f() {\n```", False),
+        ("```go\npackage p // ```\n\n```", True),
+        ("```toml\na = 1\nb = '''\n```\n'''\n```", True),
+        ("```toml\na = 1 2\n```", False),
+    ],
+)
+def test_blocks_are_of_their_language(text: str, expected: bool) -> None:
+    assert accepts(compiled("json", "go", "toml"), text) == expected
+
+
+def test_grammars_of_characters_alone_are_compiled_ahead_of_time() -> None:
+    tag = psc.Grammar.from_structural_tag(fenced("json", "toml"))
+    artifact = psc.compile_ahead_of_time(tag, byte_tokenizer())
+    assert not artifact.is_lazy
+    assert accepts(artifact, "a\n```toml\nb = [1, 2]\n```\n")
+    assert not accepts(artifact, "a\n```toml\nb = [1 2]\n```\n")
+
+
+def test_a_grammar_with_a_lexer_is_built_just_in_time_only() -> None:
+    with pytest.raises(GrammarError, match="just in time by a GrammarCompiler"):
+        psc.compile_ahead_of_time(psc.Grammar.from_structural_tag(fenced("go")), byte_tokenizer())
+
+
+def test_masks_allow_what_is_accepted() -> None:
+    matcher = psc.GrammarMatcher(compiled("json", "go", "toml"))
+    vocabulary = byte_tokenizer()
+    for byte in b"x ```go\npackage p\nvar a = []int{1}\n```\n```json\n[1]\n``` ":
+        allowed = set(matcher.allowed_tokens().tolist())
+        assert allowed == {t for t in range(vocabulary.vocab_size) if matcher.fork().accept_token(t)}
+        assert matcher.accept_token(next(t for t in allowed if vocabulary.decoded_vocab[t] == bytes([byte])))
