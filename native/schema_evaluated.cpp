@@ -1,9 +1,11 @@
 // What of a value the schemas look at: unevaluatedProperties, unevaluatedItems, and objects that are closed.
 //
 // A schema that applies others to the same value looks at what they look at, if they are true of it. So whether a member is looked
-// at depends on the value; what is said then is a choice over which of these conditions are true, each with its own rest.
+// at depends on the value. Of members that are listed it is said name by name, unless exactly one of the conditions is true; else it is
+// a choice over which of these are true, each with its own rest.
 //
-// Cost: exponential in the conditions that differ in what they look at; more than kMaxConditions are an error.
+// Cost: linear in listed members; exponential in the conditions that look at patterns of names, or at items, and differ in that; more
+// than kMaxConditions are an error.
 // Source: JSON Schema core 2020-12, section 11.
 #include <algorithm>
 #include <utility>
@@ -147,7 +149,8 @@ void SchemaReader::evaluate(const Place& place, Predicate condition, std::vector
     }
 }
 
-// What nothing has looked at is of `rest`, name by name: a member of this name is, or a schema that names it is true. Linear in names.
+// What nothing has looked at is of `rest`, name by name: a member of this name is, or a schema that names it is true. Names that the
+// same schemas name are one choice, of options that exclude each other, so that none is a part of another one. Linear in names.
 Predicate SchemaReader::by_name(NameSet always, const std::vector<Evaluated>& conditional, Predicate rest) {
     const auto is_always = [&](Word name) {
         const auto has = [&](Word language) { return accepts(languages_[language], decoded(texts()[name])); };
@@ -158,11 +161,16 @@ Predicate SchemaReader::by_name(NameSet always, const std::vector<Evaluated>& co
     for (const Evaluated& e : conditional)
         for (Word name : e.names.names)
             if (!is_always(name)) looked_at[name].push_back(e.condition);
+    std::map<std::vector<Predicate>, std::vector<Word>> together;
+    for (const auto& [name, conditions] : looked_at) together[conditions].push_back(name);
     std::vector<Predicate> parts;
-    for (auto& [name, conditions] : looked_at) {
-        conditions.push_back(graph_.if_of(json_types::object, graph_.every_member(one_name(name), rest)));
-        parts.push_back(graph_.either(conditions));
-        always = union_of(always, one_name(name));
+    for (const auto& [conditions, names] : together) {
+        std::vector<Predicate> options = conditions, unnamed;
+        for (Predicate condition : conditions) unnamed.push_back(graph_.negation(condition));
+        for (Word name : names) unnamed.push_back(graph_.every_member(one_name(name), rest));
+        options.push_back(graph_.if_of(json_types::object, graph_.both(unnamed)));
+        parts.push_back(graph_.either(options));
+        always = union_of(always, {false, names, {}});
     }
     parts.push_back(graph_.if_of(json_types::object, graph_.every_member(complement(always), rest)));
     return graph_.both(parts);
@@ -220,11 +228,15 @@ Predicate SchemaReader::unevaluated(const Place& place, Predicate rest, bool mem
         std::stable_partition(conditional.begin(), conditional.end(), [&](const Evaluated& e) { return !is_branch(e); });
     const bool by_names = members && std::none_of(conditional.begin(), conditional.end(),
                                                   [](const Evaluated& e) { return !e.names.languages.empty(); });
-    if (by_names && static_cast<std::size_t>(first_branch - conditional.begin()) > kMaxConditions) {
-        std::vector<Predicate> options;
-        for (const Evaluated& e : conditional)
-            if (e.all_members) options.push_back(e.condition);
-        options.push_back(by_name(base.names, conditional, rest));
+    if (by_names && first_branch != conditional.begin()) {
+        std::vector<Predicate> options, others;
+        for (const Evaluated& e : conditional) {
+            if (!e.all_members) continue;
+            options.push_back(e.condition);
+            others.push_back(graph_.negation(e.condition));
+        }
+        others.push_back(by_name(base.names, conditional, rest));
+        options.push_back(graph_.both(others));
         return graph_.either(options);
     }
     const std::vector<Evaluated> exclusive(first_branch, conditional.end());

@@ -32,6 +32,7 @@ from psc.errors import (
 from psc.grammar_compiler import GrammarCompiler
 from psc.serving.counters import Counters
 from psc.serving.deadlines import Deadlines
+from psc.serving.handed_over import HANDED_OVER
 from psc.serving.kinds import Kind, request_of
 from psc.serving.metrics_server import MetricsServer
 from psc.serving.options import ServiceOptions
@@ -209,11 +210,12 @@ class GrammarService:
             self.counters.add("validate_seconds", kind, time.perf_counter() - began)
 
     def _compile_in_time(self, request: GrammarRequest) -> CompiledGrammar:
+        asked = HANDED_OVER.take(request) or request
         if self._deadlines is None:
-            return self.compiler.compile_grammar(request)
+            return self.compiler.compile_grammar(asked)
         with self._deadlines.watch() as cancellation:
             try:
-                return self.compiler.compile_grammar(request, cancellation=cancellation)
+                return self.compiler.compile_grammar(asked, cancellation=cancellation)
             except CompilationCancelledError as e:
                 raise ResourceLimitError(
                     f"{request.origin}: compiling it took longer than {self.options.compile_timeout_s:g} s, the option "

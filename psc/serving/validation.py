@@ -20,6 +20,7 @@ from psc.compiler.expressions import Chars
 from psc.compiler.tokens import MAX_TOKENS, TokenNames, token_set
 from psc.errors import PscError
 from psc.grammar import Grammar
+from psc.serving.handed_over import HANDED_OVER
 from psc.serving.kinds import Kind, request_of
 from psc.serving.options import ServiceOptions
 from psc.vocabulary.tokenizer_info import TokenizerInfo
@@ -52,7 +53,7 @@ class _EveryName(TokenNames):
 
 
 def check_request(kind: Kind, text: str, options: ServiceOptions, tokenizer_info: TokenizerInfo | None) -> None:
-    """Reads a request, and compiles nothing.
+    """Reads a request, and compiles nothing. What was read is handed over to a compilation in this process.
 
     Args:
         kind: of the request.
@@ -65,7 +66,7 @@ def check_request(kind: Kind, text: str, options: ServiceOptions, tokenizer_info
     """
     request = request_of(kind, text, options)
     if not request.names_tokens:
-        Grammar.parse(request)
+        HANDED_OVER.give(Grammar.parse(request))
     else:
         Grammar.parse(request, names=_EveryName() if tokenizer_info is None else TokenNames(tokenizer_info))
 

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import pytest
 from json_schema.bytewise import accepts, compiled
+
+from psc.compiler.frontends.json_schema.front_end import schema_grammar
+from psc.compiler.frontends.json_schema.settings import SchemaSettings
 
 
 def _branch(i: int) -> dict[str, Any]:
@@ -41,6 +45,32 @@ def test_members_of_all_branches_that_are_true_may_be_there(n: int) -> None:
     assert accepts(grammar, '{"x0": "a", "x1": "a"}')
     assert not accepts(grammar, '{"x0": "a", "x1": 1}')
     assert not accepts(grammar, '{"x0": "a", "x4": "a"}')
+
+
+def _images(n: int, *, required: bool) -> list[dict[str, Any]]:
+    """Branches of which several may be true of one value: no member tells them apart."""
+    named = [{"properties": {"image": {"type": "string"}, f"x{i}": {"type": "string"}}} for i in range(n)]
+    return [{**branch, "required": ["image", f"x{i}"]} for i, branch in enumerate(named)] if required else named
+
+
+def test_branches_that_overlap_are_closed_together() -> None:
+    grammar = compiled({"type": "object", "anyOf": _images(8, required=True)}, strict_mode=True, any_order=False)
+    assert accepts(grammar, '{"image": "a", "x3": "b"}')
+    assert accepts(grammar, '{"image": "a", "x0": "b", "x1": "b", "x7": "b"}')
+    assert not accepts(grammar, '{"image": "a"}')
+    assert not accepts(grammar, '{"image": "a", "x3": "b", "x8": "b"}')
+    assert not accepts(grammar, '{"image": "a", "x3": "b", "x4": 1}')
+
+
+def test_branches_of_optional_members_make_no_more_cases_than_one() -> None:
+    """Where one is true so are the others: which member is there decides nothing."""
+
+    def n_rules(n: int) -> int:
+        schema = {"type": "object", "anyOf": _images(n, required=False)}
+        return len(schema_grammar(json.dumps(schema), SchemaSettings(), lambda uri: None, "schema").rules.names)
+
+    few, more, many = n_rules(3), n_rules(6), n_rules(9)
+    assert many - more == more - few
 
 
 @pytest.mark.parametrize(

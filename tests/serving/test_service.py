@@ -14,9 +14,11 @@ import pytest
 from vocabularies import byte_tokenizer
 
 import psc
+from psc.compiler.frontends.request import GrammarRequest
 from psc.errors import GrammarError, InvalidStructuralTagError, PscError, ResourceLimitError
 from psc.serving import REFUSALS, GrammarService, ServiceOptions
 from psc.serving.deadlines import Deadlines
+from psc.serving.handed_over import HandedOver
 from psc.serving.kinds import KINDS, is_lark
 from psc.serving.metrics_server import MetricsServer
 from psc.serving.validation import ValidationCache, check_request
@@ -152,6 +154,24 @@ class TestValidation:
         for text in "abacab":
             cache.validate("regex", text)
         assert read == ["a", "b", "c", "b"]
+
+    def test_what_was_validated_is_not_read_again_to_be_compiled(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        read = []
+        parse = GrammarRequest.parse
+        monkeypatch.setattr(GrammarRequest, "parse", lambda request, names=None: read.append(request) or parse(request, names))
+        serving = service()
+        schema = '{"type": "integer", "minimum": 7}'
+        serving.validate("json", schema)
+        assert takes(serving.compile("json", schema), "7") and len(read) == 1
+        assert takes(service().compile("json", schema), "8") and len(read) == 2  # handed over once
+
+    def test_what_others_validate_is_not_held_forever(self) -> None:
+        held = HandedOver(2)
+        grammars = [psc.Grammar.from_json_schema({"const": i}) for i in range(3)]
+        for grammar in grammars:
+            held.give(grammar)
+        assert [held.take(grammar.request) for grammar in grammars] == [None, *grammars[1:]]
+        assert held.take(grammars[1].request) is None
 
     @pytest.mark.parametrize(
         "kind, text",
