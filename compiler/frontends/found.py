@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from psc.compiler.frontends.registry import front_end, front_end_of, suffixes
 from psc.compiler.frontends.request import GrammarRequest
-from psc.compiler.grammars import bundled_lexer, bundled_names, bundled_path
+from psc.compiler.grammars import bundled_keeps_all_actions, bundled_lexer, bundled_names, bundled_path
 from psc.errors import GrammarError
 
 if TYPE_CHECKING:
@@ -44,8 +44,8 @@ class GrammarFile:
         Args:
             start: the rule that a whole text must match; by default ``start`` in Lark's language and ``root`` in the others.
             lexer: of a Lark grammar; by default "contextual"; a bundled grammar has its own, which reserves its language's
-                keywords: "basic", or "modal" for Python.
-            keep_all_actions: of a Lark grammar, see ``Grammar.from_lark``.
+                keywords: "basic", or "modal" for JavaScript, Python and TypeScript.
+            keep_all_actions: of a Lark grammar, see ``Grammar.from_lark``. TypeScript's always does.
             settings: the language's own options, see ``GrammarOptions``.
 
         Raises:
@@ -60,7 +60,7 @@ class GrammarFile:
             text,
             start=start or None,
             lexer=lexer,
-            keep_all_actions=keep_all_actions,
+            keep_all_actions=keep_all_actions or (self.bundled and bundled_keeps_all_actions(self.name)),
             settings=settings,
             origin=self.name,
         )

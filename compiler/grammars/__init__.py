@@ -12,7 +12,8 @@ from psc.errors import GrammarError
 
 _FOLDER = Path(__file__).parent
 
-_LEXERS: dict[str, LarkLexer] = {"javascript": "modal", "python": "modal"}
+_LEXERS: dict[str, LarkLexer] = {"javascript": "modal", "python": "modal", "typescript": "modal"}
+_KEEP_ALL_ACTIONS = {"typescript"}
 
 
 def bundled_names() -> list[str]:
@@ -31,6 +32,11 @@ def bundled_path(name: str) -> Path:
 def bundled_lexer(name: str) -> LarkLexer:
     """What a bundled grammar in Lark's language is written for: what its language reserves, no name may be."""
     return _LEXERS.get(name, "basic")
+
+
+def bundled_keeps_all_actions(name: str) -> bool:
+    """Whether a bundled grammar is written for a parser that follows every way."""
+    return name in _KEEP_ALL_ACTIONS
 
 
 def bundled_text(name: str) -> str:

@@ -26,7 +26,6 @@ alternative marked `{…}` is only in the copies that the mark names, or, after 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
@@ -582,11 +581,22 @@ REGEX_CLOSE.3: ")"
 Rules = dict[str, list[list[str]]]
 
 
-def read(text: str) -> Iterator[tuple[str, list[list[str]]]]:
+def read(text: str) -> Rules:
     """The rules of a text, symbol by symbol; their marks are symbols, too."""
-    for rule in re.split(r"\n(?=\w+:)", re.sub(r"^//.*\n", "", text, flags=re.MULTILINE).strip()):
+    rules: Rules = {}
+    for rule in re.split(r"\n(?=\+?\w+:)", re.sub(r"^//.*\n", "", text, flags=re.MULTILINE).strip()):
         name, _, alternatives = rule.partition(":")
-        yield name, [alternative.split() for alternative in alternatives.split("|")]
+        rules[name] = [alternative.split() for alternative in alternatives.split("|")]
+    return rules
+
+
+def merged(text: str, changes: str) -> Rules:
+    """The rules of a text with those of another in their places; `+name` adds alternatives to a rule."""
+    rules = read(text)
+    for name, alternatives in read(changes).items():
+        bare = name.removeprefix("+")
+        rules[bare] = rules[bare] + alternatives if name != bare else alternatives
+    return rules
 
 
 def copies(name: str) -> tuple[str, ...]:
@@ -611,11 +621,12 @@ def stands(mark: str, copy: str) -> bool:
     return not set(mark) & set(copy) if mark.startswith("-") else copy[0] in mark
 
 
-def expanded(text: str) -> Rules:
-    """The rules of a text with all their copies."""
+def expanded(rules_once: Rules) -> Rules:
+    """Rules with all their copies."""
     rules: Rules = {}
-    for name, alternatives in read(text):
+    for name, alternatives in rules_once.items():
         for copy in copies(name):
+            assert copied(name, copy) not in rules, name
             rules[copied(name, copy)] = [
                 [copied(symbol, copy) for symbol in alternative if symbol[0] != "{"]
                 for alternative in alternatives
@@ -665,7 +676,7 @@ def text_of(rules: Rules) -> str:
 
 def grammar() -> str:
     """The text of the file."""
-    return HEADER + text_of(needed(with_lines(expanded(TOKENS + RULES)))) + TERMINALS
+    return HEADER + text_of(needed(with_lines(expanded(read(TOKENS + RULES))))) + TERMINALS
 
 
 def main() -> None:

@@ -27,6 +27,7 @@ CASES = {
         ["SELECT 1 FROM", "SELEC 2", "OPTIMIZE TABLE t"],
     ),
     "node": (["var x = 1", "import a from 'a'; await a"], ["var x = ;", "import"]),
+    "typescript": (["let a: B[]", "export const c: D<E>"], ["let a: = 1", "class A { static static b }"]),
     "javac": (["class A { int é; }", ""], ["class A { int }", "class A {} import b.c;", "class A { int a = 1_; }"]),
     "gofmt": (["package p\n\nfunc f() {}\n"], ["", "package p\nfunc f( {}\n", "package p\n//line x.go:1\nfunc f( {}\n"]),
 }

@@ -1,4 +1,4 @@
-"""A parser in a process of its own that answers text by text: javac in one virtual machine, V8 in one node.
+"""A parser in a process of its own that answers text by text: javac in one virtual machine, V8 or TypeScript's in one node.
 
 A text goes as its length, four bytes with the highest first, and its UTF-8 bytes. The answer is a line: empty if the text is
 accepted, else line, column and message with colons between. Starting a virtual machine for each text would take a hundred times
@@ -95,17 +95,28 @@ _GOOGLESQL = "@fivetrandevelopers/zetasql"
 
 
 def googlesql() -> Conversation:
-    """ZetaSQL's parser, all features on, in the npm package that brings its server: installed here, above here, or globally."""
+    """ZetaSQL's parser, all features on, in the npm package that brings its server."""
+    return _npm_package(_GOOGLESQL, "parse_googlesql.js", "ZetaSQL in ")
+
+
+def typescript() -> Conversation:
+    """The parser of TypeScript's compiler, whose package has it before version 7."""
+    return _npm_package("typescript", "parse_typescript.js", below=7)
+
+
+def _npm_package(package: str, script: str, title: str = "", *, below: int | None = None) -> Conversation:
+    """A parser in a package of npm: installed here, above here, or globally; of a major version below a number."""
     program = shutil.which("node")
     if program is None:
         raise ReferenceMissingError("no node on the PATH")
     shared = shutil.which("npm") and Path(_first_line(["npm", "root", "--global"]))
     for folder in (*(p / "node_modules" for p in (Path.cwd(), *Path.cwd().parents)), *([shared] if shared else [])):
-        home = folder / _GOOGLESQL
+        home = folder / package
         if (home / "package.json").exists():
             version = json.loads((home / "package.json").read_text())["version"]
-            return Conversation([program, str(_HERE / "parse_googlesql.js"), str(home)], f"ZetaSQL in {_GOOGLESQL} {version}")
-    raise ReferenceMissingError(f"npm install {_GOOGLESQL}")
+            if below is None or int(version.split(".")[0]) < below:
+                return Conversation([program, str(_HERE / script), str(home)], f"{title}{package} {version}")
+    raise ReferenceMissingError(f"npm install {package}{'' if below is None else f'@{below - 1}'}")
 
 
 def _first_line(command: Sequence[str]) -> str:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from psc.compiler.grammar import LarkLexer
-from psc.corpus.references.conversation import googlesql, javac, node
+from psc.corpus.references.conversation import googlesql, javac, node, typescript
 from psc.corpus.references.formats import comma_separated, graphql, markdown, toml, xml
 from psc.corpus.references.gofmt import Gofmt
 from psc.corpus.references.lark import lark_parser
@@ -23,6 +23,7 @@ _OPEN: dict[str, Callable[[], Reference]] = {
     "pglast": postgresql,
     "sqlite3": sqlite,
     "node": node,
+    "typescript": typescript,
     "zetasql": googlesql,
     "sqlglot": sqlglot,
     "tomllib": toml,
@@ -51,6 +52,7 @@ _LANGUAGES = {
     "go": Language(".go", ("gofmt",), "//"),
     "python": Language(".py", ("ast",), "#"),
     "javascript": Language(".js", ("node",), "//"),
+    "typescript": Language(".ts", ("typescript",), "//"),
     "json": Language(".json", ("json",)),
     "toml": Language(".toml", ("tomllib",), "#"),
     "xml": Language(".xml", ("expat",), "<!--"),
