@@ -318,7 +318,15 @@ Cost: linear in that number.)")
                     if (auto name = nb::cast<std::string>(names[t.index()]); !name.empty()) out.push_back(std::move(name));
                 return out;
             },
-            "Names of the terminals that the parser can take next, $END among them when the text may end.");
+            "Names of the terminals that the parser can take next, $END among them when the text may end.")
+        .def(
+            "_debug_print_internal_state",
+            [](nb::handle self) {
+                const nb::object view = nb::module_::import_("psc._core").attr("MatcherView")(self);
+                return nb::repr(view.attr("configurations")());
+            },
+            nb::sig("def _debug_print_internal_state(self) -> str"),
+            "The (lexer state, LR states from the top) that the text may have led to, to be looked at; the form may change.");
 }
 
 }  // namespace psc

@@ -157,12 +157,15 @@ Temperatures::Temperatures(nb::handle given) {
 
 float& Temperatures::operator[](std::int64_t i) const {
     if (i < 0 || static_cast<std::size_t>(i) >= size())
-        throw MatcherError("entry " + std::to_string(i) + " of a temperatures tensor of " + std::to_string(size()) + " entries");
+        throw MatcherError("entry " + std::to_string(i) + " is out of bounds: the temperatures tensor has " +
+                           std::to_string(size()) + " entries");
     return static_cast<float*>(array_.data())[i * array_.stride(0)];
 }
 
 void same_length(std::size_t matchers, std::size_t others, const char* what) {
-    if (matchers != others) throw MatcherError(std::to_string(matchers) + " matchers, but " + std::to_string(others) + " " + what);
+    if (matchers != others)
+        throw MatcherError("the " + std::string(what) + " size is " + std::to_string(others) + ", where there are " +
+                           std::to_string(matchers) + " matchers");
 }
 
 }  // namespace psc

@@ -289,7 +289,8 @@ void SchemaReader::warn(const Place& place, Keyword keyword, const std::string& 
 }
 
 void SchemaReader::fail(const Place& place, Keyword keyword, const std::string& why) const {
-    throw SchemaError(resources_.pointer(place.node), keyword == Keyword::unknown ? "" : std::string(text_of(keyword)), why);
+    const std::string name = keyword == Keyword::unknown ? "" : std::string(text_of(keyword));
+    throw SchemaError(resources_.pointer(place.node), name, why.starts_with("must be ") ? name + " " + why : why);
 }
 
 JsonNode SchemaReader::get(const Place& place, Keyword keyword) const { return document_.member(place.node, number_of(keyword)); }
@@ -302,12 +303,12 @@ std::vector<JsonNode> SchemaReader::schemas_in(const Place& place, Keyword keywo
 
 // A number of characters, items or members.
 Word SchemaReader::count(const Place& place, Keyword keyword, JsonNode value) const {
-    if (!document_.is(value, JsonKind::number)) fail(place, keyword, "must be a number");
+    if (!document_.is(value, JsonKind::number)) fail(place, keyword, "must be an integer");
     std::string_view text = document_.number(value);
     if (const std::size_t point = text.find('.');
         point != std::string_view::npos && text.find_first_not_of('0', point + 1) == std::string_view::npos)
         text = text.substr(0, point);
-    if (text.find_first_not_of("0123456789") != std::string_view::npos) fail(place, keyword, "must be a whole number, 0 or more");
+    if (text.find_first_not_of("0123456789") != std::string_view::npos) fail(place, keyword, "must be a non-negative integer");
     if (text.size() > 9) return kMaxSchemaCount;
     return static_cast<Word>(std::stol(std::string(text)));
 }

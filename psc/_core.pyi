@@ -720,6 +720,11 @@ class GrammarMatcher:
         Names of the terminals that the parser can take next, $END among them when the text may end.
         """
 
+    def _debug_print_internal_state(self) -> str:
+        """
+        The (lexer state, LR states from the top) that the text may have led to, to be looked at; the form may change.
+        """
+
 class BatchGrammarMatcher:
     """
     Does the same for many matchers at once, on native threads without the interpreter's lock.

@@ -67,7 +67,8 @@ def get_model_structural_tag(
     if builder is None:
         near = difflib.get_close_matches(str(model), _builders, n=3, cutoff=0.5)
         hint = f"; do you mean {' or '.join(map(repr, near))}?" if near else "."
-        raise InvalidStructuralTagError(f"model: there is no format {model!r}{hint} The formats are {', '.join(_builders)}")
+        known = ", ".join(_builders)
+        raise InvalidStructuralTagError(f"model: there is no format {model!r}{hint} Unknown format type: the formats are {known}")
     functions, builtins, choice = normalize_tool_choice(tools, tool_choice)
     if not isinstance(parallel_tool_calls, bool):
         raise InvalidStructuralTagError(f"parallel_tool_calls: must be true or false, not {parallel_tool_calls!r}")

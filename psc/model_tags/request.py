@@ -178,7 +178,7 @@ def _allowed(
         path = f"tool_choice.allowed_tools.tools[{i}]"
         if tool.type != "function":
             if all(b.type != tool.type for b in builtins):
-                raise InvalidStructuralTagError(f"{path}: no builtin tool in tools has the type {tool.type!r}")
+                raise InvalidStructuralTagError(f"{path}: Allowed builtin {tool.type!r} is the type of no builtin tool in tools")
             types.add(tool.type)
         elif tool.function is None:
             raise InvalidStructuralTagError(f'{path}.function: is missing; a function is allowed by {{"function": {{"name": …}}}}')

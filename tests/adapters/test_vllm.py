@@ -312,7 +312,7 @@ class TestValidation:
     @pytest.mark.parametrize(
         "constraint, message",
         [
-            ({"regex": "("}, r"\( is not closed"),
+            ({"regex": "("}, r"The parenthesis is not closed"),
             ({"json": '{"type": "strin"}'}, "strin"),
             ({"json": "{"}, "line 1, column 2"),
             ({"json": {"type": "object", "properties": {"a": {"$ref": "#/nowhere"}}}}, "nowhere"),

@@ -129,3 +129,12 @@ def test_styles_of_parameters():
         '{"a": "x"}': False,
     }.items():
         assert testing._is_grammar_accept_string(ebnf, text) is accepted
+
+
+def test_the_internal_state_is_a_text_that_tells_places_apart():
+    matcher = testing._get_matcher_from_grammar('root ::= "a" [0-9]+ | "b"')
+    seen = [matcher._debug_print_internal_state()]
+    for piece in ("a", "1"):
+        assert matcher.accept_string(piece)
+        seen.append(matcher._debug_print_internal_state())
+    assert all(seen) and len(set(seen)) == 3

@@ -924,7 +924,7 @@ def test_batches_in_strided_rows() -> None:
 def test_wrong_batches() -> None:
     batch, matchers, mask = psc.BatchGrammarMatcher(2), several(), np.zeros((5, 1), np.int32)
     for indices, message in (
-        ([0, 1], "5 matchers, but 2 indices"),
+        ([0, 1], "the indices size is 2, where there are 5 matchers"),
         ([0, 1, 2, 3, 5], "row 5 of a bitmask of 5 rows"),
         ([-1, 0, 1, 2, 3], "row -1"),
     ):
@@ -934,7 +934,7 @@ def test_wrong_batches() -> None:
         batch.batch_fill_next_token_bitmask(matchers, mask[:4])
     assert not mask.any()
     for call in (batch.batch_accept_token, batch.batch_accept_string):
-        with pytest.raises(psc.MatcherError, match="5 matchers, but 1"):
+        with pytest.raises(psc.MatcherError, match="size is 1, where there are 5 matchers"):
             call(matchers, [AB] if call == batch.batch_accept_token else ["a"])
     with pytest.raises(TypeError):
         batch.batch_accept_token(matchers, [1.5] * 5)
@@ -991,7 +991,7 @@ def test_batches_go_back() -> None:
     with pytest.raises(psc.MatcherError, match="matcher 1 cannot take back 4 steps: only 2"):
         rollback([matchers[2], matchers[2]], [1, 4])
     assert matchers[2].n_steps == 3
-    with pytest.raises(psc.MatcherError, match="2 matchers, but 1"):
+    with pytest.raises(psc.MatcherError, match="size is 1, where there are 2 matchers"):
         rollback(matchers[:2], [1])
     with pytest.raises(psc.MatcherError, match="cannot take back -1"):
         rollback(matchers[:1], [-1])
@@ -1104,7 +1104,7 @@ def test_temperatures_of_a_batch() -> None:
         (np.zeros((2, 1), np.float32), None, "one dimension"),
         (np.zeros(1, np.float32), None, "entry 1"),
         (np.zeros(2, np.float32), [0, -1], "entry -1"),
-        (np.zeros(2, np.float32), [0], "2 matchers, but 1 indices"),
+        (np.zeros(2, np.float32), [0], "the indices size is 1, where there are 2 matchers"),
         ([0.0, 0.0], None, "float32"),
         (np.frombuffer(bytes(8), np.float32), None, "written to"),
     ],

@@ -211,7 +211,7 @@ def test_tools_and_choices_as_records_and_as_other_libraries_models():
         ({"tool_choice": {"type": "allowed_tools"}}, r"tool_choice\.allowed_tools: is missing"),
         (
             {"tool_choice": {"type": "allowed_tools", "allowed_tools": {"mode": "auto", "tools": [{"type": "web"}]}}},
-            r"tool_choice\.allowed_tools\.tools\[0\]: no builtin tool in tools has the type 'web'",
+            r"tool_choice\.allowed_tools\.tools\[0\]: Allowed builtin 'web' is the type of no builtin tool",
         ),
         ({"reasoning": "often"}, r"reasoning: must be 'enabled', 'disabled', 'auto', true or false, not 'often'"),
         ({"parallel_tool_calls": 1}, r"parallel_tool_calls: must be true or false, not 1"),

@@ -122,7 +122,7 @@ def escaped_character(source: Source, dialect: Dialect) -> int:
     if c == "0" and not (source.peek() and source.peek() in "0123456789"):
         return 0
     if c in "0123456789":
-        raise source.error(at, f"\\{c} is {_DIGIT_ESCAPE[c == '0']}")
+        raise source.error(at, f"Backreference \\{c} is not supported; {_OTHER_THAN_BACKREFERENCE}" if c != "0" else _OCTAL)
     if c == "x":
         return _braced(source, at) if dialect == "rust" and source.take("{") else _hex(source, at, 2)
     if c == "u":
@@ -159,10 +159,11 @@ def escaped_character(source: Source, dialect: Dialect) -> int:
     return ord(c)
 
 
-_DIGIT_ESCAPE: Final = {
-    False: "a backreference, which no finite automaton can follow; write what the group matches once more, or a character as \\xHH",
-    True: "an octal escape, which not all dialects read alike; write \\xHH",
-}
+_OTHER_THAN_BACKREFERENCE: Final = (
+    "no finite automaton can follow it. Write what the group matches once more, or a character as \\xHH"
+)
+_OCTAL: Final = "\\0 is an octal escape, which not all dialects read alike; write \\xHH"
+_HEX_DIGITS: Final = {2: "two", 4: "four", 8: "eight"}
 
 
 def _hex(source: Source, at: int, digits: int) -> int:
@@ -170,7 +171,7 @@ def _hex(source: Source, at: int, digits: int) -> int:
     if found is None or len(found.group()) < digits:
         letter = source.text[at + 1]
         more = {"u": " or braces, as in \\u{1F600}", "x": "; for other code points write \\u{H...}"}.get(letter, "")
-        raise source.error(at, f"\\{letter} needs {digits} hexadecimal digits{more}")
+        raise source.error(at, f"\\{letter} must be followed by {_HEX_DIGITS[digits]} hexadecimal digits{more}")
     source.at = found.end()
     return int(found.group(), 16)
 
@@ -185,7 +186,7 @@ def _braced(source: Source, at: int) -> int:
 
 def _no_surrogate(source: Source, at: int, point: int) -> int:
     if point > 0x10FFFF:
-        raise source.error(at, f"there is no code point above U+10FFFF ({f'{point:X}'[:20]})")
+        raise source.error(at, f"{f'{point:X}'[:20]} is beyond the Unicode range, which ends at U+10FFFF")
     if 0xD800 <= point < 0xE000:
         raise source.error(at, f"U+{point:04X} is half of a surrogate pair, not a character; write both halves, or \\u{{H...}}")
     return point

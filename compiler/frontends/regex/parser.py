@@ -53,14 +53,19 @@ _NAMED_GROUP: Final = re.compile(r"\(\?P?<(?![=!])")
 _COUNTS: Final = re.compile(r"\{(\d*)(?:(,)(\d*))?\}", re.ASCII)
 _NAME: Final = re.compile(r"[^\W\d]\w*")
 _SPACE: Final = " \t\n\r\f\v"
+_CONSECUTIVE: Final = "Two consecutive repetition modifiers are not allowed. "
 _REFUSED_GROUPS: Final = (
-    ("(?=", "lookahead", "write out what may follow"),
-    ("(?!", "negative lookahead", "write the texts that are meant, such as a class without the first characters excluded"),
-    ("(?<=", "lookbehind", "write out what must come before"),
-    ("(?<!", "negative lookbehind", "write out what may come before"),
+    ("(?=", "Lookahead assertion", "write out what may follow"),
+    (
+        "(?!",
+        "Negative lookahead assertion",
+        "write the texts that are meant, such as a class without the first characters excluded",
+    ),
+    ("(?<=", "Lookbehind assertion", "write out what must come before"),
+    ("(?<!", "Negative lookbehind assertion", "write out what may come before"),
     ("(?>", "an atomic group", "write (?:...)"),
     ("(?(", "a conditional group", "write both cases as alternatives"),
-    ("(?P=", "a backreference", "write what the group matches once more"),
+    ("(?P=", "Backreference", "write what the group matches once more"),
     ("(?P>", "a recursive group", "use a grammar"),
     ("(?&", "a recursive group", "use a grammar"),
     ("(?R", "a recursive group", "use a grammar"),
@@ -120,6 +125,8 @@ class _Parser:
         self.source = source
         self.dialect: Dialect = dialect
         self.groups = [_Group(-1, 0)]
+        self._empty_class: int | None = None
+        """Where the first class without characters is."""
         self._flags_end = 0  # of the flags that the pattern starts with
 
     def parse(self) -> Expression:
@@ -127,13 +134,16 @@ class _Parser:
         while not source.at_end:
             self._item()
         if len(self.groups) > 1:
-            raise source.error(self.groups[-1].opened, "( is not closed; write \\( for the character itself")
+            raise source.error(self.groups[-1].opened, "The parenthesis is not closed; write \\( for the character itself")
         self.groups[0].end_option()
         whole = choice(self.groups[0].options)
         found = whole.variants[3]
         if found is None:
             raise self._unclear_anchor(whole.anchor or 0)
         if not (found.empty or found.nonempty):
+            if self._empty_class is not None:
+                problem = "Empty character class is not allowed in regex: with it, the regex matches no text at all"
+                raise source.error(self._empty_class, problem)
             raise source.error(0, "the regex matches no text at all")
         return found.expression
 
@@ -162,12 +172,15 @@ class _Parser:
             self._open(at)
         elif c == ")":
             if len(self.groups) == 1:
-                raise source.error(at, ") closes no group; write \\) for the character itself")
+                raise source.error(at, "Unmatched ')', which closes no group; write \\) for the character itself")
             group.end_option()
             self.groups.pop()
             self.groups[-1].add(choice(group.options))
         elif c == "[":
-            group.add(self._set(bracketed(source, self.dialect, group.flags)))
+            members = bracketed(source, self.dialect, group.flags)
+            if not members.size and self._empty_class is None:
+                self._empty_class = at
+            group.add(self._set(members))
         elif c == ".":
             group.add(self._set(any_character(self.dialect, group.flags)))
         elif c == "^":
@@ -204,11 +217,15 @@ class _Parser:
         elif source.take("Z") or source.take("z"):
             group.add(end_anchor(at, before_newline=False), repeatable=False)
         elif self.dialect == "rust" and source.peek() in ("<", ">"):
-            raise source.error(at, f"a word boundary (\\{source.peek()}) is not supported; write {source.peek()} for the character")
+            raise source.error(
+                at, f"Word boundary assertion \\{source.peek()} is not supported; write {source.peek()} for the character"
+            )
         elif source.peek() in ("b", "B"):
-            raise source.error(at, f"a word boundary (\\{source.peek()}) is not supported; write out what may stand beside it")
+            raise source.error(
+                at, f"Word boundary assertion \\{source.peek()} is not supported; write out what may stand beside it"
+            )
         elif source.peek() == "k":
-            raise source.error(at, "a backreference (\\k) is not supported; write what the group matches once more")
+            raise source.error(at, "Backreference \\k is not supported; write what the group matches once more")
         else:
             self._character(escaped_character(source, self.dialect))
 
@@ -216,10 +233,17 @@ class _Parser:
         source, group = self.source, self.groups[-1]
         least, most = self._read_counts(at)
         if not group.repeatable:
-            what = "follows a quantifier or an anchor; put that into a group" if group.items else "has nothing before it to repeat"
-            raise source.error(at, f"{source.text[at : source.at]} {what}, or write \\{source.text[at]} for the character itself")
+            quantifier, itself = source.text[at : source.at], f"or write \\{source.text[at]} for the character itself"
+            if not group.items:
+                raise source.error(at, f"{quantifier} has nothing before it to repeat, {itself}")
+            raise source.error(
+                at,
+                f"{_CONSECUTIVE if source.text[at - 1] in '*+?}' else ''}{quantifier} follows a quantifier or an anchor; "
+                f"put that into a group, {itself}",
+            )
         if source.peek() == "+":
-            raise source.error(at, f"a possessive quantifier ({source.text[at : source.at]}+) is not supported; drop the last +")
+            problem = f"a possessive quantifier ({source.text[at : source.at]}+) is not supported; drop the last +"
+            raise source.error(at, _CONSECUTIVE + problem)
         source.take("?")
         group.items[-1] = repeat(group.items[-1], least, most)
         group.repeatable = False
