@@ -356,8 +356,8 @@ Word SchemaRules::other_keys(Word language, bool by_pattern, bool matched, const
     const ParameterStyle& style = *layout_.parameters;
     if (style.other_keys == OtherKeys::none)
         throw SchemaError(place_, by_pattern ? "patternProperties" : "additionalProperties",
-                          "members of any name cannot be enforced where the marker at the end names the member; say "
-                          "\"additionalProperties\": false");
+                          "members of any name cannot be enforced where the marker at the end names the member, only fixed object "
+                          "property names; say \"additionalProperties\": false");
     const auto [known, is_new] = other_keys_.try_emplace({language, by_pattern, matched, declared}, 0);
     if (!is_new) return known->second;
     std::vector<std::u32string> texts;

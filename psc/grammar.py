@@ -372,12 +372,17 @@ class Grammar:
         return hash((self.request.language, self.request.text, self.request.options))
 
     def __str__(self) -> str:
-        """EBNF text that ``from_ebnf`` reads as the same language; for one with a lexer (Lark's), or made of such, its own text."""
+        """EBNF text that ``from_ebnf`` reads as the same language.
+
+        For one with a lexer (Lark's), or made of such, and for a structural tag that counts tokens: its own text.
+        """
         from psc.compiler import rule_sets
         from psc.compiler.expressions import RuleSet
-        from psc.compiler.joined_rules import has_lexers
+        from psc.compiler.joined_rules import JoinedRules, has_lexers
 
         if not isinstance(self._parsed, RuleSet) or has_lexers(self._parsed):
+            return self.source
+        if isinstance(self._parsed.rules, JoinedRules) and self._parsed.rules.counts_tokens:
             return self.source
         rules = self._parsed if self._parsed.root == "root" else rule_sets.union([self._parsed])
         return rule_sets.to_ebnf(rules)

@@ -175,7 +175,7 @@ def test_refusals_name_place_and_cause(text: str, place: str, message: str) -> N
 def test_limits_are_named() -> None:
     deep = "(" * MAX_NESTING + '"a"' + ")" * MAX_NESTING
     assert matches(load_ebnf(f"root ::= {deep}"), "a")
-    with pytest.raises(GrammarError, match=f"1:{10 + MAX_NESTING}: groups are nested more than {MAX_NESTING} deep"):
+    with pytest.raises(GrammarError, match=f"1:{10 + MAX_NESTING}: groups are nested deeper than {MAX_NESTING}"):
         load_ebnf(f"root ::= {'(' * 10_000}x{')' * 10_000}\nx ::= [a]")
     with pytest.raises(GrammarError, match=f"{MAX_TEXT:,}"):
         load_ebnf("#" * (MAX_TEXT + 1))

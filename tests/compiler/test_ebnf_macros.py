@@ -229,7 +229,7 @@ REFUSED = [  # text, place, what the message says
     ("root ::= Token(true)", "1:16", "named by its id, or by its text in quotes"),
     ("root ::= Token((1))", "1:16", "named by its id, or by its text in quotes"),
     ("root ::= Token([a])", "1:16", "[a] is no argument"),
-    ("root ::= Token(1, x=2)", "1:21", "Token does not support the named argument x; it has none"),
+    ("root ::= Token(1, x=2)", "1:21", "Token() does not accept named arguments, such as x"),
     ("root ::= Token(1, x=)", "1:21", "x= has no value"),
     ('root ::= Token("t")', "1:16", "needs a tokenizer"),
     ("root ::= <think>", "1:10", "needs a tokenizer"),
@@ -259,7 +259,11 @@ REFUSED = [  # text, place, what the message says
         "TagDispatch does not support the named argument no; it has stop_eos",
     ),
     ('root ::= TagDispatch(("a", t), stops=("b"), stops=("c"))\nt ::= "a"', "1:45", "stops= is given twice"),
-    ('root ::= TagDispatch(("abc", t), excludes=("ab"))\nt ::= "a"', "1:10", "'abc' contains the excluded 'ab'"),
+    (
+        'root ::= TagDispatch(("abc", t), excludes=("ab"))\nt ::= "a"',
+        "1:10",
+        "Exclude string must not be a prefix. 'abc' contains the excluded 'ab'",
+    ),
     ("root ::= Regex()", "1:10", "exactly one string argument"),
     ('root ::= Regex("a", "b")', "1:10", "exactly one string argument"),
     ("root ::= Regex(a)", "1:16", "must be a string literal"),
@@ -268,7 +272,7 @@ REFUSED = [  # text, place, what the message says
     ('root ::= Regex("a", flags="im")', "1:27", "regular-expression flag 'm' is not supported; there are i, s, u"),
     ('root ::= Regex("a", json_string="yes")', "1:33", "json_string must be a boolean"),
     ('root ::= "a" Regex("+a")', "1:20", "nothing before it to repeat"),
-    ('root ::= Substring("a", x=1)', "1:27", "Substring does not support the named argument x"),
+    ('root ::= Substring("a", x=1)', "1:27", "Substring() does not accept named arguments, such as x"),
     ('root ::= Substring("a", 1)', "1:25", "texts in quotes"),
 ]
 

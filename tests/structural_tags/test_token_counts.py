@@ -159,4 +159,12 @@ def test_what_has_no_tokens_does_not_count() -> None:
         {"type": "structural_tag", "format": {"type": "tag", "begin": "<t>", "content": free(1, None), "end": "</t>"}}
     )
     with pytest.raises(GrammarError, match="tokens are counted by grammars that GrammarCompiler builds just in time"):
-        str(grammar)
+        grammar.to_cfg()
+
+
+def test_a_tag_that_counts_tokens_is_shown_as_it_was_written() -> None:
+    """EBNF has no words for it; to show a grammar is never an error."""
+    tag = {"type": "structural_tag", "format": {"type": "any_text", "max_tokens": 3, "excludes": ["END"]}}
+    grammar = psc.Grammar.from_structural_tag(tag)
+    assert json.loads(str(grammar)) == tag
+    assert str(psc.Grammar.deserialize_json(grammar.serialize_json())) == str(grammar)

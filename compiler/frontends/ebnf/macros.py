@@ -187,8 +187,9 @@ class Macros:
     def _only_options(self, a: Arguments, *known: str) -> None:
         for name, value in a.named.items():
             if name not in known:
-                has = f"it has {', '.join(known)}" if known else "it has none"
-                raise self._error(value, f"{a.macro} does not support the named argument {name}; {has}")
+                if not known:
+                    raise self._error(value, f"{a.macro}() does not accept named arguments, such as {name}")
+                raise self._error(value, f"{a.macro} does not support the named argument {name}; it has {', '.join(known)}")
 
     def _boolean(self, a: Arguments, name: str, default: bool) -> bool:
         argument = a.named.get(name)
@@ -268,7 +269,9 @@ class Macros:
         for trigger in tags:
             shadow = next((e for e in excludes if e in trigger), None)
             if shadow is not None:
-                raise self._error(a, f"{a.macro}: {trigger!r} contains the excluded {shadow!r}, so its tag could never begin")
+                prefix = "Exclude string must not be a prefix. " if any(map(trigger.startswith, excludes)) else ""
+                contained = f"{trigger!r} contains the excluded {shadow!r}, so its tag could never begin"
+                raise self._error(a, f"{a.macro}: {prefix}{contained}")
         stops = self._texts(a, "stops") + self._texts(a, "stop_str")
         stop_eos = self._boolean(a, "stop_eos", True)
         if not stop_eos and not stops:

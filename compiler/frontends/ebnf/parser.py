@@ -156,7 +156,7 @@ class _Body:
             elif kind == "(" or kind == "(=":
                 if len(open_groups) >= MAX_NESTING:
                     raise source.limit(
-                        offset, f"groups are nested more than {MAX_NESTING} deep, which is the limit; name inner groups as rules"
+                        offset, f"groups are nested deeper than {MAX_NESTING}, which is the limit; name inner groups as rules"
                     )
                 open_groups.append((options, parts, offset, kind, len(rules.words)))
                 options = parts = 0

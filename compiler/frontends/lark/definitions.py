@@ -144,7 +144,7 @@ class _Builder(DefinitionBuilder):
             depth += 1
             if depth > MAX_NESTING * _LEVELS_OF_A_GROUP:
                 raise ResourceLimitError(
-                    f"{self._source_name}: groups are nested more than {MAX_NESTING} deep in {str(name)!r}, which is the limit; "
+                    f"{self._source_name}: groups are nested deeper than {MAX_NESTING} in {str(name)!r}, which is the limit; "
                     "name inner groups"
                 )
             level = [child for node in level for child in node.children if isinstance(child, Tree)]

@@ -299,7 +299,7 @@ class Parser:
         self._depth += 1
         if self._depth > MAX_NESTING:
             raise self.source.limit(
-                self.next.at, f"groups are nested more than {MAX_NESTING} deep, which is the limit; name inner groups"
+                self.next.at, f"groups are nested deeper than {MAX_NESTING}, which is the limit; name inner groups"
             )
         token = self.next
         if self.take("~"):
