@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from psc.compiler.grammars import bundled_lexer, bundled_names, bundled_path
+from psc.compiler.grammars import bundled_keeps_all_actions, bundled_lexer, bundled_names, bundled_path
 
 _LONGER = {"bigquery", "mysql"}
 """Whose lexemes are the longest where Lark takes the first alternative of a terminal that fits."""
@@ -11,6 +11,7 @@ _PATHS = {
     for path in map(bundled_path, bundled_names())
     if path.suffix == ".lark"
     and bundled_lexer(path.stem) == "basic"
+    and not bundled_keeps_all_actions(path.stem)
     and path.stem not in _LONGER
     and "%import" not in path.read_text(encoding="utf-8")
 }

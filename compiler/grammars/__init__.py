@@ -13,7 +13,7 @@ from psc.errors import GrammarError
 _FOLDER = Path(__file__).parent
 
 _LEXERS: dict[str, LarkLexer] = {"javascript": "modal", "python": "modal", "typescript": "modal"}
-_KEEP_ALL_ACTIONS = {"typescript"}
+_KEEP_ALL_ACTIONS = {"c", "typescript"}
 
 
 def bundled_names() -> list[str]:

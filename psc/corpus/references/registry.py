@@ -9,6 +9,7 @@ from pathlib import Path
 from psc.compiler.grammar import LarkLexer
 from psc.corpus.references.conversation import googlesql, javac, node, typescript
 from psc.corpus.references.formats import comma_separated, graphql, markdown, toml, xml
+from psc.corpus.references.gcc import Gcc
 from psc.corpus.references.gofmt import Gofmt
 from psc.corpus.references.lark import lark_parser
 from psc.corpus.references.libraries import postgresql, python_ast, python_json, sqlglot, sqlite
@@ -18,6 +19,7 @@ from psc.errors import ReferenceMissingError
 _OPEN: dict[str, Callable[[], Reference]] = {
     "javac": javac,
     "gofmt": Gofmt,
+    "gcc": Gcc,
     "ast": python_ast,
     "json": python_json,
     "pglast": postgresql,
@@ -49,6 +51,7 @@ class Language:
 
 _LANGUAGES = {
     "java": Language(".java", ("javac",), "//"),
+    "c": Language(".c", ("gcc",), "//"),
     "go": Language(".go", ("gofmt",), "//"),
     "python": Language(".py", ("ast",), "#"),
     "javascript": Language(".js", ("node",), "//"),

@@ -1,0 +1,142 @@
+"""The bundled C grammar, as a table of what it accepts and what it refuses; GCC, where it is installed, judges both alike."""
+
+from functools import cache
+
+import pytest
+from vocabularies import byte_tokenizer
+
+import psc
+from psc.compiler.frontends.found import find_grammar
+from psc.corpus.references.gcc import Gcc
+from psc.errors import ReferenceMissingError
+
+ACCEPTED = [
+    "",
+    "int a, *b, c[3], (*d)(int, char **), *(*e[2])(void);",
+    "typedef unsigned long long int a; static const a b = 1; a const volatile *restrict c;",
+    "typedef int a; a b; void c(a d, a *e, a f(a), a) { a g = (a) d; a * h; (a) (d); sizeof(a) * 3; }",
+    "struct a { int b : 3, : 0, c; union { int d; float e; }; struct a *next; } f = { .b = 1, .d = 2 }, g[] = { [0] = { 1 } };",
+    "enum a { B, C = 1 << 2, } d; enum a e;",
+    "int f(const char *a, ...), g(int b[static 3], int c[*], int [2], int (*)(void));",
+    "int f(a, b) int a; char *b; { return a; }",
+    "int f(int a) { if (a) if (!a) return 1; else return 2; while (a) a--; do a++; while (a < 3); return 0; }",
+    "int f(int a) { for (int i = 0, j; i < a; i++, j--) continue; for (;;) break; for (a = 1; a;) ; return a; }",
+    "int f(int a) { switch (a) { case 1: case 2 + 3: a = 1; break; default: ; } b: goto b; }",
+    "int a, b; void f(void) { a = b ? a : b, a += -b - --a + +b++ * *&a; a = a || b && a | b ^ a & b == a < b << 1 + 2 * 3; }",
+    "struct a { int b; struct a *c; } *d; void f(void) { d->c->b++; (*d).b = ((struct a) { 1, d }).b; f(); (*f)(); }",
+    "int a = 0x1Fu, b = 017, c = 'a' + L'\\n' + '\\x1f' + '\\'', d = 1e5 + .5f + 1. + 0x1p-3L + 1ull;",
+    'char *a = "b" "c\\n\\"d\\"" L"\\u00e9";',
+    "_Static_assert(sizeof(int) == 4, \"a\"); _Noreturn void f(void); _Thread_local int b; _Alignas(16) int c; _Atomic(int) d;",
+    "int a = _Generic(1, int: 2, default: 3), b = _Alignof(int);",
+    "// a \\\n b\n/* c * d */ int e; /**/\n",
+    "#include <a.h>\n#define b(c) \\\n  { c }\nint d;\n#if 0\nint g;\n#endif\n",
+    "int f(void) { int a = ({ int b = 1; b; }); return a ?: 2; }",
+    "extern int f(int a) __asm__(\"g\") __attribute__((nonnull, aligned(8), format (printf, 1, 2)));",
+    "struct __attribute__((packed)) a { } b = { }; int c[] = { [0 ... 3] = 1 }; __extension__ typedef int d;",
+    "void f(int a) { asm volatile (\"b %0\" : \"=r\" (a) : [c] \"r\" (a), \"i\" (3) : \"memory\", \"cc\"); __asm__ (\"nop\"); }",
+    "void f(void) { void *a = &&b; goto *a; b: ; switch (1) { case 1 ... 3: ; } __typeof__(a) c; typeof(int *) d; }",
+    "void f(int a, ...) { __builtin_va_list b; int c = __builtin_va_arg(b, int) + __builtin_offsetof(struct { int d; }, d); }",
+    "long a; int long unsigned b; long const int long c; short d; double long e; _Complex float f; signed char *g; char h;",
+    "int f(void) { int __label__x; { __label__ a, b; a: b: ; } return 0; }",
+]  # fmt: skip
+REFUSED = [
+    "int",
+    "int int a;",
+    "void int a;",
+    "unsigned signed a;",
+    "long int unsigned int a;",
+    "void f(void void);",
+    "f(void);",
+    "f(void) { }",
+    "int a { }",
+    "int f(int a; int b);",
+    "int a",
+    "int a b;",
+    "int 1;",
+    "a b c;",
+    "int a = ;",
+    "int a[;",
+    "int a = {1 2};",
+    "int f( { }",
+    "int f(int a,) { }",
+    "int f(void) { return }",
+    "int f(void) { if 1 ; }",
+    "int f(void) { else ; }",
+    "int f(void) { do ; while (1) }",
+    "int f(void) { for (;) ; }",
+    "int f(void) { goto 1; }",
+    "int f(void) { a: }",
+    "int f(void) { 1 2; }",
+    "int f(int a) { a +; }",
+    "struct { int b; } a; int f(void) { a.1; }",
+    "struct { int b; } *a; int f(void) { a->; }",
+    "int f(void) { (int; }",
+    "int f(void) { sizeof; }",
+    "int f(void) { return 1; ",
+    "int f(void) { } }",
+    "struct { int };;;a",
+    "struct a { int b }",
+    "enum { };",
+    "enum a { B C };",
+    "int a = 'bc;",
+    'char *a = "b;',
+    'char *a = "b\nc";',
+    "int a = '';",
+    "int a = 08;",
+    "/* a",
+    "a: int b;",
+    "int class::a;",
+    "return 1;",
+    "unsigned long a b;",
+    "int a = @;",
+    "f(int) ) ;",
+]
+
+
+@cache
+def compiled() -> psc.CompiledGrammar:
+    return psc.GrammarCompiler(byte_tokenizer(), store=False).compile_file("c")
+
+
+def accepts(text: str) -> bool:
+    matcher, data = psc.GrammarMatcher(compiled()), text.encode()
+    return matcher.accept_prefix(data) == len(data) and matcher.is_completed()
+
+
+@pytest.mark.parametrize("text", ACCEPTED)
+def test_accepts(text: str) -> None:
+    assert accepts(text)
+
+
+@pytest.mark.parametrize("text", REFUSED)
+def test_refuses(text: str) -> None:
+    assert not accepts(text)
+
+
+def test_gcc_judges_alike() -> None:
+    try:
+        gcc = Gcc()
+    except ReferenceMissingError as e:
+        pytest.skip(str(e))
+    assert [t for t, r in zip(ACCEPTED, gcc.judge(ACCEPTED), strict=True) if r is not None] == []
+    label_at_the_end = ["int f(void) { a: }"]  # which C 17 has not
+    assert [t for t, r in zip(REFUSED, gcc.judge(REFUSED), strict=True) if r is None] == label_at_the_end
+
+
+def test_directives_are_blank_with_their_comments() -> None:
+    assert accepts("#if 0 /* a\n  b */ c\nint d; # /* e */\n")
+    assert accepts('#ifdef __cplusplus\nextern "C" {\n#endif\nint a;\n#ifdef __cplusplus\n}\n#endif\n')
+
+
+def test_every_way_to_read_names_is_followed() -> None:
+    """Its tables keep all actions, whoever asks for it by its name."""
+    assert find_grammar("c").request().options.keep_all_actions
+    assert not find_grammar("java").request().options.keep_all_actions
+
+
+def test_masks_allow_what_is_accepted() -> None:
+    matcher, vocabulary = psc.GrammarMatcher(compiled()), byte_tokenizer()
+    for byte in b"a * b; c d(e f) { g * h; i(j)(k); (l) (m); return (n) { o }; }":
+        allowed = set(matcher.allowed_tokens().tolist())
+        assert allowed == {t for t in range(vocabulary.vocab_size) if matcher.fork().accept_token(t)}
+        assert matcher.accept_token(next(t for t in allowed if vocabulary.decoded_vocab[t] == bytes([byte])))
