@@ -36,7 +36,7 @@ COPIES: Final = ("e", "en", "s", "b", "bn", "d", "t")
 """Letters of STARTS, with `n` without `in`."""
 
 HEADER: Final = """\
-// JavaScript (ECMAScript 2025), scripts and modules, for LALR(1) and a modal lexer. This file is written by ecmascript.py,
+// JavaScript (ECMAScript 2025), scripts and modules, no JSX, for LALR(1) and a modal lexer. This file is written by ecmascript.py,
 // which says how it comes by semicolons that are not there, patterns and their like: change that, and run it.
 //
 // A line end ends a statement where ECMAScript puts in a semicolon. Regular expressions are parsed to their end, templates
@@ -626,7 +626,7 @@ def expanded(rules_once: Rules) -> Rules:
     rules: Rules = {}
     for name, alternatives in rules_once.items():
         for copy in copies(name):
-            assert copied(name, copy) not in rules, name
+            assert copied(name, copy) not in rules, f"two rules are called {copied(name, copy)}"
             rules[copied(name, copy)] = [
                 [copied(symbol, copy) for symbol in alternative if symbol[0] != "{"]
                 for alternative in alternatives

@@ -20,10 +20,11 @@ HEADER: Final = """\
 // JavaScript's rules and its own: change that, and run it.
 //
 // Looser than TypeScript, on purpose, beside what javascript.lark says: a line end that may be a semicolon and need not is read
-// both ways, and so are `a < b > (c)` and `(a) : b => c`, whatever stands around them; `> >` and `< <` are operators; modifiers
-// come in any order and number, and at parameters of every function; bodies and initializers may be left out everywhere, not
-// only where a declaration is ambient, abstract or overloaded. What needs scopes or types is not here.
-// Stricter: no types of JSDoc (`?T`), no empty lists of types (`A<>`).
+// both ways, and so are `a < b > (c)` and `(a) : b => c`, whatever stands around them; `> >`, `< <` and `> =` are operators;
+// modifiers come in any order and number, and at parameters of every function; bodies and initializers may be left out
+// everywhere, not only where a declaration is ambient, abstract or overloaded. What needs scopes or types is not here.
+// Stricter: in patterns and heads of for, targets with `as` are in parentheses; no types of JSDoc (`?T`), no empty lists of
+// types (`A<>`).
 """
 
 TOKENS: Final = r"""
@@ -37,9 +38,9 @@ same_lsqb: LSQB | LSQB NL
 """
 
 RULES: Final = r"""
-+name: "abstract" | "accessor" | "asserts" | "declare" | "global" | "implements" | "infer" | "interface" | "is" | "keyof" | "module"
-    | "namespace" | "out" | "override" | "private" | "protected" | "public" | "readonly" | "require" | "satisfies" | "type"
-    | "unique" | "using"
++name: "abstract" | "accessor" | "asserts" | "declare" | "defer" | "global" | "implements" | "infer" | "interface" | "is" | "keyof"
+    | "module" | "namespace" | "out" | "override" | "private" | "protected" | "public" | "readonly" | "require" | "satisfies"
+    | "type" | "unique" | "using"
 
 // --- types
 
@@ -64,7 +65,8 @@ postfixed_type: primary_type
 primary_type: named_type
             | STRING
             | NUMBER
-            | SIGN NUMBER
+            | sign NUMBER
+            | NL_NUMBER
             | "true"
             | "false"
             | "null"
@@ -180,14 +182,16 @@ method: key function_rest
         | object_V optional_dot type_arguments arguments
         | chain_V type_arguments arguments
         | chain_V optional_dot type_arguments arguments
-+member_in_parentheses_V: line_V cast RPAR
++member_in_parentheses_V: line_V cast RPAR | line_V assertion RPAR
 +call_V: object_V type_arguments arguments | object_V type_arguments template
 +plain_V: {-t} ~"new" constructor type_arguments arguments
 +constructor: constructor "!"
-+unit_V: {-t} ~"new" constructor type_arguments | object_V type_arguments | {-t} same_lt type gt operand
++unit_V: {-t} ~"new" constructor type_arguments | object_V type_arguments | {-t} assertion
+assertion: same_lt type gt operand | same_lt "const" gt operand
 cast_V: left_V "as" type | left_V "satisfies" type | left_V "as" "const" | cast_V "as" type | cast_V "satisfies" type
 +binary_VI: cast_V | binary_VI "as" type | binary_VI "satisfies" type | binary_VI "as" "const"
-+operator: bar | amp | lt | LT lt | gt | GT gt | GT GT gt
++operator: bar | amp | lt | LT lt | gt | GT gt | GT GT gt | GT equal
++compound: GT GT equal | GT GT GT equal
 +heritage: object type_arguments
 
 // --- classes
@@ -273,6 +277,7 @@ namespace_body: lbrace text RBRACE
          | ~"export" "declare" class_declaration
 module_item: ~"import" STRING attributes
            | ~"import" imports NL? ~"from" STRING attributes
+           | ~"import" "defer" star ~"as" name NL? ~"from" STRING attributes
            | ~"import" "type" imports NL? ~"from" STRING attributes
            | import_equals
            | ~"export" import_equals
@@ -295,20 +300,23 @@ imported: "require" lpar STRING RPAR | qualified
 """
 
 TERMINALS: Final = r"""
-// Operators that types have, too; `>>` and `<<` are two.
+// Operators that types have, too; `>>`, `<<` and `>=` are two.
 BAR: LINES? "|"
 AMP: LINES? "&"
 LT: "<"
 NL_LT: LINES "<"
 GT: LINES? ">"
-INFIX: LINES? /(\*\*|%|&&|\|\||\^|\?\?|[=!]==?|[<>]=)/
+INFIX: LINES? /(\*\*|%|&&|\|\||\^|\?\?|[=!]==?|<=)/
+COMPOUND: LINES? /(\*\*|[-+*%]|<<|&&?|\|\|?|\^|\?\?)=/
 """
 
 
 def grammar() -> str:
     """The text of the file."""
     rules: Rules = merged(ecmascript.TOKENS + ecmascript.RULES, TOKENS + RULES)
-    terminals = "".join(line for line in ecmascript.TERMINALS.splitlines(keepends=True) if not line.startswith("INFIX:"))
+    terminals = "".join(
+        line for line in ecmascript.TERMINALS.splitlines(keepends=True) if not line.startswith(("INFIX:", "COMPOUND:"))
+    )
     return HEADER + text_of(needed(with_lines(expanded(rules)))) + terminals + TERMINALS
 
 

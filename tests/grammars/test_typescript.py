@@ -55,7 +55,9 @@ x = a ? (b) : c; y = a ? (b: B): C => d : e; z = a ? b => c : d
 x = a < b; y = a < b && c > d; z = f(a < b, c > d); w = a<b>(c); v = a < b, u = c
 x = f<A>(b); y = f<A, B[]>(); z = new Map<string, () => void>(); w = f<{ a: B }>`c`; v = a.b<C<D<E>>>(f); u = g<A>; t = a?.<B>(c)
 x = a >> b >>> c; y = a >= b; x >>= 1; z = a > b
-x = a as B; y = [a] as const; z = a as B | C && d; w = a satisfies B; v = (a as B).c; (u as T) = 1; t = <A>b; s = <A<B>>(c)
+x = a as B; y = [a] as const; z = a as B | C && d; w = a satisfies B; v = (a as B).c; (u as T) = 1
+t = <A>b; s = <A<B>>(c); (<A>b) = c; r = <const>['b']
+let a: A<B>= c, d: E<F<G>>= h, i = (j): K<L>=> m; n >= o; p >>= q >>> r; s >>>= t; u => v
 x = a! + b!.c![0]!(d)!; a!.b = c; a! = b; x = a!⏎(b)
 for (const a of b as C[]) {} for (const d in e!) {} for (let i: number = 0;;) {}
 try {} catch (e: unknown) {}
