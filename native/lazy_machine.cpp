@@ -18,6 +18,8 @@ LazyMachine::LazyMachine(LrTables lr, std::unique_ptr<Lexer> lexer, std::shared_
     lexer_ = lexer_owner_.get();
     if (lexer_owner_->contextual()) starts_of_tops_ = lexer_owner_->starts_of_tops();
     cache_limit_ = cache_limit;
+    narrows_ = lexer_owner_->munch() == Lexer::Munch::any;
+    allowed_.resize(lr_.n_lr_states);
     read_first_mask();
     // With maximal munch a view costs as little as reading, and its parts are used by the next.
     if (lexer_owner_->munch() == Lexer::Munch::any && index_->n_tokens() >= kLargeVocabulary) set_most_read(kMostRead);
@@ -32,7 +34,7 @@ LazyMachine::Built::Built(const LazyMachine& m)
 
 std::size_t LazyMachine::table_bytes() const {
     const PatientLock lock(lock_);
-    return Machine::table_bytes() + below_.bytes() + lexer_owner_->bytes();
+    return Machine::table_bytes() + below_.bytes() + lexer_owner_->bytes() + narrowed_.bytes();
 }
 
 std::size_t LazyMachine::Built::bytes() const {
@@ -73,6 +75,18 @@ FutureSet LazyMachine::futures(LexerState state) {
 LexArc LazyMachine::build_lex_arc(LexerState state, ByteClass byte_class) {
     const PatientLock lock(lock_);
     return lexer_owner_->arc(state, byte_class);
+}
+
+LexerState LazyMachine::narrow(LexerState state, LrState top) {
+    const PatientLock lock(lock_);
+    if (const auto known = narrowed_.find(state, top)) return *known;
+    auto& allowed = allowed_[top.index()];
+    if (allowed.empty())
+        for (Terminal t{0}; t.v < lr_.n_terminals; ++t.v) allowed.push_back(!lr_.cell(top, t).empty());
+    const LexerState to = lexer_owner_->restricted(state, allowed);
+    narrowed_.insert(state, top, to);
+    if (!narrowed_.find(to, top)) narrowed_.insert(to, top, to);
+    return to;
 }
 
 LexerView LazyMachine::build_view(Cache& cache, LexerState lexer_state, LrState top, Work& work) {

@@ -44,6 +44,9 @@ public:
     // Not asked for with `any` lexing.
     virtual bool is_unbounded(DfaState state) const = 0;
     virtual std::span<const Terminal> reachable(DfaState state) = 0;
+    // A state that goes on as `state` does with all terminals taken out that are not allowed (per terminal), or with some of them:
+    // `state` itself always will do.
+    virtual DfaState restricted(DfaState state, const std::vector<char>& /*allowed*/) { return state; }
     virtual std::size_t bytes() const = 0;
 
 protected:

@@ -262,11 +262,27 @@ Lexer::Split Lexer::split(LexerState state, ByteClass byte_class) {
     return {true, within, ends ? std::span<const LexOutput>(s.endings) : std::span<const LexOutput>()};
 }
 
+LexerState Lexer::restricted(LexerState state, const std::vector<char>& allowed) {
+    const State& s = at(state);
+    if (munch_ != Munch::any || is_start(state)) return state;
+    const DfaState to = dfa_->restricted(*s.dfa, allowed);
+    return to == *s.dfa ? state : state_id(to, kNoFallback);
+}
+
 LexArc Lexer::arc(LexerState state, ByteClass byte_class) {
     const State& s = at(state);
     auto& cell = s.row[byte_class.index()];
     if (const LexArc known = unpack(cell.load(std::memory_order_acquire)); !known.target.is_unknown()) return known;
     LexArc made{LexTarget::fail(), kSilent};
+    if (munch_ == Munch::any && !dfa_->accepts(*s.dfa)) {
+        // Most states are inside a lexeme, and most bytes leave it open.
+        const auto to = dfa_->next(*s.dfa, byte_class);
+        if (!to || dfa_->is_extensible(*to) || !dfa_->accepts(*to)) {
+            if (to) made.target = LexTarget::to(state_id(*to, kNoFallback));
+            cell.store(pack(made), std::memory_order_release);
+            return made;
+        }
+    }
     const bool ends = contextual() && munch_ == Munch::longest && s.dfa && dfa_->accepts(*s.dfa) && !dfa_->next(*s.dfa, byte_class);
     if (ends) {
         // Which lexeme follows depends on the stack, which a matcher knows.

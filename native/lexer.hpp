@@ -117,6 +117,10 @@ public:
         return Maybe<FutureSet>::from_word(states_[state.index()].futures.load(std::memory_order_acquire) - 1);
     }
 
+    // A state that is as good as `state` where only the allowed terminals can come next: of a lexeme that is open what cannot become
+    // one of them is left out. Of lexers whose states are made as they are visited; others know all of theirs.
+    LexerState restricted(LexerState state, const std::vector<char>& allowed);
+
     // Builds everything reachable.
     void close();
 

@@ -113,6 +113,14 @@ public:
         const LexArc known = unpack(lexer_row(state)[byte_class.index()].load(std::memory_order_acquire));
         return !known.target.is_unknown() ? known : build_lex_arc(state, byte_class);
     }
+    // The state without what a lexeme that is open cannot become, as the parser cannot take it with this LR state on top. Most states of
+    // a lexer that reads many alternatives at once have one or two that matter: they are the same in many places.
+    LexerState narrowed(LexerState state, LrState top) {
+        if (!narrows_ || state.v == 0) return state;
+        top = lr_.plain(top);
+        const auto known = narrowed_.find(state, top);
+        return known ? *known : narrow(state, top);
+    }
     bool is_condition(OutputSymbol symbol) const { return symbol.is_condition(lr_.n_terminals); }
     virtual std::span<const OutputSymbol> output(LexOutput id) const = 0;
     virtual std::span<const LexWay> ways(Branch branch) const = 0;
@@ -203,6 +211,7 @@ protected:
 
     virtual std::shared_ptr<Cache> new_cache() const { return std::make_shared<Cache>(vocabulary_.size); }
     virtual LexArc build_lex_arc(LexerState state, ByteClass byte_class) = 0;
+    virtual LexerState narrow(LexerState state, LrState /*top*/) { return state; }  // `top`: plain
     virtual LexerView build_view(Cache& cache, LexerState lexer_state, LrState top, Work& work) = 0;
     virtual Transition build_transition(Cache& cache, ClassifierState state, LrState symbol, Work& work) = 0;
     // Adds the members of a set: SequenceNodes (a lazy machine's) or Labels (an artifact's).
@@ -227,6 +236,8 @@ protected:
     const std::atomic<PackedArc>* stored_rows_ = nullptr;
     const Lexer* lexer_ = nullptr;
     Word n_byte_classes_ = 0;
+    bool narrows_ = false;  // whether narrow() may give other states
+    SharedIdMap<LexerState, LrState, LexerState> narrowed_;
     // The classifier of an artifact.
     bool has_classifier_ = false;
     ClassifierTables classifier_;

@@ -1,5 +1,5 @@
 // A matcher's positions: what it was made with, each step forward, and the way back.
-#include "matcher.hpp"
+#include "matcher_graph.hpp"
 
 #include <algorithm>
 #include <cstddef>
@@ -157,6 +157,8 @@ void Matcher::change_over() {
 bool Matcher::advance(std::span<const std::uint8_t> bytes, Configurations& configurations) {
     Arena::Attempt attempt(arena_);
     if (!lex_all(bytes, configurations)) return false;
+    Graph graph;
+    narrow(configurations, graph);
     std::erase_if(configurations, [&](const Configuration& t) { return !alive(t); });
     if (configurations.empty()) return false;
     attempt.keep();
@@ -187,7 +189,7 @@ bool Matcher::accept(TokenId token) {
         std::size_t n_read;
         const Outcome o = lex(bytes, state, top, n_read);
         if (o == Outcome::ok) {
-            push(top, state);
+            push(top, machine_->narrowed(state, top->state));
             attempt.keep();
             return true;
         }

@@ -168,6 +168,8 @@ private:
     Nodes pop(const Node* from, Word pops, Graph& graph);
     Nodes pop_level_by_level(const Node* from, Word pops);
     void merge(Configurations& configurations, Graph& graph);
+    // Leaves out of what is open what the stacks' tops cannot take, see Machine::narrowed().
+    void narrow(Configurations& configurations, Graph& graph);
     // Begins a call that reads so many bytes: it may do so much work, however the text is ambiguous.
     void begin(std::size_t n_bytes = 0) { work_.renew(n_bytes * kStepsForByte); }
     static constexpr std::size_t kMaxSteps = 40'000'000, kStepsForByte = 100'000;

@@ -263,4 +263,14 @@ void Matcher::merge(Configurations& configurations, Graph& graph) {
     configurations.swap(merged);
 }
 
+void Matcher::narrow(Configurations& configurations, Graph& graph) {
+    bool changed = false;
+    for (Configuration& configuration : configurations) {
+        const LexerState to = machine_->narrowed(configuration.state, configuration.top->state);
+        changed = changed || to != configuration.state;
+        configuration.state = to;
+    }
+    if (changed) merge(configurations, graph);
+}
+
 }  // namespace psc

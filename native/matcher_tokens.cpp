@@ -114,12 +114,30 @@ private:
     Maybe<Reached> find_step(Reached from, ByteClass byte_class) {
         here_.clear();
         for (const Member& member : sets_[from]) here_.push_back({nodes_[static_cast<std::size_t>(member.top)], member.state});
-        matcher_.lex_byte(byte_class, here_, next_, graph_);
+        if (!read_inside(byte_class)) {
+            matcher_.lex_byte(byte_class, here_, next_, graph_);
+            matcher_.narrow(here_, graph_);
+        }
         std::erase_if(here_, [&](const Configuration& configuration) { return !alive(configuration); });
         Maybe<Reached> to;
         if (!here_.empty()) to = reached(here_);
         rows_[from.index()][byte_class.index()] = to;
         return to;
+    }
+
+    // Reads the byte where it only leaves a single lexeme open; false, and nothing is read, where it does more.
+    bool read_inside(ByteClass byte_class) {
+        if (here_.size() != 1) return false;
+        const LexArc arc = matcher_.machine_->lex(here_[0].state, byte_class);
+        if (arc.output.v != 0 || arc.target.is_restart() || arc.target.is_branch()) return false;
+        matcher_.work_.spend();
+        if (arc.target.is_fail())
+            here_.clear();
+        else if (arc.target.state().v == 0)
+            return false;
+        else
+            here_[0].state = matcher_.machine_->narrowed(arc.target.state(), here_[0].top->state);
+        return true;
     }
 
     // `configurations` in the order of merge().

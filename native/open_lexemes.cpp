@@ -134,6 +134,28 @@ Word OpenLexemes::reached_from(DfaState state) {
     return reached_[state.index()] = lists_.intern(terminals).first;
 }
 
+// Without the positions that lead to none of the allowed terminals. Within a character nothing is taken out, nor where nothing would be
+// left.
+DfaState OpenLexemes::restricted(DfaState state, const std::vector<char>& allowed) {
+    if (is_inner(state) || state == kStart) return state;
+    const TerminalPositions& positions = nfa_->positions();
+    const auto is_allowed = [&](Terminal t) { return allowed[t.index()] != 0; };
+    std::vector<Word> kept;
+    Word terminal = -1;  // of the position before: they are in the order of their programs
+    for (Word n : subsets_.positions_of(subset_of(state))) {
+        if (terminal < 0 || n >= positions.first_node(terminal + 1)) terminal = positions.terminal_of(n);
+        const bool keeps =
+            positions.is_labelled(terminal)
+                ? std::ranges::any_of(ids_of<Terminal>(lists_[reached_in(terminal)[n - positions.first_node(terminal)]]), is_allowed)
+                : is_allowed({terminal});
+        if (keeps) kept.push_back(n);
+    }
+    if (kept.empty() || kept.size() == subsets_.positions_of(subset_of(state)).size()) return state;
+    const Word subset = subsets_.state_of(kept);
+    look_at_new_subsets();
+    return {of_subset(subset)};
+}
+
 // What can be reached from a component is what matches in it, and what can be reached where it leads.
 const std::vector<Word>& OpenLexemes::reached_in(Word terminal) {
     auto& reached = reached_in_[terminal];

@@ -29,6 +29,7 @@ public:
     bool is_extensible(DfaState state) const override;
     bool is_unbounded(DfaState) const override { return false; }
     std::span<const Terminal> reachable(DfaState state) override;
+    DfaState restricted(DfaState state, const std::vector<char>& allowed) override;
     std::size_t bytes() const override;
 
 private:

@@ -34,6 +34,8 @@ public:
     // Whether it reads anything.
     bool is_extensible(Word state) const;
     std::span<const Word> positions_of(Word state) const { return states_[state]; }
+    // The state of these positions, some of those of another state, ascending.
+    Word state_of(std::span<const Word> positions) { return states_.intern(positions).first; }
     // Positions and classes that were looked at.
     std::size_t steps() const { return steps_; }
     std::size_t bytes() const {
