@@ -78,7 +78,7 @@ private:
     std::unique_ptr<Visited> visit(Built& cache, LexerState lexer_state, SequenceNode root);
 
     // Of smaller vocabularies all is found at once, which costs little.
-    static constexpr Word kLargeVocabulary = 4096, kMostRead = 4;
+    static constexpr Word kLargeVocabulary = 4096, kMostRead = 64;
     // A machine with fewer views is young: one of a lexer state may be under one LR state only.
     static constexpr std::size_t kYoung = 8;
 

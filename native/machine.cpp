@@ -11,7 +11,7 @@ namespace psc {
 std::size_t Machine::Cache::bytes() const {
     return rows.bytes() + unions.bytes() + row_ids.bytes() + row_unions.bytes() + other_stops.bytes() + views.bytes() +
            starts.size() * sizeof(ClassifierState) + arc_ids.bytes() + arcs.size() * sizeof(Transition) + gathered.bytes() +
-           n_read.size() * sizeof(Word) + read_content_bytes;
+           n_read.size() * sizeof(Word) + read_rows.bytes();
 }
 
 void Machine::begin() {
@@ -109,16 +109,12 @@ MaskRow Machine::row_union(Cache& cache, MaskRow a, MaskRow b) {
     return id;
 }
 
-MaskRow Machine::read_row(Cache& cache, MaskRows::Bits& words, std::vector<Word> content) {
+MaskRow Machine::read_row(Cache& cache, MaskRows::Bits& words) {
     const PatientLock lock(lock_);
     const std::size_t before = cache.rows.bytes();
     const MaskRow id = cache.rows.add(words);
     cache.read_bytes += cache.rows.bytes() - before;
-    if (!content.empty()) {
-        cache.read_content_bytes += content.size() * sizeof(Word) + 80;
-        cache.read_rows.insert_or_assign(std::move(content), id);
-    }
-    if (cache.read_bytes + cache.read_content_bytes > kMostReadBytes)
+    if (cache.read_bytes + cache.read_rows.bytes() > kMostReadBytes)
         retire(cache);
     else
         limit(cache);
@@ -131,10 +127,10 @@ bool Machine::reads_tokens(Cache& cache, LexerState lexer_state) {
     return cache.n_read[lexer_state.index()]++ < most_read();
 }
 
-Maybe<MaskRow> Machine::known_read_row(const Cache& cache, const std::vector<Word>& content) const {
+void Machine::has_read_once(Cache& cache, LexerState lexer_state) {
+    constexpr Word kCountsAs = 8;
     const PatientLock lock(lock_);
-    const auto known = cache.read_rows.find(content);
-    return known == cache.read_rows.end() ? Maybe<MaskRow>() : Maybe<MaskRow>(known->second);
+    if (lexer_state.index() < cache.n_read.size()) cache.n_read[lexer_state.index()] += kCountsAs;
 }
 
 void Machine::has_read(std::size_t steps) {

@@ -15,7 +15,6 @@
 #include <memory>
 #include <mutex>
 #include <type_traits>
-#include <unordered_map>
 #include <vector>
 
 #include "concurrent.hpp"
@@ -23,6 +22,7 @@
 #include "lexer.hpp"
 #include "long_work.hpp"
 #include "mask_rows.hpp"
+#include "read_rows.hpp"
 #include "lr_tables.hpp"
 #include "work.hpp"
 
@@ -45,14 +45,6 @@ struct VocabularyView {
 };
 
 class Machine {
-    struct ContentHash {
-        std::size_t operator()(const std::vector<Word>& content) const {
-            std::uint64_t hash = content.size();
-            for (Word w : content) hash = mix(hash ^ static_cast<std::uint32_t>(w));
-            return hash;
-        }
-    };
-
 public:
     class Cache {
     public:
@@ -69,13 +61,11 @@ public:
         SharedIdMap<LexerState, Word, LexerView> views;
         StableVector<ClassifierState> starts;  // per view
         std::vector<Word> n_read;              // per lexer state, the masks that tokens were read for instead; under the lock
-        // The rows that were found so, by what the matcher was at (Matcher::add_content); under the lock.
-        std::unordered_map<std::vector<Word>, MaskRow, ContentHash> read_rows;
+        ReadRows read_rows;                    // those that were found so
         SharedIdMap<ClassifierState, LrState, ArcId> arc_ids;
         StableVector<Transition> arcs;
         Interned<Gathered, Word> gathered;   // by their members, sorted; under the lock
         std::size_t read_bytes = 0;          // of rows from read_row(); under the lock
-        std::size_t read_content_bytes = 0;  // of `read_rows`; likewise
         std::atomic<bool> retired{false};
     };
 
@@ -150,8 +140,8 @@ public:
     }
     // Whether tokens are read for a mask in this lexer state, which has no view: few masks were asked for there, and this is one more.
     bool reads_tokens(Cache& cache, LexerState lexer_state);
-    // What was read for a matcher that was at the same.
-    Maybe<MaskRow> known_read_row(const Cache& cache, const std::vector<Word>& content) const;
+    // What was read there is of no use anywhere else: it counts as so many masks more.
+    void has_read_once(Cache& cache, LexerState lexer_state);
     // False where no stack of the grammar leads.
     bool transition(Cache& cache, ClassifierState state, LrState symbol, Transition& out, Work& work) {
         if (has_classifier_) return stored_transition(state, symbol, out);
@@ -173,8 +163,14 @@ public:
     std::vector<std::vector<Terminal>> emitted_sequences(Cache& cache, EmissionSet set);
     // The union of two rows.
     MaskRow row_union(Cache& cache, MaskRow a, MaskRow b);
-    // The row with these bits, found without the classifier. `content`: of the matcher; empty: it is not kept.
-    MaskRow read_row(Cache& cache, MaskRows::Bits& words, std::vector<Word> content);
+    // The row with these bits, found without the classifier.
+    MaskRow read_row(Cache& cache, MaskRows::Bits& words);
+    // Has it known wherever `answer` gives the same to what was `asked`, see ReadRows.
+    template <class Answer>
+    bool keep_read_row(Cache& cache, std::vector<ReadRows::Question> asked, const Answer& answer, MaskRow row) {
+        const PatientLock lock(lock_);
+        return cache.read_rows.add(std::move(asked), answer, row);
+    }
     // The row in which other tokens stop the text, where the text may end: a row does not know, if the grammar has no stop token.
     // `set` names both, see add_stop_set(). Where tokens have symbols the row has no stop tokens but those that are asked for as such.
     MaskRow with_stops(Cache& cache, MaskRow row, StopSet set);

@@ -193,10 +193,25 @@ private:
     Gathered read_graph(const Node* top, ClassifierState start);
     // The same row by reading every token on the stacks: matcher_tokens.cpp.
     class TokenReader;
-    MaskRow read_row(std::vector<Word> content);
+    MaskRow read_row();
+    Maybe<MaskRow> known_read_row() const;  // what was read for a matcher at a like place
+    class Answers;
+    // Of the stacks that a row is read on, copies of all nodes, one after the other, and which of their states were looked at.
+    struct Watched {
+        const Node* nodes = nullptr;
+        std::vector<char> seen;  // per node
+        bool bottom_seen = false;
+    };
+    bool watch(Configurations& configurations);
+    void see(const Node* node) {
+        const auto offset = reinterpret_cast<std::uintptr_t>(node) - reinterpret_cast<std::uintptr_t>(watched_.nodes);
+        if (offset < watched_.seen.size() * sizeof(Node)) watched_.seen[offset / sizeof(Node)] = 1;
+    }
+    std::vector<ReadRows::Question> seen_of(const Configurations& watched) const;
 
     std::shared_ptr<Machine> machine_;
     std::shared_ptr<Machine::Cache> cache_;
+    Watched watched_;  // while tokens are read for a row
     Arena arena_;
     Work work_{"steps for one token or mask", kMaxSteps};  // of the call that is being made
     const Position* position_ = nullptr;

@@ -120,7 +120,10 @@ Matcher::Nodes Matcher::pop(const Node* from, Word pops, Graph& graph) {
     while (pops > 0 && from->n_parents == 0) {
         from = from->parent;
         --pops;
-        if (!from) return {};
+        if (!from) {
+            watched_.bottom_seen = true;
+            return {};
+        }
     }
     if (pops == 0) return {from};
     const std::pair key{from, pops};
@@ -169,9 +172,10 @@ struct Matcher::Driven {
     Below node(LrState state, Below below) { return matcher.node(state, below); }
     template <class F>
     void each_after(Below below, Word pops, Nonterminal, F f) {
-        if (below && pops == 0) return f(below);
+        if (!below) matcher.watched_.bottom_seen = true;
+        if (below && pops == 0) return matcher.see(below), f(below);
         if (below)
-            for (const Node* base : matcher.pop(below, pops, graph)) f(base);
+            for (const Node* base : matcher.pop(below, pops, graph)) matcher.see(base), f(base);
     }
 
     Matcher& matcher;

@@ -55,12 +55,16 @@ Matcher::Outcome Matcher::shift(Terminal terminal, const Node*& top) {
         for (; pops > 0; --pops) {
             if (base->n_parents) return Outcome::ambiguous;
             base = base->parent;
-            if (!base) return Outcome::rejected;
+            if (!base) {
+                watched_.bottom_seen = true;
+                return Outcome::rejected;
+            }
             if (own)
                 --own;
             else
                 paid += kFreeReductions;
         }
+        see(base);
         const auto to = lr.go_to(base->state, lr.lhs(action.production()));
         if (!to) return Outcome::rejected;
         state = *to;

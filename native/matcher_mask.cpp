@@ -50,14 +50,8 @@ MaskRow Matcher::classified_row() {
 // finished stays, so a mask, or a later one, has it whole; and as it is tried again only when reading has cost as much, both cost
 // at most twice what the better of them would.
 MaskRow Matcher::affordable_row() {
-    std::vector<Word> content;
-    const auto has_view = [&](const Configuration& at) { return machine_->has_view(*cache_, at.state, at.top->state); };
-    if (machine_->most_read() > 0 && !all_positions(has_view)) {
-        if (!add_content(content))
-            content.clear();
-        else if (const auto known = machine_->known_read_row(*cache_, content))
-            return *known;
-    }
+    if (machine_->most_read() > 0)
+        if (const auto known = known_read_row()) return *known;
     const bool classifies = machine_->classifies() && !(machine_->most_read() > 0 && is_seldom_here());
     if (classifies) {
         work_.allow(machine_->steps_to_classify());
@@ -70,7 +64,7 @@ MaskRow Matcher::affordable_row() {
         begin();
     }
     try {
-        return read_row(std::move(content));
+        return read_row();
     } catch (const LimitExceeded&) {
         machine_->has_read(kMaxSteps);
         if (classifies) throw;

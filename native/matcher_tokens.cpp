@@ -10,6 +10,8 @@
 #include <algorithm>
 #include <map>
 #include <memory>
+#include <optional>
+#include <unordered_map>
 
 #include "interned.hpp"
 #include "matcher_graph.hpp"
@@ -189,17 +191,88 @@ private:
     std::vector<Member> members_;
 };
 
-MaskRow Matcher::read_row(std::vector<Word> content) {
+// What is asked about this place, see ReadRows.
+class Matcher::Answers {
+public:
+    explicit Answers(const Matcher& matcher) : at_(*matcher.position_) {}
+
+    std::optional<Word> operator()(ReadRows::Question asked) const {
+        if (asked == ReadRows::kHowMany) return at_.is_one ? 1 : at_.n_several;
+        const Configuration of = at_.is_one ? Configuration{at_.top, at_.state} : at_.several[asked.configuration];
+        if (asked.depth == 0) return of.state.v;
+        if (last_.configuration != asked.configuration || last_.depth > asked.depth) {
+            last_ = {asked.configuration, 1};
+            node_ = of.top;
+        }
+        for (; last_.depth < asked.depth && node_; ++last_.depth) {
+            if (node_->n_parents) return {};
+            node_ = node_->parent;
+        }
+        return node_ ? node_->state.v : ReadRows::kNothing;
+    }
+
+private:
+    const Position& at_;
+    // Questions mostly go down one stack.
+    mutable ReadRows::Question last_ = ReadRows::kHowMany;
+    mutable const Node* node_ = nullptr;
+};
+
+Maybe<MaskRow> Matcher::known_read_row() const { return cache_->read_rows.find(Answers(*this)); }
+
+// Has the configurations stand on copies of their stacks. False where these are too long, or several in one.
+bool Matcher::watch(Configurations& configurations) {
+    constexpr std::size_t kMost = 4096;
+    std::unordered_map<const Node*, std::size_t> numbers;
+    std::vector<const Node*> all;
+    for (const Configuration& configuration : configurations)
+        for (const Node* n = configuration.top; n && numbers.try_emplace(n, all.size()).second; n = n->parent) {
+            all.push_back(n);
+            if (n->n_parents || all.size() > kMost) return false;
+        }
+    auto* copies = arena_.make<Node>(all.size());
+    for (std::size_t i = 0; i < all.size(); ++i) {
+        copies[i] = *all[i];
+        if (all[i]->parent) copies[i].parent = copies + numbers[all[i]->parent];
+    }
+    for (Configuration& configuration : configurations) configuration.top = copies + numbers[configuration.top];
+    watched_.nodes = copies;
+    watched_.seen.assign(all.size(), 0);
+    watched_.bottom_seen = false;
+    return true;
+}
+
+// What was looked at of the stacks: down to the lowest symbol.
+std::vector<ReadRows::Question> Matcher::seen_of(const Configurations& watched) const {
+    std::vector<ReadRows::Question> asked;
+    for (Word k = 0; k < static_cast<Word>(watched.size()); ++k) {
+        Word depth = 0, lowest = 1;
+        for (const Node* n = watched[static_cast<std::size_t>(k)].top; n; n = n->parent) {
+            ++depth;
+            if (watched_.seen[static_cast<std::size_t>(n - watched_.nodes)]) lowest = depth;
+        }
+        if (watched_.bottom_seen) lowest = depth + 1;
+        for (Word d = 0; d <= lowest; ++d) asked.push_back({k, d});
+    }
+    return asked;
+}
+
+MaskRow Matcher::read_row() {
     before_long_work();  // a walk over the vocabulary
     MaskRows::Bits words = std::make_unique<std::uint32_t[]>(machine_->n_words());
     const Arena::Attempt attempt(arena_);
-    const Configurations all = configurations();
+    Configurations all = configurations();
+    const bool watches = watch(all);
     const std::size_t before = work_.left();
     TokenReader(*this, *machine_->index()).read(all, words.get());
     if (!machine_->ends_apart() && complete(all))
         for (TokenId t : machine_->stop_tokens()) set_bit(words.get(), t);
     machine_->has_read(before - work_.left());
-    return machine_->read_row(*cache_, words, std::move(content));
+    const MaskRow row = machine_->read_row(*cache_, words);
+    if (!watches || !machine_->keep_read_row(*cache_, seen_of(all), Answers(*this), row))
+        for (const Configuration& configuration : all) machine_->has_read_once(*cache_, configuration.state);
+    watched_ = {};
+    return row;
 }
 
 }  // namespace psc
