@@ -6,7 +6,7 @@ namespace psc {
 
 LazyMachine::LazyMachine(LrTables lr, std::unique_ptr<Lexer> lexer, std::shared_ptr<VocabularyIndex> vocabulary,
                          std::size_t cache_limit)
-    : below_(lr), lexer_owner_(std::move(lexer)), index_(std::move(vocabulary)) {
+    : below_(lr), lexer_owner_(std::move(lexer)), index_(std::move(vocabulary)), fragments_(*lexer_owner_, *index_) {
     lr_ = std::move(lr);
     vocabulary_ = {index_->n_tokens(), nullptr, index_->offsets().data(), index_->bytes().data(), index_->is_stop().data()};
     if (index_->has_symbols()) vocabulary_.symbols = index_->symbols().data();
@@ -29,12 +29,12 @@ LazyMachine::LazyMachine(LrTables lr, std::unique_ptr<Lexer> lexer, std::shared_
 LazyMachine::Built::Built(const LazyMachine& m)
     : Cache(m.vocabulary_.size),
       trie(m.lr_, m.below_, work),
-      walk(*m.lexer_owner_, trie, *m.index_),
+      walk(*m.lexer_owner_, trie, *m.index_, m.fragments_),
       classifier(m.lr_, m.below_, trie, work) {}
 
 std::size_t LazyMachine::table_bytes() const {
     const PatientLock lock(lock_);
-    return Machine::table_bytes() + below_.bytes() + lexer_owner_->bytes() + narrowed_.bytes();
+    return Machine::table_bytes() + below_.bytes() + lexer_owner_->bytes() + fragments_.bytes() + narrowed_.bytes();
 }
 
 std::size_t LazyMachine::Built::bytes() const {
@@ -75,6 +75,11 @@ FutureSet LazyMachine::futures(LexerState state) {
 LexArc LazyMachine::build_lex_arc(LexerState state, ByteClass byte_class) {
     const PatientLock lock(lock_);
     return lexer_owner_->arc(state, byte_class);
+}
+
+const LexemeFragment* LazyMachine::fragment(LexerState state) {
+    const PatientLock lock(lock_);
+    return fragments_.worthwhile_from(state);
 }
 
 LexerState LazyMachine::narrow(LexerState state, LrState top) {

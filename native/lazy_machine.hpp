@@ -16,6 +16,7 @@
 
 #include "classifier.hpp"
 #include "lalr.hpp"
+#include "lexeme_fragments.hpp"
 #include "lexer.hpp"
 #include "machine.hpp"
 #include "token_walk.hpp"
@@ -67,6 +68,7 @@ private:
 
     std::shared_ptr<Cache> new_cache() const override { return std::make_shared<Built>(*this); }
     LexArc build_lex_arc(LexerState state, ByteClass byte_class) override;
+    const LexemeFragment* fragment(LexerState state) override;
     LexerState narrow(LexerState state, LrState top) override;
     LexerView build_view(Cache& cache, LexerState lexer_state, LrState top, Work& work) override;
     Transition build_transition(Cache& cache, ClassifierState state, LrState symbol, Work& work) override;
@@ -85,8 +87,9 @@ private:
     StackPredecessors below_;
     std::unique_ptr<Lexer> lexer_owner_;
     std::shared_ptr<VocabularyIndex> index_;
+    mutable LexemeFragments fragments_;
     std::vector<std::vector<char>> allowed_;  // per LR state the terminals that it has an action for, where they were asked for
-    MaskRows::Bits spare_;  // scratch of compose(), of n_words(), or null
+    MaskRows::Bits spare_;                    // scratch of compose(), of n_words(), or null
 };
 
 }  // namespace psc

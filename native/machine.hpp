@@ -29,6 +29,7 @@
 namespace psc {
 
 class VocabularyIndex;
+struct LexemeFragment;
 
 struct VocabularyView {
     Word size = 0;
@@ -64,8 +65,8 @@ public:
         ReadRows read_rows;                    // those that were found so
         SharedIdMap<ClassifierState, LrState, ArcId> arc_ids;
         StableVector<Transition> arcs;
-        Interned<Gathered, Word> gathered;   // by their members, sorted; under the lock
-        std::size_t read_bytes = 0;          // of rows from read_row(); under the lock
+        Interned<Gathered, Word> gathered;  // by their members, sorted; under the lock
+        std::size_t read_bytes = 0;         // of rows from read_row(); under the lock
         std::atomic<bool> retired{false};
     };
 
@@ -185,6 +186,8 @@ public:
 
     // The tokens as a trie, where masks can be found by reading them (matcher_tokens.cpp); null: by the classifier alone.
     const VocabularyIndex* index() const { return readable_; }
+    // Of a lexer state what tokens do inside the lexeme that is open; null where that is not known, or of little use.
+    virtual const LexemeFragment* fragment(LexerState) { return nullptr; }
     // What the classifier may cost for one mask there, 0.2 s; a test wants other steps.
     std::size_t steps_to_classify() const { return steps_to_classify_.load(std::memory_order_relaxed); }
     void set_steps_to_classify(std::size_t steps) { steps_to_classify_.store(steps, std::memory_order_relaxed); }

@@ -5,8 +5,11 @@
 // and reading a byte on all of them is polynomial. Tokens lead from there to sets of configurations, of which there are few: each is
 // kept once, with where its bytes lead.
 //
-// Cost: a step for each node of the vocabulary's trie that some text reaches, and for each new set what a byte costs accept(). Nothing
-// is kept for the next mask.
+// The row is kept for all places where what was looked at is the same (read_rows.hpp): reading stands on copies of the stacks, which
+// tell which symbols these were.
+//
+// Cost: a step for each node of the vocabulary's trie that some text reaches, and for each new set what a byte costs accept(); inside one
+// lexeme whose shape the vocabulary knows, only where tokens leave it.
 #include <algorithm>
 #include <map>
 #include <memory>
@@ -14,6 +17,7 @@
 #include <unordered_map>
 
 #include "interned.hpp"
+#include "lexeme_fragments.hpp"
 #include "matcher_graph.hpp"
 #include "vocabulary_index.hpp"
 
@@ -25,23 +29,50 @@ public:
 
     // Sets the bits of the tokens after which the text has a continuation.
     void read(const Configurations& configurations, std::uint32_t* words) {
-        struct Place {  // of the path to a node: what was reached there, and where bytes lead from it
-            Reached reached;
-            const Maybe<Reached>* row;
-        };
-        const auto place = [&](Reached at) { return Place{at, rows_[at.index()].get()}; };
-        std::vector<Place> path(index_.max_depth() + 1);
-        path[0] = place(reached(configurations));
+        words_ = words;
+        path_.resize(index_.max_depth() + 1);
+        const LexemeFragment* inside = configurations.size() == 1 ? matcher_.machine_->fragment(configurations[0].state) : nullptr;
+        if (inside) {
+            read_lexeme(*inside, configurations[0].top);
+        } else {
+            path_[0] = place(reached(configurations));
+            read_nodes({0}, index_.end());
+        }
+        matcher_.work_.spend(n_read_);
+    }
+
+private:
+    // A set of configurations, each of which has a continuation.
+    struct Reached {
+        Word v = 0;
+        std::size_t index() const { return static_cast<std::size_t>(v); }
+        bool operator==(const Reached&) const = default;
+    };
+    struct Place {  // of the path to a node: what was reached there, and where bytes lead from it
+        Reached reached;
+        const Maybe<Reached>* row;
+    };
+    struct Member {  // of a set: a node by its number, and the state of the lexer
+        Word top;
+        LexerState state;
+    };
+    static constexpr auto kUnknown = Maybe<Reached>::from_word(-2);
+    // Nodes of a subtree for which it is worth looking at what the kinds of bytes below do, where nothing says that they do nothing.
+    static constexpr Word kLarge = 16;
+
+    Place place(Reached at) const { return {at, rows_[at.index()].get()}; }
+
+    void allow(Word first, Word last) {
+        for (Word i = first; i < last; ++i) set_bit(words_, index_.token_at(i));
+    }
+
+    // Nodes side by side, with all below them; path_ has the place of the one above.
+    void read_nodes(VocabularyNode n, VocabularyNode end) {
         const auto& classes = matcher_.machine_->byte_class();
         const VocabularyIndex::Node* const nodes = index_.nodes().data();
-        const VocabularyNode end = index_.end();
-        std::size_t n_read = 0;
-        const auto allow = [&](Word first, Word last) {
-            for (Word i = first; i < last; ++i) set_bit(words, index_.token_at(i));
-        };
-        for (VocabularyNode n{0}; n < end; ++n_read) {
+        for (; n < end; ++n_read_) {
             const auto& at = nodes[n.index()];
-            const Place& before = path[at.depth - 1u];
+            const Place& before = path_[at.depth - 1u];
             // Where every byte below leads back, all tokens of the subtree are allowed: most tokens are words, and most of what is open
             // is a name or a text.
             if (begins_wide(at.byte))
@@ -59,27 +90,29 @@ public:
             }
             const bool back = *to == before.reached, worth_asking = back || at.end.v - n.v >= kLarge;
             const VocabularyNode next = worth_asking && stays(*to, at.below) ? at.end : VocabularyNode{n.v + 1};
-            path[at.depth] = back ? before : place(*to);
+            path_[at.depth] = back ? before : place(*to);
             allow(at.first_token, index_.tokens_begin(next));
             n = next;
         }
-        matcher_.work_.spend(n_read);
     }
 
-private:
-    // A set of configurations, each of which has a continuation.
-    struct Reached {
-        Word v = 0;
-        std::size_t index() const { return static_cast<std::size_t>(v); }
-        bool operator==(const Reached&) const = default;
-    };
-    struct Member {  // of a set: a node by its number, and the state of the lexer
-        Word top;
-        LexerState state;
-    };
-    static constexpr auto kUnknown = Maybe<Reached>::from_word(-2);
-    // Nodes of a subtree for which it is worth looking at what the kinds of bytes below do, where nothing says that they do nothing.
-    static constexpr Word kLarge = 16;
+    // All tokens from one configuration. What they do inside its lexeme is known of the vocabulary.
+    void read_lexeme(const LexemeFragment& inside, const Node* top) {
+        std::vector<Place> at;  // no row where there is no continuation
+        for (std::size_t s = 0; s < inside.states.size(); ++s) {
+            const Configuration configuration{top, inside.states[s]};
+            const bool goes_on = alive(configuration);
+            at.push_back(goes_on ? place(reached({configuration})) : Place{{0}, nullptr});
+            if (goes_on) index_.add_bits(words_, *inside.tokens->inside[s]);
+        }
+        for (const auto& exit : inside.tokens->exits) {
+            const Place& before = at[static_cast<std::size_t>(exit.state)];
+            if (!before.row) continue;
+            const auto& node = index_[exit.node];
+            path_[node.depth - 1u] = before;
+            read_nodes(exit.node, node.end);
+        }
+    }
 
     Maybe<Reached> step(Reached from, ByteClass byte_class) {
         const auto known = rows_[from.index()][byte_class.index()];
@@ -175,7 +208,10 @@ private:
 
     Matcher& matcher_;
     const VocabularyIndex& index_;
-    Graph graph_;  // all that is read here shares its stacks
+    std::uint32_t* words_ = nullptr;
+    std::vector<Place> path_;  // per depth
+    std::size_t n_read_ = 0;   // nodes
+    Graph graph_;              // all that is read here shares its stacks
     std::vector<const Node*> nodes_;
     std::unordered_map<const Node*, Word> numbers_;
     Interned<Reached, Member> sets_;

@@ -144,10 +144,10 @@ DfaState OpenLexemes::restricted(DfaState state, const std::vector<char>& allowe
     Word terminal = -1;  // of the position before: they are in the order of their programs
     for (Word n : subsets_.positions_of(subset_of(state))) {
         if (terminal < 0 || n >= positions.first_node(terminal + 1)) terminal = positions.terminal_of(n);
-        const bool keeps =
-            positions.is_labelled(terminal)
-                ? std::ranges::any_of(ids_of<Terminal>(lists_[reached_in(terminal)[n - positions.first_node(terminal)]]), is_allowed)
-                : is_allowed({terminal});
+        const bool keeps = positions.is_labelled(terminal)
+                               ? std::ranges::any_of(
+                                     ids_of<Terminal>(lists_[reached_in(terminal)[n - positions.first_node(terminal)]]), is_allowed)
+                               : is_allowed({terminal});
         if (keeps) kept.push_back(n);
     }
     if (kept.empty() || kept.size() == subsets_.positions_of(subset_of(state)).size()) return state;

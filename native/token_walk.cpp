@@ -64,42 +64,13 @@ void TokenWalk::finish(Sets sets, Entries& out) {
 
 // A lexer state whose arcs stay inside few states without emitting takes the walk from the vocabulary's fragments.
 bool TokenWalk::inside(LexerState lexer_state, SequenceNode root, Sets& sets, Entries& out) {
-    if (lexer_state.index() < spreads_.size() && spreads_[lexer_state.index()]) return false;
-    std::vector<LexerState> states{lexer_state};
-    std::vector<Word> next;
-    const auto& classes = lexer_.byte_class();
-    std::vector<Word> row(lexer_.n_classes());
-    for (std::size_t i = 0; i < states.size(); ++i) {
-        for (Word c = 0; c < lexer_.n_classes(); ++c) {
-            const auto ways = lexer_.steps(states[i], {static_cast<std::uint8_t>(c)});
-            if (ways.empty()) {
-                row[c] = VocabularyIndex::kDead;
-            } else if (ways.size() > 1 || ways[0].output.v != 0 || ways[0].next.v == 0) {
-                row[c] = VocabularyIndex::kExit;
-            } else {
-                const auto at = std::find(states.begin(), states.end(), ways[0].next);
-                row[c] = static_cast<Word>(at - states.begin());
-                if (at == states.end()) {
-                    // What leads to a state from which too many are reached reaches too many.
-                    const std::size_t next_state = ways[0].next.index();
-                    if (states.size() >= static_cast<std::size_t>(VocabularyIndex::kMaxFragmentStates) ||
-                        (next_state < spreads_.size() && spreads_[next_state])) {
-                        if (lexer_state.index() >= spreads_.size()) spreads_.resize(lexer_.n_states());
-                        spreads_[lexer_state.index()] = 1;
-                        return false;
-                    }
-                    states.push_back(ways[0].next);
-                }
-            }
-        }
-        for (int b = 0; b < 256; ++b) next.push_back(row[classes[b].v]);
-    }
-    const auto fragment = vocabulary_.fragment(next);
+    const LexemeFragment* found = fragments_.from(lexer_state);
+    if (!found) return false;
     std::vector<TokenConfig> configs;
-    for (LexerState state : states) configs.push_back(steps_.config(root, state));
-    for (const auto& exit : fragment->exits) enter_anywhere(exit.node, configs[exit.state], sets, out);
-    for (std::size_t s = 0; s < states.size(); ++s)
-        if (fragment->inside[s]->count) put_tokens(steps_.continuation(configs[s]), fragment->inside[s], out);
+    for (LexerState state : found->states) configs.push_back(steps_.config(root, state));
+    for (const auto& exit : found->tokens->exits) enter_anywhere(exit.node, configs[exit.state], sets, out);
+    for (std::size_t s = 0; s < configs.size(); ++s)
+        if (found->tokens->inside[s]->count) put_tokens(steps_.continuation(configs[s]), found->tokens->inside[s], out);
     return true;
 }
 

@@ -18,6 +18,7 @@
 #include <vector>
 
 #include "interned.hpp"
+#include "lexeme_fragments.hpp"
 #include "lexer.hpp"
 #include "sequences.hpp"
 #include "token_steps.hpp"
@@ -28,8 +29,13 @@ namespace psc {
 
 class TokenWalk {
 public:
-    TokenWalk(Lexer& lexer, SequenceTrie& trie, VocabularyIndex& vocabulary)
-        : lexer_(lexer), trie_(trie), vocabulary_(vocabulary), steps_(lexer, trie), path_(vocabulary.max_depth() + 1) {}
+    TokenWalk(Lexer& lexer, SequenceTrie& trie, VocabularyIndex& vocabulary, LexemeFragments& fragments)
+        : lexer_(lexer),
+          trie_(trie),
+          vocabulary_(vocabulary),
+          fragments_(fragments),
+          steps_(lexer, trie),
+          path_(vocabulary.max_depth() + 1) {}
 
     struct Entry {
         SequenceNode sequence;  // with what the token's last lexeme can still become
@@ -94,12 +100,12 @@ private:
     Lexer& lexer_;
     SequenceTrie& trie_;
     VocabularyIndex& vocabulary_;
+    LexemeFragments& fragments_;
     TokenSteps steps_;
     bool narrow_ = false;                         // while a walk is under a condition
     std::vector<TokenConfig> path_;               // scratch of subtree(): per depth; a walk within a walk writes below it only
     std::vector<std::vector<Word>> spare_slots_;  // of finished sets, all -1
     std::vector<TokenSet*> by_length_;            // scratch of climb()
-    std::vector<char> spreads_;                   // per lexer state, as far as there are any: whether inside() has found too many
     IdMap<SequenceNode, SequenceNode, Maybe<SequenceNode>> concatenated_;
     struct FromStart {
         std::unique_ptr<Entries> entries;

@@ -227,7 +227,7 @@ std::shared_ptr<const VocabularyIndex::Fragment> VocabularyIndex::walk(std::span
     return f;
 }
 
-std::shared_ptr<const VocabularyIndex::Fragment> VocabularyIndex::fragment(std::span<const Word> next) {
+std::shared_ptr<const VocabularyIndex::Fragment> VocabularyIndex::fragment(std::span<const Word> next, bool hesitates) {
     // Runs of equal targets, so that a shape costs little to keep.
     std::vector<Word> shape;
     for (std::size_t i = 0, end; i < next.size(); i = end) {
@@ -237,12 +237,13 @@ std::shared_ptr<const VocabularyIndex::Fragment> VocabularyIndex::fragment(std::
     }
     const PatientLock lock(lock_);
     const auto [id, fresh] = shapes_.intern(shape);
-    if (fresh) {
-        fragments_.push_back(walk(next));
-        for (const auto& set : fragments_.back()->inside) fragment_bytes_ += set->bytes() + (set->bits ? n_words_ * 4 : 0);
-        fragment_bytes_ += fragments_.back()->exits.size() * sizeof(Fragment::Exit);
-    }
-    return fragments_[id];
+    if (fresh) fragments_.emplace_back();
+    auto& known = fragments_[id];
+    if (known || (fresh && hesitates)) return known;
+    known = walk(next);
+    for (const auto& set : known->inside) fragment_bytes_ += set->bytes() + (set->bits ? n_words_ * 4 : 0);
+    fragment_bytes_ += known->exits.size() * sizeof(Fragment::Exit);
+    return known;
 }
 
 std::shared_ptr<const VocabularyRuns> VocabularyIndex::runs(Kinds kinds) {
@@ -257,7 +258,7 @@ std::shared_ptr<const VocabularyRuns> VocabularyIndex::runs(Kinds kinds) {
 
 std::size_t VocabularyIndex::n_fragments() {
     const PatientLock lock(lock_);
-    return fragments_.size();
+    return static_cast<std::size_t>(std::ranges::count_if(fragments_, [](const auto& known) { return known != nullptr; }));
 }
 
 std::size_t VocabularyIndex::fragment_bytes() {

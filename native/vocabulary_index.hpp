@@ -130,8 +130,9 @@ public:
     };
     static constexpr Word kDead = -1, kExit = -2;
     static constexpr Word kMaxFragmentStates = 48;
-    // `next`: state * 256 + byte -> state, kDead or kExit. Walks the vocabulary when the shape is new.
-    std::shared_ptr<const Fragment> fragment(std::span<const Word> next);
+    // `next`: state * 256 + byte -> state, kDead or kExit. Walks the vocabulary when the shape is new. `hesitates`: null instead, where
+    // it was not asked for before.
+    std::shared_ptr<const Fragment> fragment(std::span<const Word> next, bool hesitates = false);
     // Of these kinds, made when they are new; null where too many are known.
     std::shared_ptr<const VocabularyRuns> runs(Kinds kinds);
     std::size_t n_fragments();
