@@ -26,6 +26,8 @@ namespace psc {
 
 class ReadRows {
 public:
+    ReadRows() { nodes_.push_back({kHowMany, {}}); }
+
     // What can be asked: by `configuration` none, how many there are; by `depth` 0 its lexer state, from 1 the LR state at that depth of
     // its stack, 1 for the top, or kNothing under the bottom.
     struct Question {
@@ -38,7 +40,6 @@ public:
     // `answer(question)`: of a place, none where it has no one answer. The row of a place that was added with the same answers.
     template <class Answer>
     Maybe<MaskRow> find(const Answer& answer) const {
-        if (nodes_.size() == 0) return {};
         for (Word at = 0;;) {
             const Node& node = nodes_[static_cast<std::size_t>(at)];
             if (node.row) return node.row;
@@ -52,7 +53,6 @@ public:
     // `asked`: what the row depends on. False, and nothing is kept, where a question on the way has no answer.
     template <class Answer>
     bool add(std::vector<Question> asked, const Answer& answer, MaskRow row) {
-        if (nodes_.size() == 0) nodes_.push_back({kHowMany, {}});
         for (Word at = 0;;) {
             const Node& node = nodes_[static_cast<std::size_t>(at)];
             if (node.row) return true;

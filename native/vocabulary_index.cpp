@@ -236,14 +236,17 @@ std::shared_ptr<const VocabularyIndex::Fragment> VocabularyIndex::fragment(std::
         shape.insert(shape.end(), {next[i], static_cast<Word>(end - i)});
     }
     const PatientLock lock(lock_);
+    if (hesitates) {
+        const std::uint64_t hash = hash_words(shape);
+        if (std::exchange(asked_[hash % asked_.size()], hash) != hash) return nullptr;
+    }
     const auto [id, fresh] = shapes_.intern(shape);
-    if (fresh) fragments_.emplace_back();
-    auto& known = fragments_[id];
-    if (known || (fresh && hesitates)) return known;
-    known = walk(next);
-    for (const auto& set : known->inside) fragment_bytes_ += set->bytes() + (set->bits ? n_words_ * 4 : 0);
-    fragment_bytes_ += known->exits.size() * sizeof(Fragment::Exit);
-    return known;
+    if (fresh) {
+        fragments_.push_back(walk(next));
+        for (const auto& set : fragments_.back()->inside) fragment_bytes_ += set->bytes() + (set->bits ? n_words_ * 4 : 0);
+        fragment_bytes_ += fragments_.back()->exits.size() * sizeof(Fragment::Exit);
+    }
+    return fragments_[id];
 }
 
 std::shared_ptr<const VocabularyRuns> VocabularyIndex::runs(Kinds kinds) {
@@ -258,7 +261,7 @@ std::shared_ptr<const VocabularyRuns> VocabularyIndex::runs(Kinds kinds) {
 
 std::size_t VocabularyIndex::n_fragments() {
     const PatientLock lock(lock_);
-    return static_cast<std::size_t>(std::ranges::count_if(fragments_, [](const auto& known) { return known != nullptr; }));
+    return fragments_.size();
 }
 
 std::size_t VocabularyIndex::fragment_bytes() {

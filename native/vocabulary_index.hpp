@@ -17,6 +17,7 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <cstdint>
 #include <limits>
 #include <memory>
@@ -131,7 +132,7 @@ public:
     static constexpr Word kDead = -1, kExit = -2;
     static constexpr Word kMaxFragmentStates = 48;
     // `next`: state * 256 + byte -> state, kDead or kExit. Walks the vocabulary when the shape is new. `hesitates`: null instead, where
-    // it was not asked for before.
+    // it was not asked for lately.
     std::shared_ptr<const Fragment> fragment(std::span<const Word> next, bool hesitates = false);
     // Of these kinds, made when they are new; null where too many are known.
     std::shared_ptr<const VocabularyRuns> runs(Kinds kinds);
@@ -180,6 +181,7 @@ private:
     std::mutex lock_;  // of the fragments and runs
     SequenceInterner shapes_;
     std::vector<std::shared_ptr<const Fragment>> fragments_;
+    std::array<std::uint64_t, 1024> asked_{};  // by those who hesitate: hashes of shapes, each in its place
     static constexpr std::size_t kMostRuns = 8;
     std::vector<std::pair<Kinds, std::shared_ptr<const VocabularyRuns>>> runs_;
     std::size_t fragment_bytes_ = 0;  // with the runs
