@@ -20,8 +20,7 @@ TokenConfig TokenSteps::intern(const std::vector<Outcome>& outcomes) {
     if (fresh) {
         n_outcomes_ += outcomes.size();
         if (n_outcomes_ > kMaxOutcomesInAll) throw LimitExceeded("ways to lex all tokens", kMaxOutcomesInAll);
-        rows_.push_back(std::make_unique_for_overwrite<Maybe<TokenConfig>[]>(lexer_.n_classes()));
-        std::fill_n(rows_.back().get(), lexer_.n_classes(), kUnknown);
+        rows_.push_back(unknown_.data());
         facts_.emplace_back();
     }
     return id;
@@ -275,6 +274,16 @@ void TokenSteps::follow(Outcome before, ByteClass byte_class, std::vector<Outcom
         if (const auto to = extend(before.sequence, lexer_.output(way.output))) after.push_back({*to, way.next});
 }
 
+void TokenSteps::remember(TokenConfig config, ByteClass byte_class, Maybe<TokenConfig> to) {
+    auto& row = rows_[config.index()];
+    if (row == unknown_.data()) {
+        own_rows_.push_back(std::make_unique_for_overwrite<Maybe<TokenConfig>[]>(unknown_.size()));
+        row = own_rows_.back().get();
+        std::copy(unknown_.begin(), unknown_.end(), row);
+    }
+    row[byte_class.index()] = to;
+}
+
 Maybe<TokenConfig> TokenSteps::find_step(TokenConfig config, ByteClass byte_class) {
     auto& after = after_;
     after.clear();
@@ -289,7 +298,7 @@ Maybe<TokenConfig> TokenSteps::find_step(TokenConfig config, ByteClass byte_clas
     // What no stack lets become a lexeme is dead at once, though the lexer could go on: it could only become what it can now.
     if (!after.empty())
         if (const TokenConfig to = intern(after); !nodes(continuation(to)).empty()) result = to;
-    rows_[config.index()][byte_class.index()] = result;
+    remember(config, byte_class, result);
     return result;
 }
 

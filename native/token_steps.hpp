@@ -1,6 +1,6 @@
 // What reading bytes does to the lexer, for tokens read from a known lexer state: a *config* is the set of outcomes, each the terminal
 // sequence emitted (a node of the trie) and the lexer state reached. Configs are interned and their steps kept in dense rows, so
-// that walking a vocabulary costs one array access a byte.
+// that walking a vocabulary costs one array access a byte; one where tokens end, which most are, has no row of its own.
 //
 // With a deterministic lexer a config has one outcome; with `any` lexing, or where a fall-back depends on the stack, several.
 #pragma once
@@ -40,7 +40,7 @@ public:
         auto operator<=>(const Outcome&) const = default;
     };
 
-    TokenSteps(Lexer& lexer, SequenceTrie& trie) : lexer_(lexer), trie_(trie) {}
+    TokenSteps(Lexer& lexer, SequenceTrie& trie) : lexer_(lexer), trie_(trie), unknown_(lexer.n_classes(), kUnknown) {}
 
     TokenConfig config(SequenceNode node, LexerState state) { return intern({{node, state}}); }
     // None where no stack allows what the lexer emits, or what the lexeme that is open can become.
@@ -108,8 +108,8 @@ public:
     std::span<const Outcome> outcomes(TokenConfig config) const { return configs_[config]; }
     Word size() const { return configs_.size(); }
     std::size_t bytes() const {
-        return rows_.size() * (lexer_.n_classes() * sizeof(Word) + 64 + sizeof(Facts)) + n_outcomes_ * sizeof(Outcome) +
-               continuations_.bytes() + continuation_ids_.size() * 32;
+        return own_rows_.size() * (unknown_.size() * sizeof(Word) + 32) + rows_.size() * (32 + sizeof(Facts)) +
+               n_outcomes_ * sizeof(Outcome) + continuations_.bytes() + continuation_ids_.size() * 32;
     }
 
     // The node after the symbols (terminals and conditions) of `node`'s sequence and these, or none.
@@ -154,6 +154,7 @@ private:
     void follow_wide(std::span<const TokenConfig> from, Targets& targets);
     bool reads(TokenConfig config, VocabularyIndex::Kinds kinds);
     Maybe<TokenConfig> find_step(TokenConfig config, ByteClass byte_class);
+    void remember(TokenConfig config, ByteClass byte_class, Maybe<TokenConfig> to);
     // The kinds of bytes of which each leaves the lexer in the state, without emitting; the beginning of a character is one where the
     // text can become the same within it.
     VocabularyIndex::Kinds state_stays(LexerState state);
@@ -174,9 +175,11 @@ private:
     IdMap<SequenceNode, FutureSet, Continuation> continuation_ids_;  // of one outcome
     std::vector<Outcome> after_;                                     // scratch of find_step()
     std::vector<Facts> facts_;                                       // per config
-    std::vector<std::unique_ptr<Maybe<TokenConfig>[]>> rows_;
-    std::vector<std::optional<VocabularyIndex::Kinds>> stays_;  // per lexer state
-    std::size_t n_outcomes_ = 0;                                // of all configs
+    std::vector<Maybe<TokenConfig>> unknown_;                        // the row of all configs of which no step is known
+    std::vector<Maybe<TokenConfig>*> rows_;                          // per config
+    std::vector<std::unique_ptr<Maybe<TokenConfig>[]>> own_rows_;    // of configs of which a step is known
+    std::vector<std::optional<VocabularyIndex::Kinds>> stays_;       // per lexer state
+    std::size_t n_outcomes_ = 0;                                     // of all configs
 };
 
 }  // namespace psc
