@@ -45,6 +45,8 @@ Matcher::Matcher(const Matcher& other)
       text_or_itself_(other.text_or_itself_) {}
 
 void Matcher::set_stop_tokens(const std::vector<TokenId>& tokens) {
+    forget_taken_back();
+    last_steps_.clear();  // their tokens may mean something else
     stops_ = std::make_shared<const std::vector<TokenId>>(tokens);
     for (bool complete : {false, true}) stop_sets_[complete] = machine_->add_stop_set(complete, tokens);
     text_or_itself_ = machine_->text_or_itself(tokens);
@@ -52,6 +54,8 @@ void Matcher::set_stop_tokens(const std::vector<TokenId>& tokens) {
 }
 
 void Matcher::set_terminates_when_complete() {
+    forget_taken_back();
+    last_steps_.clear();
     terminates_when_complete_ = true;
     const auto shown = stops_ ? stops_ : std::make_shared<const std::vector<TokenId>>(machine_->stop_tokens());
     // Stop tokens of the matcher's own are still never text.
@@ -101,6 +105,11 @@ void Matcher::push(const Node* top, LexerState state) {
     p->is_one = true;
     position_ = p;
     ++n_steps_;
+    if (takes_back_) {
+        if (!last_steps_.empty()) last_steps_.back().row = row_;
+        if (last_steps_.size() == kMostTakenBack) last_steps_.erase(last_steps_.begin());
+        last_steps_.push_back({p, {-1}, {}});
+    }
     row_ = {};
 }
 
@@ -126,6 +135,8 @@ Matcher::Configurations Matcher::configurations() const {
 }
 
 void Matcher::reset() {
+    last_steps_.clear();
+    taken_back_.clear();
     position_ = first_;
     n_steps_ = 0;
     arena_.rewind_to_end_of(first_);
@@ -138,19 +149,61 @@ void Matcher::rollback(std::size_t n) {
     if (n > n_steps_)
         throw MatcherError("cannot take back " + std::to_string(n) + " steps: only " + std::to_string(n_steps_) +
                            " were made since the start");
-    const Position* p = position_;
-    for (std::size_t i = 0; i < n; ++i) p = before(p);
+    takes_back_ = true;
+    const bool keeps = n <= last_steps_.size() && taken_back_.size() + n <= kMostTakenBack &&
+                       std::all_of(last_steps_.end() - static_cast<std::ptrdiff_t>(n), last_steps_.end(),
+                                   [](const Step& step) { return step.token.v >= 0; });
     n_steps_ -= n;
-    position_ = p;
-    arena_.rewind_to_end_of(p);
     read_top_ = nullptr;  // its memory may be used again
+    if (!keeps) {
+        const Position* p = position_;
+        for (std::size_t i = 0; i < n; ++i) p = before(p);
+        position_ = p;
+        last_steps_.clear();
+        taken_back_.clear();
+        arena_.rewind_to_end_of(p);
+        row_ = {};
+        return;
+    }
+    for (std::size_t i = 0; i < n; ++i) {
+        Step& last = last_steps_.back();
+        last.row = row_;
+        taken_back_.push_back(last);
+        position_ = before(position_);
+        last_steps_.pop_back();
+        row_ = last_steps_.empty() ? Maybe<MaskRow>() : last_steps_.back().row;
+    }
+}
+
+// Whether the token is that of the step that was taken back from here, which is made again.
+bool Matcher::make_again(TokenId token) {
+    if (taken_back_.empty() || taken_back_.back().token != token) return false;
+    if (!last_steps_.empty()) last_steps_.back().row = row_;
+    last_steps_.push_back(taken_back_.back());
+    taken_back_.pop_back();
+    position_ = last_steps_.back().to;
+    row_ = last_steps_.back().row;
+    ++n_steps_;
+    return true;
+}
+
+void Matcher::forget_taken_back() {
+    if (taken_back_.empty()) return;
+    taken_back_.clear();
+    arena_.rewind_to_end_of(position_);
+    read_top_ = nullptr;
+}
+
+void Matcher::forget_rows() {
     row_ = {};
+    for (Step& step : last_steps_) step.row = {};
+    for (Step& step : taken_back_) step.row = {};
 }
 
 void Matcher::change_over() {
     cache_ = machine_->cache();
     read_top_ = nullptr;
-    row_ = {};
+    forget_rows();
 }
 
 // Reads bytes and keeps the configurations that have a continuation. False, and nothing is allocated, when none has.
@@ -166,6 +219,14 @@ bool Matcher::advance(std::span<const std::uint8_t> bytes, Configurations& confi
 }
 
 bool Matcher::accept(TokenId token) {
+    if (make_again(token)) return true;
+    forget_taken_back();
+    if (!accept_new(token)) return false;
+    if (takes_back_) last_steps_.back().token = token;
+    return true;
+}
+
+bool Matcher::accept_new(TokenId token) {
     if (position_->stopped || token.v < 0 || token.v >= machine_->vocabulary().size) return false;
     const bool stops =
         stop_sets_[0] ? std::find(stops_->begin(), stops_->end(), token) != stops_->end() : machine_->vocabulary().is_stop[token.v];
@@ -205,6 +266,7 @@ bool Matcher::accept_text(std::span<const std::uint8_t> bytes) { return !has_sym
 
 bool Matcher::accept_bytes(std::span<const std::uint8_t> bytes) {
     if (position_->stopped) return false;
+    forget_taken_back();
     begin(bytes.size());
     Configurations all = configurations();
     if (!bytes.empty() && !advance(bytes, all)) return false;
@@ -214,6 +276,7 @@ bool Matcher::accept_bytes(std::span<const std::uint8_t> bytes) {
 
 std::size_t Matcher::accept_prefix(std::span<const std::uint8_t> bytes) {
     if (position_->stopped) return 0;
+    forget_taken_back();
     begin(bytes.size());
     Arena::Attempt attempt(arena_);
     Configurations all = configurations(), next;

@@ -176,6 +176,19 @@ private:
 
     bool advance(std::span<const std::uint8_t> bytes, Configurations& configurations);
     bool accept_either(TokenId token, bool stops);
+    bool accept_new(TokenId token);
+
+    // Steps that were taken back, and are not forgotten until another one is made: drafts are validated, have their masks made and are
+    // accepted, the same tokens three times.
+    struct Step {
+        const Position* to;
+        TokenId token;       // negative: text, which is not made again
+        Maybe<MaskRow> row;  // of `to`, when known
+    };
+    static constexpr std::size_t kMostTakenBack = 32;
+    bool make_again(TokenId token);
+    void forget_taken_back();
+    void forget_rows();
     // The row with what the stop tokens are here.
     MaskRow with_stops(MaskRow row);
     bool viable(std::span<const OutputSymbol> symbols, const Node* top);
@@ -221,7 +234,10 @@ private:
     const Node* read_top_ = nullptr;
     ClassifierState read_start_{-1};
     Gathered read_{0};
-    Maybe<MaskRow> row_;  // of the current position, when known
+    Maybe<MaskRow> row_;            // of the current position, when known
+    bool takes_back_ = false;       // whether any step was taken back; before that none is noted
+    std::vector<Step> last_steps_;  // to the current position, at most so many; the row of the last one is row_
+    std::vector<Step> taken_back_;  // from it on, the next one last; their nodes are above those of the position
     bool terminates_when_complete_ = false;
     std::shared_ptr<const std::vector<TokenId>> stops_;
     Maybe<StopSet> stop_sets_[2];          // of the machine: where the text is not complete, where it is
