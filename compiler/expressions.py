@@ -128,6 +128,8 @@ class RuleSet:
     """Whether the text names tokens, so that it has to be read for a vocabulary."""
     marks: Mapping[str, RuleMark] = field(default_factory=dict)
     """Of the rules that have one."""
+    imports: tuple[tuple[str, str], ...] = ()
+    """Files of bundled grammars that the text names, each with the sha256 of its text."""
     if_empty: str | None = None
     """What to say of rules that match no text, where the rules are not what the user wrote; then comes the rule that cannot."""
 

@@ -98,7 +98,7 @@ class LoweredRules:
         return Cfg(
             source=rule_set.source,
             source_name=rule_set.source_name,
-            imports=(),
+            imports=rule_set.imports,
             start=nonterminals[0],
             terminals=terminals,
             nonterminals=tuple(nonterminals),

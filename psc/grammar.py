@@ -351,10 +351,11 @@ class Grammar:
 
     @property
     def imports(self) -> Imports:
-        """(name relative to the grammar's folder, sha256 of the text) of every file that the grammar imports."""
-        from psc.compiler.expressions import RuleSet
+        """(name relative to the grammar's folder, sha256 of the text) of every file that the grammar imports.
 
-        return () if isinstance(self._parsed, RuleSet) else self._parsed.imports
+        Of a structural tag: of every bundled grammar that it names.
+        """
+        return self._parsed.imports
 
     @property
     def key(self) -> GrammarKey:

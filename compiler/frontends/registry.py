@@ -75,6 +75,7 @@ FRONT_ENDS: dict[str, FrontEnd] = {
             module=f"{_PACKAGE}.structural_tag.front_end",
             defaults=_CHARACTERS,
             has_rules=False,
+            has_imports=True,
             has_tokens=True,
             has_canonical_text=True,
             has_order_free_text=True,

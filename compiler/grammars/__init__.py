@@ -21,6 +21,11 @@ def bundled_names() -> list[str]:
     return sorted(p.stem for p in _files())
 
 
+def is_bundled(name: str) -> bool:
+    """Whether a text is the name of a bundled grammar."""
+    return name.isidentifier() and name in bundled_names()
+
+
 def bundled_path(name: str) -> Path:
     """The file of a bundled grammar. Raises :class:`GrammarError` for a name that is not one."""
     for path in _files():

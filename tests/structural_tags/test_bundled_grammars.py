@@ -1,11 +1,14 @@
 """Bundled grammars by their names in structural tags: prose in which each block of code is of its language."""
 
+import hashlib
 from functools import cache
 
 import pytest
 from vocabularies import byte_tokenizer
 
 import psc
+from psc.artifacts.input_key import input_key_of
+from psc.compiler.grammars import bundled_text
 from psc.errors import GrammarError
 
 
@@ -52,6 +55,17 @@ def test_grammars_of_characters_alone_are_compiled_ahead_of_time() -> None:
     assert not artifact.is_lazy
     assert accepts(artifact, "a\n```toml\nb = [1, 2]\n```\n")
     assert not accepts(artifact, "a\n```toml\nb = [1 2]\n```\n")
+
+
+def test_the_key_of_an_artifact_has_the_grammars_that_are_named() -> None:
+    tag, vocabulary = psc.Grammar.from_structural_tag(fenced("toml", "json")), byte_tokenizer()
+    files = [(f"{name}.ebnf", hashlib.sha256(bundled_text(name).encode()).hexdigest()) for name in ("json", "toml")]
+    assert list(tag.imports) == files
+    assert tag.key == tag.request.key()
+    artifact = psc.compile_ahead_of_time(tag, vocabulary)
+    assert artifact.metadata["grammar"]["imports"] == [list(file) for file in files]
+    assert input_key_of(artifact.metadata) == tag.key.for_tokenizer(vocabulary)
+    assert psc.Grammar.from_structural_tag({"type": "structural_tag", "format": {"type": "any_text"}}).imports == ()
 
 
 def test_a_grammar_with_a_lexer_is_built_just_in_time_only() -> None:

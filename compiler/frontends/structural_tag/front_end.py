@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import hashlib
+from dataclasses import replace
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from psc import _core
 from psc.compiler.expressions import RuleSet
-from psc.compiler.frontends.front_end import UNNAMED, GrammarOptions
+from psc.compiler.frontends.found import find_grammar
+from psc.compiler.frontends.front_end import UNNAMED, GrammarOptions, Imports
 from psc.compiler.frontends.structural_tag.document import SchemaText, read_document
 from psc.compiler.frontends.structural_tag.reader import Reader, refuse
 from psc.compiler.frontends.structural_tag.required import DOCUMENT, DOCUMENT_FORMAT, DOCUMENT_TYPE
 from psc.compiler.frontends.structural_tag.rules import rules_of
+from psc.compiler.grammars import is_bundled
 from psc.compiler.joined_rules import JoinedRules
 from psc.errors import GrammarError, InvalidJSONError, InvalidStructuralTagError
 
@@ -18,6 +23,7 @@ if TYPE_CHECKING:
     from psc.compiler.tokens import TokenNames
 
 _UNNAMED = "<structural tag>"
+_GRAMMAR = '"grammar"'
 
 
 def parse(text: str, options: GrammarOptions, origin: str, names: TokenNames | None) -> RuleSet:
@@ -32,7 +38,7 @@ def parse(text: str, options: GrammarOptions, origin: str, names: TokenNames | N
     try:
         document = read_document(text)
         root = Reader(names, "\n".join(_texts(document))).read(_format(document))
-        return rules_of(root, names, text, origin)
+        return replace(rules_of(root, names, text, origin), imports=_bundled_files(document, text))
     except InvalidJSONError as e:
         raise InvalidJSONError(f"{origin}: {e}") from None
     except InvalidStructuralTagError as e:
@@ -48,11 +54,40 @@ def unread(text: str, origin: str, names: TokenNames | None) -> RuleSet:
         return rules
 
     rules = JoinedRules.unread(read)
-    return RuleSet(rules, "root", text, _named(origin), {}, language="structural_tag", reads_names=True)
+    imports = find_imports(text, origin)
+    return RuleSet(rules, "root", text, _named(origin), {}, language="structural_tag", reads_names=True, imports=imports)
 
 
 def _named(origin: str) -> str:
     return _UNNAMED if origin == UNNAMED else origin
+
+
+def find_imports(text: str, origin: str) -> Imports:
+    """The files of the bundled grammars that a document names."""
+    try:
+        return _bundled_files(read_document(text), text) if _GRAMMAR in text else ()
+    except (InvalidJSONError, InvalidStructuralTagError):
+        return ()  # the reader says what is wrong
+
+
+def _bundled_files(document: Any, text: str) -> Imports:
+    if _GRAMMAR not in text:
+        return ()
+    found: set[tuple[str, str]] = set()
+    for value in _values(document):
+        if isinstance(value, dict) and value.get("type") == "grammar":
+            name = value.get("grammar")
+            if isinstance(name, str) and is_bundled(name):
+                found.update(_files_of(name))
+    return tuple(sorted(found))
+
+
+@cache
+def _files_of(name: str) -> Imports:
+    file = find_grammar(name)
+    request = file.request()
+    imported = request.front_end.imports(request.text, request.origin) or ()
+    return ((file.path.name, hashlib.sha256(request.text.encode()).hexdigest()), *imported)
 
 
 def order_free(text: str) -> str | None:
@@ -114,13 +149,15 @@ def _format(document: Any) -> Any:
 
 def _texts(document: Any) -> list[str]:
     """All texts of a document but those of its schemas."""
-    todo = [document]
-    found = []
-    for value in todo:
-        if isinstance(value, str):
-            found.append(value)
-        elif isinstance(value, dict):
-            todo += value.values()
+    return [value for value in _values(document) if isinstance(value, str)]
+
+
+def _values(document: Any) -> list[Any]:
+    """All values in a document but those of its schemas."""
+    found = [document]
+    for value in found:
+        if isinstance(value, dict):
+            found += value.values()
         elif isinstance(value, list):
-            todo += value
+            found += value
     return found

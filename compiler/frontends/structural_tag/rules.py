@@ -28,7 +28,7 @@ from psc.compiler.frontends.structural_tag import formats
 from psc.compiler.frontends.structural_tag.formats import Format
 from psc.compiler.frontends.structural_tag.parameter_styles import marker_tokens, parameter_list
 from psc.compiler.frontends.structural_tag.reader import refuse
-from psc.compiler.grammars import bundled_names
+from psc.compiler.grammars import is_bundled
 from psc.compiler.joined_rules import LexedPart, Part, UnreadPart, joined
 from psc.compiler.markers import Marker
 from psc.compiler.tokens import FIRST_TOKEN, MAX_TOKENS, token_set
@@ -157,7 +157,7 @@ class _Writer:
         key = form.language, form.text
         if key not in self._parts:
             name = f"{form.path}.text"
-            if form.language == "ebnf" and form.text in bundled_names():
+            if form.language == "ebnf" and is_bundled(form.text):
                 self.parts[name] = bundled_part(form.text)
             else:
                 request = GrammarRequest.of(form.language, form.text, origin=f"{self._origin}: {form.path}")
