@@ -127,10 +127,12 @@ bool Machine::reads_tokens(Cache& cache, LexerState lexer_state) {
     return cache.n_read[lexer_state.index()]++ < most_read();
 }
 
-void Machine::has_read_once(Cache& cache, LexerState lexer_state) {
-    constexpr Word kCountsAs = 8;
+void Machine::has_read_there(Cache& cache, LexerState lexer_state, std::size_t steps, bool kept) {
+    constexpr std::size_t kStepsOfOne = 4096, kMost = 1 << 10;
+    constexpr Word kNotKept = 8;
     const PatientLock lock(lock_);
-    if (lexer_state.index() < cache.n_read.size()) cache.n_read[lexer_state.index()] += kCountsAs;
+    if (lexer_state.index() < cache.n_read.size())
+        cache.n_read[lexer_state.index()] += static_cast<Word>(std::min(steps / kStepsOfOne, kMost)) + (kept ? 0 : kNotKept);
 }
 
 void Machine::has_read(std::size_t steps) {

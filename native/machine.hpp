@@ -141,8 +141,8 @@ public:
     }
     // Whether tokens are read for a mask in this lexer state, which has no view: few masks were asked for there, and this is one more.
     bool reads_tokens(Cache& cache, LexerState lexer_state);
-    // What was read there is of no use anywhere else: it counts as so many masks more.
-    void has_read_once(Cache& cache, LexerState lexer_state);
+    // What was read there has cost so many steps: it counts as more than one mask where these are many, and where the row was not kept.
+    void has_read_there(Cache& cache, LexerState lexer_state, std::size_t steps, bool kept);
     // False where no stack of the grammar leads.
     bool transition(Cache& cache, ClassifierState state, LrState symbol, Transition& out, Work& work) {
         if (has_classifier_) return stored_transition(state, symbol, out);

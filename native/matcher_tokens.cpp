@@ -303,10 +303,11 @@ MaskRow Matcher::read_row() {
     TokenReader(*this, *machine_->index()).read(all, words.get());
     if (!machine_->ends_apart() && complete(all))
         for (TokenId t : machine_->stop_tokens()) set_bit(words.get(), t);
-    machine_->has_read(before - work_.left());
+    const std::size_t steps = before - work_.left();
+    machine_->has_read(steps);
     const MaskRow row = machine_->read_row(*cache_, words);
-    if (!watches || !machine_->keep_read_row(*cache_, seen_of(all), Answers(*this), row))
-        for (const Configuration& configuration : all) machine_->has_read_once(*cache_, configuration.state);
+    const bool kept = watches && machine_->keep_read_row(*cache_, seen_of(all), Answers(*this), row);
+    for (const Configuration& configuration : all) machine_->has_read_there(*cache_, configuration.state, steps, kept);
     watched_ = {};
     return row;
 }
