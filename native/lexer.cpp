@@ -10,6 +10,7 @@ namespace psc {
 
 namespace {
 constexpr std::size_t kMaxLexerStates = 1 << 18;
+constexpr Word kMostToRestrict = 1 << 17;  // states; where there are more, no others are made that a text could do without
 constexpr std::size_t kMaxAlternatives = 4096;
 // Lexemes that are open past a complete one, each begun within the one before; also bounds recursion.
 constexpr int kMaxOpen = 400;
@@ -264,7 +265,7 @@ Lexer::Split Lexer::split(LexerState state, ByteClass byte_class) {
 
 LexerState Lexer::restricted(LexerState state, const std::vector<char>& allowed) {
     const State& s = at(state);
-    if (munch_ != Munch::any || is_start(state)) return state;
+    if (munch_ != Munch::any || is_start(state) || n_states() >= kMostToRestrict) return state;
     const DfaState to = dfa_->restricted(*s.dfa, allowed);
     return to == *s.dfa ? state : state_id(to, kNoFallback);
 }
