@@ -19,7 +19,7 @@ from multiprocessing.connection import Connection
 from typing import Any, Literal
 
 from psc.cluster.run.ray_executor import RayExecutor, connect
-from psc.cluster.run.tagged_processes import VARIABLE, named, tagged
+from psc.cluster.run.tagged_processes import VARIABLE, servers, tagged
 from psc.errors import ClusterError, PscError
 
 SERVERS = ("raylet", "gcs_server")
@@ -77,8 +77,8 @@ def main(descriptor: int, spec: str) -> None:
         connection.send(Refused(type(e).__name__, str(e)))
         return
     try:
-        servers = named(tagged(os.environ.get(VARIABLE, "")), *SERVERS)
-        connection.send(Ready(executor.name, executor.cpus, executor.memory_bytes, tuple(servers)))
+        watched = servers(tagged(os.environ.get(VARIABLE, "")), *SERVERS)
+        connection.send(Ready(executor.name, executor.cpus, executor.memory_bytes, tuple(watched)))
         _serve(connection, _Host(executor))
     except (EOFError, OSError):
         pass  # the other side is gone

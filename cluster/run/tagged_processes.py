@@ -33,23 +33,25 @@ def tagged(tag: str) -> list[int]:
     return found
 
 
-def named(processes: list[int], *names: str) -> list[int]:
-    """Those of some processes whose program is called so."""
-    found = []
+def servers(processes: list[int], *names: str) -> list[int]:
+    """Of some processes the oldest of each name: a child has its parent's until it has become another program, and its end would be
+    taken for the parent's."""
+    oldest: dict[str, tuple[int, int]] = {}
     for process in processes:
         with contextlib.suppress(OSError):
-            if (_PROC / str(process) / "comm").read_text().strip() in names:
-                found.append(process)
-    return found
+            name = (_PROC / str(process) / "comm").read_text().strip()
+            if name in names:
+                began = (int(_stat(process)[19]), process)
+                oldest[name] = min(oldest.get(name, began), began)
+    return [oldest[name][1] for name in names if name in oldest]
 
 
 def alive(process: int) -> bool:
     """Whether a process is there and not over, as one is that is dead and that its parent has not asked about."""
     try:
-        state = (_PROC / str(process) / "stat").read_text().rpartition(")")[2].split()[0]
+        return _stat(process)[0] not in "ZX"
     except OSError:
         return False
-    return state not in "ZX"
 
 
 def kill_tagged(tag: str, *, for_s: float = 10.0) -> bool:
@@ -63,3 +65,8 @@ def kill_tagged(tag: str, *, for_s: float = 10.0) -> bool:
             return False
         time.sleep(0.02)
     return True
+
+
+def _stat(process: int) -> list[str]:
+    """The fields of proc(5)'s ``stat`` from the process's state on."""
+    return (_PROC / str(process) / "stat").read_text().rpartition(")")[2].split()

@@ -22,7 +22,7 @@ from batches import blobs, run, write_folder
 
 from psc.artifacts.store import Store
 from psc.cluster.run.outcomes import RunReport
-from psc.cluster.run.tagged_processes import named
+from psc.cluster.run.tagged_processes import servers
 
 pytest.importorskip("ray")
 pytestmark = [
@@ -133,7 +133,7 @@ def test_a_server_of_ray_is_killed(tmp_path: Path, batch: Callable[..., Batch], 
     os.kill(process, signal.SIGCONT)
     started.wait_for(lambda: "was lost" in started.text())
     assert "starting another" not in started.text()
-    (process,) = named(started.alive(), server)
+    (process,) = servers(started.alive(), server)
     started.stop_a_worker()
     os.kill(process, signal.SIGKILL)
     out = started.finish()
@@ -152,7 +152,7 @@ def test_a_server_of_ray_is_killed(tmp_path: Path, batch: Callable[..., Batch], 
 @pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143), (signal.SIGHUP, 129)])
 def test_a_signal_while_ray_is_starting(tmp_path: Path, batch: Callable[..., Batch], number: signal.Signals, code: int) -> None:
     started = batch("--json", "--html", tmp_path / "page.html")
-    started.wait_for(lambda: named(started.alive(), "gcs_server"))
+    started.wait_for(lambda: servers(started.alive(), "gcs_server"))
     started.process.send_signal(number)
     out = started.finish()
     assert started.process.returncode == code, started.text()
