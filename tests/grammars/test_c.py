@@ -3,6 +3,7 @@
 from functools import cache
 
 import pytest
+from masks_along_texts import check_masks_along
 from vocabularies import byte_tokenizer
 
 import psc
@@ -135,8 +136,4 @@ def test_every_way_to_read_names_is_followed() -> None:
 
 
 def test_masks_allow_what_is_accepted() -> None:
-    matcher, vocabulary = psc.GrammarMatcher(compiled()), byte_tokenizer()
-    for byte in b"a * b; c d(e f) { g * h; i(j)(k); (l) (m); return (n) { o }; }":
-        allowed = set(matcher.allowed_tokens().tolist())
-        assert allowed == {t for t in range(vocabulary.vocab_size) if matcher.fork().accept_token(t)}
-        assert matcher.accept_token(next(t for t in allowed if vocabulary.decoded_vocab[t] == bytes([byte])))
+    check_masks_along(compiled(), byte_tokenizer(), b"a * b; c d(e f) { g * h; i(j)(k); (l) (m); return (n) { o }; }")

@@ -9,10 +9,10 @@ from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 
-import numpy as np
 import pytest
 from click.testing import CliRunner
 from javascript_texts import ACCEPTED, INSERTED, PROGRAM, lines
+from masks_along_texts import check_masks_within
 from vocabularies import byte_tokenizer
 
 import psc
@@ -265,16 +265,8 @@ def test_the_rows_are_as_v8_says(v8: Conversation) -> None:
 def test_masks_say_what_can_be_accepted() -> None:
     """Along texts, for every token of the vocabulary."""
     rng = random.Random(3)
-    vocabulary = byte_tokenizer()
-    for row in [*rng.sample(ACCEPTED, 8), *rng.sample(INSERTED, 4)]:
-        data = lines(row).encode()
-        at = rng.randrange(len(data) + 1)
-        matcher = psc.GrammarMatcher(compiled())
-        assert matcher.accept_prefix(data[:at]) == at
-        bits = np.unpackbits(matcher.mask().view(np.uint8), bitorder="little")[: vocabulary.vocab_size]
-        for token, bit in enumerate(bits.tolist()):
-            fork = matcher.fork()
-            assert fork.accept_token(token) == bit, (data[:at], vocabulary.decoded_vocab[token])
+    texts = map(lines, [*rng.sample(ACCEPTED, 8), *rng.sample(INSERTED, 4)])
+    check_masks_within(compiled(), byte_tokenizer(), texts, rng)
 
 
 def test_the_file_is_what_is_written() -> None:

@@ -14,6 +14,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from click.testing import CliRunner
+from masks_along_texts import check_masks_within
 from vocabularies import byte_tokenizer
 
 import psc
@@ -195,16 +196,7 @@ def test_every_column_that_is_open_and_no_other() -> None:
 def test_masks_say_what_can_be_accepted() -> None:
     """Along texts, for every token of the vocabulary."""
     rng = random.Random(3)
-    vocabulary = byte_tokenizer()
-    for text in rng.sample(ACCEPTED, 8) + rng.sample(ACCEPTED_BY_NEWER_PYTHON, 2):
-        data = text.encode()
-        at = rng.randrange(len(data) + 1)
-        matcher = psc.GrammarMatcher(compiled())
-        assert matcher.accept_prefix(data[:at]) == at
-        bits = np.unpackbits(matcher.mask().view(np.uint8), bitorder="little")[: vocabulary.vocab_size]
-        for token, bit in enumerate(bits.tolist()):
-            fork = matcher.fork()
-            assert fork.accept_token(token) == bit, (data[:at], vocabulary.decoded_vocab[token])
+    check_masks_within(compiled(), byte_tokenizer(), rng.sample(ACCEPTED, 8) + rng.sample(ACCEPTED_BY_NEWER_PYTHON, 2), rng)
 
 
 def test_the_file_is_what_is_written() -> None:

@@ -9,8 +9,8 @@ import random
 from functools import cache
 
 import javascript_texts as javascript
-import numpy as np
 import pytest
+from masks_along_texts import check_masks_within
 from vocabularies import byte_tokenizer
 
 import psc
@@ -263,16 +263,7 @@ def test_the_rows_are_as_the_compiler_says() -> None:
 def test_masks_say_what_can_be_accepted() -> None:
     """Along texts, for every token of the vocabulary; several ways are open at some of the places."""
     rng = random.Random(3)
-    vocabulary = byte_tokenizer()
-    for row in rng.sample(ACCEPTED, 12):
-        data = javascript.lines(row).encode()
-        at = rng.randrange(len(data) + 1)
-        matcher = psc.GrammarMatcher(compiled())
-        assert matcher.accept_prefix(data[:at]) == at
-        bits = np.unpackbits(matcher.mask().view(np.uint8), bitorder="little")[: vocabulary.vocab_size]
-        for token, bit in enumerate(bits.tolist()):
-            fork = matcher.fork()
-            assert fork.accept_token(token) == bit, (data[:at], vocabulary.decoded_vocab[token])
+    check_masks_within(compiled(), byte_tokenizer(), map(javascript.lines, rng.sample(ACCEPTED, 12)), rng)
 
 
 def test_the_file_is_what_is_written() -> None:

@@ -4,6 +4,7 @@ import hashlib
 from functools import cache
 
 import pytest
+from masks_along_texts import check_masks_along
 from vocabularies import byte_tokenizer
 
 import psc
@@ -74,9 +75,5 @@ def test_a_grammar_with_a_lexer_is_built_just_in_time_only() -> None:
 
 
 def test_masks_allow_what_is_accepted() -> None:
-    matcher = psc.GrammarMatcher(compiled("json", "go", "toml"))
-    vocabulary = byte_tokenizer()
-    for byte in b"x ```go\npackage p\nvar a = []int{1}\n```\n```json\n[1]\n``` ":
-        allowed = set(matcher.allowed_tokens().tolist())
-        assert allowed == {t for t in range(vocabulary.vocab_size) if matcher.fork().accept_token(t)}
-        assert matcher.accept_token(next(t for t in allowed if vocabulary.decoded_vocab[t] == bytes([byte])))
+    text = b"x ```go\npackage p\nvar a = []int{1}\n```\n```json\n[1]\n``` "
+    check_masks_along(compiled("json", "go", "toml"), byte_tokenizer(), text)
