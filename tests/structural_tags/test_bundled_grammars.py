@@ -1,6 +1,7 @@
 """Bundled grammars by their names in structural tags: prose in which each block of code is of its language."""
 
 import hashlib
+import json
 from functools import cache
 
 import pytest
@@ -9,6 +10,8 @@ from vocabularies import byte_tokenizer
 
 import psc
 from psc.artifacts.input_key import input_key_of
+from psc.compiler.frontends.front_end import UNNAMED
+from psc.compiler.frontends.structural_tag.front_end import find_imports
 from psc.compiler.grammars import bundled_text
 from psc.errors import GrammarError
 
@@ -67,6 +70,14 @@ def test_the_key_of_an_artifact_has_the_grammars_that_are_named() -> None:
     assert artifact.metadata["grammar"]["imports"] == [list(file) for file in files]
     assert input_key_of(artifact.metadata) == tag.key.for_tokenizer(vocabulary)
     assert psc.Grammar.from_structural_tag({"type": "structural_tag", "format": {"type": "any_text"}}).imports == ()
+
+
+def test_a_grammar_is_found_when_words_are_spelled_with_escapes() -> None:
+    plain = json.dumps(fenced("toml"))
+    escaped = plain.replace('"grammar"', '"gr\\u0061mmar"')
+    assert '"grammar"' not in escaped
+    assert find_imports(escaped, UNNAMED) == find_imports(plain, UNNAMED) != ()
+    assert psc.Grammar.from_structural_tag(escaped).imports == psc.Grammar.from_structural_tag(plain).imports
 
 
 def test_a_grammar_with_a_lexer_is_built_just_in_time_only() -> None:

@@ -25,7 +25,7 @@ from itertools import combinations, product
 from typing import Final
 
 from psc._core import TextAutomaton
-from psc.compiler.expression_fold import fold, rebuilt
+from psc.compiler.expression_fold import fold, rebuilt, referred_to
 from psc.compiler.expressions import Choice, Expression, Literal, Reference, Repeat, Sequence
 from psc.compiler.frontends.llguidance.places import MAX_PLACES, Positions, TooManyPlaces, written_by_place
 from psc.compiler.frontends.llguidance.source import Source
@@ -275,7 +275,7 @@ class Competition:
         order = [self._start]
         known = set(order)
         for name in order:  # grows while it is read
-            for other in sorted(_references(self.rules[name])):
+            for other in sorted(referred_to(self.rules[name])):
                 if other in self.rules and other not in known:
                     known.add(other)
                     order.append(other)
@@ -502,7 +502,7 @@ class Competition:
                     self._lexemes[name] = lexeme
                     return Reference(name)
                 return e if e.name in recursive else fold(self.rules[e.name], written)
-            if isinstance(e, Repeat) and _is_counted(e) and (e.most or e.least) <= MAX_COPIES and _references(e):
+            if isinstance(e, Repeat) and _is_counted(e) and (e.most or e.least) <= MAX_COPIES and referred_to(e):
                 return _counted_out(e, [parts[0], *(fold(e.body, written) for _ in range((e.most or e.least) - 1))])
             return rebuilt(e, parts)
 
@@ -510,7 +510,7 @@ class Competition:
         self.rules.update({name: fold(self.rules[name], written) for name in kept})
 
     def _recursive(self) -> set[str]:
-        needs = {name: {n for n in _references(e) if n in self.rules} for name, e in self.rules.items()}
+        needs = {name: {n for n in referred_to(e) if n in self.rules} for name, e in self.rules.items()}
         recursive = set()
         for name in self._reachable():
             seen: set[str] = set()
@@ -532,17 +532,6 @@ class Competition:
             f"whether this text ends where {' or '.join(lazy)} ends, which ends early, depends on what was read before in a way "
             "that is not supported; write rules that need themselves as repetitions",
         )
-
-
-def _references(expression: Expression) -> set[str]:
-    found: set[str] = set()
-
-    def combine(e: Expression, _: list[None]) -> None:
-        if isinstance(e, Reference):
-            found.add(e.name)
-
-    fold(expression, combine)
-    return found
 
 
 def _may_be_empty(expression: Expression) -> bool:

@@ -38,7 +38,8 @@ def parse(text: str, options: GrammarOptions, origin: str, names: TokenNames | N
     try:
         document = read_document(text)
         root = Reader(names, "\n".join(_texts(document))).read(_format(document))
-        return replace(rules_of(root, names, text, origin), imports=_bundled_files(document, text))
+        imports = _bundled_files(document) if _may_name_a_grammar(text) else ()
+        return replace(rules_of(root, names, text, origin), imports=imports)
     except InvalidJSONError as e:
         raise InvalidJSONError(f"{origin}: {e}") from None
     except InvalidStructuralTagError as e:
@@ -65,14 +66,17 @@ def _named(origin: str) -> str:
 def find_imports(text: str, origin: str) -> Imports:
     """The files of the bundled grammars that a document names."""
     try:
-        return _bundled_files(read_document(text), text) if _GRAMMAR in text else ()
+        return _bundled_files(read_document(text)) if _may_name_a_grammar(text) else ()
     except (InvalidJSONError, InvalidStructuralTagError):
         return ()  # the reader says what is wrong
 
 
-def _bundled_files(document: Any, text: str) -> Imports:
-    if _GRAMMAR not in text:
-        return ()
+def _may_name_a_grammar(text: str) -> bool:
+    """False where the document need not be walked through; words may be spelled with escapes."""
+    return _GRAMMAR in text or "\\u" in text
+
+
+def _bundled_files(document: Any) -> Imports:
     found: set[tuple[str, str]] = set()
     for value in _values(document):
         if isinstance(value, dict) and value.get("type") == "grammar":

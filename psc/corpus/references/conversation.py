@@ -84,9 +84,7 @@ def javac() -> Conversation:
 
 def node() -> Conversation:
     """V8 in Node.js: a text is accepted as a script or as a module."""
-    program = shutil.which("node")
-    if program is None:
-        raise ReferenceMissingError("no node on the PATH")
+    program = _node()
     version = "node " + _first_line([program, "--version"])
     return Conversation([program, "--experimental-vm-modules", "--no-warnings", str(_HERE / "parse_script.js")], version)
 
@@ -106,9 +104,7 @@ def typescript() -> Conversation:
 
 def _npm_package(package: str, script: str, title: str = "", *, below: int | None = None) -> Conversation:
     """A parser in a package of npm: installed here, above here, or globally; of a major version below a number."""
-    program = shutil.which("node")
-    if program is None:
-        raise ReferenceMissingError("no node on the PATH")
+    program = _node()
     shared = shutil.which("npm") and Path(_first_line(["npm", "root", "--global"]))
     for folder in (*(p / "node_modules" for p in (Path.cwd(), *Path.cwd().parents)), *([shared] if shared else [])):
         home = folder / package
@@ -117,6 +113,13 @@ def _npm_package(package: str, script: str, title: str = "", *, below: int | Non
             if below is None or int(version.split(".")[0]) < below:
                 return Conversation([program, str(_HERE / script), str(home)], f"{title}{package} {version}")
     raise ReferenceMissingError(f"npm install {package}{'' if below is None else f'@{below - 1}'}")
+
+
+def _node() -> str:
+    program = shutil.which("node")
+    if program is None:
+        raise ReferenceMissingError("no node on the PATH")
+    return program
 
 
 def _first_line(command: Sequence[str]) -> str:

@@ -10,14 +10,13 @@ import csv
 import platform
 import re
 import tomllib
-from importlib import import_module, metadata
+from importlib import metadata
 from inspect import signature
 from io import StringIO
 from xml.parsers import expat
 
-from psc.corpus.references.libraries import Library, python_json
+from psc.corpus.references.libraries import Library, module_of, python_json
 from psc.corpus.references.reference import Refusal
-from psc.errors import ReferenceMissingError
 
 _PLACE = re.compile(r" \(at (?:line (\d+), column (\d+)|end of document)\)")
 _KEY = re.compile(r"\('.*\)|'.*'", re.DOTALL)
@@ -74,10 +73,7 @@ def comma_separated() -> Library:
 
 def markdown() -> Library:
     """Fenced blocks as markdown-it-py finds them: each is closed, and holds JSON where it says so."""
-    try:
-        parser = import_module("markdown_it").MarkdownIt("commonmark")
-    except ImportError as e:
-        raise ReferenceMissingError("pip install markdown-it-py") from e
+    parser = module_of("markdown_it", "markdown-it-py").MarkdownIt("commonmark")
     is_json = python_json().judge
 
     def judge(text: str) -> Refusal | None:
@@ -100,10 +96,7 @@ def markdown() -> Library:
 
 def graphql() -> Library:
     """GraphQL's parser, in the package graphql-core, without the empty selection sets that only it takes."""
-    try:
-        package = import_module("graphql")
-    except ImportError as e:
-        raise ReferenceMissingError("pip install graphql-core") from e
+    package = module_of("graphql", "graphql-core")
     option = "allow_empty_selection_sets"  # since 3.3
     options = {option: False} if option in signature(package.parse).parameters else {}
 

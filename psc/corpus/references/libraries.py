@@ -11,6 +11,7 @@ import sqlite3
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from importlib import import_module, metadata
+from typing import Any
 
 from psc.corpus.references.reference import Refusal
 from psc.errors import ReferenceMissingError
@@ -33,6 +34,18 @@ class Library:
 
     def close(self) -> None:
         pass
+
+
+def module_of(name: str, package: str) -> Any:
+    """A module of a package that is installed by who wants this reference.
+
+    Raises:
+        ReferenceMissingError: it is not.
+    """
+    try:
+        return import_module(name)
+    except ImportError as e:
+        raise ReferenceMissingError(f"pip install {package}") from e
 
 
 def python_ast() -> Library:
@@ -72,10 +85,7 @@ def python_json() -> Library:
 
 def postgresql() -> Library:
     """PostgreSQL's parser, in the package pglast."""
-    try:
-        parser = import_module("pglast.parser")
-    except ImportError as e:
-        raise ReferenceMissingError("pip install pglast") from e
+    parser = module_of("pglast.parser", "pglast")
 
     def judge(text: str) -> Refusal | None:
         try:
@@ -90,10 +100,7 @@ def postgresql() -> Library:
 
 def sqlglot() -> Library:
     """sqlglot's reader of MySQL. It is looser than MySQL; a statement that it only passes on is refused."""
-    try:
-        library = import_module("sqlglot")
-    except ImportError as e:
-        raise ReferenceMissingError("pip install sqlglot") from e
+    library = module_of("sqlglot", "sqlglot")
 
     def judge(text: str) -> Refusal | None:
         try:

@@ -4,6 +4,8 @@ const { spawn } = require('node:child_process');
 const net = require('node:net');
 const path = require('node:path');
 
+const answerTexts = require('./answer_texts.js');
+
 const [home] = process.argv.slice(2);
 const PROTOS = path.join(home, 'lib', 'zetasql', 'protos');
 const SECONDS_TO_START = 60;
@@ -31,33 +33,24 @@ async function main() {
   try {
     await new Promise((done, failed) => client.waitForReady(Date.now() + 1000 * SECONDS_TO_START, (e) => (e ? failed(e) : done())));
     const options = await call('GetLanguageOptions', { maximumFeatures: true });
-    await answerTexts((text) => call('Parse', { sqlStatement: text, options, allowScript: true }), grpc.status.INVALID_ARGUMENT);
+    await answerTexts(async (text) => {
+      try {
+        await call('Parse', { sqlStatement: text, options, allowScript: true });
+        return '';
+      } catch (e) {
+        if (e.code !== grpc.status.INVALID_ARGUMENT) throw e;
+        return answerOf(e);
+      }
+    });
   } finally {
     server.kill();
   }
 }
 
-async function answerTexts(parse, refused) {
-  const judge = (text) =>
-    parse(text).then(
-      () => '',
-      (e) => {
-        if (e.code !== refused) throw e;
-        const [message] = e.details.split('\n');
-        const place = /\[at (\d+):(\d+)\]$/.exec(message);
-        return place ? `${place[1]}:${place[2]}:${message.slice(0, place.index).trim()}` : `0:0:${message}`;
-      },
-    );
-  let pending = Buffer.alloc(0);
-  for await (const chunk of process.stdin) {
-    pending = Buffer.concat([pending, chunk]);
-    while (pending.length >= 4 && pending.length >= 4 + pending.readUInt32BE(0)) {
-      const end = 4 + pending.readUInt32BE(0);
-      const text = pending.subarray(4, end).toString('utf8');
-      pending = pending.subarray(end);
-      process.stdout.write((await judge(text)) + '\n');
-    }
-  }
+function answerOf(error) {
+  const [message] = error.details.split('\n');
+  const place = /\[at (\d+):(\d+)\]$/.exec(message);
+  return place ? `${place[1]}:${place[2]}:${message.slice(0, place.index).trim()}` : `0:0:${message}`;
 }
 
 main();

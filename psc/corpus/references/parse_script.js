@@ -2,6 +2,8 @@
 
 const vm = require('node:vm');
 
+const answerTexts = require('./answer_texts.js');
+
 function judge(text) {
   try {
     new vm.Script(text, { filename: 'text' });
@@ -17,13 +19,4 @@ function judge(text) {
   }
 }
 
-let pending = Buffer.alloc(0);
-process.stdin.on('data', (chunk) => {
-  pending = Buffer.concat([pending, chunk]);
-  while (pending.length >= 4 && pending.length >= 4 + pending.readUInt32BE(0)) {
-    const end = 4 + pending.readUInt32BE(0);
-    const text = pending.subarray(4, end).toString('utf8');
-    pending = pending.subarray(end);
-    process.stdout.write(judge(text) + '\n');
-  }
-});
+answerTexts(judge);

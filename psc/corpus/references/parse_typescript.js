@@ -3,6 +3,7 @@
 // 8000 and more, and the two of 17000, are about what only JavaScript's comments may say. What depends on how modules are compiled
 // (`export =`) is no error, nor what is about types.
 
+const answerTexts = require('./answer_texts.js');
 const ts = require(process.argv[2]);
 
 const OPTIONS = { noLib: true, noResolve: true, target: ts.ScriptTarget.ESNext, module: ts.ModuleKind.ESNext, experimentalDecorators: true };
@@ -36,13 +37,4 @@ function judge(text) {
   return `${line + 1}:${character}:${ts.flattenDiagnosticMessageText(error.messageText, ' ').split('\n')[0]}`;
 }
 
-let pending = Buffer.alloc(0);
-process.stdin.on('data', (chunk) => {
-  pending = Buffer.concat([pending, chunk]);
-  while (pending.length >= 4 && pending.length >= 4 + pending.readUInt32BE(0)) {
-    const end = 4 + pending.readUInt32BE(0);
-    const text = pending.subarray(4, end).toString('utf8');
-    pending = pending.subarray(end);
-    process.stdout.write(judge(text) + '\n');
-  }
-});
+answerTexts(judge);
