@@ -10,7 +10,8 @@ llama-cpp-python calls processors from C, where an exception cannot pass: it is 
 mask. So after an error only tokens that end the text are left allowed, and `stop_on_error`, given as a stopping criterion,
 raises it again where it reaches the caller.
 
-Draft models are refused: with `draft_model=` llama-cpp-python shows processors ids that it does not sample after.
+Draft models are refused: with `draft_model=` llama-cpp-python shows processors ids that it does not sample after. With
+`logit_bias=` it calls no processor at all, which `stop_on_error` notices; a bias is a processor of its own, before this one.
 
 Cost: some 20 us a step, and the mask of the logits, which are changed in place.
 """
@@ -18,6 +19,7 @@ Cost: some 20 us a step, and the mask of the logits, which are changed in place.
 from __future__ import annotations
 
 import ctypes
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -48,12 +50,14 @@ class GrammarLogitsProcessor:
         self._requests = Requests(grammar)
         self._sequences = Sequences(self._requests, growth=Growth.ONLY_BY_ONE, prompt_length=prompt_length)
         self._bitmask = np.zeros((1, self._requests.n_words), dtype=np.int32)
+        self._seen = -1
         self.error: Exception | None = None
         """What went wrong in this generation."""
 
     def reset(self) -> None:
         """The next ids are a new generation's prompt, whatever they look like."""
         self._sequences.reset()
+        self._seen = -1
         self.error = None
 
     def __call__(self, input_ids: NDArray[np.intc], scores: NDArray[np.single]) -> NDArray[np.single]:
@@ -70,6 +74,7 @@ class GrammarLogitsProcessor:
         """
         try:
             self._check(input_ids, scores)
+            self._seen = len(input_ids)
             hypotheses = self._sequences.step(1, len(input_ids), lambda columns: input_ids[None, columns].astype(np.int64))
             self.error = None
         except Exception as e:
@@ -83,9 +88,17 @@ class GrammarLogitsProcessor:
         return scores
 
     def stop_on_error(self, input_ids: NDArray[np.intc], logits: NDArray[np.single]) -> bool:
-        """A stopping criterion that never stops, and raises the error that llama-cpp-python has swallowed."""
-        if self.error is not None:
-            error = self.error
+        """A stopping criterion that never stops, and raises the error that llama-cpp-python has swallowed.
+
+        Raises MatcherError, too, where a token was sampled without a mask.
+        """
+        error = self.error
+        if error is None and self._seen != len(input_ids):
+            error = MatcherError(
+                "llama-cpp-python has sampled a token without calling this processor: name it in logits_processor=, and leave out "
+                "logit_bias=, with which llama-cpp-python drops all processors (a processor before this one can add a bias)"
+            )
+        if error is not None:
             self.reset()
             raise error
         return False
@@ -102,8 +115,14 @@ class GrammarLogitsProcessor:
         self._requests.check_width(scores.shape[0])
 
 
+_NOT_TEXT = (b"<|start|>", b"<|channel|>", b"<|message|>", b"<|constrain|>", b"<|end|>")
+"""Control tokens of gpt-oss, which llama.cpp takes for text so that they are shown."""
+
+
 def tokenizer_info(llama: Any, *, stop_token_ids: list[int] | None = None) -> TokenizerInfo:
     """The vocabulary of a loaded model, as llama.cpp spells its tokens.
+
+    `psc.load_tokenizer` reads the same out of the model's file, where llama-cpp-python is not installed, say.
 
     Args:
         llama: a `llama_cpp.Llama`; `vocab_only=True` suffices.
@@ -111,34 +130,42 @@ def tokenizer_info(llama: Any, *, stop_token_ids: list[int] | None = None) -> To
 
     Raises:
         MissingExtraError: llama-cpp-python is not installed.
-        TokenizerError: the model has no vocabulary.
+        TokenizerError: it is no `Llama`, or the model has no vocabulary.
 
     Cost: some 0.3 s for 150,000 tokens.
     """
     with needs_extra("llama-cpp"):
         import llama_cpp
+    if not isinstance(llama, llama_cpp.Llama):
+        raise TokenizerError(f"a llama_cpp.Llama was expected, not {type(llama).__name__}; psc.load_tokenizer reads a model's file")
+    name = Path(str(llama.model_path)).name  # without its folder, since it ends up in artifacts
     vocab = llama_cpp.llama_model_get_vocab(llama.model)
     n_tokens = llama_cpp.llama_vocab_n_tokens(vocab)
-    if n_tokens <= 0:
-        raise TokenizerError(f"{llama.model_path}: the model has no vocabulary")
-    not_text = llama_cpp.LLAMA_TOKEN_ATTR_CONTROL | llama_cpp.LLAMA_TOKEN_ATTR_UNKNOWN | llama_cpp.LLAMA_TOKEN_ATTR_UNUSED
+    if n_tokens <= 0 or llama_cpp.llama_vocab_type(vocab) == llama_cpp.LLAMA_VOCAB_TYPE_NONE:
+        raise TokenizerError(f"{name}: the model has no vocabulary")
+    control = llama_cpp.LLAMA_TOKEN_ATTR_CONTROL | llama_cpp.LLAMA_TOKEN_ATTR_UNKNOWN
+    user_defined = llama_cpp.LLAMA_TOKEN_ATTR_USER_DEFINED
+    text = llama_cpp.LLAMA_TOKEN_ATTR_NORMAL | user_defined
     tokens: list[bytes] = []
     special: list[int] = []
     stop: list[int] = []
+    text_stop: list[int] = []
     buffer = ctypes.create_string_buffer(64)
     for token in range(n_tokens):
+        # Nothing for tokens that fill a vocabulary up to the width of the model.
         size = llama_cpp.llama_token_to_piece(vocab, token, buffer, len(buffer), 0, True)
         if size < 0:  # the size that it needs
             buffer = ctypes.create_string_buffer(-size)
             size = llama_cpp.llama_token_to_piece(vocab, token, buffer, len(buffer), 0, True)
-        tokens.append(buffer.raw[:size])
-        if llama_cpp.llama_vocab_get_attr(vocab, token) & not_text:
+        piece = buffer.raw[:size]
+        tokens.append(piece)
+        kind = llama_cpp.llama_vocab_get_attr(vocab, token)
+        if kind & control or (kind & user_defined and piece in _NOT_TEXT):
             special.append(token)
         if llama_cpp.llama_vocab_is_eog(vocab, token):
             stop.append(token)
-    return TokenizerInfo.from_tokens(
-        tokens,
-        special_token_ids=special,
-        stop_token_ids=stop if stop_token_ids is None else stop_token_ids,
-        name=str(getattr(llama, "model_path", "")),
-    )
+            if kind & text:  # and control: by its name, `</s>` of Qwen 3 for one, which is HTML
+                text_stop.append(token)
+    if stop_token_ids is not None:
+        stop, text_stop = stop_token_ids, [*text_stop, *set(stop_token_ids).difference(special)]
+    return TokenizerInfo.from_tokens(tokens, special_token_ids=special, stop_token_ids=stop, text_stop_ids=text_stop, name=name)

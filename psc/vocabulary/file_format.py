@@ -2,31 +2,34 @@
 
 Names do not help: `tokenizer.model` is SentencePiece for Llama 2 and a tiktoken rank file for Llama 3, and both Tekken
 and `tokenizer.json` end in `.json`. Each format has a plain first mark: an object with a `model`, an object with a
-`config` and a list `vocab`, a line of base64 and a number, the tag of a protobuf field.
+`config` and a list `vocab`, a line of base64 and a number, the tag of a protobuf field, ``GGUF``.
 """
 
 import gc
+import io
 import json
+import os
 import re
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Final
 
 from psc.errors import TokenizerError
+from psc.vocabulary.gguf_file import MAGIC as GGUF
+from psc.vocabulary.gguf_vocabulary import read_gguf_vocabulary
 from psc.vocabulary.huggingface_json import read_huggingface_json
 from psc.vocabulary.reading import Vocabulary
 from psc.vocabulary.sentencepiece_model import read_sentencepiece_model
 from psc.vocabulary.tekken import read_tekken
 from psc.vocabulary.tiktoken_ranks import read_tiktoken_ranks
 
-FORMATS: Final = "tokenizer.json (.zst too), SentencePiece .model, tiktoken rank file, Tekken JSON"
+FORMATS: Final = "tokenizer.json (.zst too), SentencePiece .model, tiktoken rank file, Tekken JSON, GGUF model"
 
 _ZSTD_MAGIC: Final = b"\x28\xb5\x2f\xfd"
 _SIZE_LIMIT: Final = 1 << 30  # a few kilobytes of zstd can hold terabytes of zeros
 _RANK_LINE: Final = re.compile(rb"\s*[A-Za-z0-9+/]+={0,2} \d+\s*(?:\n|\r|$)")
 _OTHER_FILES: Final = (
     (b"version https://git-lfs.github.com/spec", "a Git LFS pointer, not the file itself; run `git lfs pull` there"),
-    (b"GGUF", "a GGUF model; psc does not read tokenizers out of GGUF, give the model's tokenizer.json"),
     (b"PK\x03\x04", "a zip archive; give the tokenizer file itself"),
     (b"\x1f\x8b", "compressed with gzip; unpack it first"),
     (b"<", "HTML or XML (a download that went wrong?); download the file again"),
@@ -57,6 +60,23 @@ def read_bytes(path: Path) -> bytes:
     if len(unpacked) > _SIZE_LIMIT:
         raise TokenizerError(f"{path}: unpacks to more than 1 GiB, so hardly a tokenizer; psc reads {FORMATS}")
     return unpacked
+
+
+def read_vocabulary(path: Path, special_tokens: Mapping[str, int] | None = None) -> tuple[Vocabulary, bool]:
+    """The vocabulary of a file of any format, and whether the file is a whole model, which says all by itself.
+
+    Raises:
+        TokenizerError: as `read_bytes` and `parse`.
+    """
+    try:
+        with path.open("rb") as stream:
+            if stream.read(len(GGUF)) == GGUF:  # gigabytes, of which the beginning is read
+                _refuse_special_tokens(special_tokens, str(path))
+                stream.seek(0)
+                return read_gguf_vocabulary(stream, os.fstat(stream.fileno()).st_size, str(path)), True
+    except OSError as error:
+        raise TokenizerError(f"{path}: cannot be read: {error.strerror or error}") from error
+    return parse(read_bytes(path), str(path), special_tokens), False
 
 
 def read_json(content: bytes, place: str) -> Any:
@@ -97,8 +117,10 @@ def parse(content: bytes, place: str, special_tokens: Mapping[str, int] | None =
     if not content.strip():
         raise TokenizerError(f"{place}: the file is empty; download it again")
     is_ranks = not start.startswith(b"{") and _RANK_LINE.match(start) is not None
-    if special_tokens and not is_ranks:
-        raise TokenizerError(f"{place}: special_tokens= is for tiktoken rank files; this file carries its own")
+    if not is_ranks:
+        _refuse_special_tokens(special_tokens, place)
+    if content.startswith(GGUF):
+        return read_gguf_vocabulary(io.BytesIO(content), len(content), place)
     if start.startswith(b"{"):
         return _parse_json(content, place)
     if is_ranks:
@@ -109,6 +131,11 @@ def parse(content: bytes, place: str, special_tokens: Mapping[str, int] | None =
     if content.startswith(b"\x0a"):
         return read_sentencepiece_model(content, place)
     raise TokenizerError(f"{place}: the file begins with {content[:16]!r}, which is no tokenizer; psc reads {FORMATS}")
+
+
+def _refuse_special_tokens(special_tokens: Mapping[str, int] | None, place: str) -> None:
+    if special_tokens:
+        raise TokenizerError(f"{place}: special_tokens= is for tiktoken rank files; this file carries its own")
 
 
 def _parse_json(content: bytes, place: str) -> Vocabulary:

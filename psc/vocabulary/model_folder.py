@@ -1,4 +1,4 @@
-"""A model's folder: which file in it is the tokenizer, and what the files around it say.
+"""A model's folder: which file in it is the tokenizer, and what the files around it say. (A GGUF model says all by itself.)
 
 * `generation_config.json`: `eos_token_id`, a number or a list; what engines stop at;
 * `tokenizer_config.json`: `eos_token`, and `added_tokens_decoder`, the only place where tiktoken-based models name
@@ -28,6 +28,8 @@ _TOKENIZER_FILES: Final = (
     "tokenizer.model.v*",
     "spiece.model",
     "sentencepiece*.model",
+    "*-00001-of-*.gguf",
+    "*.gguf",
 )
 _SPECIAL_TOKENS: Final = ("bos_token", "eos_token", "unk_token", "sep_token", "pad_token", "cls_token", "mask_token")
 _LISTS_OF_SPECIAL_TOKENS: Final = ("additional_special_tokens", "extra_special_tokens")

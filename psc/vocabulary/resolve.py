@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Final
 
 from psc.errors import TokenizerError
-from psc.vocabulary.file_format import FORMATS, parse, read_bytes
+from psc.vocabulary.file_format import FORMATS, read_vocabulary
 from psc.vocabulary.hub_cache import MODEL_ID, find_snapshot
 from psc.vocabulary.model_folder import find_tokenizer, read_configuration
 from psc.vocabulary.names import find_name, list_names, load_named
@@ -54,12 +54,12 @@ def load_tokenizer(
     else:
         path, name = _from_cache(spec), str(spec)
     file = find_tokenizer(path) if path.is_dir() else path
-    vocabulary = parse(read_bytes(file), str(file), special_tokens)
+    vocabulary, is_model = read_vocabulary(file, special_tokens)
     return finish(
         vocabulary,
         place=str(file),
         name=name,
-        configuration=read_configuration(file.parent),
+        configuration=None if is_model else read_configuration(file.parent),
         vocab_size=vocab_size,
         stop_token_ids=stop_token_ids,
     )
@@ -76,7 +76,7 @@ def _from_cache(spec: str | Path) -> Path:
     text = str(spec)
     if isinstance(spec, Path) or text.startswith((".", "/", "~")):
         raise TokenizerError(f"{text}: no such file or folder")
-    if MODEL_ID.fullmatch(text) and Path(text).suffix.lower() not in (".json", ".model", ".zst", ".tiktoken"):
+    if MODEL_ID.fullmatch(text) and Path(text).suffix.lower() not in (".json", ".model", ".zst", ".tiktoken", ".gguf"):
         return find_snapshot(text)
     names = [entry.name for entry in list_names()]
     close = difflib.get_close_matches(text.lower(), names, n=1)

@@ -8,6 +8,7 @@ import time
 from pathlib import Path
 
 import pytest
+from gguf_bytes import BYTE, CONTROL, NORMAL, gguf_bytes, vocabulary_pairs
 
 from psc.errors import TokenizerError
 from psc.vocabulary import list_names, load_tokenizer, names
@@ -30,6 +31,7 @@ TEKKEN = {
     "vocab": [{"rank": 0, "token_bytes": "YQ=="}],
 }
 RANKS = b"YQ== 0\nYg== 1\n"
+GGUF = gguf_bytes(vocabulary_pairs([("a", NORMAL), ("</s>", CONTROL), ("<0x0A>", BYTE)], eos_token_id=1))
 SENTENCEPIECE = b"\x0a\x09\x0a\x05<unk>\x18\x02\x0a\x08\x0a\x04</s>\x18\x03\x0a\x05\x0a\x03a\xc3\xa9\x12\x00\x1a\x00"
 
 
@@ -54,6 +56,7 @@ def write(path: Path, document: object) -> None:
         ("tokenizer.model", RANKS, b"a"),  # Llama 3
         ("tokenizer.model", SENTENCEPIECE, b""),  # Llama 2
         ("qwen.tiktoken", RANKS, b"a"),
+        ("model.gguf", GGUF, b"a"),
     ],
 )
 def test_formats_are_told_by_content(tmp_path, name, content, first):
@@ -305,7 +308,7 @@ BROKEN = {
     "other JSON": (b'{"x": "y"}', r"JSON with the keys x;"),
     "nothing": (b"{}", r"the keys \(none\)"),
     "LFS pointer": (b"version https://git-lfs.github.com/spec/v1\noid sha256:0\n", "a Git LFS pointer"),
-    "GGUF": (b"GGUF\x03\0\0\0", "a GGUF model"),
+    "GGUF cut": (GGUF[:-1], "truncated GGUF"),
     "HTML": (b"<!DOCTYPE html>", "HTML or XML"),
     "zip": (b"PK\x03\x04....", "a zip archive"),
     "gzip": (b"\x1f\x8b\x08....", "compressed with gzip"),
@@ -339,6 +342,7 @@ FILES = {
     "tekken": json.dumps(TEKKEN).encode(),
     "ranks": RANKS,
     "sentencepiece": SENTENCEPIECE,
+    "gguf": GGUF,
 }
 
 
