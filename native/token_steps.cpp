@@ -184,7 +184,7 @@ std::optional<TokenSteps::Run> TokenSteps::run(TokenConfig config, Word longest)
     Index::Kinds kinds = onward(set, true).kinds & ~(Index::kRest | Index::kStray);
     if (!(kinds & Index::kWide)) kinds &= ~Index::kCut;
     if (std::popcount(kinds) < kMinKindsOfRun || !(kinds & Index::kind('a'))) return {};
-    Run run{kinds, {config}, false};
+    Run run{kinds, {config}, {true}, false};
     bool counts = false;
     for (Word k = 0; k < longest; ++k) {
         const Onward to = onward(set, true);
@@ -198,6 +198,7 @@ std::optional<TokenSteps::Run> TokenSteps::run(TokenConfig config, Word longest)
         const TokenConfig any = config_sets_[set][0];
         counts = counts || continuation(any) != continuation(config);
         run.by_length.push_back(any);
+        run.alone.push_back(config_sets_[set].size() == 1);
     }
     if (!counts) return {};
     return run;

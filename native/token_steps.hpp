@@ -90,10 +90,12 @@ public:
         return Ladder{rungs_, false, uniform};
     }
     // Where runs of characters of most kinds lead, if that depends on how many they are: after k of them to `by_length[k]`, after more to
-    // the last, or nowhere if it `ends` there. As of a ladder.
+    // the last, or nowhere if it `ends` there. As of a ladder: a text of a length that is not `alone` may lead to another config, which
+    // has the same continuation, but may go on in another way: after `(a[` and `(ab` in a grammar of regexes `/` does not do the same.
     struct Run {
         VocabularyIndex::Kinds kinds;
         std::vector<TokenConfig> by_length;
+        std::vector<char> alone;
         bool ends;
     };
     std::optional<Run> run(TokenConfig config, Word longest);

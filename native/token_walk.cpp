@@ -115,16 +115,29 @@ bool TokenWalk::enter_run(VocabularyNode node, TokenConfig before, Sets& sets, E
     if (!run) return false;
     const VocabularyRuns::Behind* behind = run->tokens->behind(node);
     if (!behind) return false;
-    const auto& to = run->steps.by_length;
-    const auto config_after = [&](std::size_t length) {
-        return length < to.size() ? Maybe<TokenConfig>(to[length]) : run->steps.ends ? Maybe<TokenConfig>() : to.back();
-    };
-    for (std::size_t k = 0; k < behind->whole.size(); ++k)
-        if (const auto after = behind->whole[k] ? config_after(k) : Maybe<TokenConfig>())
-            for (SequenceNode n : steps_.nodes(steps_.continuation(*after))) out.push_back({n, behind->whole[k]});
-    for (const auto& exit : behind->exits)
-        if (const auto after = config_after(static_cast<std::size_t>(exit.length))) enter(exit.node, *after, sets, out);
+    const auto& [kinds, to, alone, ends] = run->steps;
+    for (std::size_t k = 0; k < behind->whole.size() && (k < to.size() || !ends); ++k)
+        if (behind->whole[k])
+            for (SequenceNode n : steps_.nodes(steps_.continuation(k < to.size() ? to[k] : to.back())))
+                out.push_back({n, behind->whole[k]});
+    for (const auto& exit : behind->exits) {
+        const auto length = static_cast<std::size_t>(exit.length);
+        if (length >= to.size() && ends) continue;
+        const std::size_t k = std::min(length, to.size() - 1);
+        if (const auto after = alone[k] ? Maybe<TokenConfig>(to[k]) : config_above(exit.node, node, before))
+            enter(exit.node, *after, sets, out);
+    }
     return true;
+}
+
+// To which config the bytes above `node` lead, from that of `first` on, which is read in config `before`.
+Maybe<TokenConfig> TokenWalk::config_above(VocabularyNode node, VocabularyNode first, TokenConfig before) {
+    const auto token = static_cast<std::size_t>(vocabulary_.token_at(vocabulary_.tokens_begin(node)).v);
+    const std::uint8_t* text = vocabulary_.bytes().data() + vocabulary_.offsets()[token];
+    Maybe<TokenConfig> config = before;
+    for (int i = vocabulary_[first].depth - 1; config && i < vocabulary_[node].depth - 1; ++i)
+        config = steps_.step(*config, lexer_.byte_class()[text[i]]);
+    return config;
 }
 
 // Takes the subtree as a whole where nothing in it needs to be told apart. `again`: the byte of the node has led back to `config`.

@@ -78,6 +78,7 @@ private:
     void enter(VocabularyNode node, TokenConfig before, Sets& sets, Entries& out);
     void enter_anywhere(VocabularyNode node, TokenConfig before, Sets& sets, Entries& out);
     bool enter_run(VocabularyNode node, TokenConfig before, Sets& sets, Entries& out);
+    Maybe<TokenConfig> config_above(VocabularyNode node, VocabularyNode first, TokenConfig before);
     void put_after(SequenceNode prefix, const Entries& entries, Entries& out);
     void add(TokenConfig config, Word first, Word last, Sets& sets);
     TokenSet& set_of(TokenConfig config, Sets& sets);
