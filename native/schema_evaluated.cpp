@@ -130,14 +130,14 @@ bool SchemaReader::looks(JsonNode node, Word scope) {
 // Adds what the schema looks at where `condition` is true, and what the schemas that it applies do.
 void SchemaReader::evaluate(const Place& place, Predicate condition, std::vector<Evaluated>& out, std::size_t depth, bool tested) {
     if (!document_.is(place.node, JsonKind::object)) return;
-    if (depth > kMaxDeepness) fail(place, Keyword::ref, "schemas about one value refer to each other more than 200 deep");
+    if (depth > kMaxDeepness) exceed(place, Keyword::ref, "schemas about one value refer to each other more than 200 deep");
     // By each of several ways that lead here the schema looks at the same.
     const auto is_this = [&](const Evaluated& e) {
         return e.node == place.node && e.scope == place.scope && e.condition == condition && (tested || !e.tested);
     };
     if (depth > 0 && std::any_of(out.begin(), out.end(), is_this)) return;
     if (out.size() >= kMaxSchemasAboutOneValue)
-        fail(place, Keyword::unknown, "more than 5,000 schemas are about one value, the limit");
+        exceed(place, Keyword::unknown, "more than 5,000 schemas are about one value, the limit");
     Evaluated own = this->own(place, depth == 0);
     own.condition = condition;
     own.tested = tested;
@@ -252,7 +252,8 @@ Predicate SchemaReader::unevaluated(const Place& place, Predicate rest, bool mem
         }
     }
     if (conditional.size() > kMaxConditions)
-        fail(place, keyword, "what is looked at depends on more than " + std::to_string(kMaxConditions) + " conditions, the limit");
+        exceed(place, keyword,
+               "what is looked at depends on more than " + std::to_string(kMaxConditions) + " conditions, the limit");
     std::vector<Predicate> options;
     const auto choices = std::size_t{1} << conditional.size();
     const bool one_adds = !exclusive.empty() && exclusive.size() == branches.size();  // one of them is true

@@ -293,6 +293,11 @@ void SchemaReader::fail(const Place& place, Keyword keyword, const std::string& 
     throw SchemaError(resources_.pointer(place.node), name, why.starts_with("must be ") ? name + " " + why : why);
 }
 
+void SchemaReader::exceed(const Place& place, Keyword keyword, const std::string& limit) const {
+    const std::string name = keyword == Keyword::unknown ? "" : ", " + std::string(text_of(keyword));
+    throw LimitExceeded(resources_.pointer(place.node) + name + ": " + limit);
+}
+
 JsonNode SchemaReader::get(const Place& place, Keyword keyword) const { return document_.member(place.node, number_of(keyword)); }
 
 std::vector<JsonNode> SchemaReader::schemas_in(const Place& place, Keyword keyword, JsonNode value) const {

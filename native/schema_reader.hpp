@@ -111,6 +111,7 @@ private:
 
     void warn(const Place& place, Keyword keyword, const std::string& what);
     [[noreturn]] void fail(const Place& place, Keyword keyword, const std::string& why) const;
+    [[noreturn]] void exceed(const Place& place, Keyword keyword, const std::string& limit) const;
     Word count(const Place& place, Keyword keyword, JsonNode value) const;
     Decimal decimal(const Place& place, Keyword keyword, JsonNode value) const;
     JsonNode get(const Place& place, Keyword keyword) const;

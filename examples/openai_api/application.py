@@ -32,6 +32,8 @@ COMPILE_SECONDS = 10.0
 """Until a grammar is refused."""
 CLIENT_GONE = 499
 
+_FAILED = ApiError("the server failed; its log has more", status=500)
+
 _log = logging.getLogger(__name__)
 _T = TypeVar("_T")
 
@@ -91,7 +93,7 @@ class Server:
             error = ApiError(f"{request.method} {request.url.path}: {error.detail}", status=error.status_code)
         if not isinstance(error, ApiError):
             _log.error("a request failed", exc_info=error)
-            error = ApiError("the server failed; its log has more", status=500)
+            error = _FAILED
         self._answered(request, error.status)
         return JSONResponse(error.content, status_code=error.status)
 
@@ -136,9 +138,11 @@ class Server:
         except ClientGone:
             pass
         except Exception as error:
-            _log.exception("a stream failed")
-            status = 500
-            yield event(ApiError(f"the server failed: {error}", status=500).content)
+            if not isinstance(error, ApiError):
+                _log.exception("a stream failed")
+                error = _FAILED
+            status = error.status
+            yield event(error.content)
             yield "data: [DONE]\n\n"
         finally:
             work.cancellation.cancel()

@@ -2,11 +2,12 @@
 
 import codecs
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 
 import psc
 from openai_api.deltas import CallBegin, Delta, Reader
-from openai_api.errors import ClientGone
+from openai_api.errors import ApiError, ClientGone
 from openai_api.sampling import Drawn, Sampler
 from openai_api.tasks import Engine, Task
 from openai_api.tool_calls import tool_call_reader
@@ -109,12 +110,24 @@ class Choice:
         for _ in range(task.max_tokens):
             if self._cancellation.cancelled:
                 raise ClientGone
-            drawn = sampler.draw(generation.logits, None if matcher is None else matcher.mask())
+            with _limits():
+                mask = None if matcher is None else matcher.mask()
+            drawn = sampler.draw(generation.logits, mask)
             self.n_tokens += 1
-            if matcher is not None and not matcher.accept_token(drawn.token):
-                raise AssertionError(f"token {drawn.token} was drawn and is not allowed")
+            with _limits():
+                if matcher is not None and not matcher.accept_token(drawn.token):
+                    raise AssertionError(f"token {drawn.token} was drawn and is not allowed")
             if matcher.is_terminated() if matcher is not None else drawn.token in ends:
                 self.finish_reason = "stop"
                 return
             yield drawn
             generation.feed(drawn.token)
+
+
+@contextmanager
+def _limits() -> Iterator[None]:
+    """A grammar may be quick to compile, and its texts ambiguous beyond measure: that is the client's to change."""
+    try:
+        yield
+    except psc.ResourceLimitError as error:
+        raise ApiError(f"the grammar is too ambiguous for this text: {error}", code="grammar_too_large") from error

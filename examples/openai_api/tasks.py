@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import psc
-from openai_api.constraints import compile_constraint, read_constraint
+from openai_api.constraints import Constraint, compile_constraint, read_constraint
 from openai_api.errors import ApiError, no_such_model
 from openai_api.fields import check_known, check_only, field, number, text
 from openai_api.metrics import Metrics
@@ -19,10 +19,13 @@ from openai_api.tool_calls import READABLE
 from openai_api.tools import Tools, compile_tools, read_tools
 
 MOST_TOKENS = 4096
+USUAL_TOKENS, USUAL_CONSTRAINED_TOKENS = 64, 1024
+"""Where a request does not say: a text that is cut off is a text, and a value that is cut off is none."""
 MOST_CHOICES = 16
 MOST_PROMPTS = 16
 MOST_STOPS = 4
 MOST_LOGPROBS = 20
+ROLES = ("system", "developer", "user", "assistant", "tool", "function")
 
 
 @dataclass(frozen=True)
@@ -70,18 +73,21 @@ class Engine:
             raise ApiError("stream_options is for streams; set stream, or leave it out", "stream_options")
         check_only(options, {"include_usage", "include_obfuscation"}, "stream_options")
         sampling = self._sampling(body, chat, tools)
+        constraint = read_constraint(body)
         limit = "max_completion_tokens" if body.get("max_completion_tokens") is not None else "max_tokens"
+        is_value = tools.must_call if tools else constraint is not None
+        usual = USUAL_CONSTRAINED_TOKENS if is_value else USUAL_TOKENS
         return Task(
             chat=chat,
             prompts=self._prompts(body, chat, tools),
             tools=tools,
             sampling=sampling,
-            max_tokens=number(body, limit, 64, int, 1, MOST_TOKENS),
+            max_tokens=number(body, limit, usual, int, 1, MOST_TOKENS),
             n=number(body, "n", 1, int, 1, MOST_CHOICES),
             stop=_stops(body),
             stream=stream,
             include_usage=field(options, "include_usage", False, bool, within="stream_options"),
-            compiled=self._compiled(body, tools, cancellation),
+            compiled=self._compiled(constraint, tools, cancellation),
         )
 
     def _check_model(self, body: dict[str, Any]) -> None:
@@ -127,8 +133,9 @@ class Engine:
                 raise ApiError(f"logit_bias[{token!r}]: it must map tokens below {size} to numbers from -100 to 100", "logit_bias")
         return tuple((int(token), float(bias)) for token, bias in given.items())
 
-    def _compiled(self, body: dict[str, Any], tools: Tools | None, cancellation: psc.Cancellation) -> psc.CompiledGrammar | None:
-        constraint = read_constraint(body)
+    def _compiled(
+        self, constraint: Constraint | None, tools: Tools | None, cancellation: psc.Cancellation
+    ) -> psc.CompiledGrammar | None:
         if tools is not None:
             form = self.model.format_name or ""
             if form not in READABLE:
@@ -180,6 +187,10 @@ def _messages(body: dict[str, Any]) -> list[dict[str, Any]]:
 def _message(message: Any, path: str) -> dict[str, Any]:
     if not isinstance(message, dict) or not isinstance(message.get("role"), str):
         raise ApiError(f"{path}: messages must be objects with a role and a content", path)
+    if message["role"] not in ROLES:
+        raise ApiError(
+            f"{path}.role {message['role'][:40]!r}: it is one of {', '.join(ROLES)}", f"{path}.role", code="invalid_value"
+        )
     calls = field(message, "tool_calls", [], list, within=path)
     for i, call in enumerate(calls):
         function = call.get("function") if isinstance(call, dict) else None

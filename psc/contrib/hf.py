@@ -7,7 +7,7 @@ The first call allows what may begin the text; each later one takes the last tok
 beam search, assisted decoding and several generations take `psc.adapters.transformers.GrammarLogitsProcessor`. Importing this
 module imports neither torch nor transformers: ``generate`` takes any callable, and scores bring their torch with them.
 
-Cost: a copy of each row's mask, and masking the scores on the device where they are.
+Cost: a copy of each row's mask, masking the scores on the device where they are, and comparing the ids with those of a step ago.
 """
 
 from __future__ import annotations
@@ -44,6 +44,7 @@ class LogitsProcessor:
         self.token_bitmask: Any = None
         self.prefilled = False
         self.batch_size = 0
+        self._ids: Any = None
 
     def __call__(self, input_ids: Any, scores: Any) -> Any:
         """The scores, with minus infinity for each token that the grammar does not allow; masked in place.
@@ -53,7 +54,8 @@ class LogitsProcessor:
             scores: (rows, width) of any float dtype.
 
         Raises:
-            MatcherError: the grammars are not as many as the rows, the rows not as many as at first, or a token is not allowed.
+            MatcherError: the grammars are not as many as the rows, the rows not as many as at first, a token is not allowed, or the
+                rows are not those of the step before with one token more: beams have changed places, or drafts were tried.
             BitmaskError: the scores are of the wrong shape or dtype.
         """
         if not self.matchers:
@@ -65,8 +67,10 @@ class LogitsProcessor:
         if len(scores) != self.batch_size:
             raise BitmaskError(f"{len(scores)} rows of scores for {self.batch_size} rows of ids")
         if self.prefilled:
+            self._check_continued(input_ids)
             self._accept([int(row[-1]) for row in input_ids])
         self.prefilled = True
+        self._ids = input_ids
         going_on = [row for row, matcher in enumerate(self.matchers) if not matcher.is_terminated()]
         for row in going_on:
             self.matchers[row].fill_next_token_bitmask(self.token_bitmask, row)
@@ -83,6 +87,19 @@ class LogitsProcessor:
         self.compiled_grammars, self.batch_size = grammars, n_rows
         self.matchers = [GrammarMatcher(grammar) for grammar in grammars]
         self.token_bitmask = allocate_token_bitmask(n_rows, self.full_vocab_size, library=library)
+
+    def _check_continued(self, input_ids: Any) -> None:
+        """A row that took another's place would be masked by the other's matcher, which need not notice."""
+        before = self._ids
+        if (
+            not hasattr(input_ids, "shape") or input_ids.shape == before.shape
+        ):  # a loop of one's own that shows the last tokens alone
+            return
+        if input_ids.shape[1] != before.shape[1] + 1 or not bool((input_ids[:, :-1] == before).all()):
+            raise MatcherError(
+                "the rows are not those of the step before with one token more; for beam search, assisted decoding and a next call "
+                "of generate take psc.adapters.transformers.GrammarLogitsProcessor"
+            )
 
     def _accept(self, tokens: list[int]) -> None:
         for row, (matcher, token) in enumerate(zip(self.matchers, tokens, strict=True)):

@@ -85,6 +85,37 @@ def test_a_draft_model(model: Any) -> None:
         assert generated(steps) == alone
 
 
+def test_a_batch(model: Any) -> None:
+    """A grammar for each sequence and none for the last; sequences come and go."""
+    generate = pytest.importorskip("mlx_lm.generate")
+    prompts = [[1, 2, 3], [4, 5], [6, 7, 8, 9], [3]]
+    grammars = [LIST, SUM, LIST, None]
+    processors = [[GrammarLogitsProcessor(COMPILER.compile_grammar(g))] if g else [] for g in grammars]
+    batch = generate.BatchGenerator(model, stop_tokens=[[STOP]], completion_batch_size=2, prefill_batch_size=2)
+    rows: dict[int, list[int]] = {uid: [] for uid in batch.insert(prompts, [60] * 4, logits_processors=processors)}
+    while responses := batch.next_generated():
+        for response in responses:
+            rows[response.uid].append(int(response.token))
+    batch.close()
+    for tokens, grammar, processor, prompt in zip(rows.values(), grammars, processors, prompts, strict=True):
+        if grammar:
+            text, ended = text_of(INFO, tokens)
+            assert ended and re.fullmatch(PATTERNS[grammar], text)
+            assert tokens == run(model, processor[0], prompt)
+
+
+def test_one_processor_for_a_batch(model: Any) -> None:
+    """`batch_generate` has no other way: the texts would be each other's."""
+    generate = pytest.importorskip("mlx_lm.generate")
+    batch = generate.BatchGenerator(
+        model, stop_tokens=[[STOP]], logits_processors=[GrammarLogitsProcessor(COMPILER.compile_grammar(LIST))]
+    )
+    batch.insert([[1, 2, 3], [4, 5]], [60] * 2)
+    with pytest.raises(psc.MatcherError, match="two generations at once"):
+        while batch.next_generated():
+            pass
+
+
 def test_deferred(model: Any) -> None:
     generate = pytest.importorskip("mlx_lm.generate")
     free = [int(t) for t, _ in generate.generate_step(mx.array([1, 2]), model, max_tokens=5)]

@@ -1,8 +1,10 @@
-"""psc's processor for Transformers as the processor of Outlines' generators, with its own classes and a small random model."""
+"""psc's processors as the processors of Outlines' generators, with its own classes and small random models of three libraries."""
 
 import json
+import re
 import warnings
 from functools import cache
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -64,3 +66,44 @@ def test_a_batch_of_prompts() -> None:
     texts = generate.batch(["first", "second, longer"], max_new_tokens=40)
     assert len(texts) == 2
     assert all(len(text) == 4 and text.startswith("ab") and text[2:].isdigit() for text in texts)
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_a_model_of_llama_cpp(tmp_path: Path) -> None:
+    llama_cpp = pytest.importorskip("llama_cpp")
+    pytest.importorskip("gguf")
+    from gguf_models import byte_level_vocabulary, write_model
+
+    from psc.adapters import llama_cpp as adapter
+
+    write_model(tmp_path / "m.gguf", byte_level_vocabulary(448), end="<|im_end|>")
+    llama = llama_cpp.Llama(str(tmp_path / "m.gguf"), n_ctx=256, verbose=False)
+    compiled = psc.GrammarCompiler(adapter.tokenizer_info(llama), store=False).compile_regex("[0-9]{3}")
+    ready = adapter.GrammarLogitsProcessor(compiled)
+    generate = outlines.Generator(outlines.from_llamacpp(llama), processor=ready)
+    for prompt in ("a", "a longer prompt", "a"):
+        assert re.fullmatch("[0-9]{3}", generate(prompt, max_tokens=40))
+        assert ready.error is None
+    assert re.fullmatch("[0-9]{3}", "".join(generate.stream("a", max_tokens=40)))
+    llama.close()
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_a_model_of_mlx(tmp_path: Path) -> None:
+    try:
+        import mlx.core  # noqa: F401
+    except ImportError as e:  # mlx without a backend cannot be imported either
+        pytest.skip(f"mlx: {e}")
+    mlx_lm = pytest.importorskip("mlx_lm")
+    from small_models import save_small_llama
+
+    from psc.adapters import mlx as adapter
+
+    loaded, tokenizer = mlx_lm.load(str(save_small_llama(tmp_path / "model", "text")))
+    stop = sorted(tokenizer.eos_token_ids)
+    info = psc.TokenizerInfo.from_huggingface(tokenizer._tokenizer, vocab_size=loaded.args.vocab_size, stop_token_ids=stop)
+    compiled = psc.GrammarCompiler(info, store=False).compile_regex("[0-9]{3}")
+    ready = adapter.GrammarLogitsProcessor(compiled)
+    generate = outlines.Generator(outlines.from_mlxlm(loaded, tokenizer), processor=ready)
+    for prompt in ("a", "a longer prompt", "a"):
+        assert re.fullmatch("[0-9]{3}", generate(prompt, max_tokens=40))

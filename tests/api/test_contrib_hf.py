@@ -38,6 +38,27 @@ def test_a_grammar_for_each_row():
         allowed(processor, [9, A], [9, A])
 
 
+def test_rows_that_change_places():
+    """Each row's last token is one that its matcher takes, and the text before it is the other's."""
+    processor = LogitsProcessor(compiled("root ::= [ab]{5}"))
+    allowed(processor, [9, 9], [9, 9])
+    allowed(processor, [9, 9, A], [9, 9, B])
+    with pytest.raises(psc.MatcherError, match="beam search"):
+        allowed(processor, [9, 9, B, A], [9, 9, A, A])
+
+
+def test_several_tokens_at_once():
+    processor = LogitsProcessor(compiled("root ::= [ab]{5}"))
+    allowed(processor, [9, 9])
+    with pytest.raises(psc.MatcherError, match="assisted decoding"):
+        allowed(processor, [9, 9, A, A])
+
+
+def test_a_loop_that_shows_the_last_token():
+    processor = LogitsProcessor(compiled('root ::= "ab"'))
+    assert [allowed(processor, [token]) for token in (9, A, B)] == [[[A, AB]], [[B]], [[STOP]]]
+
+
 def test_what_is_refused():
     with pytest.raises(RuntimeError, match="the list is empty"):
         LogitsProcessor([])

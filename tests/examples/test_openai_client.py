@@ -44,6 +44,34 @@ def test_parse(client: Any) -> None:
     assert isinstance(parsed.choices[0].message.parsed, Answer)
 
 
+def test_a_value_is_not_cut_off_where_a_request_names_no_limit(client: Any) -> None:
+    schema = {"type": "array", "items": {"enum": ["a", "b"]}, "minItems": 100, "maxItems": 100}
+    extra = {"structured_outputs": {"json": schema, "disable_any_whitespace": True}}
+    [choice] = client.chat.completions.create(model=MODEL, messages=USER, seed=2, extra_body=extra).choices
+    assert choice.finish_reason == "stop" and len(json.loads(choice.message.content)) == 100
+    [free] = client.chat.completions.create(model=MODEL, messages=USER, seed=2).choices
+    assert free.finish_reason == "length"
+
+
+def test_helpers_of_the_client(client: Any) -> None:
+    """`pydantic_function_tool`, `parse` and `stream`, which puts events together by itself."""
+    pydantic = pytest.importorskip("pydantic")
+
+    class GetDays(pydantic.BaseModel):  # type: ignore[misc, name-defined]
+        days: int = pydantic.Field(ge=0, le=99)
+        certain: bool
+
+    tools = [openai.pydantic_function_tool(GetDays)]
+    request = {"model": MODEL, "messages": USER, "tools": tools, "tool_choice": "required", "parallel_tool_calls": False}
+    [choice] = client.chat.completions.parse(**request, max_tokens=900, seed=1).choices
+    assert isinstance(choice.message.tool_calls[0].function.parsed_arguments, GetDays)
+    with client.chat.completions.stream(**request, max_tokens=900, seed=1) as stream:
+        kinds = {event.type for event in stream}
+        [streamed] = stream.get_final_completion().choices
+    assert {"tool_calls.function.arguments.delta", "tool_calls.function.arguments.done"} <= kinds
+    assert streamed.message.tool_calls[0].function.parsed_arguments == choice.message.tool_calls[0].function.parsed_arguments
+
+
 def test_json_object_and_text(client: Any) -> None:
     request = {"response_format": {"type": "json_object"}, "n": 6}
     answer = client.chat.completions.create(model=MODEL, messages=USER, max_tokens=400, seed=1, **request)

