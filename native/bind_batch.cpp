@@ -1,7 +1,7 @@
 // Many matchers at once: psc.BatchGrammarMatcher.
 #include <algorithm>
+#include <exception>
 #include <map>
-#include <thread>
 
 #include "bind_matcher.hpp"
 #include "matcher_arguments.hpp"
@@ -41,6 +41,19 @@ private:
     std::vector<PyMatcher*> all_;
 };
 
+// Raises the first error, which tells of all of them.
+void raise_if_any(const std::vector<std::exception_ptr>& errors) {
+    const auto first = std::find_if(errors.begin(), errors.end(), [](const std::exception_ptr& e) { return e != nullptr; });
+    if (first == errors.end()) return;
+    nb::dict failures;
+    for (std::size_t i = 0; i < errors.size(); ++i)
+        if (errors[i]) failures[nb::int_(i)] = python_error(errors[i]);
+    const nb::object raised = python_error(*first);  // apart from the one in the dict, so that neither holds itself
+    raised.attr("failures") = failures;
+    PyErr_SetObject(raised.type().ptr(), raised.ptr());
+    throw nb::python_error();
+}
+
 struct Batch {
     explicit Batch(int threads) : pool(threads) {}
     WorkerPool pool;
@@ -57,16 +70,7 @@ Args:
 
 Raises RuntimeError when max_threads is neither.)")
         .def(
-            "__init__",
-            [](Batch* self, const nb::object& threads) {
-                std::int64_t n = 0;
-                if (nb::isinstance<nb::str>(threads) && nb::cast<std::string>(threads) == "auto")
-                    n = std::max(1u, std::thread::hardware_concurrency());
-                else if (PyLong_Check(threads.ptr()))
-                    n = integer(threads, "threads");
-                if (n < 1 || n > 4096) throw MatcherError("max_threads must be \"auto\" or a number from 1 to 4096");
-                new (self) Batch(static_cast<int>(n));
-            },
+            "__init__", [](Batch* self, const nb::object& threads) { new (self) Batch(threads_from(threads)); },
             "max_threads"_a.none() = "auto", nb::sig("def __init__(self, max_threads: int | str = 'auto') -> None"))
         .def_prop_ro("max_threads", [](const Batch& self) { return self.pool.n_threads(); })
         .def(
@@ -84,8 +88,18 @@ Raises RuntimeError when max_threads is neither.)")
                 std::vector<std::uint32_t*> out;
                 for (std::size_t i = 0; i < all.size(); ++i)
                     out.push_back(Rows(bitmask, all[i]->machine()->n_words()).row(rows[i]));
-                const TurnOfAll turn(all.all());
-                self.pool.run(all.size(), all.distinct() ? 8 : all.size(), [&](std::size_t i) { fill_mask(*all[i], out[i]); });
+                std::vector<std::exception_ptr> errors(all.size());
+                {
+                    const TurnOfAll turn(all.all());
+                    self.pool.run(all.size(), all.distinct() ? 8 : all.size(), [&](std::size_t i) {
+                        try {
+                            fill_mask(*all[i], out[i]);
+                        } catch (...) {
+                            errors[i] = std::current_exception();
+                        }
+                    });
+                }
+                raise_if_any(errors);
             },
             "matchers"_a, "bitmask"_a.none(), "indices"_a = nb::none(), "debug_print"_a = false,
             nb::sig("def batch_fill_next_token_bitmask(self, matchers: Sequence[GrammarMatcher], bitmask: object, indices: "
@@ -93,8 +107,9 @@ Raises RuntimeError when max_threads is neither.)")
                     "= None, debug_print: bool = False) -> None"),
             R"(Fills one row of `bitmask` for each matcher: row i for the i-th, or row indices[i].
 
-Raises RuntimeError as GrammarMatcher.fill_next_token_bitmask does; a matcher that has terminated raises, and the other
-rows are filled all the same. Cost: about that of a copy of each row, on all threads.)")
+Raises RuntimeError as GrammarMatcher.fill_next_token_bitmask does, for a matcher that has terminated, say. The other rows are
+filled all the same: the attribute `failures` of the error, a dict, has the error of each matcher whose row is not, by its number
+in the batch. An error without it was raised before anything was written. Cost: about that of a copy of each row, on all threads.)")
         .def_static(
             "batch_fill_temperature",
             [](const nb::object& matchers, const nb::object& temperatures, const nb::object& indices) {

@@ -5,6 +5,7 @@
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/vector.h>
 
+#include "draft_rows.hpp"
 #include "draft_tree.hpp"
 #include "errors.hpp"
 #include "linked_matcher.hpp"
@@ -37,6 +38,26 @@ bool fill_mask(TextMatcher& m, std::uint32_t* out) {
     const MaskRow row = m.mask_row();
     m.cache().rows.copy(row, out);
     return !m.cache().rows.all(row);
+}
+
+nb::object python_error(const std::exception_ptr& error) {
+    try {
+        nb::cpp_function([&] { std::rethrow_exception(error); })();
+    } catch (nb::python_error& raised) {
+        return nb::borrow(raised.value());
+    }
+    return nb::none();
+}
+
+std::vector<PyMatcher*> matchers_or_none(const nb::tuple& list) {
+    std::vector<PyMatcher*> all;
+    all.reserve(list.size());
+    for (nb::handle h : list) {
+        if (!h.is_none() && !nb::isinstance<PyMatcher>(h))
+            throw nb::type_error(("a step is made of GrammarMatchers and None, not of " + name_of_type(h)).c_str());
+        all.push_back(h.is_none() ? nullptr : &nb::cast<PyMatcher&>(h));
+    }
+    return all;
 }
 
 nb::object PyMatcher::rule_record() {
@@ -86,6 +107,8 @@ Args:
     terminate_without_stop_token: the text is over as soon as it is complete, though it may go on; no token ends it.
     max_rollback_tokens: any number can be taken back; accepted for compatibility.
     default_temperature: where the grammar gives none, see `temperature`.
+    max_steps: of work for one mask; more is a ResourceLimitError, as an ambiguous grammar may need. None is 40,000,000, a server has
+        fewer, since others of its batch wait.
 
 Raises ValueError when the first argument is not a CompiledGrammar, RuntimeError for stop tokens out of range.
 Cost: under a microsecond a call in the steady state; the first visit to a new mask composes its row. A call that has to build
@@ -93,7 +116,8 @@ what takes long does so without the interpreter's lock. Matchers of one grammar 
 matcher, a call waits until another thread's has returned.)")
         .def(
             "__init__",
-            [](PyMatcher* self, nb::object compiled, nb::object stops, bool without_stop, int, nb::object temperature) {
+            [](PyMatcher* self, nb::object compiled, nb::object stops, bool without_stop, int, nb::object temperature,
+               const nb::object& steps) {
                 if (!nb::hasattr(compiled, "_machine") || !nb::isinstance<PyMachine>(compiled.attr("_machine")))
                     throw nb::value_error(
                         "the grammar must be a CompiledGrammar: compile it with GrammarCompiler, or load() an artifact");
@@ -101,18 +125,22 @@ matcher, a call waits until another thread's has returned.)")
                 std::vector<TokenId> tokens;
                 if (!stops.is_none()) tokens = stop_tokens_from(stops, nb::cast<PyMachine*>(kept)->machine->vocabulary().size);
                 const std::optional<double> default_temperature = checked_temperature(temperature);
+                const std::int64_t most_steps = steps.is_none() ? 0 : integer(steps, "max_steps");
+                if (!steps.is_none() && most_steps < 1) throw MatcherError("max_steps must be 1 at least");
                 new (self) PyMatcher(std::move(compiled), std::move(kept));
                 self->temperature = default_temperature;
                 self->call([&](TextMatcher& m) {
                     if (!tokens.empty()) m.set_stop_tokens(tokens);
                     if (without_stop) m.set_terminates_when_complete();
+                    if (most_steps) m.set_most_steps(static_cast<std::size_t>(most_steps));
                 });
             },
             "compiled_grammar"_a.none(), nb::kw_only(), "override_stop_tokens"_a = nb::none(),
             "terminate_without_stop_token"_a = false, "max_rollback_tokens"_a = -1, "default_temperature"_a = nb::none(),
+            "max_steps"_a = nb::none(),
             nb::sig("def __init__(self, compiled_grammar: object, *, override_stop_tokens: int | Sequence[int] | None = None, "
                     "terminate_without_stop_token: bool = False, max_rollback_tokens: int = -1, default_temperature: float | None "
-                    "= None) "
+                    "= None, max_steps: int | None = None) "
                     "-> None"))
         .def(
             "accept_token",
@@ -126,6 +154,30 @@ matcher, a call waits until another thread's has returned.)")
 
 A stop token is accepted where the text may end, and terminates the matcher. Ids out of range are refused.
 Cost: the token's bytes through the lexer and a shift per terminal, about 0.1 us.)")
+        .def(
+            "accept_tokens",
+            [](PyMatcher& self, const nb::object& tokens) {
+                const auto ids = integers(tokens, "token ids");
+                return self.call([&](TextMatcher& m) {
+                    std::size_t n = 0;
+                    while (n < ids.size() && !m.stopped() && self.accept(token_of(ids[n]))) ++n;
+                    return n;
+                });
+            },
+            "token_ids"_a, nb::sig("def accept_tokens(self, token_ids: Sequence[int]) -> int"),
+            R"(Takes tokens, one after the other, up to the first that is not allowed or the one that ends the text: how many it took.
+
+Cost: that of accept_token() for each, in one call.)")
+        .def(
+            "validate_tokens",
+            [](PyMatcher& self, const nb::object& tokens) {
+                const auto ids = integers(tokens, "token ids");
+                return self.call([&](TextMatcher& m) { return count_allowed(m, ids); });
+            },
+            "token_ids"_a, nb::sig("def validate_tokens(self, token_ids: Sequence[int]) -> int"),
+            R"(How many tokens accept_tokens() would take; changes nothing, also where it raises.
+
+Masks on the way that are known already are looked up, since a server asks for them next. Cost: as accept_tokens().)")
         .def(
             "accept_string",
             [](PyMatcher& self, nb::object text, bool) {

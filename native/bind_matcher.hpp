@@ -1,6 +1,7 @@
 // A matcher as Python holds it.
 #pragma once
 
+#include <exception>
 #include <optional>
 #include <string>
 #include <utility>
@@ -97,6 +98,28 @@ private:
     Flags flags_;
     std::optional<WithoutInterpreterLock> lock_;  // taken back before the flags change
 };
+
+// Says that something which many matchers are used with is in use while it lives; one call at a time. Made and destroyed with the
+// interpreter's lock.
+class Use {
+public:
+    explicit Use(bool& in_use) : in_use_(in_use) {
+        Turn::wait_for(in_use);
+        in_use_ = true;
+    }
+    ~Use() { in_use_ = false; }
+    Use(const Use&) = delete;
+    Use& operator=(const Use&) = delete;
+
+private:
+    bool& in_use_;
+};
+
+// What Python would see, were it thrown.
+nb::object python_error(const std::exception_ptr& error);
+
+// The matchers of a step; None stands for a sequence that is not constrained, and is null.
+std::vector<PyMatcher*> matchers_or_none(const nb::tuple& list);
 
 // What `temperature` is, if anything.
 std::optional<double> temperature_of(PyMatcher& m);

@@ -10,18 +10,6 @@
 namespace psc {
 namespace {
 
-// The matchers of a step; None stands for a sequence that is not constrained.
-std::vector<PyMatcher*> matchers_or_none(const nb::tuple& list) {
-    std::vector<PyMatcher*> all;
-    all.reserve(list.size());
-    for (nb::handle h : list) {
-        if (!h.is_none() && !nb::isinstance<PyMatcher>(h))
-            throw nb::type_error(("a step is made of GrammarMatchers and None, not of " + name_of_type(h)).c_str());
-        all.push_back(h.is_none() ? nullptr : &nb::cast<PyMatcher&>(h));
-    }
-    return all;
-}
-
 struct Slots {
     MaskSlots slots;
     std::uint64_t vocabulary_tag;
@@ -56,13 +44,6 @@ void check_room(std::size_t room, std::size_t ids, const char* of) {
     if (room < ids) throw BitmaskError("room for " + std::to_string(room) + " ids, but " + std::to_string(ids) + of);
 }
 
-// Says that a table is in use while it lives. Made and destroyed with the interpreter's lock.
-struct Use {
-    explicit Use(bool& flag) : in_use(flag) { in_use = true; }
-    ~Use() { in_use = false; }
-    bool& in_use;
-};
-
 }  // namespace
 
 void bind_slots(nb::module_& m) {
@@ -95,7 +76,6 @@ void bind_slots(nb::module_& m) {
                 self.check_vocabulary(all);
                 std::vector<std::size_t> refused;
                 {
-                    Turn::wait_for(self.in_use);
                     const Use use(self.in_use);
                     const TurnOfAll turn(all);
                     std::exception_ptr first;
@@ -139,7 +119,6 @@ matcher of another vocabulary, and, when the others are done, the first error of
                 self.check_vocabulary(all);
                 std::vector<std::size_t> refused;
                 {
-                    Turn::wait_for(self.in_use);
                     const Use use(self.in_use);
                     const TurnOfAll turn(all);
                     std::exception_ptr first;

@@ -27,6 +27,7 @@ NB_MODULE(_core, m) {
     psc::bind_matcher(m);
     psc::bind_batch(m);
     psc::bind_slots(m);
+    psc::bind_mask_buffer(m);
     psc::bind_inspection(m);
     psc::bind_warm_rows(m);
     psc::bind_text_automata(m);

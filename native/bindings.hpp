@@ -67,6 +67,7 @@ void bind_bitmask(nb::module_& m);
 void bind_matcher(nb::module_& m);
 void bind_batch(nb::module_& m);
 void bind_slots(nb::module_& m);
+void bind_mask_buffer(nb::module_& m);
 void bind_inspection(nb::module_& m);
 void bind_warm_rows(nb::module_& m);
 void bind_text_automata(nb::module_& m);

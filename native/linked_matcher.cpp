@@ -40,6 +40,7 @@ LinkedMatcher::LinkedMatcher(const LinkedMatcher& other)
       machine_(other.machine_),
       base_(other.base_),
       cache_(other.cache_),
+      most_steps_(other.most_steps_),
       top_(std::make_shared<Stage>()),
       n_steps_(other.n_steps_),
       row_(other.row_),
@@ -57,7 +58,7 @@ LinkedMatcher::LinkedMatcher(const LinkedMatcher& other)
 
 void LinkedMatcher::reset() {
     top_ = std::make_shared<Stage>();
-    top_->places.push_back({nullptr, LinkedMachine::kFrame, std::make_unique<Matcher>(machine_->at(LinkedMachine::kFrame))});
+    top_->places.push_back({nullptr, LinkedMachine::kFrame, begin_part(LinkedMachine::kFrame)});
     n_steps_ = 0;
     row_ = {};
 }
@@ -73,6 +74,12 @@ void LinkedMatcher::set_terminates_when_complete() {
     terminates_when_complete_ = true;
     stop_sets_[1] = stop_sets_[0];
     row_ = {};
+}
+
+std::unique_ptr<Matcher> LinkedMatcher::begin_part(Word part) const {
+    auto matcher = std::make_unique<Matcher>(machine_->at(part));
+    if (most_steps_) matcher->set_most_steps(*most_steps_);
+    return matcher;
 }
 
 LinkedMatcher::Places LinkedMatcher::copies(const Places& places) {
@@ -162,7 +169,7 @@ void LinkedMatcher::add_called(const Place& place, Places& out) {
             const Word most = machine_->most_tokens(part);
             const bool counts = most != LinkedMachine::kAnyNumber;
             const Count deadline = counts ? std::min(place.deadline, now() + most) : place.deadline;
-            out.push_back({std::move(back), part, std::make_unique<Matcher>(machine_->at(part)), now(), deadline, counts});
+            out.push_back({std::move(back), part, begin_part(part), now(), deadline, counts});
             if (out.size() > kMaxPlaces) throw LimitExceeded("places of a text in linked grammars", kMaxPlaces);
         }
         within.at->rollback(1);

@@ -38,6 +38,10 @@ public:
     void set_stop_tokens(const std::vector<TokenId>& tokens) override;
     void set_terminates_when_complete() override;
     const std::vector<TokenId>& stop_tokens() const override { return *stops_; }
+    void set_most_steps(std::size_t steps) override {
+        most_steps_ = steps;
+        for (Place& place : own().places) place.at->set_most_steps(steps);
+    }
 
     MaskRow mask_row() override;
     bool accept(TokenId token) override;
@@ -95,6 +99,7 @@ private:
     // The most places of one text, and of one row the most bytes that are read behind boundaries.
     static constexpr std::size_t kMaxPlaces = 256, kMaxRead = 4'000'000;
 
+    std::unique_ptr<Matcher> begin_part(Word part) const;
     static Places copies(const Places& places);
     static bool can_read(const Matcher& at, Bytes bytes) { return Matcher(at).accept_bytes(bytes); }
     // The top stage, of which nobody else has a hold.
@@ -157,6 +162,7 @@ private:
     std::shared_ptr<LinkedMachine> machine_;
     std::shared_ptr<Machine> base_;  // the same
     std::shared_ptr<Machine::Cache> cache_;
+    std::optional<std::size_t> most_steps_;  // where it is not what a matcher has
     std::shared_ptr<Stage> top_;
     std::size_t n_steps_ = 0;
     // Of the current position, once its mask was asked for.

@@ -14,6 +14,7 @@
 #include <atomic>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <type_traits>
 #include <vector>
 
@@ -136,6 +137,14 @@ public:
         if (!view) view = build_or_retire(cache, [&] { return build_view(cache, lexer_state, top, work); });
         return {cache.starts[(*view).index()], *view};
     }
+    // The same where nothing has to be built for it.
+    std::optional<Start> known_start(const Cache& cache, LexerState lexer_state, LrState top) const {
+        if (has_classifier_) return Start{classifier_.start, {lexer_state.v}};
+        auto view = cache.views.find(lexer_state, kAnyTop);
+        if (!view) view = cache.views.find(lexer_state, only(lr_.plain(top)));
+        if (!view) return {};
+        return Start{cache.starts[(*view).index()], *view};
+    }
     bool has_view(const Cache& cache, LexerState lexer_state, LrState top) const {
         return cache.views.find(lexer_state, kAnyTop) || cache.views.find(lexer_state, only(lr_.plain(top)));
     }
@@ -148,6 +157,14 @@ public:
         if (has_classifier_) return stored_transition(state, symbol, out);
         const auto known = cache.arc_ids.find(state, symbol);
         out = known ? cache.arcs[known.v] : build_or_retire(cache, [&] { return build_transition(cache, state, symbol, work); });
+        return true;
+    }
+    // The same where nothing has to be built for it.
+    std::optional<bool> known_transition(const Cache& cache, ClassifierState state, LrState symbol, Transition& out) const {
+        if (has_classifier_) return stored_transition(state, symbol, out);
+        const auto known = cache.arc_ids.find(state, symbol);
+        if (!known) return {};
+        out = cache.arcs[known.v];
         return true;
     }
     // What was gathered, with one emission more. Different emissions may hold the same.

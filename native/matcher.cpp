@@ -32,6 +32,8 @@ Matcher::Matcher(const Matcher& other)
       machine_(other.machine_),
       cache_(other.cache_),
       arena_(other.arena_),
+      most_steps_(other.most_steps_),
+      work_(work(most_steps_)),
       position_(other.position_),
       first_(other.first_),
       n_steps_(other.n_steps_),

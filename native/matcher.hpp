@@ -34,8 +34,13 @@ public:
     void set_stop_tokens(const std::vector<TokenId>& tokens) override;
     void set_terminates_when_complete() override;
     const std::vector<TokenId>& stop_tokens() const override { return stops_ ? *stops_ : machine_->stop_tokens(); }
+    void set_most_steps(std::size_t steps) override {
+        most_steps_ = steps;
+        work_ = work(steps);
+    }
 
     MaskRow mask_row() override;
+    void find_known_row() override;
     // Whether the mask of this position was asked for.
     bool knows_row() const { return row_ && !cache_->retired.load(std::memory_order_relaxed); }
     bool accept(TokenId token) override;
@@ -173,6 +178,7 @@ private:
     // Begins a call that reads so many bytes: it may do so much work, however the text is ambiguous.
     void begin(std::size_t n_bytes = 0) { work_.renew(n_bytes * kStepsForByte); }
     static constexpr std::size_t kMaxSteps = 40'000'000, kStepsForByte = 100'000;
+    static Work work(std::size_t limit) { return Work("steps for one token or mask", limit); }
 
     bool advance(std::span<const std::uint8_t> bytes, Configurations& configurations);
     bool accept_either(TokenId token, bool stops);
@@ -202,6 +208,7 @@ private:
     MaskRow affordable_row();
     MaskRow classified_row();
     MaskRow row_of(const Configuration& configuration);
+    Maybe<MaskRow> known_row() const;
     Gathered read(const Node* top, ClassifierState start);
     Gathered read_graph(const Node* top, ClassifierState start);
     // The same row by reading every token on the stacks: matcher_tokens.cpp.
@@ -226,7 +233,8 @@ private:
     std::shared_ptr<Machine::Cache> cache_;
     Watched watched_;  // while tokens are read for a row
     Arena arena_;
-    Work work_{"steps for one token or mask", kMaxSteps};  // of the call that is being made
+    std::size_t most_steps_ = kMaxSteps;
+    Work work_ = work(most_steps_);  // of the call that is being made
     const Position* position_ = nullptr;
     const Position* first_ = nullptr;
     std::size_t n_steps_ = 0;  // from the first to this

@@ -1,6 +1,8 @@
 #include "matcher_arguments.hpp"
 
+#include <algorithm>
 #include <cmath>
+#include <thread>
 
 #include "errors.hpp"
 
@@ -134,6 +136,16 @@ std::vector<TokenId> stop_tokens_from(nb::handle given, Word vocab_size) {
         out.push_back(token_of(id));
     }
     return out;
+}
+
+int threads_from(nb::handle given) {
+    std::int64_t n = 0;
+    if (nb::isinstance<nb::str>(given) && nb::cast<std::string>(given) == "auto")
+        n = std::max(1u, std::thread::hardware_concurrency());
+    else if (PyLong_Check(given.ptr()))
+        n = integer(given, "threads");
+    if (n < 1 || n > 4096) throw MatcherError("max_threads must be \"auto\" or a number from 1 to 4096");
+    return static_cast<int>(n);
 }
 
 std::optional<double> checked_temperature(nb::handle given) {

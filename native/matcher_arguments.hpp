@@ -60,6 +60,9 @@ std::size_t steps_of(std::int64_t n);
 // An id or several.
 std::vector<TokenId> stop_tokens_from(nb::handle given, Word vocab_size);
 
+// How many threads: "auto" is one a processor.
+int threads_from(nb::handle given);
+
 // A temperature, or none. Throws MatcherError for what is negative or no finite number.
 std::optional<double> checked_temperature(nb::handle given);
 

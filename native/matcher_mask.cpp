@@ -23,6 +23,19 @@ MaskRow Matcher::mask_row() {
     return row;
 }
 
+// For a text that is at one place with one stack, which most are.
+void Matcher::find_known_row() {
+    if (row_ || position_->stopped || !position_->is_one || cache_->retired.load(std::memory_order_relaxed)) return;
+    Maybe<MaskRow> row;
+    if (machine_->index() && machine_->most_read() > 0) row = known_read_row();
+    if (!row && (!machine_->index() || machine_->classifies())) row = known_row();
+    if (row && stop_sets_[0]) {
+        begin();
+        row = with_stops(*row);
+    }
+    row_ = row;
+}
+
 template <class Holds>
 bool Matcher::all_positions(const Holds& holds) const {
     if (position_->is_one) return holds(Configuration{position_->top, position_->state});
@@ -54,7 +67,7 @@ MaskRow Matcher::affordable_row() {
         if (const auto known = known_read_row()) return *known;
     const bool classifies = machine_->classifies() && !(machine_->most_read() > 0 && is_seldom_here());
     if (classifies) {
-        work_.allow(machine_->steps_to_classify());
+        work_.allow(std::min(machine_->steps_to_classify(), most_steps_));
         try {
             return classified_row();
         } catch (const LimitExceeded&) {
@@ -66,7 +79,7 @@ MaskRow Matcher::affordable_row() {
     try {
         return read_row();
     } catch (const LimitExceeded&) {
-        machine_->has_read(kMaxSteps);
+        machine_->has_read(most_steps_);
         if (classifies) throw;
     }
     begin();
@@ -81,6 +94,32 @@ MaskRow Matcher::row_of(const Configuration& configuration) {
         read_start_ = start;
     }
     return machine_->row(*cache_, view, read_);
+}
+
+// row_of() the only configuration, as far as all of it is there.
+Maybe<MaskRow> Matcher::known_row() const {
+    const Machine& m = *machine_;
+    const auto start = m.known_start(*cache_, position_->state, position_->top->state);
+    if (!start) return {};
+    Gathered emissions{0};
+    ClassifierState state = start->state;
+    Transition arc;
+    for (const Node* n = position_->top; state.v != 0 && n;) {
+        const auto leads = m.known_transition(*cache_, state, n->state, arc);
+        if (!leads) return {};
+        if (!*leads) break;
+        if (arc.emission.v) {
+            const auto all = cache_->unions.find(emissions, arc.emission);
+            if (!all) return {};
+            emissions = *all;
+        }
+        state = arc.next;
+        for (Word pops = 0; state.v != 0 && n && pops <= arc.skip; ++pops) {
+            if (n->n_parents) return {};
+            n = n->parent;
+        }
+    }
+    return cache_->row_ids.find(start->view, emissions);
 }
 
 Gathered Matcher::read(const Node* top, ClassifierState start) {

@@ -24,9 +24,13 @@ public:
     // No token ends the text: is_terminated() once it is a sentence, and more text may still be accepted.
     virtual void set_terminates_when_complete() = 0;
     virtual const std::vector<TokenId>& stop_tokens() const = 0;
+    // Of one mask, or one token without its bytes, so many steps at most, where others wait for it (see work.hpp).
+    virtual void set_most_steps(std::size_t steps) = 0;
 
     // The id of the row of allowed tokens in cache().rows; throws MatcherError once a stop token was accepted.
     virtual MaskRow mask_row() = 0;
+    // Looks for the row where all that it needs is there, for an accept() or a mask_row() that comes next, and builds nothing.
+    virtual void find_known_row() {}
     virtual bool accept(TokenId token) = 0;
     // Reads text, all of it or nothing. One step for rollback().
     virtual bool accept_text(std::span<const std::uint8_t> bytes) = 0;

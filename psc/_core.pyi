@@ -567,6 +567,8 @@ class GrammarMatcher:
         terminate_without_stop_token: the text is over as soon as it is complete, though it may go on; no token ends it.
         max_rollback_tokens: any number can be taken back; accepted for compatibility.
         default_temperature: where the grammar gives none, see `temperature`.
+        max_steps: of work for one mask; more is a ResourceLimitError, as an ambiguous grammar may need. None is 40,000,000, a server has
+            fewer, since others of its batch wait.
 
     Raises ValueError when the first argument is not a CompiledGrammar, RuntimeError for stop tokens out of range.
     Cost: under a microsecond a call in the steady state; the first visit to a new mask composes its row. A call that has to build
@@ -574,7 +576,7 @@ class GrammarMatcher:
     matcher, a call waits until another thread's has returned.
     """
 
-    def __init__(self, compiled_grammar: object, *, override_stop_tokens: int | Sequence[int] | None = None, terminate_without_stop_token: bool = False, max_rollback_tokens: int = -1, default_temperature: float | None = None) -> None: ...
+    def __init__(self, compiled_grammar: object, *, override_stop_tokens: int | Sequence[int] | None = None, terminate_without_stop_token: bool = False, max_rollback_tokens: int = -1, default_temperature: float | None = None, max_steps: int | None = None) -> None: ...
 
     def accept_token(self, token_id: int, *, debug_print: bool = False) -> bool:
         """
@@ -582,6 +584,20 @@ class GrammarMatcher:
 
         A stop token is accepted where the text may end, and terminates the matcher. Ids out of range are refused.
         Cost: the token's bytes through the lexer and a shift per terminal, about 0.1 us.
+        """
+
+    def accept_tokens(self, token_ids: Sequence[int]) -> int:
+        """
+        Takes tokens, one after the other, up to the first that is not allowed or the one that ends the text: how many it took.
+
+        Cost: that of accept_token() for each, in one call.
+        """
+
+    def validate_tokens(self, token_ids: Sequence[int]) -> int:
+        """
+        How many tokens accept_tokens() would take; changes nothing, also where it raises.
+
+        Masks on the way that are known already are looked up, since a server asks for them next. Cost: as accept_tokens().
         """
 
     def accept_string(self, input_str: str | bytes, *, debug_print: bool = False) -> bool:
@@ -744,8 +760,9 @@ class BatchGrammarMatcher:
         """
         Fills one row of `bitmask` for each matcher: row i for the i-th, or row indices[i].
 
-        Raises RuntimeError as GrammarMatcher.fill_next_token_bitmask does; a matcher that has terminated raises, and the other
-        rows are filled all the same. Cost: about that of a copy of each row, on all threads.
+        Raises RuntimeError as GrammarMatcher.fill_next_token_bitmask does, for a matcher that has terminated, say. The other rows are
+        filled all the same: the attribute `failures` of the error, a dict, has the error of each matcher whose row is not, by its number
+        in the batch. An error without it was raised before anything was written. Cost: about that of a copy of each row, on all threads.
         """
 
     @staticmethod
@@ -820,6 +837,49 @@ class MaskSlots:
 
     @property
     def pool(self) -> Annotated[NDArray[numpy.uint32], dict(shape=(None,))]: ...
+
+class MaskBuffer:
+    """
+    The bitmask of a server's batch, which stays from step to step and knows what is in its rows: what is there already is
+    not written again. In the beginning all rows allow everything.
+
+    Args:
+        n_rows: how many.
+        vocab_size: of all matchers.
+        max_threads: that fill it, or "auto" for one a processor.
+
+    Raises RuntimeError when max_threads is neither. One call at a time; another thread's waits.
+    """
+
+    def __init__(self, n_rows: int, vocab_size: int, max_threads: int | str = 'auto') -> None: ...
+
+    @property
+    def rows(self) -> NDArray[numpy.int32]:
+        """
+        All rows: int32 of shape (n_rows, ceil(vocab_size / 32)), no copy. Who writes to one has to `forget` it.
+        """
+
+    def forget(self, row: int, count: int = 1) -> None:
+        """
+        Says that somebody else wrote to rows, which are then written whole the next time.
+        """
+
+    def fill(self, matchers: Sequence[GrammarMatcher | None], drafts: Sequence[Sequence[int]], rows: Sequence[int]) -> list[tuple[int, int, str | Exception]]:
+        """
+        Writes the masks of a step, on all threads and without the interpreter's lock; the matchers are as before afterwards.
+
+        Args:
+            matchers: of the requests; None is one that may have any token.
+            drafts: of each the tokens that may come, in speculative decoding. From -1 on there are none.
+            rows: of each the first row. Row k from there on is the mask after k drafts. After a draft that is refused the row before it
+                is repeated; after the end of the text, and after the first -1, rows allow everything. Ascending, and apart.
+
+        Returns what there is to say, mostly nothing, in the order of the requests: (request, k, "empty") of a row in which nothing is
+        allowed, (request, k, "refused") of draft k, counted from 0, and (request, 0, error) of a matcher whose masks cannot be made, all of
+        whose rows allow everything. The other requests' rows are filled all the same. Raises RuntimeError, before anything is written, for
+        rows that are not there or not apart, and for a matcher of another size of vocabulary. Cost: some microseconds for each request
+        with eight drafts where all masks are known, and a copy of vocab_size / 8 bytes for a mask unlike the one that was there.
+        """
 
 class MatcherView:
     """
