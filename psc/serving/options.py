@@ -16,6 +16,8 @@ from psc.errors import PscError
 
 PREFIX: Final = "PSC_"
 """Of the environment variables."""
+MASK_STEPS: Final = 4_000_000
+"""Four times what any mask of the bundled grammars, and of clients' schemas and tools, was seen to need."""
 
 
 class OptionError(PscError, ValueError):
@@ -52,6 +54,13 @@ def _count(value: object, origin: str) -> int:
         number = int(number)
     if not isinstance(number, int) or isinstance(number, bool) or number < 0:
         raise _fail(origin, "a whole number, 0 or more", value)
+    return number
+
+
+def _positive(value: object, origin: str) -> int:
+    number = _count(value, origin)
+    if not number:
+        raise _fail(origin, "a whole number, 1 or more", value)
     return number
 
 
@@ -116,6 +125,9 @@ class ServiceOptions:
     """How many masks of a new grammar a thread builds while the model reads the prompt; see ``GrammarCompiler``."""
     compile_timeout_s: float = _option(30.0, _seconds)
     """A compilation that takes longer is called off, and its request fails; 0 is no limit."""
+    mask_steps: int = _option(MASK_STEPS, _positive)
+    """What one mask of a request may cost, in steps of 10 to 100 ns. An ambiguous grammar that needs more fails its request, since
+    the others of its batch wait meanwhile."""
     metrics: str | None = _option(None, _address_or_none)
     """A port, or HOST:PORT, at which each process of the engine serves its counters in Prometheus' format; None is none."""
     mask_table_mb: int = _option(0, _count)

@@ -22,6 +22,7 @@ from psc.adapters.vllm import register
 from psc.adapters.vllm.grammar import PscGrammar
 from psc.adapters.vllm.installation import _INSTALLED, uninstall
 from psc.adapters.vllm.seams import find_seams
+from psc.errors import ResourceLimitError
 from psc.serving import OptionError
 
 pytestmark = pytest.mark.filterwarnings("ignore")
@@ -50,6 +51,7 @@ LEGACY = json.dumps(
         "triggers": ["<tool_call>"],
     }
 )
+HOSTILE = 'root ::= root root root | "a" | "b" | ""'
 SCHEMA = {"type": "object", "properties": {"a": {"type": "boolean"}, "bc": {"type": "null"}}, "required": ["a"]}
 
 
@@ -391,42 +393,44 @@ class TestBadInput:
         assert manager.accept_tokens(other, ids("b"))
 
     @pytest.mark.parametrize("drafts", [{}, {"bad": "a", "good": "ab"}], ids=["no drafts", "drafts"])
-    def test_a_mask_that_cannot_be_made(
-        self, drafts: dict[str, str], installed: Any, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
-    ) -> None:
-        """A limit that building a mask meets: one request fails, and the engine's thread goes on."""
-        from psc.adapters.vllm import grammar, masks
-        from psc.errors import ResourceLimitError
-
-        class Batch(masks.BatchGrammarMatcher):  # type: ignore[misc]
-            def batch_fill_next_token_bitmask(self, *arguments: Any) -> None:
-                raise ResourceLimitError("a limit")
-
-        class Limited(grammar.GrammarMatcher):  # type: ignore[misc]
-            def fill_next_token_bitmask(self, *arguments: Any) -> bool:
-                raise ResourceLimitError("a limit")
-
-            def traverse_draft_tree(self, *arguments: Any) -> bool:
-                raise ResourceLimitError("a limit")
-
-        uninstall(installed)
-        monkeypatch.setattr(masks, "BatchGrammarMatcher", Batch)
-        assert register()
-        manager = engine.manager(engine.config(drafts=2))
-        good = engine.ready(manager, "good", engine.parameters(regex="[ab]+"))
+    @pytest.mark.parametrize("looks_ahead", [False, True])
+    def test_a_mask_that_cannot_be_made(self, drafts: dict[str, str], looks_ahead: bool, caplog: pytest.LogCaptureFixture) -> None:
+        """A hostile grammar among good ones: it alone fails, once, and the others' masks are what they are without it."""
+        manager = engine.manager(engine.config(drafts=2, additional={"mask_steps": 3000}))
+        constraints: list[dict[str, Any]] = [{"regex": "[ab]+"}, {"json": SCHEMA}, {"choice": ["ab", "abc"]}]
+        good = {f"good{i}": engine.ready(manager, f"good{i}", engine.parameters(**c)) for i, c in enumerate(constraints * 5)}
+        good["good"] = engine.ready(manager, "good", engine.parameters(regex="[ab]+"))
+        bad = engine.ready(manager, "bad", engine.parameters(grammar=HOSTILE))
+        requests = dict(random.Random(1).sample(list({**good, "bad": bad}.items()), len(good) + 1))
+        grammar = bad.structured_output_request.grammar
         before = manager.backend.service.snapshot().get("failures", 0)
-        with monkeypatch.context() as patch:
-            patch.setattr(grammar, "GrammarMatcher", Limited)
-            bad = engine.ready(manager, "bad", engine.parameters(regex="[ab]+"))
-        requests = {"bad": bad, "good": good}
+        scheduled = {name: ids(text) for name, text in drafts.items()}
+        for _ in range(100):
+            if looks_ahead and drafts:
+                scheduled["bad"] = manager.validate_tokens(bad, ids("a"))
+            rows = manager.grammar_bitmask(requests, list(requests), scheduled)
+            for at, (name, request) in enumerate(requests.items()):
+                if name != "bad":
+                    matcher = request.structured_output_request.grammar.matcher
+                    assert allowed(rows[3 * at]) == set(matcher.allowed_tokens().tolist())
+            if grammar.failed:
+                break
+            assert manager.accept_tokens(bad, ids("a"))
+        assert grammar.failed and grammar.matcher.n_steps > 3
+        at = list(requests).index("bad")
         for _ in range(2):
-            rows = manager.grammar_bitmask(requests, list(requests), {name: ids(text) for name, text in drafts.items()})
-            assert (rows[0] == -1).all()
-            assert allowed(rows[3]) == set(good.structured_output_request.grammar.matcher.allowed_tokens().tolist())
-        assert caplog.text.count("will fail: a limit") == 1
+            assert (rows[3 * at] == -1).all()
+            rows = manager.grammar_bitmask(requests, list(requests), scheduled)
+        assert caplog.text.count("will fail: steps for one token or mask: more than 3000") == 1
         assert manager.validate_tokens(bad, ids("a")) == []
-        assert not manager.accept_tokens(bad, ids("a")) and manager.accept_tokens(good, ids("a"))
+        assert not manager.accept_tokens(bad, ids("a")) and manager.accept_tokens(good["good"], ids("a"))
         assert manager.backend.service.snapshot()["failures"] == before + 1
+
+    def test_a_first_mask_that_costs_too_much_is_an_error_of_the_request(self) -> None:
+        manager = engine.manager(engine.config(additional={"mask_steps": 10}))
+        with pytest.raises(ResourceLimitError, match="steps for one token or mask: more than 10"):
+            engine.ready(manager, "bad", engine.parameters(grammar=HOSTILE))
+        assert manager.backend.service.snapshot()["failures"] >= 1
 
     def test_an_option_that_does_not_exist(self) -> None:
         with pytest.raises(OptionError, match="did you mean store"):

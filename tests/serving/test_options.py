@@ -24,6 +24,7 @@ def test_the_environment() -> None:
         "PSC_MAX_WHITESPACE": "2",
         "PSC_COMPILE_TIMEOUT_S": "0.5",
         "PSC_LENIENT": "",
+        "PSC_MASK_STEPS": "1000",
         "HOME": "/root",
     }
     assert ServiceOptions.of(None, given) == ServiceOptions(
@@ -35,6 +36,7 @@ def test_the_environment() -> None:
         any_whitespace=False,
         max_whitespace=2,
         compile_timeout_s=0.5,
+        mask_steps=1000,
     )
 
 
@@ -53,6 +55,7 @@ def test_a_mapping_wins() -> None:
         ({"cache_mb": -1}, "cache_mb must be a whole number, 0 or more, not -1"),
         ({"cache_mb": True}, "cache_mb must be a whole number"),
         ({"cache_mb": 1.5}, "cache_mb must be a whole number"),
+        ({"mask_steps": 0}, "mask_steps must be a whole number, 1 or more, not 0"),
         ({"fallback": "guidance"}, "fallback must be 'engine' or 'none', not 'guidance'"),
         ({"strict": "perhaps"}, "strict must be true or false"),
         ({"warm": [1]}, "warm must be a list of texts"),

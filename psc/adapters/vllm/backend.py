@@ -92,7 +92,7 @@ class PscBackend(StructuredOutputBackend):  # type: ignore[misc]
             stop_token_ids: the tokens that end its text; None or none are the vocabulary's.
 
         Raises:
-            REFUSALS: psc refuses it, and there is no fallback; vLLM shows the message to the client.
+            REFUSALS: psc refuses it, and there is no fallback; or its first mask costs too much. vLLM shows the client the message.
         """
         compiled = self.service.compile_or_fall_back(
             KIND_OF[request_type],
@@ -104,7 +104,7 @@ class PscBackend(StructuredOutputBackend):  # type: ignore[misc]
         stops = sorted(stop_token_ids) if stop_token_ids else None
         if stops == list(compiled.stop_token_ids):
             stops = None
-        grammar = PscGrammar(compiled, stops, self.service.counters)
+        grammar = PscGrammar(compiled, stops, self.service.counters, self.service.options.mask_steps)
         grammar.make_first_mask()
         return grammar
 
