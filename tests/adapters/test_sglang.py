@@ -368,6 +368,42 @@ def test_a_grammar_that_cannot_go_on_aborts_its_request_alone(place: str, monkey
         assert finish(requests, other) == b"ab"
 
 
+HOSTILE = 'root ::= root root root | "a" | "b" | ""'
+
+
+def test_a_hostile_grammar_fails_alone_and_is_asked_once(monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture) -> None:
+    """The masks of the others are what they are without it, in the step in which it fails, too."""
+    monkeypatch.setenv("PSC_MASK_STEPS", "3000")
+    with plugin():
+        requests = Engine(monkeypatch, "psc")
+        batch = [requests.request(regex="[ab]*") for _ in range(15)]
+        hostile = requests.request(ebnf=HOSTILE)
+        batch.insert(6, hostile)
+        expected = np.flatnonzero(requests.mask(batch[0])[0]).tolist()
+        for _ in range(100):
+            rows = requests.mask(*batch)
+            assert all(np.flatnonzero(row).tolist() == expected for at, row in enumerate(rows) if at != 6)
+            if hostile.grammar.failure is not None:
+                break
+            assert requests.accept(hostile, token_of("a")) == [token_of("a")]
+        assert hostile.grammar.matcher.n_steps > 3
+        assert rows[6].any() and not rows[6][EOS]
+        requests.mask(*batch)
+        assert requests.backend.service.counters.get("failures") == 1
+        assert caplog.text.count("cannot go on") == 1
+        requests.accept(hostile, token_of("a"))
+        assert "steps for one token or mask: more than 3000" in hostile.to_finish.message
+        assert requests.accept(batch[0], token_of("a")) == [token_of("a")]
+
+
+def test_a_first_mask_that_costs_too_much_is_an_error_of_the_request(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PSC_MASK_STEPS", "10")
+    with plugin():
+        requests = Engine(monkeypatch, "psc")
+        refused = requests.request(ebnf=HOSTILE)
+        assert "steps for one token or mask: more than 10" in refused.to_finish.message
+
+
 def test_where_nothing_goes_on_the_request_fails_and_no_row_is_empty(monkeypatch: pytest.MonkeyPatch) -> None:
     with plugin():
         its = tokenizer("z")

@@ -142,6 +142,22 @@ def test_a_limit_met_along_drafts_ends_that_request_alone(psc_plugin: None, monk
     assert "Tokens not accepted" in request.to_finish.message
 
 
+def test_a_hostile_grammar_is_asked_once(
+    psc_plugin: None, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setenv("PSC_MASK_STEPS", "3000")
+    requests = Engine(monkeypatch, "psc")
+    request = requests.request(ebnf='root ::= root root root | "a" | "b" | ""')
+    for _ in range(100):
+        rows = bits(Tree([0, 1], [A, A]).walked_by(spec_utils.traverse_tree, request.grammar))
+        if request.grammar.failure is not None:
+            break
+        assert requests.accept(request, A) == [A]
+    assert rows[0].any() and not rows[0][EOS] and rows[1:].all()
+    assert caplog.text.count("cannot go on") == 1
+    assert requests.accept(request, A) == [] and "more than 3000" in request.to_finish.message
+
+
 @pytest.mark.parametrize("name", ["psc", "xgrammar"])
 def test_reasoning_goes_before_the_grammar(name: str, psc_plugin: None, monkeypatch: pytest.MonkeyPatch) -> None:
     requests = Engine(monkeypatch, name, reasoning_parser="qwen3")

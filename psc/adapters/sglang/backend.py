@@ -28,7 +28,7 @@ from psc.adapters.sglang.compilations import CompilingExecutor, GrammarCache
 from psc.adapters.sglang.grammar import PscGrammar
 from psc.adapters.sglang.tokenizer import tokenizer_info
 from psc.compiled_grammar import CompiledGrammar
-from psc.errors import TokenizerError
+from psc.errors import ResourceLimitError, TokenizerError
 from psc.serving import REFUSALS, GrammarService, Kind, ServiceOptions
 from psc.vocabulary.tokenizer_info import TokenizerInfo
 
@@ -147,9 +147,13 @@ class PscGrammarBackend(XGrammarGrammarBackend):  # type: ignore[misc]  # the pa
             return _refused(kind, str(e))
         return self._begin(made, key_string, kind) if isinstance(made, CompiledGrammar) else made
 
-    def _begin(self, compiled: CompiledGrammar, text: str, kind: str) -> PscGrammar:
-        grammar = PscGrammar(compiled, text, GrammarStats(dispatch_type=kind), self.service.counters)
-        grammar.make_first_mask()
+    def _begin(self, compiled: CompiledGrammar, text: str, kind: str) -> BaseGrammarObject:
+        options, counters = self.service.options, self.service.counters
+        grammar = PscGrammar(compiled, text, GrammarStats(dispatch_type=kind), counters, options.mask_steps)
+        try:
+            grammar.make_first_mask()
+        except ResourceLimitError as e:
+            return _refused(kind, f"its first mask cannot be made: {e}")
         return grammar
 
     def _engines_own(self) -> XGrammarGrammarBackend:

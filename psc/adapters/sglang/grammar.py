@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import dataclasses
 import logging
-from contextlib import suppress
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
@@ -20,6 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sglang.srt.constrained.xgrammar_backend import XGrammarGrammar
 
+from psc.errors import ResourceLimitError
 from psc.runtime.compiled import GrammarMatcher
 
 if TYPE_CHECKING:
@@ -43,17 +43,45 @@ class PscGrammar(XGrammarGrammar):  # type: ignore[misc]  # the package is not t
         text: what the request said, for messages.
         stats: what the engine reports of the grammar.
         counters: of the service.
+        mask_steps: what a mask may cost; None is psc's own limit.
     """
 
-    def __init__(self, compiled: CompiledGrammar, text: str, stats: GrammarStats | None, counters: Counters) -> None:
-        super().__init__(GrammarMatcher(compiled), compiled.vocab_size, compiled, None, text, stats)
+    def __init__(
+        self,
+        compiled: CompiledGrammar,
+        text: str,
+        stats: GrammarStats | None,
+        counters: Counters,
+        mask_steps: int | None = None,
+    ) -> None:
+        super().__init__(GrammarMatcher(compiled, max_steps=mask_steps), compiled.vocab_size, compiled, None, text, stats)
         self.counters = counters
+        self.mask_steps = mask_steps
         self.failure: str | None = None
 
     def make_first_mask(self) -> None:
-        """Makes the mask that the first step asks for, on whichever thread compiles. What is wrong is told to who asks for it."""
-        with suppress(Exception):
+        """Makes the mask that the first step asks for, on whichever thread compiles.
+
+        Raises ResourceLimitError where it costs too much, so that no batch waits for that. What else is wrong is told to who asks.
+        """
+        try:
             self.matcher.mask_row()
+        except ResourceLimitError:
+            self.counters.add("failures")
+            raise
+        except Exception:
+            _log.debug("the first mask of %r cannot be made", self.matcher, exc_info=True)
+
+    def make_root_mask(self) -> None:
+        """Makes the mask of where the text is, which is then there whatever drafts lead to.
+
+        Raises what making it raises. The grammar has failed then, and is not asked again.
+        """
+        try:
+            self.matcher.mask_row()
+        except Exception as e:
+            self.fail(e)
+            raise
 
     def accept_token(self, token: int) -> None:
         """Takes a token; after the end any will do, and changes nothing. Raises ValueError for one that is not allowed."""
@@ -63,7 +91,7 @@ class PscGrammar(XGrammarGrammar):  # type: ignore[misc]  # the package is not t
         try:
             accepted = self.failure is None and self.matcher.accept_token(token)
         except Exception as e:
-            self._fail(e)
+            self.fail(e)
             accepted = False
         if not accepted:
             self.counters.add("refused_tokens")
@@ -74,7 +102,7 @@ class PscGrammar(XGrammarGrammar):  # type: ignore[misc]  # the package is not t
         try:
             self.matcher.rollback(k)
         except Exception as e:
-            self._fail(e)
+            self.fail(e)
 
     def is_terminated(self) -> bool:
         """Whether a token that ends the text was accepted."""
@@ -88,7 +116,7 @@ class PscGrammar(XGrammarGrammar):  # type: ignore[misc]  # the package is not t
             try:
                 self.matcher.fill_next_token_bitmask(vocab_mask, idx)
             except Exception as e:
-                self._fail(e)
+                self.fail(e)
         self.mend(vocab_mask.numpy(), idx)
 
     def mend(self, rows: NDArray[np.int32], idx: int) -> None:
@@ -104,7 +132,7 @@ class PscGrammar(XGrammarGrammar):  # type: ignore[misc]  # the package is not t
         stats = self.grammar_stats
         if stats is not None:
             stats = dataclasses.replace(stats, is_cache_hit=True, tree_traversal_time=[])
-        return PscGrammar(self.ctx, self.key_string, stats, self.counters)
+        return PscGrammar(self.ctx, self.key_string, stats, self.counters, self.mask_steps)
 
     def jump_and_retokenize(self, old_output_ids: list[int], new_output_ids: list[int], next_state: int) -> None:
         """Replaces the text's last tokens by others that spell it. Raises ValueError for one that is not allowed."""
@@ -118,8 +146,8 @@ class PscGrammar(XGrammarGrammar):  # type: ignore[misc]  # the package is not t
     def __repr__(self) -> str:
         return f"PscGrammar({self.ctx.grammar_name!r}, {self.matcher.n_steps} tokens)"
 
-    def _fail(self, error: Exception) -> None:
-        """From now on no token is accepted."""
+    def fail(self, error: Exception) -> None:
+        """Notes why the grammar cannot go on: from now on no token is accepted."""
         if self.failure is None:
             self.failure = f"{type(error).__name__}: {error}"
             self.counters.add("failures")

@@ -8,10 +8,11 @@ Cost: a step about the copies of its rows, on all threads; a draft 0.7 us and a 
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from time import perf_counter
 from typing import TYPE_CHECKING
 
+import numpy as np
 import torch
 from sglang.srt.constrained.reasoner_grammar_backend import ReasonerGrammarObject
 
@@ -68,17 +69,22 @@ def fill_vocab_mask_batched(original: Callable[..., None], entries: list[Grammar
 
 def _fill(grammars: list[PscGrammar], indices: list[int], vocab_mask: torch.Tensor) -> None:
     began = perf_counter()
+    failures: Mapping[int, Exception] = {}
     try:
         _BATCH.batch_fill_next_token_bitmask([g.matcher for g in grammars], vocab_mask, indices)
-    except Exception:  # of one of them; which one is found by asking each
-        for grammar, index in zip(grammars, indices, strict=True):
-            grammar.fill_vocab_mask(vocab_mask, index)
-    else:
-        rows = vocab_mask.numpy()
-        if not (surely := rows[:, :_FEW_WORDS].any(axis=1)).all():
+    except Exception as e:
+        if not hasattr(e, "failures"):  # nothing was filled
             for grammar, index in zip(grammars, indices, strict=True):
-                if not surely[index]:
-                    grammar.mend(rows, index)
+                grammar.fill_vocab_mask(vocab_mask, index)
+            return
+        failures = e.failures  # of some of them; the other rows are filled
+        for at, error in failures.items():
+            grammars[at].fail(error)
+    rows = vocab_mask.numpy()
+    surely = rows[indices, :_FEW_WORDS].any(axis=1)
+    surely[list(failures)] = False
+    for at in np.flatnonzero(~surely).tolist():
+        grammars[at].mend(rows, indices[at])
     counters = grammars[0].counters
     counters.add("masks", amount=len(grammars))
     counters.add("mask_seconds", amount=perf_counter() - began)
@@ -124,6 +130,7 @@ def _walk_natively(
     try:
         if grammar.failure is not None:
             raise ValueError(grammar.failure)
+        grammar.make_root_mask()
         grammar.matcher.traverse_draft_tree(children, siblings, tokens, mask)
     except Exception:
         # The tokens that these rows let through are refused when they are accepted.
