@@ -6,7 +6,8 @@ The idea: requests are admitted (validated and compiled, each text cold) by vLLM
 manager fills the masks of all its requests, and accepts for each the next token of a text that is valid for it. A request that has
 ended begins anew. The first round meets masks for the first time; the second round has met them. The engines take turns in changing
 order. A request counts only if all engines take it and its text. With drafts, a step is: validate eight drafts, fill nine masks,
-accept nine tokens. Needs vLLM 0.33 (its Python part will do), XGrammar and llguidance, and no GPU.
+accept nine tokens. In the end one request of a batch of 16 has a grammar that is made to be expensive.
+Needs vLLM 0.33 (its Python part will do), XGrammar and llguidance, and no GPU.
 
 The cost: some minutes; XGrammar's batches of 512 take most of it.
 """
@@ -23,6 +24,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from hostile_grammars import NAMED as HOSTILE
 from transformers import PreTrainedTokenizerFast
 from vllm_manager import ENGINES, Manager
 
@@ -211,7 +213,43 @@ def main() -> None:
         masks, accept = (number(float(np.median(t))) for t in (took.masks, took.accept))
         print(f"Java, 64 requests, psc: {masks} us a step, {accept} us a token\n")
         document["java"] = vars(took)
+        document["hostile"] = hostile_batch(managers["psc"], works)
     report(document, args.json)
+
+
+def hostile_batch(manager: Manager, works: list[Work]) -> dict[str, float]:
+    """Prints how long a batch of 16 takes in which one request has a grammar that means harm, each of some: processor time."""
+    manager.switch()
+    batch = {f"h{i}": manager.admit(f"h{i}", **work.constraint) for i, work in enumerate(works[:15])}
+    masks = manager.manager.grammar_bitmask
+    rng = random.Random(0)
+    alone: list[float] = []
+    for _ in range(50):
+        began = time.process_time()
+        masks(batch, list(batch), {})
+        alone.append((time.process_time() - began) * 1e3)
+    worst: dict[str, float] = {}
+    said = []
+    for hostile in HOSTILE:
+        try:
+            among = {**batch, "hostile": manager.admit("hostile", grammar=hostile.text)}
+        except Exception as e:
+            said.append(f"{hostile.name}: refused at admission ({str(e).splitlines()[0]})")
+            continue
+        grammar = among["hostile"].structured_output_request.grammar
+        took = []
+        for _ in range(100):
+            began = time.process_time()
+            row = masks(among, list(among), {})[-1]
+            took.append((time.process_time() - began) * 1e3)
+            allowed = np.flatnonzero(np.unpackbits(row.view(np.uint8), bitorder="little"))
+            if not manager.manager.accept_tokens(among["hostile"], [int(rng.choice(allowed))]):
+                break
+        worst[hostile.name] = max(took)
+        said.append(f"{hostile.name}: {number(max(took))} ({'failed' if grammar.failed else 'not failed'} after {len(took)} steps)")
+    print(f"A batch of 15, psc: {number(max(alone))} ms of processor time a step at most; with one hostile request as well:")
+    print("".join(f"  {line}\n" for line in said))
+    return worst
 
 
 def measure(
