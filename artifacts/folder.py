@@ -60,11 +60,16 @@ def flush_folder(folder: Path) -> None:
             os.close(fd)
 
 
+def open_to_read(path: str, flags: int) -> int:
+    """For ``open(…, opener=)``: a file that somebody else may have put there. A named pipe is not waited for."""
+    return os.open(path, flags | getattr(os, "O_NONBLOCK", 0))
+
+
 def read_whole(path: Path, limit: int) -> bytes | None:
     """A file's bytes, or None when there is none. Raises RegistryError when it cannot be read or is longer than ``limit``."""
     try:
-        with path.open("rb") as f:
-            data = f.read(limit + 1)
+        with open(path, "rb", opener=open_to_read) as f:
+            data = f.read(limit + 1) or b""  # None: a pipe that has nothing to say
     except (FileNotFoundError, NotADirectoryError):
         return None
     except OSError as e:

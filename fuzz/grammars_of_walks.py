@@ -14,7 +14,7 @@ from psc.grammar_compiler import GrammarCompiler
 from psc.vocabulary.tokenizer_info import TokenizerInfo
 
 # What several stacks, empty rules and conflicts do to a matcher, beyond the tests' small grammars.
-_MORE = {
+MORE = {
     "every bracket twice": lambda: Grammar.from_ebnf(
         'root ::= value\nvalue ::= "[" list "]" | "1"\nlist ::= "" | value | list "," list | value list\n'
     ),
@@ -25,7 +25,7 @@ _MORE = {
     ),
 }
 # Free text with calls in it: by a compiler the calls' schemas are machines of their own, which are linked.
-_TAGS = {
+TAGS = {
     "format": {
         "type": "triggered_tags",
         "triggers": ["["],
@@ -77,7 +77,7 @@ def vocabulary(small: bool) -> TokenizerInfo:
 
 def names() -> list[tuple[str, str, bool]]:
     """(grammar, how it is built, whether over few tokens) of all that there are."""
-    small = [(name, how, few) for name in (*GRAMMARS, *_MORE) for how in COMPILERS for few in (False, True)]
+    small = [(name, how, few) for name in (*GRAMMARS, *MORE) for how in COMPILERS for few in (False, True)]
     linked = [("calls in free text", "linked", False), ("calls in free text", "just in time", True)]  # linked: over all bytes
     return [*small, *linked, ("java", "just in time", False), ("sql", "just in time", False)]
 
@@ -89,7 +89,7 @@ def compiled(name: str, how: str, few: bool) -> CompiledGrammar:
         return compile_just_in_time(Grammar.from_lark(bundled_text(name), lexer="basic"), vocabulary(few))
     if name == "calls in free text":
         if how == "linked":
-            return GrammarCompiler(vocabulary(few), store=False).compile_structural_tag(_TAGS)
-        return compile_just_in_time(Grammar.from_structural_tag(_TAGS), vocabulary(few))
-    grammar = {**GRAMMARS, **_MORE}[name]()
+            return GrammarCompiler(vocabulary(few), store=False).compile_structural_tag(TAGS)
+        return compile_just_in_time(Grammar.from_structural_tag(TAGS), vocabulary(few))
+    grammar = {**GRAMMARS, **MORE}[name]()
     return COMPILERS[how](grammar, vocabulary(few))

@@ -24,6 +24,8 @@
 #include <stdexcept>
 #include <type_traits>
 
+#include "sole_owner.hpp"
+
 namespace psc {
 
 class Arena {
@@ -81,8 +83,8 @@ public:
         no_attempt();
         char* end = const_cast<char*>(reinterpret_cast<const char*>(last + 1));
         while (chunk_ && !chunk_->contains(end)) drop_chunk();
-        if (chunk_ && chunk_->owner == id() && chunk_.use_count() == 1) {
-            std::atomic_thread_fence(std::memory_order_acquire);  // a fork that was dropped on another thread has read its last
+        // A fork that was dropped on another thread has read its last then.
+        if (chunk_ && chunk_->owner == id() && is_sole_owner(chunk_)) {
             at_ = end;
             end_ = chunk_->end();
         } else {
@@ -96,7 +98,7 @@ private:
             : below(std::move(under)), data(std::make_unique_for_overwrite<std::uint64_t[]>(n / 8)), size(n), owner(who) {}
         // A long chain is let go of one by one, not by recursion.
         ~Chunk() {
-            while (below && below.use_count() == 1) {
+            while (below && is_sole_owner(below)) {
                 auto next = std::move(below->below);
                 below = std::move(next);
             }

@@ -180,6 +180,8 @@ static void bind_errors() {
         [](const std::exception_ptr& p, void* payload) {
             try {
                 std::rethrow_exception(p);
+            } catch (const RanOutOfMemory& e) {
+                PyErr_SetString(static_cast<PyObject*>(payload), e.what());
             } catch (const std::bad_alloc&) {
                 PyErr_SetString(static_cast<PyObject*>(payload), "memory: more than this process can get");
             }
@@ -331,6 +333,9 @@ void bind_machine(nb::module_& m) {
         .def_prop_ro(
             "bytes", [](const PyMachine& t) { return without_lock([&] { return t.machine->bytes() + t.machine->table_bytes(); }); },
             "The cache and the tables.")
+        .def_prop_ro(
+            "is_broken", [](const PyMachine& t) { return without_lock([&] { return t.machine->is_broken(); }); },
+            "Whether memory ran out while something was built that is never dropped: nothing more is built then.")
         .def(
             "clear", [](PyMachine& t) { t.machine->clear(); }, Release())
         .def(

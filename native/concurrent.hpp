@@ -5,6 +5,8 @@
 // StableSequences: a SequenceInterner whose spans stay valid.
 // SharedPairMap: from a pair of 32-bit words to one word. A reader that misses asks again under the writers' lock. A table that
 // was outgrown is kept until the map dies, because readers may still be in it: twice the memory at most.
+//
+// Where there is no memory for what is new, each is as before.
 #pragma once
 
 #include <algorithm>
@@ -40,19 +42,23 @@ public:
         return chunks_[chunk].load(std::memory_order_acquire)[at - (kFirst << chunk)];
     }
 
-    // Writers only. One more element, as `new T[]()` makes it; filled in before its index is published.
-    T& grow() {
-        const std::size_t i = size_.load(std::memory_order_relaxed), at = i + kFirst;
+    // Writers only. The place of one more element, as `new T[]()` makes it, or as whoever began to fill it in before has left it. It is
+    // no element before publish(): a reader takes whatever is below size().
+    T& next() {
+        const std::size_t at = size_.load(std::memory_order_relaxed) + kFirst;
         const int chunk = chunk_of(at);
         T* begin = chunks_[chunk].load(std::memory_order_relaxed);
         if (!begin) {
             begin = new T[kFirst << chunk]();
             chunks_[chunk].store(begin, std::memory_order_release);
         }
-        size_.store(i + 1, std::memory_order_release);
         return begin[at - (kFirst << chunk)];
     }
-    void push_back(T value) { grow() = std::move(value); }
+    void publish() noexcept { size_.store(size_.load(std::memory_order_relaxed) + 1, std::memory_order_release); }
+    void push_back(T value) {
+        next() = std::move(value);
+        publish();
+    }
 
 private:
     static constexpr int kBits = 5;
@@ -73,17 +79,18 @@ public:
 
     // Writers only.
     void push_back(const T& value) {
-        if (size_ == capacity_) {
-            capacity_ = std::max<std::size_t>(16, capacity_ * 2);
-            arrays_.push_back(std::make_unique<T[]>(capacity_));
-            T* grown = arrays_.back().get();
-            std::copy_n(data_.load(std::memory_order_relaxed), size_, grown);
-            grown[size_] = value;
-            data_.store(grown, std::memory_order_release);
-        } else {
-            data_.load(std::memory_order_relaxed)[size_] = value;
-        }
-        ++size_;
+        make_room();
+        data_.load(std::memory_order_relaxed)[size_++] = value;
+    }
+    // For one more, whose push_back() does not fail then.
+    void make_room() {
+        if (size_ < capacity_) return;
+        const std::size_t capacity = std::max<std::size_t>(16, capacity_ * 2);
+        arrays_.push_back(std::make_unique<T[]>(capacity));
+        T* grown = arrays_.back().get();
+        std::copy_n(data_.load(std::memory_order_relaxed), size_, grown);
+        data_.store(grown, std::memory_order_release);
+        capacity_ = capacity;
     }
 
 private:
@@ -98,8 +105,14 @@ public:
     std::pair<Word, bool> intern(std::span<const Word> words) {
         const auto result = ids_.intern(words);
         if (result.second) {
+            try {
+                spans_.make_room();
+                pool_.emplace_back(words.begin(), words.end());
+            } catch (...) {
+                ids_.forget_last();
+                throw;
+            }
             n_words_ += words.size();
-            pool_.emplace_back(words.begin(), words.end());
             spans_.push_back({pool_.back().data(), pool_.back().size()});
         }
         return result;
@@ -136,7 +149,7 @@ public:
     // Writers only: stores `value` for (a, b), which must not be present, and must not be (-1, -1).
     void insert(Word a, Word b, Word value) {
         Table* t = tables_.back().get();
-        if (++count_ * 2 > t->mask) {
+        if ((count_ + 1) * 2 > t->mask) {
             const Table* old = t;
             t = add_table((old->mask + 1) * 2);
             for (std::size_t i = 0; i <= old->mask; ++i)
@@ -144,9 +157,10 @@ public:
                     place(*t, key, old->slots[i].value);
             place(*t, key_of(a, b), value);
             table_.store(t, std::memory_order_release);
-            return;
+        } else {
+            place(*t, key_of(a, b), value);
         }
-        place(*t, key_of(a, b), value);
+        ++count_;
     }
 
     std::size_t bytes() const { return tables_.empty() ? 0 : (tables_.back()->mask + 1) * 2 * sizeof(Slot); }

@@ -7,6 +7,8 @@
 // SequenceInterner: intern() is O(length) expected, operator[] is O(1); words live in one growing pool, so spans handed out are
 // invalidated by the next intern().
 // PairMap: open addressing from a pair of 32-bit words to one word, O(1) expected, 12 bytes a slot.
+//
+// Where there is no memory for what is new, both are as before.
 #pragma once
 
 #include <cstdint>
@@ -56,11 +58,27 @@ public:
             slot = (slot + 1) & (slots_.size() - 1);
         }
         const Word id = size();
-        slots_[slot] = id;
+        if ((entries_.size() + 1) * 2 > slots_.size()) {
+            grow();
+            for (slot = h & (slots_.size() - 1); slots_[slot] >= 0; slot = (slot + 1) & (slots_.size() - 1)) {
+            }
+        }
+        if (entries_.size() == entries_.capacity()) entries_.reserve(2 * entries_.size() + 8);
         pool_.insert(pool_.end(), words.begin(), words.end());
         entries_.push_back({h, pool_.size()});
-        if (entries_.size() * 2 > slots_.size()) grow();
+        slots_[slot] = id;
         return {id, true};
+    }
+
+    // As if the sequence that was new last had never been there.
+    void forget_last() {
+        const Word last = size() - 1;
+        // No slot was taken after its own, so no search goes on behind that.
+        std::size_t slot = entries_.back().hash & (slots_.size() - 1);
+        while (slots_[slot] != last) slot = (slot + 1) & (slots_.size() - 1);
+        slots_[slot] = -1;
+        entries_.pop_back();
+        pool_.resize(entries_.empty() ? 0 : entries_.back().end);
     }
 
     std::span<const Word> operator[](Word id) const {
@@ -80,7 +98,7 @@ private:
     }
 
     void grow() {
-        slots_.assign(slots_.size() * 2, -1);
+        std::vector<Word>(slots_.size() * 2, -1).swap(slots_);
         for (Word id = 0; id < size(); ++id) {
             std::size_t slot = entries_[id].hash & (slots_.size() - 1);
             while (slots_[slot] >= 0) slot = (slot + 1) & (slots_.size() - 1);
@@ -118,7 +136,8 @@ public:
 
     // Stores `value` for (a, b), which must not be present.
     void insert(Word a, Word b, Word value) {
-        if (++count_ * 2 > slots_.size()) grow();
+        if ((count_ + 1) * 2 > slots_.size()) grow();
+        ++count_;
         place({a, b, value, true});
     }
 

@@ -63,32 +63,35 @@ Word LazyMachine::n_conditions() {
 std::span<const LexOutput> LazyMachine::at_end(LexerState state) {
     if (const auto* known = lexer_owner_->known_at_end(state)) return *known;
     const PatientLock lock(lock_);
-    return lexer_owner_->at_end(state);
+    return with_lexer([&]() -> std::span<const LexOutput> { return lexer_owner_->at_end(state); });
 }
 
 FutureSet LazyMachine::futures(LexerState state) {
     if (const auto known = lexer_owner_->known_futures(state)) return *known;
     const PatientLock lock(lock_);
-    return lexer_owner_->futures(state);
+    return with_lexer([&] { return lexer_owner_->futures(state); });
 }
 
 LexArc LazyMachine::build_lex_arc(LexerState state, ByteClass byte_class) {
     const PatientLock lock(lock_);
-    return lexer_owner_->arc(state, byte_class);
+    return with_lexer([&] { return lexer_owner_->arc(state, byte_class); });
 }
 
 const LexemeFragment* LazyMachine::fragment(LexerState state) {
     const PatientLock lock(lock_);
-    return fragments_.worthwhile_from(state);
+    return with_lexer([&] { return fragments_.worthwhile_from(state); });
 }
 
 LexerState LazyMachine::narrow(LexerState state, LrState top) {
     const PatientLock lock(lock_);
     if (const auto known = narrowed_.find(state, top)) return *known;
     auto& allowed = allowed_[top.index()];
-    if (allowed.empty())
-        for (Terminal t{0}; t.v < lr_.n_terminals; ++t.v) allowed.push_back(!lr_.cell(top, t).empty());
-    const LexerState to = lexer_owner_->restricted(state, allowed);
+    if (allowed.empty()) {
+        std::vector<char> has_action;
+        for (Terminal t{0}; t.v < lr_.n_terminals; ++t.v) has_action.push_back(!lr_.cell(top, t).empty());
+        allowed = std::move(has_action);
+    }
+    const LexerState to = with_lexer([&] { return lexer_owner_->restricted(state, allowed); });
     narrowed_.insert(state, top, to);
     if (!narrowed_.find(to, top)) narrowed_.insert(to, top, to);
     return to;
@@ -107,7 +110,7 @@ LexerView LazyMachine::build_view(Cache& cache, LexerState lexer_state, LrState 
     Maybe<SequenceNode> root;
     if (built.n_views[lexer_state.index()]++ == 0 && built.visited.size() < kYoung) root = built.trie.under(top);
     const bool narrow = root && *root != SequenceTrie::kRoot;
-    built.visited.push_back(visit(built, lexer_state, narrow ? *root : SequenceTrie::kRoot));
+    built.visited.push_back(with_lexer([&] { return visit(built, lexer_state, narrow ? *root : SequenceTrie::kRoot); }));
     const LexerView view{static_cast<Word>(built.visited.size()) - 1};
     cache.starts.push_back(built.classifier.add_start(built.visited.back()->sequences));
     cache.views.insert(lexer_state, narrow ? only(top) : kAnyTop, view);

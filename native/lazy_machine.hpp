@@ -40,6 +40,7 @@ public:
 
     // With the lexer, as far as it is built.
     std::size_t table_bytes() const override;
+    bool is_broken() const override { return is_broken_.load(std::memory_order_relaxed); }
 
     struct Counts {
         Word lexer_states, visited_lexer_states, sequences, classifier_states, transitions;
@@ -79,11 +80,25 @@ private:
     // What tokens do from a lexer state, under this node of the trie: the empty sequence, or a condition on the LR state on top.
     std::unique_ptr<Visited> visit(Built& cache, LexerState lexer_state, SequenceNode root);
 
+    // What `f` makes with the lexer, under the lock. The lexer stays when caches are dropped, as matchers have its states: where memory
+    // ran out, a state or a set may be half there, of which a mask could be wrong.
+    template <class F>
+    decltype(auto) with_lexer(const F& f) {
+        if (is_broken()) throw RanOutOfMemory();
+        try {
+            return f();
+        } catch (const std::bad_alloc&) {
+            is_broken_.store(true, std::memory_order_relaxed);
+            throw;
+        }
+    }
+
     // Of smaller vocabularies all is found at once, which costs little.
     static constexpr Word kLargeVocabulary = 4096, kMostRead = 64;
     // A machine with fewer views is young: one of a lexer state may be under one LR state only.
     static constexpr std::size_t kYoung = 8;
 
+    std::atomic<bool> is_broken_{false};
     StackPredecessors below_;
     std::unique_ptr<Lexer> lexer_owner_;
     std::shared_ptr<VocabularyIndex> index_;

@@ -60,13 +60,16 @@ LexerState Lexer::state_id(Maybe<DfaState> dfa, Branch fallback) {
     if (const auto known = state_ids_.find(dfa, fallback)) return *known;
     const LexerState id{n_states()};
     if (id.index() >= kMaxLexerStates) throw LimitExceeded("lexer states", kMaxLexerStates);
-    State& s = states_.grow();
+    // What can fail comes first.
+    State& s = states_.next();
+    s.row = std::make_unique<std::atomic<PackedArc>[]>(n_classes());
+    rows_.make_room();
+    state_ids_.insert(dfa, fallback, id);
     s.dfa = dfa;
     s.fallback = fallback;
-    s.row = std::make_unique<std::atomic<PackedArc>[]>(n_classes());
     for (Word c = 0; c < n_classes(); ++c) s.row[c].store(pack({LexTarget::unknown(), kSilent}), std::memory_order_relaxed);
     rows_.push_back(s.row.get());
-    state_ids_.insert(dfa, fallback, id);
+    states_.publish();
     return id;
 }
 
@@ -249,8 +252,12 @@ const std::vector<LexOutput>& Lexer::at_end(LexerState state) {
 Lexer::Split Lexer::split(LexerState state, ByteClass byte_class) {
     State& s = at(state);
     if (!s.dfa) return {false, {}, {}};
-    if (!std::exchange(s.endings_known, true))
-        for (Terminal t : dfa_->accepted(*s.dfa)) s.endings.push_back(output_of(t));
+    if (!s.endings_known) {
+        std::vector<LexOutput> endings;
+        for (Terminal t : dfa_->accepted(*s.dfa)) endings.push_back(output_of(t));
+        s.endings = std::move(endings);
+        s.endings_known = true;
+    }
     const auto to = dfa_->next(*s.dfa, byte_class);
     if (!to && s.endings.empty()) return {s.fallback == kNoFallback, {}, {}};
     Maybe<LexerState> within;

@@ -47,6 +47,13 @@ std::size_t LinkedMachine::table_bytes() const {
     return total;
 }
 
+bool LinkedMachine::is_broken() const {
+    return frame_->is_broken() || std::ranges::any_of(calls_, [](const Call& call) {
+               const auto machine = call.part->made();
+               return machine && machine->is_broken();
+           });
+}
+
 bool LinkedMachine::has_symbol(TokenId token) const {
     return std::any_of(speak_of_tokens_.begin(), speak_of_tokens_.end(),
                        [&](const std::shared_ptr<Machine>& machine) { return machine->has_symbol(token); });

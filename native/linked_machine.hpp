@@ -59,6 +59,7 @@ public:
     const VocabularyIndex& tokens() const { return *index_; }
     bool speaks_of_tokens() const { return !speak_of_tokens_.empty(); }
     std::size_t table_bytes() const override;
+    bool is_broken() const override;
     bool has_symbol(TokenId token) const override;
     bool is_text(TokenId token) const override { return index_->is_text(token); }
 

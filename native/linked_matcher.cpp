@@ -4,6 +4,7 @@
 #include <atomic>
 
 #include "errors.hpp"
+#include "sole_owner.hpp"
 
 namespace psc {
 
@@ -15,7 +16,7 @@ constexpr SpelledSymbol kSpelledEnd = spelled_symbol(kEndOfPart), kSpelledSpentE
 
 // A long chain is let go of one by one, not by recursion.
 LinkedMatcher::Stage::~Stage() {
-    while (below && below.use_count() == 1) {
+    while (below && is_sole_owner(below)) {
         auto next = std::move(below->below);
         below = std::move(next);
     }
@@ -23,7 +24,7 @@ LinkedMatcher::Stage::~Stage() {
 
 LinkedMatcher::Return::~Return() {
     auto below = std::move(place.below);
-    while (below && below.use_count() == 1) {
+    while (below && is_sole_owner(below)) {
         auto next = std::move(const_cast<Return&>(*below).place.below);
         below = std::move(next);
     }
@@ -90,7 +91,7 @@ LinkedMatcher::Places LinkedMatcher::copies(const Places& places) {
 }
 
 LinkedMatcher::Stage& LinkedMatcher::own() {
-    if (top_.use_count() > 1) {
+    if (!is_sole_owner(top_)) {
         auto copy = std::make_shared<Stage>();
         copy->below = top_->below;
         copy->places = copies(top_->places);
@@ -98,8 +99,6 @@ LinkedMatcher::Stage& LinkedMatcher::own() {
         copy->n_tokens = top_->n_tokens;
         copy->stopped = top_->stopped;
         top_ = std::move(copy);
-    } else {
-        std::atomic_thread_fence(std::memory_order_acquire);  // whoever shared it has read its last
     }
     return *top_;
 }

@@ -96,6 +96,9 @@ public:
     bool has_room_in_advance(std::size_t most_bytes);
     void set_limit(std::size_t bytes) { cache_limit_.store(bytes, std::memory_order_relaxed); }  // 0: none
 
+    // Whether memory ran out while something was built that is never dropped: what is not there yet is not built any more.
+    virtual bool is_broken() const { return false; }
+
     // The lexer.
     LexerState start_of(LrState top) const { return contextual() ? starts_of_tops_[top] : LexerState{0}; }
     bool contextual() const { return !starts_of_tops_.empty(); }

@@ -65,11 +65,12 @@ std::uint64_t MaskRows::hash(const std::uint32_t* data, const Shape& shape) cons
 
 MaskRow MaskRows::store(Bits& data, const Shape& shape) {
     const MaskRow id{size()};
-    Row& r = rows_.grow();
+    Row& r = rows_.next();
     r.form = shape.form;
     r.count = static_cast<std::uint32_t>(shape.count);
     r.data = std::move(data);
     r.bits.store(shape.form == Form::bits ? r.data.get() : nullptr, std::memory_order_release);
+    rows_.publish();
     bytes_ += shape.n_words * 4 + sizeof(Row) + 48;
     return id;
 }

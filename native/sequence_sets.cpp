@@ -24,12 +24,13 @@ Word SequenceSets::intern(std::span<const Word> edges) {
     std::vector<Word> kept;
     for (std::size_t i = 0; i < edges.size(); i += 2)
         if (edges[i + 1] != kNone) kept.insert(kept.end(), {edges[i], edges[i + 1]});
+    if (counts_.size() == counts_.capacity()) counts_.reserve(2 * counts_.size());  // each set has a count, whatever fails
     const auto [id, fresh] = sets_.intern(kept);
     if (fresh) {
-        if (id >= kMostSets) throw LimitExceeded("sets of ways in which open lexemes can fail", kMostSets);
         std::uint32_t n = 0;
         for (std::size_t i = 0; i < kept.size(); i += 2) n = std::min(kMany, n + counts_[kept[i + 1]]);
         counts_.push_back(n);
+        if (id >= kMostSets) throw LimitExceeded("sets of ways in which open lexemes can fail", kMostSets);
     }
     return id;
 }
@@ -45,6 +46,7 @@ Word SequenceSets::unite(std::span<const Word> any_order) {
     if (!sets.empty() && sets.front() == kNone) sets.erase(sets.begin());
     if (sets.empty()) return kNone;
     if (sets.front() == kOne || sets.size() == 1) return sets.front();
+    if (united_.size() == united_.capacity()) united_.reserve(2 * united_.size() + 8);
     const auto [list, fresh] = lists_.intern(sets);
     if (fresh)
         united_.push_back(kUnknown);

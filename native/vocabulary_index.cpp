@@ -242,7 +242,12 @@ std::shared_ptr<const VocabularyIndex::Fragment> VocabularyIndex::fragment(std::
     }
     const auto [id, fresh] = shapes_.intern(shape);
     if (fresh) {
-        fragments_.push_back(walk(next));
+        try {
+            fragments_.push_back(walk(next));
+        } catch (...) {
+            shapes_.forget_last();
+            throw;
+        }
         for (const auto& set : fragments_.back()->inside) fragment_bytes_ += set->bytes() + (set->bits ? n_words_ * 4 : 0);
         fragment_bytes_ += fragments_.back()->exits.size() * sizeof(Fragment::Exit);
     }

@@ -495,6 +495,12 @@ class Machine:
     def bytes(self) -> int:
         """The cache and the tables."""
 
+    @property
+    def is_broken(self) -> bool:
+        """
+        Whether memory ran out while something was built that is never dropped: nothing more is built then.
+        """
+
     def clear(self) -> None: ...
 
     def set_steps_to_classify(self, steps: int) -> None:

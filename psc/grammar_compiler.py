@@ -352,6 +352,10 @@ class GrammarCompiler:
         while True:
             with self._lock:
                 kept = self._kept.get(asked)
+                if kept is not None and kept.done() and kept.exception() is None and kept.result()._machine.is_broken:
+                    # It has run out of memory, and so have the parts that it may share.
+                    self._forget(kept.result())
+                    self._parts = kept = None
                 if kept is None:
                     mine = self._kept[asked] = Future()
                     break

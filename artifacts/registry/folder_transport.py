@@ -14,7 +14,7 @@ from contextlib import contextmanager
 from pathlib import Path, PurePosixPath
 from typing import BinaryIO
 
-from psc.artifacts.folder import read_whole, write_whole
+from psc.artifacts.folder import open_to_read, read_whole, write_whole
 from psc.artifacts.references import MAX_INDEX_BYTES, Reference
 from psc.artifacts.registry.transport import ABSENT, PIECE_BYTES, BrokenOffError, ChangedError, Part, Progress, SmallFile
 from psc.artifacts.store import Store
@@ -43,14 +43,14 @@ class FolderTransport:
     def read_blob(self, reference: Reference, offset: int, etag: str | None) -> Iterator[Part | None]:
         path = self._root / reference.blob_path
         try:
-            f = path.open("rb")
+            f = open(path, "rb", opener=open_to_read)  # noqa: SIM115
         except (FileNotFoundError, NotADirectoryError):
             yield None
             return
         except OSError as e:
             raise BrokenOffError(f"{path}: cannot read the file: {e.strerror or e}") from e
         with f:
-            size = f.seek(0, os.SEEK_END)
+            size = os.fstat(f.fileno()).st_size
             if size != reference.size:
                 raise RegistryError(f"{path}: {size:,} bytes, but the reference says {reference.size:,}")
             f.seek(offset)

@@ -21,6 +21,7 @@ from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 from typing import BinaryIO, Literal
 
+from psc.artifacts.folder import open_to_read
 from psc.artifacts.format import Artifact
 from psc.artifacts.references import (
     INDEX_PATH,
@@ -95,7 +96,7 @@ class Served:
             inside = os.path.realpath(self.root / path, strict=True)
             if not inside.startswith(f"{self.root}{os.sep}"):
                 return None
-            f = open(inside, "rb")  # noqa: SIM115
+            f = open(inside, "rb", opener=open_to_read)  # noqa: SIM115
         except (FileNotFoundError, NotADirectoryError, IsADirectoryError):
             return None
         except OSError as e:

@@ -52,7 +52,10 @@ class Worker:
         with self._lock:
             try:
                 pipe = self._begun()
-                pipe.send(request)
+                try:
+                    pipe.send(request)
+                except RecursionError:
+                    return error("malformed request", "the request is nested too deeply")
                 if pipe.poll(self._time_limit_s):
                     answer: Answer = pipe.recv()
                     return answer
@@ -82,11 +85,12 @@ class Worker:
             self._end()
             context = multiprocessing.get_context("spawn")
             self._pipe, theirs = context.Pipe()
-            self._process = context.Process(
+            process = context.Process(
                 target=_work, args=(theirs, self._choices, self._memory_limit_bytes), name="psc playground", daemon=True
             )
-            self._process.start()
-            theirs.close()
+            with theirs:
+                process.start()  # it may fail, where there are too many processes, and the next look tries again
+            self._process = process
         return self._pipe
 
     def _end(self) -> None:

@@ -179,6 +179,21 @@ def test_symbolic_links_out_of_the_folder_are_not_followed(url: str, root: Path)
         assert found.status == 404 and b"secret" not in found.body
 
 
+def test_named_pipes_are_not_waited_for(url: str, root: Path) -> None:
+    """Nobody writes into them: who opens one would wait for ever, and with it everybody whom the server answers."""
+    made = pushed(url, artifact())
+    blob = root / made.blob_path
+    blob.unlink()
+    os.mkfifo(blob)
+    assert ask(url, "GET", f"/{made.blob_path}").status == 404
+    assert ask(url, "GET", "/healthz").status == 200
+    with open_registry(str(root)) as folder, pytest.raises(RegistryError, match="0 bytes, but the reference says"):
+        folder.pull(made, Store(root.parent / "store"))
+    (root / made.key_path).unlink()
+    os.mkfifo(root / made.key_path)
+    assert ask(url, "GET", f"/{made.key_path}").status == 404
+
+
 @pytest.mark.parametrize("method", ["POST", "DELETE", "PATCH", "OPTIONS", "TRACE"])
 def test_other_methods(url: str, method: str) -> None:
     answer = ask(url, method, "/index.json", token=TOKEN)

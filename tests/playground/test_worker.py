@@ -35,6 +35,29 @@ def test_answers_one_after_the_other(worker: Worker) -> None:
     assert worker._process is first
 
 
+def test_a_request_that_is_nested_too_deeply(worker: Worker) -> None:
+    assert worker.ask(FINE)["n_read"] == 1
+    first = worker._process
+    nested: list[object] = []
+    for _ in range(10_000):
+        nested = [nested]
+    assert worker.ask({**FINE, "more": nested})["error"]["kind"] == "malformed request"
+    assert worker.ask(FINE)["n_read"] == 1
+    assert worker._process is first
+
+
+def test_a_process_that_cannot_begin(worker: Worker, monkeypatch: pytest.MonkeyPatch) -> None:
+    with monkeypatch.context() as m:
+        m.setattr("multiprocessing.process.BaseProcess.start", _too_many)
+        for _ in range(2):
+            assert worker.ask(FINE)["error"]["kind"] == "worker ended"
+    assert worker.ask(FINE)["n_read"] == 1
+
+
+def _too_many(process: object) -> None:
+    raise BlockingIOError("there are too many processes")
+
+
 def test_a_look_that_takes_too_long(worker: Worker) -> None:
     assert worker.ask(FINE)["n_read"] == 1
     worker._time_limit_s = 0.2
