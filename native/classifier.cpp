@@ -1,6 +1,7 @@
 #include "classifier.hpp"
 
 #include <algorithm>
+#include <array>
 #include <map>
 #include <stdexcept>
 
@@ -13,8 +14,8 @@ namespace {
 
 // Reductions and shifts of one token, one after the other, which is how deep the recursion goes; a hostile table reduces for ever.
 constexpr Word kMaxDepth = 4000;
-// Some five seconds, where all goes into them. SQL needs two thirds; an ambiguous grammar may have exponentially many states.
-constexpr std::size_t kMaxStepsAheadOfTime = 150'000'000;
+// Some eight seconds, where all goes into them. Python needs seven eighths; an ambiguous grammar may have exponentially many states.
+constexpr std::size_t kMaxStepsAheadOfTime = 250'000'000;
 // Of what closing makes; as much again for the stages around it.
 constexpr std::size_t kMaxBytesToClose = 400'000'000;
 constexpr std::size_t kStepsBetweenMeasurements = 1024;
@@ -174,6 +175,7 @@ void Classifier::simulate(Bundle bundle, KnownStack& known, Found& found, Word d
     if (depth > kMaxDepth) throw LimitExceeded("reductions and shifts for one token", kMaxDepth);
     work_.spend(4 + known.size() / 4);
     const Moves m = moves(bundle, known.back());
+    for (Word i = m.reductions; i < m.reductions_end; ++i) expect(reduction_pool_[i], known);
     for (Word i = m.shifts; i < m.shifts_end; ++i) shift(shift_pool_[i], known, found, depth);
     for (Word i = m.reductions; i < m.reductions_end; ++i) reduce(reduction_pool_[i], known, found, depth);
 }
@@ -190,7 +192,15 @@ void Classifier::shift(Shift move, KnownStack& known, Found& found, Word depth) 
     known.pop_back();
 }
 
-void Classifier::reduce(Reduction move, const KnownStack& known, Found& found, Word depth) {
+// Looks ahead to what a reduction asks for.
+void Classifier::expect(Reduction move, const KnownStack& known) const {
+    const Word length = tables_.length(move.production), n_known = static_cast<Word>(known.size());
+    if (length >= n_known) return;
+    if (const auto to = tables_.go_to(known[n_known - length - 1], tables_.lhs(move.production)))
+        moves_ids_.prefetch(move.rest, *to);
+}
+
+void Classifier::reduce(Reduction move, KnownStack& known, Found& found, Word depth) {
     const Word length = tables_.length(move.production), n_known = static_cast<Word>(known.size());
     const Nonterminal lhs = tables_.lhs(move.production);
     if (length >= n_known) {
@@ -199,9 +209,19 @@ void Classifier::reduce(Reduction move, const KnownStack& known, Found& found, W
     }
     const auto to = tables_.go_to(known[n_known - length - 1], lhs);
     if (!to) return;
-    KnownStack reduced(known.begin(), known.end() - length);
-    reduced.push_back(*to);
-    simulate(move.rest, reduced, found, depth + 1);
+    // What is popped is put back; few right-hand sides are longer than this.
+    std::array<LrState, 12> popped;
+    if (length > static_cast<Word>(popped.size())) {
+        KnownStack reduced(known.begin(), known.end() - length);
+        reduced.push_back(*to);
+        return simulate(move.rest, reduced, found, depth + 1);
+    }
+    std::copy(known.end() - length, known.end(), popped.begin());
+    known.resize(n_known - length);
+    known.push_back(*to);
+    simulate(move.rest, known, found, depth + 1);
+    known.pop_back();
+    known.insert(known.end(), popped.begin(), popped.begin() + length);
 }
 
 // Threads that wait for the same goto after the same pops become one, which waits with all their bundles.
@@ -274,6 +294,11 @@ Classifier::Outcome Classifier::above(Bundle whole, LrState top) {
 // Lets the threads of a state read a symbol: what is emitted, and the threads that are left.
 void Classifier::read(ClassifierState state, LrState symbol, std::vector<Emission>& emissions, std::vector<ThreadId>& threads) {
     std::vector<ThreadId> todo = states_.copy(state);
+    for (ThreadId id : todo) {
+        const Thread& t = threads_[id];
+        const Maybe<LrState> top = t.pops > 0 ? Maybe<LrState>() : t.go_to ? tables_.go_to(symbol, *t.go_to) : symbol;
+        if (top) outcome_ids_.prefetch(t.bundle, *top);
+    }
     // A grammar that derives a nonterminal from itself sends a thread back to where it was; once is enough.
     for (std::size_t i = 0; i < todo.size(); ++i) {
         const Thread t = threads_[todo[i]];

@@ -104,7 +104,8 @@ private:
     void split(Bundle bundle, LrState top, std::vector<Shift>& shifts, std::vector<Reduction>& reductions);
     Moves moves(Bundle bundle, LrState top);
     void shift(Shift move, KnownStack& known, Found& found, Word depth);
-    void reduce(Reduction move, const KnownStack& known, Found& found, Word depth);
+    void expect(Reduction move, const KnownStack& known) const;
+    void reduce(Reduction move, KnownStack& known, Found& found, Word depth);
     void simulate(Bundle bundle, KnownStack& known, Found& found, Word depth);
     // With several actions in a cell: see classifier_graph.cpp.
     struct KnownGraph;

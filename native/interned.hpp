@@ -87,6 +87,7 @@ public:
         return known ? std::optional<V>(std::bit_cast<V>(*known)) : std::nullopt;
     }
     bool contains(A a, B b) const { return map_.look(key_word(a), key_word(b)); }
+    void prefetch(A a, B b) const { map_.prefetch(key_word(a), key_word(b)); }
     // Stores `value` for (a, b), which must not be present.
     void insert(A a, B b, V value) { map_.insert(key_word(a), key_word(b), std::bit_cast<Word>(value)); }
     std::size_t size() const { return map_.size(); }
