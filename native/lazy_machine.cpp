@@ -2,7 +2,21 @@
 
 #include <algorithm>
 
+#include "vocabulary_runs.hpp"
+
 namespace psc {
+
+namespace {
+
+// Of characters that strings of JSON have unescaped: most texts of most grammars are such strings.
+VocabularyIndex::Kinds kinds_of_json_texts() {
+    VocabularyIndex::Kinds others = VocabularyIndex::kRest | VocabularyIndex::kStray;
+    for (int byte = 0; byte < ' '; ++byte) others |= VocabularyIndex::kind(static_cast<std::uint8_t>(byte));
+    for (char byte : {'"', '\\'}) others |= VocabularyIndex::kind(static_cast<std::uint8_t>(byte));
+    return ~others;
+}
+
+}  // namespace
 
 LazyMachine::LazyMachine(LrTables lr, std::unique_ptr<Lexer> lexer, std::shared_ptr<VocabularyIndex> vocabulary,
                          std::size_t cache_limit)
@@ -22,7 +36,11 @@ LazyMachine::LazyMachine(LrTables lr, std::unique_ptr<Lexer> lexer, std::shared_
     allowed_.resize(lr_.n_lr_states);
     read_first_mask();
     // With maximal munch a view costs as little as reading, and its parts are used by the next.
-    if (lexer_owner_->munch() == Lexer::Munch::any && index_->n_tokens() >= kLargeVocabulary) set_most_read(kMostRead);
+    if (lexer_owner_->munch() == Lexer::Munch::any && index_->n_tokens() >= kLargeVocabulary) {
+        set_most_read(kMostRead);
+        if (const auto runs = index_->runs(kinds_of_json_texts()))
+            runs->all();  // once a vocabulary, and not while somebody waits for a mask
+    }
     begin();
 }
 

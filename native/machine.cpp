@@ -128,7 +128,7 @@ bool Machine::reads_tokens(Cache& cache, LexerState lexer_state) {
 }
 
 void Machine::has_read_there(Cache& cache, LexerState lexer_state, std::size_t steps, bool kept) {
-    constexpr std::size_t kStepsOfOne = 4096, kMost = 1 << 10;
+    constexpr std::size_t kStepsOfOne = 1 << 14, kMost = 1 << 10;
     constexpr Word kNotKept = 8;
     const PatientLock lock(lock_);
     if (lexer_state.index() < cache.n_read.size())

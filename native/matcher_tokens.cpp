@@ -11,6 +11,8 @@
 // Cost: a step for each node of the vocabulary's trie that some text reaches, and for each new set what a byte costs accept(); inside one
 // lexeme whose shape the vocabulary knows, only where tokens leave it.
 #include <algorithm>
+#include <array>
+#include <bit>
 #include <map>
 #include <memory>
 #include <optional>
@@ -20,6 +22,7 @@
 #include "lexeme_fragments.hpp"
 #include "matcher_graph.hpp"
 #include "vocabulary_index.hpp"
+#include "vocabulary_runs.hpp"
 
 namespace psc {
 
@@ -31,12 +34,14 @@ public:
     void read(const Configurations& configurations, std::uint32_t* words) {
         words_ = words;
         path_.resize(index_.max_depth() + 1);
-        const LexemeFragment* inside = configurations.size() == 1 ? matcher_.machine_->fragment(configurations[0].state) : nullptr;
-        if (inside) {
+        const Reached from = reached(configurations);
+        if (const auto text = text_at(from)) {
+            read_text(from, *text);
+        } else if (const LexemeFragment* inside =
+                       configurations.size() == 1 ? matcher_.machine_->fragment(configurations[0].state) : nullptr) {
             read_lexeme(*inside, configurations[0].top);
         } else {
-            path_[0] = place(reached(configurations));
-            read_nodes({0}, index_.end());
+            read_all(index_.trie(), index_.end(), from);
         }
         matcher_.work_.spend(n_read_);
     }
@@ -59,17 +64,34 @@ private:
     static constexpr auto kUnknown = Maybe<Reached>::from_word(-2);
     // Nodes of a subtree for which it is worth looking at what the kinds of bytes below do, where nothing says that they do nothing.
     static constexpr Word kLarge = 16;
+    // A place is in a text if so many characters of ASCII lead to one set, from which those of so many kinds lead on together.
+    static constexpr int kMinUsual = 40, kMinKindsOfText = 18;
+    static constexpr std::size_t kNodesOfSet = 64;  // that are read as quickly as a set's tokens are added
+
+    // Where most characters lead, and those of some kinds from there on: after k of these in all to by_length[k - 1], after more to the
+    // last, or nowhere if the text `ends` there.
+    struct Text {
+        std::shared_ptr<const VocabularyRuns> runs;
+        std::vector<Reached> by_length;
+        bool ends;
+    };
 
     Place place(Reached at) const { return {at, rows_[at.index()].get()}; }
 
-    void allow(Word first, Word last) {
-        for (Word i = first; i < last; ++i) set_bit(words_, index_.token_at(i));
+    void allow(const Word* tokens, Word first, Word last) {
+        for (Word i = first; i < last; ++i) set_bit(words_, {tokens[i]});
+    }
+
+    // All nodes of a trie, from a set.
+    void read_all(const VocabularyIndex::Trie& trie, VocabularyNode end, Reached from) {
+        path_[0] = place(from);
+        read_nodes(trie, {0}, end);
     }
 
     // Nodes side by side, with all below them; path_ has the place of the one above.
-    void read_nodes(VocabularyNode n, VocabularyNode end) {
+    void read_nodes(const VocabularyIndex::Trie& trie, VocabularyNode n, VocabularyNode end) {
         const auto& classes = matcher_.machine_->byte_class();
-        const VocabularyIndex::Node* const nodes = index_.nodes().data();
+        const VocabularyIndex::Node* const nodes = trie.nodes;
         for (; n < end; ++n_read_) {
             const auto& at = nodes[n.index()];
             const Place& before = path_[at.depth - 1u];
@@ -77,7 +99,7 @@ private:
             // is a name or a text.
             if (begins_wide(at.byte))
                 if (const auto to = after_character(before.reached); to && stays(*to, at.below & ~VocabularyIndex::kRest)) {
-                    allow(at.first_token, index_.tokens_begin(at.end));
+                    allow(trie.tokens, at.first_token, nodes[at.end.index()].first_token);
                     n = at.end;
                     continue;
                 }
@@ -91,9 +113,147 @@ private:
             const bool back = *to == before.reached, worth_asking = back || at.end.v - n.v >= kLarge;
             const VocabularyNode next = worth_asking && stays(*to, at.below) ? at.end : VocabularyNode{n.v + 1};
             path_[at.depth] = back ? before : place(*to);
-            allow(at.first_token, index_.tokens_begin(next));
+            allow(trie.tokens, at.first_token, nodes[next.index()].first_token);
             n = next;
         }
+    }
+
+    // What most characters of ASCII lead to, if they lead to one set.
+    Maybe<Reached> usual(Reached from) {
+        std::vector<std::pair<Reached, int>> counts;
+        for (std::uint8_t byte = ' '; byte < 0x7f; ++byte) {
+            const auto to = step(from, matcher_.machine_->byte_class()[byte]);
+            if (!to) continue;
+            const auto at = std::ranges::find(counts, *to, [](const auto& count) { return count.first; });
+            if (at != counts.end())
+                ++at->second;
+            else
+                counts.push_back({*to, 1});
+        }
+        const auto most = std::ranges::max_element(counts, {}, [](const auto& count) { return count.second; });
+        return most != counts.end() && most->second >= kMinUsual ? Maybe<Reached>(most->first) : Maybe<Reached>();
+    }
+
+    // Where all characters of each kind lead: by the number of its bit, kUnknown where they lead to several sets.
+    std::array<Maybe<Reached>, VocabularyIndex::kKinds> kinds_lead(Reached from) {
+        std::array<Maybe<Reached>, VocabularyIndex::kKinds> to;
+        VocabularyIndex::Kinds seen = 0;
+        for (std::uint8_t byte = 0; byte < 0x80; ++byte) {
+            const auto kind = VocabularyIndex::kind(byte);
+            auto& of_kind = to[static_cast<std::size_t>(std::countr_zero(kind))];
+            const auto after = step(from, matcher_.machine_->byte_class()[byte]);
+            of_kind = !(seen & kind) || of_kind == after ? after : kUnknown;
+            seen |= kind;
+        }
+        auto& wide = to[static_cast<std::size_t>(std::countr_zero(VocabularyIndex::kWide))];
+        wide = after_character(from);
+        if (!wide) {  // to several sets, or nowhere
+            const auto [first, last] = wide_bytes_at(Utf8Place::between);
+            for (int byte = first; byte <= last; ++byte)
+                if (step(from, matcher_.machine_->byte_class()[byte])) wide = kUnknown;
+        }
+        return to;
+    }
+
+    std::optional<Text> text_at(Reached from) {
+        using Index = VocabularyIndex;
+        const Maybe<Reached> first = usual(from);
+        if (!first) return {};
+        Text text{nullptr, {*first}, false};
+        Index::Kinds kinds = 0;
+        for (;;) {
+            const auto to = kinds_lead(text.by_length.back());
+            const Maybe<Reached> next = to[static_cast<std::size_t>(std::countr_zero(Index::kind('a')))];
+            if (kinds == 0) {
+                if (!next) return {};
+                for (int k = 0; k < Index::kKinds; ++k)
+                    if (to[static_cast<std::size_t>(k)] == next) kinds |= Index::Kinds{1} << k;
+                kinds &= ~(Index::kCut | Index::kRest | Index::kStray);
+                if (kinds & Index::kWide) kinds |= Index::kCut;
+                if (std::popcount(kinds) < kMinKindsOfText) return {};
+            }
+            for (int k = 0; k < Index::kKinds; ++k)
+                if ((kinds & ~Index::kCut) >> k & 1 && to[static_cast<std::size_t>(k)] != next) return {};
+            text.ends = !next;
+            if (text.ends || *next == text.by_length.back()) break;
+            if (text.by_length.size() == static_cast<std::size_t>(VocabularyRuns::kLongest)) break;
+            text.by_length.push_back(*next);
+        }
+        text.runs = index_.runs(kinds);
+        return text.runs ? std::optional(text) : std::nullopt;
+    }
+
+    // All tokens from a place in a text: what they do there is known of the vocabulary by their number of characters, where the first
+    // leads to the usual set.
+    void read_text(Reached from, const Text& text) {
+        const VocabularyRuns::All& all = text.runs->all();
+        const auto add = [&](TokenSet& tokens) {
+            index_.add_bits(words_, tokens);
+            n_read_ += kNodesOfSet;
+        };
+        if (text.by_length.size() == 1 && !text.ends) {
+            add(*all.whole_of_any);
+            read_all(all.rests_of_any->trie(), all.rests_of_any->end(), text.by_length[0]);
+        } else {
+            for (std::size_t length = 1; length < all.whole.size(); ++length) {
+                if (length > text.by_length.size() && text.ends) break;
+                add(*all.whole[length]);
+                const Reached at = text.by_length[std::min(length, text.by_length.size()) - 1];
+                read_all(all.rests[length].trie(), all.rests[length].end(), at);
+            }
+        }
+        const Reached usual = text.by_length[0];
+        for (VocabularyNode n{0}; n < index_.end(); n = index_[n].end) {
+            if (!text.runs->takes(n)) continue;
+            if (begins_wide(index_[n].byte) && after_character(from) == Maybe<Reached>(usual)) continue;
+            correct(n, from, usual);
+        }
+        read_all(all.rests[0].trie(), all.rests[0].end(), from);
+    }
+
+    // The tokens below a node of the first level, of which is known what they do where its character leads to `usual`.
+    void correct(VocabularyNode top, Reached from, Reached usual) {
+        const auto& node = index_[top];
+        if (begins_wide(node.byte)) {
+            forbid(node);
+            path_[0] = place(from);
+            return read_nodes(index_.trie(), top, node.end);
+        }
+        const auto to = step(from, matcher_.machine_->byte_class()[node.byte]);
+        if (to == Maybe<Reached>(usual)) return;
+        if (!to) return forbid(node);
+        path_[1] = place(*to);
+        as_if_.resize(path_.size());
+        as_if_[1] = usual;
+        allow(index_.trie().tokens, node.first_token, index_.own_tokens_end(top));
+        for (VocabularyNode n{top.v + 1}; n < node.end; ++n_read_) n = correct_below(n);
+    }
+
+    // A node below it: path_ has where its text leads, and as_if_ where it would. Returns the node to look at next.
+    VocabularyNode correct_below(VocabularyNode n) {
+        const auto& at = index_[n];
+        const ByteClass byte_class = matcher_.machine_->byte_class()[at.byte];
+        const Place& before = path_[at.depth - 1u];
+        const Reached before_as_if = as_if_[at.depth - 1u];
+        if (begins_wide(at.byte) && !(at.below & VocabularyIndex::kStray))
+            if (const auto after = after_character(before.reached); after && after == after_character(before_as_if)) return at.end;
+        const auto to = step(before.reached, byte_class), known = step(before_as_if, byte_class);
+        if (to == known) return at.end;
+        if (!to) {
+            forbid(at);
+            return at.end;
+        }
+        if (!known) {
+            read_nodes(index_.trie(), n, at.end);
+            return at.end;
+        }
+        path_[at.depth] = place(*to);
+        as_if_[at.depth] = *known;
+        return {n.v + 1};
+    }
+
+    void forbid(const VocabularyIndex::Node& node) {
+        for (Word i = node.first_token; i < index_.tokens_begin(node.end); ++i) clear_bit(words_, index_.token_at(i));
     }
 
     // All tokens from one configuration. What they do inside its lexeme is known of the vocabulary.
@@ -110,7 +270,7 @@ private:
             if (!before.row) continue;
             const auto& node = index_[exit.node];
             path_[node.depth - 1u] = before;
-            read_nodes(exit.node, node.end);
+            read_nodes(index_.trie(), exit.node, node.end);
         }
     }
 
@@ -147,17 +307,81 @@ private:
     }
 
     Maybe<Reached> find_step(Reached from, ByteClass byte_class) {
+        // Bytes with which the lexer does the same lead to the same: of a lexer that reads many alternatives there are many classes.
+        const std::optional<PackedArc> arc = only_arc(from, byte_class);
+        if (arc)
+            for (const auto& [same, known] : facts_[from.index()].after_arcs)
+                if (same == *arc) return rows_[from.index()][byte_class.index()] = known;
+        const Maybe<Reached> to = read_byte(from, byte_class);  // there may be more facts then
+        if (arc) facts_[from.index()].after_arcs.emplace_back(*arc, to);
+        return rows_[from.index()][byte_class.index()] = to;
+    }
+
+    // What the lexer of a single configuration does on a byte, with what is open narrowed already; none where it reads the byte again.
+    std::optional<PackedArc> only_arc(Reached from, ByteClass byte_class) {
+        const auto members = sets_[from];
+        if (members.size() != 1) return {};
+        LexArc arc = matcher_.machine_->lex(members[0].state, byte_class);
+        if (arc.target.is_restart()) return {};
+        if (arc.output.v == 0 && !arc.target.is_fail() && !arc.target.is_branch() && arc.target.state().v != 0) {
+            const LrState top = nodes_[static_cast<std::size_t>(members[0].top)]->state;
+            arc.target = LexTarget::to(matcher_.machine_->narrowed(arc.target.state(), top));
+        }
+        return pack(arc);
+    }
+
+    Maybe<Reached> read_byte(Reached from, ByteClass byte_class) {
         here_.clear();
         for (const Member& member : sets_[from]) here_.push_back({nodes_[static_cast<std::size_t>(member.top)], member.state});
         if (!read_inside(byte_class)) {
             matcher_.lex_byte(byte_class, here_, next_, graph_);
             matcher_.narrow(here_, graph_);
         }
+        emit_what_is_over();
         std::erase_if(here_, [&](const Configuration& configuration) { return !alive(configuration); });
-        Maybe<Reached> to;
-        if (!here_.empty()) to = reached(here_);
-        rows_[from.index()][byte_class.index()] = to;
-        return to;
+        return here_.empty() ? Maybe<Reached>() : Maybe<Reached>(reached(here_));
+    }
+
+    // Where a lexeme can only end it has ended: what is the same is told apart otherwise, whether a character could have been the beginning
+    // of something else, say.
+    void emit_what_is_over() {
+        Machine& machine = *matcher_.machine_;
+        if (std::ranges::none_of(here_, [&](const Configuration& at) { return is_over(at.state); })) return;
+        next_.clear();
+        for (const Configuration& at : here_) {
+            if (!is_over(at.state)) {
+                next_.push_back(at);
+                continue;
+            }
+            for (LexOutput ending : machine.at_end(at.state))
+                for (const Node* top : matcher_.emit_all(machine.output(ending), {at.top}, graph_))
+                    next_.push_back({top, machine.start_of(top->state)});
+        }
+        here_.swap(next_);
+        matcher_.merge(here_, graph_);
+    }
+
+    // Whether whatever comes is read behind the end of the lexeme that is open.
+    bool is_over(LexerState state) {
+        const auto [known, fresh] = over_.try_emplace(state.v, false);
+        if (fresh) known->second = find_is_over(state);
+        return known->second;
+    }
+
+    bool find_is_over(LexerState state) {
+        Machine& machine = *matcher_.machine_;
+        if (state == LexerState{0} || machine.contextual() || machine.at_end(state).empty()) return false;
+        // A longer lexeme goes on without a terminal, or ends with one.
+        const auto is_behind = [&](LexWay way) { return machine.output(way.output).size() >= (way.next == LexerState{0} ? 2 : 1); };
+        for (Word c = 0; c < machine.n_byte_classes(); ++c) {
+            const LexArc arc = machine.lex(state, {static_cast<std::uint8_t>(c)});
+            if (arc.target.is_fail()) continue;
+            if (arc.target.is_restart()) return false;
+            if (arc.target.is_branch() ? !std::ranges::all_of(machine.ways(arc.target.branch()), is_behind)
+                                       : !is_behind({arc.output, arc.target.state()}))
+                return false;
+        }
+        return true;
     }
 
     // Reads the byte where it only leaves a single lexeme open; false, and nothing is read, where it does more.
@@ -209,9 +433,10 @@ private:
     Matcher& matcher_;
     const VocabularyIndex& index_;
     std::uint32_t* words_ = nullptr;
-    std::vector<Place> path_;  // per depth
-    std::size_t n_read_ = 0;   // nodes
-    Graph graph_;              // all that is read here shares its stacks
+    std::vector<Place> path_;     // per depth
+    std::vector<Reached> as_if_;  // per depth, see correct_below()
+    std::size_t n_read_ = 0;      // nodes
+    Graph graph_;                 // all that is read here shares its stacks
     std::vector<const Node*> nodes_;
     std::unordered_map<const Node*, Word> numbers_;
     Interned<Reached, Member> sets_;
@@ -220,10 +445,12 @@ private:
         VocabularyIndex::Kinds known = 0;  // the kinds that were looked at
         VocabularyIndex::Kinds leave = 0;  // those of them that lead elsewhere
         Maybe<Reached> after_character = kUnknown;
+        std::vector<std::pair<PackedArc, Maybe<Reached>>> after_arcs;  // of a single configuration
     };
     std::vector<Facts> facts_;  // per set
     std::map<std::pair<FutureSet, const Node*>, bool> alive_;
-    Configurations here_, next_;  // scratch
+    std::unordered_map<Word, bool> over_;  // by lexer state, see is_over()
+    Configurations here_, next_;           // scratch
     std::vector<Member> members_;
 };
 

@@ -178,17 +178,20 @@ Word VocabularyIndex::characters(Word position, int n_bytes) const {
     return static_cast<Word>(std::count_if(text, text + n_bytes, begins_character));
 }
 
+void VocabularyIndex::set_bits(std::uint32_t* words, const TokenSet& set) const {
+    for (const auto& [first, last] : set.ranges)
+        for (Word i = first; i < last; ++i) words[sorted_[i] >> 5] |= 1u << (sorted_[i] & 31);
+}
+
+void VocabularyIndex::make_ready(TokenSet& set) const {
+    if (!is_large(set) || set.bits) return;
+    set.bits = std::make_unique<std::uint32_t[]>(n_words_);
+    set_bits(set.bits.get(), set);
+}
+
 void VocabularyIndex::add_bits(std::uint32_t* words, TokenSet& set) const {
-    const auto set_bits = [&](std::uint32_t* out) {
-        for (const auto& [first, last] : set.ranges)
-            for (Word i = first; i < last; ++i) out[sorted_[i] >> 5] |= 1u << (sorted_[i] & 31);
-    };
-    // Setting a bit costs a few times what merging a word does.
-    if (static_cast<std::size_t>(set.count) <= n_words_ / 4) return set_bits(words);
-    if (!set.bits) {
-        set.bits = std::make_unique<std::uint32_t[]>(n_words_);
-        set_bits(set.bits.get());
-    }
+    if (!is_large(set)) return set_bits(words, set);
+    make_ready(set);
     for (std::size_t i = 0; i < n_words_; ++i) words[i] |= set.bits[i];
 }
 
@@ -220,10 +223,7 @@ std::shared_ptr<const VocabularyIndex::Fragment> VocabularyIndex::walk(std::span
         if (nodes_[n + 1].first_token > node.first_token) f->inside[to]->add(node.first_token, nodes_[n + 1].first_token);
         ++n;
     }
-    // The bits of large sets are shared too, and are made here, before anybody else can look.
-    std::vector<std::uint32_t> scratch(n_words_);
-    for (auto& set : f->inside)
-        if (static_cast<std::size_t>(set->count) > n_words_ / 4) add_bits(scratch.data(), *set);
+    for (auto& set : f->inside) make_ready(*set);
     return f;
 }
 
@@ -254,13 +254,12 @@ std::shared_ptr<const VocabularyIndex::Fragment> VocabularyIndex::fragment(std::
     return fragments_[id];
 }
 
-std::shared_ptr<const VocabularyRuns> VocabularyIndex::runs(Kinds kinds) {
+std::shared_ptr<const VocabularyRuns> VocabularyIndex::runs(Kinds kinds) const {
     const PatientLock lock(lock_);
     const auto it = std::ranges::find(runs_, kinds, [](const auto& known) { return known.first; });
     if (it != runs_.end()) return it->second;
     if (runs_.size() == kMostRuns) return nullptr;
     runs_.emplace_back(kinds, std::make_shared<const VocabularyRuns>(*this, kinds));
-    fragment_bytes_ += runs_.back().second->bytes();
     return runs_.back().second;
 }
 
@@ -271,7 +270,9 @@ std::size_t VocabularyIndex::n_fragments() {
 
 std::size_t VocabularyIndex::fragment_bytes() {
     const PatientLock lock(lock_);
-    return fragment_bytes_;
+    std::size_t total = fragment_bytes_;
+    for (const auto& [kinds, runs] : runs_) total += runs->bytes();
+    return total;
 }
 
 }  // namespace psc

@@ -64,6 +64,7 @@ public:
                                                      std::vector<Word> symbols) const;
 
     Word n_tokens() const { return static_cast<Word>(offsets_.size()) - 1; }
+    std::size_t n_words() const { return n_words_; }
     const std::vector<std::uint8_t>& bytes() const { return bytes_; }
     const std::vector<Word>& offsets() const { return offsets_; }
     const std::vector<TokenId>& stop_tokens() const { return stop_tokens_; }
@@ -103,6 +104,12 @@ public:
         Word first_token;     // sorted position; those of the node itself come first
         Kinds below;          // of what its descendants add to its text
     };
+    // Nodes in preorder, and the ids of the tokens that `first_token` counts.
+    struct Trie {
+        const Node* nodes;
+        const Word* tokens;
+    };
+    Trie trie() const { return {nodes_.data(), sorted_.data()}; }
     std::span<const Node> nodes() const { return {nodes_.data(), nodes_.size() - 1}; }
     const Node& operator[](VocabularyNode node) const { return nodes_[node.index()]; }
     VocabularyNode end() const { return {static_cast<Word>(nodes_.size()) - 1}; }  // past the last one
@@ -117,8 +124,9 @@ public:
     Word n_deeper(std::size_t depth) const { return depth < n_deeper_.size() ? n_deeper_[depth] : 0; }
     TokenId token_at(Word position) const { return {sorted_[position]}; }
 
-    // Sets the bits of a set's tokens.
+    // Sets the bits of a set's tokens. What several threads may ask for is ready first: the bits of a large set are made once.
     void add_bits(std::uint32_t* words, TokenSet& set) const;
+    void make_ready(TokenSet& set) const;
 
     // A part of a lexer that stays inside one lexeme, its states numbered from 0 where reading begins.
     struct Fragment {
@@ -135,7 +143,7 @@ public:
     // it was not asked for lately.
     std::shared_ptr<const Fragment> fragment(std::span<const Word> next, bool hesitates = false);
     // Of these kinds, made when they are new; null where too many are known.
-    std::shared_ptr<const VocabularyRuns> runs(Kinds kinds);
+    std::shared_ptr<const VocabularyRuns> runs(Kinds kinds) const;
     std::size_t n_fragments();
     std::size_t fragment_bytes();
 
@@ -143,6 +151,9 @@ private:
     // Those of another one, with boundary tokens.
     VocabularyIndex(const VocabularyIndex& of, const ByteSet* before_end, const ByteSet* before_call, std::vector<Word> symbols);
 
+    // Setting a bit costs a few times what merging a word does.
+    bool is_large(const TokenSet& set) const { return static_cast<std::size_t>(set.count) > n_words_ / 4; }
+    void set_bits(std::uint32_t* words, const TokenSet& set) const;
     std::shared_ptr<const Fragment> walk(std::span<const Word> next) const;
     void sort(std::span<const Word> text);
     void sort_symbols();
@@ -178,13 +189,13 @@ private:
     std::vector<std::uint16_t> characters_;
     std::vector<Word> n_deeper_;
     std::size_t max_depth_ = 0, n_words_;
-    std::mutex lock_;  // of the fragments and runs
+    mutable std::mutex lock_;  // of the fragments and runs
     SequenceInterner shapes_;
     std::vector<std::shared_ptr<const Fragment>> fragments_;
     std::array<std::uint64_t, 1024> asked_{};  // by those who hesitate: hashes of shapes, each in its place
     static constexpr std::size_t kMostRuns = 8;
-    std::vector<std::pair<Kinds, std::shared_ptr<const VocabularyRuns>>> runs_;
-    std::size_t fragment_bytes_ = 0;  // with the runs
+    mutable std::vector<std::pair<Kinds, std::shared_ptr<const VocabularyRuns>>> runs_;
+    std::size_t fragment_bytes_ = 0;  // without the runs
 };
 
 }  // namespace psc
