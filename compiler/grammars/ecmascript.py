@@ -20,7 +20,8 @@ derivation for each of its kinds.
 
 *Where an expression stands.* Some may not begin with `{`, `function`, `class`, and in the head of a for there is no `in`. A rule
 whose name ends in `_V` has a copy for each of STARTS, one in `_I` a second one without `in`, and one in `_VI` those of COPIES. An
-alternative marked `{…}` is only in the copies that the mark names, or, after a `-`, not in these.
+alternative marked `{…}` is only in the copies that the mark names, or, after a `-`, not in these. What an expression goes on with
+is the same in all copies, so it is rules of its own (`member_tail`, `infix_I`), and a copy is little more than what it begins with.
 """
 
 from __future__ import annotations
@@ -246,7 +247,14 @@ method: key function_rest
 
 // --- expressions
 
-member_V: member_in_parentheses_V | object_V dot property | object_V lsqb expression RSQB | {-t} super_member
+// What is behind the head of an expression has no copies.
+member_V: member_in_parentheses_V | {-t} super_member | head_V member_tail
+member_tail: dot property
+           | lsqb expression RSQB
+           | member_tail dot property
+           | member_tail lsqb expression RSQB
+           | call_tail dot property
+           | call_tail lsqb expression RSQB
 super_member: "super" dot word | "super" lsqb expression RSQB
 plain_V: constant_V
        | template_V
@@ -268,24 +276,31 @@ constructor: name | member_in_parentheses | open | plain | super_member
 arguments: lpar RPAR | lpar argument_list RPAR | lpar argument_list comma RPAR
 argument_list: argument | argument_list comma argument
 argument: assignment | ellipsis assignment
-call_V: object_V arguments
-      | object_V template
-      | {-t} "super" arguments
-      | {-t} ~"import" lpar assignment RPAR
-      | {-t} ~"import" lpar assignment comma RPAR
-      | {-t} ~"import" lpar assignment comma assignment RPAR
-      | {-t} ~"import" lpar assignment comma assignment comma RPAR
-      | {-t} async_call
-object_V: {-t} name | member_V | open_V | plain_V | call_V
-chain_V: object_V optional_dot property
-       | object_V optional_dot arguments
-       | object_V optional_dot lsqb expression RSQB
-       | chain_V optional_dot property
-       | chain_V optional_dot arguments
-       | chain_V optional_dot lsqb expression RSQB
-       | chain_V dot property
-       | chain_V arguments
-       | chain_V lsqb expression RSQB
+call_V: {-t} direct_call | head_V call_tail
+call_tail: arguments
+         | template
+         | member_tail arguments
+         | member_tail template
+         | call_tail arguments
+         | call_tail template
+direct_call: "super" arguments
+           | ~"import" lpar assignment RPAR
+           | ~"import" lpar assignment comma RPAR
+           | ~"import" lpar assignment comma assignment RPAR
+           | ~"import" lpar assignment comma assignment comma RPAR
+           | async_call
+head_V: {-t} name | member_in_parentheses_V | {-t} super_member | open_V | plain_V | {-t} direct_call
+object_V: head_V | head_V member_tail | head_V call_tail
+chain_V: object_V chain_tail
+chain_tail: optional_dot property
+          | optional_dot arguments
+          | optional_dot lsqb expression RSQB
+          | chain_tail optional_dot property
+          | chain_tail optional_dot arguments
+          | chain_tail optional_dot lsqb expression RSQB
+          | chain_tail dot property
+          | chain_tail arguments
+          | chain_tail lsqb expression RSQB
 unit_V: plain_V | call_V | chain_V | {-t} ~"new" constructor
       | {-t} name STEP
       | member_V STEP
@@ -301,34 +316,33 @@ operand: left
 operator: INFIX | INFIX NL | STAR | STAR NL | SIGN | SIGN NL | NL_SIGN | NL_SIGN NL
         | SLASH | SLASH NL | NL_SLASH | NL_SLASH NL | ~"instanceof" | NL_INSTANCEOF | NL_INSTANCEOF NL
 in: ~"in" | NL_IN | NL_IN NL
-binary_VI: left_V operator operand
-         | binary_VI operator operand
-         | {-n} left_V in operand
-         | {-n} binary_VI in operand
-         | {-t-n} PRIVATE in operand
-choice_VI: left_V question assignment colon assignment_EI
-         | binary_VI question assignment colon assignment_EI
-         | left_V QUESTION_NUMBER colon assignment_EI
-         | binary_VI QUESTION_NUMBER colon assignment_EI
-         | left_V QUESTION_NUMBER operator assignment colon assignment_EI
-         | binary_VI QUESTION_NUMBER operator assignment colon assignment_EI
+binary_VI: left_V infix_I | {-t-n} PRIVATE in operand | {-t-n} PRIVATE in operand infix_I
+infix_I: operator operand | infix_I operator operand | {-n} in operand | {-n} infix_I in operand
+choice_VI: left_V choice_tail_I | binary_VI choice_tail_I
+choice_tail_I: question assignment colon assignment_EI
+             | QUESTION_NUMBER colon assignment_EI
+             | QUESTION_NUMBER operator assignment colon assignment_EI
 other_VI: unit_V
         | binary_VI
         | choice_VI
-        | {-t} name compound assignment_EI
-        | member_V compound assignment_EI
-        | {-t} name arrow arrow_body_I
-        | parameters_V arrow arrow_body_I
-        | {-t} "async" name arrow arrow_body_I
-        | {-t} async_parameters arrow arrow_body_I
+        | {-t} name compound_tail_I
+        | member_V compound_tail_I
+        | {-t} name arrow_tail_I
+        | parameters_V arrow_tail_I
+        | {-t} "async" name arrow_tail_I
+        | {-t} async_parameters arrow_tail_I
         | {-t} "yield"
         | {-t} "yield" assignment_EI
         | {-t} "yield" star assignment_EI
+compound_tail_I: compound assignment_EI
+arrow_tail_I: arrow arrow_body_I
 arrow_body_I: body | assignment_BI
-defaulted_VI: {-t} name equal assignment_EI | open_V equal assignment_EI | pattern_only_V equal assignment_EI
-assigned_VI: member_V equal assignment_EI
+defaulted_VI: {-t} name value_I | open_V value_I | pattern_only_V value_I
+assigned_VI: member_V value_I
+value_I: equal assignment_EI
 assignment_VI: {-t} name | member_V | open_V | defaulted_VI | assigned_VI | other_VI
-expression_VI: assignment_VI | expression_VI comma assignment_EI
+expression_VI: assignment_VI | assignment_VI more_I
+more_I: comma assignment_EI | more_I comma assignment_EI
 
 // --- functions and classes
 
@@ -490,7 +504,7 @@ export_item: module_name | module_name NL? ~"as" module_name
 """
 
 
-PRIORITIES: Final = {"object": ".3", "left": ".2", "get_nl": ".2", "set_nl": ".2", "static_nl": ".2"}
+PRIORITIES: Final = {"head": ".4", "object": ".3", "left": ".2", "get_nl": ".2", "set_nl": ".2", "static_nl": ".2"}
 """Of two reductions, which: what a token can go on with, it goes on with."""
 SPOKEN: Final = {'"!"': "not_nl", '"~"': "complement_nl"}
 
@@ -586,17 +600,18 @@ def read(text: str) -> Rules:
     rules: Rules = {}
     for rule in re.split(r"\n(?=\+?\w+:)", re.sub(r"^//.*\n", "", text, flags=re.MULTILINE).strip()):
         name, _, alternatives = rule.partition(":")
+        assert name not in rules, f"two rules are called {name}"
         rules[name] = [alternative.split() for alternative in alternatives.split("|")]
     return rules
 
 
-def merged(text: str, changes: str) -> Rules:
-    """The rules of a text with those of another in their places; `+name` adds alternatives to a rule."""
-    rules = read(text)
+def merged(rules: Rules, changes: str) -> Rules:
+    """Rules with those of a text in their places; `+name` adds alternatives to a rule."""
+    out = dict(rules)
     for name, alternatives in read(changes).items():
         bare = name.removeprefix("+")
-        rules[bare] = rules[bare] + alternatives if name != bare else alternatives
-    return rules
+        out[bare] = out[bare] + alternatives if name != bare else alternatives
+    return out
 
 
 def copies(name: str) -> tuple[str, ...]:
@@ -674,9 +689,19 @@ def text_of(rules: Rules) -> str:
     )
 
 
+def written(rules: Rules) -> str:
+    """Rules with marks, as rules of a file."""
+    return text_of(needed(with_lines(expanded(rules))))
+
+
+def without(terminals: str, *names: str) -> str:
+    """A text of terminals less those of these names, which have a line each."""
+    return "".join(line for line in terminals.splitlines(keepends=True) if line.partition(":")[0] not in names)
+
+
 def grammar() -> str:
     """The text of the file."""
-    return HEADER + text_of(needed(with_lines(expanded(read(TOKENS + RULES))))) + TERMINALS
+    return HEADER + written(read(TOKENS + RULES)) + TERMINALS
 
 
 def main() -> None:

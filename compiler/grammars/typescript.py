@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Final
 
 from psc.compiler.grammars import ecmascript
-from psc.compiler.grammars.ecmascript import Rules, expanded, merged, needed, text_of, with_lines
+from psc.compiler.grammars.ecmascript import Rules, merged, read, without, written
 
 HEADER: Final = """\
 // TypeScript 5.9 (.ts and .d.ts, no JSX), for a modal lexer and with all actions kept. This file is written by typescript.py out of
@@ -161,11 +161,12 @@ async_parameters: "async" same_lpar RPAR
             | "async" same_lpar parameter_list comma RPAR
             | "async" same_lpar rest RPAR
             | "async" same_lpar parameter_list comma rest RPAR
-+other_VI: parameters_V result arrow arrow_body_I
-         | {-t} signature arrow arrow_body_I
-         | {-t} "async" type_parameters formals arrow arrow_body_I
-         | {-t} "async" type_parameters formals result arrow arrow_body_I
-         | {-t} async_parameters result arrow arrow_body_I
++other_VI: parameters_V result arrow_tail_I
+         | {-t} arrow_signature arrow_tail_I
+         | {-t} "async" async_signature arrow_tail_I
+         | {-t} async_parameters result arrow_tail_I
+arrow_signature: signature
+async_signature: type_parameters formals | type_parameters formals result
 method: key function_rest
       | ~"get" key lpar RPAR body
       | ~"get" key lpar RPAR result body
@@ -177,19 +178,26 @@ method: key function_rest
 
 // --- expressions
 
-+member_V: object_V "!"
-+chain_V: chain_V "!"
-        | object_V optional_dot type_arguments arguments
-        | chain_V type_arguments arguments
-        | chain_V optional_dot type_arguments arguments
-+member_in_parentheses_V: line_V cast RPAR | line_V assertion RPAR
-+call_V: object_V type_arguments arguments | object_V type_arguments template
++member_tail: "!" | member_tail "!" | call_tail "!"
++chain_tail: chain_tail "!"
+           | optional_dot type_arguments arguments
+           | chain_tail type_arguments arguments
+           | chain_tail optional_dot type_arguments arguments
++member_in_parentheses_V: line_V cast RPAR
++call_tail: typed_call | member_tail typed_call | call_tail typed_call
+typed_call: type_arguments arguments | type_arguments template
 +plain_V: {-t} ~"new" constructor type_arguments arguments
 +constructor: constructor "!"
-+unit_V: {-t} ~"new" constructor type_arguments | object_V type_arguments | {-t} assertion
-assertion: same_lt type gt operand | same_lt "const" gt operand
-cast_V: left_V "as" type | left_V "satisfies" type | left_V "as" "const" | cast_V "as" type | cast_V "satisfies" type
-+binary_VI: cast_V | binary_VI "as" type | binary_VI "satisfies" type | binary_VI "as" "const"
++unit_V: {-t} ~"new" constructor type_arguments | object_V type_arguments
+cast_V: left_V cast_tail
+cast_tail: "as" type | "satisfies" type | "as" "const" | cast_tail "as" type | cast_tail "satisfies" type
++binary_VI: cast_V
++infix_I: cast_tail operator operand
+        | {-n} cast_tail in operand
+        | cast_tail "as" "const"
+        | infix_I "as" type
+        | infix_I "satisfies" type
+        | infix_I "as" "const"
 +operator: bar | amp | lt | LT lt | gt | GT gt | GT GT gt | GT equal
 +compound: GT GT equal | GT GT GT equal
 +heritage: object type_arguments
@@ -299,6 +307,12 @@ imported: "require" lpar STRING RPAR | qualified
 +export_item: "type" module_name | "type" module_name NL? ~"as" module_name
 """
 
+ASSERTIONS: Final = r"""
++member_in_parentheses_V: line_V assertion RPAR
++unit_V: {-t} assertion
+assertion: same_lt type gt operand | same_lt "const" gt operand
+"""
+
 TERMINALS: Final = r"""
 // Operators that types have, too; `>>`, `<<` and `>=` are two.
 BAR: LINES? "|"
@@ -311,13 +325,19 @@ COMPOUND: LINES? /(\*\*|[-+*%]|<<|&&?|\|\|?|\^|\?\?)=/
 """
 
 
+def rules() -> Rules:
+    """JavaScript's rules and these, less assertions."""
+    return merged(read(ecmascript.TOKENS + ecmascript.RULES), TOKENS + RULES)
+
+
+def terminals() -> str:
+    """JavaScript's terminals and these."""
+    return without(ecmascript.TERMINALS, "INFIX", "COMPOUND") + TERMINALS
+
+
 def grammar() -> str:
     """The text of the file."""
-    rules: Rules = merged(ecmascript.TOKENS + ecmascript.RULES, TOKENS + RULES)
-    terminals = "".join(
-        line for line in ecmascript.TERMINALS.splitlines(keepends=True) if not line.startswith(("INFIX:", "COMPOUND:"))
-    )
-    return HEADER + text_of(needed(with_lines(expanded(rules)))) + terminals + TERMINALS
+    return HEADER + written(merged(rules(), ASSERTIONS)) + terminals()
 
 
 def main() -> None:
