@@ -44,8 +44,8 @@ class GrammarFile:
         Args:
             start: the rule that a whole text must match; by default ``start`` in Lark's language and ``root`` in the others.
             lexer: of a Lark grammar; by default "contextual"; a bundled grammar has its own, which reserves its language's
-                keywords: "basic", or "modal" for JavaScript, Python and TypeScript.
-            keep_all_actions: of a Lark grammar, see ``Grammar.from_lark``. C's and TypeScript's always do.
+                keywords: "basic", or "modal" for Python, JavaScript, TypeScript, JSX and TSX.
+            keep_all_actions: of a Lark grammar, see ``Grammar.from_lark``. C's, TypeScript's and TSX's always do.
             settings: the language's own options, see ``GrammarOptions``.
 
         Raises:

@@ -12,8 +12,8 @@ from psc.errors import GrammarError
 
 _FOLDER = Path(__file__).parent
 
-_LEXERS: dict[str, LarkLexer] = {"javascript": "modal", "python": "modal", "typescript": "modal"}
-_KEEP_ALL_ACTIONS = {"c", "typescript"}
+_LEXERS: dict[str, LarkLexer] = dict.fromkeys(("javascript", "jsx", "python", "tsx", "typescript"), "modal")
+_KEEP_ALL_ACTIONS = {"c", "tsx", "typescript"}
 
 
 def bundled_names() -> list[str]:

@@ -78,8 +78,8 @@ class Tally:
     """What was judged, by what both said."""
 
     counts: Counter[str] = field(default_factory=Counter)
-    """``files`` or ``mutants``, then ``both accept``, ``both refuse``, ``only psc refuses`` or ``only the reference refuses``;
-    also ``not UTF-8`` and ``mask wrong``."""
+    """``files`` or ``mutants``, then ``both accept``, ``both refuse``, ``only psc refuses``, ``only the reference refuses``
+    or ``only names differ``, which is the reference's refusal, too; also ``not UTF-8`` and ``mask wrong``."""
     differences: list[Difference] = field(default_factory=list)
 
     def add(self, other: Tally) -> None:
@@ -179,6 +179,8 @@ class _Bench:
                 tally.differences.append(Difference(name, change, "mask", check.disagreement, 0, 0, "", check.disagreement))
                 continue
             verdict = _VERDICTS[check.passed, refusal is None]
+            if check.passed and refusal is not None and refusal.of_names:
+                verdict = "only names differ"
             tally.counts[f"{kind}, {verdict}"] += 1
             if verdict == "both accept":
                 accepted.append((name, text))

@@ -72,6 +72,7 @@ class Comparison:
             "mask wrong": self.tally.counts["mask wrong"],
             "files": asdict(Shares.of(self.tally, "files")),
             "mutants": asdict(Shares.of(self.tally, "mutants")),
+            "only names differ": self._only_names_differ(),
             "differences": [asdict(d) for d in self.tally.differences],
         }
 
@@ -84,6 +85,9 @@ class Comparison:
         yield "| --- | ---: | ---: | ---: | ---: | ---: | ---: |"
         for kind in ("files", "mutants"):
             yield f"| {kind} | {' | '.join(Shares.of(self.tally, kind).row())} |"
+        names = self._only_names_differ()
+        if names:
+            yield f"not counted, for names that are not equal, which no context-free grammar compares: {names:,}"
         for what in ("not UTF-8", "mask wrong"):
             if self.tally.counts[what]:
                 yield f"{what}: {self.tally.counts[what]:,}"
@@ -93,6 +97,9 @@ class Comparison:
                 yield ""
                 yield f"{title}: {len(found):,}"
                 yield from _by_construct(found, constructs, examples)
+
+    def _only_names_differ(self) -> int:
+        return sum(self.tally.counts[f"{kind}, only names differ"] for kind in ("files", "mutants"))
 
 
 def _by_construct(found: list[Difference], constructs: int, examples: int) -> Iterator[str]:

@@ -53,6 +53,21 @@ def test_blocks_are_of_their_language(text: str, expected: bool) -> None:
     assert accepts(compiled("json", "go", "toml"), text) == expected
 
 
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("a\n```jsx\nexport default () => <a>it's {b}</a>\n```\n", True),
+        ("```jsx\nx = <a>\n```", False),
+        ("```jsx\nx = <a>\n```\n</a>\n```", True),
+        ("```tsx\nconst a = <T,>(b: T) => <c<T> d={b!}/>;\n```\n```jsx\nx = <></>\n``` b", True),
+        ("```tsx\nconst a = <T>(b: T) => b\n```", False),
+        ("```jsx\nconst a = (b: T) => b\n```", False),
+    ],
+)
+def test_blocks_of_grammars_with_modes(text: str, expected: bool) -> None:
+    assert accepts(compiled("jsx", "tsx"), text) == expected
+
+
 def test_grammars_of_characters_alone_are_compiled_ahead_of_time() -> None:
     tag = psc.Grammar.from_structural_tag(fenced("json", "toml"))
     artifact = psc.compile_ahead_of_time(tag, byte_tokenizer())

@@ -1,8 +1,8 @@
 """A parser in a process of its own that answers text by text: javac in one virtual machine, V8 or TypeScript's in one node.
 
 A text goes as its length, four bytes with the highest first, and its UTF-8 bytes. The answer is a line: empty if the text is
-accepted, else line, column and message with colons between. Starting a virtual machine for each text would take a hundred times
-as long.
+accepted, else line, column and message with colons between, behind `=` if it is about names that are not equal. Starting a virtual
+machine for each text would take a hundred times as long.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ import shutil
 import subprocess
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Literal
 
 from psc.corpus.references.reference import Refusal
 from psc.errors import ReferenceMissingError, ReferenceParserError
@@ -68,8 +69,8 @@ class Conversation:
             raise ReferenceParserError(f"{self._version} has ended, exit code {self._process.wait()}: {' '.join(self._command)}")
         if answer == "\n":
             return None
-        line, column, message = answer.rstrip("\n").split(":", 2)
-        return Refusal(message, int(line), int(column))
+        line, column, message = answer.rstrip("\n").removeprefix("=").split(":", 2)
+        return Refusal(message, int(line), int(column), of_names=answer.startswith("="))
 
 
 def javac() -> Conversation:
@@ -94,15 +95,19 @@ _GOOGLESQL = "@fivetrandevelopers/zetasql"
 
 def googlesql() -> Conversation:
     """ZetaSQL's parser, all features on, in the npm package that brings its server."""
-    return _npm_package(_GOOGLESQL, "parse_googlesql.js", "ZetaSQL in ")
+    return _npm_package(_GOOGLESQL, "parse_googlesql.js", title="ZetaSQL in ")
 
 
-def typescript() -> Conversation:
-    """The parser of TypeScript's compiler, whose package has it before version 7."""
-    return _npm_package("typescript", "parse_typescript.js", below=7)
+def typescript(kind: Literal["ts", "tsx", "jsx"] = "ts") -> Conversation:
+    """The parser of TypeScript's compiler, whose package has it before version 7.
+
+    Args:
+        kind: of files: TypeScript without JSX or with it, or JavaScript with it.
+    """
+    return _npm_package("typescript", "parse_typescript.js", kind, below=7)
 
 
-def _npm_package(package: str, script: str, title: str = "", *, below: int | None = None) -> Conversation:
+def _npm_package(package: str, script: str, *arguments: str, title: str = "", below: int | None = None) -> Conversation:
     """A parser in a package of npm: installed here, above here, or globally; of a major version below a number."""
     program = _node()
     shared = shutil.which("npm") and Path(_first_line(["npm", "root", "--global"]))
@@ -111,7 +116,7 @@ def _npm_package(package: str, script: str, title: str = "", *, below: int | Non
         if (home / "package.json").exists():
             version = json.loads((home / "package.json").read_text())["version"]
             if below is None or int(version.split(".")[0]) < below:
-                return Conversation([program, str(_HERE / script), str(home)], f"{title}{package} {version}")
+                return Conversation([program, str(_HERE / script), str(home), *arguments], f"{title}{package} {version}")
     raise ReferenceMissingError(f"npm install {package}{'' if below is None else f'@{below - 1}'}")
 
 

@@ -16,6 +16,8 @@ class Refusal:
     """From 1; 0 if the parser does not say."""
     column: int = 0
     """From 1; 0 if the parser does not say."""
+    of_names: bool = False
+    """Whether it is about names that are not equal, such as those of an element's tags, which no context-free grammar compares."""
 
 
 class Reference(Protocol):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 from psc.compiler.grammar import LarkLexer
@@ -26,6 +27,8 @@ _OPEN: dict[str, Callable[[], Reference]] = {
     "sqlite3": sqlite,
     "node": node,
     "typescript": typescript,
+    "typescript-jsx": partial(typescript, "jsx"),
+    "typescript-tsx": partial(typescript, "tsx"),
     "zetasql": googlesql,
     "sqlglot": sqlglot,
     "tomllib": toml,
@@ -55,7 +58,9 @@ _LANGUAGES = {
     "go": Language(".go", ("gofmt",), "//"),
     "python": Language(".py", ("ast",), "#"),
     "javascript": Language(".js", ("node",), "//"),
+    "jsx": Language(".jsx", ("typescript-jsx",), "//"),
     "typescript": Language(".ts", ("typescript",), "//"),
+    "tsx": Language(".tsx", ("typescript-tsx",), "//"),
     "json": Language(".json", ("json",)),
     "toml": Language(".toml", ("tomllib",), "#"),
     "xml": Language(".xml", ("expat",), "<!--"),
