@@ -278,14 +278,43 @@ void TokenSteps::follow(Outcome before, ByteClass byte_class, std::vector<Outcom
 void TokenSteps::remember(TokenConfig config, ByteClass byte_class, Maybe<TokenConfig> to) {
     auto& row = rows_[config.index()];
     if (row == unknown_.data()) {
+        Word& place = facts_[config.index()].few;
+        if (place < 0) {
+            if (few_to_use_.empty()) {
+                place = static_cast<Word>(few_.size());
+                few_.emplace_back();
+            } else {
+                place = few_to_use_.back();
+                few_to_use_.pop_back();
+            }
+        }
+        FewSteps& few = few_[static_cast<std::size_t>(place)];
+        if (const auto free = std::ranges::find(few.to, kUnknown); free != few.to.end()) {
+            *free = to;
+            few.byte_class[static_cast<std::size_t>(free - few.to.begin())] = static_cast<std::uint8_t>(byte_class.v);
+            return;
+        }
         own_rows_.push_back(std::make_unique_for_overwrite<Maybe<TokenConfig>[]>(unknown_.size()));
         row = own_rows_.back().get();
         std::copy(unknown_.begin(), unknown_.end(), row);
+        for (std::size_t i = 0; i < FewSteps::kMost; ++i) row[few.byte_class[i]] = few.to[i];
+        few = {};
+        few_to_use_.push_back(place);
+        place = -1;
     }
     row[byte_class.index()] = to;
 }
 
 Maybe<TokenConfig> TokenSteps::find_step(TokenConfig config, ByteClass byte_class) {
+    if (const Word place = facts_[config.index()].few; place >= 0) {
+        const FewSteps& few = few_[static_cast<std::size_t>(place)];
+        for (std::size_t i = 0; i < FewSteps::kMost && few.to[i] != kUnknown; ++i)
+            if (few.byte_class[i] == byte_class.v) return few.to[i];
+    }
+    return make_step(config, byte_class);
+}
+
+Maybe<TokenConfig> TokenSteps::make_step(TokenConfig config, ByteClass byte_class) {
     auto& after = after_;
     after.clear();
     for (const Outcome& before : configs_[config]) follow(before, byte_class, after);

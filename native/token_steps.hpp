@@ -1,10 +1,12 @@
 // What reading bytes does to the lexer, for tokens read from a known lexer state: a *config* is the set of outcomes, each the terminal
 // sequence emitted (a node of the trie) and the lexer state reached. Configs are interned and their steps kept in dense rows, so
-// that walking a vocabulary costs one array access a byte; one where tokens end, which most are, has no row of its own.
+// that walking a vocabulary costs one array access a byte. Most configs lie deep in few tokens: one of which few steps are known has these
+// in a list, and one where tokens end has none. (Rows for all of them were three quarters of what the words of SQL take.)
 //
 // With a deterministic lexer a config has one outcome; with `any` lexing, or where a fall-back depends on the stack, several.
 #pragma once
 
+#include <array>
 #include <map>
 #include <memory>
 #include <optional>
@@ -111,7 +113,8 @@ public:
     Word size() const { return configs_.size(); }
     std::size_t bytes() const {
         return own_rows_.size() * (unknown_.size() * sizeof(Word) + 32) + rows_.size() * (32 + sizeof(Facts)) +
-               n_outcomes_ * sizeof(Outcome) + continuations_.bytes() + continuation_ids_.size() * 32;
+               few_.size() * sizeof(FewSteps) + n_outcomes_ * sizeof(Outcome) + continuations_.bytes() +
+               continuation_ids_.size() * 32;
     }
 
     // The node after the symbols (terminals and conditions) of `node`'s sequence and these, or none.
@@ -126,6 +129,13 @@ private:
         std::optional<Continuation> continuation;
         std::optional<VocabularyIndex::Kinds> stays;
         Maybe<ConfigSet> alone;  // the set of it alone
+        Word few = -1;           // the number of its steps in `few_`; none before the first is known and once it has a row
+    };
+    // The first steps that are known of a config; where there are fewer, what follows is kUnknown.
+    struct FewSteps {
+        static constexpr std::size_t kMost = 4;
+        std::array<std::uint8_t, kMost> byte_class{};
+        std::array<Maybe<TokenConfig>, kMost> to{kUnknown, kUnknown, kUnknown, kUnknown};
     };
     // Where texts of one character of most kinds lead from a set, these kinds, and the kinds of which no byte leads anywhere.
     struct Onward {
@@ -155,7 +165,9 @@ private:
     Onward onward(ConfigSet set, bool thorough);
     void follow_wide(std::span<const TokenConfig> from, Targets& targets);
     bool reads(TokenConfig config, VocabularyIndex::Kinds kinds);
+    // Of a config whose row does not say.
     Maybe<TokenConfig> find_step(TokenConfig config, ByteClass byte_class);
+    Maybe<TokenConfig> make_step(TokenConfig config, ByteClass byte_class);
     void remember(TokenConfig config, ByteClass byte_class, Maybe<TokenConfig> to);
     // The kinds of bytes of which each leaves the lexer in the state, without emitting; the beginning of a character is one where the
     // text can become the same within it.
@@ -177,9 +189,11 @@ private:
     IdMap<SequenceNode, FutureSet, Continuation> continuation_ids_;  // of one outcome
     std::vector<Outcome> after_;                                     // scratch of find_step()
     std::vector<Facts> facts_;                                       // per config
-    std::vector<Maybe<TokenConfig>> unknown_;                        // the row of all configs of which no step is known
+    std::vector<Maybe<TokenConfig>> unknown_;                        // the row of all configs of which few steps are known
     std::vector<Maybe<TokenConfig>*> rows_;                          // per config
-    std::vector<std::unique_ptr<Maybe<TokenConfig>[]>> own_rows_;    // of configs of which a step is known
+    std::vector<std::unique_ptr<Maybe<TokenConfig>[]>> own_rows_;    // of configs of which more are
+    std::vector<FewSteps> few_;                                      // of the others
+    std::vector<Word> few_to_use_;                                   // of configs that have got a row
     std::vector<std::optional<VocabularyIndex::Kinds>> stays_;       // per lexer state
     std::size_t n_outcomes_ = 0;                                     // of all configs
 };

@@ -79,7 +79,7 @@ class Tally:
 
     counts: Counter[str] = field(default_factory=Counter)
     """``files`` or ``mutants``, then ``both accept``, ``both refuse``, ``only psc refuses``, ``only the reference refuses``
-    or ``only names differ``, which is the reference's refusal, too; also ``not UTF-8`` and ``mask wrong``."""
+    or ``only names differ``, which is the reference's refusal, too; also ``not UTF-8``, ``not judged`` and ``mask wrong``."""
     differences: list[Difference] = field(default_factory=list)
 
     def add(self, other: Tally) -> None:
@@ -173,6 +173,9 @@ class _Bench:
         """Adds texts to the tally; names and texts of those that both accept."""
         accepted = []
         for (name, text, change, offset), refusal in zip(texts, self._reference.judge([t[1] for t in texts]), strict=True):
+            if refusal is not None and not refusal.judged:
+                tally.counts["not judged"] += 1
+                continue
             check = self._checker.check_file(text.encode())
             if check.disagreement is not None:
                 tally.counts["mask wrong"] += 1

@@ -69,6 +69,7 @@ class Comparison:
             "not used": list(self.not_used),
             "seed": self.seed,
             "not UTF-8": self.tally.counts["not UTF-8"],
+            "not judged": self.tally.counts["not judged"],
             "mask wrong": self.tally.counts["mask wrong"],
             "files": asdict(Shares.of(self.tally, "files")),
             "mutants": asdict(Shares.of(self.tally, "mutants")),
@@ -88,7 +89,7 @@ class Comparison:
         names = self._only_names_differ()
         if names:
             yield f"not counted, for names that are not equal, which no context-free grammar compares: {names:,}"
-        for what in ("not UTF-8", "mask wrong"):
+        for what in ("not UTF-8", "not judged", "mask wrong"):
             if self.tally.counts[what]:
                 yield f"{what}: {self.tally.counts[what]:,}"
         for by, title in (("psc", "only psc refuses"), ("reference", "only the reference refuses"), ("mask", "the mask is wrong")):

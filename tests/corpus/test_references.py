@@ -1,12 +1,14 @@
 """Reference parsers: what each takes and refuses, and where; those that are not installed are skipped."""
 
+import os
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 
 from psc.compiler.grammars import bundled_path
 from psc.corpus.references.registry import find_reference, language_of, open_reference
-from psc.errors import ReferenceMissingError
+from psc.errors import ReferenceMissingError, ReferenceParserError
 
 CASES = {
     "ast": (["x = 1\n", ""], ["x = \n", "def f(:\n"]),
@@ -26,6 +28,25 @@ CASES = {
         ["SELECT `a` FROM t LIMIT 1, 2; DELETE FROM t"],
         ["SELECT 1 FROM", "SELEC 2", "OPTIMIZE TABLE t"],
     ),
+    "mysqld": (
+        [
+            "SELECT a FROM nowhere; DELETE FROM t;",
+            "-- nothing",
+            "create procedure p() begin select 1; select x; end",
+            "lock tables t read",
+            "create table t (a int) engine = nothing_known",
+        ],
+        ["SELECT 1 FROM", "SELECT 1; SELEC 2", "create procedure p() begin select 1; select 2 end", "begin not atomic end"],
+    ),
+    "mariadbd": (
+        [
+            "SELECT a FROM nowhere; DELETE FROM t;",
+            "begin not atomic select 1; end",
+            "create trigger a before insert on b for each row set new.c = 1",
+        ],
+        ["SELECT 1 FROM", "SELECT 1; SELEC 2", "create procedure p() begin select 1; select 2 end", "lock instance for backup"],
+    ),
+    "mysqld-or-mariadbd": (["SELECT 1"], ["SELEC 1"]),
     "node": (["var x = 1", "import a from 'a'; await a"], ["var x = ;", "import"]),
     "typescript": (["let a: B[]", "export const c: D<E>"], ["let a: = 1", "class A { static static b }"]),
     "typescript-jsx": (["x = <a b='c'>d</a>"], ["x = <a>", "x = <a></b>", "let a: B[]"]),
@@ -75,6 +96,43 @@ def test_a_refusal_has_its_place() -> None:
 def test_statements_are_never_run(tmp_path: object) -> None:
     assert installed("sqlite3")([f"ATTACH '{tmp_path}/made.db' AS other; CREATE TABLE other.t (a);"]) == [True]
     assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("name", ["mysqld", "mariadbd"])
+def test_what_a_server_does_not_read_to_the_end_is_not_judged(name: str) -> None:
+    try:
+        reference = open_reference(name, bundled_path("mysql"))
+    except ReferenceMissingError as e:
+        pytest.skip(str(e))
+    try:
+        unknown, whole, broken = reference.judge(["set nothing_known = 1 1", "select nothing_known", "select 1;\n select 1 1"])
+        assert unknown is not None and not unknown.judged and "nothing_known" in unknown.message
+        assert whole is None
+        assert broken is not None and broken.judged and (broken.line, broken.column) == (2, 11)
+    finally:
+        reference.close()
+
+
+def test_a_server_of_another_maker_is_none(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name, maker in (("mysqld", "MariaDB"), ("mariadbd", "MySQL")):
+        program = tmp_path / name
+        program.write_text(f"#!/bin/sh\necho mysqld  Ver 9.0.1-{maker} for Linux\n")
+        program.chmod(0o755)
+    monkeypatch.setenv("PATH", str(tmp_path), prepend=os.pathsep)
+    for name in ("mysqld", "mariadbd", "mysqld-or-mariadbd"):
+        with pytest.raises(ReferenceMissingError, match="install m"):
+            open_reference(name, bundled_path("mysql"))
+
+
+def test_a_server_that_does_not_start_says_why(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    program = tmp_path / "mariadbd"
+    program.write_text('#!/bin/sh\ncase "$*" in *--version*) echo "Ver 10.1.2-MariaDB";; *) echo no room left >&2; exit 1;; esac\n')
+    program.chmod(0o755)
+    monkeypatch.setenv("PATH", str(tmp_path), prepend=os.pathsep)
+    reference = open_reference("mariadbd", bundled_path("mysql"))
+    assert reference.version == "MariaDB 10.1.2"
+    with pytest.raises(ReferenceParserError, match="no room left"):
+        reference.judge(["select 1"])
 
 
 def test_lark_is_asked_where_nothing_else_knows_the_language() -> None:

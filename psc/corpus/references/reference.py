@@ -18,6 +18,8 @@ class Refusal:
     """From 1; 0 if the parser does not say."""
     of_names: bool = False
     """Whether it is about names that are not equal, such as those of an element's tags, which no context-free grammar compares."""
+    judged: bool = True
+    """False: the parser has not read the text to its end, for another reason than its syntax."""
 
 
 class Reference(Protocol):

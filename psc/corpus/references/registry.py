@@ -15,6 +15,7 @@ from psc.corpus.references.gofmt import Gofmt
 from psc.corpus.references.lark import lark_parser
 from psc.corpus.references.libraries import postgresql, python_ast, python_json, sqlglot, sqlite
 from psc.corpus.references.reference import Reference
+from psc.corpus.references.sql_servers import either, mariadb, mysql
 from psc.errors import ReferenceMissingError
 
 _OPEN: dict[str, Callable[[], Reference]] = {
@@ -30,6 +31,9 @@ _OPEN: dict[str, Callable[[], Reference]] = {
     "typescript-jsx": partial(typescript, "jsx"),
     "typescript-tsx": partial(typescript, "tsx"),
     "zetasql": googlesql,
+    "mysqld": mysql,
+    "mariadbd": mariadb,
+    "mysqld-or-mariadbd": either,
     "sqlglot": sqlglot,
     "tomllib": toml,
     "expat": xml,
@@ -71,7 +75,7 @@ _LANGUAGES = {
     "postgresql": Language(".sql", ("pglast",), "--"),
     "sqlite": Language(".sql", ("sqlite3",), "--"),
     "bigquery": Language(".sql", ("zetasql",), "--"),
-    "mysql": Language(".sql", ("sqlglot",), "--"),
+    "mysql": Language(".sql", ("mysqld-or-mariadbd", "sqlglot"), "--"),
 }
 
 

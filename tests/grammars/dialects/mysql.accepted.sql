@@ -79,3 +79,32 @@ create event e on schedule at current_timestamp do delete from t; alter event e 
 create procedure p() begin get diagnostics condition 1 @a = returned_sqlstate, b = message_text; resignal; end
 create or replace procedure p() outer_block:begin select a into x from t; inner_block: begin end inner_block; end outer_block
 create function g returns string soname 'x.so'; select a, b into x, @y from t; execute immediate 'select 1'
+create user if not exists a@b identified with 'p' by 'x' require ssl with max_user_connections 3 password expire interval 9 day account lock
+create user a identified by random password failed_login_attempts 3 comment 'c'; alter user a default role all; rename user a@b to c@d
+grant r1, 'r2'@'%' to a@b with admin option; revoke if exists all privileges, grant option from a, b ignore unknown user
+grant execute on procedure d.p to a; grant create user, proxy on *.* to a; revoke insert on function f from a@b
+set role all except r1; set default role r1, r2 to a@b; set password for a@b = 'x'; set persist a = 1, persist_only b = on
+set names utf8mb4, @a = 1; select @, @@a.b from d.t.x; select d.t.a, d.t.* from d.t
+create undo tablespace u add datafile 'u.ibu' engine = innodb; alter tablespace t rename to u; drop tablespace t engine innodb
+create table t (p point not null srid 0, a int storage disk column_format default) tablespace = x storage memory checksum = 1
+create table t (a int, b int) partition by key algorithm = 2 (a) partitions 3
+create table t (a int) partition by range columns(a, b) (partition p values less than (1, maxvalue) data directory = 'd')
+alter table t algorithm = copy, lock = none, drop partition p; alter table t alter index a invisible, alter check c not enforced
+alter table t discard partition all tablespace; alter table t row_format = dynamic key_block_size = 4, force; alter instance reload tls
+alter table t exchange partition p with table u without validation; rename tables a to b, b to c; drop temporary tables a, b
+explain format = json into @a select 1; explain for connection 5; analyze table t update histogram on a, b with 5 buckets
+select * from t for share of t nowait for update of u skip locked; select lag(a) respect nulls over (order by b) from t
+select interval(a, 1, 2) from t order by interval(a, 1); select a from t having a window w as () qualify a > 1
+select a from t group by grouping sets ((a), (a, b), ()); select id from t where match a, b against ('x')
+create json relational duality view v as select json_duality_object(with(insert, update) '_id': a, 'b' :b,
+  'c': (select json_duality_object('d': u.d with (no update)) from u)) from t
+change replication source to source_host = 'h', source_port = 1, ignore_server_ids = (1, 2) for channel 'c'; change replication filter f = (d.t)
+start replica sql_thread until source_log_file = 'f', source_log_pos = 4; stop replica for channel 'c'; reset binary logs and gtids to 5
+select a from .t, .u; handler t open as h; handler h read i >= (1, 2) where a = 1 limit 3; handler h read next; handler h close
+xa start 'a', 'b', 1 join; xa end 'a' suspend for migrate; xa prepare 'a'; xa commit 'a' one phase; xa recover convert xid
+install plugin p soname 'p.so'; install component 'a', 'b' set global c = 1; uninstall plugin p; reset persist if exists a.b; purge binary logs to 'x'
+flush local tables t, u with read lock; flush tables t for export; kill query 5; load index into cache t partition (all) key (a) ignore leaves
+create function f() returns int language javascript using (d.l as m) as 'return 1'; create library l language wasm as 'x'; drop library l
+create server s foreign data wrapper mysql options (host 'h', port 1, database 'd'); create spatial reference system 1 name 'a' definition 'b'
+set statement a = 1, b = 'x' for select 1; begin not atomic declare i int; set i = 1; end; create or replace sequence s maxvalue 5 cache 3 cycle
+select a from t order by a offset 1 row fetch first 2 rows with ties; select next value for s; select 1 limit rows examined 5

@@ -54,7 +54,6 @@ show
 use
 lock tables t
 load data infile x into table t
-grant select to a
 prepare p
 start
 select 1 select 2
@@ -72,3 +71,16 @@ create event e do select 1
 leave a
 return 1
 signal 45000
+create user a password expire interval day
+grant r1 to
+create tablespace t add 'f'
+alter table t alter index a
+explain format = json into a select 1
+select * from t for share of
+select f(a) respect over ()
+handler t read
+xa start
+install p
+change replication source source_host = 'h'
+flush tables t with read
+set statement a = 1 select 1
