@@ -24,6 +24,7 @@ from psc.corpus.texts import sampled, source_files
 @click.argument("grammar", type=GRAMMAR)
 @click.argument("paths", nargs=-1, required=True, type=click.Path(exists=True, path_type=Path), metavar="FILE_OR_FOLDER...")
 @click.option("--reference", type=click.Choice(REFERENCES), help="The parser that judges; by default the language's own.")
+@click.option("--second", type=click.Choice(REFERENCES), help="Another; what both judge alike is counted for itself, too.")
 @click.option("--lexer", type=click.Choice(get_args(LarkLexer)), help="Of a Lark grammar; by default the grammar's own.")
 @click.option("--suffix", metavar=".EXT", help="The files to take of folders; by default the language's.")
 @click.option("--sample", type=click.IntRange(min=1), metavar="N", help="Take N files drawn at random.")
@@ -46,6 +47,7 @@ def command(
     grammar: str,
     paths: tuple[Path, ...],
     reference: str | None,
+    second: str | None,
     lexer: LarkLexer | None,
     suffix: str | None,
     sample: int | None,
@@ -66,8 +68,8 @@ def command(
     javac judges Java (JAVA_HOME says which), gofmt Go, GCC C, Python's own parsers Python, JSON, TOML, XML and CSV, graphql-core
     GraphQL, markdown-it-py Markdown, pglast, SQLite, ZetaSQL and servers of MySQL and MariaDB SQL, node JavaScript, TypeScript's
     compiler TypeScript and JSX; of other grammars Lark does. With --mutants, texts in which one token is left out, doubled, changed,
-    put in or moved are judged, too. What one of the two refuses and the other accepts is listed by construct. The exit code is 1
-    where a mask is wrong.
+    put in or moved are judged, too. What one of the two refuses and the other accepts is listed by construct. SQL's core is of no
+    one parser: by pglast and SQLite, what both judge alike has lines of its own. The exit code is 1 where a mask is wrong.
     """
     found = find_grammar(grammar)
     path = found.path
@@ -78,10 +80,12 @@ def command(
     if not files:
         raise click.UsageError(f"there are no files that end in {suffix or language.suffix} there")
     name, missing = find_reference((reference,) if reference else language.references, path)
-    opened = open_reference(name, path, lexer or "basic")
-    version = opened.version
-    opened.close()
-    subject = Subject(grammar, path, name, lexer, tokenizer, mutants, seed, split, max_bytes, max_mutated_bytes)
+    if second is None and reference is None:
+        second = language.second
+    second = None if second == name else second
+    version = _version(name, path, lexer)
+    other = None if second is None else _version(second, path, lexer)
+    subject = Subject(grammar, path, name, lexer, tokenizer, mutants, seed, split, max_bytes, max_mutated_bytes, second)
     with Steps("comparing", quiet=quiet) as steps:
         read = 0
 
@@ -91,9 +95,15 @@ def command(
             steps.step(f"{read:,} of {len(files):,} files", read, len(files))
 
         tally = compare(subject, files, min(jobs or os.cpu_count() or 1, len(files)), more)
-    comparison = Comparison(grammar, version, tuple(missing), seed, tally)
+    comparison = Comparison(grammar, version, tuple(missing), seed, tally, other)
     if as_json:
         write_json(comparison.as_data())
     else:
         click.echo("\n".join(comparison.lines(constructs, examples)))
     ctx.exit(1 if tally.counts["mask wrong"] else 0)
+
+
+def _version(reference: str, grammar: Path, lexer: LarkLexer | None) -> str:
+    opened = open_reference(reference, grammar, lexer or "basic")
+    opened.close()
+    return opened.version

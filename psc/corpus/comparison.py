@@ -12,7 +12,7 @@ import random
 from collections import Counter
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor, as_completed
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from multiprocessing import get_context
 from pathlib import Path
 
@@ -52,6 +52,8 @@ class Subject:
     max_bytes: int | None = None
     max_mutated_bytes: int | None = None
     """Longer texts have no mutants."""
+    second: str | None = None
+    """Another parser. What both judge alike is counted for itself, too: a core that dialects share is not what one takes."""
 
 
 @dataclass(frozen=True)
@@ -71,6 +73,8 @@ class Difference:
     excerpt: str
     """The line of the place, in short."""
     message: str
+    agreed: bool = False
+    """Whether the second parser said what the reference did."""
 
 
 @dataclass
@@ -79,7 +83,8 @@ class Tally:
 
     counts: Counter[str] = field(default_factory=Counter)
     """``files`` or ``mutants``, then ``both accept``, ``both refuse``, ``only psc refuses``, ``only the reference refuses``
-    or ``only names differ``, which is the reference's refusal, too; also ``not UTF-8``, ``not judged`` and ``mask wrong``."""
+    or ``only names differ``, which is the reference's refusal, too; again with ``agreed files`` and ``agreed mutants`` where there
+    is a second parser and it agrees with the reference; also ``not UTF-8``, ``not judged`` and ``mask wrong``."""
     differences: list[Difference] = field(default_factory=list)
 
     def add(self, other: Tally) -> None:
@@ -144,12 +149,17 @@ class _Bench:
         self._checker = _checker(subject)
         self._keywords = _keywords(self._checker)
         self._reference: Reference = open_reference(subject.reference, subject.path, subject.lexer or "basic")
+        self._second: Reference | None = None
+        if subject.second is not None:
+            self._second = open_reference(subject.second, subject.path, subject.lexer or "basic")
 
     def __enter__(self) -> _Bench:
         return self
 
     def __exit__(self, *_: object) -> None:
         self._reference.close()
+        if self._second is not None:
+            self._second.close()
 
     def judge(self, files: Sequence[Path]) -> Tally:
         tally = Tally()
@@ -172,7 +182,11 @@ class _Bench:
     def _judge(self, kind: str, texts: Sequence[tuple[str, str, str, int]], tally: Tally) -> list[tuple[str, str]]:
         """Adds texts to the tally; names and texts of those that both accept."""
         accepted = []
-        for (name, text, change, offset), refusal in zip(texts, self._reference.judge([t[1] for t in texts]), strict=True):
+        refusals = self._reference.judge([t[1] for t in texts])
+        others: Sequence[Refusal | bool | None] = [False] * len(texts)
+        if self._second is not None:
+            others = self._second.judge([t[1] for t in texts])
+        for (name, text, change, offset), refusal, other in zip(texts, refusals, others, strict=True):
             if refusal is not None and not refusal.judged:
                 tally.counts["not judged"] += 1
                 continue
@@ -185,13 +199,15 @@ class _Bench:
             if check.passed and refusal is not None and refusal.of_names:
                 verdict = "only names differ"
             tally.counts[f"{kind}, {verdict}"] += 1
+            agreed = other is not False and (other is None) == (refusal is None)
+            tally.counts[f"agreed {kind}, {verdict}"] += agreed
             if verdict == "both accept":
                 accepted.append((name, text))
             elif verdict == "only psc refuses":
-                tally.differences.append(self._refused(name, text, change, check))
+                tally.differences.append(replace(self._refused(name, text, change, check), agreed=agreed))
             elif verdict == "only the reference refuses":
                 assert refusal is not None
-                tally.differences.append(_taken(name, text, change, offset, refusal))
+                tally.differences.append(replace(_taken(name, text, change, offset, refusal), agreed=agreed))
         return accepted
 
     def _refused(self, name: str, text: str, change: str, check: Check) -> Difference:

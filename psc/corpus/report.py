@@ -25,7 +25,7 @@ class Shares:
 
     @classmethod
     def of(cls, tally: Tally, kind: str) -> Shares:
-        """Of ``files`` or ``mutants``."""
+        """Of ``files`` or ``mutants``, ``agreed`` before them for those on which two parsers agree."""
         n = {verdict: tally.counts[f"{kind}, {verdict}"] for verdict in _VERDICTS}
         return cls(
             n["both accept"] + n["only psc refuses"],
@@ -60,6 +60,8 @@ class Comparison:
     """Parsers that would have been better, and what they need."""
     seed: int
     tally: Tally
+    second: str | None = None
+    """The parser, with its version, that judged beside it."""
 
     def as_data(self) -> dict[str, Any]:
         """Everything, for JSON."""
@@ -74,6 +76,9 @@ class Comparison:
             "files": asdict(Shares.of(self.tally, "files")),
             "mutants": asdict(Shares.of(self.tally, "mutants")),
             "only names differ": self._only_names_differ(),
+            "second": self.second,
+            "files on which both agree": asdict(Shares.of(self.tally, "agreed files")),
+            "mutants on which both agree": asdict(Shares.of(self.tally, "agreed mutants")),
             "differences": [asdict(d) for d in self.tally.differences],
         }
 
@@ -86,6 +91,8 @@ class Comparison:
         yield "| --- | ---: | ---: | ---: | ---: | ---: | ---: |"
         for kind in ("files", "mutants"):
             yield f"| {kind} | {' | '.join(Shares.of(self.tally, kind).row())} |"
+        for kind in ("files", "mutants") if self.second else ():
+            yield f"| {kind} on which {self.second} agrees | {' | '.join(Shares.of(self.tally, f'agreed {kind}').row())} |"
         names = self._only_names_differ()
         if names:
             yield f"not counted, for names that are not equal, which no context-free grammar compares: {names:,}"

@@ -47,6 +47,18 @@ def test_a_wrong_grammar_is_found_out(corpus: Path) -> None:
     assert ("nothing.json", "psc", "[ before NAME") in found
 
 
+def test_what_two_parsers_judge_alike_is_counted_for_itself(corpus: Path) -> None:
+    # Lark over the wrong grammar agrees with Python's parser on what the grammar has right.
+    options = (corpus / "wrong.lark", corpus, "--suffix", ".json", "--reference", "json", "--second", "lark", "--jobs", 1)
+    report = json.loads(bench(*options, "--json").stdout)
+    assert report["files"] == {"accepted": 2, "of_these_refused": 1, "refused": 2, "of_these_accepted": 1}
+    assert report["files on which both agree"] == {"accepted": 1, "of_these_refused": 0, "refused": 1, "of_these_accepted": 0}
+    assert not any(d["agreed"] for d in report["differences"])
+    assert f"| files on which {report['second']} agrees | 1 | 0 | 0.00 % | 1 | 0 | 0.00 % |" in bench(*options).stdout
+    alike = json.loads(bench(*options[:-3], "json", "--jobs", 1, "--json").stdout)
+    assert alike["second"] is None  # the same parser twice is one
+
+
 @pytest.mark.parametrize("jobs", [1, 2])
 def test_mutants_are_judged_and_repeatable(corpus: Path, jobs: int) -> None:
     options = (corpus / "wrong.lark", corpus, "--suffix", ".json", "--reference", "json", "--mutants", 100, "--seed", 5)

@@ -54,6 +54,8 @@ class Language:
     """Names in `REFERENCES`, the best first."""
     comments: str = ""
     """What opens a comment of a line, see `psc.corpus.mutants.COMMENTS`."""
+    second: str | None = None
+    """Of a language that no single parser is of: another name in `REFERENCES`, whose agreement is counted."""
 
 
 _LANGUAGES = {
@@ -71,7 +73,7 @@ _LANGUAGES = {
     "csv": Language(".csv", ("csv",)),
     "markdown": Language(".md", ("markdown-it",)),
     "graphql": Language(".graphql", ("graphql-core",), "#"),
-    "sql": Language(".sql", ("pglast", "sqlite3"), "--"),
+    "sql": Language(".sql", ("pglast", "sqlite3"), "--", second="sqlite3"),
     "postgresql": Language(".sql", ("pglast",), "--"),
     "sqlite": Language(".sql", ("sqlite3",), "--"),
     "bigquery": Language(".sql", ("zetasql",), "--"),
