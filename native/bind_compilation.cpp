@@ -199,7 +199,7 @@ void bind_compilation(nb::module_& m) {
                 const StackPredecessors below(lr.tables);
                 Work none("steps to find sequences", 0);  // they are there
                 const SequenceTrie trie(lr.tables, below, view(trie_words), none);
-                Work work = work_to_build_ahead_of_time();
+                Work work = work_to_close(work_to_build_ahead_of_time().left());
                 words = classify_sequences(lr.tables, below, trie, ids_of<SequenceNode>(view(sequences)), work).to_words();
             }
             return to_array(std::move(words));

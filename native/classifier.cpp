@@ -14,10 +14,11 @@ namespace {
 
 // Reductions and shifts of one token, one after the other, which is how deep the recursion goes; a hostile table reduces for ever.
 constexpr Word kMaxDepth = 4000;
-// Some eight seconds, where all goes into them. Python needs seven eighths; an ambiguous grammar may have exponentially many states.
-constexpr std::size_t kMaxStepsAheadOfTime = 250'000'000;
-// Of what closing makes; as much again for the stages around it.
-constexpr std::size_t kMaxBytesToClose = 400'000'000;
+// Some four seconds, and some eight with those for the classifier. Python needs 218 million; an ambiguous grammar may have exponentially
+// many states.
+constexpr std::size_t kMaxStepsAheadOfTime = 150'000'000, kMoreStepsToClose = 100'000'000;
+// Of what closing makes; as much again for the stages around it. SQL needs nearly all of it.
+constexpr std::size_t kMaxBytesToClose = 256'000'000;
 constexpr std::size_t kStepsBetweenMeasurements = 1024;
 // So that their offsets are words.
 constexpr std::size_t kMaxMembers = 1'000'000'000;
@@ -380,6 +381,12 @@ ClosedClassifier Classifier::take(ClassifierState start) {
 }
 
 Work work_to_build_ahead_of_time() { return Work("steps to build ahead of time", kMaxStepsAheadOfTime); }
+
+Work work_to_close(std::size_t left) {
+    Work work("steps to build ahead of time", kMaxStepsAheadOfTime + kMoreStepsToClose);
+    work.allow(left + kMoreStepsToClose);
+    return work;
+}
 
 ClosedClassifier classify_sequences(const LrTables& tables, const StackPredecessors& below, const SequenceTrie& trie,
                                     std::span<const SequenceNode> sequences, Work& work) {

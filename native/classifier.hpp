@@ -142,8 +142,10 @@ private:
     std::vector<BuiltTransition> transitions_;
 };
 
-// What the stages of a compilation may cost together, from the classes of tokens to the closed classifier.
+// What the stages of a compilation may cost together, from the classes of tokens to the sequences.
 Work work_to_build_ahead_of_time();
+// What the classifier may cost then, which is more than what is left of that.
+Work work_to_close(std::size_t left);
 
 // The closed classifier of these nodes of the trie (without the empty one).
 ClosedClassifier classify_sequences(const LrTables& tables, const StackPredecessors& below, const SequenceTrie& trie,

@@ -128,7 +128,8 @@ void Compilation::build_classifier() {
     Running stage(*this, Stage::classifier);
     // One machine for all lexer states: a sequence that a lexer state cannot produce stands for no token there.
     const auto groups = sequence_groups(1);
-    classifier_ = classify_sequences(lr_, below_, *trie_, groups.empty() ? std::vector<SequenceNode>{} : groups[0], work_);
+    Work work = work_to_close(work_.left());
+    classifier_ = classify_sequences(lr_, below_, *trie_, groups.empty() ? std::vector<SequenceNode>{} : groups[0], work);
     stage.finish();
 }
 
