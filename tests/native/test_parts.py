@@ -12,7 +12,7 @@ def test_composed_rows(run_native: Callable[..., str]) -> None:
 
 
 def test_vocabulary_index(run_native: Callable[..., str]) -> None:
-    run_native("vocabulary_index", sources=("vocabulary_index.cpp", "vocabulary_runs.cpp"))
+    run_native("vocabulary_index", sources=("vocabulary_index.cpp", "vocabulary_runs.cpp", "token_rests.cpp"))
 
 
 def test_tables_when_memory_runs_out(run_native: Callable[..., str]) -> None:
