@@ -19,8 +19,8 @@ import numpy as np
 from numpy.typing import NDArray
 from sglang.srt.constrained.xgrammar_backend import XGrammarGrammar
 
-from psc.errors import ResourceLimitError
 from psc.runtime.compiled import GrammarMatcher
+from psc.serving.first_mask import make_first_mask
 
 if TYPE_CHECKING:
     import torch
@@ -60,17 +60,8 @@ class PscGrammar(XGrammarGrammar):  # type: ignore[misc]  # the package is not t
         self.failure: str | None = None
 
     def make_first_mask(self) -> None:
-        """Makes the mask that the first step asks for, on whichever thread compiles.
-
-        Raises ResourceLimitError where it costs too much, so that no batch waits for that. What else is wrong is told to who asks.
-        """
-        try:
-            self.matcher.mask_row()
-        except ResourceLimitError:
-            self.counters.add("failures")
-            raise
-        except Exception:
-            _log.debug("the first mask of %r cannot be made", self.matcher, exc_info=True)
+        """Makes the mask that the first step asks for. Raises ResourceLimitError where it costs too much."""
+        make_first_mask(self.matcher, self.counters, _log)
 
     def make_root_mask(self) -> None:
         """Makes the mask of where the text is, which is then there whatever drafts lead to.

@@ -13,9 +13,9 @@ import numpy as np
 from vllm.v1.structured_output.backend_types import StructuredOutputGrammar
 
 from psc.compiled_grammar import CompiledGrammar
-from psc.errors import ResourceLimitError
 from psc.runtime.compiled import GrammarMatcher
 from psc.serving.counters import Counters
+from psc.serving.first_mask import make_first_mask
 
 if TYPE_CHECKING:
     import torch
@@ -51,17 +51,8 @@ class PscGrammar(StructuredOutputGrammar):  # type: ignore[misc]
         self._told_of_empty_mask = False
 
     def make_first_mask(self) -> None:
-        """Makes the mask that the first step asks for, on whichever thread compiles.
-
-        Raises ResourceLimitError where it costs too much, so that no batch waits for that. What else is wrong is told to who asks.
-        """
-        try:
-            self.matcher.mask_row()
-        except ResourceLimitError:
-            self.counters.add("failures")
-            raise
-        except Exception:
-            _log.debug("the first mask of %r cannot be made", self.matcher, exc_info=True)
+        """Makes the mask that the first step asks for. Raises ResourceLimitError where it costs too much."""
+        make_first_mask(self.matcher, self.counters, _log)
 
     def accept_tokens(self, request_id: str, tokens: list[int]) -> bool:
         """Takes tokens; those after the end are ignored. False where a mask forbids one: vLLM then ends the request with an error.
