@@ -84,7 +84,7 @@ create user a identified by random password failed_login_attempts 3 comment 'c';
 grant r1, 'r2'@'%' to a@b with admin option; revoke if exists all privileges, grant option from a, b ignore unknown user
 grant execute on procedure d.p to a; grant create user, proxy on *.* to a; revoke insert on function f from a@b
 set role all except r1; set default role r1, r2 to a@b; set password for a@b = 'x'; set persist a = 1, persist_only b = on
-set names utf8mb4, @a = 1; select @, @@a.b from d.t.x; select d.t.a, d.t.* from d.t
+set names utf8mb4, @a = 1; select @, @@a.b from d.t; select d.t.a, d.t.* from d.t
 create undo tablespace u add datafile 'u.ibu' engine = innodb; alter tablespace t rename to u; drop tablespace t engine innodb
 create table t (p point not null srid 0, a int storage disk column_format default) tablespace = x storage memory checksum = 1
 create table t (a int, b int) partition by key algorithm = 2 (a) partitions 3
@@ -108,3 +108,17 @@ create function f() returns int language javascript using (d.l as m) as 'return 
 create server s foreign data wrapper mysql options (host 'h', port 1, database 'd'); create spatial reference system 1 name 'a' definition 'b'
 set statement a = 1, b = 'x' for select 1; begin not atomic declare i int; set i = 1; end; create or replace sequence s maxvalue 5 cache 3 cycle
 select a from t order by a offset 1 row fetch first 2 rows with ties; select next value for s; select 1 limit rows examined 5
+select hex(a b), concat(a as 'x', b y, `c` as `z`) from t; select column_get(c, 'k' as unsigned int), column_create('a', 1 as int)
+select count(*), count(distinct a, b), sum(all a), max(a) over (), count, max from t
+select t.select, t .from, d.t.where, `a`.`b`, a . b from t
+select .t.a from .t where .t.b = 1; drop table if exists .t, d.u
+select @@sql_mode, @@global.sql_mode, @@session . `sql_mode`, @@sql_buffer_result, @.a, @a.b
+select 1 from dual where 1; select substr(a from 1 for 2), mid(a, 1), substring(a, 2)
+select _utf8mb4'a' 'b', _latin1 x'41', _binary 0x41, _unknown from t
+create table t (a int default 'a' 'b', b varchar(2) default upper('a'), c int not secondary)
+create table t (database int, function int, `schema` int, key_block_size int) engine=innodb, comment='a'
+select cast(a as unsigned int), cast(b as char(3) character set utf8mb4), cast(c as double precision), cast(d as nchar)
+lock tables t a read, u as v read, tables write
+alter table t rebuild partition p; alter table t secondary_load; alter table t; alter online table t add a int
+check table t fast quick; repair table t use_frm; alter user a@b account lock password expire
+analyze select a from t order by a limit 1; analyze table t, u; analyze table t update histogram on a; analyze format=json select 1

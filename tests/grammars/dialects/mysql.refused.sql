@@ -39,7 +39,6 @@ create table t (a int) partition by (a)
 create table select (a int)
 create index i t (a)
 create view v
-alter table t
 alter table t modify
 alter table t change a int
 alter table t add column
@@ -84,3 +83,25 @@ install p
 change replication source source_host = 'h'
 flush tables t with read
 set statement a = 1 select 1
+select count(a b)
+select left(a b, 1)
+select d.f(a b)
+select f(distinct a)
+select f(*)
+select count()
+select t. select
+select @@select
+select @@global a
+select @@global
+select 1 from dual dual
+select dual
+select _utf8
+create table t (a int not b)
+create table t (a unsigned)
+create table t (a varchar)
+select cast(a as integer signed)
+create table t (a int), engine = innodb
+check table t a
+alter a table t add b int
+select a from a.b.c
+select @'a'.b
