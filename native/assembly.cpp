@@ -12,15 +12,15 @@
 namespace psc {
 namespace {
 
-constexpr Word kNone = -1;
+constexpr Word kNoBlock = -1;
 
 // A partition of some of the numbers below `n` that is refined by sets of them: two stay together if every set has both or neither.
 class Refinement {
 public:
-    explicit Refinement(Word n) : block_(n, kNone) {}
+    explicit Refinement(Word n) : block_(n, kNoBlock) {}
 
     void add(Word member) {
-        if (std::exchange(block_[member], 0) == kNone) ++members_;
+        if (std::exchange(block_[member], 0) == kNoBlock) ++members_;
     }
 
     // After all members were added. `set`: of members, each once.
@@ -28,7 +28,7 @@ public:
         if (size_.empty()) size_.push_back(members_);
         touched_.clear();
         hits_.resize(size_.size());
-        fresh_.resize(size_.size(), kNone);
+        fresh_.resize(size_.size(), kNoBlock);
         for (Word x : set)
             if (hits_[block_[x]]++ == 0) touched_.push_back(block_[x]);
         for (Word b : touched_)
@@ -38,23 +38,23 @@ public:
                 size_.push_back(hits_[b]);
             }
         for (Word x : set)
-            if (const Word to = fresh_[block_[x]]; to != kNone) block_[x] = to;
-        for (Word b : touched_) hits_[b] = 0, fresh_[b] = kNone;
+            if (const Word to = fresh_[block_[x]]; to != kNoBlock) block_[x] = to;
+        for (Word b : touched_) hits_[b] = 0, fresh_[b] = kNoBlock;
     }
 
     // Numbers the blocks by their first member, so that the result does not depend on the order of the splits.
     Word number() {
         Word count = 0;
-        std::vector<Word> number(std::max<std::size_t>(size_.size(), 1), kNone);
+        std::vector<Word> number(std::max<std::size_t>(size_.size(), 1), kNoBlock);
         for (Word& b : block_)
-            if (b != kNone) {
-                if (number[b] == kNone) number[b] = count++;
+            if (b != kNoBlock) {
+                if (number[b] == kNoBlock) number[b] = count++;
                 b = number[b];
             }
         return count;
     }
 
-    // Of a number, once they are numbered; kNone if it is no member.
+    // Of a number, once they are numbered; kNoBlock if it is no member.
     Word operator[](Word x) const { return block_[x]; }
 
 private:
@@ -115,7 +115,7 @@ struct Labels {
         for (Word s = 0; s < fine.size(); ++s) by_set.split_by(fine[s]);
         count = by_set.number();
         for (Word node = 0; node < n_nodes; ++node)
-            if (by_emission[node] != kNone) of_node[node] = Label{by_set[by_emission[node]]};
+            if (by_emission[node] != kNoBlock) of_node[node] = Label{by_set[by_emission[node]]};
         sets.id_of({});
         std::vector<EmissionSet> coarse;
         std::vector<Label> labels;
@@ -193,14 +193,14 @@ void minimize(const ClosedClassifier& classifier, const Labels& labels, Classifi
     std::vector<EmissionSet> emission;
     // Blocks are numbered by their first state, so writing each block at its first state keeps them in order.
     Lists<Label> emitted;
-    std::vector<Word> emission_number(labels.sets.size(), kNone);
+    std::vector<Word> emission_number(labels.sets.size(), kNoBlock);
     emitted.append({});
     emission_number[0] = 0;
     for (std::size_t s = 0; s < g.state_output.size(); ++s) {
         if (std::exchange(done[block[s]], 1)) continue;
         for (std::size_t i = g.offsets[s]; i < g.offsets[s + 1]; ++i) {
             const auto out = outputs[g.arcs[i].output];
-            if (emission_number[out[0]] == kNone) {
+            if (emission_number[out[0]] == kNoBlock) {
                 emission_number[out[0]] = static_cast<Word>(emitted.offsets.size()) - 1;
                 emitted.append(labels.sets[{out[0]}]);
             }

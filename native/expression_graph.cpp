@@ -10,7 +10,7 @@ namespace psc {
 
 namespace {
 
-constexpr std::int64_t kMostPositions = std::int64_t{1} << 40;
+constexpr std::int64_t kSaturated = std::int64_t{1} << 40;
 constexpr std::size_t kMostNullableParts = 16;
 constexpr std::int64_t kLargeClass = 128;
 
@@ -113,9 +113,9 @@ ExpressionGraph::Facts ExpressionGraph::facts(Expression node) {
         positions *= b.open() ? std::max<std::int64_t>(b.least, 1) : b.most;
         f.nullable |= b.least == 0;
         f.free |= f.large_class && b.open();
-        if (is_counting(b)) f.counted = limited(positions, kMostPositions);
+        if (is_counting(b)) f.counted = limited(positions, kSaturated);
     }
-    f.positions = limited(positions, kMostPositions);
+    f.positions = limited(positions, kSaturated);
     f.separable |= !f.nullable;
     f.rules = union_of_rules(within);
     return f;

@@ -46,7 +46,7 @@ std::int64_t bounded(std::int64_t positions) { return std::min(positions, kMostP
 bool too_large(const Outlook& found) { return found.positions > kMostPositions || found.times > kMostTimes; }
 
 // A body so many times. Where a terminal would have more of it than `counted`, productions count.
-void repeat(Outlook& body, std::int64_t times, std::int64_t counted) {
+void repeat_outlook(Outlook& body, std::int64_t times, std::int64_t counted) {
     if (times > kMostTimes || body.times > kMostTimes / times) {
         body.times = kMostTimes + 1;
         return;
@@ -107,7 +107,7 @@ Outlook outlook_of(std::span<const std::int64_t> words, std::span<const Outlook>
             case RulePrograms::repeat: {
                 found = stack.back();
                 stack.pop_back();
-                repeat(found, std::max<std::int64_t>({code[1], code[2], 1}), counted);
+                repeat_outlook(found, std::max<std::int64_t>({code[1], code[2], 1}), counted);
                 found.matches |= code[1] == 0;
                 break;
             }

@@ -5,7 +5,10 @@ The vocabulary is a trie, level by level as arrays, and is walked breadth first 
 the lexer can go several ways (a lexeme that may end here or go on, a start whose context depends on the parser), all are
 followed at once, as in a subset construction: the walk is in a set of lexer states.
 
-Cost: building the trie takes about 0.1 s for 150,000 tokens; then some 40 ms for each lexer state asked for, once.
+A place is where the lexer is and what was read on the way to it. Places are numbered, and what a byte class does in a place is
+worked out once, so that the walk looks up one number a node.
+
+Cost: building the trie takes about 0.1 s for 150,000 tokens; then some 15 ms for each lexer state asked for, once.
 """
 
 from __future__ import annotations
@@ -19,11 +22,10 @@ from psc.runtime.compiled import CompiledGrammar
 from psc.vocabulary.tokenizer_info import TokenizerInfo
 
 _Ints = NDArray[np.int64]
-_Hashes = NDArray[np.uint64]
-"""Of what was read and where the lexer is; a collision makes two effects one, no more."""
-_MULTIPLIER = np.uint64(0x9E3779B97F4A7C15)
-_STOP = np.uint64(1 << 63)
-_DEAD = -1
+_Label = tuple[tuple[Symbols, LexerState], ...]
+_Place = tuple[int, frozenset[LexerState]]
+_Places = NDArray[np.int32]
+_DEAD, _STOP, _UNKNOWN = 0, 1, -1
 
 
 class TokenEffects:
@@ -35,14 +37,12 @@ class TokenEffects:
 
     def __init__(self, compiled: CompiledGrammar) -> None:
         self._lexemes = Lexemes(compiled)
-        self._classes = np.array(self._lexemes.byte_class, np.int64)
-        self._n_classes = int(self._classes.max()) + 1
-        self._levels, self._node_of_token = _trie(compiled.tokenizer_info)
-        self._numbers: dict[frozenset[LexerState], int] = {}
-        self._sets: list[frozenset[LexerState]] = []
-        """The sets of lexer states met so far, by number."""
-        self._rows: list[tuple[_Ints, _Hashes] | None] = []
-        self._labels: dict[tuple[object, ...], int] = {(): 0}
+        classes = np.array(self._lexemes.byte_class, np.int32)
+        self._n_classes = int(classes.max()) + 1
+        levels, self._node_of_token = _trie(compiled.tokenizer_info)
+        self._levels = [(parent, classes[byte]) for parent, byte in levels]
+        """Per level of the trie each node's parent on the level above, and the class of its byte."""
+        self._steps: dict[frozenset[LexerState], dict[ByteClass, tuple[_Label, frozenset[LexerState]]]] = {}
         self._known: dict[frozenset[LexerState], _Ints] = {}
 
     def of(self, lexer_states: frozenset[LexerState], tokens: _Ints) -> _Ints:
@@ -58,39 +58,42 @@ class TokenEffects:
         return known[self._node_of_token[tokens]]
 
     def _find(self, lexer_states: frozenset[LexerState]) -> _Ints:
-        sets = [np.array([self._number(lexer_states)], np.int64)]
-        read = [np.zeros(1, np.uint64)]
-        for parent, byte in self._levels:
-            before, seen = sets[-1][parent], read[-1][parent]
-            live = np.flatnonzero(before != _DEAD)
-            here, which = _distinct(before[live], len(self._sets))
-            rows = [self._row(int(number)) for number in here]
-            after, seen = np.full(len(parent), _DEAD, np.int64), seen.copy()
-            if rows:
-                symbol = self._classes[byte[live]]
-                after[live] = np.stack([r[0] for r in rows])[which, symbol]
-                label = np.stack([r[1] for r in rows])[which, symbol]
-                seen[live] = np.where(label != 0, seen[live] * _MULTIPLIER + label, seen[live])
-            sets.append(after)
-            read.append(seen)
-        effects = np.concatenate(read[1:]) * _MULTIPLIER + np.concatenate(sets[1:]).astype(np.uint64)
-        return np.unique(np.append(effects, _STOP), return_inverse=True)[1].astype(np.int64, copy=False)
+        reads: dict[tuple[int, _Label], int] = {}  # by what was read before and what is read now; 0 is nothing
+        start = (0, lexer_states)
+        numbers: dict[_Place, int] = {start: 2}
+        places: list[_Place] = [(-1, frozenset()), (-1, frozenset()), start]  # of which `_DEAD` and `_STOP` are none
+        after = np.full((1024, self._n_classes), _UNKNOWN, np.int32)  # per place and byte class the place then
+        after[_DEAD] = _DEAD
+        at, found = np.array([2], np.int32), []
+        for parent, byte_class in self._levels:
+            step = at[parent] * np.int32(self._n_classes) + byte_class
+            at = after.ravel()[step]
+            if len(unknown := np.unique(step[at == _UNKNOWN])):
+                for place, symbol in zip(*(a.tolist() for a in divmod(unknown, self._n_classes)), strict=True):
+                    read, states = places[place]
+                    label, to = self._step(states, symbol)
+                    if to:
+                        read = reads.setdefault((read, label), len(reads) + 1) if label else read
+                        number = numbers.setdefault((read, to), len(places))
+                        if number == len(places):
+                            places.append((read, to))
+                    after[place, symbol] = number if to else _DEAD
+                while len(after) < len(places):
+                    after = np.concatenate([after, np.full_like(after, _UNKNOWN)])
+                at = after.ravel()[step]
+            found.append(at)
+        return _distinct(np.append(np.concatenate(found), np.int32(_STOP)), len(places))
 
-    def _number(self, states: frozenset[LexerState]) -> int:
-        number = self._numbers.get(states)
-        if number is None:
-            number = self._numbers[states] = len(self._sets)
-            self._sets.append(states)
-            self._rows.append(None)
-        return number
+    def _step(self, states: frozenset[LexerState], byte_class: ByteClass) -> tuple[_Label, frozenset[LexerState]]:
+        known = self._steps.get(states)
+        if known is None:
+            known = self._steps[states] = self._steps_of(states)
+        return known.get(byte_class, ((), frozenset()))
 
-    def _row(self, number: int) -> tuple[_Ints, _Hashes]:
-        """Of a set of lexer states: per byte class the set after it, and what was read, both as numbers; 0 for nothing read."""
-        known = self._rows[number]
-        if known is not None:
-            return known
+    def _steps_of(self, states: frozenset[LexerState]) -> dict[ByteClass, tuple[_Label, frozenset[LexerState]]]:
+        """Of a set of lexer states: per byte class what is read, empty for nothing, and the set after it."""
         ways: dict[ByteClass, set[tuple[Symbols, LexerState]]] = {}
-        for state in self._sets[number]:
+        for state in states:
             for byte_class, symbols, to in self._lexemes.steps(state):
                 ways.setdefault(byte_class, set()).add((symbols, to))
         again = {
@@ -98,26 +101,23 @@ class TokenEffects:
             for c, w in ways.items()
             if any(t == RESTART for _, t in w)
         }
-        after, labels = np.full(self._n_classes, _DEAD, np.int64), np.zeros(self._n_classes, np.uint64)
+        steps: dict[ByteClass, tuple[_Label, frozenset[LexerState]]] = {}
         for byte_class, found in ways.items():
             followed = {(symbols, to) for symbols, to in found if to != RESTART}
             for symbols, to in found:
                 if to == RESTART:
                     followed.update(((*symbols, *more), beyond) for more, beyond in again[byte_class])
-            if not followed:
-                continue
-            after[byte_class] = self._number(frozenset(to for _, to in followed))
-            label = tuple(sorted(followed)) if any(symbols for symbols, _ in followed) else ()
-            labels[byte_class] = self._labels.setdefault(label, len(self._labels))
-        made = self._rows[number] = (after, labels)
-        return made
+            if followed:
+                label = tuple(sorted(followed)) if any(symbols for symbols, _ in followed) else ()
+                steps[byte_class] = label, frozenset(to for _, to in followed)
+        return steps
 
 
-def _distinct(numbers: _Ints, below: int) -> tuple[_Ints, _Ints]:
-    """The distinct numbers, ascending, and where each number is among them. As `np.unique`, but nothing is sorted."""
+def _distinct(numbers: _Places, below: int) -> _Ints:
+    """Where each number is among the distinct ones, ascending. As `np.unique`, but nothing is sorted."""
     there = np.zeros(below, bool)
     there[numbers] = True
-    return np.flatnonzero(there), (np.cumsum(there) - 1)[numbers]
+    return (np.cumsum(there) - 1)[numbers]
 
 
 def _trie(tokenizer: TokenizerInfo) -> tuple[list[tuple[_Ints, NDArray[np.uint8]]], _Ints]:
