@@ -38,6 +38,7 @@ ACCEPTED = [
     "void f(void) { void *a = &&b; goto *a; b: ; switch (1) { case 1 ... 3: ; } __typeof__(a) c; typeof(int *) d; }",
     "void f(int a, ...) { __builtin_va_list b; int c = __builtin_va_arg(b, int) + __builtin_offsetof(struct { int d; }, d); }",
     "long a; int long unsigned b; long const int long c; short d; double long e; _Complex float f; signed char *g; char h;",
+    "int long const long unsigned a; long double _Complex b; unsigned __int128 d; short int signed e; char signed f;",
     "int f(void) { int __label__x; { __label__ a, b; a: b: ; } return 0; }",
 ]  # fmt: skip
 REFUSED = [
@@ -47,6 +48,17 @@ REFUSED = [
     "unsigned signed a;",
     "long int unsigned int a;",
     "void f(void void);",
+    "char char a;",
+    "short short a;",
+    "long long long a;",
+    "long short a;",
+    "long char a;",
+    "long long double a;",
+    "unsigned float a;",
+    "signed int unsigned a;",
+    "float _Bool a;",
+    'void f(void) { "a" b(); }',
+    'int f(int a) { "b" a * a; }',
     "f(void);",
     "f(void) { }",
     "int a { }",
@@ -125,7 +137,19 @@ def test_gcc_judges_alike() -> None:
 
 
 def test_directives_are_blank_with_their_comments() -> None:
-    assert accepts("#if 0 /* a\n  b */ c\nint d; # /* e */\n")
+    assert accepts("#if 0 /* a\n  b */ c\nint d; /* e */ # f\n  # /* g\n h */ i \\\n j\n")
+    assert accepts(" #pragma a\n\n\n\t#pragma b")
+
+
+def test_a_name_among_strings_is_a_macro() -> None:
+    assert accepts('void f(void) { char *a = "b" C "d" E; f("%" F "u" G, 1, "h"); asm("i" J : : "k" (1)); }')
+    assert accepts('char *f(int a) { return a ? "l" M : "n"; }')
+
+
+def test_a_directive_begins_a_line() -> None:
+    assert not accepts("int a; # 1\n")
+    assert not accepts("int # 1\na;\n")
+    assert accepts("int \n# 1\na;\n")
     assert accepts('#ifdef __cplusplus\nextern "C" {\n#endif\nint a;\n#ifdef __cplusplus\n}\n#endif\n')
 
 
