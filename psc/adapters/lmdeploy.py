@@ -88,7 +88,10 @@ class Compiler:
         except REFUSALS as e:
             _log.error("a request ends at once, since psc refuses its grammar of the kind %s: %s", kind, e)
             return RequestGrammar(str(e), self._ends)
-        return RequestGrammar(made, self._ends) if isinstance(made, CompiledGrammar) else made
+        if not isinstance(made, CompiledGrammar):
+            return made
+        self.service.build_ahead(made)
+        return RequestGrammar(made, self._ends)
 
     def _engines_own(self) -> Any:
         if self._engine is None:

@@ -87,7 +87,10 @@ class PscMatcherFactory(GrammarMatcherFactory):  # type: ignore[misc]
             raise ValueError(f"there is no type of guide {name!r}; there are {', '.join(_KINDS)}")
         text = "{}" if name == "JSON" else guided_decoding_params.guide
         made = self.service.compile_or_fall_back(kind, text, lambda: self._engines_own().create(guided_decoding_params))
-        return PscMatcher(made, self._last_row) if isinstance(made, CompiledGrammar) else made
+        if not isinstance(made, CompiledGrammar):
+            return made
+        self.service.build_ahead(made)
+        return PscMatcher(made, self._last_row)
 
     def _engines_own(self) -> Any:
         if self._engine is None:

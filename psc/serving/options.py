@@ -122,7 +122,8 @@ class ServiceOptions:
     validations: int = _option(4096, _count)
     """How many texts are known to be right or wrong without reading them again."""
     masks_ahead: int = _option(1, _count)
-    """How many masks of a new grammar a thread builds while the model reads the prompt; see ``GrammarCompiler``."""
+    """How many masks of a new grammar are built while the model reads the prompt, by a thread but for one that admission makes; see
+    ``GrammarCompiler``."""
     compile_timeout_s: float = _option(30.0, _seconds)
     """A compilation that takes longer is called off, and its request fails; 0 is no limit."""
     mask_steps: int = _option(MASK_STEPS, _positive)

@@ -149,6 +149,19 @@ class GrammarService:
         if self._validations.validate(kind, text):
             self.counters.add("validation_hits", kind)
 
+    def build_ahead(self, compiled: CompiledGrammar, *, has_first: bool = False) -> None:
+        """Has a thread build the masks that a new grammar's first steps ask for, see ``ServiceOptions.masks_ahead``.
+
+        Where an adapter makes the first mask as it admits the request, it calls this afterwards: both at once would stand in each
+        other's way.
+
+        Args:
+            compiled: the grammar; where it came closed from an artifact, nothing is built.
+            has_first: the first mask is made, so that nothing is left to build where one is wanted.
+        """
+        if self.options.masks_ahead > has_first:
+            compiled.build_ahead(self.options.masks_ahead)
+
     def wait_until_warm(self, timeout_s: float | None = None) -> bool:
         """Waits until the warm-up list is compiled. Returns whether it is."""
         return self._warm_up.wait(timeout_s)
@@ -178,7 +191,9 @@ class GrammarService:
 
     def _compile_warm(self, request: GrammarRequest) -> None:
         began = time.perf_counter()
-        self._count(self._compile_in_time(request), "warm_up", time.perf_counter() - began)
+        compiled = self._compile_in_time(request)
+        self._count(compiled, "warm_up", time.perf_counter() - began)
+        self.build_ahead(compiled)
 
     def _count(self, compiled: CompiledGrammar, kind: str, seconds: float) -> None:
         with self._lock:
@@ -238,5 +253,4 @@ class GrammarService:
             tokenizer_info,
             store=False if store is None else store,
             registry=False if registries is None else registries,
-            masks_ahead=self.options.masks_ahead,
         )

@@ -8,6 +8,7 @@ import os
 import subprocess
 import sys
 import threading
+import time
 import weakref
 from collections.abc import Iterator
 from pathlib import Path
@@ -16,7 +17,7 @@ import pytest
 from vocabularies import byte_tokenizer
 
 import psc
-from psc.warming import Warmer, masks_ahead
+from psc.warming import IDLE_S, Warmer, masks_ahead
 
 
 class Owner:
@@ -44,6 +45,21 @@ def test_in_turn_and_to_the_end() -> None:
     assert "".join(done) == "ababab"
     again = warmer.add(owner, pieces(done, "c", 1), "c")  # by another thread, where the first has ended
     assert again.wait(30) and done[-1] == "c"
+
+
+def test_one_thread_does_what_comes_within_a_second() -> None:
+    warmer, owner, threads = Warmer(), Owner(), list[int]()
+
+    def named() -> Iterator[None]:
+        threads.append(threading.get_native_id())
+        yield
+
+    for _ in range(3):
+        assert warmer.add(owner, named(), "named").wait(30)
+    assert len(threads) == 3 and len(set(threads)) == 1
+    began = time.monotonic()
+    warmer.end()
+    assert time.monotonic() - began < IDLE_S / 2  # it is woken, and not waited for
 
 
 def test_the_work_ends_with_what_it_is_for() -> None:

@@ -286,11 +286,21 @@ class TestLimits:
 
     def test_what_is_kept_is_trimmed(self, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr("psc.serving.service._TRIM_EVERY_S", 0.0)
-        serving = service(cache_mb=0, masks_ahead=0)
+        serving = service(cache_mb=0)
         first = serving.compile("regex", "a+")
         serving.compile("regex", "b+")
         assert serving.compile("regex", "a+") is not first
         assert takes(first, "aa")
+
+    @pytest.mark.parametrize("masks, has_first, visited", [(0, False, 0), (1, False, 1), (1, True, 0), (3, True, 3)])
+    def test_masks_are_built_ahead_of_what_admission_made(self, masks: int, has_first: bool, visited: int) -> None:
+        """By the thread as many as the options say; none where admission made the one that is wanted, none by compiling."""
+        serving = service(masks_ahead=masks)
+        compiled = serving.compile("json", '{"type": "array", "items": {"type": "string"}}')
+        assert compiled._machine.counts()["visited_lexer_states"] == 0
+        serving.build_ahead(compiled, has_first=has_first)
+        assert compiled.wait_until_warm(60)
+        assert compiled._machine.counts()["visited_lexer_states"] == visited
 
 
 class TestArtifacts:

@@ -154,6 +154,7 @@ class PscGrammarBackend(XGrammarGrammarBackend):  # type: ignore[misc]  # the pa
             grammar.make_first_mask()
         except ResourceLimitError as e:
             return _refused(kind, f"its first mask cannot be made: {e}")
+        self.service.build_ahead(compiled, has_first=True)
         return grammar
 
     def _engines_own(self) -> XGrammarGrammarBackend:

@@ -106,6 +106,7 @@ class PscBackend(StructuredOutputBackend):  # type: ignore[misc]
             stops = None
         grammar = PscGrammar(compiled, stops, self.service.counters, self.service.options.mask_steps)
         grammar.make_first_mask()
+        self.service.build_ahead(compiled, has_first=True)
         return grammar
 
     def allocate_token_bitmask(self, max_num_seqs: int) -> torch.Tensor:
