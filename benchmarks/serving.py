@@ -6,7 +6,8 @@ The idea: requests are admitted (validated and compiled, each text cold) by vLLM
 manager fills the masks of all its requests, and accepts for each the next token of a text that is valid for it. A request that has
 ended begins anew. The first round meets masks for the first time; the second round has met them. The engines take turns in changing
 order. A request counts only if all engines take it and its text. With drafts, a step is: validate eight drafts, fill nine masks,
-accept nine tokens. In the end one request of a batch of 16 has a grammar that is made to be expensive.
+accept nine tokens. What the manager's own code takes of that, without the masks, is measured with grammars that take everything. In
+the end one request of a batch of 16 has a grammar that is made to be expensive.
 Needs vLLM 0.33 (its Python part will do), XGrammar and llguidance, and no GPU.
 
 The cost: some minutes; XGrammar's batches of 512 take most of it.
@@ -62,6 +63,10 @@ class Times:
     """Of a step with drafts, a request."""
     drafts_cpu: list[float] = field(default_factory=list)
     """Likewise, of all processors together."""
+    drafts_parts: list[tuple[float, float, float]] = field(default_factory=list)
+    """Of these, what validating took, masks, and accepting."""
+    drafts_alone: list[float] = field(default_factory=list)
+    """What the manager's own code takes to validate and to accept, with grammars that take everything."""
 
 
 @dataclass
@@ -77,6 +82,8 @@ class Steps:
     whole: list[float] = field(default_factory=list)
     """Validating, masks and accepting, a request."""
     whole_cpu: list[float] = field(default_factory=list)
+    parts_cpu: list[tuple[float, float, float]] = field(default_factory=list)
+    """Of it validating, masks and accepting."""
 
 
 def schemas_of(path: Path, n: int, tokenizer: Any, rng: random.Random) -> list[Work]:
@@ -162,12 +169,44 @@ def steps(manager: Manager, works: list[Work], n_steps: int, drafts: int) -> Ste
         took.masks_cpu.append((filled_cpu - middle_cpu) * 1e6)
         took.accept.append((end - before_accept) * 1e6 / sum(map(len, next_tokens)))
         took.whole.append((end - before_accept + filled - began) * 1e6 / len(ids))
-        took.whole_cpu.append((end_cpu - before_accept_cpu + filled_cpu - began_cpu) * 1e6 / len(ids))
+        parts = (middle_cpu - began_cpu, filled_cpu - middle_cpu, end_cpu - before_accept_cpu)
+        took.whole_cpu.append(sum(parts) * 1e6 / len(ids))
+        took.parts_cpu.append(tuple(part * 1e6 / len(ids) for part in parts))
         for k, work in enumerate(works):
             at[k] += len(next_tokens[k])
             if at[k] >= len(work.tokens):
                 at[k] = 0
                 batch[ids[k]].structured_output_request.grammar.reset()
+    return took
+
+
+class TakesAll:
+    """A grammar that costs nothing."""
+
+    def validate_tokens(self, tokens: list[int]) -> list[int]:
+        """All of them."""
+        return tokens
+
+    def accept_tokens(self, request_id: str, tokens: list[int]) -> bool:
+        """Takes them."""
+        return True
+
+
+def manager_alone(manager: Manager, works: list[Work], n_steps: int) -> list[float]:
+    """Processor time of the manager's own code in a step with drafts, a request in microseconds, without the masks."""
+    manager.switch()
+    batch = [manager.admit(f"a{i}", **work.constraint) for i, work in enumerate(works)]
+    for request in batch:
+        request.structured_output_request.grammar = TakesAll()
+    tokens = [work.tokens[: DRAFTS + 1] for work in works]
+    took = []
+    for _ in range(n_steps):
+        began = time.process_time()
+        for request, of_request in zip(batch, tokens, strict=True):
+            manager.manager.validate_tokens(request, of_request[:DRAFTS])
+        for request, of_request in zip(batch, tokens, strict=True):
+            manager.manager.accept_tokens(request, of_request)
+        took.append((time.process_time() - began) * 1e6 / len(batch))
     return took
 
 
@@ -269,7 +308,8 @@ def measure(
         batch = [taken[i % len(taken)] for i in range(64)]
         for _ in range(2):
             took = steps(speculating[name], batch, args.steps // 2, DRAFTS)
-            times[name].drafts, times[name].drafts_cpu = took.whole, took.whole_cpu
+            times[name].drafts, times[name].drafts_cpu, times[name].drafts_parts = took.whole, took.whole_cpu, took.parts_cpu
+        times[name].drafts_alone = manager_alone(speculating[name], batch, args.steps // 2)
 
 
 def print_tables(times: dict[str, Times]) -> None:
@@ -290,10 +330,21 @@ def print_tables(times: dict[str, Times]) -> None:
     print(table(["batch", "engine", "p50", "p99", "of XGrammar's", "CPU p50", "of XGrammar's", "accept", "bytes sent"], rows))
     print(f"\n{DRAFTS} drafts: validate, fill, accept, us a request, and processor time:\n")
     rows = [
-        [name, *(number(float(p)) for p in (*np.percentile(t.drafts, (50, 99)), np.median(t.drafts_cpu)))]
+        [
+            name,
+            *(
+                number(float(p))
+                for p in (
+                    *np.percentile(t.drafts, (50, 99)),
+                    np.median(t.drafts_cpu),
+                    *np.median(np.array(t.drafts_parts), axis=0),
+                    np.median(t.drafts_alone),
+                )
+            ),
+        ]
         for name, t in times.items()
     ]
-    print(table(["engine", "p50", "p99", "CPU p50"], rows))
+    print(table(["engine", "p50", "p99", "CPU p50", "validate", "fill", "accept", "the manager's own"], rows))
     print()
 
 

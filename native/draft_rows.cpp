@@ -38,22 +38,32 @@ DraftRows fill_drafts(TextMatcher& matcher, std::span<const std::int64_t> drafts
     const std::size_t end = first + drafts.size() + 1;
     std::size_t at = first;
     try {
+        std::shared_ptr<Machine::Cache> cache;
+        std::vector<MaskRow> rows;  // of this cache, from `at` on
+        rows.reserve(drafts.size() + 1);
+        const auto write = [&] {
+            out.put(at, cache, rows);
+            for (std::size_t i = 0; i < rows.size(); ++i, ++at)
+                if (out.allows_nothing(at)) result.empty.push_back(at - first);
+            rows.clear();
+        };
         const TakenBack back(matcher);
         while (!matcher.stopped()) {
             const MaskRow row = matcher.mask_row();
-            const auto& cache = matcher.shared_cache();
-            const auto put = [&] {
-                if (cache->rows.none(row)) result.empty.push_back(at - first);
-                out.put(at++, cache, row);
-            };
-            put();
-            if (at == end || drafts[at - first - 1] == kPadding) break;
-            if (!matcher.accept(draft(drafts[at - first - 1]))) {
-                result.refused = at - first - 1;
-                while (at < end) put();
+            if (cache != matcher.shared_cache()) {  // the matcher has changed over to another one
+                if (cache) write();
+                cache = matcher.shared_cache();
             }
-            if (at == end) break;
+            const std::size_t n = at - first + rows.size();  // drafts that were taken
+            rows.push_back(row);
+            if (n == drafts.size() || drafts[n] == kPadding) break;
+            if (!matcher.accept(draft(drafts[n]))) {
+                result.refused = n;
+                rows.insert(rows.end(), drafts.size() - n, row);
+                break;
+            }
         }
+        if (cache) write();
     } catch (...) {
         result = {{}, {}, std::current_exception()};
         at = first;

@@ -11,7 +11,7 @@ namespace psc {
 std::size_t Machine::Cache::bytes() const {
     return rows.bytes() + unions.bytes() + row_ids.bytes() + row_unions.bytes() + other_stops.bytes() + views.bytes() +
            starts.size() * sizeof(ClassifierState) + arc_ids.bytes() + arcs.size() * sizeof(Transition) + gathered.bytes() +
-           n_read.size() * sizeof(Word) + read_rows.bytes();
+           n_read.size() * sizeof(Word) + read_rows.bytes() + steps.bytes();
 }
 
 void Machine::begin() {
@@ -119,6 +119,21 @@ MaskRow Machine::read_row(Cache& cache, MaskRows::Bits& words) {
     else
         limit(cache);
     return id;
+}
+
+void Machine::keep_step(Cache& cache, const KnownSteps::Step& step, bool is_known) {
+    const std::unique_lock lock(lock_, std::try_to_lock);
+    if (!lock.owns_lock()) return;
+    const std::size_t before = cache.steps.bytes();
+    try {
+        if (is_known)
+            cache.steps.add(step);
+        else
+            cache.steps.close(step.key);
+    } catch (const std::bad_alloc&) {
+        return;  // what there is no memory for is not kept
+    }
+    if (cache.steps.bytes() != before) limit(cache);
 }
 
 bool Machine::reads_tokens(Cache& cache, LexerState lexer_state) {

@@ -20,6 +20,7 @@
 
 #include "concurrent.hpp"
 #include "interned.hpp"
+#include "known_steps.hpp"
 #include "lexer.hpp"
 #include "long_work.hpp"
 #include "mask_rows.hpp"
@@ -64,6 +65,7 @@ public:
         StableVector<ClassifierState> starts;  // per view
         std::vector<Word> n_read;              // per lexer state, the masks that tokens were read for instead; under the lock
         ReadRows read_rows;                    // those that were found so
+        KnownSteps steps;                      // of texts that have taken steps back
         SharedIdMap<ClassifierState, LrState, ArcId> arc_ids;
         StableVector<Transition> arcs;
         Interned<Gathered, Word> gathered;  // by their members, sorted; under the lock
@@ -192,6 +194,9 @@ public:
         const PatientLock lock(lock_);
         return cache.read_rows.add(std::move(asked), answer, row);
     }
+    // Has a step known to all matchers of the cache, or, where it was not found out, that it need not be tried again. Not while somebody
+    // builds: it is made again soon.
+    void keep_step(Cache& cache, const KnownSteps::Step& step, bool is_known);
     // The row in which other tokens stop the text, where the text may end: a row does not know, if the grammar has no stop token.
     // `set` names both, see add_stop_set(). Where tokens have symbols the row has no stop tokens but those that are asked for as such.
     MaskRow with_stops(Cache& cache, MaskRow row, StopSet set);

@@ -52,7 +52,7 @@ void Matcher::set_stop_tokens(const std::vector<TokenId>& tokens) {
     stops_ = std::make_shared<const std::vector<TokenId>>(tokens);
     for (bool complete : {false, true}) stop_sets_[complete] = machine_->add_stop_set(complete, tokens);
     text_or_itself_ = machine_->text_or_itself(tokens);
-    row_ = {};
+    row_ = row_before_ = {};
 }
 
 void Matcher::set_terminates_when_complete() {
@@ -63,7 +63,7 @@ void Matcher::set_terminates_when_complete() {
     // Stop tokens of the matcher's own are still never text.
     stop_sets_[0] = stop_sets_[1] = machine_->add_stop_set(false, *shown);
     stops_ = shown;
-    row_ = {};
+    row_ = row_before_ = {};
 }
 
 const Matcher::Node* Matcher::node(LrState state, const Nodes& parents) {
@@ -112,7 +112,7 @@ void Matcher::push(const Node* top, LexerState state) {
         if (last_steps_.size() == kMostTakenBack) last_steps_.erase(last_steps_.begin());
         last_steps_.push_back({p, {-1}, {}});
     }
-    row_ = {};
+    row_ = row_before_ = {};
 }
 
 void Matcher::push(const Configurations& configurations, bool stopped) {
@@ -143,7 +143,7 @@ void Matcher::reset() {
     n_steps_ = 0;
     arena_.rewind_to_end_of(first_);
     read_top_ = nullptr;
-    row_ = {};
+    row_ = row_before_ = {};
 }
 
 void Matcher::rollback(std::size_t n) {
@@ -152,6 +152,7 @@ void Matcher::rollback(std::size_t n) {
         throw MatcherError("cannot take back " + std::to_string(n) + " steps: only " + std::to_string(n_steps_) +
                            " were made since the start");
     takes_back_ = true;
+    row_before_ = {};
     const bool keeps = n <= last_steps_.size() && taken_back_.size() + n <= kMostTakenBack &&
                        std::all_of(last_steps_.end() - static_cast<std::ptrdiff_t>(n), last_steps_.end(),
                                    [](const Step& step) { return step.token.v >= 0; });
@@ -185,6 +186,7 @@ bool Matcher::make_again(TokenId token) {
     taken_back_.pop_back();
     position_ = last_steps_.back().to;
     row_ = last_steps_.back().row;
+    row_before_ = {};
     ++n_steps_;
     return true;
 }
@@ -197,7 +199,7 @@ void Matcher::forget_taken_back() {
 }
 
 void Matcher::forget_rows() {
-    row_ = {};
+    row_ = row_before_ = {};
     for (Step& step : last_steps_) step.row = {};
     for (Step& step : taken_back_) step.row = {};
 }
@@ -223,12 +225,18 @@ bool Matcher::advance(std::span<const std::uint8_t> bytes, Configurations& confi
 bool Matcher::accept(TokenId token) {
     if (make_again(token)) return true;
     forget_taken_back();
+    if (!takes_back_) return accept_new(token);
+    if (make_known_step(token)) return true;
+    const Maybe<MaskRow> before = row_;
+    const Machine::Cache* const of = cache_.get();
     if (!accept_new(token)) return false;
-    if (takes_back_) last_steps_.back().token = token;
+    last_steps_.back().token = token;
+    if (cache_.get() == of) row_before_ = before;
     return true;
 }
 
 bool Matcher::accept_new(TokenId token) {
+    was_linear_ = false;
     if (position_->stopped || token.v < 0 || token.v >= machine_->vocabulary().size) return false;
     const bool stops =
         stop_sets_[0] ? std::find(stops_->begin(), stops_->end(), token) != stops_->end() : machine_->vocabulary().is_stop[token.v];
@@ -254,6 +262,7 @@ bool Matcher::accept_new(TokenId token) {
         if (o == Outcome::ok) {
             push(top, machine_->narrowed(state, top->state));
             attempt.keep();
+            was_linear_ = true;
             return true;
         }
         if (o == Outcome::rejected) damaged();

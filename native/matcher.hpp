@@ -15,6 +15,7 @@
 
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -194,6 +195,20 @@ private:
     static constexpr std::size_t kMostTakenBack = 32;
     bool make_again(TokenId token);
     void forget_taken_back();
+
+    // How far down a stack was looked at.
+    struct Depth {
+        Word v = 0;
+        bool bottom = false;  // whether to what is under it
+    };
+    // Steps that texts with drafts have made before, see KnownSteps: matcher_steps.cpp.
+    bool make_known_step(TokenId token);
+    // Keeps the step that was made last, now that its row is known.
+    void keep_step();
+    bool describe(const Position& from, Depth of_row, KnownSteps::Step& step);
+    std::size_t n_looked_at(const Position& before, TokenId token);
+    // A number for what of a row depends on the matcher's stop tokens; none where the row does not say whether the text may end.
+    std::optional<Word> stops_in_rows() const;
     void forget_rows();
     // The row with what the stop tokens are here.
     MaskRow with_stops(MaskRow row);
@@ -208,13 +223,13 @@ private:
     MaskRow affordable_row();
     MaskRow classified_row();
     MaskRow row_of(const Configuration& configuration);
-    Maybe<MaskRow> known_row() const;
+    Maybe<MaskRow> known_row(Depth* looked_at = nullptr) const;
     Gathered read(const Node* top, ClassifierState start);
     Gathered read_graph(const Node* top, ClassifierState start);
     // The same row by reading every token on the stacks: matcher_tokens.cpp.
     class TokenReader;
     MaskRow read_row();
-    Maybe<MaskRow> known_read_row() const;  // what was read for a matcher at a like place
+    Maybe<MaskRow> known_read_row(Depth* looked_at = nullptr) const;  // what was read for a matcher at a like place
     class Answers;
     // Of the stacks that a row is read on, copies of all nodes, one after the other, and which of their states were looked at.
     struct Watched {
@@ -222,7 +237,7 @@ private:
         std::vector<char> seen;  // per node
         bool bottom_seen = false;
     };
-    bool watch(Configurations& configurations);
+    bool watch(Configurations& configurations, std::size_t most = 4096);
     void see(const Node* node) {
         const auto offset = reinterpret_cast<std::uintptr_t>(node) - reinterpret_cast<std::uintptr_t>(watched_.nodes);
         if (offset < watched_.seen.size() * sizeof(Node)) watched_.seen[offset / sizeof(Node)] = 1;
@@ -246,6 +261,8 @@ private:
     bool takes_back_ = false;       // whether any step was taken back; before that none is noted
     std::vector<Step> last_steps_;  // to the current position, at most so many; the row of the last one is row_
     std::vector<Step> taken_back_;  // from it on, the next one last; their nodes are above those of the position
+    Maybe<MaskRow> row_before_;     // of the step made last, where that could be kept as a known one
+    bool was_linear_ = false;       // whether the last token was read without the graph
     bool terminates_when_complete_ = false;
     std::shared_ptr<const std::vector<TokenId>> stops_;
     Maybe<StopSet> stop_sets_[2];          // of the machine: where the text is not complete, where it is

@@ -117,6 +117,8 @@ std::int64_t any_integer(nb::handle h, const char* what) {
 
 std::vector<std::int64_t> integers(nb::handle list, const char* what) {
     std::vector<std::int64_t> out;
+    if (const Py_ssize_t n = PyList_CheckExact(list.ptr()) ? PyList_GET_SIZE(list.ptr()) : 0; n > 0)
+        out.reserve(static_cast<std::size_t>(n));
     for (nb::handle h : list) out.push_back(integer(h, what));
     return out;
 }

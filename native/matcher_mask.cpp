@@ -20,6 +20,7 @@ MaskRow Matcher::mask_row() {
     MaskRow row = machine_->index() ? affordable_row() : classified_row();
     if (stop_sets_[0]) row = with_stops(row);
     row_ = row;
+    if (row_before_) keep_step();
     return row;
 }
 
@@ -34,6 +35,7 @@ void Matcher::find_known_row() {
         row = with_stops(*row);
     }
     row_ = row;
+    if (row && row_before_) keep_step();
 }
 
 template <class Holds>
@@ -97,14 +99,16 @@ MaskRow Matcher::row_of(const Configuration& configuration) {
 }
 
 // row_of() the only configuration, as far as all of it is there.
-Maybe<MaskRow> Matcher::known_row() const {
+Maybe<MaskRow> Matcher::known_row(Depth* looked_at) const {
     const Machine& m = *machine_;
+    Depth depth{1};
     const auto start = m.known_start(*cache_, position_->state, position_->top->state);
     if (!start) return {};
     Gathered emissions{0};
     ClassifierState state = start->state;
     Transition arc;
-    for (const Node* n = position_->top; state.v != 0 && n;) {
+    const Node* n = position_->top;
+    while (state.v != 0 && n) {
         const auto leads = m.known_transition(*cache_, state, n->state, arc);
         if (!leads) return {};
         if (!*leads) break;
@@ -117,8 +121,11 @@ Maybe<MaskRow> Matcher::known_row() const {
         for (Word pops = 0; state.v != 0 && n && pops <= arc.skip; ++pops) {
             if (n->n_parents) return {};
             n = n->parent;
+            ++depth.v;
         }
     }
+    depth.bottom = !n;
+    if (looked_at) *looked_at = depth;
     return cache_->row_ids.find(start->view, emissions);
 }
 

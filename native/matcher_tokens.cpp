@@ -457,7 +457,8 @@ private:
 // What is asked about this place, see ReadRows.
 class Matcher::Answers {
 public:
-    explicit Answers(const Matcher& matcher) : at_(*matcher.position_) {}
+    // `looked_at`: is told how far down its stack the first configuration was asked about.
+    explicit Answers(const Matcher& matcher, Depth* looked_at = nullptr) : at_(*matcher.position_), looked_at_(looked_at) {}
 
     std::optional<Word> operator()(ReadRows::Question asked) const {
         if (asked == ReadRows::kHowMany) return at_.is_one ? 1 : at_.n_several;
@@ -471,27 +472,28 @@ public:
             if (node_->n_parents) return {};
             node_ = node_->parent;
         }
+        if (looked_at_) *looked_at_ = {std::max(looked_at_->v, asked.depth), looked_at_->bottom || !node_};
         return node_ ? node_->state.v : ReadRows::kNothing;
     }
 
 private:
     const Position& at_;
+    Depth* const looked_at_;
     // Questions mostly go down one stack.
     mutable ReadRows::Question last_ = ReadRows::kHowMany;
     mutable const Node* node_ = nullptr;
 };
 
-Maybe<MaskRow> Matcher::known_read_row() const { return cache_->read_rows.find(Answers(*this)); }
+Maybe<MaskRow> Matcher::known_read_row(Depth* looked_at) const { return cache_->read_rows.find(Answers(*this, looked_at)); }
 
 // Has the configurations stand on copies of their stacks. False where these are too long, or several in one.
-bool Matcher::watch(Configurations& configurations) {
-    constexpr std::size_t kMost = 4096;
+bool Matcher::watch(Configurations& configurations, std::size_t most) {
     std::unordered_map<const Node*, std::size_t> numbers;
     std::vector<const Node*> all;
     for (const Configuration& configuration : configurations)
         for (const Node* n = configuration.top; n && numbers.try_emplace(n, all.size()).second; n = n->parent) {
             all.push_back(n);
-            if (n->n_parents || all.size() > kMost) return false;
+            if (n->n_parents || all.size() > most) return false;
         }
     auto* copies = arena_.make<Node>(all.size());
     for (std::size_t i = 0; i < all.size(); ++i) {
