@@ -199,7 +199,7 @@ class _Bench:
             if check.passed and refusal is not None and refusal.of_names:
                 verdict = "only names differ"
             tally.counts[f"{kind}, {verdict}"] += 1
-            agreed = other is not False and (other is None) == (refusal is None)
+            agreed = not isinstance(other, bool) and (other is None or other.judged) and (other is None) == (refusal is None)
             tally.counts[f"agreed {kind}, {verdict}"] += agreed
             if verdict == "both accept":
                 accepted.append((name, text))

@@ -94,8 +94,16 @@ def test_a_refusal_has_its_place() -> None:
 
 
 def test_statements_are_never_run(tmp_path: object) -> None:
-    assert installed("sqlite3")([f"ATTACH '{tmp_path}/made.db' AS other; CREATE TABLE other.t (a);"]) == [True]
+    assert installed("sqlite3")([f"ATTACH '{tmp_path}/made.db' AS other; CREATE TABLE t (a);"]) == [True]
     assert not list(tmp_path.iterdir())
+
+
+def test_what_sqlite_does_not_read_to_the_end_is_not_judged() -> None:
+    unknown = ["CREATE TABLE other.t (a, , b)", "CREATE TRIGGER x AFTER INSERT ON nowhere BEGIN SELECT 1; END;"]
+    read = ["SELECT a FROM other.t;", "DROP TABLE other.t", "PRAGMA a = b;", "ATTACH 'a' AS b;", "ALTER TABLE t RENAME TO u;"]
+    verdicts = open_reference("sqlite3", bundled_path("sqlite")).judge([*unknown, *read])
+    assert [v is None or v.judged for v in verdicts] == [False] * len(unknown) + [True] * len(read)
+    assert verdicts[len(unknown) :] == [None] * len(read)
 
 
 @pytest.mark.parametrize("name", ["mysqld", "mariadbd"])

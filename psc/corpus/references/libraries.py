@@ -121,13 +121,15 @@ def sqlglot() -> Library:
 _SYNTAX = ("syntax error", "incomplete input", "unrecognized token")
 
 
+_NEVER_GOES_ON = "\n)))"
 _EXPLAINS = re.compile(r"(?:\s|--[^\n]*\n|/\*.*?\*/)*explain\b", re.IGNORECASE | re.DOTALL)
 
 
 def sqlite() -> Library:
     """SQLite's parser in this Python. Statements are prepared and never run; what names no table here is no error of syntax.
 
-    SQLite stops at the first error of any kind: what follows the name of a table that a trigger would be on is not judged.
+    SQLite stops at the first error of any kind. Where that is not of syntax and comes before the statement's end, such as a
+    database that is not known in CREATE TABLE, the text is not judged.
     """
     forbids = sqlite3.connect(":memory:")
     forbids.set_authorizer(lambda *_: sqlite3.SQLITE_DENY)
@@ -148,9 +150,14 @@ def sqlite() -> Library:
             if found is None:  # nothing but comments
                 continue
             if not any(words in found for words in _SYNTAX):  # it may have been forbidden before all of it was read
-                found = complaint(explains, statement if _EXPLAINS.match(statement) else f"EXPLAIN {statement}")
+                explained = statement if _EXPLAINS.match(statement) else f"EXPLAIN {statement}"
+                found = complaint(explains, explained)
             if found is not None and any(words in found for words in _SYNTAX):
                 return Refusal(found)
+            if found is not None:  # of what stands behind the place nothing is known, unless all of it was read
+                further = complaint(explains, explained.rstrip().removesuffix(";") + _NEVER_GOES_ON)
+                if further is not None and not any(words in further for words in _SYNTAX):
+                    return Refusal(found, judged=False)
         return None
 
     return Library(f"SQLite {sqlite3.sqlite_version}", judge)
