@@ -169,9 +169,18 @@ namespace {
 // The minimal machine.
 void minimize(const ClosedClassifier& classifier, const Labels& labels, ClassifierTables& t) {
     LabelledGraph g;
-    auto built = classifier.transitions;
-    std::sort(built.begin(), built.end(),
-              [](const auto& x, const auto& y) { return x.state != y.state ? x.state < y.state : x.symbol < y.symbol; });
+    // By state, then by symbol.
+    std::vector<std::size_t> first(static_cast<std::size_t>(classifier.n_states) + 1);
+    for (const BuiltTransition& t : classifier.transitions) ++first[t.state.index() + 1];
+    for (std::size_t s = 1; s < first.size(); ++s) first[s] += first[s - 1];
+    std::vector<BuiltTransition> built(classifier.transitions.size());
+    {
+        auto place = first;
+        for (const BuiltTransition& t : classifier.transitions) built[place[t.state.index()]++] = t;
+    }
+    for (std::size_t s = 1; s < first.size(); ++s)
+        std::sort(built.begin() + static_cast<std::ptrdiff_t>(first[s - 1]), built.begin() + static_cast<std::ptrdiff_t>(first[s]),
+                  [](const auto& x, const auto& y) { return x.symbol < y.symbol; });
     SequenceInterner outputs;
     std::size_t at = 0;
     for (Word s = 0; s < classifier.n_states; ++s) {

@@ -1,8 +1,6 @@
 #include "classifier.hpp"
 
 #include <algorithm>
-#include <array>
-#include <map>
 #include <stdexcept>
 
 #include "limits.hpp"
@@ -12,21 +10,26 @@ namespace psc {
 
 namespace {
 
-// Reductions and shifts of one token, one after the other, which is how deep the recursion goes; a hostile table reduces for ever.
+// Shifts of one token, one after the other, and reductions of nothing between them; a hostile table reduces for ever.
 constexpr Word kMaxDepth = 4000;
-// Some four seconds, and some eight with those for the classifier. Python needs 218 million; an ambiguous grammar may have exponentially
-// many states.
+// Some four seconds, and some eight with those for the classifier; an ambiguous grammar may have exponentially many states.
 constexpr std::size_t kMaxStepsAheadOfTime = 150'000'000, kMoreStepsToClose = 100'000'000;
-// Of what closing makes; as much again for the stages around it. SQL needs nearly all of it.
+// Of what closing makes; as much again for the stages around it. SQL needs nearly all of it, BigQuery's dialect half as much again.
 constexpr std::size_t kMaxBytesToClose = 256'000'000;
 constexpr std::size_t kStepsBetweenMeasurements = 1024;
+// Closing is given up where, of what it may cost, this part was spent on a part of the states that can be on top which is so many times
+// smaller. JavaScript would need three times as much, and TypeScript more than ten times.
+struct FarFromItsEnd {
+    double spent, times;
+};
+constexpr FarFromItsEnd kFarFromItsEnd[] = {{0.2, 4}, {0.6, 1.3}};
 // So that their offsets are words.
 constexpr std::size_t kMaxMembers = 1'000'000'000;
 
 }  // namespace
 
 Classifier::Classifier(const LrTables& tables, const StackPredecessors& below, const SequenceTrie& trie, Work& work)
-    : tables_(tables), below_(below), trie_(trie), work_(work), several_actions_(tables.is_ambiguous()) {
+    : tables_(tables), below_(below), trie_(trie), work_(work), goes_round_(may_go_round(tables)) {
     states_.intern({});
     emissions_.intern({});
     thread_sets_.intern({});
@@ -135,94 +138,68 @@ Classifier::Resolved Classifier::resolve(Bundle whole, LrState top) {
 
 std::size_t Classifier::bytes() const {
     return pending_.bytes() + bundles_.bytes() + threads_.bytes() + emissions_.bytes() + thread_sets_.bytes() + states_.bytes() +
-           emission_sets_.bytes() + merged_lists_.bytes() + shift_pool_.size() * sizeof(Shift) +
-           reduction_pool_.size() * sizeof(Reduction) + moves_.size() * 40 + outcomes_.size() * 40 + transitions_.size() * 48;
+           emission_sets_.bytes() + merged_lists_.bytes() + popped_.size() * sizeof(ThreadId) + outcomes_.size() * 40 +
+           transitions_.size() * 48;
 }
 
-void Classifier::emit(Emission emission, Found& found) const {
-    const auto sequences = emissions_[emission];
-    found.emitted.insert(found.emitted.end(), sequences.begin(), sequences.end());
+// The thread that is left when one that waits for more has popped a symbol.
+ThreadId Classifier::popped(ThreadId id) {
+    if (id.index() >= popped_.size()) popped_.resize(2 * id.index() + 8);
+    if (const auto known = popped_[id.index()]) return *known;
+    const Thread t = threads_[id];
+    const ThreadId left = thread(t.bundle, t.go_to, t.pops - 1);
+    popped_[id.index()] = left;
+    return left;
+}
+
+void Classifier::Reading::clear() {
+    emissions.clear();
+    threads.clear();
+    questions.clear();
+    answered = first_derived = 0;
 }
 
 // What each symbol of a bundle does on top of an LR state.
-void Classifier::split(Bundle whole, LrState top, std::vector<Shift>& shifts, std::vector<Reduction>& reductions) {
-    std::map<Production, std::vector<Pending>> reduced;
-    work_.spend(1 + bundles_[whole].size() / 16);
-    for (Pending p : bundles_[whole])
-        for (Action action : tables_.cell(top, pending_[p].symbol.terminal())) {
-            if (action.is_reduce())
-                reduced[action.production()].push_back(p);
-            else
-                shifts.push_back({p, action.state()});
+void Classifier::split(Question of, Reading& reading) {
+    emitted_.clear();
+    reduced_.clear();
+    const auto whole = bundles_.copy(of.bundle);
+    work_.spend(1 + whole.size() / 16);
+    for (Pending id : whole) {
+        const PendingSymbol p = pending_[id];
+        for (Action action : tables_.cell(of.top, p.symbol.terminal())) {
+            if (action.is_reduce()) {
+                reduced_.emplace_back(action.production(), id);
+                continue;
+            }
+            if (p.sequence) emitted_.push_back(*p.sequence);
+            if (p.following == kNothing) continue;
+            const Resolved rest = resolve(p.following, action.state());
+            if (rest.emission != kSilent) reading.emissions.push_back(rest.emission);
+            if (rest.bundle != kNothing) reading.questions.push_back({rest.bundle, action.state()});
         }
-    for (auto& [production, pending] : reduced) reductions.push_back({production, bundle(pending)});
-}
-
-Classifier::Moves Classifier::moves(Bundle bundle, LrState top) {
-    if (const auto known = moves_ids_.find(bundle, top)) return moves_[*known];
-    const auto end = [](const auto& pool) { return static_cast<Word>(pool.size()); };
-    Moves m{end(shift_pool_), 0, end(reduction_pool_), 0};
-    split(bundle, top, shift_pool_, reduction_pool_);
-    m.shifts_end = end(shift_pool_);
-    m.reductions_end = end(reduction_pool_);
-    moves_ids_.insert(bundle, top, end(moves_));
-    moves_.push_back(m);
-    return m;
-}
-
-// `known` is the part of the stack that is known; it is as it was on return. Reductions that need more of the stack become threads,
-// counted from below `known`.
-void Classifier::simulate(Bundle bundle, KnownStack& known, Found& found, Word depth) {
-    if (depth > kMaxDepth) throw LimitExceeded("reductions and shifts for one token", kMaxDepth);
-    work_.spend(4 + known.size() / 4);
-    const Moves m = moves(bundle, known.back());
-    for (Word i = m.reductions; i < m.reductions_end; ++i) expect(reduction_pool_[i], known);
-    for (Word i = m.shifts; i < m.shifts_end; ++i) shift(shift_pool_[i], known, found, depth);
-    for (Word i = m.reductions; i < m.reductions_end; ++i) reduce(reduction_pool_[i], known, found, depth);
-}
-
-void Classifier::shift(Shift move, KnownStack& known, Found& found, Word depth) {
-    const PendingSymbol p = pending_[move.pending];
-    if (p.sequence) found.emitted.push_back(*p.sequence);
-    if (p.following == kNothing) return;
-    const Resolved rest = resolve(p.following, move.to);
-    if (rest.emission != kSilent) emit(rest.emission, found);
-    if (rest.bundle == kNothing) return;
-    known.push_back(move.to);
-    simulate(rest.bundle, known, found, depth + 1);
-    known.pop_back();
-}
-
-// Looks ahead to what a reduction asks for.
-void Classifier::expect(Reduction move, const KnownStack& known) const {
-    const Word length = tables_.length(move.production), n_known = static_cast<Word>(known.size());
-    if (length >= n_known) return;
-    if (const auto to = tables_.go_to(known[n_known - length - 1], tables_.lhs(move.production)))
-        moves_ids_.prefetch(move.rest, *to);
-}
-
-void Classifier::reduce(Reduction move, KnownStack& known, Found& found, Word depth) {
-    const Word length = tables_.length(move.production), n_known = static_cast<Word>(known.size());
-    const Nonterminal lhs = tables_.lhs(move.production);
-    if (length >= n_known) {
-        found.threads.push_back(thread(move.rest, lhs, length - n_known));
-        return;
     }
-    const auto to = tables_.go_to(known[n_known - length - 1], lhs);
-    if (!to) return;
-    // What is popped is put back; few right-hand sides are longer than this.
-    std::array<LrState, 12> popped;
-    if (length > static_cast<Word>(popped.size())) {
-        KnownStack reduced(known.begin(), known.end() - length);
-        reduced.push_back(*to);
-        return simulate(move.rest, reduced, found, depth + 1);
+    if (!emitted_.empty()) {
+        sort_unique(emitted_);
+        reading.emissions.push_back(emissions_.id_of(emitted_));
     }
-    std::copy(known.end() - length, known.end(), popped.begin());
-    known.resize(n_known - length);
-    known.push_back(*to);
-    simulate(move.rest, known, found, depth + 1);
-    known.pop_back();
-    known.insert(known.end(), popped.begin(), popped.begin() + length);
+    // The symbols of a bundle rise, so those of a production do.
+    const auto by_production = [](const auto& a, const auto& b) { return a.first < b.first; };
+    if (!std::is_sorted(reduced_.begin(), reduced_.end(), by_production))
+        std::stable_sort(reduced_.begin(), reduced_.end(), by_production);
+    for (std::size_t i = 0; i < reduced_.size();) {
+        const Production production = reduced_[i].first;
+        rest_.clear();
+        for (; i < reduced_.size() && reduced_[i].first == production; ++i) rest_.push_back(reduced_[i].second);
+        const Bundle rest = rest_.size() == whole.size() ? of.bundle : bundle(rest_);
+        const Word length = tables_.length(production);
+        const Nonterminal lhs = tables_.lhs(production);
+        if (length > 0)
+            reading.threads.push_back(thread(rest, lhs, length - 1));
+        else if (const auto to = tables_.go_to(of.top, lhs))
+            reading.questions.push_back({rest, *to});
+    }
+    reading.first_derived = reading.questions.size();
 }
 
 // Threads that wait for the same goto after the same pops become one, which waits with all their bundles.
@@ -266,78 +243,115 @@ void Classifier::merge(std::vector<ThreadId>& threads) {
     std::sort(threads.begin(), threads.end());
 }
 
-Classifier::Outcome Classifier::above(Bundle whole, LrState top) {
-    if (const auto known = outcome_ids_.find(whole, top)) return outcomes_[*known];
-    Found found;
-    // Only a start has conditions here: those after a shift were looked at then.
-    const Resolved now = resolve(whole, top);
-    emit(now.emission, found);
-    if (several_actions_) {
-        explore_from(now.bundle, top, found);
-    } else {
-        // This pair is not met again, so unlike those deeper down its moves are not kept.
-        std::vector<Shift> shifts;
-        std::vector<Reduction> reductions;
-        split(now.bundle, top, shifts, reductions);
-        KnownStack known{top};
-        for (const Shift& move : shifts) shift(move, known, found, 0);
-        for (const Reduction& move : reductions) reduce(move, known, found, 0);
+// A thread that waits, when `symbol` is read: it waits for one symbol less, or asks what it does on the state that it goes to.
+void Classifier::wait(ThreadId id, LrState symbol, Reading& reading) {
+    const Thread& t = threads_[id];
+    if (t.pops > 0) {
+        reading.threads.push_back(popped(id));
+        return;
     }
-    work_.spend(1 + found.emitted.size() / 16);
-    sort_unique(found.emitted);
-    merge(found.threads);
-    const Outcome out{emissions_.id_of(found.emitted), thread_sets_.id_of(found.threads)};
-    outcome_ids_.insert(whole, top, static_cast<Word>(outcomes_.size()));
+    const auto to = tables_.go_to(symbol, *t.go_to);
+    if (!to) return;
+    // A grammar that derives a nonterminal from itself sends a thread back to where it was; once is enough.
+    const Question asked{t.bundle, *to};
+    const auto derived = reading.questions.begin() + static_cast<std::ptrdiff_t>(reading.first_derived);
+    work_.spend(1 + static_cast<std::size_t>(reading.questions.end() - derived) / 16);
+    if (std::find(derived, reading.questions.end(), asked) != reading.questions.end()) return;
+    outcome_ids_.prefetch(asked.bundle, asked.top);
+    reading.questions.push_back(asked);
+}
+
+// Goes through the questions, each of what lies on `symbol`, as far as their outcomes are known. The first whose outcome is not.
+std::optional<Classifier::Question> Classifier::answer(Reading& reading, LrState symbol) {
+    for (; reading.answered < reading.questions.size(); ++reading.answered) {
+        const Question asked = reading.questions[reading.answered];
+        const auto known = outcome_ids_.find(asked.bundle, asked.top);
+        if (!known) return asked;
+        work_.spend(2);
+        const Outcome out = outcomes_[*known];
+        const auto emitted = emission_sets_[out.emissions];
+        reading.emissions.insert(reading.emissions.end(), emitted.begin(), emitted.end());
+        const auto left = thread_sets_[out.threads];
+        for (ThreadId id : left) wait(id, symbol, reading);
+    }
+    return {};
+}
+
+Classifier::OpenOutcome& Classifier::open(Question of) {
+    if (n_open_ == open_.size()) {
+        if (n_open_ > kMaxDepth) throw LimitExceeded("reductions and shifts for one token", kMaxDepth);
+        open_.push_back(std::make_unique<OpenOutcome>());
+    }
+    OpenOutcome& made = *open_[n_open_++];
+    made.of = of;
+    made.reading.clear();
+    if (goes_round_)
+        explore_from(of, made.reading);
+    else
+        split(of, made.reading);
+    return made;
+}
+
+Classifier::Outcome Classifier::finish(OpenOutcome& found) {
+    Reading& reading = found.reading;
+    work_.spend(1 + reading.emissions.size() / 16);
+    sort_unique(reading.emissions);
+    merge(reading.threads);
+    const Outcome out{emission_sets_.id_of(reading.emissions), thread_sets_.id_of(reading.threads)};
+    outcome_ids_.insert(found.of.bundle, found.of.top, static_cast<Word>(outcomes_.size()));
     outcomes_.push_back(out);
     return out;
 }
 
-// Lets the threads of a state read a symbol: what is emitted, and the threads that are left.
-void Classifier::read(ClassifierState state, LrState symbol, std::vector<Emission>& emissions, std::vector<ThreadId>& threads) {
-    std::vector<ThreadId> todo = states_.copy(state);
-    for (ThreadId id : todo) {
-        const Thread& t = threads_[id];
-        const Maybe<LrState> top = t.pops > 0 ? Maybe<LrState>() : t.go_to ? tables_.go_to(symbol, *t.go_to) : symbol;
-        if (top) outcome_ids_.prefetch(t.bundle, *top);
-    }
-    // A grammar that derives a nonterminal from itself sends a thread back to where it was; once is enough.
-    for (std::size_t i = 0; i < todo.size(); ++i) {
-        const Thread t = threads_[todo[i]];
-        work_.spend(4 + (t.pops > 0 ? 0 : todo.size() / 4));
-        if (t.pops > 0) {
-            threads.push_back(thread(t.bundle, t.go_to, t.pops - 1));
+Classifier::Outcome Classifier::above(Question of) {
+    if (const auto known = outcome_ids_.find(of.bundle, of.top)) return outcomes_[*known];
+    n_open_ = 0;
+    open(of);
+    while (true) {
+        OpenOutcome& last = *open_[n_open_ - 1];
+        if (const auto asked = answer(last.reading, last.of.top)) {
+            open(*asked);
             continue;
         }
-        const Maybe<LrState> top = t.go_to ? tables_.go_to(symbol, *t.go_to) : symbol;
-        if (!top) continue;
-        const Outcome out = above(t.bundle, *top);
-        if (out.emission != kSilent) emissions.push_back(out.emission);
-        for (ThreadId id : thread_sets_.copy(out.threads)) {
-            const Thread left = threads_[id];
-            if (!t.go_to)  // `symbol` itself was the known part
-                threads.push_back(id);
-            else if (left.pops > 0)  // `symbol` is still there, under `top`: popped
-                threads.push_back(thread(left.bundle, left.go_to, left.pops - 1));
-            else if (std::find(todo.begin(), todo.end(), id) == todo.end())  // or gone to
-                todo.push_back(id);
-        }
+        const Outcome out = finish(last);
+        if (--n_open_ == 0) return out;
     }
+}
+
+// Lets the threads of a state read a symbol: what is emitted, and the threads that are left.
+void Classifier::read(ClassifierState state, LrState symbol, Reading& reading) {
+    reading.clear();
+    const std::vector<ThreadId> from = states_.copy(state);
+    work_.spend(1 + from.size());
+    for (ThreadId id : from) {
+        const Thread t = threads_[id];
+        if (t.go_to || t.pops > 0) {
+            wait(id, symbol, reading);
+            continue;
+        }
+        // Where reading begins `symbol` itself is what is known. Only here conditions are left: those after a shift are looked at then.
+        const Resolved now = resolve(t.bundle, symbol);
+        if (now.emission != kSilent) reading.emissions.push_back(now.emission);
+        const Outcome out = above({now.bundle, symbol});
+        const auto emitted = emission_sets_[out.emissions];
+        reading.emissions.insert(reading.emissions.end(), emitted.begin(), emitted.end());
+        const auto left = thread_sets_[out.threads];
+        reading.threads.insert(reading.threads.end(), left.begin(), left.end());
+    }
+    while (const auto asked = answer(reading, symbol)) above(*asked);
 }
 
 Transition Classifier::step(ClassifierState state, LrState symbol) {
     if (const auto known = transition_ids_.find(state, symbol)) return transitions_[*known].to;
-    std::vector<Emission> emissions;
-    std::vector<ThreadId> threads;
-    read(state, symbol, emissions, threads);
+    read(state, symbol, reading_);
+    auto& [emissions, threads, questions, answered, first_derived] = reading_;
     sort_unique(emissions);
     merge(threads);
     Word skip = threads.empty() ? 0 : threads_[threads[0]].pops;
     for (ThreadId id : threads) skip = std::min(skip, threads_[id].pops);
     if (skip > 0) {
-        for (ThreadId& id : threads) {
-            const Thread t = threads_[id];
-            id = thread(t.bundle, t.go_to, t.pops - skip);
-        }
+        for (ThreadId& id : threads)
+            for (Word i = 0; i < skip; ++i) id = popped(id);
         sort_unique(threads);
     }
     const ClassifierState next = states_.id_of(threads);
@@ -348,11 +362,23 @@ Transition Classifier::step(ClassifierState state, LrState symbol) {
 }
 
 void Classifier::close(ClassifierState start) {
+    // States that can be on top are read in `start` one after the other, each when all under those before is closed.
+    const std::size_t n_tops = resting_states(tables_).size(), may_spend = std::max<std::size_t>(work_.left(), 1);
+    std::size_t n_tops_read = 0;
+    const auto check = [&] {
+        const std::size_t made = bytes();
+        if (made > kMaxBytesToClose) throw LimitExceeded("bytes to close the stack classifier", kMaxBytesToClose);
+        const auto part = [](std::size_t of, std::size_t all) { return static_cast<double>(of) / static_cast<double>(all); };
+        const double spent = std::max(part(may_spend - work_.left(), may_spend), part(made, kMaxBytesToClose));
+        for (const FarFromItsEnd& far : kFarFromItsEnd)
+            if (spent > far.spent && spent > far.times * part(n_tops_read, n_tops))
+                throw LimitExceeded("to close the stack classifier would take too many steps or bytes");
+    };
     explore_stacks(
         tables_, below_, start, [&](ClassifierState state, LrState symbol) { return transition_ids_.contains(state, symbol); },
         [&](ClassifierState state, LrState symbol) {
-            if (transitions_.size() % kStepsBetweenMeasurements == 0 && bytes() > kMaxBytesToClose)
-                throw LimitExceeded("bytes to close the stack classifier", kMaxBytesToClose);
+            n_tops_read += state == start;
+            if (transitions_.size() % kStepsBetweenMeasurements == 0) check();
             work_.spend(2);
             return step(state, symbol);
         });
@@ -361,12 +387,23 @@ void Classifier::close(ClassifierState start) {
 ClosedClassifier Classifier::take(ClassifierState start) {
     // Most of the memory goes first.
     const auto empty = [](auto&... tables) { ((tables = {}), ...); };
-    empty(pending_, bundles_, threads_, thread_sets_, merged_lists_, moves_ids_, outcome_ids_, transition_ids_, set_bundles_,
-          moves_, shift_pool_, reduction_pool_, outcomes_, merged_);
+    empty(pending_, bundles_, threads_, thread_sets_, merged_lists_, popped_, outcome_ids_, transition_ids_, set_bundles_,
+          outcomes_, merged_);
     ClosedClassifier c;
     c.n_states = states_.size();
     c.start = start;
     c.transitions = std::move(transitions_);
+    // Of the sets those on transitions, numbered as they come.
+    std::vector<Maybe<EmissionSet>> number(static_cast<std::size_t>(emission_sets_.size()));
+    Interned<EmissionSet, Emission> on_transitions;
+    on_transitions.id_of({});
+    number[0] = EmissionSet{0};
+    for (BuiltTransition& t : c.transitions) {
+        auto& known = number[t.to.emission.index()];
+        if (!known) known = on_transitions.id_of(emission_sets_[t.to.emission]);
+        t.to.emission = *known;
+    }
+    emission_sets_ = std::move(on_transitions);
     const auto flatten = []<class I, class T>(Interned<I, T>& lists, std::vector<Word>& offsets, std::vector<T>& pool) {
         for (I i{0}; i.v < lists.size(); ++i.v) {
             if (pool.size() + lists[i].size() > kMaxMembers) throw LimitExceeded("sequences in all emissions", kMaxMembers);

@@ -16,10 +16,17 @@
 // Each start stands for some sequences, one for each lexer state when they are built on first visit, one for all of them ahead of
 // time. Pending symbols are interned, so starts share what is equal in them.
 //
-// Cost: a transition is a lookup per thread and goto when the bundle has been seen on top of that LR state; else a
-// simulation of the LR tables over the bundle.
+// What a bundle does on top of an LR state, whatever lies under it, is found once: its outcome. What is shifted lies on that state in its
+// turn, so an outcome is made of others, whose threads read the state. It may take as many outcomes as a token has terminals, so the open
+// ones are a list and no recursion.
+//
+// Cost: a transition is a lookup per thread and goto when the bundle has been seen on top of that LR state; an outcome is a lookup of
+// an action for each symbol of the bundle, and one per outcome that it is made of.
 #pragma once
 
+#include <memory>
+#include <optional>
+#include <utility>
 #include <vector>
 
 #include "closed_classifier.hpp"
@@ -65,30 +72,32 @@ private:
         Word pops;                 // before that
     };
     struct Outcome {  // of a bundle on top of an LR state, as far as that state alone decides
-        Emission emission;
+        EmissionSet emissions;
         ThreadSet threads;  // pops count from below the state
     };
     struct Resolved {  // a bundle when a step starts on an LR state: without its conditions
         Bundle bundle;
         Emission emission;  // sequences that end with a condition that holds
     };
-    struct Shift {
-        Pending pending;
-        LrState to;
+    struct Question {  // what a bundle does on top of an LR state
+        Bundle bundle;
+        LrState top;
+        bool operator==(const Question&) const = default;
     };
-    struct Reduction {
-        Production production;
-        Bundle rest;  // what is pending under it
-    };
-    struct Moves {  // of a bundle on top of an LR state, as ranges of pools
-        Word shifts, shifts_end, reductions, reductions_end;
-    };
-    // What is met while an outcome is found.
-    struct Found {
-        std::vector<SequenceNode> emitted;
+    // What is found of a stack as far as it is known: what is emitted, and the threads that wait below. On the way are questions of what
+    // lies on its lowest LR state.
+    struct Reading {
+        std::vector<Emission> emissions;
         std::vector<ThreadId> threads;
+        std::vector<Question> questions;
+        std::size_t answered, first_derived;  // of the questions; derived ones are asked once
+
+        void clear();
     };
-    using KnownStack = std::vector<LrState>;  // lowest first
+    struct OpenOutcome {  // one that is being found
+        Question of;
+        Reading reading;
+    };
 
     static constexpr Bundle kNothing{0};
     static constexpr Emission kSilent{0};
@@ -98,18 +107,18 @@ private:
     Resolved resolve(Bundle bundle, LrState top);
     ThreadId thread(Bundle bundle, Maybe<Nonterminal> go_to, Word pops) { return threads_.id_of({bundle, go_to, pops}); }
     void merge(std::vector<ThreadId>& threads);
-    Outcome above(Bundle bundle, LrState top);
-    void read(ClassifierState state, LrState symbol, std::vector<Emission>& emissions, std::vector<ThreadId>& threads);
-    void emit(Emission emission, Found& found) const;
-    void split(Bundle bundle, LrState top, std::vector<Shift>& shifts, std::vector<Reduction>& reductions);
-    Moves moves(Bundle bundle, LrState top);
-    void shift(Shift move, KnownStack& known, Found& found, Word depth);
-    void expect(Reduction move, const KnownStack& known) const;
-    void reduce(Reduction move, KnownStack& known, Found& found, Word depth);
-    void simulate(Bundle bundle, KnownStack& known, Found& found, Word depth);
-    // With several actions in a cell: see classifier_graph.cpp.
+    ThreadId popped(ThreadId thread);
+    Outcome above(Question question);
+    OpenOutcome& open(Question question);
+    Outcome finish(OpenOutcome& open);
+    void split(Question question, Reading& reading);
+    std::optional<Question> answer(Reading& reading, LrState symbol);
+    void wait(ThreadId thread, LrState symbol, Reading& reading);
+    void read(ClassifierState state, LrState symbol, Reading& reading);
+    // Where reductions of nothing may go round in a circle: see classifier_graph.cpp.
     struct KnownGraph;
-    void explore_from(Bundle bundle, LrState top, Found& found);
+    static bool may_go_round(const LrTables& tables);
+    void explore_from(Question of, Reading& reading);
     void explore(const std::vector<Word>& tops, Bundle bundle, KnownGraph& graph, Word depth);
     static constexpr Word kMaxSequence = 4000;
 
@@ -117,7 +126,7 @@ private:
     const StackPredecessors& below_;
     const SequenceTrie& trie_;
     Work& work_;
-    bool several_actions_;  // some LR cell holds more than one
+    bool goes_round_;  // reductions of nothing may
 
     InternedRecords<Pending, PendingSymbol> pending_;
     Interned<Bundle, Pending> bundles_;  // sorted; 0 is empty
@@ -133,11 +142,15 @@ private:
     Interned<EmissionSet, Emission> emission_sets_;
     Interned<Id<Space::bundle_list>, Bundle> merged_lists_;  // bundles that were merged
     std::vector<Bundle> merged_;                             // per list, their union
-    IdMap<Bundle, LrState, Word> moves_ids_, outcome_ids_;
-    std::vector<Moves> moves_;
-    std::vector<Shift> shift_pool_;
-    std::vector<Reduction> reduction_pool_;
+    std::vector<Maybe<ThreadId>> popped_;                    // per thread, that which waits for one symbol less
+    IdMap<Bundle, LrState, Word> outcome_ids_;
     std::vector<Outcome> outcomes_;
+    std::vector<std::unique_ptr<OpenOutcome>> open_;  // scratch of above(): the first `n_open_`, each found for the one before
+    std::size_t n_open_ = 0;
+    Reading reading_;                                      // scratch of step()
+    std::vector<SequenceNode> emitted_;                    // scratch of split()
+    std::vector<std::pair<Production, Pending>> reduced_;  // likewise
+    std::vector<Pending> rest_;                            // likewise
     IdMap<ClassifierState, LrState, Word> transition_ids_;
     std::vector<BuiltTransition> transitions_;
 };

@@ -1,4 +1,5 @@
-// The classifier where LR cells hold several actions: what the LR states alone decide, with all known stacks at once.
+// The classifier where reductions of nothing may go round in a circle, under each other for ever, as in an ambiguous grammar: what the LR
+// states alone decide, with all known stacks at once. (Otherwise an outcome is made of others, which end.)
 //
 // Ambiguity makes one stack in many ways and many stacks of one top, so the part of the stack that is known is a graph. Under each
 // lookahead every reduction is made along every path (lr_graph.hpp); a path that leaves the known part becomes a thread.
@@ -45,13 +46,13 @@ struct Classifier::KnownGraph {
         nodes.push_back({state, std::move(parents)});
         return static_cast<Word>(nodes.size()) - 1;
     }
-    // The symbol that is read waits for a goto under what is known.
+    // The symbol waits for a goto under what is known.
     void wait(Nonterminal go_to, Word pops) {
         if (!alone) {
-            std::vector<Pending> one{reading};
+            std::vector<Pending> one{symbol};
             alone = classifier.bundle(one);
         }
-        found.threads.push_back(classifier.thread(*alone, go_to, pops));
+        reading.threads.push_back(classifier.thread(*alone, go_to, pops));
     }
 
     struct Node {
@@ -59,10 +60,11 @@ struct Classifier::KnownGraph {
         std::vector<Word> parents;
     };
     Classifier& classifier;
-    Found& found;
+    Reading& reading;
     std::vector<Node> nodes{};
-    Pending reading{0};
-    Maybe<Bundle> alone{};  // `reading` as a bundle, when it is needed
+    std::vector<SequenceNode> emitted{};
+    Pending symbol{0};      // that is read
+    Maybe<Bundle> alone{};  // it as a bundle, when that is needed
 };
 
 // `tops`: nodes with different LR states. Reads each symbol of the bundle on all of them.
@@ -73,14 +75,14 @@ void Classifier::explore(const std::vector<Word>& tops, Bundle whole, KnownGraph
         const PendingSymbol p = pending_[id];
         work_.spend(4);
         const std::size_t mark = graph.nodes.size();
-        graph.reading = id;
+        graph.symbol = id;
         graph.alone = {};
         const auto edges = [&](auto add) {
             for (Word top : tops)
                 for (Word parent : graph.nodes[top].parents) add({graph.state(top), parent});
         };
         const std::vector<Shift> shifts = shifts_under(tables_, p.symbol.terminal(), edges, graph, work_);
-        if (!shifts.empty() && p.sequence) graph.found.emitted.push_back(*p.sequence);
+        if (!shifts.empty() && p.sequence) graph.emitted.push_back(*p.sequence);
         std::map<Bundle, std::vector<Word>> groups;  // what follows, without its conditions -> tops
         if (p.following != kNothing)
             each_run(
@@ -88,7 +90,7 @@ void Classifier::explore(const std::vector<Word>& tops, Bundle whole, KnownGraph
                 [&](std::span<const Shift> same_target) {
                     const LrState to = same_target[0].to;
                     const Resolved rest = resolve(p.following, to);
-                    if (rest.emission != kSilent) emit(rest.emission, graph.found);
+                    if (rest.emission != kSilent) graph.reading.emissions.push_back(rest.emission);
                     if (rest.bundle == kNothing) return;
                     std::vector<Word> parents;
                     each_run(
@@ -105,9 +107,50 @@ void Classifier::explore(const std::vector<Word>& tops, Bundle whole, KnownGraph
     }
 }
 
-void Classifier::explore_from(Bundle bundle, LrState top, Found& found) {
-    KnownGraph graph{*this, found};
-    explore({graph.add(top, {KnownGraph::kUnknown})}, bundle, graph, 0);
+void Classifier::explore_from(Question of, Reading& reading) {
+    KnownGraph graph{*this, reading};
+    explore({graph.add(of.top, {KnownGraph::kUnknown})}, of.bundle, graph, 0);
+    if (graph.emitted.empty()) return;
+    sort_unique(graph.emitted);
+    reading.emissions.push_back(emissions_.id_of(graph.emitted));
+}
+
+// Whether some stack may grow for ever by reductions of nothing under one lookahead, each on the state that the one before led to.
+bool Classifier::may_go_round(const LrTables& tables) {
+    if (!tables.is_ambiguous()) return false;  // a parser that does one thing at a time would not end
+    if (tables.has_free_order()) return true;
+    std::vector<char> empty(static_cast<std::size_t>(tables.n_nonterminals));
+    const auto is_empty = [&](Symbol s) {
+        return !s.is_terminal(tables.n_terminals) && empty[s.nonterminal(tables.n_terminals).index()];
+    };
+    for (bool more = true; more;) {
+        more = false;
+        for (Production p{0}; p.index() < tables.production_lhs.size(); ++p.v) {
+            char& known = empty[tables.lhs(p).index()];
+            const auto symbols = tables.symbols(p);
+            if (known || !std::all_of(symbols.begin(), symbols.end(), is_empty)) continue;
+            known = 1;
+            more = true;
+        }
+    }
+    // States that no such goto leads to are taken away, until none is left or each has one.
+    const auto n = static_cast<std::size_t>(tables.n_lr_states);
+    std::vector<std::vector<LrState>> onward(n);
+    std::vector<Word> entries(n);
+    for (LrState s{0}; s.v < tables.n_lr_states; ++s.v)
+        tables.each_arc(s, [&](Symbol symbol, LrState to) {
+            if (!is_empty(symbol)) return;
+            onward[s.index()].push_back(to);
+            ++entries[to.index()];
+        });
+    std::vector<LrState> todo;
+    for (LrState s{0}; s.v < tables.n_lr_states; ++s.v)
+        if (entries[s.index()] == 0) todo.push_back(s);
+    std::size_t n_taken = 0;
+    for (; n_taken < todo.size(); ++n_taken)
+        for (LrState to : std::vector<LrState>(onward[todo[n_taken].index()]))
+            if (--entries[to.index()] == 0) todo.push_back(to);
+    return n_taken < n;
 }
 
 }  // namespace psc

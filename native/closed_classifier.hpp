@@ -9,6 +9,7 @@
 #pragma once
 
 #include <stdexcept>
+#include <utility>
 #include <vector>
 
 #include "interned.hpp"
@@ -56,20 +57,26 @@ void explore_stacks(const LrTables& tables, const StackPredecessors& below, Clas
     // lists[of[skip][symbol]]: what can be read next after `symbol` and `skip` more. Many symbols have the same list.
     Interned<TopSet, LrState> lists;
     std::vector<std::vector<TopSet>> of;
+    std::vector<Maybe<TopSet>> under;  // per list, what can lie under its states
+    std::vector<char> met(static_cast<std::size_t>(tables.n_lr_states));
     std::vector<LrState> deeper;
-    auto reachable = [&](LrState symbol, Word skip) {
+    const auto under_list = [&](TopSet list) {
+        if (list.index() >= under.size()) under.resize(list.index() + 1);
+        if (const auto known = under[list.index()]) return *known;
+        for (LrState upper : lists[list])
+            for (LrState s : below[upper]) met[s.index()] = 1;
+        deeper.clear();
+        for (LrState s{0}; s.v < tables.n_lr_states; ++s.v)
+            if (std::exchange(met[s.index()], 0)) deeper.push_back(s);
+        const TopSet made = lists.id_of(deeper);
+        under[list.index()] = made;
+        return made;
+    };
+    const auto reachable = [&](LrState symbol, Word skip) {
         while (static_cast<Word>(of.size()) <= skip) {
             std::vector<TopSet> ids;
-            for (LrState s{0}; s.v < tables.n_lr_states; ++s.v) {
-                deeper.clear();
-                const auto add = [&](LrState of_one) { deeper.insert(deeper.end(), below[of_one].begin(), below[of_one].end()); };
-                if (of.empty())
-                    add(s);
-                else
-                    for (LrState lower : lists[of.back()[s.index()]]) add(lower);
-                sort_unique(deeper);
-                ids.push_back(lists.id_of(deeper));
-            }
+            for (LrState s{0}; s.v < tables.n_lr_states; ++s.v)
+                ids.push_back(of.empty() ? lists.intern(below[s]).first : under_list(of.back()[s.index()]));
             of.push_back(std::move(ids));
         }
         return of[skip][symbol.index()];

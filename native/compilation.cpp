@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <map>
 #include <stdexcept>
 #include <string>
 
@@ -11,8 +12,54 @@
 namespace psc {
 
 namespace {
-// Each class of tokens in each lexer state, each outcome of one, and each sequence of an outcome.
-constexpr std::size_t kStepsForOutcome = 4, kStepsForLabel = 6;
+// Each outcome of a class of tokens and each sequence of an outcome, and each of these in each lexer state.
+constexpr std::size_t kStepsForOutcome = 4, kStepsForFuture = 4, kStepsForLabel = 2;
+
+// The classes of tokens by what they do in a block of lexer states.
+class ClassesByBlock {
+public:
+    explicit ClassesByBlock(const TokenClasses& classes) : classes_(classes) {}
+
+    void turn_to(std::size_t column) {
+        std::map<TokenClasses::Block, Word> known;
+        blocks_.clear();
+        members_.clear();
+        lists_ = {};
+        set_of_list_.clear();
+        for (TokenClass c{0}; c.v < classes_.size(); ++c.v) {
+            const auto block = classes_.block(c, column);
+            const auto [at, fresh] = known.emplace(block, size());
+            if (fresh) {
+                blocks_.push_back(block);
+                members_.emplace_back();
+            }
+            members_[static_cast<std::size_t>(at->second)].push_back({c.v});
+        }
+    }
+    // Blocks are in the order of their first classes.
+    Word size() const { return static_cast<Word>(blocks_.size()); }
+    TokenClasses::Block block(Word k) const { return blocks_[static_cast<std::size_t>(k)]; }
+    // The classes of some blocks, which rise.
+    ClassSet united(std::span<const Word> blocks, Interned<ClassSet, SetMember>& sets) {
+        const auto [list, fresh] = lists_.intern(blocks);
+        if (!fresh) return set_of_list_[static_cast<std::size_t>(list)];
+        std::vector<SetMember> all;
+        for (Word k : blocks) {
+            const auto& more = members_[static_cast<std::size_t>(k)];
+            all.insert(all.end(), more.begin(), more.end());
+        }
+        std::sort(all.begin(), all.end());
+        set_of_list_.push_back(sets.id_of(all));
+        return set_of_list_.back();
+    }
+
+private:
+    const TokenClasses& classes_;
+    std::vector<TokenClasses::Block> blocks_;
+    std::vector<std::vector<SetMember>> members_;  // per block
+    SequenceInterner lists_;                       // of blocks, and their classes
+    std::vector<ClassSet> set_of_list_;
+};
 
 constexpr const char* kStageNames[] = {"none", "lexer", "token classes", "terminal sequences", "stack classifier", "assembly"};
 }  // namespace
@@ -76,26 +123,59 @@ void Compilation::find_sequences() {
     sets.id_of({});
     const SetMember stop_tokens{classes_->size()};
     const OutputSymbol end = OutputSymbol::of(lr_.end_terminal());
-    std::vector<std::vector<SetMember>> by_config(steps_->size());
+    const auto n_configs = static_cast<std::size_t>(steps_->size());
     std::vector<std::pair<SequenceNode, ClassSet>> labels;  // of one state
+    ClassesByBlock by_block(*classes_);
+    // The configs that a state is led to, each with the blocks that lead there, as a chain.
+    struct Touched {
+        TokenConfig config;
+        Word first, last;
+    };
+    std::vector<Touched> touched;
+    std::vector<Word> place(n_configs, -1), next, blocks;  // of a config in `touched`, and the blocks in their chains
+    // Per config, what must be viable: many states are led to each.
+    std::vector<std::pair<Word, Word>> futures(n_configs, {-1, -1});
+    std::vector<SequenceNode> future_nodes;
     for (std::size_t i = 0; i < states.size(); ++i) {
-        std::vector<TokenConfig> touched;
-        work_.spend(1 + classes_->size() / 4);
-        for (TokenClass c{0}; c.v < classes_->size(); ++c.v) {
-            const auto config = classes_->config(c, i);
+        if (i % TokenClasses::kBlock == 0) {
+            by_block.turn_to(i / TokenClasses::kBlock);
+            work_.spend(1 + classes_->size() / 4);
+            next.assign(static_cast<std::size_t>(by_block.size()), -1);
+        }
+        work_.spend(1 + by_block.size() / 4);
+        touched.clear();
+        for (Word k = 0; k < by_block.size(); ++k) {
+            const auto config = classes_->configs(by_block.block(k))[i % TokenClasses::kBlock];
             if (!config) continue;
-            if (by_config[config.v].empty()) touched.push_back(*config);
-            by_config[config.v].push_back({c.v});
+            Word& at = place[(*config).index()];
+            next[static_cast<std::size_t>(k)] = -1;
+            if (at < 0) {
+                at = static_cast<Word>(touched.size());
+                touched.push_back({*config, k, k});
+            } else {
+                Word& last = touched[static_cast<std::size_t>(at)].last;
+                next[static_cast<std::size_t>(last)] = k;
+                last = k;
+            }
         }
         labels.clear();
-        for (TokenConfig config : touched) {
-            const ClassSet set = sets.id_of(by_config[config.index()]);
-            by_config[config.index()].clear();
-            for (const TokenSteps::Outcome& outcome : steps_->outcomes(config)) {
-                const auto& nodes = steps_->futures(outcome);
-                work_.spend(kStepsForOutcome + kStepsForLabel * nodes.size());
-                for (SequenceNode node : nodes) labels.emplace_back(node, set);
+        for (const Touched& t : touched) {
+            place[t.config.index()] = -1;
+            blocks.clear();
+            for (Word k = t.first; k >= 0; k = next[static_cast<std::size_t>(k)]) blocks.push_back(k);
+            const ClassSet set = by_block.united(blocks, sets);
+            auto& [begin, end] = futures[t.config.index()];
+            if (begin < 0) {
+                begin = static_cast<Word>(future_nodes.size());
+                for (const TokenSteps::Outcome& outcome : steps_->outcomes(t.config)) {
+                    const auto& nodes = steps_->futures(outcome);
+                    work_.spend(kStepsForOutcome + kStepsForFuture * nodes.size());
+                    future_nodes.insert(future_nodes.end(), nodes.begin(), nodes.end());
+                }
+                end = static_cast<Word>(future_nodes.size());
             }
+            work_.spend(1 + kStepsForLabel * static_cast<std::size_t>(end - begin));
+            for (Word k = begin; k < end; ++k) labels.emplace_back(future_nodes[static_cast<std::size_t>(k)], set);
         }
         for (LexOutput last : lexer_->at_end(states[i])) {
             const auto node = steps_->extend(steps_->extend(SequenceTrie::kRoot, lexer_->output(last)), {&end, 1});

@@ -12,8 +12,9 @@
 //     each_after(below, pops, lhs, f)  f(node) for each node left when `pops` symbols are taken off, `below` itself for 0
 //     kMaxEdges                        of one search
 //
-// A single stack has a loop of its own in both (Matcher::shift, Classifier::simulate): it needs no set of what was seen, and keeps the
-// state that a reduction ends in aside until it is known to stay; that is most of what the common step saves.
+// What is simpler has a way of its own in both. The matcher's single stack (Matcher::shift) needs no set of what was seen, and keeps the
+// state that a reduction ends in aside until it is known to stay; that is most of what the common step saves. The classifier reads what is
+// known of a stack state by state, unless reductions of nothing may go round in a circle.
 //
 // Cost: for each lookahead, LR states x nodes x the length of right-hand sides at most, where following stacks one by one would be
 // exponential in their number.

@@ -30,17 +30,17 @@ public:
     }  // the token of the class with the smallest id
     const std::vector<LexerState>& states() const { return states_; }
 
-    // Where the tokens of a class lead from the i-th state; none where they fail.
-    Maybe<TokenConfig> config(TokenClass of, std::size_t i) const {
-        return blocks_[functions_[function_of_class_[of.index()]][i / kBlock]][i % kBlock];
-    }
+    // States go in blocks of so many, and most classes do in a block what another one does there.
+    static constexpr std::size_t kBlock = 32;
+    using Block = Id<Space::function_block>;
+    // What the tokens of a class do in the states from the `kBlock * i`-th on.
+    Block block(TokenClass of, std::size_t i) const { return functions_[function_of_class_[of.index()]][i]; }
+    // Where they lead from each of these states; none where they fail.
+    std::span<const Maybe<TokenConfig>> configs(Block block) const { return blocks_[block]; }
     // Forgets the functions: afterwards only class_of() and representative() answer.
     void release_functions();
 
 private:
-    static constexpr std::size_t kBlock = 32;
-
-    using Block = Id<Space::function_block>;
     using Function = Id<Space::token_function>;
 
     Block step_block(Block block, ByteClass byte_class);
