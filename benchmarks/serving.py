@@ -252,7 +252,7 @@ def main() -> None:
         masks, accept = (number(float(np.median(t))) for t in (took.masks, took.accept))
         print(f"Java, 64 requests, psc: {masks} us a step, {accept} us a token\n")
         document["java"] = vars(took)
-        document["hostile"] = hostile_batch(managers["psc"], works)
+        document["hostile"] = hostile_batch(managers["psc"], taken)
     report(document, args.json)
 
 
