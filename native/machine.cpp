@@ -15,7 +15,6 @@ std::size_t Machine::Cache::bytes() const {
 }
 
 void Machine::begin() {
-    stop_sets_.reserve(1 << 16);
     cache_ = new_cache();
 }
 
@@ -162,7 +161,7 @@ MaskRow Machine::with_stops(Cache& cache, MaskRow row, StopSet set) {
     if (const auto known = cache.other_stops.find(row, set)) return *known;
     auto words = std::make_unique_for_overwrite<std::uint32_t[]>(n_words());
     cache.rows.copy(row, words.get());
-    const Stops& stops = *stop_sets_[set.index()];
+    const Stops& stops = stop_sets_[set.index()];
     if (ends_apart()) {
         for (TokenId t : stops.tokens) {
             // Its text is none; a symbol of a token that has no text is what the row says.
@@ -196,9 +195,9 @@ StopSet Machine::add_stop_set(bool may_end, const std::vector<TokenId>& tokens, 
     Stops wanted{may_end, tokens, asked};
     const PatientLock lock(lock_);
     for (std::size_t i = 0; i < stop_sets_.size(); ++i)
-        if (*stop_sets_[i] == wanted) return {static_cast<Word>(i)};
-    if (stop_sets_.size() == stop_sets_.capacity()) throw std::length_error("too many sets of stop tokens for one grammar");
-    stop_sets_.push_back(std::make_unique<Stops>(std::move(wanted)));
+        if (stop_sets_[i] == wanted) return {static_cast<Word>(i)};
+    if (stop_sets_.size() == kMostStopSets) throw std::length_error("too many sets of stop tokens for one grammar");
+    stop_sets_.push_back(std::move(wanted));
     return {static_cast<Word>(stop_sets_.size()) - 1};
 }
 

@@ -302,7 +302,8 @@ private:
         std::vector<TokenId> tokens, asked;
         bool operator==(const Stops&) const = default;
     };
-    std::vector<std::unique_ptr<Stops>> stop_sets_;
+    static constexpr std::size_t kMostStopSets = 1 << 16;
+    std::vector<Stops> stop_sets_;  // under the lock
 };
 
 }  // namespace psc

@@ -76,22 +76,9 @@ Predicate SchemaValues::restricted(Predicate p, TypeSet type) {
             found = meaning(p, type);
             break;
         case PredicateKind::both:
-        case PredicateKind::either: {
-            restricted_place(p, type) = kBeingAsked;
-            int& n_around = kind == PredicateKind::both ? n_both_ : n_either_;
-            ++n_around;
-            const std::size_t begin = parts_.size(), end = begin + graph_.parts(p).size();
-            parts_.insert(parts_.end(), graph_.parts(p).begin(), graph_.parts(p).end());
-            for (std::size_t i = begin; i < end; ++i) {
-                const Predicate part = restricted(parts_[i], type);
-                parts_[i] = part;
-            }
-            --n_around;
-            const auto parts = std::span(std::as_const(parts_)).subspan(begin);
-            found = kind == PredicateKind::both ? graph_.both(parts) : graph_.either(parts);
-            parts_.resize(begin);
+        case PredicateKind::either:
+            found = restricted_parts(p, type);
             break;
-        }
         default:
             found = type_of(kind) == type ? p : graph_.never();
     }
@@ -101,6 +88,33 @@ Predicate SchemaValues::restricted(Predicate p, TypeSet type) {
     if (!is_kept && ++n_found_again_ > kMaxFoundAgain)
         throw LimitExceeded("schemas about one value refer to each other in more than 200,000 ways, the limit");
     restricted_place(p, type) = is_kept ? found : kNotAsked;
+    return found;
+}
+
+// Of `both` and `either`. No part is looked at once one of them decides; mostly that is a set of types, which costs nothing.
+Predicate SchemaValues::restricted_parts(Predicate p, TypeSet type) {
+    const bool all = graph_.kind(p) == PredicateKind::both;
+    const Predicate deciding = all ? graph_.never() : graph_.always();
+    const auto of_graph = graph_.parts(p);
+    const auto decides = [&](Predicate part) {
+        return graph_.kind(part) == PredicateKind::types && ((graph_.type_set(part) & type) != 0) != all;
+    };
+    if (std::any_of(of_graph.begin(), of_graph.end(), decides)) return deciding;
+    restricted_place(p, type) = kBeingAsked;
+    int& n_around = all ? n_both_ : n_either_;
+    ++n_around;
+    const std::size_t begin = parts_.size(), end = begin + of_graph.size();
+    parts_.insert(parts_.end(), of_graph.begin(), of_graph.end());
+    bool decided = false;
+    for (std::size_t i = begin; i < end && !decided; ++i) {
+        const Predicate part = restricted(parts_[i], type);
+        parts_[i] = part;
+        decided = part == deciding;
+    }
+    --n_around;
+    const auto parts = std::span(std::as_const(parts_)).subspan(begin);
+    const Predicate found = decided ? deciding : all ? graph_.both(parts) : graph_.either(parts);
+    parts_.resize(begin);
     return found;
 }
 
@@ -427,6 +441,12 @@ void SchemaValues::solve(Atoms atoms, Atoms clauses, std::vector<Atoms>& out) {
     }
 }
 
+// Whether it says nothing, so that no keyword has to be looked at to tell.
+bool SchemaValues::is_always(Predicate p) {
+    return p == graph_.always() ||
+           (graph_.kind(p) == PredicateKind::schema && graph_.holds(p) && reader_.meaning(graph_.schema_of(p)) == graph_.always());
+}
+
 bool SchemaValues::implied(std::span<const Predicate> atoms, Predicate p) {
     if (std::find(atoms.begin(), atoms.end(), p) != atoms.end() || p == graph_.always() || graph_.kind(p) == PredicateKind::order)
         return true;
@@ -444,7 +464,9 @@ bool SchemaValues::implied(std::span<const Predicate> atoms, Predicate p) {
             if (!graph_.names(p).is_one()) return false;
             const Word name = graph_.names(p).names[0];
             if (graph_.kind(p) == PredicateKind::some_member && !is_required(atoms, name)) return false;
-            return surely_empty(graph_.both(member_value(atoms, name), graph_.negation(graph_.value(p))));
+            const Predicate said = member_value(atoms, name);
+            if (said == graph_.always()) return is_always(graph_.value(p));
+            return surely_empty(graph_.both(said, graph_.negation(graph_.value(p))));
         }
         case PredicateKind::array_length:
         case PredicateKind::member_count: {

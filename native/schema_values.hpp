@@ -54,6 +54,7 @@ private:
 
     StringSet strings_of(Predicate restricted);
     Origins origins_of(Predicate restricted);
+    Predicate restricted_parts(Predicate p, TypeSet type);
     Predicate meaning(Predicate schema, TypeSet type);
     Word numbers_of(Predicate restricted);
     bool surely_empty(Predicate p, int depth);
@@ -64,6 +65,7 @@ private:
     bool all_parts(Predicate p, const Holds& holds);
     template <class Holds>
     bool any_part(Predicate p, const Holds& holds);
+    bool is_always(Predicate p);
     bool implied(std::span<const Predicate> atoms, Predicate p);
     bool refuted(std::span<const Predicate> atoms, Predicate p);
     bool is_required(std::span<const Predicate> atoms, Word name);

@@ -73,7 +73,8 @@ def lazy_machine(
     *,
     cache_limit_bytes: int = -1,
     store: Store | None = None,
-    parts: Parts | None = None,
+    parts: Callable[[], Parts] | None = None,
+    index: VocabularyIndex | None = None,
 ) -> LazyMachine:
     """A machine that is built as matchers visit it.
 
@@ -82,7 +83,8 @@ def lazy_machine(
         tokenizer_info: the vocabulary.
         cache_limit_bytes: what was built is dropped when it takes more; -1 is no limit.
         store: where the tables of a grammar that takes long to parse are kept.
-        parts: of other grammars, for one that is made of parts; None makes one grammar of all, where it can be one.
+        parts: gives those of other grammars, for one that is made of parts; None makes one grammar of all, where it can be one.
+        index: of the vocabulary, as `shared_vocabulary` gives it where there are no symbols, if the caller has it.
 
     Raises:
         GrammarError: it cannot be compiled; ResourceLimitError, one of them, names a limit that it exceeds.
@@ -98,16 +100,17 @@ def lazy_machine(
         from psc.compiler import linking
 
         limit = max(cache_limit_bytes, 0)
-        if parts is None:
-            parts = linking.Parts(shared_vocabulary(tokenizer_info), tokenizer_info.vocab_size, 0)
-        linked = linking.linked_machine(rules, parts, limit)
+        known = linking.Parts(shared_vocabulary(tokenizer_info), tokenizer_info.vocab_size, 0) if parts is None else parts()
+        linked = linking.linked_machine(rules, known, limit)
         if linked is not None:
             return LazyMachine(linked.machine, lambda: describe_grammar(grammar, tokenizer_info), linked.terminal_names)
     ready = grammar.ready(store=store)
     if not spells_all and len(tokenizer_info.byte_values):  # else nothing is told
         _tell_of_unspellable(ready.cfg, tokenizer_info, ready.automaton)
-    vocabulary = shared_vocabulary(tokenizer_info, ready.symbols(tokenizer_info.vocab_size))
-    machine = just_in_time.lazy_machine(ready, vocabulary, cache_limit_bytes=cache_limit_bytes)
+    symbols = ready.symbols(tokenizer_info.vocab_size)
+    if index is None or len(symbols):
+        index = shared_vocabulary(tokenizer_info, symbols)
+    machine = just_in_time.lazy_machine(ready, index, cache_limit_bytes=cache_limit_bytes)
     return LazyMachine(machine, lambda: describe_grammar(grammar, tokenizer_info))
 
 

@@ -8,13 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, InvalidStateError, wait
-from contextlib import contextmanager, suppress
-from typing import Any, TypeVar
+from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
+from typing import Any, Final, TypeVar
 
 from psc import _core
 from psc.errors import CompilationCancelledError
 
 _T = TypeVar("_T")
+_NOTHING: Final = nullcontext()
 
 
 class Cancellation:
@@ -41,8 +42,7 @@ class Cancellation:
         return self._flag.cancelled
 
 
-@contextmanager
-def obeying(cancellation: Cancellation | None) -> Iterator[None]:
+def obeying(cancellation: Cancellation | None) -> AbstractContextManager[None]:
     """What the calling thread does inside is called off by a cancellation, where there is one.
 
     The native core looks at it where it counts its work. What runs in Python (Lark's own parser, for a text with errors) goes on to
@@ -51,9 +51,11 @@ def obeying(cancellation: Cancellation | None) -> Iterator[None]:
     Raises:
         CompilationCancelledError: it was called off, before or inside.
     """
-    if cancellation is None:
-        yield
-        return
+    return _NOTHING if cancellation is None else _obeying(cancellation)
+
+
+@contextmanager
+def _obeying(cancellation: Cancellation) -> Iterator[None]:
     before = _core.obey(cancellation._flag)
     try:
         _core.stop_if_cancelled()

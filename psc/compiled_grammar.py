@@ -23,6 +23,7 @@ from psc.vocabulary.tokenizer_info import TokenizerInfo
 from psc.warming import WARMER, Warming, composed_rows, masks_ahead
 
 if TYPE_CHECKING:
+    from psc._core import VocabularyIndex
     from psc.artifacts.store import Store
     from psc.compiler.grammar import Cfg
     from psc.compiler.linking import Parts
@@ -227,7 +228,8 @@ def compile_just_in_time(
     *,
     cache_limit_bytes: int = -1,
     store: Store | None = None,
-    parts: Parts | None = None,
+    parts: Callable[[], Parts] | None = None,
+    index: VocabularyIndex | None = None,
 ) -> CompiledGrammar:
     """A grammar that is built as matchers visit it.
 
@@ -236,14 +238,16 @@ def compile_just_in_time(
         tokenizer_info: the vocabulary.
         cache_limit_bytes: what was built is dropped when it takes more; -1 is no limit.
         store: where the tables of a grammar that takes long to parse are kept.
-        parts: of other grammars, for one that is made of parts, as a structural tag is of schemas; None makes one grammar of all.
+        parts: gives those of other grammars, for one that is made of parts, as a structural tag is of schemas; None makes one
+            grammar of all.
+        index: of the vocabulary, see `psc.build_grammar.lazy_machine`.
 
     Raises:
         GrammarError: it cannot be compiled; ResourceLimitError, one of them, names a limit that it exceeds.
 
     Cost: some milliseconds for a small grammar, 0.1 to 0.3 s for a programming language; then each visit to something new.
     """
-    made = lazy_machine(grammar, tokenizer_info, cache_limit_bytes=cache_limit_bytes, store=store, parts=parts)
+    made = lazy_machine(grammar, tokenizer_info, cache_limit_bytes=cache_limit_bytes, store=store, parts=parts, index=index)
     return CompiledGrammar(
         made.machine,
         made.describe,
@@ -254,13 +258,13 @@ def compile_just_in_time(
     )
 
 
-def compiled_like(like: CompiledGrammar, grammar: Grammar, parts: Parts) -> CompiledGrammar:
+def compiled_like(like: CompiledGrammar, grammar: Grammar, parts: Callable[[], Parts]) -> CompiledGrammar:
     """A grammar that means the same as another one and has terminals of the same numbers, over that one's machine.
 
     Args:
         like: of the same vocabulary, linked.
         grammar: whose rules are read when they are asked for.
-        parts: of other grammars.
+        parts: gives those of other grammars.
 
     Cost: some microseconds.
     """

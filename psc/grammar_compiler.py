@@ -453,7 +453,8 @@ class GrammarCompiler:
                 self.tokenizer_info,
                 cache_limit_bytes=self.cache_limit_bytes,
                 store=self._lookup.store,
-                parts=self._known_parts() if grammar.linked_rules is not None else None,
+                parts=self._known_parts,
+                index=self._vocabulary,
             )
         _log.info("%s: ready to be built just in time after %.3f s", grammar.origin, time.perf_counter() - began)
         compiled.build_ahead(self.masks_ahead)
@@ -464,7 +465,7 @@ class GrammarCompiler:
     def _like(self, like: CompiledGrammar, request: GrammarRequest) -> CompiledGrammar:
         """The grammar of a text that means the same as another one's, over the same machine."""
         grammar = Grammar.unread(request, self._names)
-        return compiled_like(like, grammar, self._known_parts())
+        return compiled_like(like, grammar, self._known_parts)
 
     def _known_parts(self) -> Parts:
         """The parts of grammars, such as the schemas of tools."""

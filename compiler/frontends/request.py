@@ -36,6 +36,10 @@ class GrammarRequest:
     origin: str = UNNAMED
     """Where the text is from: a file, which relative imports start from, or a label for messages."""
 
+    def __hash__(self) -> int:
+        # Requests of one text differ in their options so seldom that these need no hash.
+        return hash((self.language, self.text))
+
     @classmethod
     def of(
         cls,

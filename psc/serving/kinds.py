@@ -15,7 +15,6 @@ from psc.compiler.frontends.front_end import check_text
 from psc.compiler.frontends.request import GrammarRequest
 from psc.compiler.grammars import bundled_names
 from psc.errors import GrammarError
-from psc.json_schemas import schema_request
 from psc.lark_texts import lark_request
 from psc.serving.options import ServiceOptions
 from psc.structural_tag_request import structural_tag_request
@@ -54,15 +53,7 @@ def is_lark(text: str) -> bool:
 
 
 def _json(text: str, options: ServiceOptions) -> GrammarRequest:
-    return schema_request(
-        text,
-        any_whitespace=options.any_whitespace,
-        separators=None if options.any_whitespace else (", ", ": ") if options.spaced else (",", ":"),
-        strict_mode=options.strict,
-        max_whitespace_cnt=options.max_whitespace if options.any_whitespace else None,
-        any_order=options.any_order,
-        lenient=options.lenient,
-    )
+    return GrammarRequest.of("json_schema", text, settings=options.schema_settings)
 
 
 def _json_object(text: str, options: ServiceOptions) -> GrammarRequest:

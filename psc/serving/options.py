@@ -10,8 +10,10 @@ import difflib
 import os
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields
+from functools import cached_property
 from typing import Any, Final, Literal
 
+from psc.compiler.frontends.json_schema.settings import SchemaSettings
 from psc.errors import PscError
 
 PREFIX: Final = "PSC_"
@@ -146,6 +148,18 @@ class ServiceOptions:
     """Whether the members that a schema declares may come in any order."""
     lenient: bool = _option(False, _flag)
     """Whether what cannot be enforced in a schema is left out, with a warning in the log, instead of refusing the schema."""
+
+    @cached_property
+    def schema_settings(self) -> str:
+        """What these say of JSON schemas, as the settings of a `GrammarRequest`."""
+        return SchemaSettings(
+            any_whitespace=self.any_whitespace,
+            separators=None if self.any_whitespace else (", ", ": ") if self.spaced else (",", ":"),
+            strict_mode=self.strict,
+            max_whitespace_cnt=self.max_whitespace if self.any_whitespace else None,
+            any_order=self.any_order,
+            lenient=self.lenient,
+        ).text()
 
     @classmethod
     def of(cls, given: Mapping[str, object] | None = None, environment: Mapping[str, str] = os.environ) -> ServiceOptions:
