@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <utility>
 
 #include "sorted.hpp"
 #include "token_symbols.hpp"
@@ -27,7 +28,9 @@ std::size_t CodePointClasses::interval_at(Word code_point) const {
 }
 
 void CodePointClasses::partition(std::span<const Word> ranges, std::span<const Word> offsets) {
-    starts_ = {0, 0x80, kFirstSurrogate, kAfterSurrogates, kEnd, kAfterSymbols};
+    constexpr std::array<Word, 6> always{0, 0x80, kFirstSurrogate, kAfterSurrogates, kEnd, kAfterSymbols};
+    starts_.reserve(always.size() + ranges.size());
+    starts_.assign(always.begin(), always.end());
     for (std::size_t i = 0; i < ranges.size(); i += 2) {
         starts_.push_back(ranges[i]);
         starts_.push_back(ranges[i + 1] + 1);
@@ -38,18 +41,24 @@ void CodePointClasses::partition(std::span<const Word> ranges, std::span<const W
     std::vector<Word> of(n, 0), count{static_cast<Word>(n)};
     std::vector<char> covered(n, 0);
     const std::size_t n_sets = offsets.size() - 1;
-    std::vector<std::vector<std::pair<std::size_t, std::size_t>>> spans(n_sets);  // per set, of intervals
+    std::vector<std::pair<std::size_t, std::size_t>> all_spans;  // of intervals, those of one set after the other's
+    all_spans.reserve(ranges.size() / 2);
+    const auto spans_of = [&](std::size_t set) {
+        const auto begin = static_cast<std::size_t>(offsets[set]) / 2, end = static_cast<std::size_t>(offsets[set + 1]) / 2;
+        return std::span(std::as_const(all_spans)).subspan(begin, end - begin);
+    };
     std::vector<Word> inside, renamed, touched;
     for (std::size_t s = 0; s < n_sets; ++s) {
         for (Word i = offsets[s]; i < offsets[s + 1]; i += 2) {
             const std::size_t from = interval_at(ranges[i]);
             std::size_t to = from;
             while (starts_[to] <= ranges[i + 1]) ++to;
-            spans[s].emplace_back(from, to);
+            all_spans.emplace_back(from, to);
         }
+        const auto spans = spans_of(s);
         inside.assign(count.size(), 0);
         touched.clear();
-        for (const auto& [from, to] : spans[s])
+        for (const auto& [from, to] : spans)
             for (std::size_t i = from; i < to; ++i) {
                 covered[i] = 1;
                 if (inside[of[i]]++ == 0) touched.push_back(of[i]);
@@ -61,7 +70,7 @@ void CodePointClasses::partition(std::span<const Word> ranges, std::span<const W
                 count[c] -= inside[c];
                 count.push_back(inside[c]);
             }
-        for (const auto& [from, to] : spans[s])
+        for (const auto& [from, to] : spans)
             for (std::size_t i = from; i < to; ++i)
                 if (renamed[of[i]] >= 0) of[i] = renamed[of[i]];
     }
@@ -81,9 +90,9 @@ void CodePointClasses::partition(std::span<const Word> ranges, std::span<const W
     }
     for (int b = 0; b < 128; ++b) ascii_[b] = class_[interval_at(b)];
     std::vector<char> seen(size_, 0);
-    for (const auto& set : spans) {
+    for (std::size_t s = 0; s < n_sets; ++s) {
         const std::size_t begin = members_.size();
-        for (const auto& [from, to] : set)
+        for (const auto& [from, to] : spans_of(s))
             for (std::size_t i = from; i < to; ++i)
                 if (class_[i] >= 0 && !seen[class_[i]]) {
                     seen[class_[i]] = 1;
@@ -149,7 +158,9 @@ void CodePointClasses::append_block(std::vector<Word>& runs, Word byte, Word cou
 }
 
 Word CodePointClasses::block(Word base, int depth, Word floor, Word end) {
+    constexpr std::size_t kMostlyEnough = 12;
     std::vector<Word> runs;
+    runs.reserve(kMostlyEnough);
     append_block(runs, 0x80, 64, base, depth - 1, floor, end);
     return runs.empty() ? kAbsent : nodes_.intern(runs).first;
 }

@@ -32,8 +32,14 @@ public:
         bool nullable;
     };
 
-    explicit PositionAutomaton(const ExpressionGraph& graph) : graph_(graph) {}
-
+    // Forgets what was added.
+    void clear() {
+        sets_.clear();
+        ranges_.clear();
+        range_ends_.clear();
+        follow_.clear();
+        links_.clear();
+    }
     Word size() const { return static_cast<Word>(follow_.size()); }
     std::span<const Word> of(Positions positions) const {
         return std::span(sets_).subspan(static_cast<std::size_t>(positions.begin), static_cast<std::size_t>(positions.size()));
@@ -49,17 +55,17 @@ public:
         for (Word link = follow_[position]; link >= 0; link = links_[link].next) f(links_[link].positions);
     }
 
-    // Adds a copy of the node. Recursive: for nodes of bounded depth.
-    Fragment add_copy(Expression node) {
-        switch (graph_.kind(node)) {
+    // Adds a copy of the graph's node. Recursive: for nodes of bounded depth.
+    Fragment add_copy(const ExpressionGraph& graph, Expression node) {
+        switch (graph.kind(node)) {
             case Kind::chars: {
-                const auto all = graph_.ranges(node);
+                const auto all = graph.ranges(node);
                 for (std::size_t i = 0; i < all.size(); i += 2) ranges_.emplace_back(all[i], all[i + 1]);
                 range_ends_.push_back(ranges_.size());
                 return row(1);
             }
             case Kind::text: {
-                const auto characters = graph_.characters(node);
+                const auto characters = graph.characters(node);
                 for (Word c : characters) {
                     ranges_.emplace_back(c, c);
                     range_ends_.push_back(ranges_.size());
@@ -67,9 +73,9 @@ public:
                 return row(static_cast<Word>(characters.size()));
             }
             case Kind::choice: {
-                Fragment all{{}, {}, graph_.nullable(node)};
-                for (Expression part : graph_.parts(node)) {
-                    const Fragment one = add_copy(part);
+                Fragment all{{}, {}, graph.nullable(node)};
+                for (Expression part : graph.parts(node)) {
+                    const Fragment one = add_copy(graph, part);
                     all.first = united(all.first, one.first);
                     all.last = united(all.last, one.last);
                 }
@@ -77,13 +83,13 @@ public:
             }
             case Kind::sequence: {
                 Chain chain;
-                for (Expression part : graph_.parts(node)) append(chain, part, false);
+                for (Expression part : graph.parts(node)) append(graph, chain, part, false);
                 return finished(chain);
             }
             case Kind::automaton:
-                return arcs(node);
+                return arcs(graph, node);
             default:
-                return repetition(node);
+                return repetition(graph, node);
         }
     }
 
@@ -123,8 +129,8 @@ private:
     }
 
     // Each arc is a position.
-    Fragment arcs(Expression node) {
-        const auto accepts = graph_.accepts(node), all = graph_.arcs(node);
+    Fragment arcs(const ExpressionGraph& graph, Expression node) {
+        const auto accepts = graph.accepts(node), all = graph.arcs(node);
         for (std::size_t i = 0; i < all.size(); i += 4) {
             ranges_.emplace_back(all[i + 1], all[i + 2]);
             range_ends_.push_back(ranges_.size());
@@ -149,16 +155,16 @@ private:
         return out;
     }
 
-    Fragment repetition(Expression node) {
-        const Expression body = graph_.parts(node)[0];
-        const Bounds b = graph_.bounds(node);
+    Fragment repetition(const ExpressionGraph& graph, Expression node) {
+        const Expression body = graph.parts(node)[0];
+        const Bounds b = graph.bounds(node);
         Chain chain;
         if (!b.open()) {
-            for (std::int64_t i = 0; i < b.most; ++i) append(chain, body, i >= b.least);
+            for (std::int64_t i = 0; i < b.most; ++i) append(graph, chain, body, i >= b.least);
             return finished(chain);
         }
         // x{m,} is m copies of which the last one comes again.
-        for (std::int64_t i = 0; i < std::max<std::int64_t>(b.least, 1); ++i) append(chain, body, false);
+        for (std::int64_t i = 0; i < std::max<std::int64_t>(b.least, 1); ++i) append(graph, chain, body, false);
         Fragment all = finished(chain);
         for (Word position : of(all.last)) add_follow(position, chain.again);
         all.nullable |= b.least == 0;
@@ -173,8 +179,8 @@ private:
         return {{made.begin, made.begin + 1}, {made.end - 1, made.end}, false};
     }
 
-    void append(Chain& chain, Expression part, bool optional) {
-        const Fragment one = add_copy(part);
+    void append(const ExpressionGraph& graph, Chain& chain, Expression part, bool optional) {
+        const Fragment one = add_copy(graph, part);
         if (optional) {
             chain.ends = united(chain.ends, chain.last);
             chain.ended_empty |= chain.nullable;
@@ -194,7 +200,6 @@ private:
         Positions positions;
         Word next;  // or -1
     };
-    const ExpressionGraph& graph_;
     std::vector<Word> sets_;
     std::vector<std::pair<Word, Word>> ranges_;
     std::vector<std::size_t> range_ends_;  // per position
@@ -206,6 +211,9 @@ private:
 class Overlaps {
 public:
     explicit Overlaps(const PositionAutomaton& automaton) : automaton_(automaton) {}
+
+    // Forgets what was found of another automaton in the same place.
+    void clear() { before_.clear(); }
 
     bool operator()(std::span<const Word> positions) {
         if (positions.size() < 2) return false;
@@ -246,7 +254,7 @@ public:
     explicit PositionSubsets(const PositionAutomaton& automaton)
         : words_((static_cast<std::size_t>(automaton.size()) + 31) / 32),
           follow_(words_ * static_cast<std::size_t>(automaton.size())),
-          readings_of_(static_cast<std::size_t>(automaton.size())) {
+          reading_ends_(static_cast<std::size_t>(automaton.size()) + 1) {
         std::vector<Word> cuts;
         for (Word p = 0; p < automaton.size(); ++p)
             for (const auto& [first, last] : automaton.ranges(p)) cuts.insert(cuts.end(), {first, last + 1});
@@ -258,10 +266,14 @@ public:
                 auto cut = std::lower_bound(cuts.begin(), cuts.end(), first);
                 for (; *cut <= last; ++cut) set(at_cut(static_cast<std::size_t>(cut - cuts.begin())), p);
             }
-        for (std::size_t c = 0; c < cuts.size(); ++c) {
-            const auto [r, fresh] = readings_.intern(at_cut(c));
-            if (fresh) each_bit(at_cut(c), [&](Word p) { readings_of_[static_cast<std::size_t>(p)].push_back(r); });
-        }
+        for (std::size_t c = 0; c < cuts.size(); ++c) readings_.intern(at_cut(c));
+        const auto each_pair = [&](const auto& f) {
+            for (Word r = 0; r < readings_.size(); ++r) each_bit(readings_[r], [&](Word p) { f(static_cast<std::size_t>(p), r); });
+        };
+        each_pair([&](std::size_t p, Word) { ++reading_ends_[p + 1]; });
+        for (std::size_t p = 1; p < reading_ends_.size(); ++p) reading_ends_[p] += reading_ends_[p - 1];
+        readings_of_.resize(reading_ends_.back());
+        each_pair([&](std::size_t p, Word r) { readings_of_[reading_ends_[p]++] = r; });
         for (Word p = 0; p < automaton.size(); ++p)
             automaton.each_follow(p, [&](PositionAutomaton::Positions after) {
                 for (Word q : automaton.of(after)) set(follow_of(p), q);
@@ -292,7 +304,8 @@ public:
                 few = states.size() <= limit;
             };
             each_bit(open, [&](Word p) {
-                for (Word r : readings_of_[static_cast<std::size_t>(p)]) read(r);
+                const auto at = static_cast<std::size_t>(p);
+                for (std::size_t i = at > 0 ? reading_ends_[at - 1] : 0; i < reading_ends_[at]; ++i) read(readings_of_[i]);
             });
             if (!few) return false;
         }
@@ -310,9 +323,10 @@ private:
     std::span<Word> follow_of(Word p) { return std::span(follow_).subspan(words_ * static_cast<std::size_t>(p), words_); }
 
     std::size_t words_;
-    SequenceInterner readings_;                   // the distinct sets of positions that one character can lead to
-    std::vector<Word> follow_;                    // per position
-    std::vector<std::vector<Word>> readings_of_;  // per position, those that have it
+    SequenceInterner readings_;              // the distinct sets of positions that one character can lead to
+    std::vector<Word> follow_;               // per position
+    std::vector<Word> readings_of_;          // per position, those that have it
+    std::vector<std::size_t> reading_ends_;  // per position, where its own end
 };
 
 }  // namespace
@@ -331,11 +345,20 @@ bool is_plain(const ExpressionGraph& graph, Expression node) {
     }
 }
 
-bool stays_small(const ExpressionGraph& graph, Expression node) {
+struct DeterminismCheck::Storage {
+    PositionAutomaton automaton;
+    Overlaps overlaps{automaton};
+};
+
+DeterminismCheck::DeterminismCheck() : storage_(std::make_unique<Storage>()) {}
+DeterminismCheck::~DeterminismCheck() = default;
+
+bool DeterminismCheck::stays_small(const ExpressionGraph& graph, Expression node) {
     if (graph.positions(node) <= kSmall || is_plain(graph, node) || graph.kind(node) == Kind::automaton) return true;
-    PositionAutomaton automaton(graph);
-    const auto first = automaton.add_copy(node).first;
-    Overlaps overlaps(automaton);
+    auto& [automaton, overlaps] = *storage_;
+    automaton.clear();
+    overlaps.clear();
+    const auto first = automaton.add_copy(graph, node).first;
     bool ambiguous = overlaps(automaton.of(first));
     for (Word p = 0; p < automaton.size() && !ambiguous; ++p) ambiguous = overlaps.after(p);
     return !ambiguous || PositionSubsets(automaton).within(automaton.of(first), kMaxStates);

@@ -8,12 +8,26 @@
 // Cost: the positions times the successors of each; for the second, states times distinct sets of characters.
 #pragma once
 
+#include <memory>
+
 #include "expression_graph.hpp"
 
 namespace psc {
 
-// Whether the node, without references and with bounds worth unrolling, has a deterministic automaton of at most 1,000 states or so.
-bool stays_small(const ExpressionGraph& graph, Expression node);
+// Looks at one expression after the other, in the same storage: most grammars have dozens of small ones.
+class DeterminismCheck {
+public:
+    DeterminismCheck();
+    ~DeterminismCheck();
+
+    // Whether the node, without references and with bounds worth unrolling, has a deterministic automaton of at most 1,000 states
+    // or so.
+    bool stays_small(const ExpressionGraph& graph, Expression node);
+
+private:
+    struct Storage;
+    std::unique_ptr<Storage> storage_;
+};
 
 // Literals in a row or side by side: a row of states, or a tree of them.
 bool is_plain(const ExpressionGraph& graph, Expression node);

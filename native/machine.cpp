@@ -14,9 +14,7 @@ std::size_t Machine::Cache::bytes() const {
            n_read.size() * sizeof(Word) + read_rows.bytes() + steps.bytes();
 }
 
-void Machine::begin() {
-    cache_ = new_cache();
-}
+void Machine::begin() { cache_ = new_cache(); }
 
 std::shared_ptr<Machine::Cache> Machine::cache() const {
     const std::lock_guard lock(cache_lock_);

@@ -15,8 +15,10 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, SupportsIndex
 
 from psc import known_grammars
+from psc.compiler.expressions import RuleSet
 from psc.compiler.frontends.front_end import UNNAMED, GrammarOptions, Imports, check_text
 from psc.compiler.frontends.request import GrammarKey, GrammarRequest
+from psc.compiler.joined_rules import JoinedRules, has_lexers
 from psc.errors import DeserializeFormatError, GrammarError, ResourceLimitError
 from psc.json_schemas import Resolver, Schema, schema_request
 from psc.lark_texts import LarkDialect, dialect_instead, lark_request
@@ -26,7 +28,7 @@ from psc.structural_tag_request import structural_tag_request
 
 if TYPE_CHECKING:
     from psc.artifacts.store import Store
-    from psc.compiler.expressions import Expression, RuleSet
+    from psc.compiler.expressions import Expression
     from psc.compiler.grammar import Cfg, LarkLexer, LexerKind
     from psc.compiler.lowering import LoweredRules
     from psc.compiler.ready_grammar import ReadyGrammar, ReadyRules
@@ -276,16 +278,11 @@ class Grammar:
     @property
     def reads_names(self) -> bool:
         """Whether it names tokens, so that what it comes to depends on the vocabulary's tokens themselves."""
-        from psc.compiler.expressions import RuleSet
-
         return isinstance(self._parsed, RuleSet) and self._parsed.reads_names
 
     @property
     def linked_rules(self) -> RuleSet | None:
         """Its rules, where some are those of parts that other grammars may have, or have tokens that are counted."""
-        from psc.compiler.expressions import RuleSet
-        from psc.compiler.joined_rules import JoinedRules
-
         if not isinstance(self._parsed, RuleSet):
             return None
         return self._parsed if isinstance(self._parsed.rules, JoinedRules) or self.counts_tokens else None
@@ -293,13 +290,13 @@ class Grammar:
     @property
     def counts_tokens(self) -> bool:
         """Whether it says how many tokens some text may have at most, so that only matchers of its compiled form know its texts."""
-        from psc.compiler.expressions import RuleSet
-        from psc.compiler.joined_rules import JoinedRules
-        from psc.compiler.token_budgets import has_budgets
-
         if not isinstance(self._parsed, RuleSet):
             return False
         rules = self._parsed.rules
+        if not self._parsed.marks and not isinstance(rules, JoinedRules):
+            return False
+        from psc.compiler.token_budgets import has_budgets
+
         return has_budgets(self._parsed) or (isinstance(rules, JoinedRules) and rules.counts_tokens)
 
     def for_vocabulary(self, tokenizer_info: TokenizerInfo) -> Grammar:
@@ -311,10 +308,10 @@ class Grammar:
         Raises:
             GrammarError: it names a token that the vocabulary has not.
         """
-        from psc.compiler.tokens import TokenNames
-
         if not self.reads_names:
             return self
+        from psc.compiler.tokens import TokenNames
+
         if self._names is not None and self._names.tokenizer.tokens_fingerprint == tokenizer_info.tokens_fingerprint:
             return self
         return Grammar.parse(self.request, names=TokenNames(tokenizer_info))
@@ -378,8 +375,6 @@ class Grammar:
         For one with a lexer (Lark's), or made of such, and for a structural tag that counts tokens: its own text.
         """
         from psc.compiler import rule_sets
-        from psc.compiler.expressions import RuleSet
-        from psc.compiler.joined_rules import JoinedRules, has_lexers
 
         if not isinstance(self._parsed, RuleSet) or has_lexers(self._parsed):
             return self.source
@@ -410,13 +405,11 @@ class Grammar:
         Raises:
             GrammarError: it matches no text, or exceeds a limit.
         """
-        from psc.compiler.expressions import RuleSet
-
         return self._lower().cfg if isinstance(self._parsed, RuleSet) else self._parsed
 
     def marked_rules(self) -> MarkedRules:
         """The rules, for who asks which are open, or over; of a grammar with a lexer, none are marked."""
-        from psc.compiler.expressions import EMPTY, RuleSet
+        from psc.compiler.expressions import EMPTY
         from psc.compiler.joined_rules import marks_of
         from psc.rule_records.network import Network
         from psc.rule_records.record import MarkedRules
@@ -439,7 +432,6 @@ class Grammar:
         Raises:
             GrammarError: as ``to_cfg``; or a terminal is not regular, or reductions clash.
         """
-        from psc.compiler.expressions import RuleSet
         from psc.compiler.ready_grammar import ReadyRules, ready_grammar
 
         if self._ready is not None:
@@ -454,7 +446,6 @@ class Grammar:
 
     def _lower(self) -> LoweredRules:
         """The rules in the native core. Raises as ``to_cfg``."""
-        from psc.compiler.expressions import RuleSet
         from psc.compiler.lowering import LoweredRules
 
         if self._lowered is None:
@@ -465,7 +456,6 @@ class Grammar:
 
     def __reduce_ex__(self, protocol: SupportsIndex) -> Any:
         from psc.compiler.expression_words import NativeRules
-        from psc.compiler.expressions import RuleSet
 
         if isinstance(self._parsed, RuleSet) and isinstance(self._parsed.rules, NativeRules):
             return Grammar.parse, (self.request,)  # the native core's rules stay where they are
@@ -543,9 +533,7 @@ def _read_instead(request: GrammarRequest, refused: GrammarError, tokenizer_info
 
 def _combined(kind: str, grammars: tuple[Grammar, ...]) -> Grammar:
     from psc.compiler import rule_sets
-    from psc.compiler.expressions import RuleSet
     from psc.compiler.frontends.combination.front_end import rules_of, text_of
-    from psc.compiler.joined_rules import has_lexers
 
     for grammar in grammars:
         if not isinstance(grammar, Grammar):

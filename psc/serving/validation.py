@@ -13,7 +13,6 @@ import hashlib
 import threading
 from collections import OrderedDict
 from collections.abc import Callable, Iterable
-from concurrent.futures import Future
 from typing import Final
 
 from psc.compiler.expressions import Chars
@@ -71,6 +70,17 @@ def check_request(kind: Kind, text: str, options: ServiceOptions, tokenizer_info
         Grammar.parse(request, names=_EveryName() if tokenizer_info is None else TokenNames(tokenizer_info))
 
 
+class _Verdict:
+    """Of one text; whoever holds `pending` is finding it out."""
+
+    __slots__ = ("error", "failure", "pending")
+
+    def __init__(self) -> None:
+        self.pending: Final = threading.Lock()
+        self.error: PscError | None = None
+        self.failure: BaseException | None = None
+
+
 class ValidationCache:
     """Remembers what was found out of texts, of those used last.
 
@@ -85,7 +95,7 @@ class ValidationCache:
         self._check: Final = check
         self._most: Final = max(most, 1)
         self._lock = threading.Lock()
-        self._known: OrderedDict[_Key, Future[PscError | None]] = OrderedDict()
+        self._known: OrderedDict[_Key, _Verdict] = OrderedDict()
 
     def validate(self, kind: Kind, text: str) -> bool:
         """Checks a text.
@@ -106,26 +116,33 @@ class ValidationCache:
             if found is not None:
                 self._known.move_to_end(key)
             else:
-                mine = self._known[key] = Future()
+                mine = self._known[key] = _Verdict()
+                mine.pending.acquire()
                 if len(self._known) > self._most:
                     self._known.popitem(last=False)
         if found is None:
-            self._find_out(key, text, mine)
-        error = (mine if found is None else found).result()
-        if error is not None:
-            raise copy.copy(error)
+            try:
+                self._find_out(key, text, mine)
+            finally:
+                mine.pending.release()
+        else:
+            mine = found
+            with mine.pending:  # until it is found out
+                pass
+        if mine.failure is not None:
+            raise mine.failure
+        if mine.error is not None:
+            raise copy.copy(mine.error)
         return found is not None
 
-    def _find_out(self, key: _Key, text: str, future: Future[PscError | None]) -> None:
+    def _find_out(self, key: _Key, text: str, verdict: _Verdict) -> None:
         try:
             self._check(key[0], text)
         except PscError as e:
-            future.set_result(e.with_traceback(None))
+            verdict.error = e.with_traceback(None)
         except BaseException as e:  # no fact about the text: memory ran out, or the program was interrupted
             with self._lock:
-                if self._known.get(key) is future:
+                if self._known.get(key) is verdict:
                     del self._known[key]
-            future.set_exception(e)
+            verdict.failure = e
             raise
-        else:
-            future.set_result(None)
