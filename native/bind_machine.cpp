@@ -346,6 +346,10 @@ void bind_machine(nb::module_& m) {
             "most_read", [](const PyMachine& t) { return t.machine->most_read(); },
             [](PyMachine& t, Word n) { t.machine->set_most_read(n); },
             "Of how many masks in one lexer state of a lazy machine tokens are read before what they do on every stack is found.")
+        .def_prop_rw(
+            "keeps_steps", [](const PyMachine& t) { return t.machine->keeps_steps(); },
+            [](PyMachine& t, bool keeps) { t.machine->set_keeps_steps(keeps); },
+            "Whether steps that a text makes are kept for other texts. For tests: without them every token is read.")
         .def(
             "set_limit", [](PyMachine& t, std::size_t bytes) { t.machine->set_limit(bytes); }, "bytes"_a)
         .def_prop_rw(

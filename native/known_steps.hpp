@@ -1,6 +1,6 @@
 // Steps that texts have made, each in one line of memory: from a place, by a token, to a place and its row.
 //
-// Drafts of many texts are read in turn, and by its turn nothing of a text's grammar is in the processor's cache any more: reading a
+// The texts of a batch are read in turn, and by its turn nothing of a text's grammar is in the processor's cache any more: reading a
 // token by its bytes waits for a dozen places in memory, and finding the row for as many. Here one is enough. A step is that of all
 // places where the row, the lexer's state and the token are the same, and what was looked at of the stack: so many states from the top
 // down. As the row is the same, the token is allowed; the rest says what is taken off the stack, what is put on it, and the row then.
@@ -43,6 +43,8 @@ public:
         bool operator==(const Key&) const = default;
     };
     static constexpr std::size_t kMostStates = 24;
+    // Once there are so many, those that lead to where they began are to be left out.
+    static constexpr std::size_t kMostThatStay = 1000;
     struct Counts {
         std::uint8_t n_seen = 0, n_popped = 0, n_pushed = 0;
         std::size_t n_states() const { return std::size_t{n_seen} + n_pushed; }
@@ -77,13 +79,14 @@ public:
     // Writers only.
     void close(const Key& key);
 
+    std::size_t size() const { return n_.load(std::memory_order_relaxed); }
     std::size_t bytes() const {
         return (tables_.empty() ? 0 : (tables_.back()->mask + 1) * 2 * sizeof(Slot)) +
                long_.size() * sizeof(std::array<LrState, kMostStates>);
     }
 
 private:
-    static constexpr std::size_t kMost = 4096, kMostOfKey = 4, kFew = 7;
+    static constexpr std::size_t kMost = 4000, kMostOfKey = 4, kFew = 7;  // no more than what fits into a table
     struct alignas(64) Slot {
         std::atomic<std::uint64_t> tag{0};  // 0: nothing is here, nor behind
         Key key;

@@ -197,6 +197,9 @@ public:
     // Has a step known to all matchers of the cache, or, where it was not found out, that it need not be tried again. Not while somebody
     // builds: it is made again soon.
     void keep_step(Cache& cache, const KnownSteps::Step& step, bool is_known);
+    // Whether it does; those that are kept already stay.
+    bool keeps_steps() const { return keeps_steps_.load(std::memory_order_relaxed); }
+    void set_keeps_steps(bool keeps) { keeps_steps_.store(keeps, std::memory_order_relaxed); }
     // The row in which other tokens stop the text, where the text may end: a row does not know, if the grammar has no stop token.
     // `set` names both, see add_stop_set(). Where tokens have symbols the row has no stop tokens but those that are asked for as such.
     MaskRow with_stops(Cache& cache, MaskRow row, StopSet set);
@@ -269,6 +272,7 @@ protected:
     mutable std::mutex lock_;                  // of everything that is built
     std::atomic<std::size_t> steps_to_classify_{8'000'000}, put_off_{0};
     std::atomic<Word> most_read_{0};
+    std::atomic<bool> keeps_steps_{true};
 
 private:
     const std::atomic<PackedArc>* lexer_row(LexerState state) const {

@@ -225,13 +225,13 @@ bool Matcher::advance(std::span<const std::uint8_t> bytes, Configurations& confi
 bool Matcher::accept(TokenId token) {
     if (make_again(token)) return true;
     forget_taken_back();
-    if (!takes_back_) return accept_new(token);
     if (make_known_step(token)) return true;
     const Maybe<MaskRow> before = row_;
     const Machine::Cache* const of = cache_.get();
     if (!accept_new(token)) return false;
-    last_steps_.back().token = token;
+    if (takes_back_) last_steps_.back().token = token;
     if (cache_.get() == of) row_before_ = before;
+    last_token_ = token;
     return true;
 }
 

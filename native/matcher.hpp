@@ -201,7 +201,7 @@ private:
         Word v = 0;
         bool bottom = false;  // whether to what is under it
     };
-    // Steps that texts with drafts have made before, see KnownSteps: matcher_steps.cpp.
+    // Steps that texts have made before, see KnownSteps: matcher_steps.cpp.
     bool make_known_step(TokenId token);
     // Keeps the step that was made last, now that its row is known.
     void keep_step();
@@ -262,6 +262,7 @@ private:
     std::vector<Step> last_steps_;  // to the current position, at most so many; the row of the last one is row_
     std::vector<Step> taken_back_;  // from it on, the next one last; their nodes are above those of the position
     Maybe<MaskRow> row_before_;     // of the step made last, where that could be kept as a known one
+    TokenId last_token_{-1};        // of that step
     bool was_linear_ = false;       // whether the last token was read without the graph
     bool terminates_when_complete_ = false;
     std::shared_ptr<const std::vector<TokenId>> stops_;

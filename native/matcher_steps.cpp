@@ -35,7 +35,7 @@ bool Matcher::make_known_step(TokenId token) {
     for (std::size_t i = step->counts.n_seen; i < step->counts.n_states(); ++i) base = node(step->states[i], base);
     push(base, step->to);
     attempt.keep();
-    last_steps_.back().token = token;
+    if (takes_back_) last_steps_.back().token = token;
     row_ = step->row;
     return true;
 }
@@ -45,9 +45,12 @@ void Matcher::keep_step() {
     row_before_ = {};
     const auto stops = stops_in_rows();
     const Position& from = *before(position_);
-    if (!stops || !from.is_one) return;
+    if (!stops || !from.is_one || !machine_->keeps_steps()) return;
+    // Inside of free text a step leads to where it began, and every token of a vocabulary may be one.
+    const bool stays = position_->is_one && position_->top == from.top && position_->state == from.state && *row_ == row_before;
+    if (stays && cache_->steps.size() >= KnownSteps::kMostThatStay) return;
     KnownSteps::Step step;
-    step.key = {row_before, from.state, last_steps_.back().token, *stops};
+    step.key = {row_before, from.state, last_token_, *stops};
     if (cache_->steps.is_closed(step.key)) return;
     // How far down the row looked at the stack.
     Depth of_row;

@@ -517,6 +517,15 @@ class Machine:
     @most_read.setter
     def most_read(self, arg: int, /) -> None: ...
 
+    @property
+    def keeps_steps(self) -> bool:
+        """
+        Whether steps that a text makes are kept for other texts. For tests: without them every token is read.
+        """
+
+    @keeps_steps.setter
+    def keeps_steps(self, arg: bool, /) -> None: ...
+
     def set_limit(self, bytes: int) -> None: ...
 
     @property

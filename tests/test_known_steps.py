@@ -1,7 +1,7 @@
-"""Steps that other texts of a grammar have made: a matcher with drafts makes them as if nobody had.
+"""Steps that other texts of a grammar have made: a matcher makes them as if nobody had.
 
-Each check goes along texts whose drafts were validated, on a grammar that has met many, and compares every mask, and accept_token
-on every token, with matchers of the same grammar built anew, which never take anything back and so know no step.
+Each check goes along texts, with drafts that are validated or without, on a grammar that has met many, and compares every mask, and
+accept_token on every token, with matchers of the same grammar built anew, which keeps no steps.
 """
 
 from __future__ import annotations
@@ -47,10 +47,19 @@ def texts_of(
 def check_texts(
     met: psc.CompiledGrammar, anew: psc.CompiledGrammar, made: Made, texts: list[list[int]], n: int, rng: random.Random
 ) -> None:
-    """All along texts, each three times, in a random order."""
-    for text in rng.sample(texts * 3, 3 * len(texts)):
+    """All along texts, each four times, in a random order."""
+    anew._machine.keeps_steps = False
+    for text in rng.sample(texts * 4, 4 * len(texts)):
         matcher, plain = made(met), made(anew)
+        has_drafts = rng.random() < 0.5
         for at in range(len(text) + 1):
+            if not has_drafts:
+                if rng.random() < 0.9:
+                    assert allowed(matcher, n) == allowed(plain, n), text[:at]
+                if at < len(text):
+                    assert matcher.accept_token(text[at])
+                    assert plain.accept_token(text[at])
+                continue
             drafts = text[at : at + rng.randrange(4)] + ([rng.randrange(n)] if rng.random() < 0.5 else [])
             expected = made(anew)
             assert expected.accept_tokens(text[:at]) == at
@@ -154,20 +163,37 @@ def test_matchers_with_other_stop_tokens_share_none() -> None:
             assert matcher.allowed_tokens().tolist() == sorted(set(matcher.stop_token_ids)) and end in matcher.stop_token_ids
 
 
-def test_only_texts_with_drafts_keep_steps() -> None:
-    grammar = psc.GrammarCompiler(INFO, store=False).compile_grammar('root ::= "[" [ab]* ("," [ab]*)* "]"')
+@pytest.mark.parametrize("n_drafts", [0, 4])
+def test_steps_are_kept(n_drafts: int) -> None:
+    """The first texts that make a step keep it, with what it takes counted; later ones find it there."""
+    compiler = psc.GrammarCompiler(INFO, store=False, cache_enabled=False)
+    kept, other = (compiler.compile_grammar('root ::= "[" [ab]* ("," [ab]*)* "]"') for _ in range(2))
+    other._machine.keeps_steps = False
     text = [TOKENS.index(t) for t in (b"[", b"ab", b",", b"a", b",", b"ba", b"]")]
 
-    def along(drafts: int) -> int:
+    def along(grammar: psc.CompiledGrammar) -> int:
         matcher = psc.GrammarMatcher(grammar)
         for at, token in enumerate(text):
-            assert matcher.validate_tokens(text[at : at + drafts]) == len(text[at : at + drafts])
+            assert matcher.validate_tokens(text[at : at + n_drafts]) == len(text[at : at + n_drafts])
             matcher.mask()
             assert matcher.accept_token(token)
         return int(grammar._machine.bytes)
 
-    before = [along(0) for _ in range(3)][-1]
-    assert [along(0) for _ in range(3)][-1] == before
-    along(4)
-    assert along(4) >= before + 64 * 64  # a table
-    assert along(4) == along(4)
+    along(kept)  # drafts that nobody has met are read before their masks are known
+    assert along(kept) >= along(other) + 64 * 64  # a table
+    assert along(kept) == along(kept)
+
+
+def test_free_text_leaves_room_for_other_steps() -> None:
+    """Every token of a vocabulary may be one inside of a text, where it leads to where it began: most of them are not kept."""
+    texts = [b"%d " % i for i in range(10_000, 13_000)]
+    info = tokenizer([*TOKENS, *texts])
+    free = psc.GrammarCompiler(info, store=False).compile_grammar('root ::= "[" [0-9 ]* "]"')
+    matcher = psc.GrammarMatcher(free)
+    assert matcher.accept_token(TOKENS.index(b"["))
+    sizes = set()
+    for token in range(len(TOKENS), len(TOKENS) + len(texts)):
+        matcher.mask()
+        assert matcher.accept_token(token)
+        sizes.add(int(free._machine.bytes))
+    assert 100_000 < max(sizes) - min(sizes) < 300_000  # 1,000 steps, where all would be 3,000
