@@ -65,7 +65,7 @@ public:
         StableVector<ClassifierState> starts;  // per view
         std::vector<Word> n_read;              // per lexer state, the masks that tokens were read for instead; under the lock
         ReadRows read_rows;                    // those that were found so
-        KnownSteps steps;                      // of texts that have taken steps back
+        KnownSteps steps;                      // that texts have made
         SharedIdMap<ClassifierState, LrState, ArcId> arc_ids;
         StableVector<Transition> arcs;
         Interned<Gathered, Word> gathered;  // by their members, sorted; under the lock

@@ -258,7 +258,7 @@ private:
     ClassifierState read_start_{-1};
     Gathered read_{0};
     Maybe<MaskRow> row_;            // of the current position, when known
-    bool takes_back_ = false;       // whether any step was taken back; before that none is noted
+    bool takes_back_ = false;       // whether any step was taken back; before that there are no last ones
     std::vector<Step> last_steps_;  // to the current position, at most so many; the row of the last one is row_
     std::vector<Step> taken_back_;  // from it on, the next one last; their nodes are above those of the position
     Maybe<MaskRow> row_before_;     // of the step made last, where that could be kept as a known one
