@@ -121,7 +121,9 @@ MaskRow Machine::read_row(Cache& cache, MaskRows::Bits& words) {
 void Machine::keep_step(Cache& cache, const KnownSteps::Step& step, bool is_known) {
     const std::unique_lock lock(lock_, std::try_to_lock);
     if (!lock.owns_lock()) return;
-    const std::size_t before = cache.steps.bytes();
+    const std::size_t before = cache.steps.bytes(), most = cache_limit_.load(std::memory_order_relaxed);
+    constexpr std::size_t kPartOfAll = 8;
+    if (most && before > most / kPartOfAll) return;
     try {
         if (is_known)
             cache.steps.add(step);

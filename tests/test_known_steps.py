@@ -184,6 +184,22 @@ def test_steps_are_kept(n_drafts: int) -> None:
     assert along(kept) == along(kept)
 
 
+def test_steps_take_a_small_part_of_a_limited_cache() -> None:
+    """Where memory is short, masks are worth more than steps."""
+    words = [b"%d-" % i for i in range(1_000, 1_800)]
+    info = tokenizer([*TOKENS, *words])
+    grammar = psc.GrammarCompiler(info, store=False).compile_grammar('root ::= ([0-9] "-"? "a"?)*')
+    limit = 200_000
+    grammar._machine.set_limit(limit)
+    matcher = psc.GrammarMatcher(grammar)
+    matcher.mask()
+    begun = int(grammar._machine.bytes)
+    for token in range(len(TOKENS), len(TOKENS) + len(words)):
+        matcher.mask()
+        assert matcher.accept_token(token)
+        assert int(grammar._machine.bytes) < begun + limit // 2
+
+
 def test_free_text_leaves_room_for_other_steps() -> None:
     """Every token of a vocabulary may be one inside of a text, where it leads to where it began: most of them are not kept."""
     texts = [b"%d " % i for i in range(10_000, 13_000)]
