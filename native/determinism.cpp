@@ -17,6 +17,11 @@ using Kind = ExpressionGraph::Kind;
 constexpr Word kMaxStates = 1000;    // that one terminal may have
 constexpr std::int64_t kSmall = 11;  // positions: 2 to this power is about the limit
 
+}  // namespace
+
+// Named, as the storage is not of this file alone.
+namespace determinism {
+
 // The position automaton: each character of the expression is a state, reached by reading it.
 class PositionAutomaton {
 public:
@@ -329,7 +334,7 @@ private:
     std::vector<std::size_t> reading_ends_;  // per position, where its own end
 };
 
-}  // namespace
+}  // namespace determinism
 
 bool is_plain(const ExpressionGraph& graph, Expression node) {
     const auto is_text = [&](Expression p) { return graph.kind(p) == Kind::text; };
@@ -346,8 +351,8 @@ bool is_plain(const ExpressionGraph& graph, Expression node) {
 }
 
 struct DeterminismCheck::Storage {
-    PositionAutomaton automaton;
-    Overlaps overlaps{automaton};
+    determinism::PositionAutomaton automaton;
+    determinism::Overlaps overlaps{automaton};
 };
 
 DeterminismCheck::DeterminismCheck() : storage_(std::make_unique<Storage>()) {}
@@ -361,7 +366,7 @@ bool DeterminismCheck::stays_small(const ExpressionGraph& graph, Expression node
     const auto first = automaton.add_copy(graph, node).first;
     bool ambiguous = overlaps(automaton.of(first));
     for (Word p = 0; p < automaton.size() && !ambiguous; ++p) ambiguous = overlaps.after(p);
-    return !ambiguous || PositionSubsets(automaton).within(automaton.of(first), kMaxStates);
+    return !ambiguous || determinism::PositionSubsets(automaton).within(automaton.of(first), kMaxStates);
 }
 
 }  // namespace psc
