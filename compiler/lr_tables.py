@@ -34,10 +34,8 @@ def lr_tables(grammar: Cfg, *, keep_all: bool = False) -> LrTables:
 
 def lr_tables_of_rules(rules: LoweredRules) -> LrTables:
     """The tables of lowered rules, with every action kept. Raises ResourceLimitError, as :func:`lr_tables`."""
-    try:
+    with _named_limit(rules.source_name):
         return rules.native.lr_tables()
-    except ResourceLimitError as e:
-        raise _named(e, rules.source_name) from e
 
 
 def require_storable(grammar: Cfg, tables: LrTables) -> None:
@@ -55,11 +53,9 @@ def _named_limit(source_name: str) -> Iterator[None]:
     try:
         yield
     except ResourceLimitError as e:
-        raise _named(e, source_name) from e
-
-
-def _named(limit: ResourceLimitError, source_name: str) -> ResourceLimitError:
-    return ResourceLimitError(f"{source_name}: {limit}, which is the limit; use fewer rules, or fewer that can follow each other")
+        raise ResourceLimitError(
+            f"{source_name}: {e}, which is the limit; use fewer rules, or fewer that can follow each other"
+        ) from e
 
 
 def _built(grammar: Cfg, keep_all: bool) -> LrTables:

@@ -37,6 +37,8 @@ public:
         bool nullable;
     };
 
+    explicit PositionAutomaton(const ExpressionGraph& graph) : graph_(graph) {}
+
     // Forgets what was added.
     void clear() {
         sets_.clear();
@@ -60,17 +62,17 @@ public:
         for (Word link = follow_[position]; link >= 0; link = links_[link].next) f(links_[link].positions);
     }
 
-    // Adds a copy of the graph's node. Recursive: for nodes of bounded depth.
-    Fragment add_copy(const ExpressionGraph& graph, Expression node) {
-        switch (graph.kind(node)) {
+    // Adds a copy of the node. Recursive: for nodes of bounded depth.
+    Fragment add_copy(Expression node) {
+        switch (graph_.kind(node)) {
             case Kind::chars: {
-                const auto all = graph.ranges(node);
+                const auto all = graph_.ranges(node);
                 for (std::size_t i = 0; i < all.size(); i += 2) ranges_.emplace_back(all[i], all[i + 1]);
                 range_ends_.push_back(ranges_.size());
                 return row(1);
             }
             case Kind::text: {
-                const auto characters = graph.characters(node);
+                const auto characters = graph_.characters(node);
                 for (Word c : characters) {
                     ranges_.emplace_back(c, c);
                     range_ends_.push_back(ranges_.size());
@@ -78,9 +80,9 @@ public:
                 return row(static_cast<Word>(characters.size()));
             }
             case Kind::choice: {
-                Fragment all{{}, {}, graph.nullable(node)};
-                for (Expression part : graph.parts(node)) {
-                    const Fragment one = add_copy(graph, part);
+                Fragment all{{}, {}, graph_.nullable(node)};
+                for (Expression part : graph_.parts(node)) {
+                    const Fragment one = add_copy(part);
                     all.first = united(all.first, one.first);
                     all.last = united(all.last, one.last);
                 }
@@ -88,13 +90,13 @@ public:
             }
             case Kind::sequence: {
                 Chain chain;
-                for (Expression part : graph.parts(node)) append(graph, chain, part, false);
+                for (Expression part : graph_.parts(node)) append(chain, part, false);
                 return finished(chain);
             }
             case Kind::automaton:
-                return arcs(graph, node);
+                return arcs(node);
             default:
-                return repetition(graph, node);
+                return repetition(node);
         }
     }
 
@@ -134,8 +136,8 @@ private:
     }
 
     // Each arc is a position.
-    Fragment arcs(const ExpressionGraph& graph, Expression node) {
-        const auto accepts = graph.accepts(node), all = graph.arcs(node);
+    Fragment arcs(Expression node) {
+        const auto accepts = graph_.accepts(node), all = graph_.arcs(node);
         for (std::size_t i = 0; i < all.size(); i += 4) {
             ranges_.emplace_back(all[i + 1], all[i + 2]);
             range_ends_.push_back(ranges_.size());
@@ -160,16 +162,16 @@ private:
         return out;
     }
 
-    Fragment repetition(const ExpressionGraph& graph, Expression node) {
-        const Expression body = graph.parts(node)[0];
-        const Bounds b = graph.bounds(node);
+    Fragment repetition(Expression node) {
+        const Expression body = graph_.parts(node)[0];
+        const Bounds b = graph_.bounds(node);
         Chain chain;
         if (!b.open()) {
-            for (std::int64_t i = 0; i < b.most; ++i) append(graph, chain, body, i >= b.least);
+            for (std::int64_t i = 0; i < b.most; ++i) append(chain, body, i >= b.least);
             return finished(chain);
         }
         // x{m,} is m copies of which the last one comes again.
-        for (std::int64_t i = 0; i < std::max<std::int64_t>(b.least, 1); ++i) append(graph, chain, body, false);
+        for (std::int64_t i = 0; i < std::max<std::int64_t>(b.least, 1); ++i) append(chain, body, false);
         Fragment all = finished(chain);
         for (Word position : of(all.last)) add_follow(position, chain.again);
         all.nullable |= b.least == 0;
@@ -184,8 +186,8 @@ private:
         return {{made.begin, made.begin + 1}, {made.end - 1, made.end}, false};
     }
 
-    void append(const ExpressionGraph& graph, Chain& chain, Expression part, bool optional) {
-        const Fragment one = add_copy(graph, part);
+    void append(Chain& chain, Expression part, bool optional) {
+        const Fragment one = add_copy(part);
         if (optional) {
             chain.ends = united(chain.ends, chain.last);
             chain.ended_empty |= chain.nullable;
@@ -205,6 +207,7 @@ private:
         Positions positions;
         Word next;  // or -1
     };
+    const ExpressionGraph& graph_;
     std::vector<Word> sets_;
     std::vector<std::pair<Word, Word>> ranges_;
     std::vector<std::size_t> range_ends_;  // per position
@@ -351,19 +354,21 @@ bool is_plain(const ExpressionGraph& graph, Expression node) {
 }
 
 struct DeterminismCheck::Storage {
+    explicit Storage(const ExpressionGraph& graph) : automaton(graph) {}
+
     determinism::PositionAutomaton automaton;
     determinism::Overlaps overlaps{automaton};
 };
 
-DeterminismCheck::DeterminismCheck() : storage_(std::make_unique<Storage>()) {}
+DeterminismCheck::DeterminismCheck(const ExpressionGraph& graph) : graph_(graph), storage_(std::make_unique<Storage>(graph)) {}
 DeterminismCheck::~DeterminismCheck() = default;
 
-bool DeterminismCheck::stays_small(const ExpressionGraph& graph, Expression node) {
-    if (graph.positions(node) <= kSmall || is_plain(graph, node) || graph.kind(node) == Kind::automaton) return true;
+bool DeterminismCheck::stays_small(Expression node) {
+    if (graph_.positions(node) <= kSmall || is_plain(graph_, node) || graph_.kind(node) == Kind::automaton) return true;
     auto& [automaton, overlaps] = *storage_;
     automaton.clear();
     overlaps.clear();
-    const auto first = automaton.add_copy(graph, node).first;
+    const auto first = automaton.add_copy(node).first;
     bool ambiguous = overlaps(automaton.of(first));
     for (Word p = 0; p < automaton.size() && !ambiguous; ++p) ambiguous = overlaps.after(p);
     return !ambiguous || determinism::PositionSubsets(automaton).within(automaton.of(first), kMaxStates);

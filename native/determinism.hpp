@@ -17,14 +17,16 @@ namespace psc {
 // Looks at one expression after the other, in the same storage: most grammars have dozens of small ones.
 class DeterminismCheck {
 public:
-    DeterminismCheck();
+    // The graph, to which more may be added, must outlive this.
+    explicit DeterminismCheck(const ExpressionGraph& graph);
     ~DeterminismCheck();
 
     // Whether the node, without references and with bounds worth unrolling, has a deterministic automaton of at most 1,000 states
     // or so.
-    bool stays_small(const ExpressionGraph& graph, Expression node);
+    bool stays_small(Expression node);
 
 private:
+    const ExpressionGraph& graph_;
     struct Storage;
     std::unique_ptr<Storage> storage_;
 };

@@ -173,7 +173,7 @@ bool GrammarAnalysis::fits(Expression node, std::int64_t limit) {
     }
     if (graph.kind(node) == Kind::automaton) return graph.positions(node) <= kMaxAutomatonArcs;
     if (is_plain(graph, node)) return graph.positions(node) <= limits_.literals;
-    return graph.positions(node) <= limit && determinism_.stays_small(graph, node);
+    return graph.positions(node) <= limit && determinism_.stays_small(node);
 }
 
 void GrammarAnalysis::decide() {

@@ -80,7 +80,7 @@ private:
     std::vector<Word> words_;
     std::optional<Rule> undefined_;
     enum class Known : signed char { no, yes, unknown };
-    DeterminismCheck determinism_;
+    DeterminismCheck determinism_{graph};
     std::vector<Known> terminal_[2];  // per node, for each limit
     // Per node 0 where nullable() was not asked, kNullable, or the number of empty rules with which it was found not to be.
     static constexpr Word kNullable = -1;

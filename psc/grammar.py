@@ -18,7 +18,7 @@ from psc import known_grammars
 from psc.compiler.expressions import RuleSet
 from psc.compiler.frontends.front_end import UNNAMED, GrammarOptions, Imports, check_text
 from psc.compiler.frontends.request import GrammarKey, GrammarRequest
-from psc.compiler.joined_rules import JoinedRules, has_lexers
+from psc.compiler.joined_rules import JoinedRules, has_lexers, marks_of
 from psc.errors import DeserializeFormatError, GrammarError, ResourceLimitError
 from psc.json_schemas import Resolver, Schema, schema_request
 from psc.lark_texts import LarkDialect, dialect_instead, lark_request
@@ -410,7 +410,6 @@ class Grammar:
     def marked_rules(self) -> MarkedRules:
         """The rules, for who asks which are open, or over; of a grammar with a lexer, none are marked."""
         from psc.compiler.expressions import EMPTY
-        from psc.compiler.joined_rules import marks_of
         from psc.rule_records.network import Network
         from psc.rule_records.record import MarkedRules
 

@@ -39,18 +39,39 @@ def schema_request(
         TypeError: the schema is of none of the types.
     """
     text = schema_text(schema)
-    settings = SchemaSettings(
+    settings = schema_settings(
         any_whitespace=any_whitespace,
-        indent=None if any_whitespace else indent,
-        separators=None if any_whitespace else separators,
+        indent=indent,
+        separators=separators,
         strict_mode=strict_mode,
-        max_whitespace_cnt=max_whitespace_cnt if any_whitespace else None,
+        max_whitespace_cnt=max_whitespace_cnt,
         any_order=any_order,
         lenient=lenient,
         assert_format=assert_format,
         resources={} if resolver is None else _resources(text, resolver, origin),
     )
     return GrammarRequest.of("json_schema", text, settings=settings.text(), origin=origin)
+
+
+def schema_settings(
+    *,
+    any_whitespace: bool,
+    indent: int | None = None,
+    separators: tuple[str, str] | None = None,
+    max_whitespace_cnt: int | None = None,
+    **others: Any,
+) -> SchemaSettings:
+    """Settings that say nothing that does not count: no layout where white space may be anywhere, and else not how much of it.
+
+    Raises GrammarError: an argument is out of its range.
+    """
+    return SchemaSettings(
+        any_whitespace=any_whitespace,
+        indent=None if any_whitespace else indent,
+        separators=None if any_whitespace else separators,
+        max_whitespace_cnt=max_whitespace_cnt if any_whitespace else None,
+        **others,
+    )
 
 
 def schema_text(schema: Schema) -> str:

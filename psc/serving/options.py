@@ -13,8 +13,8 @@ from dataclasses import dataclass, field, fields
 from functools import cached_property
 from typing import Any, Final, Literal
 
-from psc.compiler.frontends.json_schema.settings import SchemaSettings
 from psc.errors import PscError
+from psc.json_schemas import schema_settings
 
 PREFIX: Final = "PSC_"
 """Of the environment variables."""
@@ -152,11 +152,11 @@ class ServiceOptions:
     @cached_property
     def schema_settings(self) -> str:
         """What these say of JSON schemas, as the settings of a `GrammarRequest`."""
-        return SchemaSettings(
+        return schema_settings(
             any_whitespace=self.any_whitespace,
-            separators=None if self.any_whitespace else (", ", ": ") if self.spaced else (",", ":"),
+            separators=(", ", ": ") if self.spaced else (",", ":"),
             strict_mode=self.strict,
-            max_whitespace_cnt=self.max_whitespace if self.any_whitespace else None,
+            max_whitespace_cnt=self.max_whitespace,
             any_order=self.any_order,
             lenient=self.lenient,
         ).text()

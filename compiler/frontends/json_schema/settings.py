@@ -42,8 +42,6 @@ class SchemaSettings:
 
     def text(self) -> str:
         """What differs from the defaults, as canonical JSON; of the defaults the empty text."""
-        if self is _DEFAULT:
-            return ""
         given = {name: value for name, value in vars(self).items() if value != _DEFAULTS[name]}
         return json.dumps(given, sort_keys=True, separators=(",", ":"), ensure_ascii=True) if given else ""
 
@@ -51,7 +49,7 @@ class SchemaSettings:
     def of(text: str) -> SchemaSettings:
         """What :meth:`text` wrote. Raises GrammarError for anything else."""
         if not text:
-            return _DEFAULT
+            return SchemaSettings()
         try:
             given: dict[str, Any] = json.loads(text)
             if not isinstance(given, dict) or not given.keys() <= _DEFAULTS.keys():
@@ -61,8 +59,7 @@ class SchemaSettings:
             raise GrammarError(f"the settings of a JSON schema are malformed: {text[:80]!r}") from e
 
 
-_DEFAULT = SchemaSettings()
-_DEFAULTS: Mapping[str, object] = vars(_DEFAULT)
+_DEFAULTS: Mapping[str, object] = vars(SchemaSettings())
 
 
 def _is_count(value: object) -> bool:
