@@ -1,7 +1,7 @@
 """Grammars that are made of parts, as machines that are linked: a part's machine serves every grammar that has the part.
 
 The rules of a structural tag are a frame around the schemas of tools (`joined_rules`). To be served just in time they need not be
-one grammar: where a rule of the frame refers to a part, the frame calls the part's machine (native/linked_machine.hpp). So a
+one grammar: where a rule of the frame refers to a part, the frame calls the part's machine (native/linked/machine.hpp). So a
 request with known tools costs its frame.
 
 Cost: of a part that is known, a lookup; of a new one its front end; of the frame, as for any grammar. A part's tables and machine
@@ -37,7 +37,7 @@ END_OF_PART: Final = MAX_TOKENS - 1
 SPENT_END: Final = MAX_TOKENS - 0x3000
 FIRST_CALL: Final = MAX_TOKENS - 0x2000
 MAX_PARTS: Final = 0x1000
-"""Symbols, by number, as native/token_symbols.hpp has them."""
+"""Symbols, by number, as native/text/token_symbols.hpp has them."""
 
 _END: Final = Chars(((FIRST_TOKEN + END_OF_PART, FIRST_TOKEN + END_OF_PART),))
 _SPENT: Final = Chars(((FIRST_TOKEN + SPENT_END, FIRST_TOKEN + SPENT_END),))

@@ -2,7 +2,7 @@
 
 A rule set goes over as flat words (`expression_words`), and what comes back is one native object. Its tables go on into the machine
 as they are; terminals and productions become Python's records when somebody asks for them: an artifact's metadata, a message, a
-tool. native/lowering.hpp says what is done.
+tool. native/rules/lowering.hpp says what is done.
 
 Cost: 2 us a node to write the words, then for JSON a tenth of a millisecond.
 """

@@ -1,6 +1,6 @@
 """A grammar without empty productions, unit cycles, and symbols that are of no use, so that a generalized LR parser always ends.
 
-The native core brings productions into this form (native/normal_form.hpp says how); here they go there and come back as records.
+The native core brings productions into this form (native/rules/normal_form.hpp says how); here they go there and come back as records.
 Cost: linear in the size of the grammar.
 """
 

@@ -2,7 +2,7 @@
 
 There is one classifier for all lexer states, over the terminal sequences that they share; so it is not lexer states that are put
 into groups but sequences, by their first terminal. A group's classifier knows nothing of the others. Merged, they are the
-classifier that one process would have built, and the artifact is the same to the byte (`native/closed_classifier.hpp` says why).
+classifier that one process would have built, and the artifact is the same to the byte (`native/classifier/closed_classifier.hpp` says why).
 
 ::
 

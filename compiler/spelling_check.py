@@ -68,7 +68,7 @@ def _matched(automaton: TerminalAutomaton, byte_values: npt.NDArray[np.intp], sy
 
 
 def _spelled(symbols: Words) -> Words:
-    """The four bytes of each symbol, as native/token_symbols.hpp has them: shape (symbols, 4)."""
+    """The four bytes of each symbol, as native/text/token_symbols.hpp has them: shape (symbols, 4)."""
     return np.stack([first + (symbols >> shift & 0x3F) for shift, first in ((18, 0xF8), (12, 0x80), (6, 0x80), (0, 0x80))], axis=1)
 
 

@@ -1,6 +1,6 @@
 """Expressions as the programs that the native core reads: flat words, characters as numbers of shared sets.
 
-The words are explained in native/terminal_positions.hpp. Sets are numbered by what they contain, over all programs, so that the
+The words are explained in native/terminals/positions.hpp. Sets are numbered by what they contain, over all programs, so that the
 letters of Unicode are split into classes once however many terminals use them.
 
 Cost: about 1 us a node, without recursion, so that nesting is no matter.

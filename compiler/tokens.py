@@ -1,6 +1,6 @@
 """Tokens in grammars: what a front end asks of a vocabulary, and the expressions for tokens themselves, whatever their text is.
 
-A token is a character beyond Unicode, its *symbol*, U+110000 + id (native/token_symbols.hpp). So an expression for a set of tokens
+A token is a character beyond Unicode, its *symbol*, U+110000 + id (native/text/token_symbols.hpp). So an expression for a set of tokens
 is a :class:`~psc.compiler.expressions.Chars`, and what holds for characters holds for tokens. A vocabulary gives symbols to the
 tokens that a grammar tells apart. A special token is never text; where a grammar writes text that is the name of one, the front end
 may take either, see :meth:`TokenNames.spellings`.

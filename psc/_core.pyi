@@ -214,7 +214,9 @@ def normal_form(n_terminals: int, nonterminals: Sequence[str], start: int, lhs: 
     """
 
 class RulePrograms:
-    """Rules of expressions as flat words, see native/rule_programs.hpp."""
+    """
+    Rules of expressions as flat words, see native/rules/rule_programs.hpp.
+    """
 
     def __init__(self, words: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], offsets: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], names: Sequence[str], root: int) -> None:
         """Of `names` the defined ones come first; `root` is a number of one."""
@@ -249,7 +251,7 @@ class RulePrograms:
 
 def join_rules(outer: RulePrograms, names: Sequence[str], parts: Sequence[RulePrograms]) -> RulePrograms:
     """
-    The outer rules, in which a reference to a part's name is one to the part's root; see native/joined_rules.hpp.
+    The outer rules, in which a reference to a part's name is one to the part's root; see native/rules/joined_rules.hpp.
     """
 
 class LoweredRules:
@@ -373,7 +375,7 @@ def assemble(classifier: Annotated[NDArray[numpy.int32], dict(shape=(None,), ord
     """
 
 class PartVocabularies:
-    """A vocabulary with the ends of parts, see native/linked_part.hpp."""
+    """A vocabulary with the ends of parts, see native/linked/part.hpp."""
 
     def __init__(self, vocabulary: VocabularyIndex) -> None: ...
 
@@ -1099,7 +1101,7 @@ class ParameterStyle:
 
     def __init__(self, *, before_key: str, behind_key: str, space_behind_key: bool, heads: Sequence[tuple[Sequence[str], str, bool]], end: str, end_names_key: bool, raw_stop: str, padded: bool, recursive: bool, before_item: str, end_of_item: str, other_keys: str, escapes: Sequence[tuple[str, str]], tokens: Sequence[tuple[str, int]]) -> None:
         """
-        See native/parameter_style.hpp. Heads are (types, text, only where a value may be of several types).
+        See native/schema/parameter_style.hpp. Heads are (types, text, only where a value may be of several types).
         """
 
 def canonical_json(text: str) -> str:
@@ -1109,10 +1111,10 @@ def canonical_json(text: str) -> str:
 
 def in_order_of_tags(text: str) -> str | None:
     """
-    The text of a structural tag with its tags in one order, see native/order_of_tags.hpp; None where that cannot be told.
+    The text of a structural tag with its tags in one order, see native/schema/order_of_tags.hpp; None where that cannot be told.
     """
 
 def schema_grammar(schema: str, strict: bool, assert_format: bool, lenient: bool, any_order: bool, any_whitespace: bool, most_whitespace: int, indent: int, item_separator: str, key_separator: str, resolver: Callable[[str], str | None] | None, excludes: Sequence[str] = [], parameters: ParameterStyle | None = None) -> SchemaGrammar:
     """
-    The rules of a schema's text; see native/json_schema.hpp. -1 is no limit of white space, and no indentation.
+    The rules of a schema's text; see native/schema/json_schema.hpp. -1 is no limit of white space, and no indentation.
     """

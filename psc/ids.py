@@ -1,4 +1,4 @@
-"""Ids that type checkers tell apart: each id space of the core's tables is a type of its own, as in native/ids.hpp.
+"""Ids that type checkers tell apart: each id space of the core's tables is a type of its own, as in native/base/ids.hpp.
 
 When the program runs, ids are ints. The core's functions take and give plain ints. A module that reads the core's tables names the
 types of their ids once, where it takes them in.

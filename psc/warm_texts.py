@@ -2,7 +2,7 @@
 
 A text is cut into the vocabulary's longest tokens, as `psc check` does it. A model's own tokenizer cuts elsewhere at times; of the
 rows that its tokens meet in sources of the JDK, 99% are among those of the longest tokens. What is noted are names of rows, see
-native/warm_rows.hpp. Nothing of a text can be read back from them but which constructs occur.
+native/machine/warm_rows.hpp. Nothing of a text can be read back from them but which constructs occur.
 
 Cost: some microseconds a token, and composing each row once.
 """

@@ -1,8 +1,8 @@
 """A grammar built just in time against the same ahead of time, and against an artifact that is not closed, over vocabularies large
 enough for every shortcut of the token walk.
 
-The two find what tokens do in different ways: one lexer state at a time with shared parts (native/token_walk.hpp), or for all lexer
-states together (native/token_classes.hpp). The oracle tests have small vocabularies, in which nothing is shared.
+The two find what tokens do in different ways: one lexer state at a time with shared parts (native/classifier/token_walk.hpp), or for all lexer
+states together (native/classifier/token_classes.hpp). The oracle tests have small vocabularies, in which nothing is shared.
 """
 
 import itertools

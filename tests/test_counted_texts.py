@@ -1,7 +1,7 @@
 """Repetitions that count characters, over vocabularies whose tokens are longer than what is left of the count.
 
 The walk of a vocabulary takes the tokens under a node by their number of characters where nothing else tells them apart
-(native/token_walk.hpp). What it finds is held against reading each token, byte by byte.
+(native/classifier/token_walk.hpp). What it finds is held against reading each token, byte by byte.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Members in any order, more than eight of them: the parser's states know which were there (native/free_order_states.hpp).
+"""Members in any order, more than eight of them: the parser's states know which were there (native/lr/free_order_states.hpp).
 
 The oracle is enumeration. A schema of twelve names, most of which can never come, has few texts: whole masks are those of all
 beginnings of all of them. Larger ones are compared with the library jsonschema, as in test_schemas_agree.

@@ -11,12 +11,13 @@ from pathlib import Path
 
 import pytest
 
-NATIVE = Path(__file__).parents[2] / "native"
+HERE = Path(__file__).parent
+NATIVE = HERE.parents[1] / "native"
 
 
 @pytest.fixture(scope="session")
 def run_native(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., str]:
-    """Builds NAME.cpp with these sources of the core, runs it, and gives what it prints; a report of a sanitizer fails."""
+    """Builds ROOM/PROGRAM.cpp with these sources of the core, runs it, and gives what it prints; a report of a sanitizer fails."""
     compiler = next((found for name in (os.environ.get("CXX"), "g++", "c++") if name and (found := shutil.which(name))), None)
     if compiler is None or not NATIVE.is_dir():
         pytest.skip("needs a C++ compiler and the native sources")
@@ -24,10 +25,11 @@ def run_native(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., str]:
 
     @cache
     def build(name: str, sources: tuple[str, ...]) -> Path:
-        options = ["-std=c++20", "-O0", "-g1", "-fsanitize=address,undefined", "-fno-sanitize-recover=all", f"-I{NATIVE}"]
-        files = [str(Path(__file__).with_name(f"{name}.cpp")), *(str(NATIVE / source) for source in sources)]
-        subprocess.run([compiler, *options, *files, "-o", str(folder / name)], check=True, timeout=300)
-        return folder / name
+        options = ["-std=c++20", "-O0", "-g1", "-fsanitize=address,undefined", "-fno-sanitize-recover=all", f"-I{NATIVE}", f"-I{HERE}"]
+        files = [str(HERE / f"{name}.cpp"), *(str(NATIVE / source) for source in sources)]
+        program = folder / name.replace("/", "_")
+        subprocess.run([compiler, *options, *files, "-o", str(program)], check=True, timeout=300)
+        return program
 
     def run(name: str, *arguments: str, sources: tuple[str, ...] = ()) -> str:
         environment = {k: v for k, v in os.environ.items() if k != "LD_PRELOAD"}

@@ -1,0 +1,290 @@
+// The last stage of a compilation: sequences that are always emitted together become one label, the machine is
+// minimized, and each lexer state says which tokens a label stands for.
+#include "classifier/assembly.hpp"
+
+#include <algorithm>
+#include <map>
+
+#include "base/partition.hpp"
+#include "base/sorted.hpp"
+#include "tables/wire.hpp"
+
+namespace psc {
+namespace {
+
+constexpr Word kNoBlock = -1;
+
+// A partition of some of the numbers below `n` that is refined by sets of them: two stay together if every set has both or neither.
+class Refinement {
+public:
+    explicit Refinement(Word n) : block_(n, kNoBlock) {}
+
+    void add(Word member) {
+        if (std::exchange(block_[member], 0) == kNoBlock) ++members_;
+    }
+
+    // After all members were added. `set`: of members, each once.
+    void split_by(std::span<const Word> set) {
+        if (size_.empty()) size_.push_back(members_);
+        touched_.clear();
+        hits_.resize(size_.size());
+        fresh_.resize(size_.size(), kNoBlock);
+        for (Word x : set)
+            if (hits_[block_[x]]++ == 0) touched_.push_back(block_[x]);
+        for (Word b : touched_)
+            if (hits_[b] < size_[b]) {
+                fresh_[b] = static_cast<Word>(size_.size());
+                size_[b] -= hits_[b];
+                size_.push_back(hits_[b]);
+            }
+        for (Word x : set)
+            if (const Word to = fresh_[block_[x]]; to != kNoBlock) block_[x] = to;
+        for (Word b : touched_) hits_[b] = 0, fresh_[b] = kNoBlock;
+    }
+
+    // Numbers the blocks by their first member, so that the result does not depend on the order of the splits.
+    Word number() {
+        Word count = 0;
+        std::vector<Word> number(std::max<std::size_t>(size_.size(), 1), kNoBlock);
+        for (Word& b : block_)
+            if (b != kNoBlock) {
+                if (number[b] == kNoBlock) number[b] = count++;
+                b = number[b];
+            }
+        return count;
+    }
+
+    // Of a number, once they are numbered; kNoBlock if it is no member.
+    Word operator[](Word x) const { return block_[x]; }
+
+private:
+    std::vector<Word> block_, size_, hits_, fresh_, touched_;
+    Word members_ = 0;
+};
+
+// Lists of different lengths, one after the other.
+template <WordLike T>
+struct Lists {
+    std::vector<Word> offsets{0};
+    std::vector<T> pool;
+
+    void append(std::span<const T> ids) {
+        pool.insert(pool.end(), ids.begin(), ids.end());
+        offsets.push_back(static_cast<Word>(pool.size()));
+    }
+};
+
+// Which sequences no emission tells apart, and what each set of emissions is in these terms.
+struct Labels {
+    Word count = 0;
+    std::vector<Maybe<Label>> of_node;  // none for a sequence that is never emitted
+    Interned<EmissionSet, Label> sets;  // set 0 is empty
+    std::vector<EmissionSet> of_set;    // per set of the classifier that is assembled
+
+    Labels(const ClosedClassifier& c, Word n_nodes) : of_node(n_nodes) {
+        // First by emissions, which are few: finer than need be, as two may always be in the same sets.
+        std::vector<Emission> emissions(c.set_emissions);
+        sort_unique(emissions);
+        Refinement by_emission(n_nodes);
+        for (Emission e : emissions)
+            for (SequenceNode node : c.sequences_of(e)) by_emission.add(node.v);
+        for (Emission e : emissions) by_emission.split_by(words_of(c.sequences_of(e)));
+        const Word n_fine = by_emission.number();
+        std::vector<std::vector<Word>> fine_of_emission(c.n_emissions());
+        for (Emission e : emissions) {
+            auto& blocks = fine_of_emission[e.index()];
+            for (SequenceNode node : c.sequences_of(e)) blocks.push_back(by_emission[node.v]);
+            sort_unique(blocks);
+        }
+        SequenceInterner fine;
+        std::vector<Word> fine_of_set, all;
+        std::vector<char> in_set(n_fine);
+        for (EmissionSet s{0}; s.v < c.n_sets(); ++s.v) {
+            all.clear();
+            for (Emission e : c.emissions_of(s))
+                for (Word block : fine_of_emission[e.index()])
+                    if (!std::exchange(in_set[block], 1)) all.push_back(block);
+            for (Word block : all) in_set[block] = 0;
+            std::sort(all.begin(), all.end());
+            fine_of_set.push_back(fine.intern(all).first);
+        }
+        fine_of_emission.clear();
+        // Then by whole sets. This does not depend on how they were cut into emissions.
+        Refinement by_set(n_fine);
+        for (Word block = 0; block < n_fine; ++block) by_set.add(block);
+        for (Word s = 0; s < fine.size(); ++s) by_set.split_by(fine[s]);
+        count = by_set.number();
+        for (Word node = 0; node < n_nodes; ++node)
+            if (by_emission[node] != kNoBlock) of_node[node] = Label{by_set[by_emission[node]]};
+        sets.id_of({});
+        std::vector<EmissionSet> coarse;
+        std::vector<Label> labels;
+        for (Word s = 0; s < fine.size(); ++s) {
+            labels.clear();
+            for (Word block : fine[s]) labels.push_back({by_set[block]});
+            sort_unique(labels);
+            coarse.push_back(sets.id_of(labels));
+        }
+        for (Word s : fine_of_set) of_set.push_back(coarse[s]);
+    }
+};
+
+void put(WordWriter& w, const Realizable& r) {
+    w.put(r.sequences);
+    w.put(r.offsets);
+    w.put(r.sets);
+}
+
+}  // namespace
+
+std::vector<Word> RealizedSequences::to_words() const {
+    WordWriter w;
+    w.put(n_nodes);
+    w.put(set_offsets);
+    w.put(set_classes);
+    w.put(static_cast<Word>(of_state.size()));
+    for (const Realizable& r : of_state) put(w, r);
+    return w.take();
+}
+
+RealizedSequences RealizedSequences::from_words(std::span<const Word> words) {
+    WordReader r(words);
+    RealizedSequences s;
+    s.n_nodes = r.word();
+    s.set_offsets = r.vector();
+    s.set_classes = r.vector<SetMember>();
+    const Word n = r.word();
+    for (Word q = 0; q < n; ++q) {
+        Realizable& one = s.of_state.emplace_back();
+        one.sequences = r.vector<SequenceNode>();
+        one.offsets = r.vector();
+        one.sets = r.vector<ClassSet>();
+    }
+    r.end();
+    return s;
+}
+
+namespace {
+
+// The minimal machine.
+void minimize(const ClosedClassifier& classifier, const Labels& labels, ClassifierTables& t) {
+    LabelledGraph g;
+    // By state, then by symbol.
+    std::vector<std::size_t> first(static_cast<std::size_t>(classifier.n_states) + 1);
+    for (const BuiltTransition& t : classifier.transitions) ++first[t.state.index() + 1];
+    for (std::size_t s = 1; s < first.size(); ++s) first[s] += first[s - 1];
+    std::vector<BuiltTransition> built(classifier.transitions.size());
+    {
+        auto place = first;
+        for (const BuiltTransition& t : classifier.transitions) built[place[t.state.index()]++] = t;
+    }
+    for (std::size_t s = 1; s < first.size(); ++s)
+        std::sort(built.begin() + static_cast<std::ptrdiff_t>(first[s - 1]), built.begin() + static_cast<std::ptrdiff_t>(first[s]),
+                  [](const auto& x, const auto& y) { return x.symbol < y.symbol; });
+    SequenceInterner outputs;
+    std::size_t at = 0;
+    for (Word s = 0; s < classifier.n_states; ++s) {
+        for (; at < built.size() && built[at].state.v == s; ++at) {
+            const Transition& to = built[at].to;
+            const Word out[2] = {labels.of_set[to.emission.index()].v, to.skip};
+            g.arcs.push_back({built[at].symbol.v, outputs.intern(out).first, to.next.v});
+        }
+        g.offsets.push_back(g.arcs.size());
+        g.state_output.push_back(0);
+    }
+    built.clear();
+    const auto block = coarsest_partition(g);
+    std::vector<char> done(g.state_output.size());
+    std::vector<Word> arc_offsets{0};
+    std::vector<LrState> symbol;
+    std::vector<ClassifierState> next;
+    std::vector<StackDepth> skip;
+    std::vector<EmissionSet> emission;
+    // Blocks are numbered by their first state, so writing each block at its first state keeps them in order.
+    Lists<Label> emitted;
+    std::vector<Word> emission_number(labels.sets.size(), kNoBlock);
+    emitted.append({});
+    emission_number[0] = 0;
+    for (std::size_t s = 0; s < g.state_output.size(); ++s) {
+        if (std::exchange(done[block[s]], 1)) continue;
+        for (std::size_t i = g.offsets[s]; i < g.offsets[s + 1]; ++i) {
+            const auto out = outputs[g.arcs[i].output];
+            if (emission_number[out[0]] == kNoBlock) {
+                emission_number[out[0]] = static_cast<Word>(emitted.offsets.size()) - 1;
+                emitted.append(labels.sets[{out[0]}]);
+            }
+            symbol.push_back({g.arcs[i].label});
+            next.push_back({block[g.arcs[i].target]});
+            skip.push_back({out[1]});
+            emission.push_back({emission_number[out[0]]});
+        }
+        arc_offsets.push_back(static_cast<Word>(symbol.size()));
+    }
+    t.start = {block[classifier.start.index()]};
+    t.n_classifier_states = {static_cast<Word>(arc_offsets.size()) - 1};
+    t.n_labels = {labels.count};
+    t.arc_offsets = std::move(arc_offsets);
+    t.arc_symbol = std::move(symbol);
+    t.arc_next = std::move(next);
+    t.arc_skip = std::move(skip);
+    t.arc_emission = std::move(emission);
+    t.label_offsets = std::move(emitted.offsets);
+    t.labels = std::move(emitted.pool);
+}
+
+// What the labels stand for, per lexer state.
+void give_meaning(const RealizedSequences& realized, const Labels& labels, ClassifierTables& t) {
+    const Word n_lexer_states = static_cast<Word>(realized.of_state.size());
+    Interned<ClassSet, SetMember> ids;
+    ids.id_of({});
+    Lists<SetMember> sets;
+    sets.append({});
+    std::vector<SetMember> all;
+    const auto union_of = [&](std::span<const ClassSet> united) {
+        all.clear();
+        for (ClassSet s : united) all.insert(all.end(), realized.members(s).begin(), realized.members(s).end());
+        sort_unique(all);
+        const auto [id, fresh] = ids.intern(all);
+        if (fresh) sets.append(all);
+        return id;
+    };
+    std::vector<ClassSet> always(n_lexer_states, ClassSet{0}), meaning_sets;
+    std::vector<Word> meaning_offsets{0};
+    std::vector<Label> meaning_labels;
+    for (Word q = 0; q < n_lexer_states; ++q) {
+        std::map<Label, std::vector<ClassSet>> by_label;
+        const Realizable& r = realized.of_state[q];
+        for (std::size_t i = 0; i < r.sequences.size(); ++i) {
+            const auto united = r.sets_of(i);
+            if (r.sequences[i].v == 0) {
+                always[q] = union_of(united);
+            } else if (const auto label = labels.of_node[r.sequences[i].index()]) {
+                auto& l = by_label[*label];
+                l.insert(l.end(), united.begin(), united.end());
+            }
+        }
+        for (const auto& [label, united] : by_label) {
+            meaning_labels.push_back(label);
+            meaning_sets.push_back(union_of(united));
+        }
+        meaning_offsets.push_back(static_cast<Word>(meaning_labels.size()));
+    }
+    t.set_offsets = std::move(sets.offsets);
+    t.set_classes = std::move(sets.pool);
+    t.always = std::move(always);
+    t.meaning_offsets = std::move(meaning_offsets);
+    t.meaning_labels = std::move(meaning_labels);
+    t.meaning_sets = std::move(meaning_sets);
+}
+
+}  // namespace
+
+ClassifierTables assemble(const ClosedClassifier& classifier, const RealizedSequences& realized) {
+    const Labels labels(classifier, realized.n_nodes);
+    ClassifierTables t;
+    minimize(classifier, labels, t);
+    give_meaning(realized, labels, t);
+    return t;
+}
+
+}  // namespace psc

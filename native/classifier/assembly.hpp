@@ -1,0 +1,39 @@
+// The last stage of a compilation: a closed classifier over sequences, and what tokens each sequence stands for, to the tables that the
+// runtime reads.
+#pragma once
+
+#include <vector>
+
+#include "classifier/closed_classifier.hpp"
+#include "tables/tables.hpp"
+
+namespace psc {
+
+// The sequences that some token realizes from a lexer state, each with the sets of token classes that do.
+struct Realizable {
+    std::vector<SequenceNode> sequences;  // sorted
+    std::vector<Word> offsets{0};         // per sequence into `sets`
+    std::vector<ClassSet> sets;
+
+    std::span<const ClassSet> sets_of(std::size_t i) const {
+        return {sets.data() + offsets[i], static_cast<std::size_t>(offsets[i + 1] - offsets[i])};
+    }
+};
+
+struct RealizedSequences {
+    std::vector<Realizable> of_state;    // per lexer state
+    std::vector<Word> set_offsets{0};    // of sets of token classes; set 0 is empty
+    std::vector<SetMember> set_classes;  // sorted
+    Word n_nodes = 0;                    // of the trie
+
+    std::span<const SetMember> members(ClassSet set) const {
+        const Word begin = set_offsets[set.index()];
+        return {set_classes.data() + begin, static_cast<std::size_t>(set_offsets[set.index() + 1] - begin)};
+    }
+    std::vector<Word> to_words() const;
+    static RealizedSequences from_words(std::span<const Word> words);
+};
+
+ClassifierTables assemble(const ClosedClassifier& classifier, const RealizedSequences& realized);
+
+}  // namespace psc

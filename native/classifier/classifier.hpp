@@ -1,0 +1,167 @@
+// The stack classifier: reads the parser stack top down and says which terminal sequences are viable on it.
+//
+// A thread is one unfinished simulation: the symbols pending in it (a bundle: each is a node of the sequence trie, reached by
+// its terminal, with a bundle for what follows), a nonterminal to go to, and how many stack symbols are to be popped
+// before that. All that a thread knows of the stack has been popped, so it needs no stack of its own. A classifier state
+// is a set of threads; what is decided is emitted on the transition, not remembered: this is what keeps the machine
+// small, where "Parser Stack Classification" (section 3.5) keeps it in the state. A transition skips the symbols that
+// every thread only pops.
+//
+// `step` makes one transition and remembers it, so states can be built on first visit; `close` makes all that any stack
+// can need: it follows only symbols that can lie under the one just read.
+//
+// LR cells may hold several actions: they are more threads. A condition of the lexer is pending too, but consumes nothing: when a step
+// starts, what follows it takes its place if the LR state on top is in its set, and else it is dropped.
+//
+// Each start stands for some sequences, one for each lexer state when they are built on first visit, one for all of them ahead of
+// time. Pending symbols are interned, so starts share what is equal in them.
+//
+// What a bundle does on top of an LR state, whatever lies under it, is found once: its outcome. What is shifted lies on that state in its
+// turn, so an outcome is made of others, whose threads read the state. It may take as many outcomes as a token has terminals, so the open
+// ones are a list and no recursion.
+//
+// Cost: a transition is a lookup per thread and goto when the bundle has been seen on top of that LR state; an outcome is a lookup of
+// an action for each symbol of the bundle, and one per outcome that it is made of.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "base/interned.hpp"
+#include "base/work.hpp"
+#include "classifier/closed_classifier.hpp"
+#include "classifier/sequences.hpp"
+#include "lr/lalr.hpp"
+
+namespace psc {
+
+class Classifier {
+public:
+    // `below`: the tables' stack predecessors. All must outlive this. What transitions cost is spent from `work`.
+    Classifier(const LrTables& tables, const StackPredecessors& below, const SequenceTrie& trie, Work& work);
+
+    // The state in which reading begins, at the top of the stack, to classify these nodes of the trie (without the empty one).
+    ClassifierState add_start(std::span<const SequenceNode> sequences);
+
+    Transition step(ClassifierState state, LrState symbol);
+
+    // Builds every transition that a stack can ask for when reading begins in `start`.
+    void close(ClassifierState start);
+
+    Word n_states() const { return states_.size(); }
+    std::size_t bytes() const;
+    std::size_t n_transitions() const { return transitions_.size(); }
+    // What was built, where reading begins in `start`. Nothing else can be asked of this afterwards.
+    ClosedClassifier take(ClassifierState start);
+
+    // A set is the union of its emissions; an emission is a sorted list of sequences.
+    std::span<const Emission> emissions_of(EmissionSet set) const { return emission_sets_[set]; }
+    std::span<const SequenceNode> sequences_of(Emission emission) const { return emissions_[emission]; }
+
+private:
+    struct PendingSymbol {
+        TrieSymbol symbol;
+        Maybe<SequenceNode> sequence;  // viable when the symbol can be read; none where it only leads to others
+        Bundle following;
+    };
+    struct Thread {
+        Bundle bundle;
+        Maybe<Nonterminal> go_to;  // none where reading begins: the symbol read is the top itself
+        Word pops;                 // before that
+    };
+    struct Outcome {  // of a bundle on top of an LR state, as far as that state alone decides
+        EmissionSet emissions;
+        ThreadSet threads;  // pops count from below the state
+    };
+    struct Resolved {  // a bundle when a step starts on an LR state: without its conditions
+        Bundle bundle;
+        Emission emission;  // sequences that end with a condition that holds
+    };
+    struct Question {  // what a bundle does on top of an LR state
+        Bundle bundle;
+        LrState top;
+        bool operator==(const Question&) const = default;
+    };
+    // What is found of a stack as far as it is known: what is emitted, and the threads that wait below. On the way are questions of what
+    // lies on its lowest LR state.
+    struct Reading {
+        std::vector<Emission> emissions;
+        std::vector<ThreadId> threads;
+        std::vector<Question> questions;
+        std::size_t answered, first_derived;  // of the questions; derived ones are asked once
+
+        void clear();
+    };
+    struct OpenOutcome {  // one that is being found
+        Question of;
+        Reading reading;
+    };
+
+    static constexpr Bundle kNothing{0};
+    static constexpr Emission kSilent{0};
+
+    Bundle bundle(std::vector<Pending>& pending);
+    Bundle bundle_of_set(TrieSet set, SequenceNode leaf);
+    Resolved resolve(Bundle bundle, LrState top);
+    ThreadId thread(Bundle bundle, Maybe<Nonterminal> go_to, Word pops) { return threads_.id_of({bundle, go_to, pops}); }
+    void merge(std::vector<ThreadId>& threads);
+    ThreadId popped(ThreadId thread);
+    Outcome above(Question question);
+    OpenOutcome& open(Question question);
+    Outcome finish(OpenOutcome& open);
+    void split(Question question, Reading& reading);
+    std::optional<Question> answer(Reading& reading, LrState symbol);
+    void wait(ThreadId thread, LrState symbol, Reading& reading);
+    void read(ClassifierState state, LrState symbol, Reading& reading);
+    // Where reductions of nothing may go round in a circle: see classifier/classifier_graph.cpp.
+    struct KnownGraph;
+    static bool may_go_round(const LrTables& tables);
+    void explore_from(Question of, Reading& reading);
+    void explore(const std::vector<Word>& tops, Bundle bundle, KnownGraph& graph, Word depth);
+    static constexpr Word kMaxSequence = 4000;
+
+    const LrTables& tables_;
+    const StackPredecessors& below_;
+    const SequenceTrie& trie_;
+    Work& work_;
+    bool goes_round_;  // reductions of nothing may
+
+    InternedRecords<Pending, PendingSymbol> pending_;
+    Interned<Bundle, Pending> bundles_;  // sorted; 0 is empty
+    std::vector<char> has_conditions_;   // per bundle
+    IdMap<Bundle, LrState, Word> resolved_ids_;
+    std::vector<Resolved> resolved_;
+    IdMap<TrieSet, SequenceNode, Bundle> set_bundles_;  // (set, leaf that stands for it)
+    std::vector<Word> slot_;                            // scratch of add_start(): per trie node, -1 between calls
+    InternedRecords<ThreadId, Thread> threads_;
+    Interned<Emission, SequenceNode> emissions_;
+    Interned<ThreadSet, ThreadId> thread_sets_;
+    Interned<ClassifierState, ThreadId> states_;
+    Interned<EmissionSet, Emission> emission_sets_;
+    Interned<Id<Space::bundle_list>, Bundle> merged_lists_;  // bundles that were merged
+    std::vector<Bundle> merged_;                             // per list, their union
+    std::vector<Maybe<ThreadId>> popped_;                    // per thread, that which waits for one symbol less
+    IdMap<Bundle, LrState, Word> outcome_ids_;
+    std::vector<Outcome> outcomes_;
+    std::vector<std::unique_ptr<OpenOutcome>> open_;  // scratch of above(): the first `n_open_`, each found for the one before
+    std::size_t n_open_ = 0;
+    Reading reading_;                                      // scratch of step()
+    std::vector<SequenceNode> emitted_;                    // scratch of split()
+    std::vector<std::pair<Production, Pending>> reduced_;  // likewise
+    std::vector<Pending> rest_;                            // likewise
+    IdMap<ClassifierState, LrState, Word> transition_ids_;
+    std::vector<BuiltTransition> transitions_;
+};
+
+// What the stages of a compilation may cost together, from the classes of tokens to the sequences.
+Work work_to_build_ahead_of_time();
+// What the classifier may cost then, which is more than what is left of that.
+Work work_to_close(std::size_t left);
+
+// The closed classifier of these nodes of the trie (without the empty one).
+ClosedClassifier classify_sequences(const LrTables& tables, const StackPredecessors& below, const SequenceTrie& trie,
+                                    std::span<const SequenceNode> sequences, Work& work);
+
+}  // namespace psc

@@ -1,0 +1,46 @@
+// Sets of numbers as the sets of their plain decimal spellings: -?(0|[1-9][0-9]*)(\.[0-9]+)?
+//
+// Membership depends on the value alone: with a spelling all others of its value are in the set, -0 with 0 and 1.50 with 1.5. So the
+// sets are combined as automata (text/automaton.hpp), a complement being taken within plain_numbers(). A bound is compared digit by
+// digit, which takes two states for each of its digits; a multiple's digits run through the remainders.
+//
+// Exponents are left out: 1, n zeros and e-k is at most 1 where k is at least n, which no finite automaton can tell. What is spelled
+// with one digit before the point and an exponent (json/scientific_numbers.hpp) can be compared, and every value is spelled plainly.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "text/automaton.hpp"
+
+namespace psc {
+
+// A number as JSON has it, of any size: digits times 10^exponent. The digits neither begin nor end with 0; zero has none.
+struct Decimal {
+    bool negative = false;
+    std::string digits;
+    std::int64_t exponent = 0;
+
+    bool is_zero() const { return digits.empty(); }
+    // Of the value; -0 is 0.
+    bool operator==(const Decimal& other) const;
+    // Digits before the point, where they are written out; at least 1 with 0 itself.
+    std::int64_t places_before_point() const { return static_cast<std::int64_t>(digits.size()) + exponent; }
+};
+
+// Throws std::invalid_argument for what is no number of JSON; LimitExceeded for an exponent of more than nine digits.
+Decimal parse_decimal(std::string_view text);
+// -1, 0 or 1.
+int compare(const Decimal& a, const Decimal& b);
+
+TextAutomaton plain_numbers();
+TextAutomaton integers();                   // 1, 1.0, 1.00
+TextAutomaton integers_without_fraction();  // what draft 4 means by an integer
+
+TextAutomaton equal_to(const Decimal& value, std::size_t max_states = kMaxTextStates);
+TextAutomaton at_least(const Decimal& bound, bool exclusive, std::size_t max_states = kMaxTextStates);
+TextAutomaton at_most(const Decimal& bound, bool exclusive, std::size_t max_states = kMaxTextStates);
+// As many states as the divisor's digits, read as an integer, times its decimal places; throws std::invalid_argument for 0.
+TextAutomaton multiples_of(const Decimal& divisor, std::size_t max_states = kMaxTextStates);
+
+}  // namespace psc

@@ -1,0 +1,107 @@
+// F(q) of the lexer: the terminal sequences of which one must be viable for the text read so far to have a continuation.
+//
+// The lexeme that is open in q becomes some terminal that its automaton can still reach; or it fails, and what falls back emits some
+// terminals and goes on in another state, whose lexeme becomes something or fails in turn. So
+//
+//     F(q) = {t : the open lexeme can become t}  +  e F(p) for each way (e, p) in which it can fail  +  e $END where the text may end
+//
+// which is solved for so many terminals that have fallen back. The sets share their ends (lexer/sequence_sets.hpp): states whose lexemes
+// fail alike have one set, and ways that go on alike are one set from there on, so that what doubles with every terminal as
+// a list grows by one set.
+//
+// Cost: for each state, its steps once; then a union for each way to fail and each number of terminals left.
+#include <algorithm>
+#include <set>
+
+#include "base/sorted.hpp"
+#include "lexer/lexer.hpp"
+
+namespace psc {
+
+FutureSet Lexer::futures(LexerState state) {
+    if (const auto known = known_futures(state)) return *known;
+    const FutureSet set = future_set(state, kMaxFallback);
+    at(state).futures.store(set.v + 1, std::memory_order_release);
+    return set;
+}
+
+FutureSet Lexer::future_set(LexerState state, std::size_t budget) {
+    if (is_start(state)) return FutureSets::kOne;
+    const State& s = at(state);
+    std::vector<FutureEdge> edges;
+    for (Terminal t : dfa_->reachable(*s.dfa)) {
+        if (dfa_->is_ignored(t)) return FutureSets::kOne;
+        edges.push_back({OutputSymbol::of(t), FutureSets::kOne});
+    }
+    const FutureSet becomes = future_sets_.intern(edges);
+    if (s.fallback == kNoFallback) return becomes;
+    if (budget == 0) return FutureSets::kNone;
+    if (const auto known = future_ids_.find(state, static_cast<Word>(budget))) return *known;
+    const std::vector<Failure> all_failures = failures(state);
+    std::vector<FutureSet> sets{becomes}, then;
+    for (std::size_t i = 0; i < all_failures.size();) {
+        const LexOutput output = all_failures[i].output;
+        const std::size_t emitted = std::max<std::size_t>(1, outputs_[output].size());
+        then.clear();
+        for (; i < all_failures.size() && all_failures[i].output == output; ++i) {
+            const auto again = all_failures[i].again;
+            then.push_back(again ? future_set(*again, budget > emitted ? budget - emitted : 0) : FutureSets::kOne);
+        }
+        sets.push_back(put_before(output, future_sets_.unite(then)));
+    }
+    const FutureSet all = future_sets_.unite(sets);
+    future_ids_.insert(state, static_cast<Word>(budget), all);
+    return all;
+}
+
+// The ways in which the open lexeme can fail, at once or after bytes that go on with it while it is not complete.
+const std::vector<Lexer::Failure>& Lexer::failures(LexerState state) {
+    if (const auto known = failures_.find(state); known != failures_.end()) return known->second;
+    const OutputSymbol end = OutputSymbol::of(Terminal{dfa_->n_terminals()});
+    std::vector<Failure> found;
+    std::vector<LexerState> todo{state};
+    std::set<LexerState> seen{state};
+    while (!todo.empty()) {
+        const LexerState q = todo.back();
+        todo.pop_back();
+        if (at(q).fallback == kNoFallback) continue;
+        for (Word c = 0; c < n_classes(); ++c) {
+            const ByteClass byte_class{static_cast<std::uint8_t>(c)};
+            const auto ways = steps(q, byte_class);
+            const auto to = dfa_->next(*at(q).dfa, byte_class);
+            for (const LexWay& way : ways) {
+                if (!to)
+                    found.push_back({way.output, way.next});
+                else if (!dfa_->accepts(*to) && seen.insert(way.next).second)
+                    todo.push_back(way.next);
+            }
+        }
+        for (LexOutput last : at_end(q)) found.push_back({*append(last, output_id({&end, 1})), {}});
+    }
+    sort_unique(found);
+    return failures_[state] = std::move(found);
+}
+
+// The output, then each sequence of the set. Two conditions with nothing between them are on the same stack.
+FutureSet Lexer::put_before(LexOutput output, FutureSet set) {
+    const auto symbols = outputs_[output];
+    if (symbols.empty() || set == FutureSets::kNone) return set;
+    std::size_t n = symbols.size();
+    if (is_condition(symbols.back()) && set != FutureSets::kOne) {
+        --n;
+        std::vector<FutureSet> joined;
+        const std::vector<FutureEdge> edges(future_sets_.edges(set).begin(), future_sets_.edges(set).end());
+        for (const FutureEdge& edge : edges) {
+            if (!is_condition(edge.symbol)) {
+                joined.push_back(future_sets_.before(symbols.back(), future_sets_.before(edge.symbol, edge.then)));
+            } else if (const auto one = both(symbols.back(), edge.symbol)) {
+                joined.push_back(future_sets_.before(OutputSymbol::of(*one, contexts_.n_terminals), edge.then));
+            }
+        }
+        set = future_sets_.unite(joined);
+    }
+    while (n-- > 0) set = future_sets_.before(symbols[n], set);
+    return set;
+}
+
+}  // namespace psc

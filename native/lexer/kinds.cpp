@@ -1,0 +1,62 @@
+#include "lexer/kinds.hpp"
+
+#include <algorithm>
+#include <map>
+
+namespace psc {
+
+namespace {
+
+std::unique_ptr<Lexer> lexer_of(TerminalAutomaton automaton, Lexer::Contexts contexts, Lexer::Munch munch) {
+    return std::make_unique<Lexer>(std::make_unique<ClosedLexemes>(std::move(automaton)), std::move(contexts), munch);
+}
+
+// Per terminal whether it wins over every ignored one.
+std::vector<bool> winners_over_ignored(const AllTerminals& terminals) {
+    auto first = static_cast<Word>(terminals.rank.size());
+    for (std::size_t t = 0; t < terminals.rank.size(); ++t)
+        if (terminals.ignored[t]) first = std::min(first, terminals.rank[t]);
+    std::vector<bool> wins;
+    for (Word rank : terminals.rank) wins.push_back(rank < first);
+    return wins;
+}
+
+// The terminals that are lexed where `can_take` are those that the parser can take.
+std::vector<Word> allowed_terminals(const AllTerminals& terminals, const std::vector<bool>& modal, std::vector<Word> can_take) {
+    if (std::any_of(can_take.begin(), can_take.end(), [&](Word t) { return modal[t]; })) return can_take;
+    can_take.clear();
+    for (Word t = 0; t < static_cast<Word>(terminals.rank.size()); ++t)
+        if (!modal[t]) can_take.push_back(t);
+    return can_take;
+}
+
+}  // namespace
+
+std::unique_ptr<Lexer> make_lexer(const LrTables& lr, const AllTerminals& terminals, LexerKind kind) {
+    Lexer::Contexts contexts;
+    contexts.n_terminals = lr.n_terminals;
+    if (kind == LexerKind::any) return lexer_of(every_match(terminals), std::move(contexts), Lexer::Munch::any);
+    if (kind == LexerKind::basic) return lexer_of(winners_only(terminals), std::move(contexts), Lexer::Munch::longest);
+    std::map<std::vector<Word>, LexerContext> numbers;
+    std::vector<std::vector<Word>> sets;
+    contexts.of_top.assign(lr.n_lr_states, {});
+    const auto modal = winners_over_ignored(terminals);
+    for (LrState state : resting_states(lr)) {
+        std::vector<Word> allowed;
+        for (Word t = 0; t + 1 < lr.n_terminals; ++t)
+            if ((terminals.ignored[t] && kind == LexerKind::contextual) || !lr.cell(state, {t}).empty()) allowed.push_back(t);
+        if (kind == LexerKind::modal) allowed = allowed_terminals(terminals, modal, std::move(allowed));
+        const auto [it, fresh] = numbers.emplace(allowed, LexerContext{static_cast<Word>(sets.size())});
+        if (fresh) sets.push_back(std::move(allowed));
+        contexts.of_top[state.index()] = it->second;
+    }
+    return lexer_of(for_contexts(terminals, sets), std::move(contexts), Lexer::Munch::longest);
+}
+
+std::unique_ptr<Lexer> make_lexer(const LrTables& lr, std::shared_ptr<const TerminalNfa> terminals) {
+    Lexer::Contexts contexts;
+    contexts.n_terminals = lr.n_terminals;
+    return std::make_unique<Lexer>(std::make_unique<OpenLexemes>(std::move(terminals)), std::move(contexts), Lexer::Munch::any);
+}
+
+}  // namespace psc

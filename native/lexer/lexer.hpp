@@ -1,0 +1,199 @@
+// The lexer as a transducer over byte classes: from bytes to terminals, built state by state when asked.
+//
+// Two kinds share it. `any` lets a lexeme end wherever it matches, as each terminal that matches, and follows every possibility.
+// `longest` is maximal munch with fall-back. Its state is a state of the terminals' byte automaton and, while a longer lexeme is
+// open past a complete one, a fall-back: what the lexer does if the longer lexeme fails. That is the symbols that it then emits,
+// and the state in which the rest of the text read has been lexed again. So a state may carry terminals that are not emitted yet
+// (docs/language.md). A non-accepting state on a cycle of non-accepting states (an opened comment) makes that rest unbounded.
+// There the lexer commits: it drops the fall-back.
+//
+// Contexts: with a contextual lexer the start of a lexeme depends on the LR state on top of the stack. State 0 is the start whose
+// context is not known: a *condition* (a set of LR states, one of which must be on top) says under which contexts a step from it
+// is taken. An output is a sequence of terminals and conditions. With one context state 0 is the start, and there are none.
+//
+// An accepting state that cannot be extended emits at once, so the lexer is back at state 0.
+//
+// One thread at a time may build; arcs, outputs, ways and conditions that an arc leads to can be read meanwhile without a lock.
+//
+// Cost: a step is one table lookup once it is known.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <vector>
+
+#include "base/interned.hpp"
+#include "lexer/sequence_sets.hpp"
+#include "terminals/lexeme_automaton.hpp"
+
+namespace psc {
+
+// What happens on a byte: something is emitted, and the lexer goes on. A restart emits before the byte is read again.
+struct LexArc {
+    LexTarget target;
+    LexOutput output;
+
+    auto operator<=>(const LexArc&) const = default;
+};
+
+// An arc in one word, so that readers need no lock.
+using PackedArc = std::uint64_t;
+inline PackedArc pack(LexArc a) {
+    return static_cast<std::uint64_t>(static_cast<std::uint32_t>(a.target.word())) << 32 | static_cast<std::uint32_t>(a.output.v);
+}
+inline LexArc unpack(PackedArc a) {
+    return {LexTarget::from_word(static_cast<Word>(a >> 32)), {static_cast<Word>(a & 0xffffffff)}};
+}
+
+// One of the ways in which the lexer can go on.
+struct LexWay {
+    LexOutput output;
+    LexerState next;
+
+    auto operator<=>(const LexWay&) const = default;
+};
+
+// What a text may go on with: sets of sequences of terminals and conditions.
+using FutureSets = SetsOf<FutureSet, OutputSymbol>;
+using FutureEdge = FutureSets::Edge;
+
+class Lexer {
+public:
+    struct Contexts {
+        Word n_terminals = 0;  // those of the grammar, the end of text among them: conditions are numbered from here
+        std::vector<Maybe<LexerContext>> of_top;  // per LR state; none where no lexeme begins. Empty: one context for all
+    };
+    enum class Munch { longest, any };
+
+    Lexer(std::unique_ptr<LexemeAutomaton> automaton, Contexts contexts, Munch munch);
+
+    Word n_states() const { return static_cast<Word>(states_.size()); }
+    Word n_classes() const { return n_classes_; }
+    const std::array<ByteClass, 256>& byte_class() const { return dfa_->byte_class(); }
+    // Per LR state on top, the start of a lexeme; empty where that is state 0 whatever is on top.
+    const std::vector<LexerState>& starts_of_tops() const { return start_of_top_; }
+    Munch munch() const { return munch_; }
+    bool contextual() const { return !start_of_top_.empty(); }
+    // Of the start of a context: the LR states that have it. None for other states.
+    std::span<const LrState> tops_of(LexerState state) const;
+
+    // What a matcher does; builds it when it is not known.
+    LexArc arc(LexerState state, ByteClass byte_class);
+    // All that can happen.
+    std::span<const LexWay> steps(LexerState state, ByteClass byte_class) { return branches_[branch_of(state, byte_class)]; }
+
+    // The same where nothing but this can happen: the lexeme goes on, or has ended and the byte begins the next.
+    struct Split {
+        bool plain;                          // nothing but this
+        Maybe<LexerState> within;            // where the lexeme goes on
+        std::span<const LexOutput> endings;  // outputs, after which the byte is read from state 0
+    };
+    Split split(LexerState state, ByteClass byte_class);
+
+    // Per state an arc for each byte class, unknown where it is not built.
+    const std::atomic<PackedArc>* row(LexerState state) const { return rows_[state.index()]; }
+    std::span<const LexWay> ways(Branch branch) const { return branches_[branch]; }
+    std::span<const OutputSymbol> output(LexOutput id) const { return outputs_[id]; }
+    Word n_conditions() const { return conditions_.size(); }
+    bool is_condition(OutputSymbol symbol) const { return symbol.is_condition(contexts_.n_terminals); }
+    std::span<const LrState> condition(OutputSymbol symbol) const {  // sorted
+        return conditions_[symbol.condition(contexts_.n_terminals)];
+    }
+
+    // The outputs of which one is emitted at the end of the text; none where a lexeme is incomplete. Builds them when not known.
+    const std::vector<LexOutput>& at_end(LexerState state);
+    // F(q): a set of symbol sequences, one of which must be viable for the text so far to have a continuation; the set of the empty
+    // one means that nothing is needed. A fall-back that re-enters itself has infinitely many; those of more than
+    // `kMaxFallback` fallen-back terminals are left out. Builds it when not known.
+    FutureSet futures(LexerState state);
+    const FutureSets& future_sets() const { return future_sets_; }
+    // The same without building: null, or none, where not known.
+    const std::vector<LexOutput>* known_at_end(LexerState state) const {
+        return states_[state.index()].at_end.load(std::memory_order_acquire);
+    }
+    Maybe<FutureSet> known_futures(LexerState state) const {
+        return Maybe<FutureSet>::from_word(states_[state.index()].futures.load(std::memory_order_acquire) - 1);
+    }
+
+    // A state that is as good as `state` where only the allowed terminals can come next: of a lexeme that is open what cannot become
+    // one of them is left out. Of lexers whose states are made as they are visited; others know all of theirs.
+    LexerState restricted(LexerState state, const std::vector<char>& allowed);
+
+    // Builds everything reachable.
+    void close();
+
+    // With the automaton. Not while another thread builds.
+    std::size_t bytes() const;
+
+private:
+    static constexpr std::size_t kMaxFallback = 8;
+    static constexpr LexOutput kSilent{0};
+    static constexpr Branch kNoFallback{0};  // the one without ways
+    using Ways = std::vector<LexWay>;
+
+    struct State {
+        Maybe<DfaState> dfa;  // none for state 0 of a contextual lexer
+        Branch fallback;      // what happens if the lexeme that is open fails
+        std::unique_ptr<std::atomic<PackedArc>[]> row;
+        std::atomic<const std::vector<LexOutput>*> at_end;
+        std::atomic<Word> futures;       // the set + 1; 0: not known
+        std::vector<LexOutput> endings;  // the outputs of the terminals that match here
+        bool endings_known;
+        std::unique_ptr<std::vector<LexOutput>> at_end_owner;
+    };
+
+    State& at(LexerState state) const { return states_[state.index()]; }
+    LexerState state_id(Maybe<DfaState> dfa, Branch fallback);
+    bool is_start(LexerState state) const;
+    LexOutput output_id(std::span<const OutputSymbol> symbols);
+    LexOutput output_of(Terminal terminal);
+    OutputSymbol condition_symbol(std::span<const LrState> tops);
+    // Of the stacks on which both conditions hold; none where they exclude each other.
+    Maybe<Condition> both(OutputSymbol a, OutputSymbol b);
+    Maybe<LexOutput> append(LexOutput output, LexOutput more);  // none where conditions exclude each other
+    Branch branch_id(Ways ways);
+    Branch branch_of(LexerState state, ByteClass byte_class);
+    Ways find_steps(LexerState state, ByteClass byte_class);
+    Ways start_steps(ByteClass byte_class);
+    void follow(LexOutput output, LexerState state, ByteClass byte_class, Ways& out);
+    void fall_back(const State& s, ByteClass byte_class, Ways& out);
+    bool can_fall_back(DfaState open, LexerState again);
+    // Futures: see lexer/futures.cpp.
+    struct Failure {
+        LexOutput output;
+        Maybe<LexerState> again;  // where the text is lexed again; none: the text ends, and the output has the end in it
+        auto operator<=>(const Failure&) const = default;
+    };
+    FutureSet future_set(LexerState state, std::size_t budget);
+    const std::vector<Failure>& failures(LexerState state);
+    FutureSet put_before(LexOutput output, FutureSet set);
+
+    std::unique_ptr<LexemeAutomaton> dfa_;
+    Word n_classes_;
+    Contexts contexts_;
+    Munch munch_;
+    std::vector<LexerState> start_of_top_;
+    struct Start {
+        LexerState state;
+        OutputSymbol condition;  // the LR states that have it
+    };
+    std::vector<Start> starts_;  // of a contextual lexer
+    IdMap<Maybe<DfaState>, Branch, LexerState> state_ids_;
+    StableVector<State> states_;
+    PublishedArray<const std::atomic<PackedArc>*> rows_;  // of the states
+    StableInterned<LexOutput, OutputSymbol> outputs_;
+    StableInterned<Branch, LexWay> branches_;
+    StableInterned<Condition, LrState> conditions_;
+    IdMap<LexerState, ByteClass, Branch> steps_;
+    IdMap<DfaState, LexerState, Word> fall_back_;  // can_fall_back, where it is known
+    IdPairs<DfaState, LexerState> asked_;          // the questions put to it
+    std::size_t n_emitted_ = 0;                    // symbols of all outputs
+    int depth_ = 0;                                // of fall-backs within fall-backs that are being looked at
+    FutureSets future_sets_;
+    IdMap<LexerState, Word, FutureSet> future_ids_;  // (state, budget) -> set, where the state has a fall-back
+    std::map<LexerState, std::vector<Failure>> failures_;
+};
+
+}  // namespace psc

@@ -1,0 +1,121 @@
+#include "linked/machine.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <stdexcept>
+
+#include "base/long_work.hpp"
+
+namespace psc {
+
+namespace {
+constexpr std::size_t kMostContexts = 1 << 16;
+}  // namespace
+
+LinkedMachine::LinkedMachine(std::shared_ptr<Machine> frame, std::vector<Call> calls, std::shared_ptr<VocabularyIndex> index,
+                             std::size_t cache_limit)
+    : frame_(std::move(frame)), calls_(std::move(calls)), index_(std::move(index)) {
+    if (calls_.size() > static_cast<std::size_t>(kMaxParts)) throw LimitExceeded("parts of a grammar", kMaxParts);
+    vocabulary_ = {index_->n_tokens(), nullptr, index_->offsets().data(), index_->bytes().data(), index_->is_stop().data()};
+    const auto look_at = [&](const std::shared_ptr<Machine>& machine) {
+        if (!machine || machine->vocabulary().size < vocabulary_.size || !machine->stop_tokens().empty())
+            throw std::invalid_argument("machines that are linked have one vocabulary, and no stop tokens");
+        if (machine->has_symbols()) speak_of_tokens_.push_back(machine);
+    };
+    look_at(frame_);
+    for (const auto& [part, most_tokens, has_spent_end] : calls_) {
+        if (!part || (part->index() && part->index() != index_))
+            throw std::invalid_argument("the parts of a grammar are of its vocabulary");
+        if (most_tokens < 1) throw std::invalid_argument("a part has one token at least");
+        if (!part->index()) look_at(part->machine());
+    }
+    stop_tokens_ = index_->stop_tokens();
+    ends_apart_ = true;
+    lr_ = frame_->lr();
+    byte_class_ = frame_->byte_class();
+    n_byte_classes_ = frame_->n_byte_classes();
+    cache_limit_ = cache_limit;
+    begin();
+}
+
+void LinkedMachine::not_asked() { throw std::logic_error("linked machines are read by their own matcher"); }
+
+std::size_t LinkedMachine::table_bytes() const {
+    std::size_t total = frame_->table_bytes();
+    for (const Call& call : calls_)
+        if (const auto machine = call.part->made()) total += machine->table_bytes();
+    return total;
+}
+
+bool LinkedMachine::is_broken() const {
+    return frame_->is_broken() || std::ranges::any_of(calls_, [](const Call& call) {
+               const auto machine = call.part->made();
+               return machine && machine->is_broken();
+           });
+}
+
+bool LinkedMachine::has_symbol(TokenId token) const {
+    return std::any_of(speak_of_tokens_.begin(), speak_of_tokens_.end(),
+                       [&](const std::shared_ptr<Machine>& machine) { return machine->has_symbol(token); });
+}
+
+bool LinkedMachine::may_call(Word part) const {
+    const VocabularyView& all = at(part)->vocabulary();
+    // The boundaries behind the empty text come first.
+    for (TokenId t{vocabulary_.size}; t.v < std::min(vocabulary_.size + 2, all.size); ++t.v)
+        if (std::ranges::equal(all.text(t), kCallBytes)) return true;
+    return false;
+}
+
+std::shared_ptr<Machine::Cache> LinkedMachine::new_cache() const { return std::make_shared<Built>(vocabulary_.size); }
+
+std::vector<LinkedMachine::Boundary> LinkedMachine::boundaries(Word part, const std::uint32_t* words) const {
+    const VocabularyView& all = at(part)->vocabulary();
+    std::vector<Boundary> near;
+    for (TokenId t{vocabulary_.size}; t.v < all.size; ++t.v) {
+        if (!(words[t.v >> 5] >> (t.v & 31) & 1)) continue;
+        const auto text = all.text(t);
+        const auto boundary = text.last(kCallBytes.size());
+        near.push_back({text.first(text.size() - kCallBytes.size()), boundary[1] == kCallBytes[1]});
+    }
+    return near;
+}
+
+LinkedMachine::Built& LinkedMachine::current(Cache& cache, const std::shared_ptr<Cache>& of, Word part) {
+    auto& built = static_cast<Built&>(cache);
+    built.of.resize(calls_.size() + 1);
+    auto& known_of = built.of[static_cast<std::size_t>(part + 1)];
+    if (known_of != of) {
+        if (known_of) std::erase_if(built.known, [&](const auto& entry) { return entry.first.part == part; });
+        known_of = of;
+    }
+    return built;
+}
+
+std::optional<LinkedMachine::Known> LinkedMachine::find(Cache& cache, const std::shared_ptr<Cache>& of, const Asked& asked) {
+    const PatientLock lock(lock_);
+    const Built& built = current(cache, of, asked.part);
+    const auto it = built.known.find(asked);
+    return it == built.known.end() ? std::nullopt : std::optional(it->second);
+}
+
+LinkedMachine::Known LinkedMachine::add(Cache& cache, const std::shared_ptr<Cache>& of, const Asked& asked, MaskRows::Bits& words,
+                                        Known known) {
+    const PatientLock lock(lock_);
+    Built& built = current(cache, of, asked.part);
+    if (const Word beyond = vocabulary_.size & 31) words[n_words() - 1] &= (1u << beyond) - 1;
+    known.row = built.rows.add(words);
+    if (asked.context >= -1) built.known.insert_or_assign(asked, known);  // others are of one place alone
+    limit(cache);
+    return known;
+}
+
+Word LinkedMachine::context(const std::vector<Word>& content) {
+    const PatientLock lock(lock_);
+    if (contexts_.size() > kMostContexts) contexts_.clear();  // their numbers are not used again
+    const auto [it, fresh] = contexts_.try_emplace(content, next_context_);
+    next_context_ += fresh;
+    return it->second;
+}
+
+}  // namespace psc

@@ -1,0 +1,62 @@
+// LALR(1) tables: the LR(0) automaton with lookaheads by DeRemer and Pennello's relations (TOPLAS 4(4), 1982).
+//
+// A cell may hold several actions. `ConflictPolicy::lark` resolves as Lark does (a shift wins over reductions; among
+// reductions the one of strictly highest rule priority wins) and reports what stays ambiguous; `keep_all` leaves every
+// action in its cell.
+//
+// Cost: LR(0) construction is linear in the size of the automaton, lookaheads in the size of the relations times
+// terminals / 64.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "lr/lr0_automaton.hpp"
+#include "lr/tables.hpp"
+
+namespace psc {
+
+enum class ConflictPolicy { lark, keep_all };
+
+struct Conflict {
+    LrState state;
+    Terminal terminal;
+    std::vector<Production> productions;  // the reductions that clash
+};
+
+struct LalrTables {
+    LrTables tables;
+    std::vector<Conflict> conflicts;
+    Word shift_reduce_resolved = 0;  // cells in which a shift silently won
+
+    std::vector<Word> to_words() const;
+    static LalrTables from_words(std::span<const Word> words);
+};
+
+LalrTables build_lalr(const Productions& grammar, ConflictPolicy policy);
+
+// The states that can be on top of a stack between two terminals: the start, and those that a shift leads into; not the
+// accepting one. Sorted.
+std::vector<LrState> resting_states(const LrTables& tables);
+
+// Per state the symbol that leads into it; none for the start.
+std::vector<Maybe<Symbol>> accessing_symbols(const LrTables& tables);
+
+// For every state, the states that can lie directly under it on a stack, sorted.
+class StackPredecessors {
+public:
+    explicit StackPredecessors(const LrTables& tables);
+    std::span<const LrState> operator[](LrState state) const {
+        return {states_.data() + offsets_[state.index()], states_.data() + offsets_[state.index() + 1]};
+    }
+    std::size_t bytes() const { return (offsets_.capacity() + states_.capacity()) * sizeof(Word); }
+
+private:
+    std::vector<Word> offsets_;
+    std::vector<LrState> states_;
+};
+
+// All shifts and gotos: state, symbol, and the state that it leads to.
+std::vector<Word> arcs_of(const LrTables& tables);
+
+}  // namespace psc

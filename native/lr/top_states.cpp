@@ -1,0 +1,117 @@
+#include "lr/top_states.hpp"
+
+#include <algorithm>
+
+#include "base/sorted.hpp"
+
+namespace psc {
+
+TopStates::TopStates(const LrTables& tables, const StackPredecessors& below, Work& work)
+    : tables_(tables), below_(below), work_(work), on_top_(tables.n_lr_states), under_(tables.n_lr_states) {
+    sets_.id_of(resting_states(tables));
+}
+
+const std::vector<LrState>& TopStates::after_state(LrState state, Terminal terminal) {
+    if (const auto known = after_state_.find(state, terminal)) return after_states_[*known];
+    // States on top while the reductions under `terminal` go on.
+    std::vector<LrState> found, todo{state};
+    on_top_.clear();
+    on_top_.insert(state);
+    while (!todo.empty()) {
+        const LrState top = todo.back();
+        todo.pop_back();
+        work_.spend();
+        for (Action action : tables_.cell(top, terminal)) {
+            if (action.is_shift()) {
+                found.push_back(action.state());
+                continue;
+            }
+            const auto& more = reduced(top, action.production());
+            work_.spend(1 + more.size());
+            for (LrState to : more)
+                if (on_top_.insert(to)) todo.push_back(to);
+        }
+    }
+    sort_unique(found);
+    after_state_.insert(state, terminal, static_cast<Word>(after_states_.size()));
+    after_states_.push_back(std::move(found));
+    return after_states_.back();
+}
+
+// Where the gotos lead after a reduction on `state`, whatever is under it. The same for all terminals: in a grammar of many rules that
+// may be empty, hundreds of terminals reduce by the same long production.
+const std::vector<LrState>& TopStates::reduced(LrState state, Production production) {
+    if (const auto known = reduced_.find(state, production)) return reduced_to_[*known];
+    std::vector<LrState> bases{state}, lower, to;
+    for (Word popped = 0; popped < tables_.length(production); ++popped) {
+        lower.clear();
+        under_.clear();
+        for (LrState s : bases) {
+            const auto below = below_[s];
+            work_.spend(1 + below.size());
+            for (LrState under : below)
+                if (under_.insert(under)) lower.push_back(under);
+        }
+        bases.swap(lower);
+    }
+    for (LrState base : bases)
+        if (const auto next = tables_.plain_go_to(base, tables_.lhs(production))) to.push_back(*next);
+    sort_unique(to);
+    reduced_.insert(state, production, static_cast<Word>(reduced_to_.size()));
+    reduced_to_.push_back(std::move(to));
+    return reduced_to_.back();
+}
+
+Maybe<TopSet> TopStates::after(TopSet set, Terminal terminal) {
+    if (const auto known = after_.find(set, terminal)) return *known;
+    std::vector<LrState> all;
+    for (LrState s : sets_[set]) {
+        // Most states have no action for most terminals, and nearly all others shift: neither is worth remembering.
+        const auto actions = tables_.cell(s, terminal);
+        work_.spend();
+        if (actions.empty()) continue;
+        if (actions.size() == 1 && actions[0].is_shift()) {
+            all.push_back(actions[0].state());
+            continue;
+        }
+        const auto& more = after_state(s, terminal);
+        work_.spend(more.size());
+        all.insert(all.end(), more.begin(), more.end());
+    }
+    sort_unique(all);
+    Maybe<TopSet> result;
+    if (!all.empty()) result = sets_.id_of(all);
+    after_.insert(set, terminal, result);
+    return result;
+}
+
+TopSet TopStates::takers(TopSet set, Terminal terminal) {
+    if (const auto known = takers_.find(set, terminal)) return *known;
+    std::vector<LrState> kept;
+    for (LrState s : sets_[set])
+        if (!tables_.cell(s, terminal).empty() && !after_state(s, terminal).empty()) kept.push_back(s);
+    const TopSet result = sets_.id_of(kept);
+    takers_.insert(set, terminal, result);
+    return result;
+}
+
+Maybe<TopSet> TopStates::narrowed(TopSet set, std::span<const LrState> states) {
+    const auto all = sets_[set];
+    std::vector<LrState> both;
+    std::set_intersection(all.begin(), all.end(), states.begin(), states.end(), std::back_inserter(both));
+    if (both.empty()) return {};
+    return sets_.id_of(both);
+}
+
+bool TopStates::contains(TopSet set, LrState state) const {
+    const auto all = sets_[set];
+    return std::binary_search(all.begin(), all.end(), state);
+}
+
+bool TopStates::is_subset(TopSet set, TopSet of) const {
+    if (set == of) return true;
+    const auto a = sets_[set], b = sets_[of];
+    return std::includes(b.begin(), b.end(), a.begin(), a.end());
+}
+
+}  // namespace psc

@@ -1,0 +1,67 @@
+// Which LR states can be on top of the stack after shifting a terminal, from any of a set of states.
+//
+// States are plain ones (LrTables::plain): what a state does with any set of members that were there is a part of what it does.
+//
+// What lies under a state that is popped is taken to be any of its predecessors in the LR automaton, so the answer is an upper bound.
+// Sets of states are interned.
+//
+// Cost: after() is a lookup where it was asked before; else a union over the states of the set, each a search over the reductions
+// under the terminal that is remembered too.
+#pragma once
+
+#include <cstdint>
+#include <utility>
+#include <vector>
+
+#include "base/interned.hpp"
+#include "base/work.hpp"
+#include "lr/lalr.hpp"
+
+namespace psc {
+
+class TopStates {
+public:
+    // `below`: the tables' stack predecessors. All must outlive this.
+    TopStates(const LrTables& tables, const StackPredecessors& below, Work& work);
+
+    TopSet everywhere() const { return {0}; }            // every state that can be on top when a step starts
+    Maybe<TopSet> after(TopSet set, Terminal terminal);  // none when no state of the set can take the terminal
+    Maybe<TopSet> narrowed(TopSet set,
+                           std::span<const LrState> states);  // the states of the set among `states`; none if there are none
+    TopSet takers(TopSet set, Terminal terminal);             // the states of the set that can take the terminal
+    std::span<const LrState> states(TopSet set) const { return sets_[set]; }
+    TopSet intern(std::span<const LrState> sorted_states) { return sets_.id_of(sorted_states); }
+    bool contains(TopSet set, LrState state) const;
+    bool is_subset(TopSet set, TopSet of) const;
+
+private:
+    // A set of LR states that is emptied at once.
+    class Seen {
+    public:
+        explicit Seen(std::size_t n) : round_of_(n) {}
+        void clear() { ++round_; }
+        bool insert(LrState state) { return std::exchange(round_of_[state.index()], round_) != round_; }
+
+    private:
+        std::vector<std::uint64_t> round_of_;
+        std::uint64_t round_ = 0;
+    };
+
+    const std::vector<LrState>& after_state(LrState state, Terminal terminal);
+    const std::vector<LrState>& reduced(LrState state, Production production);
+
+    const LrTables& tables_;
+    const StackPredecessors& below_;
+    Work& work_;
+    Interned<TopSet, LrState> sets_;
+    IdMap<TopSet, Terminal, Maybe<TopSet>> after_;
+    IdMap<TopSet, Terminal, TopSet> takers_;
+    // Lists by their numbers: of a state and a terminal, the states on top after the shift; of a state and a production, after it.
+    IdMap<LrState, Terminal, Word> after_state_;
+    std::vector<std::vector<LrState>> after_states_;
+    IdMap<LrState, Production, Word> reduced_;
+    std::vector<std::vector<LrState>> reduced_to_;
+    Seen on_top_, under_;  // scratch
+};
+
+}  // namespace psc

@@ -1,0 +1,128 @@
+#include "machine/warm_rows.hpp"
+
+#include <time.h>
+
+#include <algorithm>
+#include <chrono>
+#include <thread>
+#include <tuple>
+#include <unordered_map>
+#include <vector>
+
+namespace psc {
+
+namespace {
+
+template <class A, class B, class V>
+struct Entry {
+    A a;
+    B b;
+    V value;
+};
+
+template <class A, class B, class V>
+std::vector<Entry<A, B, V>> entries_of(const SharedIdMap<A, B, V>& map) {
+    std::vector<Entry<A, B, V>> out;
+    map.each([&](A a, B b, V value) { out.push_back({a, b, value}); });
+    return out;
+}
+
+// Before one row, so that other grammars' threads that always wait do not hold the row back for ever: some 5 ms.
+constexpr int kMostPauses = 100;
+
+double processor_seconds() {
+    timespec now;
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+    return static_cast<double>(now.tv_sec) + 1e-9 * static_cast<double>(now.tv_nsec);
+}
+
+}  // namespace
+
+WarmTables warm_tables(const Machine::Cache& cache) {
+    // A set gets its id when it is first gathered, after what it was gathered from. So, by rising ids, what an entry goes on from has a
+    // name before the entry.
+    auto sets = entries_of(cache.unions);
+    std::sort(sets.begin(), sets.end(), [](const auto& x, const auto& y) { return std::tie(x.a, x.b) < std::tie(y.a, y.b); });
+    std::unordered_map<Gathered, Maybe<WarmSet>, IdHash> set_names{{Gathered{0}, {}}};
+    std::vector<Maybe<WarmSet>> set_before;
+    std::vector<EmissionSet> set_emission;
+    for (const auto& [before, emission, gathered] : sets) {
+        const auto named = set_names.find(before);
+        if (named == set_names.end() || set_before.size() == kMostWarm) continue;
+        set_before.push_back(named->second);
+        set_emission.push_back(emission);
+        set_names.try_emplace(gathered, WarmSet{static_cast<Word>(set_before.size()) - 1});
+    }
+    auto rows = entries_of(cache.row_ids);
+    std::sort(rows.begin(), rows.end(), [](const auto& x, const auto& y) { return std::tie(x.a, x.b) < std::tie(y.a, y.b); });
+    std::unordered_map<MaskRow, Word, IdHash> row_names;
+    std::vector<LexerState> row_state;
+    std::vector<Maybe<WarmSet>> row_set;
+    for (const auto& [view, gathered, row] : rows) {
+        const auto named = set_names.find(gathered);
+        if (named == set_names.end() || row_state.size() == kMostWarm) continue;
+        row_names.try_emplace(row, static_cast<Word>(row_state.size()));
+        row_state.push_back({view.v});  // an artifact has no other views
+        row_set.push_back(named->second);
+    }
+    // The larger operand of a union is older than what was first made of it.
+    auto unions = entries_of(cache.row_unions);
+    std::sort(unions.begin(), unions.end(), [](const auto& x, const auto& y) { return std::tie(x.b, x.a) < std::tie(y.b, y.a); });
+    std::vector<WarmOperand> first, second;
+    for (const auto& [a, b, row] : unions) {
+        const auto x = row_names.find(a), y = row_names.find(b);
+        if (x == row_names.end() || y == row_names.end() || first.size() == kMostWarm) continue;
+        first.push_back({x->second});
+        second.push_back({y->second});
+        row_names.try_emplace(row, static_cast<Word>(row_state.size() + first.size()) - 1);
+    }
+    return {std::move(set_before), std::move(set_emission), std::move(row_state),
+            std::move(row_set),    std::move(first),        std::move(second)};
+}
+
+void check_warm(const WarmTables& t) {
+    if (t.warm_set_before.size() > kMostWarm) TableCheck::fail("warm_set_before", "is too long");
+    if (t.warm_row_state.size() > kMostWarm) TableCheck::fail("warm_row_state", "is too long");
+    if (t.warm_union_first.size() > kMostWarm) TableCheck::fail("warm_union_first", "is too long");
+    for (WarmSet set{0}; set.index() < t.warm_set_before.size(); ++set.v)
+        if (t.warm_set_before[set].v >= set.v) TableCheck::fail("warm_set_before", "holds a set that is not before its own");
+    for (std::size_t i = 0; i < t.warm_union_first.size(); ++i) {
+        const std::size_t end = t.warm_row_state.size() + i;
+        if (static_cast<std::size_t>(t.warm_union_first.at(i).v) >= end)
+            TableCheck::fail("warm_union_first", "holds a union that is not before its own");
+        if (static_cast<std::size_t>(t.warm_union_second.at(i).v) >= end)
+            TableCheck::fail("warm_union_second", "holds a union that is not before its own");
+    }
+}
+
+WarmRows::WarmRows(std::shared_ptr<ArtifactMachine> machine) : machine_(std::move(machine)), cache_(machine_->cache()) {}
+
+bool WarmRows::compose(double seconds, std::size_t most_bytes) {
+    const double end = processor_seconds() + seconds;
+    do {
+        // A thread that is woken finds the lock taken again by one that never pauses.
+        for (int pauses = 0; pauses < kMostPauses && threads_waiting.load(std::memory_order_relaxed); ++pauses)
+            std::this_thread::sleep_for(std::chrono::microseconds(50));
+        if (cache_->retired.load(std::memory_order_relaxed) || !machine_->has_room_in_advance(most_bytes) || !compose_one())
+            return false;
+    } while (processor_seconds() < end);
+    return true;
+}
+
+bool WarmRows::compose_one() {
+    const WarmTables& t = machine_->warm();
+    const auto set_of = [&](Maybe<WarmSet> name) { return name ? sets_[(*name).index()] : Gathered{0}; };
+    if (const std::size_t i = sets_.size(); i < t.warm_set_before.size()) {
+        sets_.push_back(machine_->with_emission(*cache_, set_of(t.warm_set_before.at(i)), t.warm_set_emission.at(i)));
+    } else if (const std::size_t row = rows_.size(); row < t.warm_row_state.size()) {
+        rows_.push_back(machine_->row(*cache_, {t.warm_row_state.at(row).v}, set_of(t.warm_row_set.at(row))));
+    } else if (const std::size_t u = row - t.warm_row_state.size(); u < t.warm_union_first.size()) {
+        const auto row_of = [&](WarmOperand x) { return rows_[static_cast<std::size_t>(x.v)]; };
+        rows_.push_back(machine_->row_union(*cache_, row_of(t.warm_union_first.at(u)), row_of(t.warm_union_second.at(u))));
+    } else {
+        return false;
+    }
+    return true;
+}
+
+}  // namespace psc

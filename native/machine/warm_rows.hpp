@@ -1,0 +1,48 @@
+// Mask rows that texts have met, by name: noted where an artifact is made, composed where it is loaded, before anybody asks.
+//
+// A row of an artifact is composed from a lexer state and what the classifier emitted while a stack was read. So this pair is the row's
+// name. What was emitted is a chain: what was gathered before, and one emission set more. For example, the sets {} -> {e5} -> {e5, e9}
+// are two entries, and rows of both begin with the first. The mask of an ambiguous text is a union of rows, named by its two operands.
+// No bits are stored. A name leads to the row that a matcher would have composed, so names that were altered are useless, never wrong.
+//
+// Cost: to note them, a pass over the maps of a cache; to compose them, what the texts' first visits would have cost, some microseconds
+// a row.
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <vector>
+
+#include "machine/artifact_machine.hpp"
+
+namespace psc {
+
+// At most so many of each kind are stored, or taken from a file.
+constexpr std::size_t kMostWarm = 1 << 13;
+
+// The names of what an artifact's matchers have met, in an order that depends on nothing but that. Beyond kMostWarm the later ones
+// are left out.
+WarmTables warm_tables(const Machine::Cache& cache);
+
+// Throws std::invalid_argument, which names the array, unless tables whose elements are in range are in order, and few.
+void check_warm(const WarmTables& tables);
+
+// Composes the rows that an artifact names, a few at a time, in the cache that its machine has at first.
+class WarmRows {
+public:
+    explicit WarmRows(std::shared_ptr<ArtifactMachine> machine);
+    // Goes on for so much processor time; false: nothing is left, or the cache is gone, or has grown to so many bytes or half of its
+    // limit. The machine's lock is taken for each row anew, and some time after others that wait for any lock.
+    bool compose(double seconds, std::size_t most_bytes);
+    std::size_t n_composed() const { return rows_.size(); }
+
+private:
+    bool compose_one();  // false: nothing is left
+
+    std::shared_ptr<ArtifactMachine> machine_;
+    std::shared_ptr<Machine::Cache> cache_;
+    std::vector<Gathered> sets_;
+    std::vector<MaskRow> rows_;
+};
+
+}  // namespace psc

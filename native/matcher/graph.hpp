@@ -1,0 +1,31 @@
+// What a matcher knows of its stacks while a token is read: results that paths share where they meet.
+//
+// Nodes never change, so all of it stays right as long as nothing is given back to the arena.
+#pragma once
+
+#include <algorithm>
+#include <map>
+#include <unordered_map>
+
+#include "matcher/matcher.hpp"
+
+namespace psc {
+
+struct Matcher::Graph {
+    std::map<std::pair<Terminal, Nodes>, Nodes> shifted;       // (terminal, tops) -> tops
+    std::map<std::pair<const Node*, Word>, Nodes> popped;      // (node, pops) -> nodes below
+    std::unordered_multimap<std::uint64_t, const Node*> made;  // by what they hold
+
+    static std::uint64_t hash(LrState state, std::span<const Node* const> parents) {
+        std::uint64_t h = mix(static_cast<std::uint64_t>(state.v) + 1);
+        for (const Node* p : parents) h = mix(h ^ reinterpret_cast<std::uintptr_t>(p));
+        return h;
+    }
+    void keep(const Node* n) {
+        const std::uint64_t h = hash(n->state, parents_of(*n));
+        const auto [first, last] = made.equal_range(h);
+        if (std::none_of(first, last, [&](const auto& entry) { return entry.second == n; })) made.emplace(h, n);
+    }
+};
+
+}  // namespace psc

@@ -1,0 +1,273 @@
+// A matcher: where one generated text is.
+//
+// A position is a lexer state and a parser stack; where the grammar or its lexing is ambiguous, several
+// such configurations. Stacks are
+// paths in a graph of parent-linked nodes that only grows; a node with several parents stands for several stacks (a
+// graph-structured stack, Tomita 1985). Configurations with the same lexer state and the same LR state on top are one, so
+// there are never more than lexer states x LR states of them, however ambiguous the text.
+//
+// Positions are a tree as well: each knows the one before it, so forking is O(1) and going back n tokens n looks at what lies side by
+// side. A server keeps a position and a node or two for each token of each text, so both are 16 bytes.
+//
+// Cost of a step with one configuration: mask_row() reads the stack down to where the classifier is done (a few symbols), accept() lexes the
+// token's bytes and shifts the terminals they emit. With more, the same for each, and a union of rows.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/arena.hpp"
+#include "base/work.hpp"
+#include "machine/machine.hpp"
+#include "matcher/text_matcher.hpp"
+
+namespace psc {
+
+class Matcher final : public TextMatcher {
+public:
+    explicit Matcher(std::shared_ptr<Machine> machine);
+    Matcher(const Matcher& other);  // a fork: O(1)
+    std::unique_ptr<TextMatcher> fork() const override { return std::make_unique<Matcher>(*this); }
+
+    void set_stop_tokens(const std::vector<TokenId>& tokens) override;
+    void set_terminates_when_complete() override;
+    const std::vector<TokenId>& stop_tokens() const override { return stops_ ? *stops_ : machine_->stop_tokens(); }
+    void set_most_steps(std::size_t steps) override {
+        most_steps_ = steps;
+        work_ = work(steps);
+    }
+
+    MaskRow mask_row() override;
+    void find_known_row() override;
+    // Whether the mask of this position was asked for.
+    bool knows_row() const { return row_ && !cache_->retired.load(std::memory_order_relaxed); }
+    bool accept(TokenId token) override;
+    bool accept_text(std::span<const std::uint8_t> bytes) override;
+    // The same for bytes that may be those of symbols.
+    bool accept_bytes(std::span<const std::uint8_t> bytes);
+    std::size_t accept_prefix(std::span<const std::uint8_t> bytes) override;
+    void rollback(std::size_t n) override;
+    void reset() override;
+
+    std::size_t n_steps() const override { return n_steps_; }
+    bool stopped() const override { return position_->stopped; }
+    bool is_terminated() override { return stopped() || (terminates_when_complete_ && is_complete()); }
+    bool is_complete() override;
+    std::string forced_text() override;
+    std::vector<Terminal> expected_terminals() override;
+
+    // What may come next: terminals after the lexeme read last, where that is complete and fits, and those that it can become.
+    std::vector<Terminal> continuations();
+
+    using Stack = std::vector<LrState>;  // top first
+    struct ConfigurationView {
+        LexerState lexer_state;
+        Stack stack;                // of several stacks in one, the first
+        std::vector<LrState> seen;  // its states that know which members were there
+        Word n_missing;             // how many more it takes at least until all that are open can end
+    };
+    std::vector<ConfigurationView> view() const;
+    // Appends the configurations, with their stacks; false where these are too long, or several in one.
+    bool add_content(std::vector<Word>& out) const;
+    // What the stacks of the n-th configuration become when the symbols of an output are read on them: none where they cannot be; of
+    // several stacks with one top, the first. Throws MatcherError where there is no such configuration or symbol.
+    std::vector<Stack> stacks_after(std::size_t n, std::span<const OutputSymbol> symbols);
+    // How the classifier reads the stack of the n-th configuration, of several stacks with one top the first. It may have to be built
+    // for it. Throws MatcherError where there is no such configuration.
+    struct StackRead {
+        Word depth;  // of the symbol from the top, from 0
+        LrState symbol;
+        ClassifierState state;                         // before it
+        std::vector<std::vector<Terminal>> sequences;  // that are viable, as this symbol has decided
+        std::size_t n_allowed;                         // tokens that are allowed, as far as it is decided
+    };
+    struct ClassifierWalk {
+        std::size_t n_always;  // tokens that are allowed on every stack
+        std::vector<StackRead> reads;
+    };
+    ClassifierWalk classifier_walk(std::size_t n);
+
+    const std::shared_ptr<Machine>& machine() const override { return machine_; }
+    const std::shared_ptr<Machine::Cache>& shared_cache() const override { return cache_; }
+
+private:
+    struct Node {
+        union {
+            const Node* parent;          // null under the start state
+            const Node* const* parents;  // n_parents of them, where that is not 0
+        };
+        LrState state;
+        Word n_parents;  // 0: one
+    };
+    struct Configuration {
+        const Node* top;
+        LexerState state;
+    };
+    struct Position {
+        union {
+            const Node* top;
+            const Configuration* several;
+        };
+        union {
+            LexerState state;
+            Word n_several;
+        };
+        std::uint32_t is_one : 1;  // configuration; else `several` and `n_several` have them
+        std::uint32_t stopped : 1;
+        std::uint32_t back : 30;  // so many times 8 bytes before this one is the position before; 0: a Link has both
+    };
+    struct Link {
+        const Position* before;
+        Position position;
+    };
+    static_assert(sizeof(Node) == 16 && sizeof(Position) == 16 && sizeof(Link) == 24);
+    enum class Outcome { ok, rejected, ambiguous };
+    using Configurations = std::vector<Configuration>;
+    using Nodes = std::vector<const Node*>;
+
+    const Node* node(LrState state, const Node* parent) {
+        auto* n = arena_.make<Node>();
+        n->parent = parent;
+        n->state = state;
+        n->n_parents = 0;
+        return n;
+    }
+    const Node* node(LrState state, const Nodes& parents);
+    struct Graph;   // what is known of the stacks while a token is read
+    struct Driven;  // the same as lr/graph.hpp drives it
+    Stack first_stack(const Node* top) const;
+    static std::span<const Node* const> parents_of(const Node& n) {
+        if (n.n_parents) return {n.parents, static_cast<std::size_t>(n.n_parents)};
+        return {&n.parent, n.parent ? 1u : 0u};
+    }
+    void push(const Configurations& configurations, bool stopped);
+    void push(const Node* top, LexerState state);
+    Position* new_position();
+    static const Position* before(const Position* position);
+    Configurations configurations() const;
+    Configuration configuration(std::size_t n) const;
+    // Changes over to the machine's cache when ours was given up.
+    void refresh() {
+        if (cache_->retired.load(std::memory_order_relaxed)) change_over();
+    }
+    void change_over();
+
+    // The path for one configuration: matcher/linear.cpp. `ambiguous`: after `n_read` bytes it needs the other one; nothing was decided.
+    Outcome lex(std::span<const std::uint8_t> bytes, LexerState& state, const Node*& top, std::size_t& n_read);
+    Outcome emit(LexOutput output, const Node*& top);
+    Outcome shift(Terminal terminal, const Node*& top);
+
+    // The path for any number of them: matcher/graph.cpp. Where there is one it goes the other path as far as that leads.
+    bool lex_all(std::span<const std::uint8_t> bytes, Configurations& configurations);
+    Outcome lex_alone(std::span<const std::uint8_t>& bytes, Configuration& only);
+    // One byte: `next`, where the configurations lead, is `configurations` afterwards.
+    void lex_byte(ByteClass byte_class, Configurations& configurations, Configurations& next, Graph& graph);
+    using Requests = std::map<LexArc, Nodes>;  // what is emitted before, and where it goes on -> tops
+    void step(Configuration configuration, ByteClass byte_class, Configurations& out, Requests& requests);
+    void go_on(LexTarget target, const Node* top, ByteClass byte_class, Configurations& out, Requests& requests);
+    Nodes emit_all(std::span<const OutputSymbol> symbols, Nodes tops, Graph& graph);
+    Nodes shift_all(Terminal terminal, const Nodes& tops, Graph& graph);
+    const Node* shared_node(LrState state, Nodes& parents, Graph& graph);
+    Nodes pop(const Node* from, Word pops, Graph& graph);
+    Nodes pop_level_by_level(const Node* from, Word pops);
+    void merge(Configurations& configurations, Graph& graph);
+    // Leaves out of what is open what the stacks' tops cannot take, see Machine::narrowed().
+    void narrow(Configurations& configurations, Graph& graph);
+    // Begins a call that reads so many bytes: it may do so much work, however the text is ambiguous.
+    void begin(std::size_t n_bytes = 0) { work_.renew(n_bytes * kStepsForByte); }
+    static constexpr std::size_t kMaxSteps = 40'000'000, kStepsForByte = 100'000;
+    static Work work(std::size_t limit) { return Work("steps for one token or mask", limit); }
+
+    bool advance(std::span<const std::uint8_t> bytes, Configurations& configurations);
+    bool accept_either(TokenId token, bool stops);
+    bool accept_new(TokenId token);
+
+    // Steps that were taken back, and are not forgotten until another one is made: drafts are validated, have their masks made and are
+    // accepted, the same tokens three times.
+    struct Step {
+        const Position* to;
+        TokenId token;       // negative: text, which is not made again
+        Maybe<MaskRow> row;  // of `to`, when known
+    };
+    static constexpr std::size_t kMostTakenBack = 32;
+    bool make_again(TokenId token);
+    void forget_taken_back();
+
+    // How far down a stack was looked at.
+    struct Depth {
+        Word v = 0;
+        bool bottom = false;  // whether to what is under it
+    };
+    // Steps that texts have made before, see KnownSteps: matcher/steps.cpp.
+    bool make_known_step(TokenId token);
+    // Keeps the step that was made last, now that its row is known.
+    void keep_step();
+    bool describe(const Position& from, Depth of_row, KnownSteps::Step& step);
+    std::size_t n_looked_at(const Position& before, TokenId token);
+    // A number for what of a row depends on the matcher's stop tokens; none where the row does not say whether the text may end.
+    std::optional<Word> stops_in_rows() const;
+    void forget_rows();
+    // The row with what the stop tokens are here.
+    MaskRow with_stops(MaskRow row);
+    bool viable(std::span<const OutputSymbol> symbols, const Node* top);
+    bool alive(const Configuration& configuration);
+    std::vector<OutputSymbol> viable_ends(FutureSet set, const Node* top);
+    bool complete(const Configurations& configurations);
+
+    template <class Holds>
+    bool all_positions(const Holds& holds) const;
+    bool is_seldom_here();
+    MaskRow affordable_row();
+    MaskRow classified_row();
+    MaskRow row_of(const Configuration& configuration);
+    Maybe<MaskRow> known_row(Depth* looked_at = nullptr) const;
+    Gathered read(const Node* top, ClassifierState start);
+    Gathered read_graph(const Node* top, ClassifierState start);
+    // The same row by reading every token on the stacks: matcher/tokens.cpp.
+    class TokenReader;
+    MaskRow read_row();
+    Maybe<MaskRow> known_read_row(Depth* looked_at = nullptr) const;  // what was read for a matcher at a like place
+    class Answers;
+    // Of the stacks that a row is read on, copies of all nodes, one after the other, and which of their states were looked at.
+    struct Watched {
+        const Node* nodes = nullptr;
+        std::vector<char> seen;  // per node
+        bool bottom_seen = false;
+    };
+    bool watch(Configurations& configurations, std::size_t most = 4096);
+    void see(const Node* node) {
+        const auto offset = reinterpret_cast<std::uintptr_t>(node) - reinterpret_cast<std::uintptr_t>(watched_.nodes);
+        if (offset < watched_.seen.size() * sizeof(Node)) watched_.seen[offset / sizeof(Node)] = 1;
+    }
+    std::vector<ReadRows::Question> seen_of(const Configurations& watched) const;
+
+    std::shared_ptr<Machine> machine_;
+    std::shared_ptr<Machine::Cache> cache_;
+    Watched watched_;  // while tokens are read for a row
+    Arena arena_;
+    std::size_t most_steps_ = kMaxSteps;
+    Work work_ = work(most_steps_);  // of the call that is being made
+    const Position* position_ = nullptr;
+    const Position* first_ = nullptr;
+    std::size_t n_steps_ = 0;  // from the first to this
+    // What was last read down from, from which start of the classifier, and the emissions met: most tokens leave the stack alone.
+    const Node* read_top_ = nullptr;
+    ClassifierState read_start_{-1};
+    Gathered read_{0};
+    Maybe<MaskRow> row_;            // of the current position, when known
+    bool takes_back_ = false;       // whether any step was taken back; before that there are no last ones
+    std::vector<Step> last_steps_;  // to the current position, at most so many; the row of the last one is row_
+    std::vector<Step> taken_back_;  // from it on, the next one last; their nodes are above those of the position
+    Maybe<MaskRow> row_before_;     // of the step made last, where that could be kept as a known one
+    TokenId last_token_{-1};        // of that step
+    bool was_linear_ = false;       // whether the last token was read without the graph
+    bool terminates_when_complete_ = false;
+    std::shared_ptr<const std::vector<TokenId>> stops_;
+    Maybe<StopSet> stop_sets_[2];          // of the machine: where the text is not complete, where it is
+    std::vector<TokenId> text_or_itself_;  // stop tokens of which a row does not say which they are
+};
+
+}  // namespace psc

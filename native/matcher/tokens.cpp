@@ -1,0 +1,544 @@
+// The mask of a matcher without the classifier: every token of the vocabulary is read on its stacks, prefixes once.
+//
+// The classifier finds what holds for all stacks, so its work is used again by every text of a grammar. Where a grammar is so ambiguous
+// that it would cost seconds (`root ::= root{5,6} | ...`), the stacks of one text are still one graph of some hundred nodes,
+// and reading a byte on all of them is polynomial. Tokens lead from there to sets of configurations, of which there are few: each is
+// kept once, with where its bytes lead.
+//
+// The row is kept for all places where what was looked at is the same (machine/read_rows.hpp): reading stands on copies of the stacks, which
+// tell which symbols these were.
+//
+// Cost: a step for each node of the vocabulary's trie that some text reaches, and for each new set what a byte costs accept(); inside one
+// lexeme whose shape the vocabulary knows, only where tokens leave it.
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <map>
+#include <memory>
+#include <optional>
+#include <unordered_map>
+
+#include "base/interned.hpp"
+#include "lexer/lexeme_fragments.hpp"
+#include "matcher/graph.hpp"
+#include "vocabulary/index.hpp"
+#include "vocabulary/runs.hpp"
+
+namespace psc {
+
+class Matcher::TokenReader {
+public:
+    TokenReader(Matcher& matcher, const VocabularyIndex& index) : matcher_(matcher), index_(index) {}
+
+    // Sets the bits of the tokens after which the text has a continuation.
+    void read(const Configurations& configurations, std::uint32_t* words) {
+        words_ = words;
+        path_.resize(index_.max_depth() + 1);
+        const Reached from = reached(configurations);
+        if (const auto text = text_at(from)) {
+            read_text(from, *text);
+        } else if (const LexemeFragment* inside =
+                       configurations.size() == 1 ? matcher_.machine_->fragment(configurations[0].state) : nullptr) {
+            read_lexeme(*inside, configurations[0].top);
+        } else {
+            read_all(index_.trie(), index_.end(), from);
+        }
+        matcher_.work_.spend(n_read_);
+    }
+
+private:
+    // A set of configurations, each of which has a continuation.
+    struct Reached {
+        Word v = 0;
+        std::size_t index() const { return static_cast<std::size_t>(v); }
+        bool operator==(const Reached&) const = default;
+    };
+    struct Place {  // of the path to a node: what was reached there, and where bytes lead from it
+        Reached reached;
+        const Maybe<Reached>* row;
+    };
+    struct Member {  // of a set: a node by its number, and the state of the lexer
+        Word top;
+        LexerState state;
+    };
+    static constexpr auto kUnknown = Maybe<Reached>::from_word(-2);
+    // Nodes of a subtree for which it is worth looking at what the kinds of bytes below do, where nothing says that they do nothing.
+    static constexpr Word kLarge = 16;
+    // A place is in a text if so many characters of ASCII lead to one set, from which those of so many kinds lead on together.
+    static constexpr int kMinUsual = 40, kMinKindsOfText = 18;
+    static constexpr std::size_t kNodesOfSet = 64;  // that are read as quickly as a set's tokens are added
+
+    // Where most characters lead, and those of some kinds from there on: after k of these in all to by_length[k - 1], after more to the
+    // last, or nowhere if the text `ends` there.
+    struct Text {
+        std::shared_ptr<const VocabularyRuns> runs;
+        std::vector<Reached> by_length;
+        bool ends;
+    };
+
+    Place place(Reached at) const { return {at, rows_[at.index()].get()}; }
+
+    void allow(const Word* tokens, Word first, Word last) {
+        for (Word i = first; i < last; ++i) set_bit(words_, {tokens[i]});
+    }
+
+    // All nodes of a trie, from a set.
+    void read_all(const VocabularyIndex::Trie& trie, VocabularyNode end, Reached from) {
+        path_[0] = place(from);
+        read_nodes(trie, {0}, end);
+    }
+
+    // Nodes side by side, with all below them; path_ has the place of the one above.
+    void read_nodes(const VocabularyIndex::Trie& trie, VocabularyNode n, VocabularyNode end) {
+        const auto& classes = matcher_.machine_->byte_class();
+        const VocabularyIndex::Node* const nodes = trie.nodes;
+        for (; n < end; ++n_read_) {
+            const auto& at = nodes[n.index()];
+            const Place& before = path_[at.depth - 1u];
+            // Where every byte below leads back, all tokens of the subtree are allowed: most tokens are words, and most of what is open
+            // is a name or a text.
+            if (begins_wide(at.byte))
+                if (const auto to = after_character(before.reached); to && stays(*to, at.below & ~VocabularyIndex::kRest)) {
+                    allow(trie.tokens, at.first_token, nodes[at.end.index()].first_token);
+                    n = at.end;
+                    continue;
+                }
+            const ByteClass byte_class = classes[at.byte];
+            Maybe<Reached> to = before.row[byte_class.index()];
+            if (to == kUnknown) to = find_step(before.reached, byte_class);
+            if (!to) {
+                n = at.end;
+                continue;
+            }
+            const bool back = *to == before.reached, worth_asking = back || at.end.v - n.v >= kLarge;
+            const VocabularyNode next = worth_asking && stays(*to, at.below) ? at.end : VocabularyNode{n.v + 1};
+            path_[at.depth] = back ? before : place(*to);
+            allow(trie.tokens, at.first_token, nodes[next.index()].first_token);
+            n = next;
+        }
+    }
+
+    // What most characters of ASCII lead to, if they lead to one set.
+    Maybe<Reached> usual(Reached from) {
+        std::vector<std::pair<Reached, int>> counts;
+        for (std::uint8_t byte = ' '; byte < 0x7f; ++byte) {
+            const auto to = step(from, matcher_.machine_->byte_class()[byte]);
+            if (!to) continue;
+            const auto at = std::ranges::find(counts, *to, [](const auto& count) { return count.first; });
+            if (at != counts.end())
+                ++at->second;
+            else
+                counts.push_back({*to, 1});
+        }
+        const auto most = std::ranges::max_element(counts, {}, [](const auto& count) { return count.second; });
+        return most != counts.end() && most->second >= kMinUsual ? Maybe<Reached>(most->first) : Maybe<Reached>();
+    }
+
+    // Where all characters of each kind lead: by the number of its bit, kUnknown where they lead to several sets.
+    std::array<Maybe<Reached>, VocabularyIndex::kKinds> kinds_lead(Reached from) {
+        std::array<Maybe<Reached>, VocabularyIndex::kKinds> to;
+        VocabularyIndex::Kinds seen = 0;
+        for (std::uint8_t byte = 0; byte < 0x80; ++byte) {
+            const auto kind = VocabularyIndex::kind(byte);
+            auto& of_kind = to[static_cast<std::size_t>(std::countr_zero(kind))];
+            const auto after = step(from, matcher_.machine_->byte_class()[byte]);
+            of_kind = !(seen & kind) || of_kind == after ? after : kUnknown;
+            seen |= kind;
+        }
+        auto& wide = to[static_cast<std::size_t>(std::countr_zero(VocabularyIndex::kWide))];
+        wide = after_character(from);
+        if (!wide) {  // to several sets, or nowhere
+            const auto [first, last] = wide_bytes_at(Utf8Place::between);
+            for (int byte = first; byte <= last; ++byte)
+                if (step(from, matcher_.machine_->byte_class()[byte])) wide = kUnknown;
+        }
+        return to;
+    }
+
+    std::optional<Text> text_at(Reached from) {
+        using Index = VocabularyIndex;
+        const Maybe<Reached> first = usual(from);
+        if (!first) return {};
+        Text text{nullptr, {*first}, false};
+        Index::Kinds kinds = 0;
+        for (;;) {
+            const auto to = kinds_lead(text.by_length.back());
+            const Maybe<Reached> next = to[static_cast<std::size_t>(std::countr_zero(Index::kind('a')))];
+            if (kinds == 0) {
+                if (!next) return {};
+                for (int k = 0; k < Index::kKinds; ++k)
+                    if (to[static_cast<std::size_t>(k)] == next) kinds |= Index::Kinds{1} << k;
+                kinds &= ~(Index::kCut | Index::kRest | Index::kStray);
+                if (kinds & Index::kWide) kinds |= Index::kCut;
+                if (std::popcount(kinds) < kMinKindsOfText) return {};
+            }
+            for (int k = 0; k < Index::kKinds; ++k)
+                if ((kinds & ~Index::kCut) >> k & 1 && to[static_cast<std::size_t>(k)] != next) return {};
+            text.ends = !next;
+            if (text.ends || *next == text.by_length.back()) break;
+            if (text.by_length.size() == static_cast<std::size_t>(VocabularyRuns::kLongest)) break;
+            text.by_length.push_back(*next);
+        }
+        text.runs = index_.runs(kinds);
+        return text.runs ? std::optional(text) : std::nullopt;
+    }
+
+    // All tokens from a place in a text: what they do there is known of the vocabulary by their number of characters, where the first
+    // leads to the usual set.
+    void read_text(Reached from, const Text& text) {
+        const VocabularyRuns::All& all = text.runs->all();
+        const auto add = [&](TokenSet& tokens) {
+            index_.add_bits(words_, tokens);
+            n_read_ += kNodesOfSet;
+        };
+        if (text.by_length.size() == 1 && !text.ends) {
+            add(*all.whole_of_any);
+            read_all(all.rests_of_any->trie(), all.rests_of_any->end(), text.by_length[0]);
+        } else {
+            for (std::size_t length = 1; length < all.whole.size(); ++length) {
+                if (length > text.by_length.size() && text.ends) break;
+                add(*all.whole[length]);
+                const Reached at = text.by_length[std::min(length, text.by_length.size()) - 1];
+                read_all(all.rests[length].trie(), all.rests[length].end(), at);
+            }
+        }
+        const Reached usual = text.by_length[0];
+        for (VocabularyNode n{0}; n < index_.end(); n = index_[n].end) {
+            if (!text.runs->takes(n)) continue;
+            if (begins_wide(index_[n].byte) && after_character(from) == Maybe<Reached>(usual)) continue;
+            correct(n, from, usual);
+        }
+        read_all(all.rests[0].trie(), all.rests[0].end(), from);
+    }
+
+    // The tokens below a node of the first level, of which is known what they do where its character leads to `usual`.
+    void correct(VocabularyNode top, Reached from, Reached usual) {
+        const auto& node = index_[top];
+        if (begins_wide(node.byte)) {
+            forbid(node);
+            path_[0] = place(from);
+            return read_nodes(index_.trie(), top, node.end);
+        }
+        const auto to = step(from, matcher_.machine_->byte_class()[node.byte]);
+        if (to == Maybe<Reached>(usual)) return;
+        if (!to) return forbid(node);
+        path_[1] = place(*to);
+        as_if_.resize(path_.size());
+        as_if_[1] = usual;
+        allow(index_.trie().tokens, node.first_token, index_.own_tokens_end(top));
+        for (VocabularyNode n{top.v + 1}; n < node.end; ++n_read_) n = correct_below(n);
+    }
+
+    // A node below it: path_ has where its text leads, and as_if_ where it would. Returns the node to look at next.
+    VocabularyNode correct_below(VocabularyNode n) {
+        const auto& at = index_[n];
+        const ByteClass byte_class = matcher_.machine_->byte_class()[at.byte];
+        const Place& before = path_[at.depth - 1u];
+        const Reached before_as_if = as_if_[at.depth - 1u];
+        if (begins_wide(at.byte) && !(at.below & VocabularyIndex::kStray))
+            if (const auto after = after_character(before.reached); after && after == after_character(before_as_if)) return at.end;
+        const auto to = step(before.reached, byte_class), known = step(before_as_if, byte_class);
+        if (to == known) return at.end;
+        if (!to) {
+            forbid(at);
+            return at.end;
+        }
+        if (!known) {
+            read_nodes(index_.trie(), n, at.end);
+            return at.end;
+        }
+        path_[at.depth] = place(*to);
+        as_if_[at.depth] = *known;
+        return {n.v + 1};
+    }
+
+    void forbid(const VocabularyIndex::Node& node) {
+        for (Word i = node.first_token; i < index_.tokens_begin(node.end); ++i) clear_bit(words_, index_.token_at(i));
+    }
+
+    // All tokens from one configuration. What they do inside its lexeme is known of the vocabulary.
+    void read_lexeme(const LexemeFragment& inside, const Node* top) {
+        std::vector<Place> at;  // no row where there is no continuation
+        for (std::size_t s = 0; s < inside.states.size(); ++s) {
+            const Configuration configuration{top, inside.states[s]};
+            const bool goes_on = alive(configuration);
+            at.push_back(goes_on ? place(reached({configuration})) : Place{{0}, nullptr});
+            if (goes_on) index_.add_bits(words_, *inside.tokens->inside[s]);
+        }
+        for (const auto& exit : inside.tokens->exits) {
+            const Place& before = at[static_cast<std::size_t>(exit.state)];
+            if (!before.row) continue;
+            const auto& node = index_[exit.node];
+            path_[node.depth - 1u] = before;
+            read_nodes(index_.trie(), exit.node, node.end);
+        }
+    }
+
+    Maybe<Reached> step(Reached from, ByteClass byte_class) {
+        const auto known = rows_[from.index()][byte_class.index()];
+        return known != kUnknown ? known : find_step(from, byte_class);
+    }
+
+    // The set to which all characters beyond ASCII lead; none where they lead to several. All sets between their bytes have a
+    // continuation then.
+    Maybe<Reached> after_character(Reached from) {
+        Facts& facts = facts_[from.index()];
+        if (facts.after_character == kUnknown) {
+            const auto& classes = matcher_.machine_->byte_class();
+            const auto to = after_wide(from, [&](Reached at, std::uint8_t byte) { return step(at, classes[byte]); });
+            facts_[from.index()].after_character = to ? Maybe<Reached>(*to) : Maybe<Reached>();
+        }
+        return facts_[from.index()].after_character;
+    }
+
+    // Whether all texts of these kinds lead back, or end within a character.
+    bool stays(Reached at, VocabularyIndex::Kinds kinds) {
+        const auto& classes = matcher_.machine_->byte_class();
+        for (VocabularyIndex::Kinds open; (open = kinds & ~facts_[at.index()].known) && !(kinds & facts_[at.index()].leave);) {
+            const VocabularyIndex::Kinds kind = open & -open;
+            bool leaves = kind >= VocabularyIndex::kWide;
+            if (kind == VocabularyIndex::kWide || kind == VocabularyIndex::kCut) leaves = after_character(at) != Maybe<Reached>(at);
+            for (int b = 0; b < 0x80 && !leaves; ++b)
+                leaves = VocabularyIndex::kind(static_cast<std::uint8_t>(b)) == kind && step(at, classes[b]) != Maybe<Reached>(at);
+            facts_[at.index()].known |= kind;
+            if (leaves) facts_[at.index()].leave |= kind;
+        }
+        return !(kinds & facts_[at.index()].leave);
+    }
+
+    Maybe<Reached> find_step(Reached from, ByteClass byte_class) {
+        // Bytes with which the lexer does the same lead to the same: of a lexer that reads many alternatives there are many classes.
+        const std::optional<PackedArc> arc = only_arc(from, byte_class);
+        if (arc)
+            for (const auto& [same, known] : facts_[from.index()].after_arcs)
+                if (same == *arc) return rows_[from.index()][byte_class.index()] = known;
+        const Maybe<Reached> to = read_byte(from, byte_class);  // there may be more facts then
+        if (arc) facts_[from.index()].after_arcs.emplace_back(*arc, to);
+        return rows_[from.index()][byte_class.index()] = to;
+    }
+
+    // What the lexer of a single configuration does on a byte, with what is open narrowed already; none where it reads the byte again.
+    std::optional<PackedArc> only_arc(Reached from, ByteClass byte_class) {
+        const auto members = sets_[from];
+        if (members.size() != 1) return {};
+        LexArc arc = matcher_.machine_->lex(members[0].state, byte_class);
+        if (arc.target.is_restart()) return {};
+        if (arc.output.v == 0 && !arc.target.is_fail() && !arc.target.is_branch() && arc.target.state().v != 0) {
+            const LrState top = nodes_[static_cast<std::size_t>(members[0].top)]->state;
+            arc.target = LexTarget::to(matcher_.machine_->narrowed(arc.target.state(), top));
+        }
+        return pack(arc);
+    }
+
+    Maybe<Reached> read_byte(Reached from, ByteClass byte_class) {
+        here_.clear();
+        for (const Member& member : sets_[from]) here_.push_back({nodes_[static_cast<std::size_t>(member.top)], member.state});
+        if (!read_inside(byte_class)) {
+            matcher_.lex_byte(byte_class, here_, next_, graph_);
+            matcher_.narrow(here_, graph_);
+        }
+        emit_what_is_over();
+        std::erase_if(here_, [&](const Configuration& configuration) { return !alive(configuration); });
+        return here_.empty() ? Maybe<Reached>() : Maybe<Reached>(reached(here_));
+    }
+
+    // Where a lexeme can only end it has ended: what is the same is told apart otherwise, whether a character could have been the beginning
+    // of something else, say.
+    void emit_what_is_over() {
+        Machine& machine = *matcher_.machine_;
+        if (std::ranges::none_of(here_, [&](const Configuration& at) { return is_over(at.state); })) return;
+        next_.clear();
+        for (const Configuration& at : here_) {
+            if (!is_over(at.state)) {
+                next_.push_back(at);
+                continue;
+            }
+            for (LexOutput ending : machine.at_end(at.state))
+                for (const Node* top : matcher_.emit_all(machine.output(ending), {at.top}, graph_))
+                    next_.push_back({top, machine.start_of(top->state)});
+        }
+        here_.swap(next_);
+        matcher_.merge(here_, graph_);
+    }
+
+    // Whether whatever comes is read behind the end of the lexeme that is open.
+    bool is_over(LexerState state) {
+        const auto [known, fresh] = over_.try_emplace(state.v, false);
+        if (fresh) known->second = find_is_over(state);
+        return known->second;
+    }
+
+    bool find_is_over(LexerState state) {
+        Machine& machine = *matcher_.machine_;
+        if (state == LexerState{0} || machine.contextual() || machine.at_end(state).empty()) return false;
+        // A longer lexeme goes on without a terminal, or ends with one.
+        const auto is_behind = [&](LexWay way) { return machine.output(way.output).size() >= (way.next == LexerState{0} ? 2 : 1); };
+        for (Word c = 0; c < machine.n_byte_classes(); ++c) {
+            const LexArc arc = machine.lex(state, {static_cast<std::uint8_t>(c)});
+            if (arc.target.is_fail()) continue;
+            if (arc.target.is_restart()) return false;
+            if (arc.target.is_branch() ? !std::ranges::all_of(machine.ways(arc.target.branch()), is_behind)
+                                       : !is_behind({arc.output, arc.target.state()}))
+                return false;
+        }
+        return true;
+    }
+
+    // Reads the byte where it only leaves a single lexeme open; false, and nothing is read, where it does more.
+    bool read_inside(ByteClass byte_class) {
+        if (here_.size() != 1) return false;
+        const LexArc arc = matcher_.machine_->lex(here_[0].state, byte_class);
+        if (arc.output.v != 0 || arc.target.is_restart() || arc.target.is_branch()) return false;
+        matcher_.work_.spend();
+        if (arc.target.is_fail())
+            here_.clear();
+        else if (arc.target.state().v == 0)
+            return false;
+        else
+            here_[0].state = matcher_.machine_->narrowed(arc.target.state(), here_[0].top->state);
+        return true;
+    }
+
+    // `configurations` in the order of merge().
+    Reached reached(const Configurations& configurations) {
+        members_.clear();
+        for (const Configuration& configuration : configurations)
+            members_.push_back({number(configuration.top), configuration.state});
+        const auto [id, fresh] = sets_.intern(members_);
+        if (fresh) {
+            const auto n = static_cast<std::size_t>(matcher_.machine_->n_byte_classes());
+            matcher_.work_.spend(n + members_.size());
+            rows_.push_back(std::make_unique_for_overwrite<Maybe<Reached>[]>(n));
+            std::fill_n(rows_.back().get(), n, kUnknown);
+            facts_.emplace_back();
+        }
+        return id;
+    }
+
+    Word number(const Node* node) {
+        const auto [at, fresh] = numbers_.try_emplace(node, static_cast<Word>(nodes_.size()));
+        if (fresh) nodes_.push_back(node);
+        return at->second;
+    }
+
+    bool alive(const Configuration& configuration) {
+        const FutureSet set = matcher_.machine_->futures(configuration.state);
+        if (set == Machine::kNothingNeeded) return true;
+        const std::pair key{set, configuration.top};
+        if (const auto known = alive_.find(key); known != alive_.end()) return known->second;
+        matcher_.work_.spend();
+        return alive_[key] = matcher_.alive(configuration);
+    }
+
+    Matcher& matcher_;
+    const VocabularyIndex& index_;
+    std::uint32_t* words_ = nullptr;
+    std::vector<Place> path_;     // per depth
+    std::vector<Reached> as_if_;  // per depth, see correct_below()
+    std::size_t n_read_ = 0;      // nodes
+    Graph graph_;                 // all that is read here shares its stacks
+    std::vector<const Node*> nodes_;
+    std::unordered_map<const Node*, Word> numbers_;
+    Interned<Reached, Member> sets_;
+    std::vector<std::unique_ptr<Maybe<Reached>[]>> rows_;  // per set and byte class
+    struct Facts {
+        VocabularyIndex::Kinds known = 0;  // the kinds that were looked at
+        VocabularyIndex::Kinds leave = 0;  // those of them that lead elsewhere
+        Maybe<Reached> after_character = kUnknown;
+        std::vector<std::pair<PackedArc, Maybe<Reached>>> after_arcs;  // of a single configuration
+    };
+    std::vector<Facts> facts_;  // per set
+    std::map<std::pair<FutureSet, const Node*>, bool> alive_;
+    std::unordered_map<Word, bool> over_;  // by lexer state, see is_over()
+    Configurations here_, next_;           // scratch
+    std::vector<Member> members_;
+};
+
+// What is asked about this place, see ReadRows.
+class Matcher::Answers {
+public:
+    // `looked_at`: is told how far down its stack the first configuration was asked about.
+    explicit Answers(const Matcher& matcher, Depth* looked_at = nullptr) : at_(*matcher.position_), looked_at_(looked_at) {}
+
+    std::optional<Word> operator()(ReadRows::Question asked) const {
+        if (asked == ReadRows::kHowMany) return at_.is_one ? 1 : at_.n_several;
+        const Configuration of = at_.is_one ? Configuration{at_.top, at_.state} : at_.several[asked.configuration];
+        if (asked.depth == 0) return of.state.v;
+        if (last_.configuration != asked.configuration || last_.depth > asked.depth) {
+            last_ = {asked.configuration, 1};
+            node_ = of.top;
+        }
+        for (; last_.depth < asked.depth && node_; ++last_.depth) {
+            if (node_->n_parents) return {};
+            node_ = node_->parent;
+        }
+        if (looked_at_) *looked_at_ = {std::max(looked_at_->v, asked.depth), looked_at_->bottom || !node_};
+        return node_ ? node_->state.v : ReadRows::kNothing;
+    }
+
+private:
+    const Position& at_;
+    Depth* const looked_at_;
+    // Questions mostly go down one stack.
+    mutable ReadRows::Question last_ = ReadRows::kHowMany;
+    mutable const Node* node_ = nullptr;
+};
+
+Maybe<MaskRow> Matcher::known_read_row(Depth* looked_at) const { return cache_->read_rows.find(Answers(*this, looked_at)); }
+
+// Has the configurations stand on copies of their stacks. False where these are too long, or several in one.
+bool Matcher::watch(Configurations& configurations, std::size_t most) {
+    std::unordered_map<const Node*, std::size_t> numbers;
+    std::vector<const Node*> all;
+    for (const Configuration& configuration : configurations)
+        for (const Node* n = configuration.top; n && numbers.try_emplace(n, all.size()).second; n = n->parent) {
+            all.push_back(n);
+            if (n->n_parents || all.size() > most) return false;
+        }
+    auto* copies = arena_.make<Node>(all.size());
+    for (std::size_t i = 0; i < all.size(); ++i) {
+        copies[i] = *all[i];
+        if (all[i]->parent) copies[i].parent = copies + numbers[all[i]->parent];
+    }
+    for (Configuration& configuration : configurations) configuration.top = copies + numbers[configuration.top];
+    watched_.nodes = copies;
+    watched_.seen.assign(all.size(), 0);
+    watched_.bottom_seen = false;
+    return true;
+}
+
+// What was looked at of the stacks: down to the lowest symbol.
+std::vector<ReadRows::Question> Matcher::seen_of(const Configurations& watched) const {
+    std::vector<ReadRows::Question> asked;
+    for (Word k = 0; k < static_cast<Word>(watched.size()); ++k) {
+        Word depth = 0, lowest = 1;
+        for (const Node* n = watched[static_cast<std::size_t>(k)].top; n; n = n->parent) {
+            ++depth;
+            if (watched_.seen[static_cast<std::size_t>(n - watched_.nodes)]) lowest = depth;
+        }
+        if (watched_.bottom_seen) lowest = depth + 1;
+        for (Word d = 0; d <= lowest; ++d) asked.push_back({k, d});
+    }
+    return asked;
+}
+
+MaskRow Matcher::read_row() {
+    before_long_work();  // a walk over the vocabulary
+    MaskRows::Bits words = std::make_unique<std::uint32_t[]>(machine_->n_words());
+    const Arena::Attempt attempt(arena_);
+    Configurations all = configurations();
+    const bool watches = watch(all);
+    const std::size_t before = work_.left();
+    TokenReader(*this, *machine_->index()).read(all, words.get());
+    if (!machine_->ends_apart() && complete(all))
+        for (TokenId t : machine_->stop_tokens()) set_bit(words.get(), t);
+    const std::size_t steps = before - work_.left();
+    machine_->has_read(steps);
+    const MaskRow row = machine_->read_row(*cache_, words);
+    const bool kept = watches && machine_->keep_read_row(*cache_, seen_of(all), Answers(*this), row);
+    for (const Configuration& configuration : all) machine_->has_read_there(*cache_, configuration.state, steps, kept);
+    watched_ = {};
+    return row;
+}
+
+}  // namespace psc

@@ -1,0 +1,68 @@
+// A regular expression of ECMA-262, as `pattern` of JSON Schema means it, to programs of a nondeterministic automaton.
+//
+// The syntax is that of ECMA-262 with the flag u, and what schemas rely on besides (its annex B): a backslash before any character but
+// letters and digits is that character; `]`, `}` and a `{` that begins no quantifier are themselves; `-` beside a class such as \w is
+// itself; a lookahead may be repeated. A backslash before a letter or digit that means nothing in ECMA-262 (\Z, \A, \a, \h, ...) is
+// an error: what other dialects mean by it is something else than the letter. Backreferences, lookbehind and modifiers are errors.
+// A lone surrogate stands for nothing, since no text has one.
+//
+// The automaton is Thompson's: pieces fall through to what comes after them, counted repetitions are copies, and a lookahead is a
+// program of its own. Cost: linear in the pattern with its repetitions written out; nesting costs no C stack.
+#pragma once
+
+#include <stdexcept>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "text/code_point_sets.hpp"
+
+namespace psc {
+
+// A pattern that is malformed or not supported. `position`: in code points.
+class PatternError : public std::invalid_argument {
+public:
+    PatternError(const std::string& message, std::size_t position)
+        : std::invalid_argument("at character " + std::to_string(position) + ": " + message), position(position) {}
+    std::size_t position;
+};
+
+struct EcmaNode {
+    enum class Kind : std::uint8_t {
+        character,    // one of set a, then on at b
+        split,        // on at a and at b, where they are not -1
+        start,        // on at b, where nothing is before
+        end,          // on at b, where nothing comes
+        word_border,  // on at b, where one neighbour is a word character and the other none
+        no_word_border,
+        look,  // on at b, where lookahead a allows what comes
+        match,
+    };
+    Kind kind;
+    Word a, b;
+};
+
+struct EcmaProgram {
+    std::vector<EcmaNode> nodes;  // from node 0
+    bool reads_before = false;    // whether it asks about the character before its start
+};
+
+struct EcmaLook {
+    EcmaProgram body;
+    bool negative;
+};
+
+struct EcmaPattern {
+    EcmaProgram main;
+    std::vector<EcmaLook> looks;  // one within another comes before it
+    std::vector<CodePointSet> sets;
+    bool reads_words = false;  // whether \b or \B occurs
+};
+
+// [0-9A-Za-z_]
+CodePointSet ecma_word_characters();
+
+// Throws PatternError; LimitExceeded for more than max_nodes nodes.
+EcmaPattern read_ecma_pattern(std::u32string_view pattern, std::size_t max_nodes);
+
+}  // namespace psc

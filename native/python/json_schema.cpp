@@ -1,0 +1,129 @@
+// JSON Schema to rule programs.
+#include <nanobind/stl/function.h>
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/pair.h>
+#include <nanobind/stl/tuple.h>
+
+#include <array>
+
+#include "python/bindings.hpp"
+#include "rules/lowering.hpp"
+#include "schema/json_schema.hpp"
+#include "schema/order_of_tags.hpp"
+
+namespace psc {
+
+namespace {
+
+std::vector<std::u32string> code_points_of(const std::vector<nb::str>& texts) {
+    std::vector<std::u32string> out;
+    for (const nb::str& text : texts) out.push_back(to_code_points(text));
+    return out;
+}
+
+TypeSet type_named(const std::string& name) {
+    static constexpr std::array<std::pair<std::string_view, TypeSet>, 6> kTypes{{{"null", json_types::null},
+                                                                                 {"boolean", json_types::boolean},
+                                                                                 {"number", json_types::number},
+                                                                                 {"string", json_types::string},
+                                                                                 {"array", json_types::array},
+                                                                                 {"object", json_types::object}}};
+    for (const auto& [known, type] : kTypes)
+        if (known == name) return type;
+    throw nb::value_error("no such type of values");
+}
+
+ParameterStyle::OtherKeys other_keys_named(const std::string& name) {
+    if (name == "identifiers") return ParameterStyle::OtherKeys::identifiers;
+    if (name == "any") return ParameterStyle::OtherKeys::any;
+    if (name == "none") return ParameterStyle::OtherKeys::none;
+    throw nb::value_error("other_keys is 'identifiers', 'any' or 'none'");
+}
+
+}  // namespace
+
+void bind_json_schema(nb::module_& m) {
+    nb::class_<SchemaGrammar>(m, "SchemaGrammar", "The rules of a JSON schema.")
+        .def_ro("rules", &SchemaGrammar::rules, "Their root is the rule of the whole value.")
+        .def_ro("warnings", &SchemaGrammar::warnings, "What is not enforced, each with its place.");
+    nb::class_<ParameterStyle>(m, "ParameterStyle", "How a model writes the members of an object that is no JSON.")
+        .def(
+            "__init__",
+            [](ParameterStyle* made, nb::str before_key, nb::str behind_key, bool space_behind_key,
+               std::vector<std::tuple<std::vector<std::string>, nb::str, bool>> heads, nb::str end, bool end_names_key,
+               nb::str raw_stop, bool padded, bool recursive, nb::str before_item, nb::str end_of_item,
+               const std::string& other_keys, std::vector<std::pair<nb::str, nb::str>> escapes,
+               std::vector<std::pair<nb::str, Word>> tokens) {
+                new (made) ParameterStyle{};
+                made->before_key = to_code_points(before_key);
+                made->behind_key = to_code_points(behind_key);
+                made->space_behind_key = space_behind_key;
+                for (const auto& [types, text, in_unions] : heads) {
+                    TypeSet set = 0;
+                    for (const std::string& type : types) set |= type_named(type);
+                    made->heads.push_back({set, to_code_points(text), in_unions});
+                }
+                made->end = to_code_points(end);
+                made->end_names_key = end_names_key;
+                made->raw_stop = to_code_points(raw_stop);
+                made->padded = padded;
+                made->recursive = recursive;
+                made->before_item = to_code_points(before_item);
+                made->end_of_item = to_code_points(end_of_item);
+                made->other_keys = other_keys_named(other_keys);
+                for (const auto& [name, symbol] : tokens) made->tokens.emplace_back(to_code_points(name), symbol);
+                for (const auto& [character, written] : escapes) {
+                    const std::u32string one = to_code_points(character), text = to_code_points(written);
+                    if (one.size() != 1 || text.size() < 2 || text[0] != U'&')
+                        throw nb::value_error("an escape is of one character, and begins with &");
+                    made->escapes.emplace_back(static_cast<Word>(one[0]), text);
+                }
+                std::sort(made->escapes.begin(), made->escapes.end());
+            },
+            nb::kw_only(), "before_key"_a, "behind_key"_a, "space_behind_key"_a, "heads"_a, "end"_a, "end_names_key"_a,
+            "raw_stop"_a, "padded"_a, "recursive"_a, "before_item"_a, "end_of_item"_a, "other_keys"_a, "escapes"_a, "tokens"_a,
+            "See native/schema/parameter_style.hpp. Heads are (types, text, only where a value may be of several types).");
+    m.def(
+        "canonical_json",
+        [](const std::string& text) {
+            TextTable texts;
+            JsonDocument document(texts);
+            const JsonNode root = document.read(text);
+            return document.written(root);
+        },
+        "text"_a, nb::call_guard<nb::gil_scoped_release>(),
+        "JSON text without white space, members in their order, numbers as they are spelled. Raises GrammarError.");
+    m.def(
+        "in_order_of_tags", [](const std::string& text) { return in_order_of_tags(text); }, "text"_a,
+        nb::call_guard<nb::gil_scoped_release>(),
+        "The text of a structural tag with its tags in one order, see native/schema/order_of_tags.hpp; None where that cannot be "
+        "told.");
+    m.def(
+        "schema_grammar",
+        [](std::string schema, bool strict, bool assert_format, bool lenient, bool any_order, bool any_whitespace,
+           std::int64_t most_whitespace, Word indent, nb::str item_separator, nb::str key_separator,
+           std::optional<std::function<std::optional<std::string>(std::string)>> resolver, std::vector<nb::str> excludes,
+           std::optional<ParameterStyle> parameters) {
+            SchemaResources::Resolver ask;
+            if (resolver)
+                ask = [&](const std::string& uri) {
+                    nb::gil_scoped_acquire acquire;
+                    return (*resolver)(uri);
+                };
+            SchemaLayout layout{any_order,
+                                any_whitespace,
+                                most_whitespace,
+                                indent,
+                                to_code_points(item_separator),
+                                to_code_points(key_separator),
+                                code_points_of(excludes),
+                                std::move(parameters)};
+            nb::gil_scoped_release release;
+            return schema_grammar(schema, {strict, assert_format, lenient}, std::move(layout), std::move(ask));
+        },
+        "schema"_a, "strict"_a, "assert_format"_a, "lenient"_a, "any_order"_a, "any_whitespace"_a, "most_whitespace"_a, "indent"_a,
+        "item_separator"_a, "key_separator"_a, "resolver"_a.none(), "excludes"_a = nb::list(), "parameters"_a.none() = nb::none(),
+        "The rules of a schema's text; see native/schema/json_schema.hpp. -1 is no limit of white space, and no indentation.");
+}
+
+}  // namespace psc

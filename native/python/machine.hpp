@@ -1,0 +1,32 @@
+// A machine as Python holds it.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "lexer/kinds.hpp"
+#include "machine/machine.hpp"
+#include "python/bindings.hpp"
+#include "vocabulary/index.hpp"
+
+namespace psc {
+
+struct PyMachine {
+    explicit PyMachine(std::shared_ptr<Machine> m) : machine(std::move(m)) {}
+
+    // A mask row as a NumPy array that shares its memory; made once each.
+    nb::object view(const std::shared_ptr<Machine::Cache>& cache, MaskRow row);
+
+    std::shared_ptr<Machine> machine;
+    std::shared_ptr<Machine::Cache> viewed;
+    std::vector<nb::object> views;
+};
+
+struct PyVocabulary {
+    std::shared_ptr<VocabularyIndex> index;
+};
+
+LexerKind lexer_kind(const std::string& name);
+AllTerminals all_terminals(Ints next, Ints match_offsets, Ints matches, Ints rank, Bytes ignored);
+
+}  // namespace psc

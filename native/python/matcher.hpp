@@ -1,0 +1,130 @@
+// A matcher as Python holds it.
+#pragma once
+
+#include <exception>
+#include <optional>
+#include <string>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "matcher/text_matcher.hpp"
+#include "python/interpreter_lock.hpp"
+#include "python/machine.hpp"
+
+namespace psc {
+
+// One of a machine's kind.
+std::unique_ptr<TextMatcher> matcher_of(const std::shared_ptr<Machine>& machine);
+
+// psc.GrammarMatcher. Whoever uses `matcher` does so in a turn; call() is one.
+struct PyMatcher {
+    PyMatcher(nb::object compiled_grammar, nb::object of_compiled)
+        : compiled(std::move(compiled_grammar)),
+          kept_machine(std::move(of_compiled)),
+          machine(nb::cast<PyMachine*>(kept_machine)),
+          matcher(matcher_of(machine->machine)) {
+        if (nb::cast<bool>(nb::getattr(compiled, "marks_rules", nb::bool_(false)))) taken.emplace();
+    }
+    PyMatcher(const PyMatcher& other)
+        : compiled(other.compiled),
+          kept_machine(other.kept_machine),
+          machine(other.machine),
+          temperature(other.temperature),
+          taken(other.taken),
+          matcher(other.matcher->fork()) {}
+
+    // What `f` gives for the matcher, possibly without the interpreter's lock, so `f` touches nothing of Python.
+    template <class F>
+    auto call(const F& f) {
+        const Turn turn(in_use);
+        return f(*matcher);
+    }
+
+    // Steps of the matcher, in a turn.
+    bool accept(TokenId token) { return matcher->accept(token) && note(token); }
+    bool accept_text(std::span<const std::uint8_t> bytes) { return matcher->accept_text(bytes) && note(text_of(bytes)); }
+    std::size_t accept_prefix(std::span<const std::uint8_t> bytes) {
+        const std::size_t n = matcher->accept_prefix(bytes);
+        note(text_of(bytes.first(n)));
+        return n;
+    }
+    void rollback(std::size_t n) {
+        matcher->rollback(n);
+        if (taken) taken->resize(matcher->n_steps());
+    }
+    void reset() {
+        matcher->reset();
+        if (taken) taken->clear();
+    }
+
+    // What Python knows of the rules that are open and over (psc.rule_records), where the grammar marks some.
+    nb::object rule_record();
+    // The steps so far, as a list of token ids and of bytes; of a grammar that marks rules.
+    nb::list steps();
+
+    using Step = std::variant<TokenId, std::string>;
+
+    nb::object compiled;
+    nb::object kept_machine;  // which `compiled` may lose
+    PyMachine* machine;
+    std::optional<double> temperature;       // which the caller gave
+    std::optional<std::vector<Step>> taken;  // of a grammar that marks rules
+    std::unique_ptr<TextMatcher> matcher;
+    bool in_use = false;  // by a call that runs without the interpreter's lock
+
+private:
+    static std::string text_of(std::span<const std::uint8_t> bytes) { return {bytes.begin(), bytes.end()}; }
+    bool note(Step step) {
+        if (taken && taken->size() < matcher->n_steps()) taken->push_back(std::move(step));
+        return true;
+    }
+
+    nb::object record_;  // made when it is asked for
+};
+
+// A turn of many matchers, of which some may be null, some the same; without the interpreter's lock. All are taken at once, so that two
+// calls do not each wait for what the other has.
+class TurnOfAll {
+public:
+    explicit TurnOfAll(const std::vector<PyMatcher*>& matchers) : flags_(matchers) { lock_.emplace(); }
+
+private:
+    struct Flags {
+        explicit Flags(const std::vector<PyMatcher*>& matchers);
+        ~Flags();
+        const std::vector<PyMatcher*>& all;
+    };
+    Flags flags_;
+    std::optional<WithoutInterpreterLock> lock_;  // taken back before the flags change
+};
+
+// Says that something which many matchers are used with is in use while it lives; one call at a time. Made and destroyed with the
+// interpreter's lock.
+class Use {
+public:
+    explicit Use(bool& in_use) : in_use_(in_use) {
+        Turn::wait_for(in_use);
+        in_use_ = true;
+    }
+    ~Use() { in_use_ = false; }
+    Use(const Use&) = delete;
+    Use& operator=(const Use&) = delete;
+
+private:
+    bool& in_use_;
+};
+
+// What Python would see, were it thrown.
+nb::object python_error(const std::exception_ptr& error);
+
+// The matchers of a step; None stands for a sequence that is not constrained, and is null.
+std::vector<PyMatcher*> matchers_or_none(const nb::tuple& list);
+
+// What `temperature` is, if anything.
+std::optional<double> temperature_of(PyMatcher& m);
+
+// Copies the current mask; false: every token is allowed.
+bool fill_mask(TextMatcher& matcher, std::uint32_t* out);
+
+}  // namespace psc

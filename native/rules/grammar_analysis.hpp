@@ -1,0 +1,94 @@
+// What lowering asks of rules: which of them can be terminals, and which rules and expressions may be empty.
+//
+// Rules are taken in the order in which they refer to each other (strongly connected components, callees first), so that each is
+// looked at when everything that it refers to is known. Only rules that the root needs are looked at. Expressions that are nested
+// deep are cut into rules, so that recursion over them is bounded.
+//
+// Cost: linear in the grammar, but for nullability within mutually recursive rules, which is iterated.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "base/ids.hpp"
+#include "rules/determinism.hpp"
+#include "rules/expression_graph.hpp"
+#include "rules/rule_programs.hpp"
+
+namespace psc {
+
+// How large a terminal may be; what is larger is made of several, and counts are left to the parser.
+struct TerminalLimits {
+    std::int64_t size;              // characters and classes in its expression, with counted repetitions written out
+    std::int64_t named_size;        // the same for a rule that refers to others
+    std::int64_t around_free_text;  // how much a rule may add to a rule of free text that it refers to, and still be one terminal
+    std::int64_t literals;          // characters, of literals side by side
+    std::int64_t counted;           // the size of one counted repetition, written out
+};
+
+class GrammarAnalysis {
+public:
+    static constexpr std::int64_t kMaxAutomatonArcs = 300'000;  // of an automaton that is a terminal
+
+    // Throws LimitExceeded. A rule that is needed and not defined is told by `undefined`, and the analysis is of no use then.
+    GrammarAnalysis(const RulePrograms& programs, const TerminalLimits& limits);
+
+    ExpressionGraph graph;
+
+    std::optional<Rule> undefined() const { return undefined_; }
+    const TerminalLimits& limits() const { return limits_; }
+    // Rules that the root needs, some of them cut out of others.
+    const std::vector<Rule>& rules() const { return rules_; }
+    const TextList& names() const { return names_; }
+    std::string_view name(Rule rule) const { return names_[rule.index()]; }
+    Expression body(Rule rule) const { return *bodies_[rule.index()]; }
+    // Of a rule that is a terminal, a node without references; also of rules that are empty or match nothing.
+    Maybe<Expression> inlined(Rule rule) const { return inlined_[rule.index()]; }
+    // The same of any rule; none of one that the root does not need.
+    Maybe<Expression> inlined_if_needed(Rule rule) const {
+        return bodies_[rule.index()] ? inlined_[rule.index()] : Maybe<Expression>();
+    }
+    // Whether the node matches the empty text.
+    bool nullable(Expression node);
+    // Whether the node is to be one terminal: nothing in it is a rule, and its automaton is of limited size.
+    bool is_terminal(Expression node) { return is_terminal(node, 0); }
+
+private:
+    void add_rules();
+    Expression read(Rule rule);
+    Expression cut(Rule rule, Expression node);
+    void decide();
+    void make_inline(Rule rule);
+    std::optional<Expression> expanded(Expression node);
+    bool is_terminal(Expression node, std::size_t limit);
+    bool fits(Expression node, std::int64_t limit);
+
+    const RulePrograms& programs_;
+    TerminalLimits limits_;
+    TextList names_;
+    std::optional<NameTable> taken_;          // the names, once one was made
+    std::vector<Word> cuts_;                  // per rule, how many were cut out of it
+    std::vector<Maybe<Expression>> bodies_;   // per rule
+    std::vector<Maybe<Expression>> inlined_;  // per rule
+    std::vector<char> empty_rules_;           // per rule, whether it may be empty
+    std::vector<char> stays_;                 // per rule, whether it is never a terminal
+    std::vector<Rule> rules_, to_read_;
+    std::vector<Expression> stack_;  // of read(), as are the words
+    std::vector<Word> words_;
+    std::optional<Rule> undefined_;
+    enum class Known : signed char { no, yes, unknown };
+    DeterminismCheck determinism_{graph};
+    std::vector<Known> terminal_[2];  // per node, for each limit
+    // Per node 0 where nullable() was not asked, kNullable, or the number of empty rules with which it was found not to be.
+    static constexpr Word kNullable = -1;
+    std::vector<Word> nullable_;
+    Word n_empty_ = 1;
+    // Per node what expanded() found: none, or not looked at.
+    std::unordered_map<Word, std::optional<Expression>> expanded_;
+    std::size_t n_expanded_ = 0;
+};
+
+}  // namespace psc

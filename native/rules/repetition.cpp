@@ -1,0 +1,91 @@
+#include "rules/repetition.hpp"
+
+#include <bit>
+
+namespace psc {
+
+namespace {
+
+constexpr std::int64_t kWrittenOut = 3;  // exactly so many times are written as they are
+
+std::size_t highest_bit(std::int64_t count) {
+    return static_cast<std::size_t>(std::bit_width(static_cast<std::uint64_t>(count))) - 1;
+}
+
+}  // namespace
+
+Items Repetition::items(DraftSymbol x, Bounds b, std::string_view name) {
+    if (b.open()) {
+        if (b.least == 0) return {{list_of(x, name), true}};
+        Items all = exactly(x, b.least - 1, name);
+        all.push_back({list_of(x, name), false});
+        return all;
+    }
+    Items all = exactly(x, b.least, name);
+    if (b.most != b.least) all.push_back({at_most(x, b.most - b.least, name), true});
+    return all;
+}
+
+DraftSymbol Repetition::list_of(DraftSymbol x, std::string_view name) {
+    const auto known = lists_.find(x);
+    if (known != lists_.end()) return known->second;
+    const DraftSymbol list = fresh(name);
+    lists_.emplace(x, list);
+    add(list, {{x, false}});
+    add(list, {{list, false}, {x, false}});
+    return list;
+}
+
+DraftSymbol Repetition::power(DraftSymbol x, std::size_t k, std::string_view name) {
+    auto& powers = powers_[x];
+    if (powers.empty()) powers.push_back(x);
+    while (powers.size() <= k) {
+        const Item half{powers.back(), false};
+        powers.push_back(fresh(name));
+        add(powers.back(), {half, half});
+    }
+    return powers[k];
+}
+
+Items Repetition::exactly(DraftSymbol x, std::int64_t count, std::string_view name) {
+    if (count <= kWrittenOut) return Items(static_cast<std::size_t>(count), {x, false});
+    Items all;
+    for (std::size_t k = highest_bit(count) + 1; k-- > 0;)
+        if (count >> k & 1) all.push_back({power(x, k, name), false});
+    return all;
+}
+
+DraftSymbol Repetition::below_power(DraftSymbol x, std::size_t k, std::string_view name) {
+    auto& known = all_below_[x];
+    if (known.empty()) known = {x, x};
+    while (known.size() <= k) {
+        const DraftSymbol digit = power(x, known.size() - 1, name), fewer = known.back();
+        known.push_back(fresh(name));
+        add(known.back(), {{digit, false}, {fewer, false}});
+        add(known.back(), {{digit, false}});
+        add(known.back(), {{fewer, false}});
+    }
+    return known[k];
+}
+
+DraftSymbol Repetition::at_most(DraftSymbol x, std::int64_t count, std::string_view name) {
+    const std::size_t k = highest_bit(count);
+    const std::int64_t rest = count - (std::int64_t{1} << k);
+    if (rest == (std::int64_t{1} << k) - 1) return below_power(x, k + 1, name);
+    const auto known = up_to_.find({x, count});
+    if (known != up_to_.end()) return known->second;
+    Items with_rest;
+    if (rest > 0) with_rest.push_back({at_most(x, rest, name), false});
+    const DraftSymbol digit = power(x, k, name), fewer = below_power(x, k, name);
+    const DraftSymbol found = fresh(name);
+    up_to_.emplace(std::pair(x, count), found);
+    if (rest > 0) {
+        with_rest.insert(with_rest.begin(), {digit, false});
+        productions_.add(found.nonterminal(), with_rest);
+    }
+    add(found, {{digit, false}});
+    add(found, {{fewer, false}});
+    return found;
+}
+
+}  // namespace psc

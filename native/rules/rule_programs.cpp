@@ -1,0 +1,91 @@
+#include "rules/rule_programs.hpp"
+
+#include <limits>
+#include <stdexcept>
+
+#include "text/token_symbols.hpp"
+
+namespace psc {
+
+namespace {
+
+constexpr std::int64_t kLastCodePoint = kAfterSymbols - 1;
+
+[[noreturn]] void malformed(const char* what) { throw std::invalid_argument(std::string("malformed rule programs: ") + what); }
+
+}  // namespace
+
+void RulePrograms::check() const {
+    const auto n = static_cast<std::int64_t>(words.size());
+    if (offsets.empty() || offsets.front() != 0 || offsets.back() != n) malformed("offsets");
+    if (names.size() >= static_cast<std::size_t>(std::numeric_limits<Word>::max())) malformed("too many names");
+    if (names.size() + 1 < offsets.size() || root.v < 0 || root.index() >= names.size()) malformed("names");
+    for (std::size_t r = 0; r + 1 < offsets.size(); ++r) {
+        if (offsets[r] > offsets[r + 1] || offsets[r + 1] > n) malformed("offsets");
+        std::int64_t depth = 0, at = offsets[r];
+        const std::int64_t end = offsets[r + 1];
+        const auto take = [&] {
+            if (at >= end) malformed("an expression ends early");
+            return words[at++];
+        };
+        const auto below = [&](std::int64_t limit) {
+            const std::int64_t w = take();
+            if (w < 0 || w >= limit) malformed("a number is out of range");
+            return w;
+        };
+        while (at < end) {
+            switch (take()) {
+                case text:
+                    for (std::int64_t k = below(n + 1); k > 0; --k) below(kLastCodePoint + 1);
+                    ++depth;
+                    break;
+                case chars: {
+                    std::int64_t least = 0;
+                    for (std::int64_t k = below(n + 1); k > 0; --k) {
+                        const std::int64_t first = below(kLastCodePoint + 1), last = below(kLastCodePoint + 1);
+                        if (first < least || last < first) malformed("ranges are not ascending");
+                        least = last + 1;
+                    }
+                    ++depth;
+                    break;
+                }
+                case sequence:
+                case choice:
+                    depth -= below(depth + 1) - 1;
+                    break;
+                case repeat: {
+                    const std::int64_t fewest = below(std::numeric_limits<std::int64_t>::max()), most = take();
+                    if (depth < 1 || most < -1 || (most >= 0 && most < fewest)) malformed("a repetition");
+                    break;
+                }
+                case reference:
+                    below(static_cast<std::int64_t>(names.size()));
+                    ++depth;
+                    break;
+                case automaton: {
+                    const std::int64_t states = below(n + 1), arcs = below(n + 1);
+                    if (states < 1) malformed("an automaton without states");
+                    for (std::int64_t i = 0; i < states; ++i) below(2);
+                    std::int64_t last_from = 0, least = 0;
+                    for (std::int64_t i = 0; i < arcs; ++i) {
+                        const std::int64_t from = below(states);
+                        if (from < last_from) malformed("arcs are not ascending");
+                        if (from > last_from) least = 0;
+                        const std::int64_t first = below(kLastCodePoint + 1), last = below(kLastCodePoint + 1);
+                        if (first < least || last < first) malformed("arcs are not ascending");
+                        below(states);
+                        last_from = from;
+                        least = last + 1;
+                    }
+                    ++depth;
+                    break;
+                }
+                default:
+                    malformed("there is no such code");
+            }
+        }
+        if (depth != 1) malformed("a rule is not one expression");
+    }
+}
+
+}  // namespace psc

@@ -1,0 +1,81 @@
+// Rules as front ends hand them over: for each an expression in postfix order, without an object for each part.
+//
+//   text n, c1 .. cn               these characters, one after the other
+//   chars n, (first last) x n      one character of these ranges: ascending, disjoint, not adjacent
+//   sequence k                     the last k expressions, one after the other
+//   choice k                       any one of the last k expressions; of none, nothing matches
+//   repeat least most              the last expression so many times; most = -1: without limit
+//   reference r                    the rule of that number
+//   automaton n k, f1 .. fn,       a deterministic automaton over characters, from state 0; fi: whether state i accepts; arcs
+//       (from first last to) x k   ascend, and those of a state are disjoint
+//
+// Characters are Unicode code points, or the symbols of tokens (text/token_symbols.hpp). Numbers of rules are positions in the list of
+// names; names beyond the programs are rules that are referred to and not defined.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "base/ids.hpp"
+#include "base/text_list.hpp"
+#include "lr/free_order.hpp"
+
+namespace psc {
+
+// One automaton for many rules, which is quicker made deterministic than one for each: the same languages as theirs.
+struct LabelledAutomaton {
+    struct Arc {
+        Word from, first, last, to;
+    };
+    std::vector<Arc> arcs;                   // ascending; those of a state are disjoint
+    std::vector<std::vector<Rule>> matches;  // per state, the rules of which a text that leads there is
+};
+
+// Rules of members in any order, see lr/free_order_states.hpp for how they are written. None of them becomes a terminal.
+struct FreeOrderRules {
+    // One way in which a member can be. Ways of one member begin with the same terminals, those of different ones do not.
+    struct Way {
+        Rule rule;
+        MemberWay is;
+    };
+    Rule ready, done;
+    std::vector<Way> ways;
+    MemberTerms terms;
+};
+
+struct RulePrograms {
+    enum Code : std::int64_t { text, chars, sequence, choice, repeat, reference, automaton };
+
+    std::vector<std::int64_t> words;
+    std::vector<std::int64_t> offsets;  // per rule, and one more
+    TextList names;                     // of defined rules, then of undefined ones
+    Rule root;
+    std::vector<LabelledAutomaton> labelled;  // no two name one rule
+    std::vector<FreeOrderRules> free_orders;
+
+    Word n_defined() const { return static_cast<Word>(offsets.size()) - 1; }
+    std::span<const std::int64_t> of(Rule rule) const {
+        return std::span(words).subspan(static_cast<std::size_t>(offsets[rule.index()]),
+                                        static_cast<std::size_t>(offsets[rule.index() + 1] - offsets[rule.index()]));
+    }
+    // How many words there are from a code to the next one.
+    static std::int64_t size_at(const std::int64_t* code) {
+        switch (*code) {
+            case text:
+                return 2 + code[1];
+            case chars:
+                return 2 + 2 * code[1];
+            case repeat:
+                return 3;
+            case automaton:
+                return 3 + code[1] + 4 * code[2];
+            default:
+                return 2;
+        }
+    }
+    // Throws std::invalid_argument for words that are no programs.
+    void check() const;
+};
+
+}  // namespace psc

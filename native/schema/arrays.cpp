@@ -1,0 +1,183 @@
+#include <algorithm>
+#include <functional>
+#include <set>
+#include <utility>
+
+#include "base/cancellation.hpp"
+#include "base/limits.hpp"
+#include "schema/containers.hpp"
+
+namespace psc {
+
+namespace {
+
+using PredicateKind = PredicateGraph::Kind;
+
+constexpr Word kMaxItemsApart = 100'000;
+constexpr std::size_t kMaxItemStates = 20'000;
+constexpr std::size_t kMostInSets = 10;  // values that come once each: 2 to this power states
+
+}  // namespace
+
+void SchemaRules::Items::write(const Atoms& atoms) {
+    PredicateGraph& graph = rules_.graph_;
+    for (Predicate atom : atoms) {
+        switch (graph.kind(atom)) {
+            case PredicateKind::every_item:
+                apart_ = std::max(apart_, graph.to(atom) < 0 ? graph.from(atom) : graph.to(atom));
+                break;
+            case PredicateKind::item_count:
+                counted_.push_back({graph.value(atom), graph.from(atom), graph.to(atom), graph.least(atom), graph.most(atom)});
+                apart_ = std::max(apart_, graph.to(atom) < 0 ? graph.from(atom) : graph.to(atom));
+                break;
+            case PredicateKind::array_length:
+                least_ = std::max(least_, graph.least(atom));
+                if (graph.most(atom) >= 0) most_ = most_ < 0 ? graph.most(atom) : std::min(most_, graph.most(atom));
+                break;
+            default:
+                break;
+        }
+    }
+    if (apart_ > kMaxItemsApart) throw LimitExceeded("an array with more than 100,000 schemas of items, the limit");
+    // Where no item can be, the array has ended.
+    for (Word i = 0; i <= apart_ && (most_ < 0 || i < most_); ++i) {
+        stop_if_cancelled();
+        if (rules_.values_.surely_empty(rules_.values_.item_value(atoms, i))) most_ = i;
+    }
+    if (most_ >= 0 && most_ < least_) return;
+    const auto needed = [](const Counted& c) { return c.least > 0; };
+    if (least_ == 0 && std::none_of(counted_.begin(), counted_.end(), needed))
+        tagged_ ? rules_.add_row(rule_, {mark(Mark::close_array)}) : rules_.add(rule_, rules_.empty(Mark::open_array, depth_));
+    if (most_ == 0) return;
+    if (counted_.empty())
+        write_plain(atoms);
+    else if (counted_.size() > kMostInSets && are_different(atoms))
+        write_different(atoms);
+    else
+        write_counting(atoms);
+}
+
+void SchemaRules::Items::write_plain(const Atoms& atoms) {
+    const Word open = mark(Mark::open_array), comma = mark(Mark::comma);
+    const Word close = mark(Mark::close_array);
+    Word done = -1;  // what was read of the array
+    const Word apart = most_ < 0 ? apart_ : std::min(apart_, most_);
+    for (Word i = 0; i < apart; ++i) {
+        const Word next = rules_.fresh(prefix_ + " up to " + std::to_string(i));
+        const Word value = this->value(rules_.values_.item_value(atoms, i));
+        if (done < 0)
+            rules_.add_row(next, {open, value});
+        else
+            rules_.add_row(next, {done, comma, value});
+        done = next;
+        if (i + 1 >= least_) rules_.add_row(rule_, {done, close});
+    }
+    if (most_ >= 0 && apart >= most_) return;
+    const Word value = this->value(rules_.values_.item_value(atoms, apart));
+    Words all;
+    rule_words::reference(all, done < 0 ? open : done);
+    if (done < 0) rule_words::reference(all, value);
+    rule_words::reference(all, comma);
+    rule_words::reference(all, value);
+    rule_words::sequence(all, 2);
+    const Word before = done < 0 ? 1 : apart;
+    rule_words::repeat(all, std::max<Word>(least_ - before, done < 0 ? 0 : 1), most_ < 0 ? -1 : most_ - before);
+    rule_words::reference(all, close);
+    rule_words::sequence(all, done < 0 ? 4 : 3);
+    rules_.add(rule_, all);
+}
+
+// Whether all that is counted are single values that come once at most, and that their first terminal tells apart: no arrays or objects.
+bool SchemaRules::Items::are_different(const Atoms& atoms) {
+    if (apart_ > 0 || tagged_) return false;
+    const Predicate item = rules_.values_.item_value(atoms, 0);
+    return std::all_of(counted_.begin(), counted_.end(), [&](const Counted& c) {
+        const Predicate value = rules_.graph_.both(item, c.item);
+        const auto is_never = [&](TypeSet type) { return rules_.values_.restricted(value, type) == rules_.graph_.never(); };
+        return c.from == 0 && c.to < 0 && c.least == 0 && c.most == 1 && is_never(json_types::array) &&
+               is_never(json_types::object);
+    });
+}
+
+// Each of many values once, in any order: lr/free_order_states.hpp.
+void SchemaRules::Items::write_different(const Atoms& atoms) {
+    PredicateGraph& graph = rules_.graph_;
+    FreeOrderRules order;
+    order.ready = {rules_.fresh(prefix_ + " before an item")};
+    order.done = {rules_.fresh(prefix_ + " after an item")};
+    rules_.add_row(order.ready.v, {mark(Mark::open_array)});
+    rules_.add_row(order.ready.v, {order.done.v, mark(Mark::comma)});
+    rules_.add_row(rule_, {order.done.v, mark(Mark::close_array)});
+    const auto n = static_cast<Word>(counted_.size());
+    const auto add_item = [&](Predicate item, Word which) {
+        const Rule rule{rules_.fresh(prefix_ + " item")};
+        if (!rules_.values_.surely_empty(item)) rules_.add_row(rule.v, {value(item)});
+        rules_.add_row(order.done.v, {order.ready.v, rule.v});
+        order.ways.push_back({rule, {which}});
+    };
+    const Predicate any = rules_.values_.item_value(atoms, 0);
+    Predicate others = any;
+    for (Word i = 0; i < n; ++i) {
+        const Predicate one = counted_[static_cast<std::size_t>(i)].item;
+        add_item(graph.both(any, one), i);
+        others = graph.both(others, graph.negation(one));
+    }
+    if (!rules_.values_.surely_empty(others)) add_item(others, n);
+    order.terms.required.assign(counted_.size(), 0);
+    order.terms.least = least_;
+    order.terms.most = most_;
+    rules_.free_orders_.push_back(std::move(order));
+}
+
+// Each way in which the item can be for those that are counted from the i-th on.
+void SchemaRules::Items::ways(const State& s, Predicate item, std::size_t i, State next,
+                              const std::function<void(Predicate, const State&)>& f) {
+    PredicateGraph& graph = rules_.graph_;
+    if (rules_.values_.surely_empty(item)) return;
+    if (i == counted_.size()) return f(item, next);
+    const Counted& c = counted_[i];
+    const bool here = c.from <= s.index && (c.to < 0 || s.index < c.to);
+    if (!here || (c.most < 0 && s.counts[i] >= c.least)) return ways(s, item, i + 1, std::move(next), f);
+    if (c.most < 0 || s.counts[i] < c.most) {
+        State more = next;
+        ++more.counts[i];
+        ways(s, graph.both(item, c.item), i + 1, std::move(more), f);
+    }
+    ways(s, graph.both(item, graph.negation(c.item)), i + 1, std::move(next), f);
+}
+
+void SchemaRules::Items::write_counting(const Atoms& atoms) {
+    const Word open = mark(Mark::open_array), comma = mark(Mark::comma);
+    const Word close = mark(Mark::close_array);
+    std::map<State, Word> rules;
+    std::vector<State> queue{{0, 0, std::vector<Word>(counted_.size())}};
+    const auto accepts = [&](const State& s) {
+        for (std::size_t i = 0; i < counted_.size(); ++i)
+            if (s.counts[i] < counted_[i].least) return false;
+        return s.count >= least_;
+    };
+    for (std::size_t i = 0; i < queue.size(); ++i) {
+        stop_if_cancelled();
+        const State s = queue[i];
+        if (most_ >= 0 && s.count >= most_) continue;
+        State next = s;
+        next.index = std::min(s.index + 1, apart_);
+        next.count = most_ < 0 ? std::min(s.count + 1, least_) : s.count + 1;
+        ways(s, rules_.values_.item_value(atoms, s.index), 0, next, [&](Predicate item, const State& to) {
+            const auto [entry, is_new] = rules.try_emplace(to, 0);
+            if (is_new) {
+                if (rules.size() > kMaxItemStates) throw LimitExceeded("an array needs more than 20,000 states, the limit");
+                entry->second = rules_.fresh(prefix_ + " so far");
+                queue.push_back(to);
+                if (accepts(to)) rules_.add_row(rule_, {entry->second, close});
+            }
+            const Word value = this->value(item);
+            if (i == 0)
+                rules_.add_row(entry->second, {open, value});
+            else
+                rules_.add_row(entry->second, {rules.at(s), comma, value});
+        });
+    }
+}
+
+}  // namespace psc

@@ -1,0 +1,129 @@
+// Objects and arrays as rules; see schema/rules.hpp for how they are written.
+#pragma once
+
+#include <bit>
+
+#include "schema/rules.hpp"
+
+namespace psc {
+
+// One case of an object.
+class SchemaRules::Members {
+public:
+    Members(SchemaRules& rules, Word rule, Word depth, bool tagged = false)
+        : rules_(rules), rule_(rule), depth_(depth), tagged_(tagged), prefix_(rules.rule_name(rule)) {}
+
+    void write(const Atoms& atoms);
+
+private:
+    struct State {
+        Word passed;         // declared names up to here cannot come any more; in any order: bits of those that were there
+        Predicate presence;  // what is still open of which members are there
+        Word met;            // bits: of some_member atoms over several names
+        Word count;          // of members, up to where it matters
+        auto operator<=>(const State&) const = default;
+    };
+    struct Declared {
+        Word name;
+        Predicate value;
+        bool required = false;
+        Word satisfies = 0;  // bits of several_ that the name can satisfy
+    };
+    struct Others {  // names that are not declared and that no set tells apart
+        Word key;    // a rule
+        Predicate value;
+        Word satisfies;
+    };
+    struct Rules {
+        Word ready = -1, done = -1, comma = -1;
+    };
+
+    void read(const Atoms& atoms);
+    void find_others(const Atoms& atoms);
+    void write_map();
+    void write_states();
+    bool has_many_sets() const;
+    void write_free_order();
+    void write_free_order(const std::vector<Declared>& declared, Word by_others);
+    void add_formula(Predicate presence, const std::unordered_map<Word, Word>& place, std::vector<MemberTerms::Step>& out) const;
+    Predicate after(Predicate presence, Word name, bool present);
+    bool accepts(const State& state);
+    bool requires_more(const State& state) const;
+    Word counted(Word count) const;
+    Word ready(const State& s), done(const State& s), comma(const State& s);
+    Word state_rule(const State& s, Word Rules::* which, const char* what);
+    // Calls f(value, met) for each way in which a member can be: with bits of what it satisfies, or without.
+    template <class F>
+    void ways(Predicate value, Word satisfies, Word met, const F& f);
+    // `name`: in the text table, or -1 for one of the rule `key`.
+    Words member(Word before, Word name, Word key, Predicate value);
+    Word mark(Mark mark) const { return tagged_ ? rules_.list_mark(mark) : rules_.mark(mark, depth_); }
+    Words empty() const;
+
+    SchemaRules& rules_;
+    Word rule_, depth_;
+    bool tagged_;  // a list of parameters, no JSON
+    std::string prefix_;
+    std::vector<Declared> declared_;
+    std::vector<Others> others_;
+    std::vector<Predicate> several_;  // values of some_member atoms over several names
+    Predicate presence_{};
+    Word least_ = 0, most_ = -1;       // members
+    std::vector<char> required_from_;  // per declared name, whether one from it on is required
+    std::map<State, Rules> states_;
+    std::vector<State> queue_;
+    std::string name_;  // of a rule
+    std::map<std::tuple<Predicate, Word, bool>, Predicate> after_;
+};
+
+// One case of an array.
+class SchemaRules::Items {
+public:
+    Items(SchemaRules& rules, Word rule, Word depth, bool tagged = false)
+        : rules_(rules), rule_(rule), depth_(depth), tagged_(tagged), prefix_(rules.rule_name(rule)) {}
+
+    void write(const Atoms& atoms);
+
+private:
+    struct Counted {
+        Predicate item;
+        Word from, to, least, most;
+    };
+    struct State {
+        Word index;                // up to where items differ
+        Word count;                // of items, up to where it matters
+        std::vector<Word> counts;  // of each of counted_
+        auto operator<=>(const State&) const = default;
+    };
+
+    Word mark(Mark mark) const { return tagged_ ? rules_.list_mark(mark) : rules_.mark(mark, depth_); }
+    Word value(Predicate item) { return tagged_ ? rules_.item(item) : rules_.value(item, depth_ + 1); }
+    void write_plain(const Atoms& atoms);
+    bool are_different(const Atoms& atoms);
+    void write_different(const Atoms& atoms);
+    void write_counting(const Atoms& atoms);
+    void ways(const State& s, Predicate item, std::size_t i, State next, const std::function<void(Predicate, const State&)>& f);
+
+    SchemaRules& rules_;
+    Word rule_, depth_;
+    bool tagged_;  // no JSON
+    std::string prefix_;
+    std::vector<Counted> counted_;
+    Word least_ = 0, most_ = -1, apart_ = 0;  // items; so many at the beginning have a predicate of their own
+};
+
+template <class F>
+void SchemaRules::Members::ways(Predicate value, Word satisfies, Word met, const F& f) {
+    PredicateGraph& graph = rules_.graph_;
+    const Word open = satisfies & ~met;
+    if (open == 0) return f(value, met);
+    // The lowest bit: the member satisfies it, or does not.
+    const auto k = static_cast<std::size_t>(std::countr_zero(static_cast<unsigned>(open)));
+    const Word bit = Word{1} << k;
+    const Predicate asked = graph.value(several_[k]);
+    const Predicate with = graph.both(value, asked), without = graph.both(value, graph.negation(asked));
+    if (!rules_.values_.surely_empty(with)) ways(with, satisfies & ~bit, met | bit, f);
+    if (!rules_.values_.surely_empty(without)) ways(without, satisfies & ~bit, met, f);
+}
+
+}  // namespace psc

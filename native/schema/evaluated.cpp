@@ -1,0 +1,288 @@
+// What of a value the schemas look at: unevaluatedProperties, unevaluatedItems, and objects that are closed.
+//
+// A schema that applies others to the same value looks at what they look at, if they are true of it. So whether a member is looked
+// at depends on the value. Of members that are listed it is said name by name, unless exactly one of the conditions is true; else it is
+// a choice over which of these are true, each with its own rest.
+//
+// Cost: linear in listed members; exponential in the conditions that look at patterns of names, or at items, and differ in that; more
+// than kMaxConditions are an error.
+// Source: JSON Schema core 2020-12, section 11.
+#include <algorithm>
+#include <utility>
+
+#include "base/sorted.hpp"
+#include "schema/place.hpp"
+
+namespace psc {
+
+namespace {
+
+using JsonKind = JsonDocument::Kind;
+
+constexpr std::size_t kMaxConditions = 10, kMaxDeepness = 200, kMaxSchemasAboutOneValue = 5'000;
+constexpr std::size_t kManySchemas = 100;  // about one value: from here on those that look at nothing are left out
+
+bool adds(const NameSet& to, const NameSet& more) {
+    const NameSet both = union_of(to, more);
+    return both.names.size() > to.names.size() || both.languages.size() > to.languages.size();
+}
+
+}  // namespace
+
+// A schema that another one applies to the same value, if `when` is true of it.
+struct SchemaReader::Applied {
+    JsonNode node;
+    Word scope;
+    Predicate when;
+    bool is_test;  // of an `if`
+};
+
+std::vector<SchemaReader::Applied> SchemaReader::applied(const Place& place) {
+    std::vector<Applied> out;
+    const auto apply = [&](JsonNode node, Word scope, Predicate when, bool is_test = false) {
+        out.push_back({node, entered(scope, node), when, is_test});
+    };
+    const auto refer = [&](Keyword keyword) {
+        const JsonNode reference = get(place, keyword);
+        if (!document_.is(reference, JsonKind::string)) return false;
+        const auto [target, scope] = target_of(place, keyword, reference);
+        apply(target, scope, graph_.always());
+        return true;
+    };
+    if (refer(Keyword::ref) && place.draft <= Draft::draft7) return out;  // its siblings say nothing
+    if (place.draft >= Draft::draft2020) refer(Keyword::dynamic_ref);
+    if (place.draft == Draft::draft2019) refer(Keyword::recursive_ref);
+    for (Keyword keyword : {Keyword::all_of, Keyword::any_of, Keyword::one_of}) {
+        const JsonNode value = get(place, keyword);
+        if (!document_.is(value, JsonKind::array)) continue;
+        const std::vector<JsonNode> all(document_.items(value).begin(), document_.items(value).end());
+        for (JsonNode node : all) apply(node, place.scope, keyword == Keyword::all_of ? graph_.always() : in_place(place, node));
+    }
+    if (const JsonNode test = get(place, Keyword::if_); test != JsonDocument::kNone && place.draft >= Draft::draft7) {
+        const Predicate holds = apart(place, test);
+        apply(test, place.scope, holds, true);
+        if (const JsonNode node = get(place, Keyword::then); node != JsonDocument::kNone) apply(node, place.scope, holds);
+        if (const JsonNode node = get(place, Keyword::else_); node != JsonDocument::kNone)
+            apply(node, place.scope, graph_.negation(holds));
+    }
+    if (const JsonNode value = get(place, Keyword::dependent_schemas); document_.is(value, JsonKind::object)) {
+        const std::vector<JsonDocument::Member> all(document_.members(value).begin(), document_.members(value).end());
+        for (const auto& [name, node] : all) apply(node, place.scope, graph_.some_member(one_name(name), graph_.always()));
+    }
+    return out;
+}
+
+// What the schema looks at itself.
+SchemaReader::Evaluated SchemaReader::own(const Place& place, bool is_root) {
+    Evaluated own{graph_.always(), {}, false, false, 0, {}, place.node, place.scope};
+    if (place.draft <= Draft::draft7 && document_.is(get(place, Keyword::ref), JsonKind::string)) return own;
+    const auto names_in = [&](Keyword keyword) -> std::vector<JsonDocument::Member> {
+        const JsonNode value = get(place, keyword);
+        if (!document_.is(value, JsonKind::object)) return {};
+        return {document_.members(value).begin(), document_.members(value).end()};
+    };
+    for (const auto& [name, value] : names_in(Keyword::properties)) own.names.names.push_back(name);
+    for (const auto& [name, value] : names_in(Keyword::pattern_properties))
+        own.names.languages.push_back(pattern(place, Keyword::pattern_properties, document_.texts()[name]));
+    sort_unique(own.names.names);
+    sort_unique(own.names.languages);
+    own.declares = document_.is(get(place, Keyword::properties), JsonKind::object) ||
+                   document_.is(get(place, Keyword::pattern_properties), JsonKind::object);
+    own.all_members = get(place, Keyword::additional_properties) != JsonDocument::kNone ||
+                      (!is_root && get(place, Keyword::unevaluated_properties) != JsonDocument::kNone);
+    const JsonNode items = get(place, Keyword::items), first = get(place, Keyword::prefix_items);
+    const bool tuple = document_.is(items, JsonKind::array);
+    if (tuple || document_.is(first, JsonKind::array)) own.items = static_cast<Word>(document_.items(tuple ? items : first).size());
+    own.all_items = (items != JsonDocument::kNone && !tuple) ||
+                    (tuple && get(place, Keyword::additional_items) != JsonDocument::kNone) ||
+                    (!is_root && get(place, Keyword::unevaluated_items) != JsonDocument::kNone);
+    if (const JsonNode value = get(place, Keyword::contains); value != JsonDocument::kNone && place.draft >= Draft::draft2020)
+        own.contains.push_back(apart(place, value));
+    const auto is_object = [&](JsonNode value) { return document_.is(value, JsonKind::object); };
+    const JsonNode listed = get(place, Keyword::enumeration);
+    own.lists_objects = (place.draft >= Draft::draft6 && is_object(get(place, Keyword::constant))) ||
+                        (document_.is(listed, JsonKind::array) && std::ranges::any_of(document_.items(listed), is_object));
+    return own;
+}
+
+// Whether the schema, or one that it applies to the same value, looks at anything.
+bool SchemaReader::looks(JsonNode node, Word scope) {
+    if (const auto known = looks_.find({node, scope}); known != looks_.end()) return known->second;
+    std::set<std::pair<JsonNode, Word>> seen;
+    std::vector<std::pair<JsonNode, Word>> todo{{node, scope}};
+    bool found = false;
+    while (!todo.empty() && !found) {
+        const auto at = todo.back();
+        todo.pop_back();
+        const auto known = looks_.find(at);
+        if (known != looks_.end()) found = known->second;
+        if (known != looks_.end() || !document_.is(at.first, JsonKind::object) || !seen.insert(at).second) continue;
+        const Place place{at.first, at.second, Mode::open, resources_.draft(at.first), {}};
+        const Evaluated own = this->own(place, false);
+        found = own.declares || own.all_members || own.items > 0 || own.all_items || !own.contains.empty() || own.lists_objects;
+        for (const Applied& a : applied(place)) todo.emplace_back(a.node, a.scope);
+    }
+    if (!found)
+        for (const auto& at : seen) looks_[at] = false;
+    return looks_[{node, scope}] = found;
+}
+
+// Adds what the schema looks at where `condition` is true, and what the schemas that it applies do.
+void SchemaReader::evaluate(const Place& place, Predicate condition, std::vector<Evaluated>& out, std::size_t depth, bool tested) {
+    if (!document_.is(place.node, JsonKind::object)) return;
+    if (depth > kMaxDeepness) exceed(place, Keyword::ref, "schemas about one value refer to each other more than 200 deep");
+    // By each of several ways that lead here the schema looks at the same.
+    const auto is_this = [&](const Evaluated& e) {
+        return e.node == place.node && e.scope == place.scope && e.condition == condition && (tested || !e.tested);
+    };
+    if (depth > 0 && std::any_of(out.begin(), out.end(), is_this)) return;
+    if (out.size() >= kMaxSchemasAboutOneValue)
+        exceed(place, Keyword::unknown, "more than 5,000 schemas are about one value, the limit");
+    Evaluated own = this->own(place, depth == 0);
+    own.condition = condition;
+    own.tested = tested;
+    out.push_back(std::move(own));
+    for (const Applied& a : applied(place)) {
+        if (out.size() > kManySchemas && !looks(a.node, a.scope)) continue;
+        const Place there{a.node, a.scope, place.mode, resources_.draft(a.node), {}};
+        evaluate(there, graph_.both(condition, a.when), out, depth + 1, tested || a.is_test);
+    }
+}
+
+// What nothing has looked at is of `rest`, name by name: a member of this name is, or a schema that names it is true. Names that the
+// same schemas name are one choice, of options that exclude each other, so that none is a part of another one. Linear in names.
+Predicate SchemaReader::by_name(NameSet always, const std::vector<Evaluated>& conditional, Predicate rest) {
+    const auto is_always = [&](Word name) {
+        const auto has = [&](Word language) { return accepts(languages_[language], decoded(texts()[name])); };
+        return std::binary_search(always.names.begin(), always.names.end(), name) ||
+               std::any_of(always.languages.begin(), always.languages.end(), has);
+    };
+    std::map<Word, std::vector<Predicate>> looked_at;  // if one of these is true
+    for (const Evaluated& e : conditional)
+        for (Word name : e.names.names)
+            if (!is_always(name)) looked_at[name].push_back(e.condition);
+    std::map<std::vector<Predicate>, std::vector<Word>> together;
+    for (const auto& [name, conditions] : looked_at) together[conditions].push_back(name);
+    std::vector<Predicate> parts;
+    for (const auto& [conditions, names] : together) {
+        std::vector<Predicate> options = conditions, unnamed;
+        for (Predicate condition : conditions) unnamed.push_back(graph_.negation(condition));
+        for (Word name : names) unnamed.push_back(graph_.every_member(one_name(name), rest));
+        options.push_back(graph_.if_of(json_types::object, graph_.both(unnamed)));
+        parts.push_back(graph_.either(options));
+        always = union_of(always, {false, names, {}});
+    }
+    parts.push_back(graph_.if_of(json_types::object, graph_.every_member(complement(always), rest)));
+    return graph_.both(parts);
+}
+
+// What nothing has looked at is of `rest`. For members that a schema closes, nothing is said where it declares none.
+Predicate SchemaReader::unevaluated(const Place& place, Predicate rest, bool members, Keyword keyword) {
+    std::vector<Evaluated> all;
+    evaluate(place, graph_.always(), all, 0);
+    const bool closing = keyword == Keyword::unknown;
+    if (closing) {
+        const auto declares = [](const Evaluated& e) { return !e.tested && e.declares; };
+        if (std::none_of(all.begin(), all.end(), declares)) return graph_.always();
+        NameSet required;  // of what is required only, nothing else is said
+        if (const JsonNode value = get(place, Keyword::required); document_.is(value, JsonKind::array))
+            for (JsonNode name : document_.items(value))
+                if (document_.is(name, JsonKind::string)) required.names.push_back(document_.text_number(name));
+        sort_unique(required.names);
+        all.push_back({graph_.always(), std::move(required), false, false, 0, {}});
+        if (document_.member(place.node, number_of(Keyword::unevaluated_properties)) != JsonDocument::kNone) return graph_.always();
+    }
+    Evaluated base{graph_.always(), {}, false, false, 0, {}};
+    const auto join = [](Evaluated& to, const Evaluated& from) {
+        to.names = union_of(to.names, from.names);
+        to.all_members |= from.all_members;
+        to.all_items |= from.all_items;
+        to.items = std::max(to.items, from.items);
+        to.contains.insert(to.contains.end(), from.contains.begin(), from.contains.end());
+    };
+    if (closing)  // an object that is listed has the members that it has
+        for (Evaluated& e : all) e.all_members |= e.lists_objects;
+    for (const Evaluated& e : all)
+        if (e.condition == graph_.always()) join(base, e);
+    std::vector<Evaluated> conditional;  // each condition once
+    for (const Evaluated& e : all) {
+        if (e.condition == graph_.always()) continue;
+        const bool more = members ? !base.all_members && (e.all_members || adds(base.names, e.names))
+                                  : !base.all_items && (e.all_items || e.items > base.items || !e.contains.empty());
+        if (!more) continue;
+        const auto same = std::find_if(conditional.begin(), conditional.end(),
+                                       [&](const Evaluated& other) { return other.condition == e.condition; });
+        if (same == conditional.end())
+            conditional.push_back(e);
+        else
+            join(*same, e);
+    }
+    // Of the branches of a oneOf exactly one is true, so these are not conditions of their own: which one it is is one choice.
+    std::vector<Predicate> branches;
+    if (const JsonNode value = get(place, Keyword::one_of); document_.is(value, JsonKind::array)) {
+        const std::vector<JsonNode> nodes(document_.items(value).begin(), document_.items(value).end());
+        for (JsonNode node : nodes) branches.push_back(in_place(place, node));
+    }
+    const auto is_branch = [&](const Evaluated& e) { return std::count(branches.begin(), branches.end(), e.condition) == 1; };
+    const auto first_branch =
+        std::stable_partition(conditional.begin(), conditional.end(), [&](const Evaluated& e) { return !is_branch(e); });
+    const bool by_names = members && std::none_of(conditional.begin(), conditional.end(),
+                                                  [](const Evaluated& e) { return !e.names.languages.empty(); });
+    if (by_names && first_branch != conditional.begin()) {
+        std::vector<Predicate> options, others;
+        for (const Evaluated& e : conditional) {
+            if (!e.all_members) continue;
+            options.push_back(e.condition);
+            others.push_back(graph_.negation(e.condition));
+        }
+        others.push_back(by_name(base.names, conditional, rest));
+        options.push_back(graph_.both(others));
+        return graph_.either(options);
+    }
+    const std::vector<Evaluated> exclusive(first_branch, conditional.end());
+    conditional.erase(first_branch, conditional.end());
+    if (closing) {  // of several that list their values, it makes no difference which one it is
+        const auto lists =
+            std::stable_partition(conditional.begin(), conditional.end(), [](const Evaluated& e) { return !e.lists_objects; });
+        if (conditional.end() - lists > 1) {
+            std::vector<Predicate> any;
+            for (auto e = lists; e != conditional.end(); ++e) any.push_back(e->condition);
+            lists->condition = graph_.either(any);
+            conditional.erase(lists + 1, conditional.end());
+        }
+    }
+    if (conditional.size() > kMaxConditions)
+        exceed(place, keyword,
+               "what is looked at depends on more than " + std::to_string(kMaxConditions) + " conditions, the limit");
+    std::vector<Predicate> options;
+    const auto choices = std::size_t{1} << conditional.size();
+    const bool one_adds = !exclusive.empty() && exclusive.size() == branches.size();  // one of them is true
+    for (std::size_t choice = 0; choice < choices * (exclusive.size() + 1); ++choice) {
+        const std::size_t branch = choice / choices;
+        if (branch == exclusive.size() && one_adds) break;
+        Evaluated known = base;
+        std::vector<Predicate> parts;
+        if (branch < exclusive.size()) {
+            parts.push_back(exclusive[branch].condition);
+            join(known, exclusive[branch]);
+        } else {
+            for (const Evaluated& e : exclusive) parts.push_back(graph_.negation(e.condition));
+        }
+        for (std::size_t i = 0; i < conditional.size(); ++i) {
+            const bool holds = choice >> i & 1;
+            parts.push_back(holds ? conditional[i].condition : graph_.negation(conditional[i].condition));
+            if (holds) join(known, conditional[i]);
+        }
+        if (members && !known.all_members)
+            parts.push_back(graph_.if_of(json_types::object, graph_.every_member(complement(known.names), rest)));
+        if (!members && !known.all_items) {
+            known.contains.push_back(rest);
+            parts.push_back(graph_.if_of(json_types::array,
+                                         graph_.every_item(known.items, PredicateGraph::kOpen, graph_.either(known.contains))));
+        }
+        options.push_back(graph_.both(parts));
+    }
+    return graph_.either(options);
+}
+
+}  // namespace psc

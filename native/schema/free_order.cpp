@@ -1,0 +1,114 @@
+// Objects whose members come in any order, where there are too many sets of members to write them out: the rules say what a member is,
+// and which were there is kept beside the parser's stack (lr/free_order_states.hpp).
+//
+// Some member of several names may have to meet something. If any number of other members can meet it, each member has ways that do
+// and ways that do not. Else there is one alternative for each declared member that can: in it that member is required, and meets it.
+//
+// Cost: linear in the members; times the alternatives, and two to the power of what others can meet.
+#include <algorithm>
+#include <bit>
+
+#include "base/cancellation.hpp"
+#include "base/limits.hpp"
+#include "schema/containers.hpp"
+
+namespace psc {
+
+namespace {
+
+using PredicateKind = PredicateGraph::Kind;
+
+constexpr std::size_t kMostInAnyOrder = 4'000, kMostWays = 50'000, kMostAlternatives = 256;
+
+}  // namespace
+
+void SchemaRules::Members::write_free_order() {
+    const auto refuse = [&](const char* which, std::size_t limit) {
+        throw LimitExceeded(
+            prefix_ + ": " + which + " in any order, of an object that declares " + std::to_string(declared_.size()), limit);
+    };
+    if (declared_.size() > kMostInAnyOrder) refuse("members", kMostInAnyOrder);
+    if (tagged_) refuse("parameters", 8);
+    const State start{0, presence_, 0, 0};
+    if (accepts(start)) rules_.add(rule_, empty());
+    const auto can_meet = [&](Predicate value, Word satisfies, std::size_t k) {
+        return (satisfies >> k & 1) && !rules_.values_.surely_empty(rules_.graph_.both(value, rules_.graph_.value(several_[k])));
+    };
+    // Which declared member meets what, as far as that is decided; one list of members for each choice.
+    std::vector<std::vector<Declared>> alternatives{declared_};
+    Word by_others = 0;
+    for (std::size_t k = 0; k < several_.size(); ++k) {
+        const Word bit = Word{1} << k;
+        if (std::any_of(others_.begin(), others_.end(), [&](const Others& o) { return can_meet(o.value, o.satisfies, k); })) {
+            if (most_ >= 0) refuse("so many members at most, some of which must be so by their names,", 8);
+            by_others |= bit;
+            continue;
+        }
+        std::vector<std::vector<Declared>> decided;
+        for (const auto& members : alternatives) {
+            for (std::size_t i = 0; i < members.size(); ++i) {
+                if (!can_meet(members[i].value, members[i].satisfies, k)) continue;
+                decided.push_back(members);
+                Declared& meets = decided.back()[i];
+                meets.value = rules_.graph_.both(meets.value, rules_.graph_.value(several_[k]));
+                meets.required = true;
+                if (decided.size() > kMostAlternatives)
+                    refuse("choices of members that must be so by their names,", kMostAlternatives);
+            }
+        }
+        alternatives = std::move(decided);
+    }
+    const auto n_choices = static_cast<std::size_t>(std::popcount(static_cast<unsigned>(by_others)));
+    if (alternatives.size() * (declared_.size() + others_.size()) << n_choices > kMostWays)
+        refuse("members, some of which must be so by their names,", kMostWays >> n_choices);
+    for (const auto& members : alternatives) write_free_order(members, by_others);
+}
+
+void SchemaRules::Members::write_free_order(const std::vector<Declared>& declared, Word by_others) {
+    stop_if_cancelled();
+    FreeOrderRules order;
+    order.ready = {rules_.fresh(prefix_ + " before a member")};
+    order.done = {rules_.fresh(prefix_ + " after a member")};
+    rules_.add_row(order.ready.v, {mark(Mark::open_object)});
+    rules_.add_row(order.ready.v, {order.done.v, mark(Mark::comma)});
+    rules_.add_row(rule_, {order.done.v, mark(Mark::close_object)});
+    const auto n = static_cast<Word>(declared.size());
+    const auto add_member = [&](Word which, Word name, Word key, Predicate any, Word satisfies) {
+        ways(any, satisfies & by_others, 0, [&](Predicate value, Word met) {
+            const Rule rule{rules_.fresh(prefix_ + " member")};
+            if (!rules_.values_.surely_empty(value)) rules_.add(rule.v, member(-1, name, key, value));
+            rules_.add_row(order.done.v, {order.ready.v, rule.v});
+            order.ways.push_back({rule, {which, met}});
+        });
+    };
+    std::unordered_map<Word, Word> place;
+    for (const Declared& d : declared) {
+        const auto which = static_cast<Word>(place.size());
+        place.emplace(d.name, which);
+        add_member(which, d.name, -1, d.value, d.satisfies);
+        order.terms.required.push_back(d.required);
+    }
+    for (const Others& other : others_) add_member(n, -1, other.key, other.value, other.satisfies);
+    order.terms.meets = by_others;
+    order.terms.least = least_;
+    order.terms.most = most_;
+    add_formula(presence_, place, order.terms.formula);
+    rules_.free_orders_.push_back(std::move(order));
+}
+
+void SchemaRules::Members::add_formula(Predicate presence, const std::unordered_map<Word, Word>& place,
+                                       std::vector<MemberTerms::Step>& out) const {
+    using Kind = MemberTerms::Step::Kind;
+    const PredicateGraph& graph = rules_.graph_;
+    const PredicateKind kind = graph.kind(presence);
+    if (presence == graph.always()) return out.push_back({Kind::all, 0});
+    if (presence == graph.never()) return out.push_back({Kind::any, 0});
+    if (kind == PredicateKind::both || kind == PredicateKind::either) {
+        for (Predicate part : graph.parts(presence)) add_formula(part, place, out);
+        const auto n = static_cast<Word>(graph.parts(presence).size());
+        return out.push_back({kind == PredicateKind::both ? Kind::all : Kind::any, n});
+    }
+    out.push_back({kind == PredicateKind::some_member ? Kind::present : Kind::absent, place.at(graph.names(presence).names.at(0))});
+}
+
+}  // namespace psc

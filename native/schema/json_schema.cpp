@@ -1,0 +1,72 @@
+#include "schema/json_schema.hpp"
+
+#include <memory>
+#include <system_error>
+#include <thread>
+
+#include "base/cancellation.hpp"
+
+namespace psc {
+
+namespace {
+
+const TextAutomaton& all_numbers() {
+    static const TextAutomaton plain = plain_numbers();
+    return plain;
+}
+
+// All that a schema is read with.
+struct FrontEndParts {
+    FrontEndParts(SchemaOptions options, SchemaLayout layout, SchemaResources::Resolver resolver)
+        : document(texts),
+          resources(document, std::move(resolver)),
+          graph(languages, languages.number(all_numbers())),
+          reader(document, resources, languages, graph, options,
+                 [this, options](Predicate p) {
+                     const Word language = values.language_of(values.strings(p));
+                     return SchemaReader::Strings{language,
+                                                  options.marks_matched && values.by_origin(p).free == LanguageTable::kNone};
+                 }),
+          values(reader, graph, languages),
+          rules(reader, values, graph, languages, std::move(layout)) {
+        number_keywords(texts);
+    }
+
+    SchemaGrammar grammar_of(std::string_view schema) {
+        const JsonNode root = resources.add(schema, "", Draft::draft2020);
+        SchemaGrammar out{rules.write(reader.root(root)), {}};
+        out.warnings = reader.warnings();
+        return out;
+    }
+
+    TextTable texts;
+    JsonDocument document;
+    SchemaResources resources;
+    LanguageTable languages;
+    PredicateGraph graph;
+    SchemaReader reader;
+    SchemaValues values;
+    SchemaRules rules;
+};
+
+}  // namespace
+
+SchemaGrammar schema_grammar(std::string_view schema, SchemaOptions options, SchemaLayout layout,
+                             SchemaResources::Resolver resolver) {
+    options.marks_matched = !layout.excludes.empty();
+    auto parts = std::make_unique<FrontEndParts>(options, std::move(layout), std::move(resolver));
+    try {
+        return parts->grammar_of(schema);
+    } catch (const Cancelled&) {
+        // To give back what 100,000 members took lasts a quarter of a second, for which nobody who was called off waits.
+        auto* const left = parts.get();
+        try {
+            std::thread([left] { delete left; }).detach();
+            (void)parts.release();
+        } catch (const std::system_error&) {  // there is no thread to be had
+        }
+        throw;
+    }
+}
+
+}  // namespace psc

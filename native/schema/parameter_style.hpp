@@ -1,0 +1,38 @@
+// How a model writes the members of an object that is no JSON: as a list of parameters, each between markers.
+//
+//   parameter:  before_key KEY behind_key [white space, if space_behind_key] head VALUE end
+//   item:       before_item head VALUE end_of_item
+//
+// The head tells the type of the value, where the model writes it. A string is raw text, without quotes and escapes, up to the first
+// end marker: so it cannot contain that. A value of another type is JSON; where the style is recursive, an object is again a list of
+// parameters and an array a list of items. White space may stand before each parameter and item, and at the end of a list.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "schema/predicates.hpp"
+
+namespace psc {
+
+struct ParameterStyle {
+    struct Head {
+        TypeSet types;
+        std::u32string text;
+        bool in_unions;  // whether it is there only for values that may be of several types
+    };
+    std::u32string before_key, behind_key;
+    bool space_behind_key = false;
+    std::vector<Head> heads;
+    std::u32string end;
+    bool end_names_key = false;  // the end is `end`, the key, `behind_key`
+    std::u32string raw_stop;     // what raw text cannot contain
+    bool padded = false;         // white space may stand around JSON
+    bool recursive = false;
+    std::u32string before_item, end_of_item;
+    enum class OtherKeys { identifiers, any, none } other_keys = OtherKeys::identifiers;  // of members that are not declared
+    std::vector<std::pair<Word, std::u32string>> escapes;                                 // of characters in keys
+    std::vector<std::pair<std::u32string, Word>> tokens;  // special tokens that spell a part of a marker: names and symbols
+};
+
+}  // namespace psc

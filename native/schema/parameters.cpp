@@ -1,0 +1,381 @@
+// Objects as the lists of parameters that models write; see schema/parameter_style.hpp for what stands where.
+//
+// The cases of objects and arrays are those of JSON (schema/objects.cpp, schema/arrays.cpp): a list has no comma, and its mark at the
+// end is white space. A raw string and the marker behind it are one automaton, the product of what the schema says of strings with
+// "does not contain the marker": its states know how much of the marker has been read, so text ends at the first one.
+//
+// Cost: a rule for each value and marker; an automaton for each set of strings, of its states times the marker's length at most.
+#include <algorithm>
+#include <array>
+#include <utility>
+
+#include "base/limits.hpp"
+#include "schema/containers.hpp"
+#include "schema/place.hpp"
+
+namespace psc {
+
+namespace {
+
+constexpr std::size_t kMaxRawStates = 200'000;
+
+// A letter or an underscore, then these and digits.
+TextAutomaton identifiers() {
+    TextAutomaton out = TextAutomaton::drafted();
+    for (const bool first : {true, false}) {
+        if (!first) out.add_arc('0', '9', 1);
+        out.add_arc('A', 'Z', 1);
+        out.add_arc('_', '_', 1);
+        out.add_arc('a', 'z', 1);
+        out.add_state(!first);
+    }
+    return out;
+}
+
+// Names that no parser takes for markup: not empty, without white space at either end of a line, quotes and brackets.
+TextAutomaton plain_names() {
+    TextAutomaton out = TextAutomaton::drafted();
+    for (const bool first : {true, false}) {
+        for (const auto& [low, high] : {std::pair<Word, Word>{' ' + 1, '!'},
+                                        {'#', '%'},
+                                        {'\'', ';'},
+                                        {'=', '='},
+                                        {'?', '~'},
+                                        {0xa0, kFirstSurrogateCode - 1},
+                                        {kLastSurrogateCode + 1, kCodePoints - 1}})
+            out.add_arc(low, high, 1);
+        out.add_state(!first);
+    }
+    return minimal(out);
+}
+
+// At least a character, and no NUL, which no markup can hold.
+TextAutomaton some_characters() {
+    TextAutomaton out = TextAutomaton::drafted();
+    for (const bool first : {true, false}) {
+        out.add_arc(1, kFirstSurrogateCode - 1, 1);
+        out.add_arc(kLastSurrogateCode + 1, kCodePoints - 1, 1);
+        out.add_state(!first);
+    }
+    return out;
+}
+
+// Whether a name can be told from what stands around it in `<name>` and `</name>`.
+bool is_element_name(const std::u32string& text) {
+    return text.find_first_not_of(U" \t\n\r") != text.npos && text[0] != U'/' && text.find(U'>') == text.npos;
+}
+
+TextAutomaton one_text(const std::u32string& text) { return of_texts({text}); }
+
+// The texts with some characters written as other texts.
+TextAutomaton escaped(const TextAutomaton& texts, const std::vector<std::pair<Word, std::u32string>>& escapes) {
+    if (escapes.empty()) return texts;
+    struct Node {
+        std::vector<TextAutomaton::Arc> arcs;
+        bool accepts;
+    };
+    std::vector<Node> nodes(static_cast<std::size_t>(texts.size()));
+    for (Word s = 0; s < texts.size(); ++s) {
+        const auto at = static_cast<std::size_t>(s);
+        nodes[at].accepts = texts.accepts[at] != 0;
+        Word ampersand = -1;  // what follows `&`, with which all that is written otherwise begins
+        for (Word i = texts.offsets[at]; i < texts.offsets[at + 1]; ++i) {
+            const auto arc = texts.arcs[static_cast<std::size_t>(i)];
+            Word next = arc.first;
+            for (const auto& [character, written] : escapes) {  // ascending
+                if (character < arc.first || character > arc.last) continue;
+                if (next < character) nodes[at].arcs.push_back({next, character - 1, arc.to});
+                next = character + 1;
+                if (ampersand < 0) {
+                    ampersand = static_cast<Word>(nodes.size());
+                    nodes.push_back({});
+                    nodes[at].arcs.push_back({'&', '&', ampersand});
+                }
+                Word from = ampersand;
+                for (std::size_t k = 1; k < written.size(); ++k) {
+                    const auto c = static_cast<Word>(written[k]);
+                    auto& arcs = nodes[static_cast<std::size_t>(from)].arcs;
+                    const auto known = std::find_if(arcs.begin(), arcs.end(), [&](const auto& a) { return a.first == c; });
+                    const bool last = k + 1 == written.size();
+                    Word to = known != arcs.end() ? known->to : last ? arc.to : static_cast<Word>(nodes.size());
+                    if (known == arcs.end()) {
+                        arcs.push_back({c, c, to});
+                        if (!last) nodes.push_back({});
+                    }
+                    from = to;
+                }
+            }
+            if (next <= arc.last) nodes[at].arcs.push_back({next, arc.last, arc.to});
+        }
+    }
+    TextAutomaton out = TextAutomaton::drafted();
+    for (Node& node : nodes) {
+        std::sort(node.arcs.begin(), node.arcs.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
+        for (const auto& arc : node.arcs) out.add_arc(arc.first, arc.last, arc.to);
+        out.add_state(node.accepts);
+    }
+    return minimal(out);
+}
+
+}  // namespace
+
+// Texts that contain none of others.
+TextAutomaton SchemaRules::free_of(const TextAutomaton& texts, const std::vector<std::u32string>& excludes) const {
+    if (excludes.empty()) return texts;
+    const TextAutomaton found = concatenation(concatenation(any_text(), of_texts(excludes)), any_text());
+    return difference(texts, found, kMaxRawStates);
+}
+
+// White space, as much as there may be at one place.
+SchemaRules::Words SchemaRules::gap() const {
+    Words out;
+    rule_words::chars(out, {{'\t', '\n'}, {'\r', '\r'}, {' ', ' '}});
+    rule_words::repeat(out, 0, layout_.most_whitespace);
+    return out;
+}
+
+// By characters, or with special tokens in the place of their names: a line of places, as of psc.compiler.markers.
+void SchemaRules::marker(Words& to, const std::u32string& text) const {
+    std::vector<std::array<std::int64_t, 4>> arcs;
+    for (const auto& [name, symbol] : layout_.parameters->tokens)
+        for (std::size_t at = text.find(name); at != std::u32string::npos; at = text.find(name, at + 1))
+            arcs.push_back({static_cast<std::int64_t>(at), symbol, symbol, static_cast<std::int64_t>(at + name.size())});
+    if (arcs.empty()) return rule_words::text(to, text);
+    for (std::size_t i = 0; i < text.size(); ++i) {
+        const auto place = static_cast<std::int64_t>(i), character = static_cast<std::int64_t>(text[i]);
+        arcs.push_back({place, character, character, place + 1});
+    }
+    std::sort(arcs.begin(), arcs.end());
+    to.insert(to.end(),
+              {RulePrograms::automaton, static_cast<std::int64_t>(text.size()) + 1, static_cast<std::int64_t>(arcs.size())});
+    to.insert(to.end(), text.size(), 0);
+    to.push_back(1);
+    for (const auto& arc : arcs) to.insert(to.end(), arc.begin(), arc.end());
+}
+
+// Nothing stands before the first parameter and between two that is not theirs; white space stands at the end.
+Word SchemaRules::list_mark(Mark mark) {
+    const bool closes = mark == Mark::close_object || mark == Mark::close_array;
+    Word& known = list_marks_[closes];
+    if (known >= 0) return known;
+    known = fresh(closes ? "end of list" : "nothing");
+    Words option;
+    if (closes)
+        option = gap();
+    else
+        rule_words::text(option, U"");
+    add(known, option);
+    return known;
+}
+
+void SchemaRules::write_parameters(Word rule, Predicate root) {
+    place_ = "#";
+    const auto cases = values_.cases(root, json_types::object);
+    for (const Atoms& atoms : cases) add_row(rule, {list(true, atoms)});
+    if (!cases.empty()) return;
+    // Where arrays are lists of items, one of them may be all.
+    const auto arrays = layout_.parameters->recursive ? values_.cases(root, json_types::array) : std::vector<Atoms>{};
+    if (arrays.empty())
+        throw SchemaError("#", "type", "no object is valid, and a list of parameters is what an object is written as");
+    for (const Atoms& atoms : arrays) add_row(rule, {list(false, atoms)});
+}
+
+Word SchemaRules::list(bool object, const Atoms& atoms) {
+    const auto [known, is_new] = lists_.try_emplace({object, atoms}, 0);
+    if (!is_new) return known->second;
+    const Word rule = known->second = fresh(place_ + (object ? " parameters" : " items"));
+    if (object)
+        Members(*this, rule, 0, true).write(atoms);
+    else
+        Items(*this, rule, 0, true).write(atoms);
+    return rule;
+}
+
+Word SchemaRules::argument(Predicate p, const std::u32string& end) {
+    const auto [known, is_new] = arguments_.try_emplace({p, end}, 0);
+    if (is_new) {
+        known->second = fresh(name_of(p) + " argument");
+        ends_.push_back(end);
+        queue_.push_back({known->second, p, 0, static_cast<Word>(ends_.size()) - 1});
+    }
+    return known->second;
+}
+
+Word SchemaRules::item(Predicate p) {
+    const auto [known, is_new] = items_.try_emplace(p, 0);
+    if (!is_new) return known->second;
+    const Word rule = known->second = fresh(name_of(p) + " item");
+    const ParameterStyle& style = *layout_.parameters;
+    Words option = gap();
+    marker(option, style.before_item);
+    rule_words::reference(option, argument(p, style.end_of_item));
+    rule_words::sequence(option, 3);
+    add(rule, option);
+    return rule;
+}
+
+// The head, the value and the end.
+void SchemaRules::write_argument(Word rule, Predicate p, Word end) {
+    using namespace json_types;
+    constexpr TypeSet containers[] = {json_types::object, json_types::array};
+    const ParameterStyle& style = *layout_.parameters;
+    const std::u32string marker = ends_[static_cast<std::size_t>(end)];
+    place_ = rule_name(rule).substr(0, rule_name(rule).size() - std::string_view(" argument").size());
+    const StringSet set = values_.strings(p);
+    const auto origins =
+        layout_.excludes.empty() ? SchemaValues::Origins{set.language, LanguageTable::kNone} : values_.by_origin(p);
+    const StringSet free = layout_.excludes.empty() ? set : StringSet{origins.free, 0, -1};
+    const Word matched = origins.matched;
+    const Word language = values_.numbers(p);
+    std::vector<std::pair<TypeSet, Words>> written;
+    if (language != LanguageTable::kNone) {
+        Words words;
+        rule_words::reference(words, numbers(language));
+        written.push_back({number, words});
+    }
+    for (const TypeSet type : containers)
+        for (const Atoms& atoms : values_.cases(p, type)) {
+            Words words;
+            const bool is_object = type == json_types::object;
+            rule_words::reference(words, style.recursive ? list(is_object, atoms)
+                                         : is_object     ? this->object(atoms, 0)
+                                                         : this->array(atoms, 0));
+            written.push_back({type, words});
+        }
+    for (const auto& [type, spelling] :
+         {std::pair<TypeSet, std::u32string_view>{truth, U"true"}, {falsehood, U"false"}, {null, U"null"}}) {
+        if (values_.restricted(p, type) == graph_.never()) continue;
+        Words words;
+        rule_words::text(words, spelling);
+        written.push_back({type, words});
+    }
+    const bool has_strings = set.language != LanguageTable::kNone;
+    TypeSet types = has_strings ? string : 0;
+    for (const auto& one : written) types |= one.first & boolean ? boolean : one.first;
+    const bool is_union = types != boolean && (types & (types - 1)) != 0;
+    for (const ParameterStyle::Head& head : style.heads) {
+        if (head.in_unions && !is_union) continue;
+        if (has_strings && head.types & string) add_row(rule, {raw_strings(free, matched, head.text, marker)});
+        for (const auto& [type, words] : written) {
+            if (!(head.types & type)) continue;
+            const bool is_list = style.recursive && type & (json_types::object | json_types::array);
+            const bool padded = style.padded && !is_list;
+            Words option;
+            this->marker(option, head.text);
+            const Words space = gap();
+            if (padded) option.insert(option.end(), space.begin(), space.end());
+            option.insert(option.end(), words.begin(), words.end());
+            if (padded) option.insert(option.end(), space.begin(), space.end());
+            this->marker(option, marker);
+            rule_words::sequence(option, padded ? 5 : 3);
+            add(rule, option);
+        }
+    }
+}
+
+// A head, the strings as raw text, and an end, which is the first one. Those of `matched` may contain excluded texts.
+Word SchemaRules::raw_strings(const StringSet& set, Word matched, const std::u32string& head, const std::u32string& end) {
+    const auto [known, is_new] = raw_strings_.try_emplace({set, matched, head, end}, 0);
+    if (!is_new) return known->second;
+    const Word rule = known->second = fresh("raw text");
+    std::vector<std::u32string> excludes = layout_.excludes;
+    excludes.push_back(layout_.parameters->raw_stop);
+    const auto& tokens = layout_.parameters->tokens;
+    const bool spelled_by_tokens =
+        std::any_of(tokens.begin(), tokens.end(), [&](const auto& token) { return end.find(token.first) != std::u32string::npos; });
+    TextAutomaton texts = free_of(languages_[set.language], excludes);
+    if (matched != LanguageTable::kNone)
+        texts = union_of(texts, free_of(languages_[matched], {layout_.parameters->raw_stop}), kMaxRawStates);
+    // The length is that of text and marker together, as a marker has one: to count before would make many states deterministic.
+    const auto more = spelled_by_tokens ? 0 : static_cast<std::int64_t>(end.size());
+    if (!spelled_by_tokens) texts = concatenation(texts, one_text(end), kMaxRawStates);
+    if (set.least > 0 || set.most >= 0)
+        texts = with_length(texts, set.least + more, set.most < 0 ? -1 : set.most + more, kMaxRawStates);
+    Words option;
+    marker(option, head);
+    rule_words::automaton(option, texts);
+    if (spelled_by_tokens) marker(option, end);
+    rule_words::sequence(option, spelled_by_tokens ? 3 : 2);
+    add(rule, option);
+    return rule;
+}
+
+SchemaRules::Words SchemaRules::parameter(Word before, const Words& key, Predicate value, const std::u32string& end) {
+    const ParameterStyle& style = *layout_.parameters;
+    Words out;
+    std::size_t n = 2;
+    if (before >= 0) {
+        rule_words::reference(out, before);
+        ++n;
+    }
+    out.insert(out.end(), key.begin(), key.end());
+    if (style.space_behind_key) {
+        const Words space = gap();
+        out.insert(out.end(), space.begin(), space.end());
+        ++n;
+    }
+    rule_words::reference(out, argument(value, end));
+    rule_words::sequence(out, n);
+    return out;
+}
+
+// What a declared parameter begins with, up to behind its key.
+SchemaRules::Words SchemaRules::key(Word name) const {
+    const ParameterStyle& style = *layout_.parameters;
+    const std::u32string text = decoded(reader_.texts()[name]);
+    if (style.end_names_key && !is_element_name(text))
+        throw SchemaError(
+            place_, "properties",
+            "a member's name is an element name in this style: it must not be blank, begin with '/' or have '>' in it");
+    Words out = gap();
+    std::u32string written = style.before_key;
+    for (const char32_t c : text) {
+        const auto found = std::find_if(style.escapes.begin(), style.escapes.end(),
+                                        [&](const auto& e) { return static_cast<char32_t>(e.first) == c; });
+        found == style.escapes.end() ? written += c : written += found->second;
+    }
+    const std::u32string spelled = written.substr(style.before_key.size());
+    const auto excluded = [&](const std::u32string& e) { return spelled.find(e) != std::u32string::npos; };
+    if (std::any_of(layout_.excludes.begin(), layout_.excludes.end(), excluded))
+        rule_words::choice(out, 0);
+    else
+        marker(out, written + style.behind_key);
+    rule_words::sequence(out, 2);
+    return out;
+}
+
+std::u32string SchemaRules::end_of(Word name) const {
+    const ParameterStyle& style = *layout_.parameters;
+    return style.end_names_key ? style.end + decoded(reader_.texts()[name]) + style.behind_key : style.end;
+}
+
+// What a parameter begins with whose name is not declared; -1 where there is no such name. By a pattern: the language is one.
+// Those that are matched may contain excluded texts.
+Word SchemaRules::other_keys(Word language, bool by_pattern, bool matched, const std::vector<Word>& declared) {
+    using OtherKeys = ParameterStyle::OtherKeys;
+    const ParameterStyle& style = *layout_.parameters;
+    if (style.other_keys == OtherKeys::none)
+        throw SchemaError(place_, by_pattern ? "patternProperties" : "additionalProperties",
+                          "members of any name cannot be enforced where the marker at the end names the member, only fixed object "
+                          "property names; say \"additionalProperties\": false");
+    const auto [known, is_new] = other_keys_.try_emplace({language, by_pattern, matched, declared}, 0);
+    if (!is_new) return known->second;
+    std::vector<std::u32string> texts;
+    for (Word name : declared) texts.push_back(decoded(reader_.texts()[name]));
+    TextAutomaton names = style.other_keys == OtherKeys::any ? some_characters() : by_pattern ? plain_names() : identifiers();
+    if (language >= 0) names = intersection(names, languages_[language]);
+    if (!texts.empty()) names = difference(names, of_texts(std::move(texts)));
+    names = escaped(names, style.escapes);
+    if (!matched) names = free_of(names, layout_.excludes);
+    if (is_empty(names)) return known->second = -1;
+    const Word rule = known->second = fresh("other keys");
+    Words option = gap();
+    marker(option, style.before_key);
+    rule_words::automaton(option, names);
+    marker(option, style.behind_key);
+    rule_words::sequence(option, 4);
+    add(rule, option);
+    return rule;
+}
+
+}  // namespace psc

@@ -1,0 +1,353 @@
+#include "schema/reader.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "base/cancellation.hpp"
+#include "base/limits.hpp"
+#include "patterns/ecma_pattern.hpp"
+#include "schema/place.hpp"
+
+namespace psc {
+
+namespace {
+
+using JsonKind = JsonDocument::Kind;
+
+constexpr std::size_t kMaxLiteralDepth = 200;
+constexpr std::size_t kManyBranches = 400;  // of a oneOf
+
+}  // namespace
+
+SchemaReader::SchemaReader(JsonDocument& document, SchemaResources& resources, LanguageTable& languages, PredicateGraph& graph,
+                           SchemaOptions options, std::function<Strings(Predicate)> names_of)
+    : document_(document),
+      resources_(resources),
+      languages_(languages),
+      graph_(graph),
+      options_(options),
+      names_of_(std::move(names_of)) {}
+
+Predicate SchemaReader::root(JsonNode schema) { return this->schema(schema, 0, options_.strict ? Mode::value : Mode::open); }
+
+Predicate SchemaReader::schema(JsonNode node, Word scope, Mode mode) {
+    if (document_.is(node, JsonKind::boolean)) return document_.truth(node) ? graph_.always() : graph_.never();
+    if (document_.is(node, JsonKind::object) && document_.members(node).empty()) return graph_.always();
+    scope = entered(scope, node);
+    const auto [known, fresh] = numbers_.try_emplace({node, scope, mode}, static_cast<Word>(schemas_.size()));
+    if (fresh) schemas_.push_back({node, scope, mode});
+    return graph_.schema(known->second, true);
+}
+
+Predicate SchemaReader::meaning(Word number) {
+    const Schema schema = schemas_[static_cast<std::size_t>(number)];
+    if (schema.meaning.v >= 0) return schema.meaning;
+    stop_if_cancelled();
+    const Predicate found = [&] {
+        try {
+            return read(schema);
+        } catch (const LimitExceeded& e) {
+            throw located(e, resources_.pointer(schema.node));
+        }
+    }();
+    return schemas_[static_cast<std::size_t>(number)].meaning = found;
+}
+
+// The scope of what is in another resource: its dynamic anchors are behind those that are there already.
+Word SchemaReader::entered(Word scope, JsonNode node) {
+    if (!resources_.has_dynamic_anchors()) return scope;
+    auto bound = scopes_[static_cast<std::size_t>(scope)];
+    for (const auto& [name, target] : resources_.dynamic_anchors(resources_.resource_of(node))) bound.emplace(name, target);
+    const auto [known, fresh] = scope_numbers_.try_emplace(bound, static_cast<Word>(scopes_.size()));
+    if (fresh) scopes_.push_back(std::move(bound));
+    return known->second;
+}
+
+Predicate SchemaReader::read(const Schema& schema) {
+    Place place{schema.node, schema.scope, schema.mode, resources_.draft(schema.node), {}};
+    if (!document_.is(schema.node, JsonKind::object)) fail(place, Keyword::unknown, "a schema must be an object or a boolean");
+    const JsonNode reference = get(place, Keyword::ref);
+    if (place.draft <= Draft::draft7 && document_.is(reference, JsonKind::string)) {
+        place.parts.push_back(referred(place, Keyword::ref, reference));  // its siblings say nothing
+    } else {
+        const std::vector<JsonDocument::Member> members(document_.members(schema.node).begin(),
+                                                        document_.members(schema.node).end());
+        for (const auto& [name, value] : members)
+            if (const Keyword keyword = keyword_of(name); keyword != Keyword::unknown) read_keyword(place, keyword, value);
+        read_numbers(place);
+        read_members(place);
+        read_items(place);
+        read_condition(place);
+    }
+    if (place.mode == Mode::value) place.parts.push_back(unevaluated(place, graph_.never(), true, Keyword::unknown));
+    return graph_.both(place.parts);
+}
+
+void SchemaReader::read_keyword(Place& place, Keyword keyword, JsonNode value) {
+    const auto say = [&](Predicate p) { place.parts.push_back(p); };
+    const auto all_of = [&](auto each) {
+        std::vector<Predicate> parts;
+        for (JsonNode node : schemas_in(place, keyword, value)) parts.push_back(each(node));
+        return parts;
+    };
+    switch (keyword) {
+        case Keyword::type:
+            return say(types(place, value));
+        case Keyword::enumeration: {
+            if (!document_.is(value, JsonKind::array)) fail(place, keyword, "must be an array");
+            return say(enumeration(document_.items(value)));
+        }
+        case Keyword::constant:
+            return place.draft >= Draft::draft6 ? say(literal(value)) : void();
+        case Keyword::ref:
+        case Keyword::dynamic_ref:
+        case Keyword::recursive_ref:
+            if ((keyword == Keyword::dynamic_ref && place.draft < Draft::draft2020) ||
+                (keyword == Keyword::recursive_ref && place.draft != Draft::draft2019))
+                return;
+            return say(referred(place, keyword, value));
+        case Keyword::all_of:
+            return say(graph_.both(all_of([&](JsonNode node) { return in_place(place, node); })));
+        case Keyword::any_of:
+            return say(graph_.either(all_of([&](JsonNode node) { return in_place(place, node); })));
+        case Keyword::one_of:
+            return say(exactly_one(all_of([&](JsonNode node) { return in_place(place, node); })));
+        case Keyword::not_:
+            return say(graph_.negation(apart(place, value)));
+        case Keyword::min_length:
+        case Keyword::max_length:
+        case Keyword::pattern:
+        case Keyword::format:
+            return read_texts(place, keyword, value);
+        case Keyword::unique_items:
+            if (document_.is(value, JsonKind::boolean) && document_.truth(value)) read_unique(place);
+            return;
+        case Keyword::dependencies:
+            return read_dependencies(place, keyword, value);
+        case Keyword::dependent_required:
+        case Keyword::dependent_schemas:
+            if (place.draft >= Draft::draft2019) read_dependencies(place, keyword, value);
+            return;
+        default:
+            return;
+    }
+}
+
+Predicate SchemaReader::types(const Place& place, JsonNode value) {
+    const auto one = [&](JsonNode name) {
+        if (!document_.is(name, JsonKind::string)) fail(place, Keyword::type, "must be the name of a type, or an array of them");
+        const std::string_view text = document_.text(name);
+        if (text == "null") return graph_.types(json_types::null);
+        if (text == "boolean") return graph_.types(json_types::boolean);
+        if (text == "number") return graph_.types(json_types::number);
+        if (text == "string") return graph_.types(json_types::string);
+        if (text == "array") return graph_.types(json_types::array);
+        if (text == "object") return graph_.types(json_types::object);
+        static const TextAutomaton whole = integers(), digits = integers_without_fraction();
+        if (text == "integer") return graph_.numbers(languages_.number(place.draft == Draft::draft4 ? digits : whole));
+        fail(place, Keyword::type, "there is no type '" + std::string(text) + "'");
+    };
+    if (!document_.is(value, JsonKind::array)) return one(value);
+    std::vector<Predicate> options;
+    for (JsonNode name : document_.items(value)) options.push_back(one(name));
+    return graph_.either(options);
+}
+
+// Of very many, halves: one of the first and none of the others, or none and one, so that not every pair of them is written down. Of
+// fewer each is a case that decides the others at once.
+Predicate SchemaReader::exactly_one(std::span<const Predicate> schemas) {
+    if (schemas.size() > kManyBranches) {
+        const auto first = schemas.first(schemas.size() / 2), second = schemas.subspan(schemas.size() / 2);
+        const auto none_of = [&](std::span<const Predicate> some) {
+            std::vector<Predicate> parts(some.begin(), some.end());
+            for (Predicate& p : parts) p = graph_.negation(p);
+            return graph_.both(parts);
+        };
+        return graph_.either(graph_.both(exactly_one(first), none_of(second)), graph_.both(none_of(first), exactly_one(second)));
+    }
+    std::vector<Predicate> options;
+    for (std::size_t i = 0; i < schemas.size(); ++i) {
+        stop_if_cancelled();
+        std::vector<Predicate> parts{schemas[i]};
+        for (std::size_t j = 0; j < schemas.size(); ++j)
+            if (j != i) parts.push_back(graph_.negation(schemas[j]));
+        options.push_back(graph_.both(parts));
+    }
+    return graph_.either(options);
+}
+
+void SchemaReader::read_condition(Place& place) {
+    const JsonNode condition = get(place, Keyword::if_);
+    if (condition == JsonDocument::kNone || place.draft < Draft::draft7) return;
+    const JsonNode then = get(place, Keyword::then), otherwise = get(place, Keyword::else_);
+    const Predicate holds = apart(place, condition);
+    if (then != JsonDocument::kNone) place.parts.push_back(graph_.either(graph_.negation(holds), in_place(place, then)));
+    if (otherwise != JsonDocument::kNone) place.parts.push_back(graph_.either(holds, in_place(place, otherwise)));
+}
+
+Predicate SchemaReader::referred(const Place& place, Keyword keyword, JsonNode value) {
+    if (!document_.is(value, JsonKind::string)) fail(place, keyword, "must be a string");
+    const auto [target, scope] = target_of(place, keyword, value);
+    return schema(target, scope, place.mode == Mode::open ? Mode::open : Mode::inside);
+}
+
+std::pair<JsonNode, Word> SchemaReader::target_of(const Place& place, Keyword keyword, JsonNode value) {
+    const std::string_view reference = document_.text(value);
+    const std::string text(text_of(keyword));
+    JsonNode target = resources_.resolve(place.node, reference, text);
+    const auto& bound = scopes_[static_cast<std::size_t>(place.scope)];
+    if (keyword == Keyword::dynamic_ref) {
+        const std::size_t hash = reference.find('#');
+        const std::string name(hash == std::string_view::npos ? "" : reference.substr(hash + 1));
+        if (!name.empty() && name[0] != '/' && resources_.dynamic_anchor(target, name) == target)
+            if (const auto outermost = bound.find(name); outermost != bound.end()) target = outermost->second;
+    } else if (keyword == Keyword::recursive_ref) {
+        if (resources_.dynamic_anchor(target, "") == target)
+            if (const auto outermost = bound.find(""); outermost != bound.end()) target = outermost->second;
+    }
+    return {target, place.scope};
+}
+
+void SchemaReader::read_dependencies(Place& place, Keyword keyword, JsonNode value) {
+    if (!document_.is(value, JsonKind::object)) fail(place, keyword, "must be an object");
+    const std::vector<JsonDocument::Member> members(document_.members(value).begin(), document_.members(value).end());
+    for (const auto& [name, needed] : members) {
+        const Predicate absent = graph_.negation(graph_.some_member(one_name(name), graph_.always()));
+        std::vector<Predicate> parts;
+        if (document_.is(needed, JsonKind::array) && keyword != Keyword::dependent_schemas) {
+            for (JsonNode other : document_.items(needed)) {
+                if (!document_.is(other, JsonKind::string)) fail(place, keyword, "names must be strings");
+                parts.push_back(graph_.some_member(one_name(document_.text_number(other)), graph_.always()));
+            }
+        } else {
+            parts.push_back(in_place(place, needed));
+        }
+        place.parts.push_back(graph_.either(absent, graph_.both(parts)));
+    }
+}
+
+// The value itself, whatever its spelling.
+Predicate SchemaReader::literal(JsonNode value, std::size_t depth) {
+    if (depth > kMaxLiteralDepth) throw LimitExceeded("a value of enum or const is nested deeper than 200, the limit");
+    switch (document_.kind(value)) {
+        case JsonKind::null:
+            return graph_.types(json_types::null);
+        case JsonKind::boolean:
+            return graph_.types(document_.truth(value) ? json_types::truth : json_types::falsehood);
+        case JsonKind::number:
+            return graph_.numbers(languages_.number(equal_to(parse_decimal(document_.number(value)))));
+        case JsonKind::string:
+            return graph_.texts(languages_.number(of_texts({decoded(document_.text(value))})));
+        case JsonKind::array: {
+            std::vector<Predicate> parts;
+            const std::vector<JsonNode> items(document_.items(value).begin(), document_.items(value).end());
+            const auto n = static_cast<Word>(items.size());
+            parts.push_back(graph_.array_length(n, n));
+            for (Word i = 0; i < n; ++i)
+                parts.push_back(graph_.every_item(i, i + 1, literal(items[static_cast<std::size_t>(i)], depth + 1)));
+            return graph_.both(parts);
+        }
+        case JsonKind::object:
+            break;
+    }
+    std::vector<Predicate> parts;
+    NameSet others{true, {}, {}};
+    const std::vector<JsonDocument::Member> members(document_.members(value).begin(), document_.members(value).end());
+    for (const auto& [name, inner] : members) {
+        parts.push_back(graph_.some_member(one_name(name), literal(inner, depth + 1)));
+        others.names.push_back(name);
+    }
+    parts.push_back(graph_.order(others.names));
+    std::sort(others.names.begin(), others.names.end());
+    parts.push_back(graph_.every_member(others, graph_.never()));
+    return graph_.both(parts);
+}
+
+// Strings, which are often many, as one language.
+Predicate SchemaReader::enumeration(std::span<const JsonNode> values) {
+    std::vector<Predicate> options;
+    std::vector<std::u32string> texts;
+    const std::vector<JsonNode> all(values.begin(), values.end());
+    for (JsonNode value : all) {
+        if (document_.is(value, JsonKind::string))
+            texts.push_back(decoded(document_.text(value)));
+        else
+            options.push_back(literal(value));
+    }
+    if (!texts.empty()) options.push_back(graph_.texts(languages_.number(of_texts(std::move(texts)))));
+    return graph_.either(options);
+}
+
+Predicate SchemaReader::unenforced(const Place& place, Keyword keyword, const std::string& why) {
+    if (!options_.lenient) fail(place, keyword, why);
+    warn(place, keyword, "left out: " + why);
+    return graph_.unknown();
+}
+
+void SchemaReader::warn(const Place& place, Keyword keyword, const std::string& what) {
+    warnings_.push_back(resources_.pointer(place.node) + ", " + std::string(text_of(keyword)) + ": " + what);
+}
+
+void SchemaReader::fail(const Place& place, Keyword keyword, const std::string& why) const {
+    const std::string name = keyword == Keyword::unknown ? "" : std::string(text_of(keyword));
+    throw SchemaError(resources_.pointer(place.node), name, why.starts_with("must be ") ? name + " " + why : why);
+}
+
+void SchemaReader::exceed(const Place& place, Keyword keyword, const std::string& limit) const {
+    const std::string name = keyword == Keyword::unknown ? "" : ", " + std::string(text_of(keyword));
+    throw LimitExceeded(resources_.pointer(place.node) + name + ": " + limit);
+}
+
+JsonNode SchemaReader::get(const Place& place, Keyword keyword) const { return document_.member(place.node, number_of(keyword)); }
+
+std::vector<JsonNode> SchemaReader::schemas_in(const Place& place, Keyword keyword, JsonNode value) const {
+    if (!document_.is(value, JsonKind::array) || document_.items(value).empty())
+        fail(place, keyword, "must be an array of schemas, not an empty one");
+    return {document_.items(value).begin(), document_.items(value).end()};
+}
+
+// A number of characters, items or members.
+Word SchemaReader::count(const Place& place, Keyword keyword, JsonNode value) const {
+    if (!document_.is(value, JsonKind::number)) fail(place, keyword, "must be an integer");
+    std::string_view text = document_.number(value);
+    if (const std::size_t point = text.find('.');
+        point != std::string_view::npos && text.find_first_not_of('0', point + 1) == std::string_view::npos)
+        text = text.substr(0, point);
+    if (text.find_first_not_of("0123456789") != std::string_view::npos) fail(place, keyword, "must be a non-negative integer");
+    if (text.size() > 9) return kMaxSchemaCount;
+    return static_cast<Word>(std::stol(std::string(text)));
+}
+
+Word SchemaReader::pattern(const Place& place, Keyword keyword, std::string_view pattern) {
+    const auto [known, fresh] = patterns_.try_emplace(std::string(pattern), -1);
+    if (!fresh) return known->second;
+    try {
+        return known->second = languages_.number(pattern_automaton(decoded(pattern)));
+    } catch (const LimitExceeded& e) {
+        patterns_.erase(known);
+        throw located(e, resources_.pointer(place.node) + ", " + std::string(text_of(keyword)));
+    } catch (const PatternError& e) {
+        patterns_.erase(known);
+        fail(place, keyword, std::string(e.what()));
+    }
+}
+
+LimitExceeded located(const LimitExceeded& limit, const std::string& place) {
+    const std::string_view what = limit.what();
+    return what.starts_with('#') ? limit : LimitExceeded(place + ": " + limit.what());
+}
+
+std::u32string decoded(std::string_view utf8) {
+    std::u32string out;
+    for (std::size_t i = 0; i < utf8.size();) {
+        const auto byte = static_cast<unsigned char>(utf8[i]);
+        const std::size_t n = byte < 0x80 ? 1 : byte < 0xe0 ? 2 : byte < 0xf0 ? 3 : 4;
+        std::uint32_t c = n == 1 ? byte : byte & (0x7fu >> n);
+        for (std::size_t k = 1; k < n && i + k < utf8.size(); ++k) c = c << 6 | (static_cast<unsigned char>(utf8[i + k]) & 0x3f);
+        out.push_back(static_cast<char32_t>(c));
+        i += n;
+    }
+    return out;
+}
+
+}  // namespace psc

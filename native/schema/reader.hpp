@@ -1,0 +1,138 @@
+// Schemas to predicates: what each keyword of each draft says.
+//
+// A schema is a place in a document with a dynamic scope; its meaning is one predicate, read when somebody asks. Subschemas that are
+// about the same value (allOf, $ref) are predicates by name too, so recursion needs no end here.
+//
+// Closing (the option `strict`) means: an object schema that lists members, or has an empty list of them, has no others. What counts is
+// the whole of what is said about one value, through allOf and $ref, as for `unevaluatedProperties: false`; nothing is closed inside
+// not, if and contains.
+//
+// Cost: linear in the keywords of the schemas that are asked for, and in their automata.
+// Source: JSON Schema core and validation, drafts 4 to 2020-12.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <set>
+#include <string>
+#include <tuple>
+#include <vector>
+
+#include "json/numbers.hpp"
+#include "schema/keywords.hpp"
+#include "schema/predicates.hpp"
+#include "schema/resources.hpp"
+
+namespace psc {
+
+struct SchemaOptions {
+    bool strict = true;
+    bool assert_format = true;
+    bool lenient = false;        // what cannot be enforced is left out, with a warning, rather than an error
+    bool marks_matched = false;  // strings that a pattern or a format says are told from others
+};
+
+class SchemaReader {
+public:
+    struct Strings {
+        Word language;
+        bool matched;  // by a pattern or a format, all of them
+    };
+    // `names_of`: the strings of which a predicate is true.
+    SchemaReader(JsonDocument& document, SchemaResources& resources, LanguageTable& languages, PredicateGraph& graph,
+                 SchemaOptions options, std::function<Strings(Predicate)> names_of);
+
+    // What the whole text says.
+    Predicate root(JsonNode schema);
+    // What a schema says, by its number in Kind::schema. Throws SchemaError, LimitExceeded.
+    Predicate meaning(Word schema);
+    JsonNode node_of(Word schema) const { return schemas_[static_cast<std::size_t>(schema)].node; }
+    std::string pointer_of(Word schema) const { return resources_.pointer(node_of(schema)); }
+
+    // Whether a language of names is what a pattern or a format says.
+    bool is_matched(Word names) const { return matched_names_.contains(names); }
+
+    const std::vector<std::string>& warnings() const { return warnings_; }
+    TextTable& texts() const { return document_.texts(); }
+
+private:
+    enum class Mode : Word { open, inside, value };  // nothing is closed; closed with what it is a part of; closed by itself
+    struct Schema {
+        JsonNode node;
+        Word scope;
+        Mode mode;
+        Predicate meaning{-1};
+    };
+    struct Evaluated;  // what of an object or array a schema has looked at
+    struct Place {     // a schema while it is read
+        JsonNode node;
+        Word scope;
+        Mode mode;
+        Draft draft;
+        std::vector<Predicate> parts;  // all of them are said
+    };
+
+    Predicate schema(JsonNode node, Word scope, Mode mode);
+    Predicate child(const Place& place, JsonNode node) {
+        return schema(node, place.scope, place.mode == Mode::open ? Mode::open : Mode::value);
+    }
+    Predicate in_place(const Place& place, JsonNode node) {
+        return schema(node, place.scope, place.mode == Mode::open ? Mode::open : Mode::inside);
+    }
+    Predicate apart(const Place& place, JsonNode node) { return schema(node, place.scope, Mode::open); }
+    Word entered(Word scope, JsonNode node);
+
+    Predicate read(const Schema& schema);
+    void read_keyword(Place& place, Keyword keyword, JsonNode value);
+    void read_numbers(Place& place);
+    void read_texts(Place& place, Keyword keyword, JsonNode value);
+    void read_members(Place& place);
+    void read_items(Place& place);
+    void read_unique(Place& place);
+    void read_dependencies(Place& place, Keyword keyword, JsonNode value);
+    Predicate types(const Place& place, JsonNode value);
+    void read_condition(Place& place);
+    Predicate referred(const Place& place, Keyword keyword, JsonNode value);
+    std::pair<JsonNode, Word> target_of(const Place& place, Keyword keyword, JsonNode value);
+    Predicate exactly_one(std::span<const Predicate> schemas);
+    Predicate literal(JsonNode value, std::size_t depth = 0);
+    Predicate enumeration(std::span<const JsonNode> values);
+    std::optional<std::vector<Predicate>> few_values(const Place& place, JsonNode schema, std::size_t depth);
+    std::optional<std::vector<Predicate>> few_integers(JsonNode schema);
+    Predicate unenforced(const Place& place, Keyword keyword, const std::string& why);
+
+    struct Applied;  // a schema that another one applies to the same value
+    std::vector<Applied> applied(const Place& place);
+    Evaluated own(const Place& place, bool is_root);
+    bool looks(JsonNode node, Word scope);
+    void evaluate(const Place& place, Predicate condition, std::vector<Evaluated>& out, std::size_t depth, bool tested = false);
+    Predicate by_name(NameSet always, const std::vector<Evaluated>& conditional, Predicate rest);
+    Predicate unevaluated(const Place& place, Predicate rest, bool members, Keyword keyword);
+
+    void warn(const Place& place, Keyword keyword, const std::string& what);
+    [[noreturn]] void fail(const Place& place, Keyword keyword, const std::string& why) const;
+    [[noreturn]] void exceed(const Place& place, Keyword keyword, const std::string& limit) const;
+    Word count(const Place& place, Keyword keyword, JsonNode value) const;
+    Decimal decimal(const Place& place, Keyword keyword, JsonNode value) const;
+    JsonNode get(const Place& place, Keyword keyword) const;
+    std::vector<JsonNode> schemas_in(const Place& place, Keyword keyword, JsonNode value) const;
+    NameSet one_name(Word name) const { return {false, {name}, {}}; }
+    Word pattern(const Place& place, Keyword keyword, std::string_view pattern);
+
+    JsonDocument& document_;
+    SchemaResources& resources_;
+    LanguageTable& languages_;
+    PredicateGraph& graph_;
+    SchemaOptions options_;
+    std::function<Strings(Predicate)> names_of_;
+    std::set<Word> matched_names_;
+    std::map<std::pair<JsonNode, Word>, bool> looks_;  // by schema and scope
+    std::vector<Schema> schemas_;
+    std::map<std::tuple<JsonNode, Word, Mode>, Word> numbers_;
+    std::vector<std::map<std::string, JsonNode>> scopes_{{}};
+    std::map<std::map<std::string, JsonNode>, Word> scope_numbers_;
+    std::unordered_map<std::string, Word> patterns_;
+    std::vector<std::string> warnings_;
+};
+
+}  // namespace psc

@@ -1,0 +1,410 @@
+#include "schema/rules.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "base/cancellation.hpp"
+#include "base/limits.hpp"
+#include "json/strings.hpp"
+#include "schema/containers.hpp"
+#include "schema/place.hpp"
+
+namespace psc {
+
+namespace rule_words {
+
+using Words = std::vector<std::int64_t>;
+
+void text(Words& to, std::u32string_view text) {
+    to.insert(to.end(), {RulePrograms::text, static_cast<std::int64_t>(text.size())});
+    to.insert(to.end(), text.begin(), text.end());
+}
+void chars(Words& to, std::initializer_list<std::pair<Word, Word>> ranges) {
+    to.insert(to.end(), {RulePrograms::chars, static_cast<std::int64_t>(ranges.size())});
+    for (const auto& [first, last] : ranges) to.insert(to.end(), {first, last});
+}
+void sequence(Words& to, std::size_t n) { to.insert(to.end(), {RulePrograms::sequence, static_cast<std::int64_t>(n)}); }
+void choice(Words& to, std::size_t n) { to.insert(to.end(), {RulePrograms::choice, static_cast<std::int64_t>(n)}); }
+void repeat(Words& to, std::int64_t least, std::int64_t most) { to.insert(to.end(), {RulePrograms::repeat, least, most}); }
+void reference(Words& to, Word rule) {
+    to.push_back(RulePrograms::reference);
+    to.push_back(rule);
+}
+void automaton(Words& to, const TextAutomaton& a) {
+    to.insert(to.end(), {RulePrograms::automaton, a.size(), static_cast<std::int64_t>(a.arcs.size())});
+    to.insert(to.end(), a.accepts.begin(), a.accepts.end());
+    for (Word s = 0; s < a.size(); ++s)
+        for (Word i = a.offsets[static_cast<std::size_t>(s)]; i < a.offsets[static_cast<std::size_t>(s) + 1]; ++i) {
+            const auto& arc = a.arcs[static_cast<std::size_t>(i)];
+            to.insert(to.end(), {s, arc.first, arc.last, arc.to});
+        }
+}
+
+}  // namespace rule_words
+
+namespace {
+
+constexpr Word kMaxSchemaRules = 200'000;
+constexpr Word kMaxIndented = 16;          // levels; what is deeper is indented as these are, as levels are rules of their own
+constexpr std::int64_t kShortString = 64;  // characters that are counted in a terminal; longer strings are counted by the parser
+
+using ProgramWords = std::vector<std::int64_t>;
+
+// One character of a string as JSON spells it; a surrogate pair is one. Each next character tells the options apart, so that nothing
+// has to be made deterministic.
+void one_character(ProgramWords& to) {
+    using namespace rule_words;
+    const auto hex = [&](std::int64_t n) {
+        chars(to, {{'0', '9'}, {'A', 'F'}, {'a', 'f'}});
+        if (n > 1) repeat(to, n, n);
+    };
+    chars(to, {{0x20, 0x21}, {0x23, 0x5b}, {0x5d, 0xd7ff}, {0xe000, 0x10ffff}});
+    text(to, U"\\");
+    chars(to, {{'"', '"'}, {'/', '/'}, {'\\', '\\'}, {'b', 'b'}, {'f', 'f'}, {'n', 'n'}, {'r', 'r'}, {'t', 't'}});
+    text(to, U"u");
+    chars(to, {{'0', '9'}, {'A', 'C'}, {'E', 'F'}, {'a', 'c'}, {'e', 'f'}});
+    hex(3);
+    sequence(to, 2);
+    chars(to, {{'D', 'D'}, {'d', 'd'}});
+    chars(to, {{'0', '7'}});
+    hex(2);
+    sequence(to, 2);
+    chars(to, {{'8', '9'}, {'A', 'B'}, {'a', 'b'}});
+    hex(2);
+    text(to, U"\\u");
+    chars(to, {{'D', 'D'}, {'d', 'd'}});
+    chars(to, {{'C', 'F'}, {'c', 'f'}});
+    hex(2);
+    sequence(to, 6);
+    choice(to, 2);
+    sequence(to, 2);
+    choice(to, 2);
+    sequence(to, 2);
+    choice(to, 2);
+    sequence(to, 2);
+    choice(to, 2);
+}
+
+// The pointers of schemas nested 10,000 deep are 100 MB together.
+std::string shortened(std::string pointer) {
+    constexpr std::size_t kLongest = 400, kKept = 200;
+    auto at = [&](std::size_t i) { return static_cast<unsigned char>(pointer[i]); };
+    if (pointer.size() <= kLongest) return pointer;
+    std::size_t head = kKept, tail = pointer.size() - kKept;
+    while (head > 0 && (at(head) & 0xc0) == 0x80) --head;  // not inside of a character
+    while (tail < pointer.size() && (at(tail) & 0xc0) == 0x80) ++tail;
+    return pointer.substr(0, head) + "..." + pointer.substr(tail);
+}
+
+}  // namespace
+
+SchemaRules::SchemaRules(SchemaReader& reader, SchemaValues& values, PredicateGraph& graph, LanguageTable& languages,
+                         SchemaLayout layout)
+    : reader_(reader), values_(values), graph_(graph), languages_(languages), layout_(std::move(layout)) {}
+
+RulePrograms SchemaRules::write(Predicate root) {
+    const Word rule = fresh("root");
+    if (!layout_.parameters) values_of_.emplace(std::pair(root, Word{0}), rule);
+    queue_.push_back({rule, root, 0});
+    for (std::size_t i = 0; i < queue_.size(); ++i) {
+        const Asked asked = queue_[i];
+        try {
+            if (asked.end >= 0)
+                write_argument(asked.rule, asked.value, asked.end);
+            else if (i == 0 && layout_.parameters)
+                write_parameters(asked.rule, asked.value);
+            else
+                write_value(asked.rule, asked.value, asked.depth);
+        } catch (const LimitExceeded& e) {
+            throw located(e, i == 0 ? "#" : std::string(rule_name(asked.rule)));
+        }
+    }
+    RulePrograms out;
+    out.root = {rule};
+    if (auto automaton = labelled(); !automaton.matches.empty()) out.labelled.push_back(std::move(automaton));
+    // Each rule's words: those of its options as they came, and how many options there are.
+    const std::size_t n = names_.list().size();
+    std::vector<std::size_t> count(n), size(n), at(n);
+    std::size_t begin = 0;
+    for (const Option& option : options_) {
+        const auto r = static_cast<std::size_t>(option.rule);
+        ++count[r];
+        size[r] += option.end - std::exchange(begin, option.end);
+    }
+    out.offsets.reserve(n + 1);
+    std::size_t total = 0;
+    for (std::size_t r = 0; r < n; ++r) {
+        out.offsets.push_back(static_cast<std::int64_t>(total));
+        at[r] = total;
+        total += size[r] + (count[r] != 1 ? 2 : 0);
+    }
+    out.offsets.push_back(static_cast<std::int64_t>(total));
+    out.words.resize(total);
+    begin = 0;
+    for (const Option& option : options_) {
+        std::size_t& to = at[static_cast<std::size_t>(option.rule)];
+        std::copy(words_.begin() + static_cast<std::ptrdiff_t>(begin), words_.begin() + static_cast<std::ptrdiff_t>(option.end),
+                  out.words.begin() + static_cast<std::ptrdiff_t>(to));
+        to += option.end - std::exchange(begin, option.end);
+    }
+    for (std::size_t r = 0; r < n; ++r) {
+        if (count[r] == 1) continue;
+        out.words[at[r]] = RulePrograms::choice;
+        out.words[at[r] + 1] = static_cast<std::int64_t>(count[r]);
+    }
+    out.names = names_.list();
+    out.free_orders = std::move(free_orders_);
+    return out;
+}
+
+void SchemaRules::add_row(Word rule, std::initializer_list<Word> rules) {
+    for (Word r : rules) rule_words::reference(words_, r);
+    if (rules.size() != 1) rule_words::sequence(words_, rules.size());
+    options_.push_back({rule, words_.size()});
+}
+
+Word SchemaRules::fresh(std::string_view name) {
+    stop_if_cancelled();
+    const auto n = static_cast<Word>(names_.list().size());
+    if (n >= kMaxSchemaRules) throw LimitExceeded("the schema needs more than 200,000 rules, the limit");
+    const Word known = names_.add(name, 1);
+    if (known == n) return n;
+    Word& number = ++names_.last(known);
+    std::string numbered(name);
+    numbered += '~';
+    do {
+        numbered.resize(name.size() + 1);
+        numbered += std::to_string(number++);
+    } while (names_.contains(numbered));
+    return names_.add(numbered, 1);
+}
+
+std::string SchemaRules::name_of(Predicate p) const {
+    if (p == graph_.always()) return "value";
+    if (graph_.kind(p) == PredicateGraph::Kind::schema)
+        return (graph_.holds(p) ? "" : "not ") + shortened(reader_.pointer_of(graph_.schema_of(p)));
+    std::string name;
+    if (graph_.kind(p) == PredicateGraph::Kind::both)
+        for (Predicate part : graph_.parts(p))
+            if (graph_.kind(part) == PredicateGraph::Kind::schema && name.size() < 100)
+                name += (name.empty() ? "" : " & ") + name_of(part);
+    return name.empty() ? "a value" : name;
+}
+
+Word SchemaRules::value(Predicate p, Word depth) {
+    if (layout_.indent < 0) depth = 0;
+    depth = std::min(depth, kMaxIndented);
+    const auto [known, fresh] = values_of_.try_emplace({p, depth}, 0);
+    if (fresh) {
+        known->second = this->fresh(name_of(p));
+        queue_.push_back({known->second, p, depth});
+    }
+    return known->second;
+}
+
+void SchemaRules::write_value(Word rule, Predicate p, Word depth) {
+    using namespace json_types;
+    place_ = rule_name(rule);
+    const auto word = [&](TypeSet type, std::u32string_view spelling) {
+        if (values_.restricted(p, type) == graph_.never()) return;
+        Words option;
+        rule_words::text(option, spelling);
+        add(rule, option);
+    };
+    const StringSet set = values_.strings(p);
+    if (set.language != LanguageTable::kNone) {
+        const auto [free, matched] = layout_.excludes.empty() ? SchemaValues::Origins{} : values_.by_origin(p);
+        add_row(rule, {layout_.excludes.empty() ? strings(set) : names(free, matched)});
+    }
+    if (const Word language = values_.numbers(p); language != LanguageTable::kNone) add_row(rule, {numbers(language)});
+    for (const Atoms& atoms : values_.cases(p, json_types::object)) add_row(rule, {object(atoms, depth)});
+    for (const Atoms& atoms : values_.cases(p, json_types::array)) add_row(rule, {array(atoms, depth)});
+    word(truth, U"true");
+    word(falsehood, U"false");
+    word(null, U"null");
+}
+
+Word SchemaRules::strings(const StringSet& set) {
+    const auto [known, is_new] = strings_.try_emplace(set, 0);
+    if (!is_new) return known->second;
+    using namespace rule_words;
+    if (set.language == LanguageTable::kAny) {
+        const bool free = set.least == 0 && set.most < 0;
+        const Word rule = known->second =
+            fresh(free ? "string"
+                       : "string of " + std::to_string(set.least) + " to " + (set.most < 0 ? "any" : std::to_string(set.most)));
+        Words option;
+        text(option, U"\"");
+        one_character(option);
+        if (set.most < 0 ? set.least > kShortString : set.most > kShortString) {
+            const Word character = fresh("character");
+            Words one;
+            one_character(one);
+            add(character, one);
+            option.clear();
+            text(option, U"\"");
+            reference(option, character);
+        }
+        repeat(option, set.least, set.most);
+        text(option, U"\"");
+        sequence(option, 3);
+        add(rule, option);
+        return rule;
+    }
+    return known->second = names(values_.language_of(set));
+}
+
+Word SchemaRules::names(Word language, Word matched) {
+    if (language == LanguageTable::kAny && layout_.excludes.empty()) return strings({LanguageTable::kAny, 0, -1});
+    const auto [known, is_new] = name_rules_.try_emplace({language, matched}, 0);
+    if (!is_new) return known->second;
+    known->second = fresh("strings");
+    const Word rule = known->second;
+    Words option;
+    if (!layout_.excludes.empty()) {
+        const auto spelled = [&](Word set) {
+            return set == LanguageTable::kAny ? spelled_with_all_escapes(languages_[set]) : spelled_as_json(languages_[set]);
+        };
+        TextAutomaton texts = free_of(spelled(language), layout_.excludes);
+        if (matched != LanguageTable::kNone) texts = union_of(texts, spelled(matched));
+        rule_words::automaton(option, quoted(texts));
+    } else if (const TextAutomaton* known = languages_.spelled(language))
+        rule_words::automaton(option, *known);
+    else
+        rule_words::automaton(option, quoted(spelled_as_json(languages_[language])));
+    add(rule, option);
+    return rule;
+}
+
+// A declared name. Where it is spelled in one way only, that is text.
+SchemaRules::Words SchemaRules::name(Word text) {
+    const std::string_view utf8 = reader_.texts()[text];
+    const auto plain = [](char c) { return c >= 0x20 && c < 0x7f && c != '"' && c != '\\' && c != '/'; };
+    Words out;
+    if (layout_.excludes.empty() && std::all_of(utf8.begin(), utf8.end(), plain)) {
+        rule_words::text(out, U'"' + decoded(utf8) + U'"');
+    } else {
+        rule_words::reference(out, names(languages_.number(of_texts({decoded(utf8)}))));
+    }
+    return out;
+}
+
+Word SchemaRules::numbers(Word language) {
+    const auto [known, is_new] = numbers_.try_emplace(language, 0);
+    if (!is_new) return known->second;
+    using namespace rule_words;
+    Words option;
+    known->second = fresh(language == SchemaValues::kAllNumbers ? "number" : "numbers");
+    if (language != SchemaValues::kAllNumbers) {
+        automaton(option, languages_[language]);
+    } else {
+        const auto digits = [&](std::int64_t least) {
+            chars(option, {{'0', '9'}});
+            repeat(option, least, -1);
+        };
+        text(option, U"-");
+        repeat(option, 0, 1);
+        text(option, U"0");
+        chars(option, {{'1', '9'}});
+        digits(0);
+        sequence(option, 2);
+        choice(option, 2);
+        text(option, U".");
+        digits(1);
+        sequence(option, 2);
+        repeat(option, 0, 1);
+        chars(option, {{'E', 'E'}, {'e', 'e'}});
+        chars(option, {{'+', '+'}, {'-', '-'}});
+        repeat(option, 0, 1);
+        digits(1);
+        sequence(option, 3);
+        repeat(option, 0, 1);
+        sequence(option, 4);
+    }
+    add(known->second, option);
+    return known->second;
+}
+
+SchemaRules::Words SchemaRules::space() const {
+    Words out;
+    if (!layout_.any_whitespace) {
+        rule_words::text(out, U"");
+        return out;
+    }
+    rule_words::chars(out, {{'\t', '\n'}, {'\r', '\r'}, {' ', ' '}});
+    rule_words::repeat(out, 0, layout_.most_whitespace);
+    return out;
+}
+
+// White space stands behind an opening mark and a comma, and before a comma and a closing mark, so that it is read in one way.
+Word SchemaRules::mark(Mark mark, Word depth) {
+    if (layout_.indent < 0) depth = 0;
+    const auto [known, is_new] = marks_.try_emplace({mark, depth}, 0);
+    if (!is_new) return known->second;
+    static constexpr std::u32string_view kMarks[] = {U"{", U"[", U",", U"}", U"]", U":"};
+    static constexpr const char* kNames[] = {"open object", "open array", "comma", "close object", "close array", "colon"};
+    const Word rule = known->second = fresh(kNames[static_cast<Word>(mark)]);
+    const std::u32string_view written = kMarks[static_cast<Word>(mark)];
+    Words option;
+    if (layout_.any_whitespace) {
+        const bool opens = mark <= Mark::open_array, closes = mark == Mark::close_object || mark == Mark::close_array;
+        std::size_t n = 1;
+        const auto add_space = [&] {
+            const Words s = space();
+            option.insert(option.end(), s.begin(), s.end());
+            ++n;
+        };
+        if (!opens) add_space();
+        rule_words::text(option, written);
+        if (!closes) add_space();
+        rule_words::sequence(option, n);
+    } else {
+        const auto line = [&](Word levels) {
+            return layout_.indent < 0 ? std::u32string()
+                                      : U'\n' + std::u32string(static_cast<std::size_t>(layout_.indent * levels), U' ');
+        };
+        std::u32string text(written);
+        if (mark == Mark::comma)
+            text = layout_.item_separator + line(depth + 1);
+        else if (mark == Mark::colon)
+            text = layout_.key_separator;
+        else if (mark <= Mark::open_array)
+            text += line(depth + 1);
+        else
+            text = line(depth) + text;
+        rule_words::text(option, text);
+    }
+    add(rule, option);
+    return rule;
+}
+
+SchemaRules::Words SchemaRules::empty(Mark open, Word depth) {
+    const bool object = open == Mark::open_object;
+    Words option;
+    if (layout_.any_whitespace) {
+        rule_words::reference(option, mark(open, depth));
+        rule_words::text(option, object ? U"}" : U"]");
+        rule_words::sequence(option, 2);
+    } else {
+        rule_words::text(option, object ? U"{}" : U"[]");
+    }
+    return option;
+}
+
+Word SchemaRules::object(const Atoms& atoms, Word depth) {
+    const auto [known, is_new] = containers_.try_emplace({true, layout_.indent < 0 ? 0 : depth, atoms}, 0);
+    if (!is_new) return known->second;
+    const Word rule = known->second = fresh(place_ + " object");
+    Members(*this, rule, depth).write(atoms);
+    return rule;
+}
+
+Word SchemaRules::array(const Atoms& atoms, Word depth) {
+    const auto [known, is_new] = containers_.try_emplace({false, layout_.indent < 0 ? 0 : depth, atoms}, 0);
+    if (!is_new) return known->second;
+    const Word rule = known->second = fresh(place_ + " array");
+    Items(*this, rule, depth).write(atoms);
+    return rule;
+}
+
+}  // namespace psc

@@ -1,0 +1,151 @@
+// Predicates to rules: the grammar of the spellings of all values of which a predicate is true.
+//
+// Objects are written with their declared members in the order of the schema, each at most once, and others anywhere among them. An
+// object is a left-linear grammar: what the parser holds of the members read so far is one symbol, a state, so that its stack does
+// not grow and a mask reads no deeper. A state is how far the declared names have been passed, what is still open of the presence of
+// members, and what was counted. A comma comes before the next name is known, so the skipping of optional members is left to it:
+//
+//   ready(s)  after `{` or a comma, declared names up to s passed     ready(s) ::= comma(s) | ready(s') where the name before s is optional
+//   done(s)   after a member                                          done(s') ::= ready(s) name ":" value | comma(s) other-name ":" value
+//   comma(s)  ::= done(s) ","
+//
+// In any order a state is the set of declared members that were there: 2^n of them, so for up to eight. Of more members the sets are
+// kept beside the parser's stack, and the rules do not say them (lr/free_order_states.hpp).
+//
+// Which of the reductions from comma to ready is due, the name that follows tells: LALR(1) suffices. The same for arrays.
+//
+// Cost: linear in the declared members, times the states of presence and counts.
+#pragma once
+
+#include <initializer_list>
+#include <map>
+#include <optional>
+#include <string>
+#include <tuple>
+#include <unordered_map>
+#include <vector>
+
+#include "rules/rule_programs.hpp"
+#include "schema/parameter_style.hpp"
+#include "schema/values.hpp"
+
+namespace psc {
+
+// White space, separators, the order of members, and what no string may contain.
+struct SchemaLayout {
+    bool any_order = false;  // declared members in any order, rather than in the schema's
+    bool any_whitespace = true;
+    std::int64_t most_whitespace = -1;  // at one place, or without limit
+    Word indent = -1;                   // spaces for each level, where white space is fixed; -1: all on one line
+    std::u32string item_separator = U", ", key_separator = U": ";
+    std::vector<std::u32string> excludes;      // in no string and no name that no pattern and no format says, as they are spelled
+    std::optional<ParameterStyle> parameters;  // how the whole value is written, if not as JSON
+};
+
+class SchemaRules {
+public:
+    SchemaRules(SchemaReader& reader, SchemaValues& values, PredicateGraph& graph, LanguageTable& languages, SchemaLayout layout);
+
+    RulePrograms write(Predicate root);
+
+private:
+    using Words = std::vector<std::int64_t>;
+    using Atoms = std::vector<Predicate>;
+    class Members;
+    class Items;
+    // Separators of a container at a depth; each is a rule.
+    enum class Mark : Word { open_object, open_array, comma, close_object, close_array, colon };
+
+    Word fresh(std::string_view name);
+    void add(Word rule, const Words& option) {
+        words_.insert(words_.end(), option.begin(), option.end());
+        options_.push_back({rule, words_.size()});
+    }
+    // An option that is these rules one after the other.
+    void add_row(Word rule, std::initializer_list<Word> rules);
+    std::string_view rule_name(Word rule) const { return names_[rule]; }
+
+    Word value(Predicate p, Word depth);
+    void write_value(Word rule, Predicate p, Word depth);
+    // What parameter lists are made of: see schema/parameters.cpp.
+    void write_parameters(Word rule, Predicate root);
+    void write_argument(Word rule, Predicate p, Word end);
+    Word list(bool object, const Atoms& atoms);
+    Word argument(Predicate p, const std::u32string& end);
+    Word item(Predicate p);
+    Word raw_strings(const StringSet& set, Word matched, const std::u32string& head, const std::u32string& end);
+    Words parameter(Word before, const Words& key, Predicate value, const std::u32string& end);
+    Words key(Word name) const;
+    std::u32string end_of(Word name) const;
+    Word other_keys(Word language, bool by_pattern, bool matched, const std::vector<Word>& declared);
+    Word list_mark(Mark mark);
+    TextAutomaton free_of(const TextAutomaton& texts, const std::vector<std::u32string>& excludes) const;
+    Words gap() const;
+    // A marker, which special tokens may spell.
+    void marker(Words& to, const std::u32string& text) const;
+    Word object(const Atoms& atoms, Word depth);
+    Word array(const Atoms& atoms, Word depth);
+    Word strings(const StringSet& set);
+    Word numbers(Word language);
+    // The strings of a language without the excluded texts, and of another one with them, in quotes; kAny: any string.
+    Word names(Word language, Word matched = LanguageTable::kNone);
+    Word names_but(const std::vector<Word>& names);
+    LabelledAutomaton labelled() const;
+    Words name(Word text);
+    std::string name_of(Predicate p) const;
+
+    Word mark(Mark mark, Word depth);
+    // `{}` or `[]`, by its opening mark.
+    Words empty(Mark open, Word depth);
+    Words space() const;
+
+    SchemaReader& reader_;
+    SchemaValues& values_;
+    PredicateGraph& graph_;
+    LanguageTable& languages_;
+    SchemaLayout layout_;
+    struct Option {
+        Word rule;
+        std::size_t end;  // in the words of all; it begins where the option before ends
+    };
+    Words words_;
+    std::vector<Option> options_;  // of all rules, as they came
+    NameTable names_;              // of the rules
+    std::vector<FreeOrderRules> free_orders_;
+    struct Asked {
+        Word rule;
+        Predicate value;
+        Word depth;
+        Word end = -1;  // of an argument, in ends_; else it is JSON
+    };
+    std::vector<Asked> queue_;
+    std::map<std::pair<Predicate, Word>, Word> values_of_;
+    std::map<std::tuple<bool, Word, Atoms>, Word> containers_;
+    std::map<std::tuple<bool, Atoms>, Word> lists_;
+    std::map<std::pair<Predicate, std::u32string>, Word> arguments_;
+    std::vector<std::u32string> ends_;
+    std::map<Predicate, Word> items_;
+    std::map<std::tuple<StringSet, Word, std::u32string, std::u32string>, Word> raw_strings_;
+    std::map<std::tuple<Word, bool, bool, std::vector<Word>>, Word> other_keys_;
+    Word list_marks_[2] = {-1, -1};
+    std::map<StringSet, Word> strings_;
+    std::map<std::vector<Word>, Word> names_but_;
+    std::vector<std::pair<Word, std::vector<Word>>> labelled_;  // rules of them, by rule, and the names
+    std::unordered_map<Word, Word> numbers_;
+    std::map<std::pair<Word, Word>, Word> name_rules_;
+    std::map<std::pair<Mark, Word>, Word> marks_;
+    std::string place_;  // of the value that is being written
+};
+
+// Pieces of rule programs.
+namespace rule_words {
+void text(std::vector<std::int64_t>& to, std::u32string_view text);
+void chars(std::vector<std::int64_t>& to, std::initializer_list<std::pair<Word, Word>> ranges);
+void sequence(std::vector<std::int64_t>& to, std::size_t n);
+void choice(std::vector<std::int64_t>& to, std::size_t n);
+void repeat(std::vector<std::int64_t>& to, std::int64_t least, std::int64_t most);
+void reference(std::vector<std::int64_t>& to, Word rule);
+void automaton(std::vector<std::int64_t>& to, const TextAutomaton& automaton);
+}  // namespace rule_words
+
+}  // namespace psc

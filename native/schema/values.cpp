@@ -1,0 +1,513 @@
+#include "schema/values.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <utility>
+
+#include "base/cancellation.hpp"
+#include "base/limits.hpp"
+#include "base/sorted.hpp"
+#include "schema/place.hpp"
+
+namespace psc {
+
+namespace {
+
+using PredicateKind = PredicateGraph::Kind;
+
+constexpr int kDeepestLook = 8;  // levels of values below a value, when emptiness is looked for
+constexpr std::size_t kMaxSolved = 200'000, kMaxFoundAgain = 200'000;
+constexpr int kDeepestMeaning = 1'000;  // schemas about one value: each is a call, and the machine's stack is short
+
+TypeSet type_of(PredicateKind kind) {
+    switch (kind) {
+        case PredicateKind::texts:
+            return json_types::string;
+        case PredicateKind::numbers:
+            return json_types::number;
+        case PredicateKind::every_item:
+        case PredicateKind::item_count:
+        case PredicateKind::array_length:
+            return json_types::array;
+        default:
+            return json_types::object;
+    }
+}
+
+}  // namespace
+
+Predicate& SchemaValues::restricted_place(Predicate p, TypeSet type) {
+    const auto row = static_cast<std::size_t>(p.v);
+    if (row >= restricted_.size()) {
+        std::array<Predicate, json_types::count> unasked;
+        unasked.fill(kNotAsked);
+        restricted_.resize(std::max(static_cast<std::size_t>(graph_.size()), row + 1), unasked);
+    }
+    return restricted_[row][static_cast<std::size_t>(std::countr_zero(static_cast<unsigned>(type)))];
+}
+
+// A schema that is asked about already, as a part of what it says itself, is true of nothing there: `anyOf: [A, itself]` is A, the
+// least solution. Without a choice on the way nothing else than itself is said, which is an error. What is found meanwhile depends on
+// this, and is not kept.
+Predicate SchemaValues::restricted(Predicate p, TypeSet type) {
+    if (const Predicate known = restricted_place(p, type); known != kNotAsked) {
+        if (known == kBeingAsked) throw SchemaError("", "$ref", "it refers to itself, about the same value");
+        return known;
+    }
+    stop_if_cancelled();
+    if (deepness_ >= kDeepestMeaning)
+        throw LimitExceeded(
+            "schemas about one value (allOf, $ref and such) are nested or refer to each other more than 1,000 deep, "
+            "the limit");
+    ++deepness_;
+    const std::size_t n_asked = asked_.size(), around = std::exchange(depends_, kOfNone);
+    Predicate found{};
+    switch (const PredicateKind kind = graph_.kind(p)) {
+        case PredicateKind::types:
+            found = graph_.type_set(p) & type ? graph_.always() : graph_.never();
+            break;
+        case PredicateKind::unknown:
+            found = graph_.always();
+            break;
+        case PredicateKind::order:
+            found = type == json_types::object ? p : graph_.always();
+            break;
+        case PredicateKind::schema:
+            found = meaning(p, type);
+            break;
+        case PredicateKind::both:
+        case PredicateKind::either:
+            found = restricted_parts(p, type);
+            break;
+        default:
+            found = type_of(kind) == type ? p : graph_.never();
+    }
+    --deepness_;  // after an exception nothing is asked any more
+    const bool is_kept = depends_ >= n_asked;
+    depends_ = is_kept ? around : std::min(around, depends_);
+    if (!is_kept && ++n_found_again_ > kMaxFoundAgain)
+        throw LimitExceeded("schemas about one value refer to each other in more than 200,000 ways, the limit");
+    restricted_place(p, type) = is_kept ? found : kNotAsked;
+    return found;
+}
+
+// Of `both` and `either`. No part is looked at once one of them decides; mostly that is a set of types, which costs nothing.
+Predicate SchemaValues::restricted_parts(Predicate p, TypeSet type) {
+    const bool all = graph_.kind(p) == PredicateKind::both;
+    const Predicate deciding = all ? graph_.never() : graph_.always();
+    const auto of_graph = graph_.parts(p);
+    const auto decides = [&](Predicate part) {
+        return graph_.kind(part) == PredicateKind::types && ((graph_.type_set(part) & type) != 0) != all;
+    };
+    if (std::any_of(of_graph.begin(), of_graph.end(), decides)) return deciding;
+    restricted_place(p, type) = kBeingAsked;
+    int& n_around = all ? n_both_ : n_either_;
+    ++n_around;
+    const std::size_t begin = parts_.size(), end = begin + of_graph.size();
+    parts_.insert(parts_.end(), of_graph.begin(), of_graph.end());
+    bool decided = false;
+    for (std::size_t i = begin; i < end && !decided; ++i) {
+        const Predicate part = restricted(parts_[i], type);
+        parts_[i] = part;
+        decided = part == deciding;
+    }
+    --n_around;
+    const auto parts = std::span(std::as_const(parts_)).subspan(begin);
+    const Predicate found = decided ? deciding : all ? graph_.both(parts) : graph_.either(parts);
+    parts_.resize(begin);
+    return found;
+}
+
+Predicate SchemaValues::meaning(Predicate p, TypeSet type) {
+    const Word schema = graph_.schema_of(p);
+    const bool holds = graph_.holds(p);
+    const auto same =
+        std::find_if(asked_.begin(), asked_.end(), [&](const Asked& a) { return a.schema == schema && a.type == type; });
+    if (same != asked_.end()) {
+        const auto at = static_cast<std::size_t>(same - asked_.begin());
+        const bool no_choice = same->holds ? same->n_either == n_either_ : same->n_both == n_both_;
+        if (at < n_being_read_ || no_choice)
+            throw SchemaError(reader_.pointer_of(schema), "$ref", "it refers to itself, about the same value");
+        depends_ = std::min(depends_, at);
+        return holds ? graph_.never() : graph_.always();
+    }
+    asked_.push_back({schema, type, holds, n_both_, n_either_});
+    const std::size_t n_being_read = std::exchange(n_being_read_, asked_.size());
+    const Predicate meaning = reader_.meaning(schema);
+    n_being_read_ = n_being_read;
+    const Predicate found = restricted(holds ? meaning : graph_.negation(meaning), type);
+    asked_.pop_back();
+    return found;
+}
+
+StringSet SchemaValues::strings(Predicate p) {
+    const StringSet set = strings_of(restricted(p, json_types::string));
+    // None of the language may be of these lengths.
+    if (set.language != LanguageTable::kAny && language_of(set) == LanguageTable::kNone) return {LanguageTable::kNone, 0, -1};
+    return set;
+}
+
+StringSet SchemaValues::strings_of(Predicate p) {
+    constexpr StringSet kNothing{LanguageTable::kNone, 0, -1};
+    switch (graph_.kind(p)) {
+        case PredicateKind::types:
+            return p == graph_.never() ? kNothing : StringSet{LanguageTable::kAny, 0, -1};
+        case PredicateKind::texts:
+            return {graph_.language(p), graph_.least(p), graph_.most(p)};
+        default:
+            break;
+    }
+    const std::vector<Predicate> parts(graph_.parts(p).begin(), graph_.parts(p).end());
+    StringSet all = strings_of(parts[0]);
+    for (std::size_t i = 1; i < parts.size(); ++i) {
+        const StringSet one = strings_of(parts[i]);
+        if (graph_.kind(p) == PredicateKind::both) {
+            all.language = languages_.both(all.language, one.language);
+            all.least = std::max(all.least, one.least);
+            all.most = all.most < 0 ? one.most : one.most < 0 ? all.most : std::min(all.most, one.most);
+            if (all.most >= 0 && all.most < all.least) all = kNothing;
+        } else if (all.language == LanguageTable::kNone) {
+            all = one;
+        } else if (one.language != LanguageTable::kNone) {
+            const bool touch = (all.most < 0 || one.least <= all.most + 1) && (one.most < 0 || all.least <= one.most + 1);
+            if (all.language == one.language && touch) {
+                all.least = std::min(all.least, one.least);
+                all.most = all.most < 0 || one.most < 0 ? -1 : std::max(all.most, one.most);
+            } else {
+                all = {languages_.either(language_of(all), language_of(one)), 0, -1};
+            }
+        }
+    }
+    return all;
+}
+
+SchemaValues::Origins SchemaValues::origins_of(Predicate p) {
+    constexpr Word kNone = LanguageTable::kNone;
+    switch (graph_.kind(p)) {
+        case PredicateKind::types:
+            return {p == graph_.never() ? kNone : LanguageTable::kAny, kNone};
+        case PredicateKind::texts: {
+            const Word language = language_of({graph_.language(p), graph_.least(p), graph_.most(p)});
+            return graph_.is_matched(p) ? Origins{kNone, language} : Origins{language, kNone};
+        }
+        default:
+            break;
+    }
+    const std::vector<Predicate> parts(graph_.parts(p).begin(), graph_.parts(p).end());
+    Origins all = origins_of(parts[0]);
+    for (std::size_t i = 1; i < parts.size(); ++i) {
+        const Origins one = origins_of(parts[i]);
+        if (graph_.kind(p) == PredicateKind::both) {
+            const Word matched = languages_.either(languages_.both(all.matched, languages_.either(one.matched, one.free)),
+                                                   languages_.both(all.free, one.matched));
+            all = {languages_.both(all.free, one.free), matched};
+        } else {
+            all = {languages_.either(all.free, one.free), languages_.either(all.matched, one.matched)};
+        }
+    }
+    return all;
+}
+
+Word SchemaValues::language_of(const StringSet& set) {
+    if (set.least == 0 && set.most < 0) return set.language;
+    const auto known = lengths_.find(set);
+    if (known != lengths_.end()) return known->second;
+    TextAutomaton made = with_length(languages_[set.language], set.least, set.most);
+    return lengths_[set] = is_empty(made) ? LanguageTable::kNone : languages_.number(std::move(made));
+}
+
+Word SchemaValues::numbers(Predicate p) { return numbers_of(restricted(p, json_types::number)); }
+
+Word SchemaValues::numbers_of(Predicate p) {
+    switch (graph_.kind(p)) {
+        case PredicateKind::types:
+            return p == graph_.never() ? LanguageTable::kNone : kAllNumbers;
+        case PredicateKind::numbers:
+            return graph_.language(p);
+        default:
+            break;
+    }
+    const std::vector<Predicate> parts(graph_.parts(p).begin(), graph_.parts(p).end());
+    Word all = numbers_of(parts[0]);
+    const bool both = graph_.kind(p) == PredicateKind::both;
+    for (std::size_t i = 1; i < parts.size(); ++i) {
+        const Word one = numbers_of(parts[i]);
+        if (all == kAllNumbers || one == kAllNumbers)
+            all = both ? (all == kAllNumbers ? one : all) : kAllNumbers;
+        else
+            all = both ? languages_.both(all, one) : languages_.either(all, one);
+    }
+    return all;
+}
+
+bool SchemaValues::contains(const NameSet& set, Word name) {
+    if (set.is_one()) return set.names[0] == name;
+    if (std::binary_search(set.names.begin(), set.names.end(), name)) return !set.all_but;
+    if (set.languages.empty()) return set.all_but;
+    const std::u32string text = decoded(reader_.texts()[name]);
+    const bool listed =
+        std::any_of(set.languages.begin(), set.languages.end(), [&](Word language) { return accepts(languages_[language], text); });
+    return listed != set.all_but;
+}
+
+Predicate SchemaValues::member_value(std::span<const Predicate> atoms, Word name) {
+    said_.clear();
+    for (Predicate atom : atoms) {
+        const PredicateKind kind = graph_.kind(atom);
+        if (kind == PredicateKind::every_member && contains(graph_.names(atom), name)) said_.push_back(graph_.value(atom));
+        if (kind == PredicateKind::some_member && graph_.names(atom).is_one(name)) said_.push_back(graph_.value(atom));
+    }
+    return graph_.both(said_);
+}
+
+Predicate SchemaValues::item_value(std::span<const Predicate> atoms, Word index) {
+    said_.clear();
+    for (Predicate atom : atoms)
+        if (graph_.kind(atom) == PredicateKind::every_item && graph_.from(atom) <= index &&
+            (graph_.to(atom) == PredicateGraph::kOpen || index < graph_.to(atom)))
+            said_.push_back(graph_.value(atom));
+    return graph_.both(said_);
+}
+
+bool SchemaValues::is_required(std::span<const Predicate> atoms, Word name) {
+    return std::any_of(atoms.begin(), atoms.end(), [&](Predicate atom) {
+        return graph_.kind(atom) == PredicateKind::some_member && graph_.names(atom).is_one(name);
+    });
+}
+
+// Parts are asked for one by one, as predicates are made meanwhile.
+template <class Holds>
+bool SchemaValues::all_parts(Predicate p, const Holds& holds) {
+    for (std::size_t i = 0; i < graph_.parts(p).size(); ++i)
+        if (!holds(graph_.parts(p)[i])) return false;
+    return true;
+}
+
+template <class Holds>
+bool SchemaValues::any_part(Predicate p, const Holds& holds) {
+    return !all_parts(p, [&](Predicate part) { return !holds(part); });
+}
+
+// The least and the greatest number of items or members that atoms allow.
+std::pair<Word, Word> SchemaValues::length_of(std::span<const Predicate> atoms, PredicateKind kind) {
+    Word least = 0, most = PredicateGraph::kOpen;
+    for (Predicate atom : atoms) {
+        if (graph_.kind(atom) != kind) continue;
+        least = std::max(least, graph_.least(atom));
+        if (graph_.most(atom) != PredicateGraph::kOpen) most = most < 0 ? graph_.most(atom) : std::min(most, graph_.most(atom));
+    }
+    return {least, most};
+}
+
+bool SchemaValues::surely_empty(Predicate p, int depth) {
+    if (p == graph_.never()) return true;
+    if (p == graph_.always() || depth > kDeepestLook) return false;
+    const auto [known, fresh] = empty_.try_emplace(p.v, Known::asked);
+    if (!fresh) return known->second == Known::yes;
+    const auto found = [&] {
+        using namespace json_types;
+        for (TypeSet type : {null, falsehood, truth})
+            if (restricted(p, type) != graph_.never()) return false;
+        if (strings(p).language != LanguageTable::kNone || numbers(p) != LanguageTable::kNone) return false;
+        for (TypeSet type : {array, object}) {
+            const Predicate r = restricted(p, type);
+            if (r == graph_.never()) continue;
+            if (graph_.kind(r) != PredicateKind::both) return false;
+            Atoms atoms;
+            for (Predicate part : graph_.parts(r))
+                if (graph_.kind(part) != PredicateKind::either) atoms.push_back(part);
+            if (!conflict(atoms, depth)) return false;
+        }
+        return true;
+    }();
+    empty_[p.v] = found ? Known::yes : Known::no;
+    return found;
+}
+
+// Whether atoms contradict each other, as far as is looked.
+bool SchemaValues::conflict(std::span<const Predicate> atoms, int depth) {
+    for (PredicateKind kind : {PredicateKind::member_count, PredicateKind::array_length}) {
+        const auto [least, most] = length_of(atoms, kind);
+        if (most >= 0 && most < least) return true;
+    }
+    for (Predicate atom : atoms) {
+        if (graph_.kind(atom) != PredicateKind::some_member) continue;
+        if (!graph_.names(atom).is_one()) continue;
+        const Word name = graph_.names(atom).names[0];
+        if (surely_empty(member_value(atoms, name), depth + 1)) return true;
+    }
+    const Word least = length_of(atoms, PredicateKind::array_length).first;
+    for (Predicate atom : atoms)
+        if (graph_.kind(atom) == PredicateKind::every_item && graph_.from(atom) < least &&
+            surely_empty(item_value(atoms, graph_.from(atom)), depth + 1))
+            return true;
+    return false;
+}
+
+bool SchemaValues::is_presence(Predicate p) {
+    switch (graph_.kind(p)) {
+        case PredicateKind::some_member:
+        case PredicateKind::every_member: {
+            const NameSet& set = graph_.names(p);
+            const bool some = graph_.kind(p) == PredicateKind::some_member;
+            return set.is_one() && graph_.value(p) == (some ? graph_.always() : graph_.never());
+        }
+        case PredicateKind::both:
+        case PredicateKind::either: {
+            const auto parts = graph_.parts(p);
+            return std::all_of(parts.begin(), parts.end(), [&](Predicate part) { return is_presence(part); });
+        }
+        default:
+            return false;
+    }
+}
+
+std::vector<std::vector<Predicate>> SchemaValues::cases(Predicate p, TypeSet type) {
+    const Predicate r = restricted(p, type);
+    std::vector<Atoms> out;
+    if (r == graph_.never()) return out;
+    n_solved_ = 0;
+    Atoms atoms, clauses;
+    if (!add(r, atoms, clauses)) return out;
+    sort_unique(atoms);
+    if (clauses.empty())
+        out.push_back(std::move(atoms));
+    else
+        solve(std::move(atoms), std::move(clauses), out);
+    std::sort(out.begin(), out.end());
+    out.erase(std::unique(out.begin(), out.end()), out.end());
+    return out;
+}
+
+// False where it contradicts itself at once.
+bool SchemaValues::add(Predicate p, Atoms& atoms, Atoms& clauses) {
+    if (p == graph_.never()) return false;
+    if (p == graph_.always()) return true;
+    switch (graph_.kind(p)) {
+        case PredicateKind::both: {
+            const Atoms parts(graph_.parts(p).begin(), graph_.parts(p).end());
+            return std::all_of(parts.begin(), parts.end(), [&](Predicate part) { return add(part, atoms, clauses); });
+        }
+        case PredicateKind::either:
+            (is_presence(p) ? atoms : clauses).push_back(p);
+            return true;
+        default:
+            atoms.push_back(p);
+            return true;
+    }
+}
+
+void SchemaValues::solve(Atoms atoms, Atoms clauses, std::vector<Atoms>& out) {
+    if (++n_solved_ > kMaxSolved || out.size() > kMaxCases)
+        throw LimitExceeded("what oneOf, anyOf, not and if say together makes more than " + std::to_string(kMaxCases) +
+                            " cases, the limit");
+    stop_if_cancelled();
+    bool changed = true;
+    while (changed && !clauses.empty()) {
+        changed = false;
+        sort_unique(atoms);
+        Atoms left, open;
+        for (std::size_t c = 0; c < clauses.size(); ++c) {
+            n_solved_ += 1;
+            stop_if_cancelled();
+            const std::size_t n_options = graph_.parts(clauses[c]).size();
+            if (any_part(clauses[c], [&](Predicate o) { return implied(atoms, o); })) continue;
+            open.clear();
+            for (std::size_t i = 0; i < n_options; ++i)
+                if (const Predicate o = graph_.parts(clauses[c])[i]; !refuted(atoms, o)) open.push_back(o);
+            if (open.empty()) return;
+            if (open.size() > 1) {
+                left.push_back(open.size() == n_options ? clauses[c] : graph_.either(open));
+                continue;
+            }
+            changed = true;
+            if (!add(open[0], atoms, left)) return;
+        }
+        clauses = std::move(left);
+    }
+    sort_unique(atoms);
+    if (conflict(atoms, 0)) return;
+    if (clauses.empty()) {
+        out.push_back(std::move(atoms));
+        return;
+    }
+    const auto narrowest = std::min_element(
+        clauses.begin(), clauses.end(), [&](Predicate a, Predicate b) { return graph_.parts(a).size() < graph_.parts(b).size(); });
+    const Atoms options(graph_.parts(*narrowest).begin(), graph_.parts(*narrowest).end());
+    clauses.erase(narrowest);
+    for (Predicate o : options) {
+        Atoms with = atoms, rest = clauses;
+        if (add(o, with, rest)) solve(std::move(with), std::move(rest), out);
+    }
+}
+
+// Whether it says nothing, so that no keyword has to be looked at to tell.
+bool SchemaValues::is_always(Predicate p) {
+    return p == graph_.always() ||
+           (graph_.kind(p) == PredicateKind::schema && graph_.holds(p) && reader_.meaning(graph_.schema_of(p)) == graph_.always());
+}
+
+bool SchemaValues::implied(std::span<const Predicate> atoms, Predicate p) {
+    if (std::find(atoms.begin(), atoms.end(), p) != atoms.end() || p == graph_.always() || graph_.kind(p) == PredicateKind::order)
+        return true;
+    switch (graph_.kind(p)) {
+        case PredicateKind::both: {
+            const auto is_implied = [&](Predicate part) { return implied(atoms, part); };
+            return all_parts(p, is_implied);
+        }
+        case PredicateKind::either: {
+            const auto is_implied = [&](Predicate part) { return implied(atoms, part); };
+            return any_part(p, is_implied);
+        }
+        case PredicateKind::some_member:
+        case PredicateKind::every_member: {
+            if (!graph_.names(p).is_one()) return false;
+            const Word name = graph_.names(p).names[0];
+            if (graph_.kind(p) == PredicateKind::some_member && !is_required(atoms, name)) return false;
+            const Predicate said = member_value(atoms, name);
+            if (said == graph_.always()) return is_always(graph_.value(p));
+            return surely_empty(graph_.both(said, graph_.negation(graph_.value(p))));
+        }
+        case PredicateKind::array_length:
+        case PredicateKind::member_count: {
+            const auto [least, most] = length_of(atoms, graph_.kind(p));
+            return least >= graph_.least(p) && (graph_.most(p) < 0 || (most >= 0 && most <= graph_.most(p)));
+        }
+        default:
+            return false;
+    }
+}
+
+bool SchemaValues::refuted(std::span<const Predicate> atoms, Predicate p) {
+    if (p == graph_.never()) return true;
+    switch (graph_.kind(p)) {
+        case PredicateKind::both: {
+            const auto is_refuted = [&](Predicate part) { return refuted(atoms, part); };
+            return any_part(p, is_refuted);
+        }
+        case PredicateKind::either: {
+            const auto is_refuted = [&](Predicate part) { return refuted(atoms, part); };
+            return all_parts(p, is_refuted);
+        }
+        case PredicateKind::some_member:
+        case PredicateKind::every_member: {
+            if (!graph_.names(p).is_one()) return false;
+            const Word name = graph_.names(p).names[0];
+            if (graph_.kind(p) == PredicateKind::every_member && !is_required(atoms, name)) return false;
+            return surely_empty(graph_.both(member_value(atoms, name), graph_.value(p)));
+        }
+        case PredicateKind::array_length:
+        case PredicateKind::member_count: {
+            const auto [least, most] = length_of(atoms, graph_.kind(p));
+            return (most >= 0 && most < graph_.least(p)) || (graph_.most(p) >= 0 && graph_.most(p) < least);
+        }
+        case PredicateKind::every_item: {
+            if (length_of(atoms, PredicateKind::array_length).first <= graph_.from(p)) return false;
+            return surely_empty(graph_.both(item_value(atoms, graph_.from(p)), graph_.value(p)));
+        }
+        default:
+            return false;
+    }
+}
+
+}  // namespace psc

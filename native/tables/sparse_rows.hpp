@@ -1,0 +1,118 @@
+// A matrix of which most cells are empty: what a row has in a column, or nothing.
+//
+// Each row is a hash table of its own, and all lie one after the other. A column's place in its row is taken by multiplicative hashing,
+// which spreads columns that follow each other, as those of a row often do. What finds its place taken goes to the next one, beyond the
+// end of the row's places if need be; a row has more places where that would happen to many. A row ends with a free place, so that a
+// search needs no bound. An empty row is the free place at the end of the row before.
+//
+// Cost: find() is O(1) expected: the row's beginning, a multiplication, mostly one place. 8 bytes a row, two to eight places an entry.
+// Source: D. Knuth, "The Art of Computer Programming" 3, 6.4 (multiplicative hashing, linear probing).
+#pragma once
+
+#include <bit>
+#include <memory>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "base/ids.hpp"
+
+namespace psc {
+
+template <class V>
+class SparseRows {
+public:
+    struct Entry {
+        Word column;  // -1: a free place
+        V value;
+    };
+
+private:
+    struct Row {
+        Word begin;
+        int shift;  // of a column's hash, 32 bits, to its place
+    };
+
+public:
+    class Builder {
+    public:
+        explicit Builder(std::size_t n_rows) { rows_.reserve(n_rows + 1); }
+
+        // The next row, each column at most once.
+        void add(std::span<const Entry> entries) {
+            const std::size_t n = entries.size();
+            if (n == 0) {
+                rows_.push_back({static_cast<Word>(places_.size()) - 1, kNoBits});
+                return;
+            }
+            const auto width = static_cast<int>(std::bit_width(n));
+            int bits = n == 1 ? 0 : width;
+            while (!spread(entries, bits) && bits < width + kMoreBits) ++bits;
+            const Row row{static_cast<Word>(places_.size()), kNoBits - bits};
+            rows_.push_back(row);
+            places_.resize(places_.size() + (std::size_t{1} << bits), kFree);
+            for (const Entry& e : entries) {
+                std::size_t at = place(row, e.column);
+                while (at < places_.size() && places_[at].column >= 0) ++at;
+                if (at == places_.size()) places_.push_back(kFree);
+                places_[at] = e;
+            }
+            if (places_.back().column >= 0) places_.push_back(kFree);
+        }
+        SparseRows take() {
+            rows_.push_back({static_cast<Word>(places_.size()) - 1, kNoBits});
+            const auto kept = std::make_shared<const Arrays>(std::move(rows_), std::move(places_));
+            SparseRows made;
+            made.rows_ = kept->first.data();
+            made.places_ = kept->second.data();
+            made.bytes_ = kept->first.size() * sizeof(Row) + kept->second.size() * sizeof(Entry);
+            made.owner_ = kept;
+            return made;
+        }
+
+    private:
+        // Whether but for one in eight each has the place that is its own.
+        bool spread(std::span<const Entry> entries, int bits) {
+            taken_.assign(std::size_t{1} << bits, 0);
+            std::size_t n_met = 0;
+            for (const Entry& e : entries) n_met += std::exchange(taken_[place({0, kNoBits - bits}, e.column)], 1);
+            return n_met <= entries.size() / 8;
+        }
+
+        std::vector<Row> rows_;
+        std::vector<Entry> places_{kFree};
+        std::vector<char> taken_;
+    };
+
+    // Null where the row has nothing in the column.
+    const V* find(std::size_t row, Word column) const {
+        const Entry* at = places_ + place(rows_[row], column);
+        for (; at->column != column; ++at)
+            if (at->column < 0) return nullptr;
+        return &at->value;
+    }
+    // Calls f(column, value) for the entries of a row, in no order.
+    template <class F>
+    void each(std::size_t row, const F& f) const {
+        for (Word i = rows_[row].begin; i < rows_[row + 1].begin; ++i)
+            if (places_[i].column >= 0) f(places_[i].column, places_[i].value);
+    }
+    std::size_t bytes() const { return bytes_; }
+
+private:
+    static constexpr int kNoBits = 32, kMoreBits = 2;
+    static constexpr Entry kFree{-1, {}};
+    using Arrays = std::pair<std::vector<Row>, std::vector<Entry>>;
+
+    static std::size_t place(Row row, Word column) {
+        const std::uint64_t hash = static_cast<std::uint32_t>(column) * std::uint32_t{0x9e3779b1};
+        return static_cast<std::size_t>(row.begin) + (hash >> row.shift);
+    }
+
+    const Row* rows_ = nullptr;
+    const Entry* places_ = nullptr;
+    std::size_t bytes_ = 0;
+    std::shared_ptr<const void> owner_;  // copies share
+};
+
+}  // namespace psc

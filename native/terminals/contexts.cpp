@@ -1,0 +1,156 @@
+#include "terminals/contexts.hpp"
+
+#include <algorithm>
+
+#include "base/cancellation.hpp"
+#include "base/limits.hpp"
+#include "base/partition.hpp"
+
+namespace psc {
+namespace {
+
+constexpr std::size_t kMaxContextStates = 1 << 20;
+constexpr std::size_t kMaxArcs = 1 << 24;
+
+// Per state of `all`, the terminals that match there or further on, as bits.
+std::vector<std::vector<std::uint64_t>> reachable_terminals(const AllTerminals& all, std::span<const Word> next) {
+    const std::size_t n_classes = next.size() / static_cast<std::size_t>(all.n_states);
+    const std::size_t words = (all.rank.size() + 63) / 64;
+    std::vector<std::vector<std::uint64_t>> reach(all.n_states, std::vector<std::uint64_t>(words));
+    std::vector<std::vector<Word>> before(all.n_states);
+    for (Word s = 0; s < all.n_states; ++s)
+        for (Word to : next.subspan(s * n_classes, n_classes))
+            if (to != kFail && (before[to].empty() || before[to].back() != s)) before[to].push_back(s);
+    std::vector<Word> todo;
+    std::vector<char> queued(all.n_states);
+    for (Word s = 0; s < all.n_states; ++s) {
+        for (Word i = all.match_offsets[s]; i < all.match_offsets[s + 1]; ++i)
+            reach[s][all.matches[i] >> 6] |= 1ULL << (all.matches[i] & 63);
+        todo.push_back(s);
+        queued[s] = 1;
+    }
+    while (!todo.empty()) {
+        const Word s = todo.back();
+        todo.pop_back();
+        queued[s] = 0;
+        for (Word from : before[s]) {
+            bool grown = false;
+            for (std::size_t w = 0; w < words; ++w) {
+                grown |= (reach[s][w] & ~reach[from][w]) != 0;
+                reach[from][w] |= reach[s][w];
+            }
+            if (grown && !std::exchange(queued[from], 1)) todo.push_back(from);
+        }
+    }
+    return reach;
+}
+
+}  // namespace
+
+TerminalAutomaton every_match(const AllTerminals& all) {
+    TerminalAutomaton a;
+    a.n_states = all.n_states;
+    const ByteClasses bytes;
+    a.classes = bytes.merged(all.next);
+    a.next = bytes.narrowed(all.next, a.classes);
+    a.accept_offsets = all.match_offsets;
+    a.accepts = all.matches;
+    a.ignored = all.ignored;
+    a.starts = {0};
+    return a;
+}
+
+TerminalAutomaton winners_only(const AllTerminals& all) {
+    std::vector<Word> everything(all.rank.size());
+    for (Word t = 0; t < static_cast<Word>(everything.size()); ++t) everything[t] = t;
+    return for_contexts(all, {everything});
+}
+
+TerminalAutomaton for_contexts(const AllTerminals& all, const std::vector<std::vector<Word>>& contexts) {
+    const ByteClasses bytes;
+    const ByteClasses classes = bytes.merged(all.next);
+    const std::vector<Word> next = bytes.narrowed(all.next, classes);
+    const auto n_classes = static_cast<std::size_t>(classes.size());
+    const auto reach = reachable_terminals(all, next);
+    const std::size_t words = (all.rank.size() + 63) / 64;
+
+    // The product of states and allowed sets. A start is apart from the state that an arc could lead to.
+    SequenceInterner masks;  // of 64-bit words, as pairs of 32
+    PairMap numbers;         // (state, mask) -> product state
+    std::vector<std::pair<Word, Word>> states;
+    std::vector<std::uint64_t> mask(words);
+    const auto mask_id = [&] { return masks.intern({reinterpret_cast<const Word*>(mask.data()), words * 2}).first; };
+    const auto number = [&](Word state, Word m) {
+        Word id = numbers.find(state, m);
+        if (id < 0) {
+            if (states.size() >= kMaxContextStates) throw LimitExceeded("lexer states of all contexts", kMaxContextStates);
+            id = static_cast<Word>(states.size());
+            states.emplace_back(state, m);
+            numbers.insert(state, m, id);
+        }
+        return id;
+    };
+    std::vector<Word> start_of_context;
+    for (const auto& context : contexts) {
+        std::fill(mask.begin(), mask.end(), 0);
+        for (Word t : context) mask[t >> 6] |= 1ULL << (t & 63);
+        start_of_context.push_back(number(0, mask_id()));
+    }
+    const std::size_t n_starts = states.size();
+    PairMap narrowed;  // (mask, state) -> product state, or -2
+    LabelledGraph g;
+    std::vector<Word> winner;
+    for (std::size_t i = 0; i < states.size(); ++i) {
+        stop_if_cancelled();
+        const auto [state, m] = states[i];
+        Word best = kFail;
+        std::memcpy(mask.data(), masks[m].data(), words * 8);
+        for (Word k = all.match_offsets[state]; k < all.match_offsets[state + 1]; ++k) {
+            const Word t = all.matches[k];
+            if (mask[t >> 6] >> (t & 63) & 1 && (best < 0 || all.rank[t] < all.rank[best])) best = t;
+        }
+        winner.push_back(best);
+        g.state_output.push_back(i < n_starts ? -2 : best);
+        for (std::size_t c = 0; c < n_classes; ++c) {
+            const Word to = next[state * n_classes + c];
+            if (to == kFail) continue;
+            Word target = narrowed.find(m, to);
+            if (target == -1) {
+                std::memcpy(mask.data(), masks[m].data(), words * 8);
+                std::uint64_t any = 0;
+                for (std::size_t w = 0; w < words; ++w) any |= mask[w] &= reach[to][w];
+                target = any ? number(to, mask_id()) : -2;
+                narrowed.insert(m, to, target);
+            }
+            if (target >= 0) g.arcs.push_back({static_cast<Word>(c), 0, target});
+        }
+        if (g.arcs.size() > kMaxArcs) throw LimitExceeded("lexer arcs of all contexts", kMaxArcs);
+        g.offsets.push_back(g.arcs.size());
+    }
+    const auto block = coarsest_partition(g);
+
+    TerminalAutomaton a;
+    a.ignored = all.ignored;
+    a.n_states = 1 + *std::max_element(block.begin(), block.end());
+    std::vector<Word> rows(static_cast<std::size_t>(a.n_states) * n_classes, kFail);
+    std::vector<Word> accept(a.n_states, kFail);
+    std::vector<char> done(a.n_states);
+    for (std::size_t s = 0; s < states.size(); ++s) {
+        if (std::exchange(done[block[s]], 1)) continue;
+        accept[block[s]] = s < n_starts ? kFail : winner[s];
+        Word* row = rows.data() + static_cast<std::size_t>(block[s]) * n_classes;
+        for (std::size_t i = g.offsets[s]; i < g.offsets[s + 1]; ++i) row[g.arcs[i].label] = block[g.arcs[i].target];
+    }
+    // What told classes apart may have gone with the merging of states.
+    a.classes = classes.merged(rows);
+    a.next = classes.narrowed(rows, a.classes);
+    a.accept_offsets.push_back(0);
+    for (Word t : accept) {
+        if (t != kFail) a.accepts.push_back(t);
+        a.accept_offsets.push_back(static_cast<Word>(a.accepts.size()));
+    }
+    for (Word s : start_of_context) a.starts.push_back(block[s]);
+    return a;
+}
+
+}  // namespace psc

@@ -1,0 +1,51 @@
+// The byte automaton that a lexer runs on, from the automaton of all terminals: who wins where several match, and, for a
+// contextual lexer, one start state for each set of terminals that some LR state allows.
+//
+// A state of the contextual automaton is a state of the automaton of all terminals with the terminals that are allowed and can
+// still be reached from it; equivalent ones are merged, so that the contexts share all that does not depend on them (inside a
+// string there is one state, whatever the context).
+//
+// Cost: product states x byte classes, then one minimization.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "base/intern.hpp"
+#include "text/byte_classes.hpp"
+
+namespace psc {
+
+constexpr Word kFail = -1;
+
+// Deterministic, over bytes; state 0 is a start with no arc into it.
+struct AllTerminals {
+    Word n_states = 0;
+    std::vector<Word> next;                    // state * 256 + byte, or kFail
+    std::vector<Word> match_offsets, matches;  // per state, the terminals that match there, sorted
+    std::vector<Word> rank;                    // per terminal: the smallest wins
+    std::vector<std::uint8_t> ignored;         // per terminal
+};
+
+struct TerminalAutomaton {
+    Word n_states = 0;
+    ByteClasses classes;
+    std::vector<Word> next;                     // state * classes.size() + class, or kFail
+    std::vector<Word> accept_offsets, accepts;  // per state: the terminal that wins; with `any` lexing, all that match
+    std::vector<std::uint8_t> ignored;
+    std::vector<Word> starts;  // per context; no arc leads into one
+
+    std::span<const Word> accept(Word state) const {
+        return {accepts.data() + accept_offsets[state],
+                static_cast<std::size_t>(accept_offsets[state + 1] - accept_offsets[state])};
+    }
+};
+
+// One context with every terminal; where several match, the one of smallest rank.
+TerminalAutomaton winners_only(const AllTerminals& all);
+// One context with every terminal; where several match, each.
+TerminalAutomaton every_match(const AllTerminals& all);
+// `contexts`: sorted sets of terminals. Starts of equal behaviour are one.
+TerminalAutomaton for_contexts(const AllTerminals& all, const std::vector<std::vector<Word>>& contexts);
+
+}  // namespace psc

@@ -1,0 +1,88 @@
+// The byte automaton of all terminals as the lexer reads it: over classes of bytes, with what is known of each state.
+//
+// Byte classes: bytes that lead to the same state everywhere. A state is *extensible* when some byte leads on from it. It is
+// *unbounded* when it does not accept and lies on a cycle of such states, as inside an opened comment: text that is read there may
+// be as long as it likes before the lexeme is complete. What is *reachable* from a state are the terminals that a lexeme open in it can
+// still become.
+//
+// Two kinds: here the closed one, which has every state and knows all of them beforehand; in terminals/open_lexemes.hpp one that makes the
+// states that are asked for.
+//
+// Cost: the closed one is made in states x classes, and the size of the answer for what is reachable.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "base/ids.hpp"
+#include "terminals/contexts.hpp"
+
+namespace psc {
+
+class LexemeAutomaton {
+public:
+    virtual ~LexemeAutomaton() = default;
+    LexemeAutomaton(const LexemeAutomaton&) = delete;
+    LexemeAutomaton& operator=(const LexemeAutomaton&) = delete;
+
+    Word n_classes() const { return classes_.size(); }
+    const std::array<ByteClass, 256>& byte_class() const { return classes_.class_of(); }
+    // By context; no arc leads into one.
+    std::span<const DfaState> starts() const { return ids_of<DfaState>(starts_); }
+    bool is_ignored(Terminal terminal) const { return ignored_[terminal.index()]; }
+    // Terminals that text is lexed into; the end of the text is the one after them.
+    Word n_terminals() const { return static_cast<Word>(ignored_.size()); }
+
+    virtual Maybe<DfaState> next(DfaState state, ByteClass byte_class) = 0;
+    // The terminal that wins, or with `any` lexing all that match; none where the lexeme is incomplete.
+    virtual std::span<const Terminal> accepted(DfaState state) const = 0;
+    bool accepts(DfaState state) const { return !accepted(state).empty(); }
+    virtual bool is_extensible(DfaState state) const = 0;
+    // Not asked for with `any` lexing.
+    virtual bool is_unbounded(DfaState state) const = 0;
+    virtual std::span<const Terminal> reachable(DfaState state) = 0;
+    // A state that goes on as `state` does with all terminals taken out that are not allowed (per terminal), or with some of them:
+    // `state` itself always will do.
+    virtual DfaState restricted(DfaState state, const std::vector<char>& /*allowed*/) { return state; }
+    virtual std::size_t bytes() const = 0;
+
+protected:
+    LexemeAutomaton(ByteClasses classes, std::vector<Word> starts, std::vector<std::uint8_t> ignored)
+        : classes_(std::move(classes)), starts_(std::move(starts)), ignored_(std::move(ignored)) {}
+
+private:
+    ByteClasses classes_;
+    std::vector<Word> starts_;
+    std::vector<std::uint8_t> ignored_;
+};
+
+class ClosedLexemes final : public LexemeAutomaton {
+public:
+    explicit ClosedLexemes(TerminalAutomaton automaton);
+
+    Maybe<DfaState> next(DfaState state, ByteClass byte_class) override {
+        return Maybe<DfaState>::from_word(next_[state.index() * static_cast<std::size_t>(n_classes()) + byte_class.index()]);
+    }
+    std::span<const Terminal> accepted(DfaState state) const override {
+        const auto from = static_cast<std::size_t>(accept_offsets_[state.index()]);
+        return ids_of<Terminal>(std::span(accepts_).subspan(from, accept_offsets_[state.index() + 1] - from));
+    }
+    bool is_extensible(DfaState state) const override { return extensible_[state.index()]; }
+    bool is_unbounded(DfaState state) const override { return unbounded_[state.index()]; }
+    std::span<const Terminal> reachable(DfaState state) override { return reachable_[state.index()]; }
+    std::size_t bytes() const override;
+
+private:
+    void find_unbounded();
+    void find_reachable();
+
+    Word n_states_;
+    std::vector<Word> next_, accept_offsets_, accepts_;  // as of a TerminalAutomaton
+    std::vector<char> extensible_, unbounded_;
+    std::vector<std::vector<Terminal>> reachable_;
+};
+
+}  // namespace psc

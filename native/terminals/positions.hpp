@@ -1,0 +1,83 @@
+// Expressions over characters, written as programs, to one nondeterministic automaton with an entry for each terminal.
+//
+// A program is a list of words, read once from left to right; what follows each other is a sequence:
+//
+//   characters n, s1 .. sn           a character of each of these sets
+//   choice k, a next b next .. end   one of k options; choice 0 stands alone and matches nothing
+//   repeat l m, body end             l to m times; m = -1: without limit
+//   automaton n k, f1 .. fn, (source set target) x k
+//                                    a deterministic automaton over sets, from state 0; fi: whether state i is final
+//   labelled n k, (l t1 .. tl) x n, (source set target) x k
+//                                    alone in its program: one automaton of many terminals, those whose numbers a state lists match there
+//   elsewhere                        alone in its program: the terminal is of such an automaton in another program
+//   except                           at the outermost level: what was read first is the language, less all texts of what follows
+//
+// The automaton is Thompson's, laid out so that each piece falls through to what comes after it: counted repetitions are copies.
+//
+// Cost: linear in the programs with their repetitions written out, 12 bytes a node; nesting costs no C stack.
+// Source: K. Thompson, "Regular Expression Search Algorithm" (1968).
+#pragma once
+
+#include <span>
+#include <vector>
+
+#include "base/intern.hpp"
+
+namespace psc {
+
+class TerminalPositions {
+public:
+    enum class Kind : std::uint8_t {
+        character,  // one of set a, then go on at b
+        split,      // go on at a and at b, where they are not -1
+        match,      // of part a
+        match_all,  // of the terminals of list a
+    };
+    struct Node {
+        Kind kind;
+        Word a, b;
+    };
+
+    // Calls f(position) for where a position leads.
+    template <class F>
+    static void each_target(const Node& node, const F& f) {
+        if (node.kind == Kind::split && node.a >= 0) f(node.a);
+        if ((node.kind == Kind::split || node.kind == Kind::character) && node.b >= 0) f(node.b);
+    }
+
+    enum Code : Word { characters, choice, next, end, repeat, automaton, except, labelled, elsewhere };
+
+    // Reads one program for each terminal, and stops at the first with which there are more than `limit` nodes; `failed` then names
+    // it, and is -1 else. Throws std::invalid_argument for words that are no program.
+    TerminalPositions(std::span<const Word> words, std::span<const Word> offsets, Word n_sets, std::size_t limit);
+
+    const std::vector<Node>& nodes() const { return nodes_; }
+    std::span<const Word> entries() const { return entries_; }
+    // Part t < terminals() is the language of terminal t, part terminals() + t what is taken out of it.
+    Word terminals() const { return terminals_; }
+    Word failed() const { return failed_; }
+    std::span<const Word> list(Word number) const { return lists_[number]; }
+    // The terminal whose program a node is from.
+    Word terminal_of(Word node) const;
+    // The nodes of a terminal's program are those from its first one to the next terminal's.
+    Word first_node(Word terminal) const { return terminal < terminals_ ? first_[terminal] : static_cast<Word>(nodes_.size()); }
+    // Whether a terminal's program is an automaton of many terminals.
+    bool is_labelled(Word terminal) const { return labelled_[terminal]; }
+    // Whether something is taken out of a language.
+    bool has_exceptions() const { return has_exceptions_; }
+
+    std::size_t bytes() const {
+        return nodes_.capacity() * sizeof(Node) + (entries_.capacity() + first_.capacity()) * sizeof(Word) + lists_.bytes();
+    }
+
+private:
+    std::vector<Node> nodes_;
+    std::vector<Word> entries_;
+    SequenceInterner lists_;
+    std::vector<Word> first_;     // per terminal, its first node
+    std::vector<char> labelled_;  // per terminal
+    bool has_exceptions_ = false;
+    Word terminals_ = 0, failed_ = -1;
+};
+
+}  // namespace psc

@@ -1,0 +1,111 @@
+#include "text/automaton.hpp"
+
+#include <algorithm>
+
+namespace psc {
+
+Word TextAutomaton::step(Word state, Word code_point) const {
+    const auto begin = arcs.begin() + offsets[state], end = arcs.begin() + offsets[state + 1];
+    const auto arc = std::lower_bound(begin, end, code_point, [](const Arc& a, Word c) { return a.last < c; });
+    return arc != end && arc->first <= code_point ? arc->to : -1;
+}
+
+TextAutomaton TextAutomaton::drafted() {
+    TextAutomaton a;
+    a.offsets = {0};
+    a.accepts.clear();
+    return a;
+}
+
+void TextAutomaton::add_arc(Word first, Word last, Word to) {
+    if (static_cast<Word>(arcs.size()) > offsets.back() && arcs.back().to == to && arcs.back().last == first - 1)
+        arcs.back().last = last;
+    else
+        arcs.push_back({first, last, to});
+}
+
+void TextAutomaton::add_state(bool accepts_here) {
+    offsets.push_back(static_cast<Word>(arcs.size()));
+    accepts.push_back(accepts_here);
+}
+
+TextAutomaton no_text() { return {}; }
+
+TextAutomaton any_text() {
+    TextAutomaton a = TextAutomaton::drafted();
+    a.add_arc(0, kFirstSurrogateCode - 1, 0);
+    a.add_arc(kLastSurrogateCode + 1, kCodePoints - 1, 0);
+    a.add_state(true);
+    return a;
+}
+
+bool is_empty(const TextAutomaton& a) { return a.size() == 1 && !a.accepts[0]; }
+
+bool accepts(const TextAutomaton& a, std::u32string_view text) {
+    Word state = 0;
+    for (char32_t c : text) {
+        if (c >= static_cast<char32_t>(kCodePoints)) return false;
+        state = a.step(state, static_cast<Word>(c));
+        if (state < 0) return false;
+    }
+    return a.accepts[state];
+}
+
+std::optional<std::u32string> shortest(const TextAutomaton& a) {
+    if (is_empty(a)) return std::nullopt;
+    const std::vector<Word> least = lengths_of(a).least;
+    std::u32string text;
+    for (Word s = 0; least[s] > 0;) {
+        auto arc = a.arcs.begin() + a.offsets[s];
+        while (least[arc->to] != least[s] - 1) ++arc;
+        text.push_back(static_cast<char32_t>(arc->first));
+        s = arc->to;
+    }
+    return text;
+}
+
+TextLengths lengths_of(const TextAutomaton& a) {
+    const std::size_t n = a.size();
+    // Arcs backwards.
+    std::vector<Word> offsets(n + 1), sources(a.arcs.size());
+    for (const auto& arc : a.arcs) ++offsets[arc.to + 1];
+    for (std::size_t s = 0; s < n; ++s) offsets[s + 1] += offsets[s];
+    std::vector<Word> at(offsets.begin(), offsets.end() - 1);
+    for (std::size_t s = 0; s < n; ++s)
+        for (Word i = a.offsets[s]; i < a.offsets[s + 1]; ++i) sources[at[a.arcs[i].to]++] = static_cast<Word>(s);
+
+    TextLengths lengths{std::vector<Word>(n, -1), std::vector<Word>(n, -1)};
+    std::vector<Word> queue;
+    queue.reserve(n);
+    for (std::size_t s = 0; s < n; ++s)
+        if (a.accepts[s]) {
+            lengths.least[s] = 0;
+            queue.push_back(static_cast<Word>(s));
+        }
+    for (std::size_t i = 0; i < queue.size(); ++i)
+        for (Word k = offsets[queue[i]]; k < offsets[queue[i] + 1]; ++k)
+            if (lengths.least[sources[k]] < 0) {
+                lengths.least[sources[k]] = lengths.least[queue[i]] + 1;
+                queue.push_back(sources[k]);
+            }
+    // A live state has a longest text once all live states that it leads to have one.
+    std::vector<Word> open(n, 0), longest(n, 0);
+    for (Word s : queue)
+        for (Word i = a.offsets[s]; i < a.offsets[s + 1]; ++i) open[s] += lengths.least[a.arcs[i].to] >= 0;
+    std::vector<Word> known;
+    known.reserve(n);
+    for (Word s : queue)
+        if (open[s] == 0) known.push_back(s);
+    for (std::size_t i = 0; i < known.size(); ++i) {
+        const Word s = known[i];
+        lengths.most[s] = longest[s];
+        for (Word k = offsets[s]; k < offsets[s + 1]; ++k) {
+            const Word source = sources[k];
+            longest[source] = std::max(longest[source], longest[s] + 1);
+            if (--open[source] == 0) known.push_back(source);
+        }
+    }
+    return lengths;
+}
+
+}  // namespace psc

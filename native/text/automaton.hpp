@@ -1,0 +1,93 @@
+// Sets of texts as deterministic automata over code points, and their algebra.
+//
+// The parts of a grammar that say only which texts there may be (a pattern, a format, a length, a list of names, a range of numbers)
+// are combined as sets, before anything is spelled in bytes: a conjunction is an intersection, `not` a difference. An arc is a range
+// of code points, so that Unicode's letters are some hundreds of arcs, and a state that a character does not leave has no arc for it.
+//
+// Every automaton that these functions give is minimal (M. Nerode) and trim: each state is reachable and leads to acceptance, but for
+// the start of the empty set. States are numbered breadth first along ascending arcs, arcs that touch and lead to the same are one.
+// So equality of the records is equality of the sets. Texts are those of Unicode scalar values: no arc has a surrogate.
+//
+// Cost: a product takes a step for each arc of each pair that is reached; minimization O(a log n) for a arcs and n states (J. Hopcroft).
+// What has more than `max_states` states while it is built, or kArcsPerState times as many arcs, is a LimitExceeded.
+// Source: J. Hopcroft, "An n log n algorithm for minimizing states in a finite automaton" (1971).
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "base/intern.hpp"
+
+namespace psc {
+
+struct TextAutomaton {
+    struct Arc {
+        Word first, last, to;  // inclusive code points
+        bool operator==(const Arc&) const = default;
+    };
+    std::vector<Word> offsets{0, 0};  // per state into arcs, and one more; state 0 is the start
+    std::vector<Arc> arcs;            // per state ascending and disjoint
+    std::vector<char> accepts{0};     // per state
+
+    Word size() const { return static_cast<Word>(accepts.size()); }
+    bool operator==(const TextAutomaton&) const = default;
+
+    // Where a code point leads from a state, or -1. O(log) of its arcs.
+    Word step(Word state, Word code_point) const;
+
+    // While an automaton is built state by state, from one without any (`drafted`): the arcs of the state that comes next, ascending;
+    // what touches the arc before and leads to the same is merged with it. Then the state itself.
+    static TextAutomaton drafted();
+    void add_arc(Word first, Word last, Word to);
+    void add_state(bool accepts_here);
+};
+
+inline constexpr std::size_t kMaxTextStates = 40'000, kMaxTrieStates = 4'000'000, kArcsPerState = 64;
+inline constexpr Word kCodePoints = 0x110000, kFirstSurrogateCode = 0xD800, kLastSurrogateCode = 0xDFFF;
+
+TextAutomaton no_text();
+TextAutomaton any_text();
+// A finite set; linear in its characters after sorting. A text with a lone surrogate is in no set, and left out.
+// Source: J. Daciuk, S. Mihov, B. Watson, R. Watson, "Incremental Construction of Minimal Acyclic Finite-State Automata" (2000).
+TextAutomaton of_texts(std::vector<std::u32string> texts, std::size_t max_states = kMaxTrieStates);
+
+TextAutomaton intersection(const TextAutomaton& a, const TextAutomaton& b, std::size_t max_states = kMaxTextStates);
+TextAutomaton union_of(const TextAutomaton& a, const TextAutomaton& b, std::size_t max_states = kMaxTextStates);
+// What is in a and not in b.
+TextAutomaton difference(const TextAutomaton& a, const TextAutomaton& b, std::size_t max_states = kMaxTextStates);
+TextAutomaton complement(const TextAutomaton& a, std::size_t max_states = kMaxTextStates);
+// Every text of a followed by every text of b.
+TextAutomaton concatenation(const TextAutomaton& a, const TextAutomaton& b, std::size_t max_states = kMaxTextStates);
+// `least` to `most` texts of a, one after the other; most = -1: without limit. Bounded counts are built by squaring.
+TextAutomaton repeated(const TextAutomaton& a, std::int64_t least, std::int64_t most, std::size_t max_states = kMaxTextStates);
+// The texts of a of which no shorter beginning is in a: where reading stops that stops as soon as it can.
+TextAutomaton shortest_matches(const TextAutomaton& a);
+// The texts of one code point out of these inclusive ranges; those of surrogates are left out.
+TextAutomaton of_characters(std::vector<std::pair<Word, Word>> ranges);
+// An automaton that somebody else has made: (from, first, last, to), ascending, those that leave a state disjoint; it starts in state 0.
+// std::invalid_argument where it is none.
+TextAutomaton of_arcs(const std::vector<bool>& accepts, const std::vector<std::array<Word, 4>>& arcs);
+// The texts of `least` to `most` code points; most = -1: without limit. A state is copied for each length that matters at it, so
+// what is not longer anyway is left as it is.
+TextAutomaton with_length(const TextAutomaton& a, std::int64_t least, std::int64_t most, std::size_t max_states = kMaxTextStates);
+
+bool is_empty(const TextAutomaton& a);
+bool accepts(const TextAutomaton& a, std::u32string_view text);
+// A shortest text, of these the first by code points.
+std::optional<std::u32string> shortest(const TextAutomaton& a);
+
+// Per state, how many characters lead to acceptance at least (-1: it is not reached) and at most (-1: there is no limit).
+struct TextLengths {
+    std::vector<Word> least, most;
+};
+TextLengths lengths_of(const TextAutomaton& a);
+
+// The same set by the one automaton described above; arcs that touch need not be merged, states need not be reachable or live.
+TextAutomaton minimal(const TextAutomaton& a);
+
+}  // namespace psc
