@@ -25,7 +25,15 @@ def run_native(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., str]:
 
     @cache
     def build(name: str, sources: tuple[str, ...]) -> Path:
-        options = ["-std=c++20", "-O0", "-g1", "-fsanitize=address,undefined", "-fno-sanitize-recover=all", f"-I{NATIVE}", f"-I{HERE}"]
+        options = [
+            "-std=c++20",
+            "-O0",
+            "-g1",
+            "-fsanitize=address,undefined",
+            "-fno-sanitize-recover=all",
+            f"-I{NATIVE}",
+            f"-I{HERE}",
+        ]
         files = [str(HERE / f"{name}.cpp"), *(str(NATIVE / source) for source in sources)]
         program = folder / name.replace("/", "_")
         subprocess.run([compiler, *options, *files, "-o", str(program)], check=True, timeout=300)
