@@ -70,9 +70,9 @@ def mapped() -> int:
 def compile_into(grammar: str, spec: str, store: str) -> None:
     """Leaves the artifact in a store, as another process would."""
     from psc.artifacts.store import Store
-    from psc.build_grammar import artifact_bytes
     from psc.compiler.frontends.found import find_grammar
-    from psc.grammar import Grammar
+    from psc.grammars.build_grammar import artifact_bytes
+    from psc.grammars.grammar import Grammar
 
     Store(store).add(artifact_bytes(Grammar.parse(find_grammar(grammar).request()), psc.load_tokenizer(spec)))
 

@@ -30,8 +30,8 @@ import numpy as np
 
 import psc
 from psc.bench.measure import in_words, machine, number, report, table
-from psc.compiled_grammar import compile_ahead_of_time
-from psc.process_memory import peak_memory
+from psc.grammars.compiled_grammar import compile_ahead_of_time
+from psc.support.process_memory import peak_memory
 
 WALKS, LONGEST_WALK = 3, 20
 LONG_ENOUGH = 10.0  # seconds of walking, after which nothing new is learnt of a grammar
@@ -247,8 +247,8 @@ def _walks(compiled: psc.CompiledGrammar, info: psc.TokenizerInfo, rng: random.R
 
 
 def _lowered(text: str) -> Any:
+    from psc.compiler.cfg.lowering import lower
     from psc.compiler.frontends.ebnf import load_ebnf
-    from psc.compiler.lowering import lower
 
     return lower(load_ebnf(text))
 
@@ -360,7 +360,7 @@ def main() -> None:
     args = options.parse_args()
 
     context = multiprocessing.get_context("forkserver")
-    context.set_forkserver_preload(["psc.grammar_compiler", "psc.compiler.lowering", "psc.compiler.frontends.ebnf"])
+    context.set_forkserver_preload(["psc.grammars.grammar_compiler", "psc.compiler.cfg.lowering", "psc.compiler.frontends.ebnf"])
     named = [h for h in NAMED if not args.no_named and (not args.only or any(o in h.name for o in args.only))]
     drawn = []
     for i in range(args.random):

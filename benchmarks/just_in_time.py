@@ -39,7 +39,7 @@ import psc
 from psc.bench.measure import Clocks, Summary, in_words, machine, median_clocks, number, report, table, timer_overhead
 from psc.bench.subjects import Subject
 from psc.bench.texts import encoder, tokenize
-from psc.compiled_grammar import compile_ahead_of_time, compile_just_in_time
+from psc.grammars.compiled_grammar import compile_ahead_of_time, compile_just_in_time
 
 # What grows -> what a step that grows it is counted as; the first that applies.
 KINDS = {

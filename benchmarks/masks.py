@@ -53,13 +53,13 @@ from psc.bench.measure import (
     timer_overhead,
 )
 from psc.bench.texts import encoder, tokenize
-from psc.compiled_grammar import compiled_from_artifact
-from psc.compiler.build import build
 from psc.compiler.frontends.found import GrammarFile, find_grammar
+from psc.compiler.pipeline.build import build
 from psc.compiler.revision import COMPILER_REVISION
 from psc.corpus.texts import Text
-from psc.grammar import Grammar
-from psc.warm_texts import rows_met
+from psc.grammars.compiled_grammar import compiled_from_artifact
+from psc.grammars.grammar import Grammar
+from psc.grammars.warm_texts import rows_met
 
 WAYS = ("row", "mask", "fill")
 CHUNK = 500  # tokens; together some 0.1 ms, far below a time slice

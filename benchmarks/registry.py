@@ -44,8 +44,8 @@ from psc.artifacts.registry.client import open_registry
 from psc.artifacts.registry.transport import Patience
 from psc.artifacts.store import Store
 from psc.bench.measure import in_words, machine, report, table
-from psc.compiler.build import build
 from psc.compiler.frontends.lark.loader import load_lark
+from psc.compiler.pipeline.build import build
 from psc.vocabulary.tokenizer_info import TokenizerInfo
 
 TOKEN = "a-token-for-the-benchmark"

@@ -23,7 +23,7 @@ import numpy as np
 import psc
 from psc.bench.measure import in_words, machine, number, report, table
 from psc.bench.sample_texts import words
-from psc.build_grammar import shared_vocabulary
+from psc.grammars.build_grammar import shared_vocabulary
 
 STRING = """string ::= "\\"" ([^"\\\\\\x00-\\x1f] | "\\\\" (["\\\\/bfnrt] | "u" [0-9a-fA-F]{4}))* "\\""
 number ::= "-"? ("0" | [1-9] [0-9]*) ("." [0-9]+)? ([eE] [-+]? [0-9]+)?

@@ -26,7 +26,7 @@ import psc
 from psc.bench.measure import Summary, in_words, machine, number, preemptions, report, table, timer_overhead
 from psc.bench.texts import encoder, tokenize
 from psc.compiler.frontends.found import find_grammar
-from psc.grammar import Grammar
+from psc.grammars.grammar import Grammar
 from psc.runtime import cuda_device, cupy_masks, numpy_masks
 
 ASKED_US = 150.0

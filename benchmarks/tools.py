@@ -29,12 +29,12 @@ from psc.bench.maskbench import read
 from psc.bench.measure import in_words, machine, number, report, table
 from psc.bench.texts import Encode, encoder
 from psc.bench.tool_requests import Tool, calls_of, generated_tools, request_of
-from psc.compiler.just_in_time import lazy_machine, vocabulary_index
-from psc.compiler.lowering import LoweredRules
-from psc.compiler.lr_tables import lr_tables_of_rules
-from psc.compiler.ready_grammar import ReadyRules
-from psc.compiler.terminals import open_terminals_of_rules
-from psc.json_schemas import schema_request
+from psc.compiler.cfg.lowering import LoweredRules
+from psc.compiler.cfg.lr_tables import lr_tables_of_rules
+from psc.compiler.cfg.terminals import open_terminals_of_rules
+from psc.compiler.pipeline.just_in_time import lazy_machine, vocabulary_index
+from psc.compiler.pipeline.ready_grammar import ReadyRules
+from psc.requests.json_schemas import schema_request
 
 COMPILE_ASKED_MS, MASK_ASKED_US = 3.0, 50.0
 WARM_UP = 10

@@ -1,4 +1,4 @@
-"""Amounts of memory and time as people write them in jobs files and specs of clusters; `psc.readable` is the way back."""
+"""Amounts of memory and time as people write them in jobs files and specs of clusters; `psc.support.readable` is the way back."""
 
 from __future__ import annotations
 

@@ -6,7 +6,7 @@ from typing import Any
 
 # XGrammar has its compiler in a module of this name, so its callers ask this package for the two. They are looked up by name:
 # nothing in here knows the API.
-_API = {"CompiledGrammar": "psc.compiled_grammar", "GrammarCompiler": "psc.grammar_compiler"}
+_API = {"CompiledGrammar": "psc.grammars.compiled_grammar", "GrammarCompiler": "psc.grammars.grammar_compiler"}
 
 
 def __getattr__(name: str) -> Any:

@@ -30,12 +30,12 @@ from fuzz.session import Case, main
 from psc._core import MatcherView
 from psc.artifacts.format import decode, encode
 from psc.artifacts.mapped import open_mapped, write_mapped
-from psc.build_grammar import artifact_bytes
-from psc.compiled_grammar import CompiledGrammar, compiled_from_artifact, compiled_from_file
-from psc.compiler.lowering import lower
+from psc.compiler.cfg.lowering import lower
 from psc.errors import ArtifactError, PscError
-from psc.recorded_tokenizer import recorded_tokenizer
-from psc.warm_texts import rows_met
+from psc.grammars.build_grammar import artifact_bytes
+from psc.grammars.compiled_grammar import CompiledGrammar, compiled_from_artifact, compiled_from_file
+from psc.grammars.recorded_tokenizer import recorded_tokenizer
+from psc.grammars.warm_texts import rows_met
 
 _TOKENS = ["a", "b", "=", ",", "(", ")", " ", "ab", "=(", "),", "a=", ";", ".", "..", "1", "é", "none", "[", "]", '"', "{", ":"]
 _TEXTS = ["a=b", "a = (ab);", "a,b", "aabcc", "[1]", "((a)"]

@@ -7,10 +7,10 @@ from functools import cache
 from small_grammars import COMPILERS, GRAMMARS
 from vocabularies import byte_tokenizer, tokenizer
 
-from psc.compiled_grammar import CompiledGrammar, compile_just_in_time
 from psc.compiler.grammars import bundled_text
-from psc.grammar import Grammar
-from psc.grammar_compiler import GrammarCompiler
+from psc.grammars.compiled_grammar import CompiledGrammar, compile_just_in_time
+from psc.grammars.grammar import Grammar
+from psc.grammars.grammar_compiler import GrammarCompiler
 from psc.vocabulary.tokenizer_info import TokenizerInfo
 
 # What several stacks, empty rules and conflicts do to a matcher, beyond the tests' small grammars.

@@ -25,12 +25,12 @@ from fuzz.grammars_of_walks import MORE, TAGS, vocabulary
 from fuzz.session import Case, main
 from psc._core import MaskSlots, MatcherView
 from psc.artifacts.format import Artifact, decode
-from psc.build_grammar import artifact_bytes
-from psc.compiled_grammar import CompiledGrammar, compile_just_in_time
 from psc.compiler.frontends.found import find_grammar
 from psc.errors import CompilationCancelledError, PscError
-from psc.grammar import Grammar
-from psc.grammar_compiler import GrammarCompiler
+from psc.grammars.build_grammar import artifact_bytes
+from psc.grammars.compiled_grammar import CompiledGrammar, compile_just_in_time
+from psc.grammars.grammar import Grammar
+from psc.grammars.grammar_compiler import GrammarCompiler
 from psc.vocabulary.tokenizer_info import TokenizerInfo
 
 _SCHEMA = {

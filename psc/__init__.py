@@ -40,29 +40,29 @@ from psc.errors import (
 )
 
 if TYPE_CHECKING:
-    from psc.bitmask import (
+    from psc.grammars.compile_file import CompileReport, compile_to_artifact
+    from psc.grammars.compiled_grammar import CompiledGrammar, compile_ahead_of_time
+    from psc.grammars.grammar import Grammar
+    from psc.grammars.grammar_compiler import GrammarCompiler
+    from psc.grammars.loading import load
+    from psc.runtime.bitmask import (
         allocate_token_bitmask,
         apply_token_bitmask_inplace,
         bitmask_dtype,
         get_bitmask_shape,
         reset_token_bitmask,
     )
-    from psc.builtin_structural_tag import (
+    from psc.runtime.compiled import BatchGrammarMatcher, GrammarMatcher
+    from psc.support.cancellation import Cancellation
+    from psc.support.recursion_depth import get_max_recursion_depth, max_recursion_depth, set_max_recursion_depth
+    from psc.support.serialization import get_serialization_version
+    from psc.tool_calls.builtin_structural_tag import (
         get_builtin_structural_tag,
         get_model_structural_tag,
         register_model_structural_tag,
     )
-    from psc.cancellation import Cancellation
-    from psc.compile_file import CompileReport, compile_to_artifact
-    from psc.compiled_grammar import CompiledGrammar, compile_ahead_of_time
-    from psc.config import get_max_recursion_depth, max_recursion_depth, set_max_recursion_depth
-    from psc.grammar import Grammar
-    from psc.grammar_compiler import GrammarCompiler
-    from psc.loading import load
-    from psc.model_tags.request import normalize_tool_choice
-    from psc.runtime.compiled import BatchGrammarMatcher, GrammarMatcher
-    from psc.serialization import get_serialization_version
-    from psc.structural_tag import StructuralTag, StructuralTagItem
+    from psc.tool_calls.models.request import normalize_tool_choice
+    from psc.tool_calls.structural_tag import StructuralTag, StructuralTagItem
     from psc.vocabulary import load_tokenizer
     from psc.vocabulary.tokenizer_info import TokenizerInfo, VocabType
 
@@ -129,34 +129,34 @@ logging.getLogger("psc").addHandler(logging.NullHandler())
 
 # Loaded when first used, so that an error class or the version costs no import of NumPy.
 _HOMES = {
-    "Cancellation": "psc.cancellation",
-    "CompileReport": "psc.compile_file",
+    "Cancellation": "psc.support.cancellation",
+    "CompileReport": "psc.grammars.compile_file",
     "BatchGrammarMatcher": "psc.runtime.compiled",
-    "CompiledGrammar": "psc.compiled_grammar",
-    "Grammar": "psc.grammar",
-    "GrammarCompiler": "psc.grammar_compiler",
+    "CompiledGrammar": "psc.grammars.compiled_grammar",
+    "Grammar": "psc.grammars.grammar",
+    "GrammarCompiler": "psc.grammars.grammar_compiler",
     "GrammarMatcher": "psc.runtime.compiled",
-    "StructuralTag": "psc.structural_tag",
-    "StructuralTagItem": "psc.structural_tag",
+    "StructuralTag": "psc.tool_calls.structural_tag",
+    "StructuralTagItem": "psc.tool_calls.structural_tag",
     "TokenizerInfo": "psc.vocabulary.tokenizer_info",
     "VocabType": "psc.vocabulary.tokenizer_info",
-    "allocate_token_bitmask": "psc.bitmask",
-    "apply_token_bitmask_inplace": "psc.bitmask",
-    "bitmask_dtype": "psc.bitmask",
-    "compile_ahead_of_time": "psc.compiled_grammar",
-    "compile_to_artifact": "psc.compile_file",
-    "get_bitmask_shape": "psc.bitmask",
-    "get_builtin_structural_tag": "psc.builtin_structural_tag",
-    "get_max_recursion_depth": "psc.config",
-    "get_model_structural_tag": "psc.builtin_structural_tag",
-    "get_serialization_version": "psc.serialization",
-    "load": "psc.loading",
+    "allocate_token_bitmask": "psc.runtime.bitmask",
+    "apply_token_bitmask_inplace": "psc.runtime.bitmask",
+    "bitmask_dtype": "psc.runtime.bitmask",
+    "compile_ahead_of_time": "psc.grammars.compiled_grammar",
+    "compile_to_artifact": "psc.grammars.compile_file",
+    "get_bitmask_shape": "psc.runtime.bitmask",
+    "get_builtin_structural_tag": "psc.tool_calls.builtin_structural_tag",
+    "get_max_recursion_depth": "psc.support.recursion_depth",
+    "get_model_structural_tag": "psc.tool_calls.builtin_structural_tag",
+    "get_serialization_version": "psc.support.serialization",
+    "load": "psc.grammars.loading",
     "load_tokenizer": "psc.vocabulary",
-    "max_recursion_depth": "psc.config",
-    "normalize_tool_choice": "psc.model_tags.request",
-    "register_model_structural_tag": "psc.builtin_structural_tag",
-    "reset_token_bitmask": "psc.bitmask",
-    "set_max_recursion_depth": "psc.config",
+    "max_recursion_depth": "psc.support.recursion_depth",
+    "normalize_tool_choice": "psc.tool_calls.models.request",
+    "register_model_structural_tag": "psc.tool_calls.builtin_structural_tag",
+    "reset_token_bitmask": "psc.runtime.bitmask",
+    "set_max_recursion_depth": "psc.support.recursion_depth",
 }
 # Modules that XGrammar's callers reach as attributes of the package; `from xgrammar.contrib import hf` is `xgrammar.hf`, too.
 _MODULES = {

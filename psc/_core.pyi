@@ -192,7 +192,7 @@ class NormalForm:
     @property
     def productions(self) -> tuple[Annotated[NDArray[numpy.int32], dict(shape=(None,))], Annotated[NDArray[numpy.int32], dict(shape=(None,))], Annotated[NDArray[numpy.int32], dict(shape=(None,))], Annotated[NDArray[numpy.int32], dict(shape=(None,))]]:
         """
-        Left-hand nonterminals; where the right-hand sides begin, and one more; their symbols, as `psc.compiler.grammar` numbers them;
+        Left-hand nonterminals; where the right-hand sides begin, and one more; their symbols, as `psc.compiler.cfg.grammar` numbers them;
         priorities.
         """
 
@@ -246,7 +246,7 @@ class RulePrograms:
 
     def lower(self, size: int, named_size: int, around_free_text: int, literals: int, counted: int) -> LoweredRules:
         """
-        The grammar of the rules, within the limits of `psc.compiler.lowering.TerminalLimits`.
+        The grammar of the rules, within the limits of `psc.compiler.cfg.lowering.TerminalLimits`.
         """
 
 def join_rules(outer: RulePrograms, names: Sequence[str], parts: Sequence[RulePrograms]) -> RulePrograms:
@@ -295,7 +295,7 @@ class LoweredRules:
     @property
     def productions(self) -> tuple[Annotated[NDArray[numpy.int32], dict(shape=(None,))], Annotated[NDArray[numpy.int32], dict(shape=(None,))], Annotated[NDArray[numpy.int32], dict(shape=(None,))], Annotated[NDArray[numpy.int32], dict(shape=(None,))]]:
         """
-        Left-hand nonterminals; where the right-hand sides begin, and one more; their symbols, as `psc.compiler.grammar` numbers them;
+        Left-hand nonterminals; where the right-hand sides begin, and one more; their symbols, as `psc.compiler.cfg.grammar` numbers them;
         priorities.
         """
 

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from psc.bitmask import allocate_token_bitmask, apply_token_bitmask_inplace, get_bitmask_shape, reset_token_bitmask
+from psc.runtime.bitmask import allocate_token_bitmask, apply_token_bitmask_inplace, get_bitmask_shape, reset_token_bitmask
 from psc.runtime.compiled import BatchGrammarMatcher, GrammarMatcher
 
 __all__ = [
@@ -18,7 +18,7 @@ __all__ = [
 
 def __getattr__(name: str) -> Any:
     if name == "bitmask_dtype":  # made when asked for: it may import torch
-        from psc import bitmask
+        from psc.runtime import bitmask
 
         return bitmask.bitmask_dtype
     raise AttributeError(f"module 'psc.matcher' has no attribute {name!r}")

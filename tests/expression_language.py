@@ -1,9 +1,9 @@
 """The texts of an expression, by way of the native automaton; and its pattern in the syntax of Python's `re`."""
 
 from psc._core import build_terminal_automaton
-from psc.compiler.expressions import Chars, Choice, Expression, Literal, Repeat, Sequence
-from psc.compiler.grammar import Cfg, Terminal
-from psc.compiler.terminal_programs import TerminalPrograms
+from psc.compiler.cfg.grammar import Cfg, Terminal
+from psc.compiler.expressions.expression import Chars, Choice, Expression, Literal, Repeat, Sequence
+from psc.compiler.terminals.programs import TerminalPrograms
 
 
 class Language:

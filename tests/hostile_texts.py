@@ -132,7 +132,7 @@ def compile_all(language: str) -> None:
     from vocabularies import byte_tokenizer
 
     import psc
-    from psc.process_memory import peak_memory
+    from psc.support.process_memory import peak_memory
 
     compiler = psc.GrammarCompiler(byte_tokenizer())
     compile_text = {"lark": compiler.compile_lark, "ebnf": compiler.compile_grammar, "regex": compiler.compile_regex}[language]

@@ -18,7 +18,7 @@ from oracle import CfgOracle, ContextualKeepAllOracle, ContextualOracle, KeepAll
 from vocabularies import tokenizer
 
 import psc
-from psc.compiled_grammar import compile_ahead_of_time
+from psc.grammars.compiled_grammar import compile_ahead_of_time
 from psc.vocabulary.tokenizer_info import TokenizerInfo
 
 MOST_HISTORIES = 40  # of one length
@@ -56,8 +56,8 @@ class Language:
 
 
 def ebnf_grammar(text: str) -> Any:
+    from psc.compiler.cfg.lowering import lower
     from psc.compiler.frontends.ebnf import load_ebnf
-    from psc.compiler.lowering import lower
 
     return lower(load_ebnf(text))
 

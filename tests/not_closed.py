@@ -5,10 +5,10 @@ from typing import Any
 
 import psc
 from psc.artifacts.format import encode
-from psc.compiled_grammar import compiled_from_file
-from psc.compiler.build import NotClosed, grammar_tables, open_build
-from psc.compiler.pieces import find_sequences
-from psc.compiler.stages import Stage
+from psc.compiler.pipeline.build import NotClosed, grammar_tables, open_build
+from psc.compiler.pipeline.pieces import find_sequences
+from psc.compiler.pipeline.stages import Stage
+from psc.grammars.compiled_grammar import compiled_from_file
 from psc.vocabulary.tokenizer_info import TokenizerInfo
 
 WHY = NotClosed(Stage.STACK_CLASSIFIER, "steps that a test allows: more than 0")

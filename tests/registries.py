@@ -25,8 +25,8 @@ from psc.artifacts.registry.access_tokens import AcceptedTokens
 from psc.artifacts.registry.listening import Listening, running
 from psc.artifacts.registry.serving import Served
 from psc.artifacts.registry.transport import Patience
-from psc.compiler.build import build
 from psc.compiler.frontends.lark.loader import load_lark
+from psc.compiler.pipeline.build import build
 from psc.runtime.compiled import CompiledGrammar
 
 TOKEN = "a-token-for-pushing-in-tests"

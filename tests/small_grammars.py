@@ -5,8 +5,8 @@ from functools import cache
 from grammar_cases import case
 from vocabularies import byte_tokenizer
 
-from psc.compiled_grammar import CompiledGrammar, compile_ahead_of_time, compile_just_in_time
-from psc.grammar import Grammar
+from psc.grammars.compiled_grammar import CompiledGrammar, compile_ahead_of_time, compile_just_in_time
+from psc.grammars.grammar import Grammar
 
 ASSIGNMENTS = case("assignments", "contextual").grammar
 AMBIGUOUS = case("sums, calls and casts", "keep all").grammar

@@ -1,8 +1,9 @@
 """A grammar built just in time against the same ahead of time, and against an artifact that is not closed, over vocabularies large
 enough for every shortcut of the token walk.
 
-The two find what tokens do in different ways: one lexer state at a time with shared parts (native/classifier/token_walk.hpp), or for all lexer
-states together (native/classifier/token_classes.hpp). The oracle tests have small vocabularies, in which nothing is shared.
+The two find what tokens do in different ways: one lexer state at a time with shared parts (native/classifier/token_walk.hpp), or
+for all lexer states together (native/classifier/token_classes.hpp). The oracle tests have small vocabularies, in which nothing is
+shared.
 """
 
 import itertools
@@ -21,7 +22,7 @@ from random_grammars import KINDS
 from vocabularies import byte_tokenizer, tokenizer
 
 import psc
-from psc.compiled_grammar import compile_ahead_of_time
+from psc.grammars.compiled_grammar import compile_ahead_of_time
 from psc.vocabulary.tokenizer_info import TokenizerInfo
 
 WORDS = [

@@ -13,8 +13,8 @@ from vocabularies import byte_tokenizer
 
 import psc
 from psc.artifacts.format import decode, encode
-from psc.compiler.build import Build, build
 from psc.compiler.frontends.lark.loader import load_lark
+from psc.compiler.pipeline.build import Build, build
 from psc.inspection.sampling import Sampler
 from psc.runtime.compiled import CompiledGrammar
 from psc.vocabulary.segment import Segmenter

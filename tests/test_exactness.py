@@ -13,7 +13,7 @@ from oracle import Oracle, Undecided
 from vocabularies import tokenizer
 
 import psc
-from psc.compiled_grammar import compile_ahead_of_time
+from psc.grammars.compiled_grammar import compile_ahead_of_time
 
 
 def compile_text(text: str, tokens: Sequence[bytes]) -> psc.CompiledGrammar:

@@ -19,13 +19,13 @@ from psc.artifacts.format import read_file
 from psc.artifacts.input_key import input_key_of
 from psc.artifacts.references import short_name
 from psc.artifacts.store import Store
-from psc.build_grammar import artifact_bytes
 from psc.cli import main
 from psc.compiler.frontends.found import find_grammar, is_grammar
 from psc.compiler.frontends.front_end import FrontEnd, GrammarOptions
 from psc.compiler.frontends.registry import FRONT_ENDS
 from psc.compiler.frontends.request import GrammarRequest
-from psc.grammar import Grammar
+from psc.grammars.build_grammar import artifact_bytes
+from psc.grammars.grammar import Grammar
 
 INFO = byte_tokenizer()
 
@@ -35,7 +35,7 @@ FOLDER = '''
 import hashlib
 import os
 
-from psc.compiler.expressions import Choice, Literal, RuleSet
+from psc.compiler.expressions.expression import Choice, Literal, RuleSet
 from psc.errors import GrammarError
 
 

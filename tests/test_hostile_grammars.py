@@ -12,9 +12,9 @@ import pytest
 from vocabularies import tokenizer
 
 import psc
-from psc.compiled_grammar import compile_ahead_of_time
+from psc.compiler.cfg.lowering import lower
 from psc.compiler.frontends.ebnf import load_ebnf
-from psc.compiler.lowering import lower
+from psc.grammars.compiled_grammar import compile_ahead_of_time
 
 TOKENS = [b"x", b"a", b"b", b"c", b"aa", b"ab", b"ba", b"abab", b"aaaaa", b"babba", b"xxx", b"xxxxx", b"bcb", b"dd", b"."]
 INFO = tokenizer(TOKENS)

@@ -9,7 +9,7 @@ import pytest
 STARTED_BY_A_LARGE_PROCESS = """
 import subprocess, sys
 large = b"x" * (400 << 20)
-subprocess.run([sys.executable, "-c", "from psc.process_memory import peak_memory; print(peak_memory() >> 20)"], check=True)
+subprocess.run([sys.executable, "-c", "from psc.support.process_memory import peak_memory; print(peak_memory() >> 20)"], check=True)
 """
 
 

@@ -12,7 +12,7 @@ from oracle import KeepAllOracle, Oracle
 from vocabularies import tokenizer
 
 import psc
-from psc.compiled_grammar import compile_ahead_of_time, compile_just_in_time
+from psc.grammars.compiled_grammar import compile_ahead_of_time, compile_just_in_time
 
 LANGUAGES: dict[str, tuple[Callable[[str], Any], dict[str, Any]]] = {
     "basic": (Oracle, {"lexer": "basic"}),

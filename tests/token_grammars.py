@@ -5,8 +5,8 @@ from __future__ import annotations
 import random
 
 from psc import TokenizerInfo
-from psc.compiler.expressions import Chars, Choice, Expression, Literal, Repeat, RuleSet, Sequence
-from psc.compiler.tokens import TokenNames, token_set
+from psc.compiler.expressions.expression import Chars, Choice, Expression, Literal, Repeat, RuleSet, Sequence
+from psc.compiler.expressions.tokens import TokenNames, token_set
 
 TOKENS = [b"a", b"b", b"ab", b"</", b"x>", b"<x>", b"<|c|>", b"<|end|>", b"", b"\xf8", b"\xf8\x80", b"<|c|>", b"ba<"]
 SPECIAL, STOP, PADDING = 6, 7, 8

@@ -7,9 +7,9 @@ import re
 
 from token_grammars import spellings
 
-from psc.compiler.expressions import NOTHING, Expression, Literal, RuleSet, Sequence
+from psc.compiler.expressions.expression import NOTHING, Expression, Literal, RuleSet, Sequence
+from psc.compiler.expressions.tokens import TokenNames, token_set
 from psc.compiler.frontends.front_end import FrontEnd, GrammarOptions
-from psc.compiler.tokens import TokenNames, token_set
 from psc.errors import GrammarError
 
 ENTRY = FrontEnd(

@@ -22,7 +22,7 @@ from typing import Any, Literal
 from psc.artifacts.folder import read_whole, write_whole
 from psc.artifacts.input_key import input_key
 from psc.artifacts.store import Store
-from psc.compiler.grammar import Cfg
+from psc.compiler.cfg.grammar import Cfg
 from psc.errors import RegistryError, StoreError
 from psc.vocabulary.tokenizer_info import TokenizerInfo
 

@@ -17,7 +17,7 @@ from typing import Any, Generic, TypeVar, get_args
 from psc.artifacts.references import check_name
 from psc.cluster.jobs.toml_places import places
 from psc.cluster.units import parse_bytes, parse_seconds
-from psc.compiler.grammar import LarkLexer
+from psc.compiler.cfg.grammar import LarkLexer
 from psc.errors import JobsFileError, RegistryError
 
 _MAX_BYTES = 16 << 20

@@ -13,7 +13,7 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 
 from psc.cluster.run.outcomes import JobOutcome, TaskRun
-from psc.readable import duration, printable, size
+from psc.support.readable import duration, printable, size
 
 N_COLOURS = 8
 """Stages that have a colour of their own; further ones share that of the rest."""

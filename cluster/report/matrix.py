@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from psc.cluster.report.charts import escaped
 from psc.cluster.run.outcomes import JobOutcome, RunReport
-from psc.readable import duration, size
+from psc.support.readable import duration, size
 
 _SIGNS = {"compiled": "✓", "present": "=", "not published": "↑", "failed": "✗", "not run": "·"}
 _LEGEND = {

@@ -18,7 +18,7 @@ from psc.cluster.report.charts import escaped, gantt, legend, longest_first, mem
 from psc.cluster.report.matrix import matrix
 from psc.cluster.report.summary import RunSummary, causes, stage_names, summarize, verdict, waits
 from psc.cluster.run.outcomes import JobOutcome, RunReport
-from psc.readable import NOTHING, count, duration, share, size
+from psc.support.readable import NOTHING, count, duration, share, size
 
 
 def html_page(report: RunReport) -> str:

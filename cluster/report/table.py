@@ -16,7 +16,7 @@ from rich.text import Text
 
 from psc.cluster.report.summary import Cause, RunSummary, causes, summarize, verdict, waits
 from psc.cluster.run.outcomes import JobOutcome, RunReport, TaskRun
-from psc.readable import NOTHING, count, duration, printable, share, size
+from psc.support.readable import NOTHING, count, duration, printable, share, size
 
 _STYLES = {"compiled": "green", "present": "cyan", "not published": "yellow", "failed": "bold red", "not run": "yellow"}
 _WIDTHS = (0, 96, 118)

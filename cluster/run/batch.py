@@ -39,7 +39,7 @@ from psc.cluster.run.publishing import Publish, Publishing
 from psc.cluster.run.storing import Storing
 from psc.cluster.run.task import Began, Call, Ended, Failure, StageBegan, too_much_time
 from psc.errors import ClusterError
-from psc.readable import size
+from psc.support.readable import size
 
 MAX_LOST = 3
 """How often a task may lose its worker before its job fails."""

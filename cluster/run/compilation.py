@@ -9,9 +9,9 @@ from typing import Any
 from psc.artifacts.format import decode, encode
 from psc.artifacts.references import Reference
 from psc.cluster.run.task import Progress
-from psc.compiler.build import Build, GrammarTables, build
-from psc.compiler.grammar import Cfg
-from psc.compiler.stages import Stage
+from psc.compiler.cfg.grammar import Cfg
+from psc.compiler.pipeline.build import Build, GrammarTables, build
+from psc.compiler.pipeline.stages import Stage
 from psc.vocabulary.tokenizer_info import TokenizerInfo
 
 ENCODING = "encoding"

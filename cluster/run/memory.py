@@ -24,7 +24,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from psc.process_memory import peak_memory, process_status
+from psc.support.process_memory import peak_memory, process_status
 
 _SLACK_BYTES = 160 << 20
 """Address space that a task may have beyond its limit: thread stacks, and the arenas (64 MiB each) that the allocator reserves."""

@@ -21,10 +21,10 @@ from psc.cluster.costs.estimates import Costs, Estimate, cost_key_of
 from psc.cluster.jobs.expansion import Job, NamedGrammar
 from psc.cluster.run.compilation import compile_artifact
 from psc.cluster.run.outcomes import JobOutcome
-from psc.compiler.build import describe, grammar_tables
+from psc.compiler.cfg.grammar import Cfg
+from psc.compiler.cfg.lowering import terminals_and_productions
 from psc.compiler.frontends.request import GrammarRequest
-from psc.compiler.grammar import Cfg
-from psc.compiler.lowering import terminals_and_productions
+from psc.compiler.pipeline.build import describe, grammar_tables
 from psc.errors import GrammarError, RegistryError
 from psc.vocabulary.tokenizer_info import TokenizerInfo
 

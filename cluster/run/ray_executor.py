@@ -26,7 +26,7 @@ from psc.cluster.run.ray_connection import Connection, open_connection
 from psc.cluster.run.task import Attempt, Began, Call, Ended, Failure, StageBegan
 from psc.compiler.revision import COMPILER_REVISION
 from psc.errors import ClusterError
-from psc.readable import size
+from psc.support.readable import size
 
 _LARGEST_FOR_S = 2.0
 _STRANDED_EVERY_S = 5.0

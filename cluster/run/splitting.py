@@ -2,8 +2,8 @@
 
 A job is cut when CPUs would otherwise wait for it: when it alone takes longer than all jobs together would on CPUs that are never
 idle. Small jobs never are: passing the pieces on, and merging them, costs more than it brings. The artifact is the same to the byte
-however it was made (`psc.compiler.pieces`), unless it is only the whole that meets a limit; and a lost worker costs only the pieces
-that it was at work on.
+however it was made (`psc.compiler.pipeline.pieces`), unless it is only the whole that meets a limit; and a lost worker costs only
+the pieces that it was at work on.
 """
 
 from __future__ import annotations
@@ -13,10 +13,10 @@ from dataclasses import replace
 from psc.cluster.run.compilation import N_STAGES, Compiled, encoded
 from psc.cluster.run.plan import Plan, PlannedJob, Task
 from psc.cluster.run.task import Progress
-from psc.compiler import pieces
-from psc.compiler.build import GrammarTables, NotClosed, grammar_tables
-from psc.compiler.grammar import Cfg
-from psc.compiler.stages import Stage
+from psc.compiler.cfg.grammar import Cfg
+from psc.compiler.pipeline import pieces
+from psc.compiler.pipeline.build import GrammarTables, NotClosed, grammar_tables
+from psc.compiler.pipeline.stages import Stage
 from psc.errors import GrammarError
 from psc.vocabulary.tokenizer_info import TokenizerInfo
 

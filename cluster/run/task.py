@@ -20,7 +20,7 @@ from typing import Any, Literal
 
 from psc.cluster.run.memory import Measured, measured
 from psc.errors import PscError
-from psc.readable import duration, size
+from psc.support.readable import duration, size
 
 Failure = Literal["error", "memory", "time", "lost", "inputs lost", "restarted", "refused"]
 """Why an attempt failed. "error": the work's own fault. "memory", "time": a limit. "lost": its worker or node was lost. "inputs

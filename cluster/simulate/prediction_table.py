@@ -11,7 +11,7 @@ from rich.table import Table
 from rich.text import Text
 
 from psc.cluster.simulate.simulation import NodeUse, Prediction, WhatIf
-from psc.readable import NOTHING, duration, printable, share, size
+from psc.support.readable import NOTHING, duration, printable, share, size
 
 _MAX_NODES_SHOWN = 12
 

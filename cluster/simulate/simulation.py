@@ -18,7 +18,7 @@ from typing import Any
 from psc.cluster.simulate.cluster_spec import ClusterSpec, Scheduler
 from psc.cluster.simulate.schedule import Delays, Node, Schedule, SimulatedTask, longest_chains, run_schedule
 from psc.errors import SimulationError
-from psc.readable import size
+from psc.support.readable import size
 
 SCHEMA = "psc.batch-prediction.v1"
 TAIL_JOBS = 8

@@ -18,7 +18,7 @@ from psc.compiler.grammars import bundled_keeps_all_actions, bundled_lexer, bund
 from psc.errors import GrammarError
 
 if TYPE_CHECKING:
-    from psc.compiler.grammar import LexerKind
+    from psc.compiler.cfg.grammar import LexerKind
 
 
 @dataclass(frozen=True)

@@ -18,10 +18,10 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from psc._core import LrTables
-    from psc.compiler.expressions import RuleSet
-    from psc.compiler.grammar import Cfg, LexerKind
-    from psc.compiler.terminals import TerminalAutomaton
-    from psc.compiler.tokens import TokenNames
+    from psc.compiler.cfg.grammar import Cfg, LexerKind
+    from psc.compiler.cfg.terminals import TerminalAutomaton
+    from psc.compiler.expressions.expression import RuleSet
+    from psc.compiler.expressions.tokens import TokenNames
 
 Imports = tuple[tuple[str, str], ...]
 """(name relative to the grammar's folder, sha256 of the text) of every file that a grammar imports, sorted."""
@@ -50,7 +50,7 @@ class FrontEnd:
 
     ``module`` names the module with the functions. ``parse(text, options, origin)`` gives a ``RuleSet`` (a language of characters)
     or a ``Cfg`` (terminals and productions), and raises GrammarError; with ``has_tokens`` it takes a fourth argument, what is known
-    of the vocabulary (`psc.compiler.tokens.TokenNames`) or None. More are there if the language has the matter:
+    of the vocabulary (`psc.compiler.expressions.tokens.TokenNames`) or None. More are there if the language has the matter:
     ``language_of(text)``, as :meth:`language_of`, ``names_tokens(text, settings)``, as :meth:`names_tokens`,
     ``order_free(text)`` and ``unread(text, origin, names)``, as these methods, ``find_imports(text, origin)``, as :meth:`imports`,
     ``canonical(text)``, as :meth:`canonical`, and ``differences(grammar, automaton, lr)``, as :meth:`warnings`.

@@ -18,9 +18,9 @@ from psc.compiler.frontends.registry import front_end
 from psc.compiler.revision import COMPILER_REVISION
 
 if TYPE_CHECKING:
-    from psc.compiler.expressions import RuleSet
-    from psc.compiler.grammar import Cfg, LexerKind
-    from psc.compiler.tokens import TokenNames
+    from psc.compiler.cfg.grammar import Cfg, LexerKind
+    from psc.compiler.expressions.expression import RuleSet
+    from psc.compiler.expressions.tokens import TokenNames
     from psc.vocabulary.tokenizer_info import TokenizerInfo
 
 
@@ -85,7 +85,7 @@ class GrammarRequest:
         """What the front end may ask of a vocabulary; None where the text names no token."""
         if not self.names_tokens:
             return None
-        from psc.compiler.tokens import TokenNames
+        from psc.compiler.expressions.tokens import TokenNames
 
         return TokenNames(tokenizer)
 

@@ -6,8 +6,8 @@ import re
 from functools import cache
 from pathlib import Path
 
+from psc.compiler.cfg.grammar import LarkLexer
 from psc.compiler.frontends.registry import suffixes
-from psc.compiler.grammar import LarkLexer
 from psc.errors import GrammarError
 
 _FOLDER = Path(__file__).parent

@@ -1,8 +1,8 @@
 """Tool calls in a model's text, found while it is written: text, the begin of a call, its arguments as JSON text.
 
 A reader takes the text in pieces and gives deltas as soon as they are certain. The markers are those of
-`psc.model_tags.formats`; the text follows the format's structural tag, so that what begins with a trigger is a call. A call that is
-cut off is given as far as it went; one whose name is cut off is not given. White space beside calls is left out.
+`psc.tool_calls.models.formats`; the text follows the format's structural tag, so that what begins with a trigger is a call. A
+call that is cut off is given as far as it went; one whose name is cut off is not given. White space beside calls is left out.
 """
 
 import re
@@ -13,8 +13,8 @@ from openai_api.deltas import Arguments, CallBegin, Delta, Reader, Text, TextRea
 from openai_api.harmony import HarmonyReader
 from openai_api.json_values import JsonValueEnd
 from openai_api.parameters import STYLES, Parameters
-from psc.model_tags.formats import FORMATS
-from psc.model_tags.tool_call_format import ToolCallFormat
+from psc.tool_calls.models.formats import FORMATS
+from psc.tool_calls.models.tool_call_format import ToolCallFormat
 
 READABLE = ("harmony", *(name for name, form in FORMATS.items() if form.style == "json" or form.style in STYLES))
 """The formats whose calls can be found."""

@@ -16,7 +16,7 @@ namespace {
 using Arrays = nb::typed<nb::tuple, NewArray<Word>, NewArray<Word>, NewArray<Word>, NewArray<Word>>;
 
 constexpr const char* kArraysText =
-    "Left-hand nonterminals; where the right-hand sides begin, and one more; their symbols, as `psc.compiler.grammar` numbers "
+    "Left-hand nonterminals; where the right-hand sides begin, and one more; their symbols, as `psc.compiler.cfg.grammar` numbers "
     "them;\n"
     "priorities.";
 
@@ -158,7 +158,7 @@ static void bind_rule_programs(nb::module_& m) {
                std::int64_t literals,
                std::int64_t counted) { return lower(rules, {size, named_size, around_free_text, literals, counted}); },
             "size"_a, "named_size"_a, "around_free_text"_a, "literals"_a, "counted"_a, nb::call_guard<nb::gil_scoped_release>(),
-            "The grammar of the rules, within the limits of `psc.compiler.lowering.TerminalLimits`.");
+            "The grammar of the rules, within the limits of `psc.compiler.cfg.lowering.TerminalLimits`.");
     m.def(
         "join_rules",
         [](const RulePrograms& outer, const std::vector<std::string>& names, const std::vector<const RulePrograms*>& parts) {

@@ -134,7 +134,7 @@ SchemaRules::Words SchemaRules::gap() const {
     return out;
 }
 
-// By characters, or with special tokens in the place of their names: a line of places, as of psc.compiler.markers.
+// By characters, or with special tokens in the place of their names: a line of places, as of psc.compiler.expressions.markers.
 void SchemaRules::marker(Words& to, const std::u32string& text) const {
     std::vector<std::array<std::int64_t, 4>> arcs;
     for (const auto& [name, symbol] : layout_.parameters->tokens)

@@ -19,7 +19,7 @@ from psc.runtime.compiled import GrammarMatcher
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from psc.compiled_grammar import CompiledGrammar
+    from psc.grammars.compiled_grammar import CompiledGrammar
 
 _log = logging.getLogger("psc.adapters")
 

@@ -27,8 +27,8 @@ from numpy.typing import NDArray
 
 from psc.adapters.guarded_matcher import GuardedMatcher, row_of
 from psc.adapters.seams import Seam, broken_seams, require_seams
-from psc.compiled_grammar import CompiledGrammar
 from psc.errors import PscError, needs_extra
+from psc.grammars.compiled_grammar import CompiledGrammar
 from psc.serving import REFUSALS, GrammarService, Kind, ServiceOptions
 from psc.serving.validation import check_request
 from psc.vocabulary import tokenizer_info as vocabulary

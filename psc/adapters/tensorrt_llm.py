@@ -18,8 +18,8 @@ from typing import Any, Final
 
 from psc.adapters.guarded_matcher import GuardedMatcher, row_of
 from psc.adapters.seams import Seam, require_seams
-from psc.compiled_grammar import CompiledGrammar
 from psc.errors import needs_extra
+from psc.grammars.compiled_grammar import CompiledGrammar
 from psc.serving import GrammarService, Kind, ServiceOptions
 from psc.vocabulary.tokenizer_info import TokenizerInfo
 

@@ -23,8 +23,8 @@ import numpy as np
 
 from psc.adapters.constraints import Constraint, Hypothesis, Requests
 from psc.adapters.sequences import Growth, Sequences
-from psc.bitmask import allocate_token_bitmask, apply_token_bitmask_inplace
 from psc.errors import BitmaskError, MatcherError, needs_extra
+from psc.runtime.bitmask import allocate_token_bitmask, apply_token_bitmask_inplace
 
 with needs_extra("transformers"):
     import torch

@@ -20,10 +20,10 @@ from typing import Any
 from psc.bench.isolated import Failed, result
 from psc.bench.measure import CPU_TOLERANCE, number
 from psc.bench.reports import Report, Settings, Table, about
-from psc.compile_file import compile_to_artifact
 from psc.compiler.grammars import bundled_names
-from psc.loading import load
-from psc.process_memory import peak_memory
+from psc.grammars.compile_file import compile_to_artifact
+from psc.grammars.loading import load
+from psc.support.process_memory import peak_memory
 from psc.vocabulary import load_tokenizer
 
 _PATIENCE = 900.0

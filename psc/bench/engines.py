@@ -28,7 +28,7 @@ from psc.bench.lark_dialects import for_llguidance, for_xgrammar
 from psc.bench.measure import timer_overhead
 from psc.bench.subjects import Subject
 from psc.bench.texts import Encode, encoder
-from psc.compiled_grammar import compile_ahead_of_time
+from psc.grammars.compiled_grammar import compile_ahead_of_time
 
 ENGINES = {
     "psc row": "psc",

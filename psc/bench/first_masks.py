@@ -29,14 +29,14 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from psc import known_grammars
 from psc.artifacts.store import Store
 from psc.bench.engines import Ready, Worker, installed, warm_up
 from psc.bench.isolated import Failed, result
 from psc.bench.measure import number
 from psc.bench.reports import Report, Settings, Table, about, ratio
 from psc.bench.subjects import Subject, bundled_with_texts, find_subject, own_names
-from psc.grammar_compiler import GrammarCompiler
+from psc.grammars import known_grammars
+from psc.grammars.grammar_compiler import GrammarCompiler
 from psc.runtime.compiled import GrammarMatcher
 from psc.vocabulary import load_tokenizer
 
@@ -99,7 +99,7 @@ def leave_tables(subject: Subject, folder: str) -> None:
 
 def watch(seconds: dict[str, float]) -> None:
     """From now on, adds up the time spent in each stage of a compilation."""
-    from psc.compiler import ready_grammar
+    from psc.compiler.pipeline import ready_grammar
 
     def timed(stage: str, call: Callable[..., Any]) -> Callable[..., Any]:
         @wraps(call)

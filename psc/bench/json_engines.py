@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from psc.bench.engines import installed, llguidance_tokenizer, xgrammar_compiler
 from psc.bench.texts import Encode, encoder
 from psc.errors import ResourceLimitError
-from psc.grammar_compiler import GrammarCompiler
+from psc.grammars.grammar_compiler import GrammarCompiler
 from psc.runtime.compiled import GrammarMatcher
 from psc.vocabulary import load_tokenizer
 from psc.vocabulary.tokenizer_info import TokenizerInfo

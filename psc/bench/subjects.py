@@ -20,7 +20,7 @@ from psc.compiler.frontends.found import find_grammar
 from psc.compiler.grammars import bundled_names, bundled_text
 from psc.corpus.texts import Text
 from psc.errors import BenchError
-from psc.grammar import Grammar
+from psc.grammars.grammar import Grammar
 
 OWN = Path(__file__).parent / "grammars"
 BUILTIN_JSON = "json"

@@ -22,7 +22,7 @@ from psc.cli.progress import Steps
 from psc.cli.report import write_json
 from psc.cli.schema_options import SchemaOptions, schema_options
 from psc.errors import RegistryError, ReportError, needs_extra
-from psc.readable import duration, size
+from psc.support.readable import duration, size
 
 if TYPE_CHECKING:
     from psc.cluster.jobs.expansion import Job

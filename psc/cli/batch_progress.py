@@ -11,7 +11,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextC
 
 from psc.cluster.run.observer import Observer
 from psc.cluster.run.outcomes import JobOutcome
-from psc.readable import duration, size
+from psc.support.readable import duration, size
 
 
 def run_display(*, quiet: bool) -> RunDisplay:

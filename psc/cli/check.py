@@ -15,9 +15,9 @@ from psc.cli.progress import Steps
 from psc.cli.report import note, write_json
 from psc.cli.schema_options import SchemaOptions
 from psc.cli.tokenizers import recorded_tokenizer_option
-from psc.compiled_grammar import CompiledGrammar
-from psc.compiler.grammar import LarkLexer
+from psc.compiler.cfg.grammar import LarkLexer
 from psc.errors import PscError
+from psc.grammars.compiled_grammar import CompiledGrammar
 from psc.inspection.checking import Check, Checker
 from psc.vocabulary.segment import Segmenter
 

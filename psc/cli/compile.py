@@ -14,12 +14,12 @@ from psc.cli.progress import Steps
 from psc.cli.report import warning, write_json, write_pairs
 from psc.cli.schema_options import SchemaOptions
 from psc.cli.tokenizers import SPEC_HELP, token_ids
-from psc.compile_file import CompileReport, build_record_path, compile_to_artifact
+from psc.compiler.cfg.grammar import LarkLexer
 from psc.compiler.frontends.found import find_grammar
-from psc.compiler.grammar import LarkLexer
 from psc.compiler.grammars import bundled_names
-from psc.readable import duration, size
-from psc.verification import check_verifiable
+from psc.grammars.compile_file import CompileReport, build_record_path, compile_to_artifact
+from psc.grammars.verification import check_verifiable
+from psc.support.readable import duration, size
 from psc.vocabulary import load_tokenizer
 from psc.vocabulary.names import find_name
 

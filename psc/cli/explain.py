@@ -15,7 +15,7 @@ from psc.cli.progress import Steps
 from psc.cli.report import note, write_json
 from psc.cli.schema_options import SchemaOptions
 from psc.cli.tokenizers import recorded_tokenizer_option
-from psc.compiler.grammar import LarkLexer
+from psc.compiler.cfg.grammar import LarkLexer
 from psc.errors import PscError
 from psc.inspection.explaining import Explainer, Explanation, Reading, TokenGroup, Verdict, shown
 

@@ -11,12 +11,12 @@ import click
 from psc.artifacts.format import read_file
 from psc.cli.schema_options import SchemaOptions, schema_options
 from psc.cli.tokenizers import tokenizer_for
-from psc.compiled_grammar import CompiledGrammar, compile_just_in_time
+from psc.compiler.cfg.grammar import LarkLexer
 from psc.compiler.frontends.found import find_grammar, is_grammar
 from psc.compiler.frontends.registry import suffixes
-from psc.compiler.grammar import LarkLexer
-from psc.grammar import Grammar
-from psc.recorded_tokenizer import recorded_tokenizer
+from psc.grammars.compiled_grammar import CompiledGrammar, compile_just_in_time
+from psc.grammars.grammar import Grammar
+from psc.grammars.recorded_tokenizer import recorded_tokenizer
 from psc.vocabulary import load_tokenizer
 
 _Command = TypeVar("_Command", bound=Callable[..., Any])

@@ -12,10 +12,10 @@ from psc.artifacts.format import Artifact, read_file
 from psc.artifacts.scalars import is_closed
 from psc.cli.progress import Steps
 from psc.cli.report import write_json, write_pairs
-from psc.compile_file import read_build_record
 from psc.compiler.frontends.registry import title
 from psc.errors import ArtifactError
-from psc.readable import duration, size
+from psc.grammars.compile_file import read_build_record
+from psc.support.readable import duration, size
 
 _LEXERS = {
     "basic": "basic: the longest lexeme of any terminal",

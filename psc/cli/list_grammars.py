@@ -8,7 +8,7 @@ from psc.cli.arguments import json_option
 from psc.cli.report import write_json, write_pairs
 from psc.compiler.frontends.found import find_grammar
 from psc.compiler.grammars import bundled_description, bundled_names
-from psc.grammar import Grammar
+from psc.grammars.grammar import Grammar
 
 
 @click.command("grammars")

@@ -21,7 +21,7 @@ from rich.progress import (
 )
 from rich.text import Text
 
-from psc.readable import size
+from psc.support.readable import size
 
 _PATIENCE_S = 1.0
 

@@ -28,7 +28,7 @@ from psc.cli.registry_serve import keygen, serve
 from psc.cli.registry_upkeep import gc, verify
 from psc.cli.report import warning, write_json
 from psc.errors import PscError, RegistryError, StoreError
-from psc.readable import size
+from psc.support.readable import size
 
 
 @click.group("registry", cls=CommandGroup)

@@ -18,7 +18,7 @@ from psc.cli.registries import (
     store_option,
 )
 from psc.cli.report import write_json
-from psc.readable import size
+from psc.support.readable import size
 
 
 @click.command("verify")

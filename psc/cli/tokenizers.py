@@ -7,7 +7,7 @@ import click
 from psc.artifacts.format import Artifact
 from psc.cli.arguments import TOKENIZER
 from psc.errors import ArtifactError, TokenizerError
-from psc.recorded_tokenizer import TokenizerRecord
+from psc.grammars.recorded_tokenizer import TokenizerRecord
 from psc.runtime.compiled import is_for
 from psc.vocabulary import load_tokenizer
 from psc.vocabulary.tokenizer_info import TokenizerInfo

@@ -25,7 +25,7 @@ def export_transducers(path: Path, artifact: Artifact, directory: Path) -> list[
     if not is_closed(artifact.arrays):
         raise GrammarError(f"{path}: it is not closed, so there is no whole classifier to build transducers beside")
     with needs_extra("openfst"):
-        from psc.compiler.transducers import export_artifact
+        from psc.compiler.paper import export_artifact
     try:
         return export_artifact(directory, without_scalars(artifact.arrays), artifact.metadata)
     except GrammarError as e:

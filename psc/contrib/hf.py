@@ -15,8 +15,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Literal
 
-from psc.bitmask import allocate_token_bitmask, apply_token_bitmask_inplace
 from psc.errors import BitmaskError, MatcherError
+from psc.runtime.bitmask import allocate_token_bitmask, apply_token_bitmask_inplace
 from psc.runtime.compiled import CompiledGrammar, GrammarMatcher
 
 __all__ = ["LogitsProcessor"]

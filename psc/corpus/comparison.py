@@ -16,12 +16,12 @@ from dataclasses import dataclass, field, replace
 from multiprocessing import get_context
 from pathlib import Path
 
-from psc.compiler.grammar import LarkLexer
+from psc.compiler.cfg.grammar import LarkLexer
 from psc.corpus.mutants import Tokens
 from psc.corpus.references.reference import Reference, Refusal
 from psc.corpus.references.registry import language_of, open_reference
 from psc.corpus.texts import read_texts
-from psc.grammar_compiler import GrammarCompiler
+from psc.grammars.grammar_compiler import GrammarCompiler
 from psc.inspection.checking import Check, Checker
 from psc.vocabulary import load_tokenizer
 from psc.vocabulary.segment import Segmenter

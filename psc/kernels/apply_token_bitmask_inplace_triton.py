@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from typing import Any
 
-from psc.bitmask import apply_token_bitmask_inplace
+from psc.runtime.bitmask import apply_token_bitmask_inplace
 
 
 def apply_token_bitmask_inplace_triton(

@@ -18,13 +18,13 @@ from pathlib import Path
 from typing import Any
 
 from psc.artifacts.format import read_file
-from psc.compiled_grammar import CompiledGrammar, compile_just_in_time
 from psc.compiler.frontends.found import find_grammar, is_grammar
 from psc.compiler.frontends.registry import FRONT_ENDS, front_end
 from psc.compiler.frontends.request import GrammarRequest
 from psc.compiler.grammars import bundled_names
 from psc.errors import PscError
-from psc.grammar import Grammar
+from psc.grammars.compiled_grammar import CompiledGrammar, compile_just_in_time
+from psc.grammars.grammar import Grammar
 from psc.inspection.configurations import configurations
 from psc.inspection.explaining import Explainer, shown
 from psc.inspection.stack_reading import StackReader

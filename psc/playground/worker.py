@@ -19,7 +19,7 @@ from typing import Any
 
 from psc.errors import PscError
 from psc.playground.looking import Choices, Looker
-from psc.process_memory import process_status
+from psc.support.process_memory import process_status
 
 Answer = dict[str, Any]
 """What was asked for; or an ``error``, an object with a ``kind`` and a ``message``."""

@@ -13,7 +13,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
-from psc.compiler.expressions import Automaton, Chars, Choice, Expression, Literal, Reference, Repeat, Sequence
+from psc.compiler.expressions.expression import Automaton, Chars, Choice, Expression, Literal, Reference, Repeat, Sequence
 from psc.errors import ResourceLimitError
 
 END: Final = 0

@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from psc.compiler.expressions import Ending, RuleMark
-from psc.compiler.tokens import FIRST_TOKEN
+from psc.compiler.expressions.expression import Ending, RuleMark
+from psc.compiler.expressions.tokens import FIRST_TOKEN
 from psc.rule_records.chart import START, Chart, Item
 from psc.rule_records.network import Network
 

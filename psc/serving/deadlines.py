@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Final
 
-from psc.cancellation import Cancellation
+from psc.support.cancellation import Cancellation
 
 
 class Deadlines:

@@ -14,7 +14,7 @@ from collections import OrderedDict
 from typing import Final
 
 from psc.compiler.frontends.request import GrammarRequest
-from psc.grammar import Grammar
+from psc.grammars.grammar import Grammar
 
 _LANGUAGES: Final = frozenset({"json_schema"})
 """Those that take long to read, and whose compilation needs nothing else than what was read."""

@@ -15,9 +15,9 @@ from psc.compiler.frontends.front_end import check_text
 from psc.compiler.frontends.request import GrammarRequest
 from psc.compiler.grammars import bundled_names
 from psc.errors import GrammarError
-from psc.lark_texts import lark_request
+from psc.requests.lark_texts import lark_request
+from psc.requests.structural_tag_request import structural_tag_request
 from psc.serving.options import ServiceOptions
-from psc.structural_tag_request import structural_tag_request
 
 Kind = Literal["json", "json_object", "regex", "choice", "ebnf", "lark", "grammar", "structural_tag"]
 """json: a schema's text. json_object: any object, whatever the text. regex: what the whole text matches. choice: a JSON list of

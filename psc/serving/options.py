@@ -14,7 +14,7 @@ from functools import cached_property
 from typing import Any, Final, Literal
 
 from psc.errors import PscError
-from psc.json_schemas import schema_settings
+from psc.requests.json_schemas import schema_settings
 
 PREFIX: Final = "PSC_"
 """Of the environment variables."""

@@ -18,7 +18,6 @@ from pathlib import Path
 from typing import Final, TypeVar
 
 from psc.artifacts.store import Store
-from psc.compiled_grammar import CompiledGrammar
 from psc.compiler.frontends.request import GrammarRequest
 from psc.errors import (
     CompilationCancelledError,
@@ -29,7 +28,8 @@ from psc.errors import (
     ResourceLimitError,
     TokenizerError,
 )
-from psc.grammar_compiler import GrammarCompiler
+from psc.grammars.compiled_grammar import CompiledGrammar
+from psc.grammars.grammar_compiler import GrammarCompiler
 from psc.serving.counters import Counters
 from psc.serving.deadlines import Deadlines
 from psc.serving.handed_over import HANDED_OVER

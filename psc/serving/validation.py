@@ -15,10 +15,10 @@ from collections import OrderedDict
 from collections.abc import Callable, Iterable
 from typing import Final
 
-from psc.compiler.expressions import Chars
-from psc.compiler.tokens import MAX_TOKENS, TokenNames, token_set
+from psc.compiler.expressions.expression import Chars
+from psc.compiler.expressions.tokens import MAX_TOKENS, TokenNames, token_set
 from psc.errors import PscError
-from psc.grammar import Grammar
+from psc.grammars.grammar import Grammar
 from psc.serving.handed_over import HANDED_OVER
 from psc.serving.kinds import Kind, request_of
 from psc.serving.options import ServiceOptions

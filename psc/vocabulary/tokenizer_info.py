@@ -274,7 +274,7 @@ class TokenizerInfo:
             InvalidJSONError: the text is not JSON.
             TokenizerError: it is no `tokenizer.json`.
         """
-        from psc.serialization import read_object
+        from psc.support.serialization import read_object
         from psc.vocabulary.huggingface_json import spelling_of
 
         vocab_type, adds_prefix_space = spelling_of(read_object(backend_str, "tokenizer.json"), "tokenizer.json")

@@ -13,7 +13,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from psc.errors import DeserializeFormatError, TokenizerError
-from psc.serialization import field, int_list, read_document, read_object, write_document
+from psc.support.serialization import field, int_list, read_document, read_object, write_document
 from psc.vocabulary.tokenizer_info import TokenizerInfo, VocabType
 
 _KIND = "tokenizer"
@@ -72,7 +72,7 @@ def deserialize(text: str) -> TokenizerInfo:
     """Rebuild from `serialize`.
 
     Raises:
-        InvalidJSONError, DeserializeVersionError, DeserializeFormatError: see `psc.serialization`.
+        InvalidJSONError, DeserializeVersionError, DeserializeFormatError: see `psc.support.serialization`.
     """
     found = read_document(text, _KIND)
     vocab_type, vocab_size, add_prefix_space, stop = _read_metadata(found, _WHAT)

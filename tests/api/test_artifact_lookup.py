@@ -16,14 +16,14 @@ import psc
 from psc.artifacts.input_key import input_key_of
 from psc.artifacts.references import Reference
 from psc.artifacts.store import Store
-from psc.build_grammar import artifact_bytes
-from psc.compiler.build import describe
 from psc.compiler.frontends.found import find_grammar
 from psc.compiler.frontends.lark.imports import LIBRARY, find_imports
 from psc.compiler.frontends.request import GrammarRequest
 from psc.compiler.grammars import bundled_names
+from psc.compiler.pipeline.build import describe
 from psc.errors import RegistryError, RegistryNotFoundError, StoreError
-from psc.grammar import Grammar
+from psc.grammars.build_grammar import artifact_bytes
+from psc.grammars.grammar import Grammar
 
 INFO = byte_tokenizer()
 LARK = 'start: "a" WORD\n%import common.WORD\n%import common.WS\n%ignore WS\n'

@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import psc
-from psc.bitmask import _apply_with_torch
 from psc.errors import BitmaskError
+from psc.runtime.bitmask import _apply_with_torch
 
 DTYPES = ["float16", "float32", "float64", "bfloat16"]
 

@@ -13,8 +13,9 @@ import pytest
 from vocabularies import byte_tokenizer
 
 import psc
-from psc import _core, grammar_compiler
+from psc import _core
 from psc.artifacts.store import Store
+from psc.grammars import grammar_compiler
 
 INFO = byte_tokenizer()
 LARK = 'start: (word | number)+\nword: "if" NAME | NAME "=" number\nnumber: /[0-9]{1,3}/\nNAME: /[a-z]+/\n%ignore " "\n'

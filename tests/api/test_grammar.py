@@ -14,7 +14,7 @@ from vocabularies import byte_tokenizer
 import psc
 from psc import Grammar, GrammarError
 from psc.artifacts.input_key import input_key_of
-from psc.compiler.build import describe
+from psc.compiler.pipeline.build import describe
 
 EBNF = 'root ::= "a" | b\nb ::= [x-z]{2,3}  # two or three\n'
 LARK = 'start: "a" B*\nB: /b+/\n%ignore " "\n'

@@ -9,7 +9,7 @@ import pytest
 from vocabularies import byte_tokenizer, tokenizer
 
 import psc
-from psc.compiler import build
+from psc.compiler.pipeline import build
 from psc.vocabulary.tokenizer_info import TokenizerInfo
 
 INFO = byte_tokenizer()

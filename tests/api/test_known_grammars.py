@@ -18,7 +18,6 @@ from strategies import grammars
 from vocabularies import byte_tokenizer
 
 import psc
-from psc import known_grammars
 from psc.artifacts.format import decode, encode
 from psc.artifacts.grammar_tables import keep_within, read_tables, tables_path, write_tables
 from psc.artifacts.store import Store
@@ -26,8 +25,9 @@ from psc.compiler.frontends.found import find_grammar
 from psc.compiler.frontends.lark import loader
 from psc.compiler.frontends.request import GrammarRequest
 from psc.compiler.grammars import bundled_names
-from psc.compiler.ready_grammar import ReadyGrammar, from_arrays, ready_grammar, to_arrays
+from psc.compiler.pipeline.ready_grammar import ReadyGrammar, from_arrays, ready_grammar, to_arrays
 from psc.errors import GrammarError
+from psc.grammars import known_grammars
 
 INFO = byte_tokenizer()
 LARK = 'start: item ("," item)* [END]\nitem: NAME | "(" start ")"\nNAME: /[a-z]+/\nEND.2: "end"i\n%ignore " "\n'
@@ -66,12 +66,14 @@ def parsed(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 def test_bundled_tables_are_what_the_compiler_makes() -> None:
     made = known_grammars.bundled_tables()
     there = {path.name: path.read_bytes() for path in known_grammars._BUNDLED.glob("*")}
-    assert there.keys() == made.keys(), "run python -m psc.known_grammars"
+    assert there.keys() == made.keys(), "run python -m psc.grammars.known_grammars"
     for name, data in made.items():  # compressed bytes may differ between versions of the library
         ours, theirs = decode(there[name]), decode(data)
-        assert ours.metadata == theirs.metadata, "run python -m psc.known_grammars"
+        assert ours.metadata == theirs.metadata, "run python -m psc.grammars.known_grammars"
         assert ours.arrays.keys() == theirs.arrays.keys()
-        assert all(np.array_equal(ours.arrays[a], theirs.arrays[a]) for a in ours.arrays), "run python -m psc.known_grammars"
+        assert all(np.array_equal(ours.arrays[a], theirs.arrays[a]) for a in ours.arrays), (
+            "run python -m psc.grammars.known_grammars"
+        )
 
 
 @pytest.mark.parametrize("name", bundled_names())

@@ -1,10 +1,10 @@
-"""`psc.testing`: XGrammar's helpers for tests."""
+"""`psc.grammars.testing`: XGrammar's helpers for tests."""
 
 import numpy as np
 import pytest
 
 import psc
-from psc import testing
+from psc.grammars import testing
 
 
 @pytest.mark.parametrize(

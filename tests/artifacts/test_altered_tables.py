@@ -19,8 +19,8 @@ from vocabularies import tokenizer
 import psc
 from psc._core import MatcherView
 from psc.artifacts.format import IntArray, decode, encode
-from psc.build_grammar import artifact_bytes
 from psc.errors import ArtifactError, ResourceLimitError
+from psc.grammars.build_grammar import artifact_bytes
 
 GRAMMAR = 'start: pair ("," pair)*\npair: NAME "=" (NAME | "(" start ")")\nNAME: /[a-z]+/\n%ignore " "\n'
 TOKENS = ["a", "b", "=", ",", "(", ")", " ", "ab", "=(", "),", "a="]

@@ -16,8 +16,8 @@ from vocabularies import byte_tokenizer, tokenizer
 
 import psc
 from psc.artifacts.format import MAGIC, decode, encode, read_file, write_file
-from psc.compiler.build import build
 from psc.compiler.frontends.lark.loader import load_lark
+from psc.compiler.pipeline.build import build
 from psc.errors import ArtifactError, ResourceLimitError
 
 GRAMMAR = 'start: pair ("," pair)*\npair: NAME "=" (NAME | "(" start ")")\nNAME: /[a-z]+/\n%ignore " "\n'

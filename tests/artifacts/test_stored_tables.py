@@ -15,7 +15,7 @@ import psc
 from psc._core import Machine, stored_tables
 from psc.artifacts.format import decode
 from psc.artifacts.scalars import SCALARS, with_scalars, without_scalars
-from psc.build_grammar import artifact_bytes
+from psc.grammars.build_grammar import artifact_bytes
 
 FIELDS = {name: (index, element) for fields in stored_tables().values() for name, index, element, _ in fields}
 GROUPS = {title: {f[0] for f in fields} for title, fields in stored_tables().items()}

@@ -25,23 +25,23 @@ from psc.artifacts.format import decode, encode
 from psc.artifacts.input_key import input_key_of
 from psc.artifacts.scalars import is_closed, without_scalars
 from psc.artifacts.store import Store
-from psc.build_grammar import artifact_bytes, shared_vocabulary
 from psc.cli import main
-from psc.compiled_grammar import CompiledGrammar, compiled_from_file
-from psc.compiler.build import build, grammar_tables
-from psc.compiler.expressions import Literal, Sequence
+from psc.compiler.cfg.lowering import lower
+from psc.compiler.cfg.token_symbols import token_symbols
+from psc.compiler.expressions.expression import Literal, Sequence
+from psc.compiler.expressions.tokens import token_set
 from psc.compiler.frontends.registry import FRONT_ENDS
 from psc.compiler.frontends.request import GrammarRequest
-from psc.compiler.just_in_time import lazy_machine
-from psc.compiler.lowering import lower
-from psc.compiler.pieces import assemble, find_sequences
-from psc.compiler.ready_grammar import ReadyRules
-from psc.compiler.spelling_check import unspellable
-from psc.compiler.token_symbols import token_symbols
-from psc.compiler.tokens import token_set
+from psc.compiler.pipeline.build import build, grammar_tables
+from psc.compiler.pipeline.just_in_time import lazy_machine
+from psc.compiler.pipeline.pieces import assemble, find_sequences
+from psc.compiler.pipeline.ready_grammar import ReadyRules
+from psc.compiler.pipeline.spelling_check import unspellable
 from psc.errors import ArtifactError, DeserializeFormatError, GrammarError
-from psc.grammar import Grammar
-from psc.verification import verify_build
+from psc.grammars.build_grammar import artifact_bytes, shared_vocabulary
+from psc.grammars.compiled_grammar import CompiledGrammar, compiled_from_file
+from psc.grammars.grammar import Grammar
+from psc.grammars.verification import verify_build
 
 N = TOKENIZER.vocab_size
 Tables = dict[str, Any]

@@ -18,11 +18,11 @@ from psc._core import WarmRows, warm_tables
 from psc.artifacts.format import Artifact, IntArray, decode, encode
 from psc.artifacts.references import Reference
 from psc.artifacts.store import Store
-from psc.build_grammar import artifact_bytes
-from psc.compiled_grammar import compiled_from_file
 from psc.errors import ArtifactError
+from psc.grammars.build_grammar import artifact_bytes
+from psc.grammars.compiled_grammar import compiled_from_file
+from psc.grammars.warm_texts import WarmText, rows_met
 from psc.vocabulary.segment import Segmenter
-from psc.warm_texts import WarmText, rows_met
 
 INFO = byte_tokenizer("none", "é", " = ", '": ', "ab")
 TEXTS = {

@@ -12,7 +12,7 @@ import psc
 from psc import Grammar
 from psc.cli.check import checker_for
 from psc.cli.grammars import open_compiled
-from psc.compiler.build import describe
+from psc.compiler.pipeline.build import describe
 from psc.inspection import checking
 from psc.inspection.checking import Checker, display_names, line_and_column
 

@@ -13,8 +13,8 @@ from click.testing import Result
 from not_closed import WHY
 
 import psc
-from psc import compile_file
-from psc.compiler import build
+from psc.compiler.pipeline import build
+from psc.grammars import compile_file
 
 Run = Callable[..., Result]
 Python = Callable[..., "CompletedProcess[str]"]
@@ -149,12 +149,12 @@ def test_full_disk_leaves_what_was_there(run: Run, tokenizer: Path, tmp_path: Pa
     assert [p.name for p in tmp_path.iterdir()] == ["json.psc"]
 
 
-@pytest.mark.parametrize("moment", ["os.fsync", "psc.compile_file.encode"])
+@pytest.mark.parametrize("moment", ["os.fsync", "psc.grammars.compile_file.encode"])
 def test_killed_leaves_what_was_there(python: Python, tokenizer: Path, tmp_path: Path, moment: str) -> None:
     target = tmp_path / "json.psc"
     target.write_bytes(b"the old one")
     program = f"""
-import os, signal, psc.compile_file
+import os, signal, psc.grammars.compile_file
 {moment} = lambda *_: os.kill(os.getpid(), signal.SIGKILL)
 from psc.cli import main
 main(["compile", "json", "-t", {str(tokenizer)!r}, "-o", {str(target)!r}])

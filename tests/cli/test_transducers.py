@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 from click.testing import Result
 
-from psc.compiler import build as pipeline
-from psc.compiler.transducers import realized
+from psc.compiler.paper import realized
+from psc.compiler.pipeline import build as pipeline
 
 Run = Callable[..., Result]
 
@@ -55,7 +55,7 @@ def test_transducers_need_neither_the_grammar_nor_the_tokenizer(run: Run, tokeni
 def test_transducers_of_a_grammar_too_large(run: Run, tokenizer: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert run("compile", "sql", "-t", tokenizer, "-o", tmp_path / "sql.psc", "--quiet").exit_code == 0
     # Nothing is done before it is refused.
-    monkeypatch.setattr(sys.modules["psc.compiler.transducers.export"], "realized_sequences", None)
+    monkeypatch.setattr(sys.modules["psc.compiler.paper.export"], "realized_sequences", None)
     result = run("inspect", tmp_path / "sql.psc", "--fst", tmp_path / "fst")
     assert result.exit_code == 1
     last = result.stderr.splitlines()[-1]

@@ -13,7 +13,7 @@ from tokenizer_files import write_tokenizer
 from vocabularies import byte_tokenizer
 
 from psc.artifacts.store import Store
-from psc.compile_file import compile_to_artifact
+from psc.grammars.compile_file import compile_to_artifact
 
 SCRIPT = Path(__file__).parents[2] / "benchmarks" / "chaos.py"
 EXPECTED_BLOWS = ["disk full", "worker killed", "driver killed", "driver started again", "node added and removed"]

@@ -14,7 +14,7 @@ from psc.cluster.report.page import html_page
 from psc.cluster.report.summary import summarize, waits
 from psc.cluster.report.table import terminal_table
 from psc.cluster.run.outcomes import JobOutcome, RunReport
-from psc.readable import duration, printable, size
+from psc.support.readable import duration, printable, size
 
 HOSTILE = '</title></style><script>alert("x")</script><img src=x onerror=alert(1)>"\' onload="&amp;\x1b[2J'
 VOID = {"meta", "br", "img", "link", "rect", "line", "input"}

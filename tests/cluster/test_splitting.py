@@ -14,8 +14,8 @@ from psc.cluster.run.batch import run_batch
 from psc.cluster.run.in_process import InProcess
 from psc.cluster.run.plan import Plan
 from psc.cluster.run.splitting import LEAST_SECONDS, split_long_jobs
-from psc.compiler.build import GrammarTables
-from psc.compiler.grammar import Cfg
+from psc.compiler.cfg.grammar import Cfg
+from psc.compiler.pipeline.build import GrammarTables
 
 
 def with_seconds(plan: Plan, *seconds: float) -> Plan:

@@ -138,7 +138,7 @@ LIMITS = """
 from psc.cluster.run.compilation import compile_artifact
 from psc.cluster.run.task import Attempt, Call, Ended
 from psc.compiler.frontends.found import find_grammar
-from psc.grammar import Grammar
+from psc.grammars.grammar import Grammar
 from vocabularies import byte_tokenizer
 
 grammar = Grammar.parse(find_grammar("java").request()).to_cfg()

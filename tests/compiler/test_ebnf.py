@@ -9,12 +9,23 @@ from hypothesis import strategies as st
 from oracle.expressions import begins_one, matches
 
 from psc import Grammar
-from psc.compiler.expressions import EMPTY, Automaton, Chars, Choice, Expression, Literal, Reference, Repeat, RuleSet, Sequence
+from psc.compiler.expressions.expression import (
+    EMPTY,
+    Automaton,
+    Chars,
+    Choice,
+    Expression,
+    Literal,
+    Reference,
+    Repeat,
+    RuleSet,
+    Sequence,
+)
+from psc.compiler.expressions.rule_sets import concat, substitute, to_ebnf, union, with_names_apart
 from psc.compiler.frontends.ebnf import MAX_NESTING, MAX_REPEAT, MAX_TEXT, load_ebnf
 from psc.compiler.frontends.found import find_grammar
-from psc.compiler.rule_sets import concat, substitute, to_ebnf, union, with_names_apart
 from psc.errors import GrammarError
-from psc.testing import _is_grammar_accept_string
+from psc.grammars.testing import _is_grammar_accept_string
 
 MEANING = [  # body of the root, texts of it, texts that are not
     ('"a"', ["a"], ["", "aa"]),
@@ -242,7 +253,7 @@ def test_substitute() -> None:
 
 
 def test_printing_what_text_cannot_name_or_match() -> None:
-    from psc.compiler.expressions import NOTHING, RuleSet
+    from psc.compiler.expressions.expression import NOTHING, RuleSet
 
     rule_set = RuleSet(
         {"a b": Literal("x"), "r": Choice((Reference("a b"), NOTHING, Chars(()), Reference("a_b"))), "a_b": EMPTY}, "r", "", "", {}
@@ -253,7 +264,7 @@ def test_printing_what_text_cannot_name_or_match() -> None:
 
 def test_printing_of_deep_expressions() -> None:
     """Deeper than the parser's limit and than Python's stack."""
-    from psc.compiler.expressions import Expression, RuleSet
+    from psc.compiler.expressions.expression import Expression, RuleSet
 
     e: Expression = Literal("a")
     for _ in range(3000):

@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 import psc
+from psc.compiler.expressions.rule_sets import concat, to_ebnf, union
 from psc.compiler.frontends.ebnf import load_ebnf, macros, vocabulary_tokens
-from psc.compiler.rule_sets import concat, to_ebnf, union
 from psc.errors import GrammarError, ResourceLimitError
 
 NO_TOKENS = psc.GrammarCompiler(psc.TokenizerInfo([]), store=False, cache_enabled=False)

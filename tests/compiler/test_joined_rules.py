@@ -6,11 +6,11 @@ import json
 
 import pytest
 
-from psc.compiler.expressions import EMPTY, Automaton, Chars, Choice, Literal, Reference, Repeat, RuleSet, Sequence
+from psc.compiler.cfg.lowering import LoweredRules, lower
+from psc.compiler.expressions.expression import EMPTY, Automaton, Chars, Choice, Literal, Reference, Repeat, RuleSet, Sequence
+from psc.compiler.expressions.joined_rules import joined
 from psc.compiler.frontends.ebnf import load_ebnf
 from psc.compiler.frontends.request import GrammarRequest
-from psc.compiler.joined_rules import joined
-from psc.compiler.lowering import LoweredRules, lower
 from psc.errors import GrammarError
 
 

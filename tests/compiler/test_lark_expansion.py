@@ -11,9 +11,9 @@ from lark.load_grammar import load_grammar
 from lark_texts import CASES, random_rules
 
 import psc
+from psc.compiler.cfg.grammar import Cfg
 from psc.compiler.frontends.lark import expansion, loader
 from psc.compiler.frontends.lark.loader import load_lark
-from psc.compiler.grammar import Cfg
 
 BUNDLED = sorted((Path(psc.__file__).parent / "compiler" / "grammars").glob("*.lark"))
 

@@ -14,15 +14,26 @@ from oracle.derivation import check_normal_form, derives
 from oracle.expressions import begins_one, matches, matches_any
 
 from psc import _core
-from psc.compiler.expression_words import RulePrograms, native_rules
-from psc.compiler.expressions import EMPTY, NOTHING, Chars, Choice, Expression, Literal, Reference, Repeat, RuleSet, Sequence
+from psc.compiler.cfg.grammar import Cfg, Production
+from psc.compiler.cfg.lowering import LoweredRules, TerminalLimits, lower
+from psc.compiler.cfg.lr_tables import lr_tables
+from psc.compiler.expressions.expression import (
+    EMPTY,
+    NOTHING,
+    Chars,
+    Choice,
+    Expression,
+    Literal,
+    Reference,
+    Repeat,
+    RuleSet,
+    Sequence,
+)
+from psc.compiler.expressions.rule_sets import to_ebnf
+from psc.compiler.expressions.words import RulePrograms, native_rules
 from psc.compiler.frontends.ebnf import load_ebnf
-from psc.compiler.grammar import Cfg, Production
 from psc.compiler.grammars import bundled_text
-from psc.compiler.lowering import LoweredRules, TerminalLimits, lower
-from psc.compiler.lr_tables import lr_tables
-from psc.compiler.python_pattern import python_pattern
-from psc.compiler.rule_sets import to_ebnf
+from psc.compiler.terminals.python_pattern import python_pattern
 from psc.errors import GrammarError
 
 TEXTS = ["".join(t) for n in range(6) for t in itertools.product("ab", repeat=n)]

@@ -15,10 +15,10 @@ from vocabularies import byte_tokenizer
 
 import psc
 from psc._core import LrTables, build_lalr
-from psc.compiler.build import grammar_tables
+from psc.compiler.cfg.grammar import Cfg
+from psc.compiler.cfg.lr_tables import lr_tables
 from psc.compiler.frontends.lark.loader import load_lark
-from psc.compiler.grammar import Cfg
-from psc.compiler.lr_tables import lr_tables
+from psc.compiler.pipeline.build import grammar_tables
 from psc.errors import GrammarError, ResourceLimitError
 
 

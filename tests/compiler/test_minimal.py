@@ -13,8 +13,8 @@ from oracle.openfst import Automaton, to_fst
 from vocabularies import byte_tokenizer
 
 from psc.artifacts.scalars import SCALARS
-from psc.compiler.build import build
 from psc.compiler.frontends.lark.loader import load_lark
+from psc.compiler.pipeline.build import build
 
 
 @pytest.mark.parametrize("name", ["json", "go"])
@@ -38,7 +38,7 @@ def test_no_smaller_machine(name: str) -> None:
 def test_same_bytes_whatever_the_hash_seed(tmp_path: Path) -> None:
     script = (
         "import hashlib; from vocabularies import byte_tokenizer; from psc.artifacts.format import encode;"
-        "from psc.compiler.build import build; from psc.compiler.grammars import bundled_text;"
+        "from psc.compiler.pipeline.build import build; from psc.compiler.grammars import bundled_text;"
         "from psc.compiler.frontends.lark.loader import load_lark;"
         "r = build(load_lark(bundled_text('sql'), lexer='basic'), byte_tokenizer());"
         "print(hashlib.sha256(encode(r.arrays, r.metadata)).hexdigest())"

@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from oracle.derivation import check_normal_form, derives
 
-from psc.compiler.grammar import Cfg, Production, Terminal
-from psc.compiler.normal_form import normal_form
+from psc.compiler.cfg.grammar import Cfg, Production, Terminal
+from psc.compiler.cfg.normal_form import normal_form
 from psc.errors import GrammarError
 
 TEXTS = ["".join(t) for n in range(6) for t in itertools.product("ab", repeat=n)]

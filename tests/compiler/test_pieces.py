@@ -19,10 +19,10 @@ from vocabularies import byte_tokenizer
 import psc
 from psc.artifacts.format import encode
 from psc.artifacts.scalars import is_closed
-from psc.compiler.build import NotClosed, build, grammar_tables, open_build
 from psc.compiler.frontends.found import find_grammar
-from psc.compiler.pieces import assemble, classify, find_sequences
-from psc.grammar import Grammar
+from psc.compiler.pipeline.build import NotClosed, build, grammar_tables, open_build
+from psc.compiler.pipeline.pieces import assemble, classify, find_sequences
+from psc.grammars.grammar import Grammar
 from psc.vocabulary.tokenizer_info import TokenizerInfo
 
 

@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 from oracle.openfst import Acceptor, first_match_language, from_fst, terminal_language
 
 from psc.compiler.frontends.lark.first_match import first_match_differs
-from psc.compiler.terminal_regex import UnsupportedRegex, looks_past_end
+from psc.compiler.terminals.regex import UnsupportedRegex, looks_past_end
 
 LONG_S, KELVIN, DOTTED_I = "\u017f", "\u212a", "\u0130"
 

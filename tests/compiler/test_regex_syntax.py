@@ -15,7 +15,7 @@ from expression_language import Language
 from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
-from psc.compiler.expressions import Chars, Expression, Literal
+from psc.compiler.expressions.expression import Chars, Expression, Literal
 from psc.compiler.frontends.regex import MAX_NESTING, Dialect, regex_expression, regex_rule_set
 from psc.errors import GrammarError
 

@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 from psc._core import LrTables
+from psc.compiler.cfg.grammar import Cfg
+from psc.compiler.cfg.lowering import TerminalLimits, lower
+from psc.compiler.cfg.lr_tables import lr_tables
 from psc.compiler.frontends.ebnf import load_ebnf
-from psc.compiler.grammar import Cfg
-from psc.compiler.lowering import TerminalLimits, lower
-from psc.compiler.lr_tables import lr_tables
 
 LIFTED = TerminalLimits(counted=0)
 """Every counted repetition is left to the parser."""

@@ -6,8 +6,8 @@ from vocabularies import byte_tokenizer
 import psc
 from psc.cluster.run.compilation import ENCODING, N_STAGES, compile_artifact
 from psc.cluster.run.splitting import assembly, classifier, sequences
-from psc.compiler.build import build, grammar_tables, native_compilation
-from psc.compiler.stages import Stage
+from psc.compiler.pipeline.build import build, grammar_tables, native_compilation
+from psc.compiler.pipeline.stages import Stage
 
 GRAMMAR = 'root ::= "a" root "b" | "c"'
 NAMES = {"grammar_name": "nested", "tokenizer_name": "bytes"}

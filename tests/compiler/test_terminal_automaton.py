@@ -12,12 +12,12 @@ from lark_grammars import LARK_NAMES, lark_text
 from oracle.openfst import Acceptor, terminal_language, union_automaton
 
 from psc._core import build_terminal_automaton
-from psc.compiler import terminals
-from psc.compiler.expressions import EMPTY, NOTHING, Chars, Choice, Expression, Literal, Reference, Repeat, Sequence
+from psc.compiler.cfg import terminals
+from psc.compiler.cfg.terminals import TerminalAutomaton, terminal_automaton, terminal_expression
+from psc.compiler.expressions.expression import EMPTY, NOTHING, Chars, Choice, Expression, Literal, Reference, Repeat, Sequence
 from psc.compiler.frontends.lark.loader import load_lark
-from psc.compiler.terminal_programs import TerminalPrograms
-from psc.compiler.terminal_regex import UnsupportedRegex, pattern_difference, pattern_expression
-from psc.compiler.terminals import TerminalAutomaton, terminal_automaton, terminal_expression
+from psc.compiler.terminals.programs import TerminalPrograms
+from psc.compiler.terminals.regex import UnsupportedRegex, pattern_difference, pattern_expression
 from psc.errors import GrammarError
 
 # --- equality with OpenFst's construction

@@ -21,14 +21,14 @@ from effort import examples
 from hypothesis import assume, given
 
 from psc._core import Compilation, LrTables
-from psc.compiler import transducers
-from psc.compiler.build import native_compilation
+from psc.compiler import paper as transducers
+from psc.compiler.cfg.grammar import Cfg
+from psc.compiler.cfg.lr_tables import lr_tables
+from psc.compiler.cfg.terminals import terminal_automaton
 from psc.compiler.frontends.lark.loader import load_lark
-from psc.compiler.grammar import Cfg
-from psc.compiler.lr_tables import lr_tables
-from psc.compiler.terminals import terminal_automaton
-from psc.compiler.transducers import Names, class_label, state_label
-from psc.compiler.transducers.picture import picture
+from psc.compiler.paper import Names, class_label, state_label
+from psc.compiler.paper.picture import picture
+from psc.compiler.pipeline.build import native_compilation
 from psc.errors import GrammarError
 from psc.vocabulary.tokenizer_info import TokenizerInfo
 

@@ -5,8 +5,8 @@ from collections.abc import Callable
 import pytest
 
 import psc
-from psc.compiler.build import grammar_tables
-from psc.compiler.grammar import Cfg
+from psc.compiler.cfg.grammar import Cfg
+from psc.compiler.pipeline.build import grammar_tables
 
 LARK = """\
 start: "a" | dead "b" | "c" half

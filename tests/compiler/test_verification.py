@@ -11,12 +11,12 @@ from hypothesis import given
 
 from psc._core import LrTables
 from psc.artifacts.scalars import without_scalars
-from psc.compiler import transducers
-from psc.compiler.build import build
+from psc.compiler import paper as transducers
 from psc.compiler.frontends.lark.loader import load_lark
-from psc.compiler.transducers import Verification, verify
+from psc.compiler.paper import Verification, verify
+from psc.compiler.pipeline.build import build
 from psc.errors import GrammarError
-from psc.grammar import Grammar
+from psc.grammars.grammar import Grammar
 from psc.vocabulary.tokenizer_info import TokenizerInfo
 
 # `if` is a NAME where no IF may be: past the end of a lexeme, what a token means depends on the stack.

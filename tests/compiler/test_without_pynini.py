@@ -38,7 +38,7 @@ SCRIPT = """
         sys.meta_path.insert(0, Blocked())
     from vocabularies import byte_tokenizer
     from psc.artifacts.format import encode
-    from psc.compiler.build import build
+    from psc.compiler.pipeline.build import build
     from psc.compiler.frontends.lark.loader import load_lark
     from lark_grammars import lark_text
     texts = json.loads(sys.argv[2]) | {"json": lark_text("json"), "sql": lark_text("sql")}

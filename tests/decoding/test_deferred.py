@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 from vocabularies import byte_tokenizer
 
-from psc.compiled_grammar import compile_just_in_time
 from psc.decoding import DeferredGrammar, DeferredMatcher, Trigger
 from psc.decoding.deferred import accept_free_tokens
 from psc.errors import MatcherError
-from psc.grammar import Grammar
+from psc.grammars.compiled_grammar import compile_just_in_time
+from psc.grammars.grammar import Grammar
 from psc.runtime.compiled import GrammarMatcher
 
 INFO = byte_tokenizer("</", "think", ">", '>{"', ">\n\n", '>\n\n{"', "</think>")

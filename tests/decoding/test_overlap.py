@@ -10,10 +10,10 @@ import pytest
 from small_grammars import compiled
 from vocabularies import byte_tokenizer
 
-from psc.compiled_grammar import compile_just_in_time
 from psc.decoding import DeferredGrammar, OverlappedMasks
 from psc.errors import BitmaskError, MatcherError
-from psc.grammar import Grammar
+from psc.grammars.compiled_grammar import compile_just_in_time
+from psc.grammars.grammar import Grammar
 from psc.runtime.compiled import GrammarMatcher
 from psc.runtime.numpy_masks import MaskTable
 

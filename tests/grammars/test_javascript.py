@@ -17,7 +17,8 @@ from vocabularies import byte_tokenizer
 
 import psc
 from psc.cli import main
-from psc.compiler.grammars import bundled_text, ecmascript
+from psc.compiler.grammars import bundled_text
+from psc.compiler.grammars.writers import ecmascript
 from psc.corpus.references.conversation import Conversation, node
 from psc.errors import ReferenceMissingError
 

@@ -18,7 +18,8 @@ from vocabularies import byte_tokenizer
 
 import psc
 from psc.cli import main
-from psc.compiler.grammars import bundled_text, elements
+from psc.compiler.grammars import bundled_text
+from psc.compiler.grammars.writers import elements
 from psc.corpus.references import conversation
 from psc.errors import ReferenceMissingError
 

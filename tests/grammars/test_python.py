@@ -20,7 +20,8 @@ from vocabularies import byte_tokenizer
 import psc
 from psc.cli import main
 from psc.compiler.frontends.found import find_grammar
-from psc.compiler.grammars import bundled_text, python_layout
+from psc.compiler.grammars import bundled_text
+from psc.compiler.grammars.writers import python_layout
 from psc.vocabulary.segment import Segmenter
 
 ACCEPTED = [

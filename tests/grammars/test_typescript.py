@@ -14,7 +14,8 @@ from masks_along_texts import check_masks_within
 from vocabularies import byte_tokenizer
 
 import psc
-from psc.compiler.grammars import bundled_text, typescript
+from psc.compiler.grammars import bundled_text
+from psc.compiler.grammars.writers import typescript
 from psc.corpus.references import conversation
 from psc.errors import ReferenceMissingError
 

@@ -8,7 +8,7 @@ from small_grammars import COMPILERS, GRAMMARS, compiled
 
 import psc
 from psc._core import MatcherView
-from psc.compiler.lr_tables import lr_tables
+from psc.compiler.cfg.lr_tables import lr_tables
 from psc.errors import GrammarError
 from psc.inspection.completion import Completer
 from psc.inspection.lexemes import Lexemes

@@ -7,9 +7,9 @@ import pytest
 from json_schema.bytewise import accepts, compiled
 
 from psc import _core
+from psc.compiler.cfg.lowering import TerminalLimits
 from psc.compiler.frontends.json_schema.front_end import schema_grammar
 from psc.compiler.frontends.json_schema.settings import SchemaSettings
-from psc.compiler.lowering import TerminalLimits
 
 _LIMITS = vars(TerminalLimits())
 _AUTOMATON = {"max_states": 100_000, "max_positions": 1_000_000, "max_steps": 100_000_000}

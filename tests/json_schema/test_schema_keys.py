@@ -14,7 +14,7 @@ import psc
 from psc import _core
 from psc.artifacts.store import Store
 from psc.compiler.frontends.found import find_grammar
-from psc.json_schemas import schema_request
+from psc.requests.json_schemas import schema_request
 
 SCHEMA: dict[str, Any] = {
     "title": 'Ünder "quotes" \\ and \n\t\x01\x7f 漢字 𝄞 /',

@@ -60,7 +60,7 @@ class CfgOracle:
 
     @classmethod
     def of_grammar(cls, grammar: Any) -> "CfgOracle":
-        """The language of a psc.compiler.grammar.Cfg without ignored terminals."""
+        """The language of a psc.compiler.cfg.grammar.Cfg without ignored terminals."""
         if any(t.ignored for t in grammar.terminals):
             raise ValueError("ignored terminals mean nothing to `any` lexing")
         patterns = {i: t.pattern for i, t in enumerate(grammar.terminals)}

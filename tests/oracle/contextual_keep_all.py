@@ -93,7 +93,7 @@ class Reading:
 
 
 class ContextualKeepAllOracle:
-    """Masks of a psc.compiler.grammar.Cfg in normal form, and Lark's definitions of its terminals."""
+    """Masks of a psc.compiler.cfg.grammar.Cfg in normal form, and Lark's definitions of its terminals."""
 
     def __init__(self, grammar: Any, terminals: Iterable[Any]) -> None:
         self.parser = AllActions(grammar)

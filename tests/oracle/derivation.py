@@ -5,7 +5,7 @@ Cost: cubic in the text, times the productions, several times; for texts of a fe
 
 import re
 
-from psc.compiler.grammar import Cfg
+from psc.compiler.cfg.grammar import Cfg
 
 
 def derives(grammar: Cfg, text: str) -> bool:

@@ -5,7 +5,7 @@ whether the rest of the text is the beginning of one; both are grown from nothin
 recursion of every kind means. Shares no code with psc but the expressions themselves. Cost: rules times positions, several times.
 """
 
-from psc.compiler.expressions import Chars, Choice, Expression, Literal, Reference, Repeat, RuleSet, Sequence
+from psc.compiler.expressions.expression import Chars, Choice, Expression, Literal, Reference, Repeat, RuleSet, Sequence
 
 
 def matches(rule_set: RuleSet, text: str) -> bool:

@@ -10,7 +10,7 @@ import pytest
 from hostile_texts import TEXTS
 
 import psc
-from psc.compiled_grammar import compile_ahead_of_time
+from psc.grammars.compiled_grammar import compile_ahead_of_time
 from psc.playground.looking import BYTES, MAX_TEXT_BYTES, BadRequestError, Choices, Looker
 
 PERCENT = {"language": "ebnf", "text": 'root ::= "yes" | "no" | [0-9]{1,3} "%"'}

@@ -7,7 +7,7 @@ from hypothesis import event, given
 from hypothesis import strategies as st
 
 import psc
-from psc.compiler.expressions import Automaton, Chars, Choice, Expression, Literal, Reference, Repeat, RuleMark, Sequence
+from psc.compiler.expressions.expression import Automaton, Chars, Choice, Expression, Literal, Reference, Repeat, RuleMark, Sequence
 from psc.rule_records.chart import Chart
 from psc.rule_records.network import Network
 from psc.rule_records.record import MarkedRules, RuleRecord

@@ -15,7 +15,7 @@ from vocabularies import byte_tokenizer
 
 import psc
 from psc._core import MatcherView
-from psc.compiled_grammar import compile_ahead_of_time
+from psc.grammars.compiled_grammar import compile_ahead_of_time
 
 Call = Callable[[psc.GrammarMatcher], object]
 

@@ -9,14 +9,14 @@ import pytest
 
 from psc import GrammarMatcher, TokenizerInfo
 from psc._core import VocabularyIndex
-from psc.build_grammar import shared_vocabulary
-from psc.compiled_grammar import CompiledGrammar
-from psc.compiler.build import describe
-from psc.compiler.expressions import Chars, Choice, Expression, Literal, Repeat, RuleSet, Sequence
-from psc.compiler.just_in_time import NO_SYMBOLS
-from psc.compiler.linking import END_OF_PART, FIRST_CALL
-from psc.compiler.ready_grammar import ReadyRules
-from psc.compiler.tokens import FIRST_TOKEN
+from psc.compiler.expressions.expression import Chars, Choice, Expression, Literal, Repeat, RuleSet, Sequence
+from psc.compiler.expressions.tokens import FIRST_TOKEN
+from psc.compiler.pipeline.build import describe
+from psc.compiler.pipeline.just_in_time import NO_SYMBOLS
+from psc.compiler.pipeline.linking import END_OF_PART, FIRST_CALL
+from psc.compiler.pipeline.ready_grammar import ReadyRules
+from psc.grammars.build_grammar import shared_vocabulary
+from psc.grammars.compiled_grammar import CompiledGrammar
 
 PIECES = ["a", "b", "ab", "<", "é", "ü", "汉", "😀", "12", " "]
 CALL_BYTES, END_BYTES = b"\xfb\xbe", b"\xfb\xbf"

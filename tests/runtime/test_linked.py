@@ -10,18 +10,18 @@ from token_grammars import spellings
 
 from psc import GrammarError, GrammarMatcher, TokenizerInfo
 from psc._core import LinkedPart, Machine, MatcherView, PartVocabularies
-from psc.build_grammar import shared_vocabulary
-from psc.compiled_grammar import CompiledGrammar
-from psc.compiler.build import describe
-from psc.compiler.expression_words import native_rules
-from psc.compiler.expressions import Chars, Choice, Expression, Literal, Reference, Repeat, RuleSet, Sequence
-from psc.compiler.joined_rules import JoinedRules
-from psc.compiler.just_in_time import NO_SYMBOLS, lazy_machine
-from psc.compiler.linking import END_OF_PART, FIRST_CALL, Parts, linked_machine
-from psc.compiler.lowering import DEFAULT_LIMITS
-from psc.compiler.ready_grammar import ReadyRules
-from psc.compiler.terminals import MAX_POSITIONS
-from psc.compiler.tokens import FIRST_TOKEN, TokenNames
+from psc.compiler.cfg.lowering import DEFAULT_LIMITS
+from psc.compiler.cfg.terminals import MAX_POSITIONS
+from psc.compiler.expressions.expression import Chars, Choice, Expression, Literal, Reference, Repeat, RuleSet, Sequence
+from psc.compiler.expressions.joined_rules import JoinedRules
+from psc.compiler.expressions.tokens import FIRST_TOKEN, TokenNames
+from psc.compiler.expressions.words import native_rules
+from psc.compiler.pipeline.build import describe
+from psc.compiler.pipeline.just_in_time import NO_SYMBOLS, lazy_machine
+from psc.compiler.pipeline.linking import END_OF_PART, FIRST_CALL, Parts, linked_machine
+from psc.compiler.pipeline.ready_grammar import ReadyRules
+from psc.grammars.build_grammar import shared_vocabulary
+from psc.grammars.compiled_grammar import CompiledGrammar
 
 TEXTS = ["a", "b", "<", "ab", "ba", "<a", "b<", "a<b", "aa", "bb", "<<", "é", "ab<", "<ab", "aé", "bab", "b<a"]
 TOKENS = [*[t.encode() for t in TEXTS], b"\xc3", b"\xa9", b"\xa9a", b"<c>", b"<end>", b"", b"\xfb\xbf"]

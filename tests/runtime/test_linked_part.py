@@ -7,15 +7,15 @@ from token_grammars import NAMES, TOKENIZER, spellings
 
 from psc import GrammarMatcher
 from psc._core import LinkedPart, PartVocabularies
-from psc.build_grammar import shared_vocabulary
-from psc.compiled_grammar import CompiledGrammar
-from psc.compiler.expression_words import native_rules
-from psc.compiler.expressions import Chars, Choice, Expression, Literal, Reference, Repeat, RuleSet, Sequence
-from psc.compiler.joined_rules import JoinedRules
-from psc.compiler.linking import Parts, linked_machine
-from psc.compiler.lowering import DEFAULT_LIMITS
-from psc.compiler.terminals import MAX_POSITIONS
-from psc.compiler.tokens import token_set
+from psc.compiler.cfg.lowering import DEFAULT_LIMITS
+from psc.compiler.cfg.terminals import MAX_POSITIONS
+from psc.compiler.expressions.expression import Chars, Choice, Expression, Literal, Reference, Repeat, RuleSet, Sequence
+from psc.compiler.expressions.joined_rules import JoinedRules
+from psc.compiler.expressions.tokens import token_set
+from psc.compiler.expressions.words import native_rules
+from psc.compiler.pipeline.linking import Parts, linked_machine
+from psc.grammars.build_grammar import shared_vocabulary
+from psc.grammars.compiled_grammar import CompiledGrammar
 
 A = Literal("a")
 DEAD: Expression = Choice(())

@@ -15,8 +15,8 @@ from vocabularies import byte_tokenizer, tokenizer
 import psc
 from psc._core import MatcherView
 from psc.artifacts.format import decode
-from psc.build_grammar import artifact_bytes
-from psc.compiled_grammar import compile_ahead_of_time
+from psc.grammars.build_grammar import artifact_bytes
+from psc.grammars.compiled_grammar import compile_ahead_of_time
 from psc.vocabulary.tokenizer_info import TokenizerInfo
 
 TOKENS = ["a", "b", "ab", " ", "c", "ba"]

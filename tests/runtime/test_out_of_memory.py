@@ -38,7 +38,7 @@ from small_grammars import GRAMMARS
 from vocabularies import byte_tokenizer
 
 import psc
-from psc.compiled_grammar import compile_just_in_time
+from psc.grammars.compiled_grammar import compile_just_in_time
 from psc.errors import ResourceLimitError
 
 fail_after = ctypes.CDLL(None).fail_after

@@ -17,7 +17,7 @@ import pytest
 
 import psc
 from psc import CompiledGrammar, Grammar, GrammarCompiler, GrammarMatcher, TokenizerInfo
-from psc.compiler.expressions import (
+from psc.compiler.expressions.expression import (
     Chars,
     Choice,
     Expression,
@@ -28,8 +28,8 @@ from psc.compiler.expressions import (
     RuleSet,
     Sequence,
 )
-from psc.compiler.rule_sets import to_ebnf
-from psc.compiler.tokens import FIRST_TOKEN, token_set
+from psc.compiler.expressions.rule_sets import to_ebnf
+from psc.compiler.expressions.tokens import FIRST_TOKEN, token_set
 from psc.errors import GrammarError
 
 TEXTS = ["a", "b", "<", "ab", "ba", "aa", "<a", "b<", "a<b", "bb", "<<", "é", "ab<", "abab", "bab"]

@@ -15,8 +15,8 @@ from hypothesis import strategies as st
 from vocabularies import tokenizer
 
 import psc
-from psc.compiled_grammar import compile_just_in_time
 from psc.errors import GrammarError
+from psc.grammars.compiled_grammar import compile_just_in_time
 from psc.vocabulary.tokenizer_info import TokenizerInfo
 
 _LETTERS = "abcdefghijklmnop"

@@ -12,13 +12,13 @@ from token_grammars import PADDING, SPECIAL, STOP, TOKENIZER, TOKENS, random_exp
 
 import psc
 from psc import GrammarMatcher
-from psc.build_grammar import shared_vocabulary
-from psc.compiled_grammar import CompiledGrammar
-from psc.compiler.build import describe
-from psc.compiler.expressions import Chars, Choice, Expression, Literal, Repeat, Sequence
-from psc.compiler.just_in_time import lazy_machine
-from psc.compiler.ready_grammar import ReadyRules
-from psc.compiler.tokens import FIRST_TOKEN, token_set, tokens_of
+from psc.compiler.expressions.expression import Chars, Choice, Expression, Literal, Repeat, Sequence
+from psc.compiler.expressions.tokens import FIRST_TOKEN, token_set, tokens_of
+from psc.compiler.pipeline.build import describe
+from psc.compiler.pipeline.just_in_time import lazy_machine
+from psc.compiler.pipeline.ready_grammar import ReadyRules
+from psc.grammars.build_grammar import shared_vocabulary
+from psc.grammars.compiled_grammar import CompiledGrammar
 
 
 def compiled(expression: Expression) -> CompiledGrammar:

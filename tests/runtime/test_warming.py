@@ -17,7 +17,7 @@ import pytest
 from vocabularies import byte_tokenizer
 
 import psc
-from psc.warming import IDLE_S, Warmer, masks_ahead
+from psc.grammars.warming import IDLE_S, Warmer, masks_ahead
 
 
 class Owner:
@@ -164,7 +164,7 @@ _FORKS = """
 import os, threading
 import psc
 from vocabularies import byte_tokenizer
-from psc.warming import WARMER
+from psc.grammars.warming import WARMER
 
 def run(child, name):
     pid = os.fork()
@@ -196,7 +196,7 @@ print("ok")
 """
 
 _ENDS = """
-from psc.warming import WARMER
+from psc.grammars.warming import WARMER
 class Owner: pass
 def endless():
     while True:

@@ -11,7 +11,7 @@ from structural_tags.reading import is_text
 
 from psc import GrammarCompiler, GrammarMatcher, TokenizerInfo, compile_ahead_of_time
 from psc.errors import InvalidStructuralTagError
-from psc.grammar import Grammar
+from psc.grammars.grammar import Grammar
 
 _TOKENIZER = TokenizerInfo.from_tokens([b"a", b"b", b"ab", b"ba", b"bb", b"aab", b"</s>"], stop_token_ids=[6])
 _COMPILER = GrammarCompiler(_TOKENIZER, store=False, registry=False)

@@ -7,7 +7,7 @@ import pickle
 import pytest
 
 import psc
-from psc.structural_tag import (
+from psc.tool_calls.structural_tag import (
     AnyTextFormat,
     ConstStringFormat,
     DispatchFormat,

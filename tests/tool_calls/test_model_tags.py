@@ -4,9 +4,9 @@ import pytest
 from tool_calls.transcripts import PING, TOOLS, TRANSCRIPTS, WEATHER
 
 import psc
-from psc.builtin_structural_tag import get_model_structural_tag, normalize_tool_choice, register_model_structural_tag
-from psc.openai_tool_call_schema import BuiltinToolParam, FunctionDefinition, FunctionToolParam, NamedToolChoiceParam
-from psc.structural_tag import AnyTextFormat, SequenceFormat, StructuralTag, TagsWithSeparatorFormat, TriggeredTagsFormat
+from psc.tool_calls.builtin_structural_tag import get_model_structural_tag, normalize_tool_choice, register_model_structural_tag
+from psc.tool_calls.openai_tool_call_schema import BuiltinToolParam, FunctionDefinition, FunctionToolParam, NamedToolChoiceParam
+from psc.tool_calls.structural_tag import AnyTextFormat, SequenceFormat, StructuralTag, TagsWithSeparatorFormat, TriggeredTagsFormat
 
 SEARCH = {"type": "web_search", "name": "browser.search", "parameters": PING}
 FORCED = {"type": "function", "function": {"name": "get_weather"}}
@@ -144,7 +144,7 @@ def test_harmony_takes_a_call_where_one_is_required():
 
 
 def test_registered_formats(monkeypatch):
-    monkeypatch.setattr("psc.builtin_structural_tag._builders", dict(psc.builtin_structural_tag._builders))
+    monkeypatch.setattr("psc.tool_calls.builtin_structural_tag._builders", dict(psc.tool_calls.builtin_structural_tag._builders))
     seen = []
 
     @register_model_structural_tag("mine")
@@ -157,7 +157,7 @@ def test_registered_formats(monkeypatch):
     assert tools == [FunctionToolParam(function=FunctionDefinition(**TOOLS[0]["function"]))]
     assert (builtins, choice, reasoning) == ([], "forced", "disabled")
     assert options == {"any_order": True, "exclude_special_tokens": True, "max_whitespace_cnt": None, "parallel_tool_calls": True}
-    assert psc.builtin_structural_tag.get_llama_structural_tag(tools).format.triggers == ['{"name": ']
+    assert psc.tool_calls.builtin_structural_tag.get_llama_structural_tag(tools).format.triggers == ['{"name": ']
     assert psc.get_builtin_structural_tag is psc.get_model_structural_tag
 
 

@@ -9,7 +9,7 @@ from vocabularies import byte_tokenizer
 import psc
 from psc.compiler.frontends.request import GrammarRequest
 from psc.compiler.frontends.structural_tag.parameter_styles import STYLES, parameter_list
-from psc.grammar import Grammar
+from psc.grammars.grammar import Grammar
 
 COMPILER = psc.GrammarCompiler(byte_tokenizer(), store=False)
 

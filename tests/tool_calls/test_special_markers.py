@@ -6,8 +6,8 @@ import pytest
 from tool_calls.transcripts import TOOLS, TRANSCRIPTS
 
 import psc
-from psc.compiled_grammar import compile_just_in_time
-from psc.grammar import Grammar
+from psc.grammars.compiled_grammar import compile_just_in_time
+from psc.grammars.grammar import Grammar
 
 # fmt: off
 MARKERS = (

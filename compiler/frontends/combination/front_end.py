@@ -11,12 +11,12 @@ from collections.abc import Sequence as Many
 from dataclasses import replace
 from typing import Any
 
-from psc.compiler.expressions import Choice, Reference, RuleSet, Sequence
+from psc.compiler.cfg.grammar import Cfg
+from psc.compiler.expressions.expression import Choice, Reference, RuleSet, Sequence
+from psc.compiler.expressions.joined_rules import LexedPart, Part, joined
+from psc.compiler.expressions.tokens import TokenNames
 from psc.compiler.frontends.front_end import UNNAMED, GrammarOptions
 from psc.compiler.frontends.request import GrammarRequest
-from psc.compiler.grammar import Cfg
-from psc.compiler.joined_rules import LexedPart, Part, joined
-from psc.compiler.tokens import TokenNames
 from psc.errors import GrammarError
 
 KINDS = ("union", "concat")

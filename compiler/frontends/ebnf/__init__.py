@@ -1,4 +1,5 @@
-"""EBNF grammar text, in the dialect of XGrammar's EBNF and llama.cpp's GBNF, to a :class:`~psc.compiler.expressions.RuleSet`.
+"""EBNF grammar text, in the dialect of XGrammar's EBNF and llama.cpp's GBNF, to a
+:class:`~psc.compiler.expressions.expression.RuleSet`.
 
     escapes.py    literals and character classes: escapes, ranges, complements
     lexer.py      text to tokens; where an offset is, for messages

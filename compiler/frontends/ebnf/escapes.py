@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 
-from psc.compiler.expressions import MAX_CODE_POINT, Chars, Expression, Literal, merged_ranges
+from psc.compiler.expressions.expression import MAX_CODE_POINT, Chars, Expression, Literal, merged_ranges
 
 ANY_CHARACTER = Chars(((0, 0xD7FF), (0xE000, MAX_CODE_POINT)))
 """Every code point but the surrogates, which no UTF-8 text has."""

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Final
 
-from psc.compiler.expressions import RuleSet
+from psc.compiler.expressions.expression import RuleSet
+from psc.compiler.expressions.tokens import TokenNames
 from psc.compiler.frontends.ebnf.lexer import kinds_of
 from psc.compiler.frontends.ebnf.parser import load_ebnf
 from psc.compiler.frontends.front_end import GrammarOptions
-from psc.compiler.tokens import TokenNames
 
 _MACROS: Final = frozenset(("Token", "ExcludeToken", "TokenTagDispatch"))
 

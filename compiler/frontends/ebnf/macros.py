@@ -20,8 +20,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 
 from psc._core import TextAutomaton
-from psc.compiler.expression_fold import fold, rebuilt
-from psc.compiler.expressions import (
+from psc.compiler.expressions.expression import (
     EMPTY,
     NOTHING,
     Automaton,
@@ -33,9 +32,10 @@ from psc.compiler.expressions import (
     Repeat,
     Sequence,
 )
+from psc.compiler.expressions.fold import fold, rebuilt
+from psc.compiler.expressions.text_sets import expression_of, until_first, without
 from psc.compiler.frontends.ebnf.lexer import Source, Token
 from psc.compiler.frontends.ebnf.vocabulary_tokens import VocabularyTokens
-from psc.compiler.text_sets import expression_of, until_first, without
 from psc.errors import GrammarError, ResourceLimitError
 
 _REGEX_FLAGS = frozenset("isu")
@@ -306,7 +306,7 @@ class Macros:
             pieces.append(argument.value)
         if not any(pieces):
             return EMPTY
-        from psc.compiler.substrings import substring_automaton
+        from psc.compiler.expressions.substrings import substring_automaton
 
         try:
             return substring_automaton(pieces)

@@ -22,11 +22,11 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Container
 
-from psc.compiler.expressions import Ending, Literal, RuleMark
+from psc.compiler.expressions.expression import Ending, Literal, RuleMark
+from psc.compiler.expressions.regular_rules import TextLimits
+from psc.compiler.expressions.token_budgets import MAX_BUDGET
 from psc.compiler.frontends.ebnf.lexer import Source, Token, tokens_of
 from psc.compiler.frontends.ebnf.macros import Argument, Arguments, Name, read_arguments
-from psc.compiler.regular_rules import TextLimits
-from psc.compiler.token_budgets import MAX_BUDGET
 
 _KNOWN = ("max_chars", "excludes", "lazy", "capture", "temperature", "stop", "suffix", "stop_capture", "max_tokens", "spent")
 _ALONE = {"capture": ", or stand alone"}

@@ -12,15 +12,15 @@ from __future__ import annotations
 import difflib
 from collections.abc import Mapping
 
-from psc.compiler.expression_words import RulePrograms
-from psc.compiler.expressions import Expression, Literal, RuleSet
+from psc.compiler.expressions.expression import Expression, Literal, RuleSet
+from psc.compiler.expressions.regular_rules import TextLimits, limited_rules
+from psc.compiler.expressions.tokens import TokenNames
+from psc.compiler.expressions.words import RulePrograms
 from psc.compiler.frontends.ebnf.escapes import ANY_CHARACTER, EscapeError, class_expression, literal_expression
 from psc.compiler.frontends.ebnf.lexer import Source, Token, refusal_of, tokens_of
 from psc.compiler.frontends.ebnf.macros import MACROS, Macros, read_arguments
 from psc.compiler.frontends.ebnf.options import read_options
 from psc.compiler.frontends.ebnf.vocabulary_tokens import VocabularyTokens
-from psc.compiler.regular_rules import TextLimits, limited_rules
-from psc.compiler.tokens import TokenNames
 from psc.errors import GrammarError, ResourceLimitError
 
 MAX_TEXT = 1_000_000

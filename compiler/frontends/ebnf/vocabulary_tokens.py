@@ -11,9 +11,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
-from psc.compiler.expressions import Chars, Expression, merged_ranges
+from psc.compiler.expressions.expression import Chars, Expression, merged_ranges
+from psc.compiler.expressions.tokens import FIRST_TOKEN, MAX_TOKENS, TokenNames, token_set
 from psc.compiler.frontends.ebnf.lexer import Source
-from psc.compiler.tokens import FIRST_TOKEN, MAX_TOKENS, TokenNames, token_set
 
 _LISTED = re.compile(r"\s*([0-9]+)\s*(?:-\s*([0-9]+)\s*)?")
 _MOST_DIGITS = 18

@@ -9,8 +9,8 @@ import logging
 from collections.abc import Callable, Sequence
 
 from psc import _core
-from psc.compiler.expression_words import NativeRules
-from psc.compiler.expressions import RuleSet
+from psc.compiler.expressions.expression import RuleSet
+from psc.compiler.expressions.words import NativeRules
 from psc.compiler.frontends.front_end import UNNAMED, GrammarOptions
 from psc.compiler.frontends.json_schema.settings import SchemaSettings
 from psc.errors import GrammarError, ResourceLimitError

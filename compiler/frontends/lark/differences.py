@@ -24,10 +24,10 @@ from collections.abc import Callable, Iterator
 import numpy as np
 
 from psc._core import LrTables
+from psc.compiler.cfg.grammar import Cfg
+from psc.compiler.cfg.terminals import TerminalAutomaton, terminal_expression
 from psc.compiler.frontends.lark.first_match import first_match_differs
-from psc.compiler.grammar import Cfg
-from psc.compiler.terminal_regex import UnsupportedRegex, looks_past_end
-from psc.compiler.terminals import TerminalAutomaton, terminal_expression
+from psc.compiler.terminals.regex import UnsupportedRegex, looks_past_end
 
 _MAX_NAMES = 6
 

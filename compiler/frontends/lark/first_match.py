@@ -12,9 +12,9 @@ from __future__ import annotations
 import numpy as np
 
 from psc._core import build_terminal_automaton
-from psc.compiler.terminal_programs import TerminalPrograms
-from psc.compiler.terminal_regex import Program, UnsupportedRegex, first_match_automaton, pattern_expression
-from psc.compiler.terminals import MAX_POSITIONS, MAX_STATES, MAX_STEPS, write_automaton, write_pattern
+from psc.compiler.cfg.terminals import MAX_POSITIONS, MAX_STATES, MAX_STEPS, write_automaton, write_pattern
+from psc.compiler.terminals.programs import TerminalPrograms
+from psc.compiler.terminals.regex import Program, UnsupportedRegex, first_match_automaton, pattern_expression
 
 
 def first_match_differs(pattern: str) -> bool:

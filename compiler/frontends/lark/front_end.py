@@ -10,8 +10,8 @@ from psc.errors import GrammarError, ResourceLimitError
 
 if TYPE_CHECKING:
     from psc._core import LrTables
-    from psc.compiler.grammar import Cfg
-    from psc.compiler.terminals import TerminalAutomaton
+    from psc.compiler.cfg.grammar import Cfg
+    from psc.compiler.cfg.terminals import TerminalAutomaton
 
 __all__ = ["differences", "find_imports", "language_of", "parse"]
 

@@ -1,4 +1,4 @@
-"""Lark grammar files: text to :class:`~psc.compiler.grammar.Cfg`.
+"""Lark grammar files: text to :class:`~psc.compiler.cfg.grammar.Cfg`.
 
     syntax.py              text to trees; text with errors is Lark's to read
     building.py            trees, and those of imports, to definitions, by Lark
@@ -24,14 +24,14 @@ from dataclasses import replace
 from lark.exceptions import LarkError, VisitError
 from lark.lexer import PatternStr, TerminalDef
 
+from psc.compiler.cfg.grammar import Cfg, LexerKind, Production, Terminal
+from psc.compiler.cfg.normal_form import normal_form, without_unproductive
 from psc.compiler.frontends.lark.definitions import Definitions, read_definitions
 from psc.compiler.frontends.lark.expansion import ExpandedRule, RuleExpander
 from psc.compiler.frontends.lark.imports import import_name
 from psc.compiler.frontends.lark.names import RuleNames
 from psc.compiler.frontends.lark.templates import Templates
 from psc.compiler.frontends.lark.terminal_patterns import check_widths, terminal_patterns
-from psc.compiler.grammar import Cfg, LexerKind, Production, Terminal
-from psc.compiler.normal_form import normal_form, without_unproductive
 from psc.errors import GrammarError, ResourceLimitError
 
 _MAX_NAMES = 6
@@ -54,7 +54,7 @@ def load_lark(
         lexer: "contextual", Lark's default with LALR, tries the terminals that the parser can take at a place; "basic" tries all;
             "modal" tries some only where the parser can take them.
         keep_all_actions: keep every LR action, so that any context-free grammar is taken, instead of resolving conflicts as Lark
-            does. The productions are then brought into the form of :func:`~psc.compiler.normal_form.normal_form`.
+            does. The productions are then brought into the form of :func:`~psc.compiler.cfg.normal_form.normal_form`.
 
     Raises:
         GrammarError: Lark refuses the grammar, or it uses ``%declare``.

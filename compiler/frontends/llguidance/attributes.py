@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any, Final
 
+from psc.compiler.expressions.token_budgets import MAX_BUDGET
 from psc.compiler.frontends.llguidance.syntax import Attributes, Text
-from psc.compiler.token_budgets import MAX_BUDGET
 
 if TYPE_CHECKING:
     from psc.compiler.frontends.llguidance.parser import Parser

@@ -25,11 +25,11 @@ from itertools import combinations, product
 from typing import Final
 
 from psc._core import TextAutomaton
-from psc.compiler.expression_fold import fold, rebuilt, referred_to
-from psc.compiler.expressions import Choice, Expression, Literal, Reference, Repeat, Sequence
+from psc.compiler.expressions.expression import Choice, Expression, Literal, Reference, Repeat, Sequence
+from psc.compiler.expressions.fold import fold, rebuilt, referred_to
+from psc.compiler.expressions.text_sets import begun_by, expression_of, text_set
 from psc.compiler.frontends.llguidance.places import MAX_PLACES, Positions, TooManyPlaces, written_by_place
 from psc.compiler.frontends.llguidance.source import Source
-from psc.compiler.text_sets import begun_by, expression_of, text_set
 from psc.errors import ResourceLimitError
 
 MAX_COPIES: Final = 20_000

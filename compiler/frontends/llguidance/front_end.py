@@ -6,12 +6,12 @@ import re
 from dataclasses import replace
 from typing import Final
 
-from psc.compiler.expressions import RuleSet
+from psc.compiler.expressions.expression import RuleSet
+from psc.compiler.expressions.tokens import TokenNames
 from psc.compiler.frontends.front_end import GrammarOptions
 from psc.compiler.frontends.llguidance.grammars import NamedGrammar, read_settings
 from psc.compiler.frontends.llguidance.parser import parse_document
 from psc.compiler.frontends.llguidance.rules import Rules, Surroundings
-from psc.compiler.tokens import TokenNames
 from psc.errors import GrammarError, ResourceLimitError
 
 MAX_NAMED = 30

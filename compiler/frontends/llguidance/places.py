@@ -14,8 +14,8 @@ from dataclasses import dataclass
 from typing import Final
 
 from psc._core import TextAutomaton
-from psc.compiler.expressions import EMPTY, Choice, Expression, Literal, Reference, Sequence
-from psc.compiler.text_sets import expression_of
+from psc.compiler.expressions.expression import EMPTY, Choice, Expression, Literal, Reference, Sequence
+from psc.compiler.expressions.text_sets import expression_of
 
 MAX_PLACES: Final = 2_000
 """Places of a grammar."""

@@ -15,8 +15,12 @@ from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from psc._core import TextAutomaton
-from psc.compiler.expression_fold import fold, rebuilt, referred_to
-from psc.compiler.expressions import EMPTY, Choice, Ending, Expression, Reference, Repeat, RuleMark, RuleSet, Sequence
+from psc.compiler.expressions.expression import EMPTY, Choice, Ending, Expression, Reference, Repeat, RuleMark, RuleSet, Sequence
+from psc.compiler.expressions.fold import fold, rebuilt, referred_to
+from psc.compiler.expressions.joined_rules import joined
+from psc.compiler.expressions.regular_rules import TextLimits, limited_rules
+from psc.compiler.expressions.text_sets import expression_of, text_set
+from psc.compiler.expressions.tokens import TokenNames
 from psc.compiler.frontends.front_end import GrammarOptions
 from psc.compiler.frontends.json_schema.front_end import parse as parse_schema
 from psc.compiler.frontends.json_schema.settings import SchemaSettings
@@ -38,10 +42,6 @@ from psc.compiler.frontends.llguidance.syntax import (
     Text,
 )
 from psc.compiler.frontends.llguidance.terminals import Terminals
-from psc.compiler.joined_rules import joined
-from psc.compiler.regular_rules import TextLimits, limited_rules
-from psc.compiler.text_sets import expression_of, text_set
-from psc.compiler.tokens import TokenNames
 from psc.errors import GrammarError, ResourceLimitError
 
 IGNORED: Final = "%ignore"

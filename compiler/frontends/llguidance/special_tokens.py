@@ -8,10 +8,10 @@ from __future__ import annotations
 import re
 from typing import Final
 
-from psc.compiler.expressions import Chars
+from psc.compiler.expressions.expression import Chars
+from psc.compiler.expressions.tokens import FIRST_TOKEN, MAX_TOKENS, TokenNames, token_set
 from psc.compiler.frontends.llguidance.source import Source
 from psc.compiler.frontends.llguidance.syntax import Text
-from psc.compiler.tokens import FIRST_TOKEN, MAX_TOKENS, TokenNames, token_set
 
 _RANGE: Final = re.compile(r"([0-9]{1,12})(?:-([0-9]{1,12}))?")
 _ANY: Final = Chars(((FIRST_TOKEN, FIRST_TOKEN + MAX_TOKENS - 1),))

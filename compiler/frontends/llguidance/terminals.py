@@ -12,15 +12,15 @@ import json
 import re
 from typing import Final
 
-from psc.compiler.expressions import EMPTY, Automaton, Chars, Choice, Expression, Literal, Repeat, Sequence
+from psc.compiler.expressions.expression import EMPTY, Automaton, Chars, Choice, Expression, Literal, Repeat, Sequence
+from psc.compiler.expressions.substrings import substring_automaton
+from psc.compiler.expressions.text_sets import expression_of, text_set
 from psc.compiler.frontends.llguidance.source import Source
 from psc.compiler.frontends.llguidance.syntax import And, Document, Either, InRow, Many, Nested, Node, Not, Span, Text
 from psc.compiler.frontends.regex.classes import ignoring_case
 from psc.compiler.frontends.regex.parser import regex_expression
-from psc.compiler.substrings import substring_automaton
-from psc.compiler.terminal_regex.codepoints import from_ranges
-from psc.compiler.terminal_regex.expression import chars
-from psc.compiler.text_sets import expression_of, text_set
+from psc.compiler.terminals.regex.codepoints import from_ranges
+from psc.compiler.terminals.regex.expression import chars
 from psc.errors import GrammarError, ResourceLimitError
 
 MAX_DEPTH: Final = 100

@@ -18,7 +18,7 @@ from typing import Final, Literal
 from psc.compiler.frontends.regex.rust_classes import intersection, rust_class, rust_shorthand, without
 from psc.compiler.frontends.regex.source import Source
 from psc.compiler.frontends.regex.unicode_properties import UnknownProperty, property_set
-from psc.compiler.terminal_regex.codepoints import (
+from psc.compiler.terminals.regex.codepoints import (
     EMPTY,
     EVERYTHING,
     NEWLINE,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from psc.compiler.expressions import RuleSet
+from psc.compiler.expressions.expression import RuleSet
 from psc.compiler.frontends.front_end import UNNAMED, GrammarOptions
 from psc.compiler.frontends.regex.parser import regex_rule_set
 

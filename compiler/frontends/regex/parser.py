@@ -19,7 +19,7 @@ import re
 from dataclasses import dataclass, field
 from typing import Final
 
-from psc.compiler.expressions import Expression, RuleSet
+from psc.compiler.expressions.expression import Expression, RuleSet
 from psc.compiler.frontends.regex.classes import Dialect, any_character, bracketed, escaped_character, ignoring_case, shorthand
 from psc.compiler.frontends.regex.pieces import (
     EMPTY_TEXT,
@@ -34,8 +34,8 @@ from psc.compiler.frontends.regex.pieces import (
     start_anchor,
 )
 from psc.compiler.frontends.regex.source import Source
-from psc.compiler.terminal_regex.codepoints import Bounds, from_ranges
-from psc.compiler.terminal_regex.expression import chars
+from psc.compiler.terminals.regex.codepoints import Bounds, from_ranges
+from psc.compiler.terminals.regex.expression import chars
 from psc.errors import GrammarError, ResourceLimitError
 
 MAX_TEXT: Final = 250_000

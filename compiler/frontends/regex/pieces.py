@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import lru_cache
 
-from psc.compiler.expressions import EMPTY, NOTHING, Chars, Choice, Expression, Literal, Repeat, Sequence
+from psc.compiler.expressions.expression import EMPTY, NOTHING, Chars, Choice, Expression, Literal, Repeat, Sequence
 
 
 @dataclass(frozen=True, slots=True)

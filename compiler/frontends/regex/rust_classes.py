@@ -16,7 +16,7 @@ from typing import Final
 
 from psc.compiler.frontends.regex.source import Source
 from psc.compiler.frontends.regex.unicode_properties import property_set
-from psc.compiler.terminal_regex.codepoints import EMPTY, Bounds, category, complement, difference, from_ranges, union
+from psc.compiler.terminals.regex.codepoints import EMPTY, Bounds, category, complement, difference, from_ranges, union
 
 MAX_NESTED: Final = 50
 """Classes inside each other."""

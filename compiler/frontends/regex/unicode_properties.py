@@ -16,7 +16,7 @@ from typing import Final
 
 import numpy as np
 
-from psc.compiler.terminal_regex.codepoints import CODE_POINTS, EVERYTHING, Bounds, complement, from_ranges, union
+from psc.compiler.terminals.regex.codepoints import CODE_POINTS, EVERYTHING, Bounds, complement, from_ranges, union
 
 _CATEGORIES: Final = {
     "L": "Letter", "Lu": "Uppercase_Letter", "Ll": "Lowercase_Letter", "Lt": "Titlecase_Letter", "Lm": "Modifier_Letter",

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from psc.compiler.expressions.markers import Marker
 from psc.compiler.frontends.json_schema.settings import SchemaSettings
-from psc.compiler.markers import Marker
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)

@@ -8,7 +8,8 @@ from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from psc import _core
-from psc.compiler.expressions import RuleSet
+from psc.compiler.expressions.expression import RuleSet
+from psc.compiler.expressions.joined_rules import JoinedRules
 from psc.compiler.frontends.found import find_grammar
 from psc.compiler.frontends.front_end import UNNAMED, GrammarOptions, Imports
 from psc.compiler.frontends.structural_tag.document import SchemaText, read_document
@@ -16,11 +17,10 @@ from psc.compiler.frontends.structural_tag.reader import Reader, refuse
 from psc.compiler.frontends.structural_tag.required import DOCUMENT, DOCUMENT_FORMAT, DOCUMENT_TYPE
 from psc.compiler.frontends.structural_tag.rules import rules_of
 from psc.compiler.grammars import is_bundled
-from psc.compiler.joined_rules import JoinedRules
 from psc.errors import GrammarError, InvalidJSONError, InvalidStructuralTagError
 
 if TYPE_CHECKING:
-    from psc.compiler.tokens import TokenNames
+    from psc.compiler.expressions.tokens import TokenNames
 
 _UNNAMED = "<structural tag>"
 _GRAMMAR = '"grammar"'

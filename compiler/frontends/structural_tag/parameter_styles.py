@@ -2,7 +2,8 @@
 
 The styles are facts of chat templates. A string is raw text up to the first marker that ends it, so it cannot contain that marker;
 its pattern, format and length hold all the same, of the raw text. Other values are JSON. In two of the styles values within values
-are parameters and items again. native/schema/parameter_style.hpp says what stands where, native/schema/parameters.cpp makes the rules.
+are parameters and items again. native/schema/parameter_style.hpp says what stands where, native/schema/parameters.cpp makes the
+rules.
 
 Declared members come in the order of the schema, optional ones may be left out, and other members, where the schema allows them,
 come anywhere among them. Names of these are identifiers, or what a pattern of the schema says.
@@ -17,10 +18,10 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from psc import _core
-from psc.compiler.expressions import RuleSet
+from psc.compiler.expressions.expression import RuleSet
+from psc.compiler.expressions.tokens import FIRST_TOKEN
 from psc.compiler.frontends.json_schema.front_end import rules_of
 from psc.compiler.frontends.json_schema.settings import SchemaSettings
-from psc.compiler.tokens import FIRST_TOKEN
 from psc.errors import GrammarError
 
 _Head = tuple[list[str], str, bool]

@@ -13,17 +13,17 @@ import logging
 from collections.abc import Callable, Generator, Mapping
 from typing import TYPE_CHECKING, Any, Final, NoReturn
 
+from psc.compiler.expressions.markers import Marker
 from psc.compiler.frontends.json_schema.settings import SchemaSettings
 from psc.compiler.frontends.structural_tag import formats
 from psc.compiler.frontends.structural_tag.document import SchemaText
 from psc.compiler.frontends.structural_tag.formats import Format
 from psc.compiler.frontends.structural_tag.parameter_styles import STYLES
 from psc.compiler.frontends.structural_tag.required import FORMAT, FORMAT_TYPE, required
-from psc.compiler.markers import Marker
 from psc.errors import GrammarError, InvalidStructuralTagError
 
 if TYPE_CHECKING:
-    from psc.compiler.tokens import TokenNames
+    from psc.compiler.expressions.tokens import TokenNames
 
 _log = logging.getLogger("psc.compiler")
 MAX_NESTING: Final = 1_000

@@ -1,8 +1,8 @@
 """Formats to rules: each format is a rule called by its path, the body of a tag too; schemas, grammars and regexes are parts.
 
-Where free text is the last thing in a tag, it and the tag's end are one automaton (`psc.compiler.free_text`): else each character
-could be the last one before the end, and a lexer would follow both ways. So a format is written either as it is, or with the ends
-of the tag that it closes:
+Where free text is the last thing in a tag, it and the tag's end are one automaton (`psc.compiler.expressions.free_text`): else
+each character could be the last one before the end, and a lexer would follow both ways. So a format is written either as it is,
+or with the ends of the tag that it closes:
 
     <t> any_text </t>      tag ::= "<t>" body     body ::= text until "</t>"
     <t> json_schema </t>   tag ::= "<t>" body     body ::= schema "</t>"
@@ -19,8 +19,11 @@ from dataclasses import dataclass, replace
 from functools import cache
 from typing import TYPE_CHECKING
 
-from psc.compiler.expressions import EMPTY, NOTHING, Chars, Choice, Expression, Reference, Repeat, RuleSet, Sequence
-from psc.compiler.free_text import free_text, text_into_marker, text_until_end, text_until_trigger
+from psc.compiler.expressions.expression import EMPTY, NOTHING, Chars, Choice, Expression, Reference, Repeat, RuleSet, Sequence
+from psc.compiler.expressions.free_text import free_text, text_into_marker, text_until_end, text_until_trigger
+from psc.compiler.expressions.joined_rules import LexedPart, Part, UnreadPart, joined
+from psc.compiler.expressions.markers import Marker
+from psc.compiler.expressions.tokens import FIRST_TOKEN, MAX_TOKENS, token_set
 from psc.compiler.frontends.found import find_grammar
 from psc.compiler.frontends.json_schema.front_end import rules_of as json_rules
 from psc.compiler.frontends.request import GrammarRequest
@@ -29,12 +32,9 @@ from psc.compiler.frontends.structural_tag.formats import Format
 from psc.compiler.frontends.structural_tag.parameter_styles import marker_tokens, parameter_list
 from psc.compiler.frontends.structural_tag.reader import refuse
 from psc.compiler.grammars import is_bundled
-from psc.compiler.joined_rules import LexedPart, Part, UnreadPart, joined
-from psc.compiler.markers import Marker
-from psc.compiler.tokens import FIRST_TOKEN, MAX_TOKENS, token_set
 
 if TYPE_CHECKING:
-    from psc.compiler.tokens import TokenNames
+    from psc.compiler.expressions.tokens import TokenNames
 
 
 @dataclass(frozen=True)

@@ -27,8 +27,8 @@ from sglang.srt.constrained.xgrammar_backend import TokenizerNotSupportedError, 
 from psc.adapters.sglang.compilations import CompilingExecutor, GrammarCache
 from psc.adapters.sglang.grammar import PscGrammar
 from psc.adapters.sglang.tokenizer import tokenizer_info
-from psc.compiled_grammar import CompiledGrammar
 from psc.errors import ResourceLimitError, TokenizerError
+from psc.grammars.compiled_grammar import CompiledGrammar
 from psc.serving import REFUSALS, GrammarService, Kind, ServiceOptions
 from psc.vocabulary.tokenizer_info import TokenizerInfo
 

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     import torch
     from sglang.srt.constrained.base_grammar_backend import GrammarStats
 
-    from psc.compiled_grammar import CompiledGrammar
+    from psc.grammars.compiled_grammar import CompiledGrammar
     from psc.serving.counters import Counters
     from psc.vocabulary.tokenizer_info import TokenizerInfo
 

@@ -17,9 +17,9 @@ from vllm.v1.structured_output.backend_types import (
 
 from psc.adapters.vllm.configuration import options_of
 from psc.adapters.vllm.grammar import PscGrammar
-from psc.bitmask import allocate_token_bitmask
-from psc.compiled_grammar import CompiledGrammar
 from psc.errors import TokenizerError
+from psc.grammars.compiled_grammar import CompiledGrammar
+from psc.runtime.bitmask import allocate_token_bitmask
 from psc.serving import GrammarService, Kind, ServiceOptions
 from psc.vocabulary.tokenizer_info import TokenizerInfo, VocabType
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 from vllm.v1.structured_output.backend_types import StructuredOutputGrammar
 
-from psc.compiled_grammar import CompiledGrammar
+from psc.grammars.compiled_grammar import CompiledGrammar
 from psc.runtime.compiled import GrammarMatcher
 from psc.serving.counters import Counters
 from psc.serving.first_mask import make_first_mask

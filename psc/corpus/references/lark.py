@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from psc.compiler.grammar import LarkLexer
+from psc.compiler.cfg.grammar import LarkLexer
 from psc.corpus.references.libraries import Library
 from psc.corpus.references.reference import Refusal
 from psc.errors import ReferenceMissingError

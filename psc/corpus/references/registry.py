@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
-from psc.compiler.grammar import LarkLexer
+from psc.compiler.cfg.grammar import LarkLexer
 from psc.corpus.references.conversation import googlesql, javac, node, typescript
 from psc.corpus.references.formats import comma_separated, graphql, markdown, toml, xml
 from psc.corpus.references.gcc import Gcc

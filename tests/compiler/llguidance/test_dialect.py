@@ -8,7 +8,7 @@ import pytest
 from dialect_texts import CASES, INFO, matches
 
 import psc
-from psc.compiled_grammar import compile_ahead_of_time
+from psc.grammars.compiled_grammar import compile_ahead_of_time
 
 
 @pytest.mark.parametrize("name", CASES)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 import psc
-from psc.compiler.tokens import TokenNames
+from psc.compiler.expressions.tokens import TokenNames
 
 REFUSED = {
     "no start": ('item: "a"{1}', 1, 1, "no start rule"),

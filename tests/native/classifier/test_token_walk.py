@@ -9,7 +9,7 @@ from vocabularies import tokenizer
 
 import psc
 from psc._core import Machine
-from psc.compiled_grammar import compile_ahead_of_time
+from psc.grammars.compiled_grammar import compile_ahead_of_time
 
 # (grammar, what is read of the text from the start, byte by byte up to its end: the terminals, and those at the end)
 ARCS = {

@@ -2,7 +2,7 @@
 
 Three constructions share the work, the cheapest one that applies: a plain chain of characters (keywords, operators), the classical
 subset construction, and the simulation of threads with assertions. All of them work over classes of code points; UTF-8 comes last.
-Which language it is, `psc.compiler.terminal_regex.language` says.
+Which language it is, `psc.compiler.terminals.regex.language` says.
 """
 
 from __future__ import annotations
@@ -13,9 +13,9 @@ from functools import lru_cache
 import numpy as np
 import pynini
 
-from psc.compiler.terminal_regex.determinize import thread_states
-from psc.compiler.terminal_regex.partition import Partition, partition
-from psc.compiler.terminal_regex.program import Program
+from psc.compiler.terminals.regex.determinize import thread_states
+from psc.compiler.terminals.regex.partition import Partition, partition
+from psc.compiler.terminals.regex.program import Program
 
 from .arrays import Automaton
 from .subsets import chain_automaton, minimal, subset_automaton

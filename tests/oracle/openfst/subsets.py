@@ -15,9 +15,9 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 import numpy.typing as npt
 
-from psc.compiler.terminal_regex.partition import Partition
-from psc.compiler.terminal_regex.program import MATCH, Kind, Program
-from psc.compiler.terminal_regex.unsupported import UnsupportedRegex
+from psc.compiler.terminals.regex.partition import Partition
+from psc.compiler.terminals.regex.program import MATCH, Kind, Program
+from psc.compiler.terminals.regex.unsupported import UnsupportedRegex
 
 from .arrays import Automaton, from_fst, to_fst
 

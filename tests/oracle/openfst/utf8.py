@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from psc.compiler.terminal_regex.codepoints import CODE_POINTS, Bounds
+from psc.compiler.terminals.regex.codepoints import CODE_POINTS, Bounds
 
 from .arrays import Automaton, Ints, from_fst, to_fst
 

@@ -1,0 +1,207 @@
+"""All terminals of a grammar as one minimal deterministic byte automaton, built by the native core.
+
+A terminal with an expression is handed over as it is; one that begins with negative lookaheads, as an expression less others; any
+other pattern becomes an automaton over classes of characters first (`terminal_regex.determinize`).
+
+Cost: 1 to 15 ms for a programming language; a pattern with lazy quantifiers or other lookaround adds some ms in Python.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import cached_property
+from itertools import pairwise
+from typing import Any, Final, NoReturn
+
+import numpy as np
+import numpy.typing as npt
+
+from psc._core import ByteAutomaton, OpenTerminals, build_terminal_automaton
+from psc.compiler.cfg.grammar import Cfg, Terminal
+from psc.compiler.cfg.lowering import LoweredRules
+from psc.compiler.expressions.expression import Expression
+from psc.compiler.terminals.programs import TerminalPrograms
+from psc.compiler.terminals.regex import (
+    ClassAutomaton,
+    RegexTooLarge,
+    UnsupportedRegex,
+    class_automaton,
+    literal_expression,
+    pattern_difference,
+    pattern_expression,
+)
+from psc.errors import GrammarError, ResourceLimitError
+
+MAX_STATES: Final = 50_000
+MAX_POSITIONS: Final = 1_000_000
+"""Characters and branches of all terminals, with counted repetitions written out."""
+MAX_STEPS: Final = 1 << 26
+"""Work and memory of making the automaton deterministic; about a second."""
+
+_MOST_NAMES: Final = 6
+_LONGEST_SHOWN: Final = 200
+
+
+@dataclass(frozen=True)
+class TerminalAutomaton:
+    """The byte automaton of all terminals; state 0 is the start and no arc leads into it."""
+
+    next: npt.NDArray[np.int32]
+    """(states, 256): the next state, or -1."""
+    accept: npt.NDArray[np.int32]
+    """(states,): the terminal that wins there, or -1."""
+    match_offsets: npt.NDArray[np.int32]
+    """(states + 1,): where each state's entries in `match_terminals` begin."""
+    match_terminals: npt.NDArray[np.int32]
+    """Per state, every terminal that matches there, ascending."""
+    grammar: Cfg = field(repr=False)
+
+    @cached_property
+    def matches(self) -> tuple[frozenset[int], ...]:
+        """Per state, every terminal that matches there."""
+        offsets, terminals = self.match_offsets.tolist(), self.match_terminals.tolist()
+        return tuple(frozenset(terminals[a:b]) for a, b in pairwise(offsets))
+
+
+def terminal_automaton(grammar: Cfg, *, max_states: int = MAX_STATES) -> TerminalAutomaton:
+    """Builds the automaton.
+
+    Raises:
+        GrammarError: a regex is not regular, matches the empty text or no text at all, or a limit is passed; it names the
+            terminal, or the ones that are too much together. The limit is a ResourceLimitError.
+    """
+    programs = TerminalPrograms()
+    for terminal in grammar.terminals:
+        _write(programs, grammar, terminal)
+        programs.finish()
+    found = build_terminal_automaton(*programs.arrays(), max_states=max_states, max_positions=MAX_POSITIONS, max_steps=MAX_STEPS)
+    if _is_refused(found):
+        _refuse(grammar, found, max_states)
+    return with_winners(grammar, found)
+
+
+def automaton_of_rules(rules: LoweredRules) -> ByteAutomaton:
+    """The automaton of the terminals of lowered rules. Raises ResourceLimitError, as :func:`terminal_automaton`."""
+    found = rules.native.terminal_automaton(max_states=MAX_STATES, max_positions=MAX_POSITIONS, max_steps=MAX_STEPS)
+    if _is_refused(found):
+        _refuse(rules.cfg, found, MAX_STATES)
+    return found
+
+
+def open_terminals_of_rules(rules: LoweredRules) -> OpenTerminals:
+    """The terminals of lowered rules, for a machine that makes their automaton as it visits it.
+
+    Raises:
+        ResourceLimitError: they are too large, whatever is visited.
+    """
+    found = rules.native.open_terminals(max_positions=MAX_POSITIONS)
+    if not found.is_sound:
+        automaton_of_rules(rules)  # says what is wrong
+        raise AssertionError(f"{rules.source_name}: the terminals can be closed, and not be read open")
+    return found
+
+
+def with_winners(grammar: Cfg, found: ByteAutomaton) -> TerminalAutomaton:
+    """The automaton with the terminal that wins in each state."""
+    offsets, terminals = found.match_offsets, found.matches
+    accept = np.full(len(offsets) - 1, -1, np.int32)
+    if len(terminals):
+        rank = np.array([t.rank for t in grammar.terminals], np.int32)
+        by_rank = np.empty_like(rank)
+        by_rank[rank] = np.arange(len(rank), dtype=np.int32)
+        some = offsets[:-1] < offsets[1:]
+        accept[some] = by_rank[np.minimum.reduceat(rank[terminals], offsets[:-1][some])]
+    return TerminalAutomaton(found.next.reshape(-1, 256), accept, offsets, terminals, grammar)
+
+
+def terminal_arrays(grammar: Cfg, automaton: TerminalAutomaton) -> dict[str, Any]:
+    """The automaton of all terminals, and what decides between them, as the native code takes it."""
+    return {
+        "next": automaton.next.reshape(-1),
+        "match_offsets": automaton.match_offsets,
+        "matches": automaton.match_terminals,
+        "rank": np.array([t.rank for t in grammar.terminals], np.int32),
+        "ignored": np.array([t.ignored for t in grammar.terminals], np.uint8),
+    }
+
+
+def terminal_expression(terminal: Terminal) -> Expression | None:
+    """The language of a terminal, without references; None where its pattern has lookaround or lazy quantifiers."""
+    if terminal.expression is not None:
+        return terminal.expression
+    if terminal.text is not None:
+        return literal_expression(terminal.text, ignoring_case="i" in terminal.flags)
+    return pattern_expression(terminal.pattern)
+
+
+def place(grammar: Cfg, terminal: Terminal) -> str:
+    """Where a terminal stands, for messages."""
+    at = f"{grammar.source_name}:{terminal.line}" if terminal.line else grammar.source_name
+    return f"{at}: terminal {terminal.name}"
+
+
+def _shown(terminal: Terminal) -> str:
+    pattern = terminal.pattern
+    return pattern if len(pattern) <= _LONGEST_SHOWN else f"{pattern[:_LONGEST_SHOWN]}…"
+
+
+def _write(programs: TerminalPrograms, grammar: Cfg, terminal: Terminal) -> None:
+    try:
+        expression = terminal_expression(terminal)
+        if expression is not None:
+            programs.write(expression)
+            return
+        write_pattern(programs, terminal.pattern)
+    except UnsupportedRegex as e:
+        error = ResourceLimitError if isinstance(e, RegexTooLarge) else GrammarError
+        raise error(f"{place(grammar, terminal)}: /{_shown(terminal)}/ cannot be an automaton: {e}") from e
+
+
+def write_pattern(programs: TerminalPrograms, pattern: str) -> None:
+    """Writes the language of a pattern that is no expression. Raises UnsupportedRegex."""
+    difference = pattern_difference(pattern)
+    if difference is None:
+        write_automaton(programs, class_automaton(pattern))
+        return
+    expression, excepted = difference
+    programs.write(expression)
+    for one in excepted:
+        programs.write_except()
+        programs.write(one)
+
+
+def write_automaton(programs: TerminalPrograms, automaton: ClassAutomaton) -> None:
+    """Writes the language of an automaton over classes of characters."""
+    sets = [programs.set_number(ranges) for ranges in automaton.classes]
+    programs.write_automaton(automaton.final, ((source, sets[c], target) for source, c, target in automaton.arcs))
+
+
+def _is_refused(found: ByteAutomaton) -> bool:
+    return bool(found.exceeded or found.empty or found.unmatched)
+
+
+def _refuse(grammar: Cfg, found: ByteAutomaton, max_states: int) -> NoReturn:
+    if found.exceeded:
+        limit = {
+            "states": f"more than {max_states:,} states",
+            "positions": f"more than {MAX_POSITIONS:,} characters and branches, with counted repetitions written out",
+            "steps": f"more than {MAX_STEPS:,} steps",
+        }[found.exceeded]
+        involved = [grammar.terminals[t] for t in found.involved]
+        if len(involved) == 1:
+            where = f"{place(grammar, involved[0])} needs"
+        else:
+            more = f" and {len(involved) - _MOST_NAMES} more" if len(involved) > _MOST_NAMES else ""
+            where = f"{grammar.source_name}: the terminals {', '.join(t.name for t in involved[:_MOST_NAMES])}{more} together need"
+        raise ResourceLimitError(
+            f"{where} {limit} as one automaton, which is the limit; use smaller counts in repetitions, or fewer alternatives that "
+            "begin alike"
+        )
+    wrong = sorted(found.empty + found.unmatched)
+    terminal = grammar.terminals[wrong[0]]
+    if wrong[0] in found.unmatched:
+        raise GrammarError(f"{place(grammar, terminal)}: /{_shown(terminal)}/ matches no text at all")
+    raise GrammarError(
+        f"{place(grammar, terminal)}: /{_shown(terminal)}/ matches the empty string; a terminal must match at least one "
+        "character (use an optional rule instead)"
+    )

@@ -1,0 +1,368 @@
+"""A grammar and a vocabulary to the arrays of an artifact: the pipeline, stage by stage.
+
+text → terminals and productions → byte automaton, LR tables → lexer, token classes → realizable sequences → stack classifier
+→ arrays.
+
+The stages from the lexer on have a limit each, in steps, because a classifier may have exponentially many states. A compilation
+that meets one ends with an artifact all the same: it is not closed, and holds what a machine is built of just in time. So does that
+of a grammar that speaks of tokens.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import PurePath
+from typing import Any
+
+import numpy as np
+
+from psc._core import Compilation, LrTables, terminal_tables
+from psc.artifacts.format import IntArray
+from psc.artifacts.scalars import with_scalars
+from psc.compiler.cfg.grammar import Cfg
+from psc.compiler.cfg.lr_tables import lr_tables, require_storable
+from psc.compiler.cfg.terminals import TerminalAutomaton, terminal_arrays, terminal_automaton
+from psc.compiler.cfg.token_symbols import symbol_tables, token_sets, token_symbols
+from psc.compiler.frontends.registry import front_end
+from psc.compiler.pipeline.stages import Progress, Stage, StageClock
+from psc.compiler.revision import COMPILER_REVISION
+from psc.errors import ResourceLimitError
+from psc.support.process_memory import peak_memory
+from psc.vocabulary.tokenizer_info import TokenizerInfo
+
+
+@dataclass
+class Build:
+    """A finished compilation: the arrays and metadata of an artifact, and a record of how it went (not part of the artifact)."""
+
+    arrays: dict[str, IntArray]
+    metadata: dict[str, Any]
+    warnings: tuple[str, ...]
+    seconds: dict[str, float] = field(default_factory=dict)
+    peak_memory_bytes: int = 0
+
+    def record(self) -> dict[str, Any]:
+        """Times and peak memory, which differ from run to run and so are kept out of the artifact."""
+        return {
+            "seconds": {k: round(v, 4) for k, v in self.seconds.items()},
+            "total_seconds": round(sum(self.seconds.values()), 4),
+            "peak_memory_bytes": self.peak_memory_bytes,
+        }
+
+
+@dataclass(frozen=True)
+class GrammarTables:
+    """What a compilation knows of a grammar before it meets a vocabulary; for any number of them. Can be pickled."""
+
+    grammar: Cfg
+    automaton: TerminalAutomaton
+    lr: LrTables
+    warnings: tuple[str, ...]
+    seconds: Mapping[str, float] = field(default_factory=dict, compare=False)
+
+
+def grammar_tables(grammar: Cfg, *, progress: Progress | None = None) -> GrammarTables:
+    """The first two stages.
+
+    Args:
+        grammar: from a front end.
+        progress: told about each stage as it begins.
+
+    Raises:
+        GrammarError: a terminal is not regular or matches the empty string, or reductions clash; ResourceLimitError, one of them,
+            names a limit that was exceeded.
+    """
+    clock = StageClock(progress)
+    clock.begin(Stage.TERMINALS)
+    automaton = terminal_automaton(grammar)
+    clock.begin(Stage.LR_TABLES)
+    lr = lr_tables(grammar, keep_all=grammar.keep_all_actions)
+    require_storable(grammar, lr)
+    left_out = tuple(
+        f"rule {name!r} can never finish (each of its alternatives needs itself, or a terminal that is ignored), so it is "
+        "left out, and so are the alternatives that use it"
+        for name in grammar.left_out
+    )
+    warnings = left_out + front_end(grammar.language).warnings(grammar, automaton, lr)
+    clock.stop()
+    return GrammarTables(grammar, automaton, lr, warnings, clock.seconds)
+
+
+def build(grammar: Cfg | GrammarTables, tokenizer: TokenizerInfo, *, progress: Progress | None = None) -> Build:
+    """Compiles a grammar for a vocabulary. Where that meets a limit, or the grammar speaks of tokens, the artifact is not closed.
+
+    The warnings say so, and why.
+
+    Args:
+        grammar: from a front end, or its tables, made once for several vocabularies.
+        tokenizer: the vocabulary.
+        progress: told about each stage as it begins.
+
+    Raises:
+        GrammarError: a terminal is not regular or matches the empty string, or reductions clash; ResourceLimitError, one of them,
+            names a limit that the grammar's own tables pass.
+    """
+    tables = grammar if isinstance(grammar, GrammarTables) else grammar_tables(grammar, progress=progress)
+    clock = StageClock(progress)
+    closed = _closed(tables, tokenizer, clock)
+    result = open_build(tables, tokenizer, closed) if isinstance(closed, NotClosed) else closed
+    clock.stop()
+    result.seconds.update({**tables.seconds, **clock.seconds})
+    return result
+
+
+@dataclass(frozen=True)
+class NotClosed:
+    """Why a classifier was not closed ahead of time: a stage met a limit, or the grammar speaks of tokens. Can be pickled."""
+
+    stage: Stage | None
+    """None: the grammar speaks of tokens, and no stage was begun."""
+    limit: str = ""
+    """As the core names it."""
+    tokens: Mapping[str, Any] | None = None
+    """The stored tables of the tokens, where their classes had been found by then."""
+
+    @property
+    def metadata(self) -> dict[str, str]:
+        """What the artifact records of it."""
+        return {"reason": "tokens"} if self.stage is None else {"reason": "limit", "stage": self.stage.title, "limit": self.limit}
+
+    @property
+    def warning(self) -> str:
+        """What users are told."""
+        if self.stage is None:
+            why = "the grammar speaks of tokens, and not of their text alone"
+        else:
+            why = f"building it to its end ahead of time passes a limit ({self.stage.title}: {self.limit})"
+        return (
+            f"not closed: {why}; the artifact holds the grammar's tables, and the rest is built just in time, as texts come to it, "
+            "with the same masks"
+        )
+
+
+def speaks_of_tokens(grammar: Cfg) -> NotClosed | None:
+    """Why a grammar that asks for tokens as such is not closed: their classes are classes of texts. None for any other grammar."""
+    return NotClosed(None) if token_sets(grammar) else None
+
+
+def _closed(tables: GrammarTables, tokenizer: TokenizerInfo, clock: StageClock) -> Build | NotClosed:
+    unclosable = speaks_of_tokens(tables.grammar)
+    if unclosable is not None:
+        return unclosable
+    compilation = native_compilation(tables.grammar, tables.lr, tables.automaton, tokenizer)
+    met = run_stages(compilation, tokenizer, clock, Stage.ASSEMBLY)
+    if met is not None:
+        return met
+    found = vocabulary_tables(compilation, tables, tokenizer)
+    before = (compilation.n_classifier_states, compilation.n_transitions)
+    return put_together(tables, tokenizer, found, compilation.classifier_arrays(), before)
+
+
+def run_stages(compilation: Compilation, tokenizer: TokenizerInfo, clock: StageClock, last: Stage) -> NotClosed | None:
+    """Runs the stages from the lexer to `last`. Returns the limit that one of them has met, and no later one was run."""
+    for stage, run in (
+        (Stage.LEXER, compilation.build_lexer),
+        (Stage.TOKEN_CLASSES, compilation.classify_tokens),
+        (Stage.TERMINAL_SEQUENCES, compilation.find_sequences),
+        (Stage.STACK_CLASSIFIER, compilation.build_classifier),
+        (Stage.ASSEMBLY, compilation.assemble),
+    ):
+        if stage.number > last.number:
+            break
+        clock.begin(stage)
+        try:
+            run()
+        except ResourceLimitError as e:
+            found_classes = stage.number > Stage.TOKEN_CLASSES.number
+            return NotClosed(stage, str(e), token_tables(compilation, tokenizer) if found_classes else None)
+    return None
+
+
+def open_build(tables: GrammarTables, tokenizer: TokenizerInfo, why: NotClosed) -> Build:
+    """The arrays and metadata of an artifact that is not closed, with no times yet.
+
+    Args:
+        tables: of the grammar.
+        tokenizer: the vocabulary.
+        why: it is not closed. Where that came before the classes of tokens, tokens of equal bytes are a class.
+    """
+    lr, automaton = tables.lr, terminal_tables(**terminal_arrays(tables.grammar, tables.automaton))
+    symbols = symbol_tables(token_symbols(tables.grammar, tokenizer.vocab_size))
+    stored = {**lr.arrays(), **automaton, **(why.tokens or _tokens_by_their_bytes(tokenizer)), **symbols}
+    metadata = {
+        **describe(tables.grammar, tokenizer),
+        "counts": {
+            **_counts_of_tables(tables),
+            "token_classes": stored["n_classes"],
+            **({"tokens_with_symbols": len(symbols["symbol_tokens"])} if symbols else {}),
+        },
+        "not_closed": why.metadata,
+        "warnings": [*tables.warnings, why.warning],
+    }
+    return Build(with_scalars(stored), metadata, (*tables.warnings, why.warning), peak_memory_bytes=peak_memory())
+
+
+def _tokens_by_their_bytes(tokenizer: TokenizerInfo) -> dict[str, Any]:
+    text = tokenizer.without_stop_tokens
+    class_of_token = np.full(tokenizer.text_end, -1, np.int32)
+    classes: dict[bytes, int] = {}
+    for token in text.text_token_ids.tolist():
+        class_of_token[token] = classes.setdefault(text.token_bytes(token), len(classes))
+    return _token_tables(class_of_token, list(classes))
+
+
+@dataclass(frozen=True)
+class VocabularyTables:
+    """What a compilation knows before it has a classifier, as an artifact needs it. Can be pickled."""
+
+    arrays: Mapping[str, Any]
+    """The arrays of an artifact but for the classifier's; numbers are among them."""
+    n_lexer_states: int
+    n_token_classes: int
+    n_sequences: int
+
+    @property
+    def tokens(self) -> dict[str, Any]:
+        """Those of the tokens."""
+        return {name: self.arrays[name] for name in ("class_of_token", "n_classes", "class_offsets", "class_bytes")}
+
+
+def vocabulary_tables(compilation: Compilation, tables: GrammarTables, tokenizer: TokenizerInfo) -> VocabularyTables:
+    """What the stages up to the terminal sequences have found."""
+    arrays = {**compilation.lexer_arrays(), **tables.lr.arrays(), **token_tables(compilation, tokenizer)}
+    return VocabularyTables(arrays, compilation.n_lexer_states, compilation.n_token_classes, compilation.n_sequences)
+
+
+def token_tables(compilation: Compilation, tokenizer: TokenizerInfo) -> dict[str, Any]:
+    """The stored tables of the tokens, by name, once their classes are found."""
+    text = tokenizer.without_stop_tokens
+    representatives = [text.token_bytes(int(t)) for t in compilation.class_representatives]
+    return _token_tables(compilation.class_of_token[: tokenizer.text_end], representatives)
+
+
+def _token_tables(class_of_token: IntArray, representatives: Sequence[bytes]) -> dict[str, Any]:
+    return dict(
+        class_of_token=class_of_token,
+        n_classes=len(representatives),
+        class_offsets=np.cumsum([0, *map(len, representatives)], dtype=np.int32),
+        class_bytes=np.frombuffer(b"".join(representatives), np.uint8),
+    )
+
+
+def put_together(
+    tables: GrammarTables,
+    tokenizer: TokenizerInfo,
+    found: VocabularyTables,
+    classifier: Mapping[str, Any],
+    before_minimization: tuple[int, int],
+) -> Build:
+    """The arrays and metadata of an artifact, with no times yet.
+
+    Args:
+        tables: of the grammar.
+        tokenizer: the vocabulary.
+        found: for it.
+        classifier: the arrays of the assembled classifier.
+        before_minimization: its states and transitions.
+    """
+    stored = {**found.arrays, **classifier}
+    metadata = _metadata(tables, tokenizer, found, stored, before_minimization)
+    return Build(with_scalars(stored), metadata, tables.warnings, peak_memory_bytes=peak_memory())
+
+
+@contextmanager
+def named_limits(source_name: str) -> Iterator[None]:
+    """Says of which grammar a limit was exceeded in the native core."""
+    try:
+        yield
+    except ResourceLimitError as e:
+        raise ResourceLimitError(f"{source_name}: {e}, which is the limit; make the grammar smaller or less ambiguous") from e
+
+
+def native_compilation(grammar: Cfg, lr: LrTables, automaton: TerminalAutomaton, tokenizer: TokenizerInfo) -> Compilation:
+    """The native pipeline over these inputs, no stage of it run yet. What it finds depends on the text tokens only."""
+    text = tokenizer.without_stop_tokens
+    return Compilation(
+        lr=lr,
+        **terminal_arrays(grammar, automaton),
+        lexer=grammar.lexer,
+        token_bytes=text.data,
+        token_offsets=text.offsets,
+        text_tokens=text.text_token_ids,
+    )
+
+
+def describe(grammar: Cfg, tokenizer: TokenizerInfo) -> dict[str, Any]:
+    """What was compiled for what: the metadata that every compiled grammar has."""
+    reader = front_end(grammar.language)
+    text = reader.canonical(grammar.source)
+    if reader.names_tokens(text, grammar.settings) or grammar.reads_names or token_sets(grammar):
+        made_for = {"fingerprint": tokenizer.tokens_fingerprint, "text_fingerprint": tokenizer.fingerprint}
+    else:
+        made_for = {"fingerprint": tokenizer.fingerprint}
+    return {
+        "compiler_revision": COMPILER_REVISION,
+        "grammar": {
+            "name": PurePath(grammar.source_name).name or grammar.source_name,  # no path: the bytes do not depend on places
+            "text": text,
+            "language": grammar.language,
+            "sha256": hashlib.sha256(text.encode()).hexdigest(),
+            "imports": [list(i) for i in grammar.imports],
+            "start": grammar.asked_for or grammar.start,
+            "lexer": grammar.lexer,
+            "keep_all_actions": grammar.keep_all_actions,
+            **({"settings": grammar.settings} if grammar.settings else {}),
+            "terminals": [
+                {"name": t.name, "pattern": t.pattern, "text": t.text, "flags": "".join(sorted(t.flags)), "ignored": t.ignored}
+                for t in grammar.terminals
+            ],
+            "nonterminals": list(grammar.nonterminals),
+            "productions": [grammar.production_text(i) for i in range(len(grammar.productions))],
+        },
+        "tokenizer": {
+            "name": tokenizer.name,
+            **made_for,
+            # What a tokenizer is taken to have where none is given to the loader.
+            "vocab_size": tokenizer.vocab_size,
+            "stop_token_ids": list(tokenizer.stop_token_ids),
+            "special_token_ids": list(tokenizer.special_token_ids),
+        },
+    }
+
+
+def _metadata(
+    tables: GrammarTables,
+    tokenizer: TokenizerInfo,
+    found: VocabularyTables,
+    stored: Mapping[str, Any],
+    before_minimization: tuple[int, int],
+) -> dict[str, Any]:
+    return {
+        **describe(tables.grammar, tokenizer),
+        "counts": {
+            **_counts_of_tables(tables),
+            "lexer_states": found.n_lexer_states,
+            "token_classes": found.n_token_classes,
+            "terminal_sequences": found.n_sequences,
+            "classifier_states_before_minimization": before_minimization[0],
+            "classifier_transitions_before_minimization": before_minimization[1],
+            "classifier_states": stored["n_classifier_states"],
+            "classifier_transitions": len(stored["arc_symbol"]),
+            "emissions": len(stored["label_offsets"]) - 1,
+            "labels": stored["n_labels"],
+            "token_sets": len(stored["set_offsets"]) - 1,
+        },
+        "warnings": list(tables.warnings),
+    }
+
+
+def _counts_of_tables(tables: GrammarTables) -> dict[str, int]:
+    return {
+        "terminals": len(tables.grammar.terminals),
+        "productions": len(tables.grammar.productions),
+        "lr_states": tables.lr.n_lr_states,
+        "shift_reduce_conflicts_resolved": tables.lr.shift_reduce_resolved,
+    }

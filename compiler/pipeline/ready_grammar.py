@@ -1,0 +1,249 @@
+"""A grammar with the tables that it has whatever the vocabulary, and these as arrays and JSON, for a file.
+
+The idea: a machine that is built as it is visited begins from three values that depend on the grammar's text alone: terminals and
+productions, the byte automaton of all terminals, and the LR tables. Making them takes a front end, for Lark's language a slow one;
+reading them back takes no front end at all, and gives the same values.
+
+What is read back is checked before native code sees it: every index lies in its table. The file that the arrays come from must be
+known to be whole.
+
+Cost: 2 ms for a programming language to read back; 0.3 MB of arrays, 1.5 MB when read.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, Final
+
+import numpy as np
+import numpy.typing as npt
+
+from psc._core import LrTables, Machine, VocabularyIndex
+from psc.artifacts.format import IntArray
+from psc.artifacts.scalars import SCALARS
+from psc.compiler.cfg.grammar import Cfg, Terminal
+from psc.compiler.cfg.lowering import LoweredRules
+from psc.compiler.cfg.lr_tables import lr_tables, lr_tables_of_rules
+from psc.compiler.cfg.normal_form import production_arrays, productions_from
+from psc.compiler.cfg.terminals import (
+    TerminalAutomaton,
+    automaton_of_rules,
+    open_terminals_of_rules,
+    terminal_arrays,
+    terminal_automaton,
+    with_winners,
+)
+from psc.compiler.cfg.token_symbols import token_symbols
+from psc.compiler.expressions.expression import RuleSet
+from psc.compiler.frontends.request import GrammarRequest
+
+LAYOUT: Final = 1
+"""The version of what `to_arrays` writes."""
+
+
+@dataclass(frozen=True)
+class ReadyGrammar:
+    """Terminals and productions, the automaton of the terminals, and the LR tables."""
+
+    cfg: Cfg
+    automaton: TerminalAutomaton
+    lr: LrTables
+
+    @property
+    def source_name(self) -> str:
+        """A file name or a label, for messages."""
+        return self.cfg.source_name
+
+    def symbols(self, n_tokens: int) -> npt.NDArray[np.int32]:
+        """Per token the number of its symbol in the grammar, or -1; empty where it speaks of no token, int32."""
+        return token_symbols(self.cfg, n_tokens)
+
+    def machine(self, vocabulary: VocabularyIndex, cache_limit: int) -> Machine:
+        """A machine of nothing visited. Raises ResourceLimitError. `cache_limit`: bytes, 0 for none."""
+        tables = terminal_arrays(self.cfg, self.automaton)
+        return Machine.lazy(self.lr, **tables, lexer=self.cfg.lexer, vocabulary=vocabulary, cache_limit=cache_limit)
+
+
+class ReadyRules:
+    """The same of a rule set, made by the native core and still there: records and arrays are made for those who ask.
+
+    The automaton of the terminals is one of them: a machine makes of it what it visits.
+
+    Raises:
+        GrammarError: the rules have no text, or one is not defined; ResourceLimitError, one of them, names a limit that is passed.
+    """
+
+    def __init__(self, rules: RuleSet | LoweredRules) -> None:
+        self._rules = rules if isinstance(rules, LoweredRules) else LoweredRules(rules)
+        self.terminals = open_terminals_of_rules(self._rules)
+        self.lr = lr_tables_of_rules(self._rules)
+
+    @property
+    def source_name(self) -> str:
+        """A file name or a label, for messages."""
+        return self._rules.source_name
+
+    @property
+    def cfg(self) -> Cfg:
+        """Terminals and productions."""
+        return self._rules.cfg
+
+    @cached_property
+    def automaton(self) -> TerminalAutomaton:
+        """The automaton of the terminals. Raises ResourceLimitError: it is too large as a whole."""
+        return with_winners(self.cfg, automaton_of_rules(self._rules))
+
+    def symbols(self, n_tokens: int) -> npt.NDArray[np.int32]:
+        """As of a ReadyGrammar."""
+        return self.terminals.symbols(n_tokens)
+
+    def machine(self, vocabulary: VocabularyIndex, cache_limit: int) -> Machine:
+        """As of a ReadyGrammar."""
+        return Machine.of_open_terminals(self.lr, self.terminals, vocabulary, cache_limit)
+
+
+def ready_grammar(cfg: Cfg) -> ReadyGrammar:
+    """A grammar's tables.
+
+    Raises:
+        GrammarError: a terminal is not regular or matches the empty string, or reductions clash; ResourceLimitError, one of them,
+            names a limit that was exceeded.
+    """
+    return ReadyGrammar(cfg, terminal_automaton(cfg), lr_tables(cfg, keep_all=cfg.keep_all_actions))
+
+
+def to_arrays(ready: ReadyGrammar) -> tuple[dict[str, IntArray], dict[str, Any]]:
+    """The arrays and the JSON that `from_arrays` takes, the text left out, which whoever asks for it has."""
+    cfg, automaton = ready.cfg, ready.automaton
+    terminals, columns_of_productions = cfg.terminals, production_arrays(cfg, cfg.productions)
+    if any(t.expression is not None for t in terminals):
+        raise ValueError("the front end gave expressions, which a file does not keep")
+    columns, byte_class = np.unique(automaton.next, axis=1, return_inverse=True)
+    lr = {f"lr_{name}": np.atleast_1d(np.asarray(array)) for name, array in ready.lr.arrays().items()}
+    arrays: dict[str, IntArray] = {
+        **lr,
+        "byte_class": byte_class.reshape(-1).astype(np.uint8),
+        "next": columns.reshape(-1),
+        "accept": automaton.accept,
+        "match_offsets": automaton.match_offsets,
+        "match_terminals": automaton.match_terminals,
+        "terminal_numbers": np.array(
+            [(t.priority, t.lark_order, t.rank, t.ignored, t.line or 0) for t in terminals], np.int32
+        ).reshape(-1),
+        **columns_of_productions,
+        "lhs": columns_of_productions["lhs"] + np.int32(cfg.first_nonterminal),
+    }
+    metadata = {
+        "layout": LAYOUT,
+        "terminals": [[t.name, t.pattern, t.text, "".join(sorted(t.flags))] for t in terminals],
+        "nonterminals": list(cfg.nonterminals),
+        "start": cfg.start,
+        "asked_for": cfg.asked_for,
+        "left_out": list(cfg.left_out),
+        "imports": [list(i) for i in cfg.imports],
+    }
+    return arrays, metadata
+
+
+def from_arrays(arrays: Mapping[str, IntArray], metadata: Mapping[str, Any], request: GrammarRequest) -> ReadyGrammar:
+    """The grammar again.
+
+    Args:
+        arrays: as `to_arrays` gave them, with the next.
+        metadata: JSON.
+        request: what was asked for: the text, and where it is from.
+
+    Raises:
+        ValueError: they do not fit each other, or are of another layout.
+    """
+    try:
+        if metadata["layout"] != LAYOUT:
+            raise ValueError(f"layout {metadata['layout']}")
+        cfg = _cfg(arrays, metadata, request)
+        return ReadyGrammar(cfg, _automaton(arrays, cfg), _lr_tables(arrays, cfg))
+    except (KeyError, TypeError, IndexError, AttributeError, OverflowError) as e:
+        raise ValueError(f"the tables of a grammar are malformed: {e!r}") from e
+
+
+def _cfg(arrays: Mapping[str, IntArray], metadata: Mapping[str, Any], request: GrammarRequest) -> Cfg:
+    numbers = arrays["terminal_numbers"].reshape(-1, 5).tolist()
+    terminals = tuple(
+        [
+            Terminal(
+                name=name,
+                pattern=pattern,
+                text=text,
+                flags=frozenset(flags),
+                priority=priority,
+                lark_order=lark_order,
+                rank=rank,
+                ignored=bool(ignored),
+                line=line or None,
+            )
+            for (name, pattern, text, flags), (priority, lark_order, rank, ignored, line) in zip(
+                metadata["terminals"], numbers, strict=True
+            )
+        ]
+    )
+    _require(sorted(t.rank for t in terminals) == list(range(len(terminals))))
+    nonterminals = tuple(metadata["nonterminals"])
+    first, end = len(terminals) + 1, len(terminals) + 1 + len(nonterminals)
+    lhs, rhs, offsets = arrays["lhs"], arrays["rhs"], arrays["rhs_offsets"]
+    _require(_all_within(lhs, first, end) and _all_within(rhs, 0, end) and _are_offsets(offsets, len(lhs), len(rhs)))
+    columns = (_words(lhs - first), _words(offsets), _words(rhs), _words(arrays["priority"]))
+    productions = productions_from(columns, len(terminals))
+    options = request.options
+    return Cfg(
+        source=request.text,
+        source_name=request.origin,
+        imports=tuple([(name, digest) for name, digest in metadata["imports"]]),
+        start=metadata["start"],
+        terminals=terminals,
+        nonterminals=nonterminals,
+        productions=productions,
+        lexer=options.lexer,
+        keep_all_actions=options.keep_all_actions,
+        language=request.language,
+        asked_for=metadata["asked_for"],
+        left_out=tuple(metadata["left_out"]),
+    )
+
+
+def _automaton(arrays: Mapping[str, IntArray], cfg: Cfg) -> TerminalAutomaton:
+    byte_class, accept = arrays["byte_class"], arrays["accept"]
+    offsets, terminals = arrays["match_offsets"], arrays["match_terminals"]
+    n_states, n_terminals = len(accept), len(cfg.terminals)
+    columns = arrays["next"].reshape(n_states, -1)
+    _require(n_states > 0 and len(byte_class) == 256 and _all_within(byte_class, 0, columns.shape[1]))
+    _require(_all_within(columns, -1, n_states) and _all_within(accept, -1, n_terminals))
+    _require(_are_offsets(offsets, n_states, len(terminals)) and _all_within(terminals, 0, n_terminals))
+    following = np.ascontiguousarray(columns.astype(np.int32, copy=False)[:, byte_class])
+    return TerminalAutomaton(following, _words(accept), _words(offsets), _words(terminals), cfg)
+
+
+def _lr_tables(arrays: Mapping[str, IntArray], cfg: Cfg) -> LrTables:
+    found = {name.removeprefix("lr_"): array for name, array in arrays.items() if name.startswith("lr_")}
+    stored = {name: int(array[0]) if name in SCALARS else array for name, array in found.items()}
+    lr = LrTables.from_arrays(stored)
+    _require(lr.n_terminals == len(cfg.terminals) + 1 and lr.n_nonterminals >= len(cfg.nonterminals))
+    return lr
+
+
+def _words(array: IntArray) -> Any:
+    return np.ascontiguousarray(array, np.int32)
+
+
+def _all_within(array: IntArray, least: int, end: int) -> bool:
+    return not array.size or (int(array.min()) >= least and int(array.max()) < end)
+
+
+def _are_offsets(offsets: IntArray, n: int, total: int) -> bool:
+    """Whether these are the beginnings of `n` lists in a table of `total` entries, and its end."""
+    return len(offsets) == n + 1 and int(offsets[0]) == 0 and int(offsets[-1]) == total and bool((np.diff(offsets) >= 0).all())
+
+
+def _require(holds: bool) -> None:
+    if not holds:
+        raise ValueError("the tables of a grammar do not fit each other")

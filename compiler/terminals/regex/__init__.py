@@ -1,0 +1,21 @@
+"""Terminals' regexes as expressions and as automata over characters. See `language` for the definition, `determinize` for
+lookarounds and laziness.
+"""
+
+from psc.compiler.terminals.regex.expression import literal_expression, pattern_difference, pattern_expression
+from psc.compiler.terminals.regex.language import ClassAutomaton, class_automaton, first_match_automaton, looks_past_end
+from psc.compiler.terminals.regex.program import Program
+from psc.compiler.terminals.regex.unsupported import RegexTooLarge, UnsupportedRegex
+
+__all__ = [
+    "ClassAutomaton",
+    "Program",
+    "RegexTooLarge",
+    "UnsupportedRegex",
+    "class_automaton",
+    "first_match_automaton",
+    "literal_expression",
+    "looks_past_end",
+    "pattern_difference",
+    "pattern_expression",
+]

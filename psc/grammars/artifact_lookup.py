@@ -1,0 +1,263 @@
+"""Where a compiler looks for the artifact of an input key: in the local store, then in the registries, never waiting long.
+
+The store is a file read. Registries are asked in the background. A compilation waits a little for them, then builds the grammar
+itself; an artifact that arrives later goes into the store. While the registries cannot be reached, no compilation waits for them.
+
+What happens is told to the logger ``psc.artifacts``: hits, misses and downloads as information; as warnings a near hit (the same
+grammar for a vocabulary that is nearly ours), a store that cannot be read and registries that cannot be asked. The last two are
+Python warnings, too, at the line of the program that asked.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+import sys
+import tempfile
+import threading
+import time
+import warnings
+from collections.abc import Callable
+from concurrent.futures import Future
+from pathlib import Path
+from typing import Protocol
+
+from psc.artifacts.format import Artifact
+from psc.artifacts.references import Reference
+from psc.artifacts.store import Store
+from psc.errors import ArtifactError, CompilationCancelledError, PscError, RegistryError, RegistryNotFoundError, StoreError
+from psc.grammars.near_artifacts import Wanted, difference, is_of_this_grammar, near, serves_as_well
+from psc.support.cancellation import Cancellation, result_unless_cancelled
+
+_log = logging.getLogger("psc.artifacts")
+_ASK_AGAIN_AFTER_S = 60.0
+_NEAR_TOLD = 3
+_NEAR_READ_BYTES = 32 << 20
+"""A near artifact larger than this is not fetched only to say how it differs."""
+
+
+class Registries(Protocol):
+    """What has artifacts; see ``psc.artifacts.registry``."""
+
+    def pull(self, store: Store, *, key: str) -> Reference:
+        """Downloads an artifact into a store.
+
+        Raises:
+            RegistryNotFoundError: nobody has it.
+            RegistryError: nobody has it whole, and not all could be asked.
+        """
+
+    def problems(self) -> list[str]:
+        """What was wrong with some of them since this was last asked."""
+
+    def listed(self, grammar: str, tokenizer: str) -> list[Reference]:
+        """What they have by these two names, and all that their indexes list; nothing where one cannot be asked."""
+
+    @property
+    def urls(self) -> list[str]:
+        """Their addresses, for messages."""
+
+
+class ArtifactLookup:
+    """The store and the registries of one compiler.
+
+    Args:
+        store: looked at first; None: nothing is looked for.
+        registries: asked when the store has nothing; None: nobody.
+        patience_s: how long `find` waits for them.
+
+    May be used from several threads.
+    """
+
+    def __init__(self, store: Store | None, registries: Registries | None = None, *, patience_s: float = 2.0) -> None:
+        self.store = store
+        self._registries = registries
+        self._patience_s = patience_s
+        self._lock = threading.Lock()
+        self._asked: dict[str, Future[Reference | None]] = {}
+        self._not_before: dict[str, float] = {}  # when to ask for a key that nobody had again
+        self._silent_until = 0.0
+        self._near: dict[str, list[str]] = {}  # per key that nobody had, what is nearly it
+        self._instead: dict[str, str] = {}  # per key that nobody had, the key of an artifact that serves as well
+
+    def find(
+        self, wanted: Wanted, on_arrival: Callable[[], None] | None = None, cancellation: Cancellation | None = None
+    ) -> tuple[Artifact, Store, Reference] | None:
+        """Looks for an artifact.
+
+        Args:
+            wanted: which.
+            on_arrival: called when it arrives from a registry after this has given up waiting.
+            cancellation: calls the waiting off.
+
+        Returns:
+            The artifact, and where it lies; None when there is none, or not yet.
+
+        Raises:
+            CompilationCancelledError: it was called off; the download goes on.
+
+        A store that cannot be read is a warning, and counts as empty.
+        """
+        if self.store is None:
+            return None
+        try:
+            found = self._in_store(wanted.key) or self._other(wanted)
+        except RegistryError as e:
+            self._warn(f"the store of artifacts cannot be read: {e}")
+            return None
+        if found is not None:
+            _log.info("%s: found in the store %s", wanted.label, self.store.root)
+            return found
+        if self._registries is None:
+            _log.info("%s: not in the store %s", wanted.label, self.store.root)
+            self._look_near(wanted)
+            return self._other(wanted)
+        asked = self._ask(wanted)
+        if asked is None:
+            _log.info("%s: not in the store %s; the registries were asked a short while ago", wanted.label, self.store.root)
+            return None
+        try:
+            reference = result_unless_cancelled(asked, cancellation, self._patience_s)
+        except TimeoutError:
+            self._silent_until = time.monotonic() + _ASK_AGAIN_AFTER_S
+            _log.info("%s: no registry has answered within %.1f s; what arrives later is used then", wanted.label, self._patience_s)
+            if on_arrival is not None:
+                asked.add_done_callback(lambda f: on_arrival() if f.exception() is None and f.result() is not None else None)
+            return None
+        except CompilationCancelledError:
+            raise
+        except PscError as e:
+            self._warn(_unreachable(e), logged=True)
+            return None
+        for problem in self._registries.problems():
+            self._warn(f"another registry helped out: {problem}")
+        return None if reference is None else self._in_store(reference.input_key)
+
+    def wait(self, wanted: Wanted, cancellation: Cancellation | None = None) -> tuple[Artifact, Store, Reference] | None:
+        """Waits for a download that `find` has begun, as long as it takes.
+
+        Raises:
+            RegistryError: it fails.
+            CompilationCancelledError: the waiting was called off.
+        """
+        asked = self._asked.get(wanted.key)
+        reference = result_unless_cancelled(asked, cancellation) if asked is not None else None
+        return None if reference is None else self._in_store(reference.input_key)
+
+    def missed(self, wanted: Wanted) -> str:
+        """Where an artifact was looked for in vain, and what is nearly it, in words."""
+        if self.store is None:
+            return f"no artifact of {wanted.label} was looked for: this GrammarCompiler has no store"
+        places = [str(self.store.root), *(self._registries.urls if self._registries is not None else ())]
+        differences = self._near.get(wanted.key)
+        also = f"; there is: {'; '.join(differences)}" if differences else ""
+        return f"no artifact was found of {wanted.label} (looked in {', '.join(places)}{also})"
+
+    def _other(self, wanted: Wanted) -> tuple[Artifact, Store, Reference] | None:
+        """The artifact that serves as well, if `_look_near` has found one."""
+        key = self._instead.get(wanted.key)
+        return None if key is None else self._in_store(key)
+
+    def _in_store(self, key: str) -> tuple[Artifact, Store, Reference] | None:
+        assert self.store is not None
+        for _ in range(2):  # a garbage collection may come between the reference and the artifact
+            reference = self.store.find(key)
+            if reference is None:
+                return None
+            artifact = self.store.load(reference)
+            if artifact is not None:
+                return artifact, self.store, reference
+        return None
+
+    def _ask(self, wanted: Wanted) -> Future[Reference | None] | None:
+        now, key = time.monotonic(), wanted.key
+        with self._lock:
+            running = self._asked.get(key)
+            if running is not None and not running.done():
+                return running if now >= self._silent_until else None
+            if now < self._silent_until or now < self._not_before.get(key, 0.0):
+                return None
+            asked = self._asked[key] = Future()
+        threading.Thread(target=self._download, args=(wanted, asked), name="psc download", daemon=True).start()
+        return asked
+
+    def _download(self, wanted: Wanted, asked: Future[Reference | None]) -> None:
+        assert self._registries is not None and self.store is not None
+        began = time.monotonic()
+        try:
+            reference = self._registries.pull(self.store, key=wanted.key)
+        except RegistryNotFoundError:
+            self._not_before[wanted.key] = time.monotonic() + _ASK_AGAIN_AFTER_S
+            _log.info("%s: in none of the registries %s", wanted.label, ", ".join(self._registries.urls))
+            self._look_near(wanted)
+            instead = self._instead.get(wanted.key)
+            asked.set_result(None if instead is None else self.store.find(instead))
+            return
+        except BaseException as e:
+            self._silent_until = time.monotonic() + _ASK_AGAIN_AFTER_S
+            _log.warning("%s: %s", wanted.label, _unreachable(e))
+            asked.set_exception(e)
+            return
+        self._silent_until = 0.0
+        _log.info("%s: downloaded %d bytes in %.2f s", wanted.label, reference.size, time.monotonic() - began)
+        asked.set_result(reference)
+
+    def _look_near(self, wanted: Wanted) -> None:
+        """Says what is nearly the artifact that nobody has; once a key, and never an error."""
+        assert self.store is not None
+        if wanted.key in self._near:
+            return
+        try:
+            listed = self.store.named(wanted.grammar)
+            if self._registries is not None:
+                listed += self._registries.listed(wanted.grammar, wanted.tokenizer_name)
+            found = near(wanted, listed)[:_NEAR_TOLD]
+            differences = []
+            for i, reference in enumerate(found):
+                artifact = self._artifact(wanted, reference) if i == 0 else None
+                differences.append(difference(wanted, reference, artifact))
+                if artifact is not None and serves_as_well(wanted, reference, artifact):
+                    if self.store.find(reference.input_key) is None and self._registries is not None:
+                        self._registries.pull(self.store, key=reference.input_key)
+                    self._instead[wanted.key] = reference.input_key
+                    _log.info("%s: %s; all of ours are among them, so it is used", wanted.label, differences[0])
+                    return
+        except PscError as e:
+            _log.debug("%s: what differs in the nearest artifact cannot be found out: %s", wanted.label, e)
+            differences = []
+        self._near[wanted.key] = differences
+        if differences:
+            _log.warning("%s: no artifact; there is: %s", wanted.label, "; ".join(differences))
+
+    def _artifact(self, wanted: Wanted, reference: Reference) -> Artifact | None:
+        """A near artifact, to see which tokens differ. From a registry it is read into a folder that is deleted afterwards."""
+        assert self.store is not None
+        if not is_of_this_grammar(wanted, reference) or reference.size > _NEAR_READ_BYTES:
+            return None
+        here = self.store.load(reference)
+        if here is not None or self._registries is None:
+            return here
+        with tempfile.TemporaryDirectory(prefix="psc-") as folder, contextlib.suppress(RegistryError, ArtifactError):
+            elsewhere = Store(Path(folder))
+            return elsewhere.load(self._registries.pull(elsewhere, key=reference.input_key))
+        return None
+
+    def _warn(self, text: str, *, logged: bool = False) -> None:
+        if not logged:
+            _log.warning("%s", text)
+        with contextlib.suppress(RuntimeWarning):  # where warnings are errors: the grammar is compiled all the same
+            warnings.warn(f"psc: {text}", RuntimeWarning, stacklevel=_frames_of_psc())
+
+
+def _unreachable(error: BaseException) -> str:
+    if isinstance(error, StoreError):
+        return f"an artifact cannot be kept here, and none is asked for again for {_ASK_AGAIN_AFTER_S:.0f} s: {error}"
+    return f"no registry could be asked for an artifact, and nobody is asked again for {_ASK_AGAIN_AFTER_S:.0f} s: {error}"
+
+
+def _frames_of_psc() -> int:
+    """The stack level, for a caller of `warnings.warn` one call above, of the program that called psc."""
+    level, frame = 1, sys._getframe(1)
+    while frame.f_back is not None and frame.f_globals.get("__name__", "").partition(".")[0] == "psc":
+        level, frame = level + 1, frame.f_back
+    return level

@@ -1,0 +1,164 @@
+"""A grammar to an artifact file, and beside it the record of how that went.
+
+The same grammar, vocabulary and compiler give the same bytes, so what differs from run to run (times, memory,
+machine) has a file of its own.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import platform
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from psc.artifacts.format import encode, write_file
+from psc.artifacts.scalars import is_closed
+from psc.compiler.frontends.found import find_grammar
+from psc.errors import ArtifactError, needs_extra
+from psc.grammars.grammar import Grammar
+from psc.grammars.verification import verify_build
+from psc.grammars.warm_texts import WarmRowNames, read_texts, rows_met
+from psc.vocabulary.tokenizer_info import TokenizerInfo
+
+if TYPE_CHECKING:
+    from psc.compiler.cfg.grammar import LarkLexer
+    from psc.compiler.pipeline.stages import Progress
+
+
+@dataclass(frozen=True)
+class CompileReport:
+    """What was written, and how it went."""
+
+    path: Path
+    digest: str
+    """sha256 of the artifact, in hex."""
+    size: int
+    """Bytes of the artifact."""
+    metadata: Mapping[str, Any]
+    warnings: tuple[str, ...]
+    record: Mapping[str, Any]
+    """Times, peak memory, machine and the files that were read."""
+    verification: Mapping[str, int] | None = None
+    """What was compared with the paper's construction, and found equal; None where that was not asked for."""
+    warm: WarmRowNames | None = None
+    """The rows that texts met; None where no texts were given, or the artifact is not closed."""
+
+
+def compile_to_artifact(
+    grammar: str | Path,
+    tokenizer_info: TokenizerInfo,
+    path: str | Path,
+    *,
+    start: str | None = None,
+    lexer: LarkLexer | None = None,
+    keep_all_actions: bool = False,
+    settings: str = "",
+    tokenizer_file: str | Path | None = None,
+    verify: bool = False,
+    warm: Sequence[str | Path] = (),
+    progress: Progress | None = None,
+) -> CompileReport:
+    """Compiles a grammar into an artifact file. It and its `build_record_path` are each written whole or not at all.
+
+    Args:
+        grammar: a bundled name, or the path of a ``.lark``, ``.ebnf`` or ``.gbnf`` file, or a ``.json`` file with a JSON schema.
+        tokenizer_info: the vocabulary; its name is recorded, for `psc.load` to look it up by.
+        path: the artifact, replaced if it is there.
+        start: the rule that a whole text must match; by default ``start`` in Lark's language and ``root`` in EBNF.
+        lexer: of a Lark grammar, see ``Grammar.from_lark``; by default "contextual"; a bundled grammar has its own.
+        keep_all_actions: of a Lark grammar: take any context-free grammar.
+        settings: the options of a JSON schema that are not the defaults, see ``GrammarOptions.settings``.
+        tokenizer_file: where the vocabulary is from, if that is a path: kept in the build record, for `psc.load` on this machine.
+        verify: before anything is written, prove that the classifier equals the paper's construction, see
+        `psc.grammars.verification`. warm: texts of the language, as files or folders of files. The artifact names the mask rows
+        that they meet; who loads it
+            composes these before they are asked for, see docs/serving.md. Of an artifact that is not closed nothing is named.
+        progress: told about each stage as it begins.
+
+    Raises:
+        GrammarError: the grammar is not found or cannot be compiled; it is too large to be verified, or speaks of tokens.
+        VerificationError: the classifier differs from the paper's construction.
+        ArtifactError: a file cannot be written; what was there before is still there.
+        PscError: a text cannot be read. One that the grammar refuses is a warning.
+        MissingExtraError: the ``compiler`` extra is not installed, or ``openfst`` to verify.
+    """
+    path = Path(path)
+    found = find_grammar(grammar)
+    texts = read_texts(warm)
+    _check_writable(path)  # found out now rather than after the compilation
+    request = found.request(start=start, lexer=lexer, keep_all_actions=keep_all_actions, settings=settings)
+    loaded = Grammar.parse(request, names=request.names_of(tokenizer_info)).to_cfg()
+    with needs_extra("compiler"):
+        from psc.compiler.pipeline.build import build
+        from psc.compiler.pipeline.spelling_check import unspellable
+
+        result = build(loaded, tokenizer_info, progress=progress)
+    verification = verify_build(result, progress) if verify else None
+    warm_rows = None
+    if texts and is_closed(result.arrays):
+        if progress is not None:
+            progress("texts to be warm for", 0, 1)
+        warm_rows = rows_met(result.arrays, result.metadata, tokenizer_info, texts)
+    data = encode({**result.arrays, **(warm_rows.arrays if warm_rows is not None else {})}, result.metadata)
+    digest = hashlib.sha256(data).hexdigest()
+    machine = {
+        "machine": platform.machine(),
+        "system": platform.system(),
+        "cpus": os.cpu_count(),
+        "python": platform.python_version(),
+    }
+    # Paths are no part of the artifact; the record beside it stays on the machine.
+    files = {} if found.bundled else {"grammar_file": str(found.path.absolute())}
+    if tokenizer_file is not None:
+        files["tokenizer_file"] = str(Path(tokenizer_file).expanduser().absolute())
+    record = {**result.record(), **machine, **files}
+    unspelt = unspellable(loaded, tokenizer_info)
+    warnings = (*result.warnings, unspelt) if unspelt is not None else tuple(result.warnings)
+    if warm_rows is not None:
+        warnings = (*warnings, *(text.problem for text in warm_rows.texts if text.problem is not None))
+    elif texts:
+        warnings = (*warnings, "no rows are named that texts meet: the artifact is not closed, and has none")
+    write_file(path, data)
+    write_file(build_record_path(path), json.dumps({"artifact": digest, **record}, indent=1).encode() + b"\n")
+    return CompileReport(path, digest, len(data), result.metadata, warnings, record, verification, warm_rows)
+
+
+def build_record_path(path: str | Path) -> Path:
+    """Where the record of how an artifact was built lies: beside it."""
+    path = Path(path)
+    return path.with_name(path.name + ".build.json")
+
+
+def read_build_record(path: str | Path, digest: str) -> tuple[dict[str, Any] | None, str | None]:
+    """The record beside an artifact.
+
+    Args:
+        path: of the artifact.
+        digest: its sha256, in hex: the record must name it.
+
+    Returns:
+        The record if there is one that fits; and what to tell the user if there is one that does not.
+    """
+    place = build_record_path(path)
+    try:
+        record = json.loads(place.read_bytes())
+    except FileNotFoundError:
+        return None, None
+    except (OSError, ValueError, RecursionError) as e:
+        return None, f"{place} cannot be read: {e}"
+    if not isinstance(record, dict) or record.get("artifact") != digest:
+        return None, f"{place} belongs to another build of this artifact"
+    return record, None
+
+
+def _check_writable(path: Path) -> None:
+    if not path.parent.is_dir():
+        raise ArtifactError(f"{path}: cannot write the file: there is no folder {path.parent}")
+    if path.is_dir():
+        raise ArtifactError(f"{path}: cannot write the file: it is a folder; give a file name")
+    if not os.access(path.parent, os.W_OK):
+        raise ArtifactError(f"{path}: cannot write the file: the folder {path.parent} is not writable")

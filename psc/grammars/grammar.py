@@ -1,0 +1,574 @@
+"""Grammars as callers of the API hold them: text in one of the languages that psc reads, parsed and checked, not yet compiled.
+
+EBNF, regular expressions and the built-in JSON grammar become rule sets over characters, and combine. Lark files keep Lark's
+meaning, which is more than a language of characters: text is cut into lexemes by maximal munch before the rules see it. In a
+union or a concatenation such a grammar is a part with a lexer of its own, which a compiler links with the others just in time.
+
+Cost: parsing. EBNF and regex take about a millisecond for a page of text; a programming language in Lark's 25 ms, and 3 ms
+where its tables are known, see ``psc.grammars.known_grammars``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, SupportsIndex
+
+from psc.compiler.expressions.expression import RuleSet
+from psc.compiler.expressions.joined_rules import JoinedRules, has_lexers, marks_of
+from psc.compiler.frontends.front_end import UNNAMED, GrammarOptions, Imports, check_text
+from psc.compiler.frontends.request import GrammarKey, GrammarRequest
+from psc.errors import DeserializeFormatError, GrammarError, ResourceLimitError
+from psc.grammars import known_grammars
+from psc.requests.json_schemas import Resolver, Schema, schema_request
+from psc.requests.lark_texts import LarkDialect, dialect_instead, lark_request
+from psc.requests.structural_tag_request import structural_tag_request
+from psc.support.serialization import field as entry
+from psc.support.serialization import read_document, write_document
+
+if TYPE_CHECKING:
+    from psc.artifacts.store import Store
+    from psc.compiler.cfg.grammar import Cfg, LarkLexer, LexerKind
+    from psc.compiler.cfg.lowering import LoweredRules
+    from psc.compiler.expressions.expression import Expression
+    from psc.compiler.expressions.tokens import TokenNames
+    from psc.compiler.pipeline.ready_grammar import ReadyGrammar, ReadyRules
+    from psc.rule_records.record import MarkedRules
+    from psc.vocabulary.tokenizer_info import TokenizerInfo
+
+_KIND = "grammar"
+_MARKING = frozenset(("ebnf", "llguidance", "structural_tag"))
+"""Languages in which rules can have marks."""
+_WHAT = "serialized grammar"
+
+
+@dataclass(frozen=True, eq=False)
+class Grammar:
+    """A grammar, immutable; made by the static methods. Two are equal if they have the same text, imports and options."""
+
+    request: GrammarRequest
+    """What was asked for: the text, its language, the options and where the text is from."""
+    _parsed: RuleSet | Cfg = field(repr=False)
+    _ready: ReadyGrammar | None = field(default=None, repr=False)
+    _names: TokenNames | None = field(default=None, repr=False)
+    _lowered: LoweredRules | None = field(default=None, repr=False)
+
+    @staticmethod
+    def parse(request: GrammarRequest, *, store: Store | None = None, names: TokenNames | None = None) -> Grammar:
+        """Reads text in any language that has a front end.
+
+        Args:
+            request: see ``GrammarRequest.of``.
+            store: where the tables of a grammar that was read before may lie.
+            names: of the vocabulary's tokens; None where it is not known yet.
+
+        Raises:
+            GrammarError: the text is malformed, an option does not fit its language, or there is no such language.
+            MissingExtraError: the language is read by a package that is not installed.
+        """
+        request.front_end.check(request.options, request.origin)
+        known = known_grammars.find(request, store)
+        return Grammar(request, request.parse(names), None, names) if known is None else Grammar(request, known.cfg, known)
+
+    @staticmethod
+    def unread(request: GrammarRequest, names: TokenNames | None) -> Grammar:
+        """The grammar of a text in which nothing is wrong, see ``FrontEnd.unread``; arguments as of :meth:`parse`."""
+        return Grammar(request, request.front_end.unread(request.text, request.origin, names), None, names)
+
+    @staticmethod
+    def from_ebnf(ebnf_string: str, *, root_rule_name: str = "root", source_name: str = UNNAMED) -> Grammar:
+        """Reads EBNF (GBNF) text.
+
+        Args:
+            ebnf_string: the grammar.
+            root_rule_name: the rule that a whole text must match.
+            source_name: the file it came from, for messages.
+
+        Raises:
+            GrammarError: the text is malformed, or a rule is missing.
+        """
+        check_text(ebnf_string, "ebnf_string")
+        return Grammar.parse(GrammarRequest.of("ebnf", ebnf_string, start=root_rule_name, origin=source_name))
+
+    @staticmethod
+    def from_regex(regex_string: str, *, print_converted_ebnf: bool = False) -> Grammar:
+        """Reads a regular expression, which the whole text must match.
+
+        Args:
+            regex_string: the pattern.
+            print_converted_ebnf: whether to print the grammar that it becomes.
+
+        Raises:
+            GrammarError: the pattern is malformed, or uses what no automaton can do (lookaround, backreferences).
+        """
+        check_text(regex_string, "regex_string")
+        grammar = Grammar.parse(GrammarRequest.of("regex", regex_string))
+        if print_converted_ebnf:
+            print(f"Converted EBNF: {grammar}")
+        return grammar
+
+    @staticmethod
+    def from_lark(
+        lark_string: str,
+        *,
+        tokenizer_info: TokenizerInfo | None = None,
+        named_grammars: Mapping[str, Grammar | str] | None = None,
+        dialect: LarkDialect | None = None,
+        start: str = "start",
+        lexer: LarkLexer = "contextual",
+        keep_all_actions: bool = False,
+        source_name: str = UNNAMED,
+    ) -> Grammar:
+        """Reads a grammar in Lark's language, with Lark's meaning, or in llguidance's dialect of it, see docs/llguidance.md.
+
+        Args:
+            lark_string: the grammar.
+            tokenizer_info: the vocabulary, in which the tokens that the dialect names are looked up now rather than when compiled.
+            named_grammars: the grammars that the dialect refers to as ``@name``, and texts in the dialect that may do so too.
+            dialect: what the text is in: "lark" or "llguidance"; None: the dialect, if there are named grammars, the text has
+                anything that only the dialect has, or Lark cannot read it.
+            start: the rule that a whole text must match.
+            lexer: "contextual", Lark's default with LALR, tries the terminals that the parser can take; "basic" tries all;
+                "modal" tries some only where the parser can take them, see docs/language.md.
+            keep_all_actions: take any context-free grammar, where Lark would refuse it or let a shift win over a reduction.
+            source_name: the file it came from, for relative imports and messages.
+
+        Raises:
+            GrammarError: it is in neither of the two; the message says why not.
+            MissingExtraError: Lark is not installed.
+        """
+        check_text(lark_string, "lark_string")
+        request = lark_request(
+            lark_string,
+            named_requests(named_grammars),
+            dialect=dialect,
+            start=start,
+            lexer=lexer,
+            keep_all_actions=keep_all_actions,
+            origin=source_name,
+        )
+        try:
+            return Grammar.parse(request, names=None if tokenizer_info is None else request.names_of(tokenizer_info))
+        except ResourceLimitError:
+            raise
+        except GrammarError as e:
+            if (instead := dialect_instead(request, dialect)) is None:
+                raise
+            return _read_instead(instead, e, tokenizer_info)
+
+    @staticmethod
+    def from_json_schema(
+        schema: Schema,
+        *,
+        any_whitespace: bool = True,
+        indent: int | None = None,
+        separators: tuple[str, str] | None = None,
+        strict_mode: bool = True,
+        max_whitespace_cnt: int | None = None,
+        any_order: bool = False,
+        print_converted_ebnf: bool = False,
+        lenient: bool = False,
+        assert_format: bool = True,
+        resolver: Resolver | None = None,
+        source_name: str = UNNAMED,
+    ) -> Grammar:
+        """Reads a JSON schema, of draft 4 to 2020-12 by its ``$schema``, else 2020-12; see docs/json-schema.md.
+
+        The grammar has a spelling of every value that is valid, and of no other.
+
+        Args:
+            schema: JSON text, a dictionary, or a pydantic model.
+            any_whitespace: whether white space may stand anywhere inside the value; else it is fixed by the next two.
+            indent: spaces for each level, each item and member on a line of its own; None: all on one line.
+            separators: between items, and behind keys; by default ``(", ", ": ")``, with ``indent`` ``(",", ": ")``.
+            strict_mode: closes objects: where a schema names members, or has an empty list of them, and says nothing of others,
+                there are no others. False is what JSON Schema says. The default is XGrammar's.
+            max_whitespace_cnt: with ``any_whitespace``, how much there may be at one place; None is no limit.
+            any_order: whether declared members may come in any order, each once, of objects that declare up to 4,000 (in an
+                artifact eight). Else they come in the order of the schema, with other members anywhere among them.
+            print_converted_ebnf: whether to print the grammar that it becomes.
+            lenient: leave out what cannot be enforced, each with a warning in the log, instead of raising.
+            assert_format: whether ``format`` is enforced, for the formats of JSON Schema.
+            resolver: gives a schema by its absolute URI, for references to others; psc fetches nothing.
+            source_name: the file it came from, for messages.
+
+        Raises:
+            GrammarError: not JSON, not a schema, true of no value, or something in it cannot be enforced; the message has the place
+                as a JSON pointer, and the keyword.
+            ResourceLimitError: a GrammarError, names a limit that is exceeded.
+            TypeError: the schema is none of these.
+        """
+        request = schema_request(
+            schema,
+            any_whitespace=any_whitespace,
+            indent=indent,
+            separators=separators,
+            strict_mode=strict_mode,
+            max_whitespace_cnt=max_whitespace_cnt,
+            any_order=any_order,
+            lenient=lenient,
+            assert_format=assert_format,
+            resolver=resolver,
+            origin=source_name,
+        )
+        grammar = Grammar.parse(request)
+        grammar._lower()  # which raises where no value is valid
+        if print_converted_ebnf:
+            print(f"Converted EBNF: {grammar}")
+        return grammar
+
+    @staticmethod
+    def from_structural_tag(
+        structural_tag: object,
+        triggers: Sequence[str] | None = None,
+        *,
+        tokenizer_info: TokenizerInfo | None = None,
+        source_name: str = UNNAMED,
+    ) -> Grammar:
+        """Reads a structural tag: a JSON document that says what a model's output looks like; see docs/structural-tags.md.
+
+        Args:
+            structural_tag: a ``StructuralTag``, a dictionary or JSON text; with triggers, ``StructuralTagItem`` of the older form.
+            triggers: of the older form.
+            tokenizer_info: the vocabulary, in which tokens that are given by their text are looked up.
+            source_name: the file it came from, for messages.
+
+        Raises:
+            InvalidStructuralTagError: the document has another shape, with the path of what is wrong; or a token is given by its
+                text and there is no vocabulary, or none of it has that text.
+            InvalidJSONError: it is text, and not JSON.
+            GrammarError: a schema, a grammar or a regular expression in it cannot be read.
+            TypeError: it is of none of these types.
+        """
+        request = structural_tag_request(structural_tag, triggers, origin=source_name)
+        if tokenizer_info is None:
+            return Grammar.parse(request)
+        from psc.compiler.expressions.tokens import TokenNames
+
+        return Grammar.parse(request, names=TokenNames(tokenizer_info))
+
+    @staticmethod
+    def builtin_json_grammar() -> Grammar:
+        """JSON as RFC 8259 has it: an object or an array, with any white space inside and none around it.
+
+        It is the bundled grammar ``json``: what ``psc compile json`` and ``psc batch`` compile is what is looked up for it.
+        """
+        from psc.compiler.frontends.found import find_grammar
+
+        return Grammar.parse(find_grammar("json").request())
+
+    @staticmethod
+    def concat(*grammars: Grammar) -> Grammar:
+        """A text of each grammar, one after the other.
+
+        Raises:
+            GrammarError: there is no grammar.
+        """
+        return _combined("concat", grammars)
+
+    @staticmethod
+    def union(*grammars: Grammar) -> Grammar:
+        """The texts of any of the grammars.
+
+        Raises:
+            GrammarError: there is no grammar.
+        """
+        return _combined("union", grammars)
+
+    @property
+    def reads_names(self) -> bool:
+        """Whether it names tokens, so that what it comes to depends on the vocabulary's tokens themselves."""
+        return isinstance(self._parsed, RuleSet) and self._parsed.reads_names
+
+    @property
+    def linked_rules(self) -> RuleSet | None:
+        """Its rules, where some are those of parts that other grammars may have, or have tokens that are counted."""
+        if not isinstance(self._parsed, RuleSet):
+            return None
+        return self._parsed if isinstance(self._parsed.rules, JoinedRules) or self.counts_tokens else None
+
+    @property
+    def counts_tokens(self) -> bool:
+        """Whether it says how many tokens some text may have at most, so that only matchers of its compiled form know its texts."""
+        if not isinstance(self._parsed, RuleSet):
+            return False
+        rules = self._parsed.rules
+        if not self._parsed.marks and not isinstance(rules, JoinedRules):
+            return False
+        from psc.compiler.expressions.token_budgets import has_budgets
+
+        return has_budgets(self._parsed) or (isinstance(rules, JoinedRules) and rules.counts_tokens)
+
+    def for_vocabulary(self, tokenizer_info: TokenizerInfo) -> Grammar:
+        """The grammar as it is for a vocabulary: itself, unless it names tokens.
+
+        Args:
+            tokenizer_info: the vocabulary.
+
+        Raises:
+            GrammarError: it names a token that the vocabulary has not.
+        """
+        if not self.reads_names:
+            return self
+        from psc.compiler.expressions.tokens import TokenNames
+
+        if self._names is not None and self._names.tokenizer.tokens_fingerprint == tokenizer_info.tokens_fingerprint:
+            return self
+        return Grammar.parse(self.request, names=TokenNames(tokenizer_info))
+
+    @property
+    def language(self) -> str:
+        """What the text is written in: ``"lark"``, ``"ebnf"``, ``"regex"``, or another front end's."""
+        return self.request.language
+
+    @property
+    def source(self) -> str:
+        """The text as it was given, in ``language``."""
+        return self.request.text
+
+    @property
+    def origin(self) -> str:
+        """Where the text is from, for messages."""
+        return self._parsed.source_name
+
+    @property
+    def root(self) -> str:
+        """The rule that a whole text must match."""
+        return self.request.options.start
+
+    @property
+    def lexer(self) -> LexerKind:
+        """How text becomes terminals, see docs/language.md."""
+        return self.request.options.lexer
+
+    @property
+    def keep_all_actions(self) -> bool:
+        """Whether any context-free grammar is taken as it is, or clashes are resolved as Lark does."""
+        return self.request.options.keep_all_actions
+
+    @property
+    def imports(self) -> Imports:
+        """(name relative to the grammar's folder, sha256 of the text) of every file that the grammar imports.
+
+        Of a structural tag: of every bundled grammar that it names.
+        """
+        return self._parsed.imports
+
+    @property
+    def key(self) -> GrammarKey:
+        """The grammar's part of the key of its artifacts."""
+        return self.request.key_with(self.imports)
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Grammar):
+            return NotImplemented
+        mine, theirs = self.request, other.request
+        same_text = (mine.language, mine.text, mine.options) == (theirs.language, theirs.text, theirs.options)
+        return same_text and self.imports == other.imports
+
+    def __hash__(self) -> int:
+        return hash((self.request.language, self.request.text, self.request.options))
+
+    def __str__(self) -> str:
+        """EBNF text that ``from_ebnf`` reads as the same language.
+
+        For one with a lexer (Lark's), or made of such, and for a structural tag that counts tokens: its own text.
+        """
+        from psc.compiler.expressions import rule_sets
+
+        if not isinstance(self._parsed, RuleSet) or has_lexers(self._parsed):
+            return self.source
+        if isinstance(self._parsed.rules, JoinedRules) and self._parsed.rules.counts_tokens:
+            return self.source
+        rules = self._parsed if self._parsed.root == "root" else rule_sets.union([self._parsed])
+        return rule_sets.to_ebnf(rules)
+
+    def to_cfg(self) -> Cfg:
+        """The grammar as terminals and productions, which is what is compiled.
+
+        Raises:
+            GrammarError: it matches no text, exceeds a limit, or counts tokens; or productions cannot say all of it, as where
+                more than eight members come in any order.
+        """
+        from psc.compiler.cfg.lowering import terminals_and_productions
+
+        if self.counts_tokens:
+            raise GrammarError(
+                f"{self.origin}: max_tokens: tokens are counted by grammars that GrammarCompiler builds just in time, not by "
+                "artifacts; compile the grammar where it is served"
+            )
+        return terminals_and_productions(self._parsed)
+
+    def uncounted_cfg(self) -> Cfg:
+        """The same of the texts whatever their tokens, and whatever members came in any order; for descriptions.
+
+        Raises:
+            GrammarError: it matches no text, or exceeds a limit.
+        """
+        return self._lower().cfg if isinstance(self._parsed, RuleSet) else self._parsed
+
+    def marked_rules(self) -> MarkedRules:
+        """The rules, for who asks which are open, or over; of a grammar with a lexer, none are marked."""
+        from psc.compiler.expressions.expression import EMPTY
+        from psc.rule_records.network import Network
+        from psc.rule_records.record import MarkedRules
+
+        if not isinstance(self._parsed, RuleSet):
+            return MarkedRules(Network({self.root: EMPTY}), self.root, {})
+        marks = marks_of(self._parsed)
+        spent = {name: mark.spent for name, mark in marks.items() if mark.spent is not None}
+        rules = self._parsed.rules
+        if spent:
+            rules = {**rules, **{name: _or(rules[name], other) for name, other in spent.items()}}
+        return MarkedRules(Network(rules), self._parsed.root, marks)
+
+    def ready(self, *, store: Store | None = None) -> ReadyGrammar | ReadyRules:
+        """The grammar with the tables that it has for any vocabulary.
+
+        Args:
+            store: where they are looked for, and kept, where the grammar's language is one that takes long to parse.
+
+        Raises:
+            GrammarError: as ``to_cfg``; or a terminal is not regular, or reductions clash.
+        """
+        from psc.compiler.pipeline.ready_grammar import ReadyRules, ready_grammar
+
+        if self._ready is not None:
+            return self._ready
+        if isinstance(self._parsed, RuleSet):
+            return ReadyRules(self._lower())
+        ready = ready_grammar(self.to_cfg())
+        if self.request.front_end.keeps_tables:
+            known_grammars.remember(self.request, ready, store)
+            object.__setattr__(self, "_ready", ready)
+        return ready
+
+    def _lower(self) -> LoweredRules:
+        """The rules in the native core. Raises as ``to_cfg``."""
+        from psc.compiler.cfg.lowering import LoweredRules
+
+        if self._lowered is None:
+            assert isinstance(self._parsed, RuleSet)
+            object.__setattr__(self, "_lowered", LoweredRules(self._parsed))
+        assert self._lowered is not None
+        return self._lowered
+
+    def __reduce_ex__(self, protocol: SupportsIndex) -> Any:
+        from psc.compiler.expressions.words import NativeRules
+
+        if isinstance(self._parsed, RuleSet) and isinstance(self._parsed.rules, NativeRules):
+            return Grammar.parse, (self.request,)  # the native core's rules stay where they are
+        return super().__reduce_ex__(protocol)
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**self.__dict__, "_ready": None, "_lowered": None, "_names": None}  # megabytes, and made again in some milliseconds
+
+    @staticmethod
+    def from_metadata(metadata: Mapping[str, Any], tokenizer_info: TokenizerInfo | None = None) -> Grammar:
+        """The grammar that an artifact's metadata (``metadata["grammar"]``) describe.
+
+        Args:
+            metadata: the description.
+            tokenizer_info: the vocabulary, which a text that names tokens may need to be read.
+
+        Raises:
+            GrammarError: the text cannot be read.
+        """
+        options = GrammarOptions(metadata["start"], metadata["lexer"], metadata["keep_all_actions"], metadata.get("settings", ""))
+        request = GrammarRequest(metadata["language"], metadata["text"], options, metadata["name"])
+        return Grammar.parse(request, names=None if tokenizer_info is None else request.names_of(tokenizer_info))
+
+    def serialize_json(self) -> str:
+        """The grammar as JSON, for ``deserialize_json``: its text and its options."""
+        content = {
+            "language": self.language,
+            "source": self.source,
+            "root": self.root,
+            "lexer": self.lexer,
+            "keep_all_actions": self.keep_all_actions,
+            "settings": self.request.options.settings,
+        }
+        return write_document(_KIND, content)
+
+    @staticmethod
+    def deserialize_json(json_string: str) -> Grammar:
+        """Rebuilds what ``serialize_json`` wrote; the result is equal to it.
+
+        Raises:
+            InvalidJSONError: it is not JSON.
+            DeserializeVersionError: it was written in another version of the format, or by XGrammar.
+            DeserializeFormatError: it is damaged, or describes something else.
+            MissingExtraError: it is in Lark's language, and Lark is not installed.
+        """
+        return deserialized(json_string)
+
+
+def deserialized(json_string: str, tokenizer_info: TokenizerInfo | None = None) -> Grammar:
+    """As ``Grammar.deserialize_json``, for a vocabulary, which a text that names tokens may need to be read."""
+    document = read_document(json_string, _KIND)
+    options = GrammarOptions(
+        entry(document, "root", str, _WHAT),
+        entry(document, "lexer", str, _WHAT),
+        entry(document, "keep_all_actions", bool, _WHAT),
+        entry(document, "settings", str, _WHAT) if "settings" in document else "",
+    )
+    language, text = entry(document, "language", str, _WHAT), entry(document, "source", str, _WHAT)
+    try:
+        request = GrammarRequest(language, text, options)
+        return Grammar.parse(request, names=None if tokenizer_info is None else request.names_of(tokenizer_info))
+    except GrammarError as e:
+        raise DeserializeFormatError(f"{_WHAT}: {e}") from e
+
+
+def _read_instead(request: GrammarRequest, refused: GrammarError, tokenizer_info: TokenizerInfo | None) -> Grammar:
+    """A text in llguidance's dialect, since Lark cannot read it. Raises GrammarError: neither can be."""
+    try:
+        grammar = Grammar.parse(request, names=None if tokenizer_info is None else request.names_of(tokenizer_info))
+        grammar._lower()  # which raises where no text is in it
+        return grammar
+    except GrammarError as e:
+        raise GrammarError(f"{refused}\nIt is not in llguidance's dialect of Lark either: {e}") from e
+
+
+def _combined(kind: str, grammars: tuple[Grammar, ...]) -> Grammar:
+    from psc.compiler.expressions import rule_sets
+    from psc.compiler.frontends.combination.front_end import rules_of, text_of
+
+    for grammar in grammars:
+        if not isinstance(grammar, Grammar):
+            raise TypeError(f"{kind} takes grammars, not {type(grammar).__name__}")
+    parsed = [grammar._parsed for grammar in grammars]
+    sets = [rules for rules in parsed if isinstance(rules, RuleSet) and not has_lexers(rules)]
+    if len(sets) == len(parsed):
+        combined = rule_sets.union(sets) if kind == "union" else rule_sets.concat(sets)
+        return Grammar(GrammarRequest.of("ebnf", combined.source, start=combined.root, origin=combined.source_name), combined)
+    origin = f"<{kind}>"
+    text = text_of(kind, [grammar.request for grammar in grammars])
+    return Grammar(GrammarRequest.of("combination", text, origin=origin), rules_of(kind, parsed, text, origin))
+
+
+def _or(expression: Expression, rule: str) -> Expression:
+    from psc.compiler.expressions.expression import Choice, Reference
+
+    return Choice((expression, Reference(rule)))
+
+
+def may_mark_rules(language: str, text: str, settings: str) -> bool:
+    """Whether a grammar's text may have rules with the options ``capture``, ``stop_capture`` or ``temperature``."""
+    return language in _MARKING and any(word in part for part in (text, settings) for word in ("capture", "temperature"))
+
+
+def named_requests(named_grammars: object) -> dict[str, str | GrammarRequest]:
+    """What ``named_grammars`` stands for. Raises TypeError unless it is None, or a dictionary of grammars and texts."""
+    if named_grammars is None:
+        return {}
+    if not isinstance(named_grammars, Mapping):
+        raise TypeError(f"named_grammars must be a dictionary, not {type(named_grammars).__name__}")
+    requests: dict[str, str | GrammarRequest] = {}
+    for name, grammar in named_grammars.items():
+        if not isinstance(name, str):
+            raise TypeError(f"named_grammars: names must be strings, not {type(name).__name__}")
+        if not isinstance(grammar, (Grammar, str)):
+            raise TypeError(f"named_grammars: values must be Grammar instances or Lark strings, not {type(grammar).__name__}")
+        requests[name] = grammar if isinstance(grammar, str) else grammar.request
+    return requests

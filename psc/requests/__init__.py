@@ -1,0 +1,4 @@
+"""What callers write becomes a `GrammarRequest`: JSON schemas, Lark texts, structural tags.
+
+It may import the compiler's front ends. Begin with `json_schemas.py`.
+"""

@@ -1,0 +1,84 @@
+"""Texts in Lark's syntax as callers have them, and the grammars that they name, to the request for the grammar.
+
+Lark's own language and llguidance's dialect of it share their files and calls. Which one a text is in is seen from the text, unless
+the caller says so: see docs/llguidance.md.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+from typing import Literal as OneOf
+
+from psc.compiler.frontends.front_end import UNNAMED, check_text
+from psc.compiler.frontends.registry import front_end
+from psc.compiler.frontends.request import GrammarRequest
+from psc.errors import GrammarError
+
+if TYPE_CHECKING:
+    from psc.compiler.cfg.grammar import LarkLexer
+
+LarkDialect = OneOf["lark", "llguidance"]
+"""What a text in Lark's syntax may be in."""
+
+
+def lark_request(
+    text: str,
+    named: Mapping[str, str | GrammarRequest],
+    *,
+    dialect: LarkDialect | None = None,
+    start: str = "start",
+    lexer: LarkLexer = "contextual",
+    keep_all_actions: bool = False,
+    origin: str = UNNAMED,
+) -> GrammarRequest:
+    """The request for the grammar of a text; for the arguments see ``Grammar.from_lark``.
+
+    Args:
+        named: texts in the dialect, and requests for grammars in any language.
+
+    Raises:
+        GrammarError: an option does not fit the dialect, or a name cannot be referred to.
+    """
+    if dialect not in (None, "lark", "llguidance"):
+        raise GrammarError(f"dialect must be 'lark', 'llguidance' or None, not {dialect!r}")
+    if dialect is None:
+        dialect = "llguidance" if named or front_end("lark").language_of(text) == "llguidance" else "lark"
+    if dialect == "lark":
+        if named:
+            raise GrammarError(f"named_grammars ({', '.join(named)}): references like @name are not in Lark's own language")
+        return GrammarRequest.of("lark", text, start=start, lexer=lexer, keep_all_actions=keep_all_actions, origin=origin)
+    from psc.compiler.frontends.llguidance.grammars import NamedGrammar, settings_text
+
+    grammars = {}
+    for name, grammar in named.items():
+        if isinstance(grammar, str):
+            check_text(grammar, f"named_grammars[{name!r}]")
+            request = GrammarRequest.of("llguidance", grammar)
+        else:
+            request = grammar
+        grammars[name] = NamedGrammar(
+            language=request.language, text=request.text, shares_names=isinstance(grammar, str), **vars(request.options)
+        )
+    return GrammarRequest.of(
+        "llguidance",
+        text,
+        start=start,
+        lexer=None if lexer == "contextual" else lexer,
+        keep_all_actions=keep_all_actions,
+        settings=settings_text(grammars),
+        origin=origin,
+    )
+
+
+def dialect_instead(request: GrammarRequest, dialect: LarkDialect | None) -> GrammarRequest | None:
+    """The request for the same text in llguidance's dialect, for a text that Lark refused; None where it can only be Lark's.
+
+    Args:
+        request: for a grammar in Lark's language.
+        dialect: what the caller said of it.
+    """
+    options = request.options
+    if dialect is not None or request.language != "lark" or options.lexer != "contextual" or options.keep_all_actions:
+        return None
+    return GrammarRequest.of("llguidance", request.text, start=options.start, origin=request.origin)

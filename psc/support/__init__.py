@@ -1,0 +1,4 @@
+"""Small things that every room of the package may use: JSON with a version, sizes as people read them, memory, cancellation.
+
+It may import errors and the native core. Each file stands alone.
+"""
