@@ -206,6 +206,8 @@ struct Maybe {
         m.v = w;
         return m;
     }
+    // For tables that are filled when they are read: nothing has computed the entry yet.
+    static constexpr Maybe unknown() { return from_word(-2); }
     auto operator<=>(const Maybe&) const = default;
     constexpr explicit operator bool() const { return v >= 0; }
     constexpr I operator*() const { return I{v}; }

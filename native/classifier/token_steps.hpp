@@ -123,7 +123,7 @@ public:
     const std::vector<SequenceNode>& futures(Outcome outcome);
 
 private:
-    static constexpr auto kUnknown = Maybe<TokenConfig>::from_word(-2);
+    static constexpr auto kUnknown = Maybe<TokenConfig>::unknown();
 
     struct Facts {  // of a config, as far as they are known
         std::optional<Continuation> continuation;

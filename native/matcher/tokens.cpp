@@ -61,7 +61,7 @@ private:
         Word top;
         LexerState state;
     };
-    static constexpr auto kUnknown = Maybe<Reached>::from_word(-2);
+    static constexpr auto kUnknown = Maybe<Reached>::unknown();
     // Nodes of a subtree for which it is worth looking at what the kinds of bytes below do, where nothing says that they do nothing.
     static constexpr Word kLarge = 16;
     // A place is in a text if so many characters of ASCII lead to one set, from which those of so many kinds lead on together.

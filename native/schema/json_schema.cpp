@@ -1,11 +1,5 @@
 #include "schema/json_schema.hpp"
 
-#include <memory>
-#include <system_error>
-#include <thread>
-
-#include "base/cancellation.hpp"
-
 namespace psc {
 
 namespace {
@@ -54,19 +48,7 @@ struct FrontEndParts {
 SchemaGrammar schema_grammar(std::string_view schema, SchemaOptions options, SchemaLayout layout,
                              SchemaResources::Resolver resolver) {
     options.marks_matched = !layout.excludes.empty();
-    auto parts = std::make_unique<FrontEndParts>(options, std::move(layout), std::move(resolver));
-    try {
-        return parts->grammar_of(schema);
-    } catch (const Cancelled&) {
-        // To give back what 100,000 members took lasts a quarter of a second, for which nobody who was called off waits.
-        auto* const left = parts.get();
-        try {
-            std::thread([left] { delete left; }).detach();
-            (void)parts.release();
-        } catch (const std::system_error&) {  // there is no thread to be had
-        }
-        throw;
-    }
+    return FrontEndParts(options, std::move(layout), std::move(resolver)).grammar_of(schema);
 }
 
 }  // namespace psc

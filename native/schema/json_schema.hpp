@@ -21,7 +21,9 @@ struct SchemaGrammar {
     std::vector<std::string> warnings;
 };
 
-// Throws JsonError, SchemaError, LimitExceeded. The resolver is called by this thread, and may be destroyed by another.
+// Throws JsonError, SchemaError, LimitExceeded, and Cancelled. A reader that is cancelled frees what it holds first: up to 0.1 s where a
+// schema has 100,000 numbers with bounds of their own, and less than 20 ms for other 5 MB. (Dropped: a detached thread that freed it,
+// which nothing joined before the process ended.)
 SchemaGrammar schema_grammar(std::string_view schema, SchemaOptions options, SchemaLayout layout,
                              SchemaResources::Resolver resolver);
 
