@@ -331,10 +331,10 @@ class GrammarCompiler:
                 with obeying(cancellation):
                     artifact = artifact_bytes(compiled.grammar, self.tokenizer_info)
                 reference = store.add(artifact)
+                self._drop(compiled)
             except BaseException as e:
                 done.set_exception(e)
                 return
-            self._drop(compiled)
             _log.info("%s: finished and written into the store in %.2f s", compiled.grammar_name, time.perf_counter() - began)
             done.set_result(store.root / reference.blob_path)
 
@@ -403,7 +403,7 @@ class GrammarCompiler:
                     del self._kept[key]
 
     def _forget(self, compiled: CompiledGrammar) -> None:
-        """Makes no other grammar of this one's machine any more."""
+        """Makes no other grammar of this one's machine any more. Called under the lock."""
         for text, like in list(self._order_free.items()):
             if like._machine is compiled._machine:
                 del self._order_free[text]
@@ -417,9 +417,13 @@ class GrammarCompiler:
     ) -> CompiledGrammar:
         with obeying(cancellation):
             order_free = request.front_end.order_free(request.text) if self.cache_enabled and parsed is None else None
-        if order_free is not None and (like := self._order_free.get(order_free)) is not None:
-            compiled = self._order_free[order_free] = self._like(like, request)
-            return compiled
+        if order_free is not None:
+            with self._lock:  # even a look removes what is dead, and `_forget` iterates
+                like = self._order_free.get(order_free)
+            if like is not None:
+                compiled = self._like(like, request)
+                self._add_order_free(order_free, compiled)
+                return compiled
         wanted = None
         if self._lookup.store is not None:
             key = parsed.key if parsed is not None else request.key()
@@ -459,8 +463,12 @@ class GrammarCompiler:
         _log.info("%s: ready to be built just in time after %.3f s", grammar.origin, time.perf_counter() - began)
         compiled.build_ahead(self.masks_ahead)
         if order_free is not None and compiled.is_linked:
-            self._order_free[order_free] = compiled
+            self._add_order_free(order_free, compiled)
         return compiled
+
+    def _add_order_free(self, order_free: str, compiled: CompiledGrammar) -> None:
+        with self._lock:  # `_forget` iterates over them
+            self._order_free[order_free] = compiled
 
     def _like(self, like: CompiledGrammar, request: GrammarRequest) -> CompiledGrammar:
         """The grammar of a text that means the same as another one's, over the same machine."""

@@ -1,7 +1,11 @@
 """GrammarCompiler: one grammar is compiled once, what is kept is bounded, artifacts come first; and compiled grammars as JSON."""
 
+import itertools
 import json
+import sys
 import threading
+import time
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -10,6 +14,7 @@ from vocabularies import byte_tokenizer, tokenizer
 
 import psc
 from psc.compiler.pipeline import build
+from psc.grammars import grammar_compiler
 from psc.vocabulary.tokenizer_info import TokenizerInfo
 
 INFO = byte_tokenizer()
@@ -223,3 +228,66 @@ def test_a_grammar_is_described_when_somebody_asks(monkeypatch: pytest.MonkeyPat
     assert grammar.grammar_name == "<string>" and grammar.terminal_names[-1] == "$END"
     assert grammar.metadata["grammar"]["text"] == EBNF
     assert len(described) == 1
+
+
+def in_threads(work: Callable[[int], None], n_threads: int) -> list[BaseException]:
+    """What was raised, where threads call ``work`` with their number; they take turns as often as the interpreter can."""
+    raised: list[BaseException] = []
+
+    def run(number: int) -> None:
+        try:
+            work(number)
+        except BaseException as e:
+            raised.append(e)
+
+    threads = [threading.Thread(target=run, args=(number,)) for number in range(n_threads)]
+    interval = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    try:
+        for t in threads:
+            t.start()
+        for t in threads:
+            t.join()
+    finally:
+        sys.setswitchinterval(interval)
+    return raised
+
+
+def tag(begin: str) -> str:
+    """A structural tag that is linked of two parts."""
+    content = {"type": "json_schema", "json_schema": {"type": "integer"}}
+    return json.dumps({"type": "structural_tag", "format": {"type": "tag", "begin": begin, "content": content, "end": "."}})
+
+
+def test_threads_compile_finish_and_clear_at_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    artifact = grammar_compiler.artifact_bytes(psc.Grammar.from_ebnf(EBNF), INFO)
+    monkeypatch.setattr(grammar_compiler, "artifact_bytes", lambda *of: artifact)
+    compiler = psc.GrammarCompiler(INFO, store=tmp_path)
+    assert compiler._lookup.store is not None
+    reference = compiler._lookup.store.add(artifact)
+    monkeypatch.setattr(compiler._lookup.store, "add", lambda artifact: reference)
+    used = [compiler.compile_structural_tag(tag(f"<{number}>")) for number in range(300)]
+    until = time.monotonic() + 2
+
+    def work(number: int) -> None:
+        for turn in itertools.takewhile(lambda _: time.monotonic() < until, itertools.count()):
+            if number < 2:
+                used.append(compiler.compile_structural_tag(tag(f"<{number} {turn}>")))
+            elif number < 4:
+                compiler.finish(compiler.compile_structural_tag(tag(f"<{number}>"))).result(timeout=5)
+            else:
+                compiler.clear_cache()
+                time.sleep(0.1)
+
+    assert in_threads(work, 5) == []
+
+
+def test_a_grammar_that_cannot_be_dropped_is_an_error_of_finishing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    compiler = psc.GrammarCompiler(INFO, store=tmp_path)
+
+    def refuse(compiled: psc.CompiledGrammar) -> None:
+        raise MemoryError
+
+    monkeypatch.setattr(compiler, "_drop", refuse)
+    with pytest.raises(MemoryError):
+        compiler.finish(compiler.compile_grammar(EBNF)).result(timeout=60)
