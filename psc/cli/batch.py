@@ -21,7 +21,7 @@ from psc.cli.batch_progress import run_display
 from psc.cli.progress import Steps
 from psc.cli.report import write_json
 from psc.cli.schema_options import SchemaOptions, schema_options
-from psc.errors import RegistryError, ReportError, needs_extra
+from psc.errors import RegistryError, ReportError
 from psc.support.readable import duration, size
 
 if TYPE_CHECKING:
@@ -95,8 +95,7 @@ def command(
     The exit code is 0 if every job has its artifact, and every registry has it; 1 if not; and 130, 143 or 129 after SIGINT
     (Ctrl-C), SIGTERM or SIGHUP, which let the run report what it has done.
     """
-    with needs_extra("compiler"):
-        from psc.cluster.jobs.jobs_file import read_jobs_file
+    from psc.cluster.jobs.jobs_file import read_jobs_file
 
     if spec is not None and (ray is not None or dry_run or report is not None or html is not None):
         raise click.UsageError("--simulate runs nothing: leave out --ray, --dry-run, --report and --html")

@@ -77,7 +77,7 @@ class ArtifactLookup:
         self._asked: dict[str, Future[Reference | None]] = {}
         self._not_before: dict[str, float] = {}  # when to ask for a key that nobody had again
         self._silent_until = 0.0
-        self._near: dict[str, list[str]] = {}  # per key that nobody had, what is nearly it
+        self._near: set[str] = set()  # keys that nobody had, of which it was reported what is nearly it
         self._instead: dict[str, str] = {}  # per key that nobody had, the key of an artifact that serves as well
 
     def find(
@@ -132,26 +132,6 @@ class ArtifactLookup:
         for problem in self._registries.problems():
             self._warn(f"another registry helped out: {problem}")
         return None if reference is None else self._in_store(reference.input_key)
-
-    def wait(self, wanted: Wanted, cancellation: Cancellation | None = None) -> tuple[Artifact, Store, Reference] | None:
-        """Waits for a download that `find` has begun, as long as it takes.
-
-        Raises:
-            RegistryError: it fails.
-            CompilationCancelledError: the waiting was called off.
-        """
-        asked = self._asked.get(wanted.key)
-        reference = result_unless_cancelled(asked, cancellation) if asked is not None else None
-        return None if reference is None else self._in_store(reference.input_key)
-
-    def missed(self, wanted: Wanted) -> str:
-        """Where an artifact was looked for in vain, and what is nearly it, in words."""
-        if self.store is None:
-            return f"no artifact of {wanted.label} was looked for: this GrammarCompiler has no store"
-        places = [str(self.store.root), *(self._registries.urls if self._registries is not None else ())]
-        differences = self._near.get(wanted.key)
-        also = f"; there is: {'; '.join(differences)}" if differences else ""
-        return f"no artifact was found of {wanted.label} (looked in {', '.join(places)}{also})"
 
     def _other(self, wanted: Wanted) -> tuple[Artifact, Store, Reference] | None:
         """The artifact that serves as well, if `_look_near` has found one."""
@@ -225,7 +205,7 @@ class ArtifactLookup:
         except PscError as e:
             _log.debug("%s: what differs in the nearest artifact cannot be found out: %s", wanted.label, e)
             differences = []
-        self._near[wanted.key] = differences
+        self._near.add(wanted.key)
         if differences:
             _log.warning("%s: no artifact; there is: %s", wanted.label, "; ".join(differences))
 

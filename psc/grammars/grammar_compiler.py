@@ -23,7 +23,7 @@ from psc.artifacts.store import Store, default_store
 from psc.compiler.frontends.found import find_grammar
 from psc.compiler.frontends.front_end import UNNAMED, Imports, check_text
 from psc.compiler.frontends.request import GrammarKey, GrammarRequest
-from psc.errors import CompilationCancelledError, GrammarError, MissingExtraError, RegistryError, ResourceLimitError
+from psc.errors import CompilationCancelledError, GrammarError, ResourceLimitError
 from psc.grammars.artifact_lookup import ArtifactLookup, Registries
 from psc.grammars.build_grammar import artifact_bytes, shared_vocabulary
 from psc.grammars.compiled_grammar import CompiledGrammar, compile_just_in_time, compiled_from_artifact, compiled_like
@@ -229,7 +229,6 @@ class GrammarCompiler:
         Raises:
             CompilationCancelledError: it was called off.
             GrammarError: the grammar does not load, has conflicts that Lark refuses, or a terminal that is not regular.
-            MissingExtraError: there is no artifact, and the ``compiler`` extra is not installed.
         """
         check_text(lark_string, "lark_string")
         request = lark_request(
@@ -274,7 +273,6 @@ class GrammarCompiler:
         Raises:
             CompilationCancelledError: it was called off.
             GrammarError: the grammar is not found or cannot be compiled.
-            MissingExtraError: there is no artifact, and the ``compiler`` extra is not installed.
         """
         request = find_grammar(grammar).request(start=start, lexer=lexer, keep_all_actions=keep_all_actions)
         return self._compile(request, cancellation=cancellation)
@@ -424,7 +422,6 @@ class GrammarCompiler:
                 compiled = self._like(like, request)
                 self._add_order_free(order_free, compiled)
                 return compiled
-        wanted = None
         if self._lookup.store is not None:
             key = parsed.key if parsed is not None else request.key()
             if key is None:
@@ -436,20 +433,8 @@ class GrammarCompiler:
             if found is not None:
                 return self._open(*found)
         began = time.perf_counter()
-        try:
-            with obeying(cancellation):
-                grammar = parsed if parsed is not None else Grammar.parse(request, store=self._lookup.store, names=self._names)
-        except MissingExtraError as e:  # a host that only serves waits for the artifact as long as it takes
-            if wanted is None:
-                raise
-            try:
-                found = self._lookup.wait(wanted, cancellation)
-            except RegistryError as unreachable:
-                raise MissingExtraError(f"{unreachable}; and building the grammar here: {e}", name=e.name) from e
-            if found is not None:
-                return self._open(*found)
-            raise MissingExtraError(f"{self._lookup.missed(wanted)}; and building it here: {e}", name=e.name) from e
         with obeying(cancellation):
+            grammar = parsed if parsed is not None else Grammar.parse(request, store=self._lookup.store, names=self._names)
             if self._vocabulary is None:
                 self._vocabulary = shared_vocabulary(self.tokenizer_info)
             compiled = compile_just_in_time(

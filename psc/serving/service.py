@@ -24,7 +24,6 @@ from psc.errors import (
     GrammarError,
     InvalidJSONError,
     InvalidStructuralTagError,
-    MissingExtraError,
     ResourceLimitError,
     TokenizerError,
 )
@@ -40,7 +39,7 @@ from psc.serving.validation import ValidationCache, check_request
 from psc.serving.warm_up import WarmUp
 from psc.vocabulary.tokenizer_info import TokenizerInfo
 
-REFUSALS: Final = (GrammarError, InvalidStructuralTagError, InvalidJSONError, TokenizerError, MissingExtraError)
+REFUSALS: Final = (GrammarError, InvalidStructuralTagError, InvalidJSONError, TokenizerError)
 """What psc raises for a request that it cannot serve; its message is for the client."""
 
 _log = logging.getLogger("psc.serving")

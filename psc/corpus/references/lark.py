@@ -12,10 +12,8 @@ from psc.errors import ReferenceMissingError
 
 def lark_parser(grammar: Path, lexer: LarkLexer) -> Library:
     """Lark's LALR(1) parser with this lexer, for a grammar in its language."""
-    try:
-        import lark
-    except ImportError as e:
-        raise ReferenceMissingError("pip install lark") from e
+    import lark
+
     if grammar.suffix != ".lark":
         raise ReferenceMissingError(f"{grammar.name} is not in Lark's language")
     parser = lark.Lark.open(str(grammar), parser="lalr", lexer=lexer, start="start")
