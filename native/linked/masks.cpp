@@ -58,7 +58,7 @@ MaskRow LinkedMatcher::mask_row() {
         const auto of = known(place);
         near_ |= of.near;
         complete |= of.complete;
-        row = row ? base_->row_union(*cache_, *row, of.row) : of.row;
+        row = row ? machine_->row_union(*cache_, *row, of.row) : of.row;
     }
     row_ = with_stops(*row, complete);
     return *row_;
@@ -66,28 +66,23 @@ MaskRow LinkedMatcher::mask_row() {
 
 // The row with what the stop tokens are here.
 MaskRow LinkedMatcher::with_stops(MaskRow row, bool complete) {
-    if (text_or_itself_.empty()) return base_->with_stops(*cache_, row, stop_sets_[complete]);
-    std::vector<TokenId> asked;
-    for (TokenId token : text_or_itself_)
-        if (!as_itself(token).empty()) asked.push_back(token);
-    const bool may_end = complete && !terminates_when_complete_;
-    return base_->with_stops(*cache_, row, base_->add_stop_set(may_end, *stops_, asked));
+    return stops_.put_into(row, *machine_, *cache_, complete, [&](TokenId token) { return !as_itself(token).empty(); });
 }
 
 LinkedMachine::Known LinkedMatcher::known(const Place& place) {
     const MaskRow inner = place.at->mask_row();
     const auto& of = place.at->shared_cache();
     const bool spent = is_spent(place);
-    if (const auto found = machine_->find(*cache_, of, {place.part, inner, -1}); found && !found->near && !spent) return *found;
+    if (const auto found = linked().find(*cache_, of, {place.part, inner, -1}); found && !found->near && !spent) return *found;
     // Behind an end is what is below; behind a call, the place itself.
-    Word context = place.below && !machine_->may_call(place.part) ? place.below->context : context_of(place);
+    Word context = place.below && !linked().may_call(place.part) ? place.below->context : context_of(place);
     if (spent && context >= 0) {
         std::vector<Word> content = spent_content(place);
         content.push_back(context);
         content.push_back(kSpent);
-        context = machine_->context(content);
+        context = linked().context(content);
     }
-    if (const auto found = machine_->find(*cache_, of, {place.part, inner, context})) return *found;
+    if (const auto found = linked().find(*cache_, of, {place.part, inner, context})) return *found;
     before_long_work();
     return own_row(place, inner, context);
 }
@@ -99,17 +94,17 @@ LinkedMachine::Known LinkedMatcher::own_row(const Place& place, MaskRow inner, W
     const std::size_t n = place.at->machine()->n_words();
     auto words = std::make_unique_for_overwrite<std::uint32_t[]>(n);
     place.at->cache().rows.copy(inner, words.get());
-    const auto near = machine_->boundaries(place.part, words.get());
+    const auto near = linked().boundaries(place.part, words.get());
     LinkedMachine::Known result{};
     const auto ends_text = [&](const LinkedMachine::Boundary& b) { return !place.below && !b.is_call && b.before.empty(); };
     result.complete = std::any_of(near.begin(), near.end(), ends_text);
     result.near = !std::all_of(near.begin(), near.end(), ends_text);
     const bool spent = is_spent(place);
-    if (!result.near && !spent) return machine_->add(*cache_, of, {place.part, inner, -1}, words, result);
+    if (!result.near && !spent) return linked().add(*cache_, of, {place.part, inner, -1}, words, result);
     // That a boundary is near is so in every context.
     auto own = std::make_unique_for_overwrite<std::uint32_t[]>(n);
     std::copy_n(words.get(), n, own.get());
-    machine_->add(*cache_, of, {place.part, inner, -1}, own, result);
+    linked().add(*cache_, of, {place.part, inner, -1}, own, result);
     bool is_here = spent;  // a second end is not in rows
     if (must_leave(place))
         std::fill_n(words.get(), n, 0);
@@ -126,17 +121,17 @@ LinkedMachine::Known LinkedMatcher::own_row(const Place& place, MaskRow inner, W
             const std::size_t wide = next.at->machine()->n_words();
             auto bits = std::make_unique_for_overwrite<std::uint32_t[]>(wide);
             next.at->cache().rows.copy(row, bits.get());
-            const auto near_next = machine_->boundaries(next.part, bits.get());
+            const auto near_next = linked().boundaries(next.part, bits.get());
             for (const auto& boundary : near_next) result.complete |= boundary.before.empty() && !next.below && !boundary.is_call;
             add_over(next, near_next, words.get());
-            for (std::size_t i = 0; i < base_->n_words(); ++i) words[i] |= bits[i];
+            for (std::size_t i = 0; i < machine_->n_words(); ++i) words[i] |= bits[i];
         }
     }
-    return machine_->add(*cache_, of, {place.part, inner, context}, words, result);
+    return linked().add(*cache_, of, {place.part, inner, context}, words, result);
 }
 
 void LinkedMatcher::add_over(const Place& place, const std::vector<LinkedMachine::Boundary>& near, std::uint32_t* words) {
-    NodesOfBeginnings nodes(machine_->tokens());
+    NodesOfBeginnings nodes(linked().tokens());
     Places behind_end;  // the same behind each end of a part
     ByteSet read_there;
     for (const auto& boundary : near) {
@@ -171,7 +166,7 @@ ByteSet LinkedMatcher::first_bytes(const Places& places) {
 }
 
 void LinkedMatcher::add_tokens(VocabularyNode node, const Places& places, const ByteSet& first, std::uint32_t* words) {
-    const VocabularyIndex& index = machine_->tokens();
+    const VocabularyIndex& index = linked().tokens();
     const VocabularyNode stop = index[node].end;
     const std::size_t above = index[node].depth;
     std::vector<Places> path;  // to which each node's text leads, below the first one

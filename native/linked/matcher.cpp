@@ -30,26 +30,14 @@ LinkedMatcher::Return::~Return() {
     }
 }
 
-LinkedMatcher::LinkedMatcher(std::shared_ptr<LinkedMachine> machine)
-    : machine_(std::move(machine)), base_(machine_), cache_(base_->cache()) {
-    reset();
-    set_stop_tokens(machine_->stop_tokens());
-}
+LinkedMatcher::LinkedMatcher(std::shared_ptr<LinkedMachine> machine) : TextMatcher(std::move(machine)) { reset(); }
 
 LinkedMatcher::LinkedMatcher(const LinkedMatcher& other)
     : TextMatcher(other),
-      machine_(other.machine_),
-      base_(other.base_),
-      cache_(other.cache_),
       most_steps_(other.most_steps_),
       top_(std::make_shared<Stage>()),
       n_steps_(other.n_steps_),
-      row_(other.row_),
-      near_(other.near_),
-      terminates_when_complete_(other.terminates_when_complete_),
-      stops_(other.stops_),
-      stop_sets_{other.stop_sets_[0], other.stop_sets_[1]},
-      text_or_itself_(other.text_or_itself_) {
+      near_(other.near_) {
     top_->below = other.top_->below;
     top_->places = copies(other.top_->places);
     top_->n_steps = other.top_->n_steps;
@@ -64,21 +52,8 @@ void LinkedMatcher::reset() {
     row_ = {};
 }
 
-void LinkedMatcher::set_stop_tokens(const std::vector<TokenId>& tokens) {
-    stops_ = std::make_shared<const std::vector<TokenId>>(tokens);
-    for (bool complete : {false, true}) stop_sets_[complete] = base_->add_stop_set(complete, tokens);
-    text_or_itself_ = base_->text_or_itself(tokens);
-    row_ = {};
-}
-
-void LinkedMatcher::set_terminates_when_complete() {
-    terminates_when_complete_ = true;
-    stop_sets_[1] = stop_sets_[0];
-    row_ = {};
-}
-
 std::unique_ptr<Matcher> LinkedMatcher::begin_part(Word part) const {
-    auto matcher = std::make_unique<Matcher>(machine_->at(part));
+    auto matcher = std::make_unique<Matcher>(linked().at(part));
     if (most_steps_) matcher->set_most_steps(*most_steps_);
     return matcher;
 }
@@ -131,17 +106,11 @@ void LinkedMatcher::rollback(std::size_t n) {
     stage.n_steps -= n;
 }
 
-void LinkedMatcher::refresh() {
-    if (!cache_->retired.load(std::memory_order_relaxed)) return;
-    cache_ = base_->cache();
-    row_ = {};
-}
-
 Word LinkedMatcher::context_of(const Place& place) {
     static std::atomic<Word> last{-2};
     std::vector<Word> content{place.part, place.below ? place.below->context : -1, place.fresh};
     if (!place.at->add_content(content)) return --last;
-    return machine_->context(content);
+    return linked().context(content);
 }
 
 // --- boundaries
@@ -153,7 +122,7 @@ void LinkedMatcher::add_called(const Place& place, Places& out) {
     for (Word high = 0; high < kMaxParts / 64; ++high) {
         const SpelledSymbol first = spelled_symbol(kFirstCall + high * 64);
         if (!within.at->accept_bytes({&first[2], 1})) continue;
-        for (Word part = high * 64; part < std::min(high * 64 + 64, machine_->n_parts()); ++part) {
+        for (Word part = high * 64; part < std::min(high * 64 + 64, linked().n_parts()); ++part) {
             const SpelledSymbol symbol = spelled_symbol(kFirstCall + part);
             if (!within.at->accept_bytes({&symbol[3], 1})) continue;
             auto back = std::make_shared<Return>();
@@ -162,10 +131,10 @@ void LinkedMatcher::add_called(const Place& place, Places& out) {
             back->context = context_of(back->place);
             if (place.is_counted()) {
                 back->can_end = can_read(*back->place.at, kSpelledEnd);
-                back->can_end_spent = machine_->has_spent_end(place.part) && can_read(*back->place.at, kSpelledSpentEnd);
+                back->can_end_spent = linked().has_spent_end(place.part) && can_read(*back->place.at, kSpelledSpentEnd);
             }
             within.at->rollback(1);
-            const Word most = machine_->most_tokens(part);
+            const Word most = linked().most_tokens(part);
             const bool counts = most != LinkedMachine::kAnyNumber;
             const Count deadline = counts ? std::min(place.deadline, now() + most) : place.deadline;
             out.push_back({std::move(back), part, begin_part(part), now(), deadline, counts});
@@ -178,7 +147,7 @@ void LinkedMatcher::add_called(const Place& place, Places& out) {
 void LinkedMatcher::add_ended(const Place& place, bool starts, Places& out) {
     if (!place.below || place.fresh) return;
     if (can_read(*place.at, kSpelledEnd) ||
-        (starts && is_spent(place) && machine_->has_spent_end(place.part) && can_read(*place.at, kSpelledSpentEnd)))
+        (starts && is_spent(place) && linked().has_spent_end(place.part) && can_read(*place.at, kSpelledSpentEnd)))
         out.push_back(place.below->place.copy());
 }
 
@@ -191,7 +160,7 @@ void LinkedMatcher::add_crossed(const Place& place, bool starts, Places& out) {
 bool LinkedMatcher::must_leave(const Place& place) const {
     if (!is_spent(place) || place.fresh) return false;
     bool can_end = can_read(*place.at, kSpelledEnd);
-    bool can_end_spent = !can_end && machine_->has_spent_end(place.part) && can_read(*place.at, kSpelledSpentEnd);
+    bool can_end_spent = !can_end && linked().has_spent_end(place.part) && can_read(*place.at, kSpelledSpentEnd);
     for (const Place* at = &place; is_spent(*at) && (can_end || can_end_spent);) {
         if (is_spent_itself(*at)) return true;
         const Return& back = *at->below;
@@ -203,11 +172,11 @@ bool LinkedMatcher::must_leave(const Place& place) const {
 }
 
 bool LinkedMatcher::has_as_many_left(const Place& place, const Place& other) const {
-    const auto left = [&](const Place& p) { return std::max<Count>(machine_->most_tokens(p.part) - (now() - p.begun), 0); };
+    const auto left = [&](const Place& p) { return std::max<Count>(linked().most_tokens(p.part) - (now() - p.begun), 0); };
     bool has_spent_end = false;  // to which it is no use to have more
     for (const Place *a = &place, *b = &other; a->is_counted(); a = &a->below->place, b = &b->below->place) {
-        has_spent_end |= machine_->has_spent_end(a->part);
-        if (machine_->most_tokens(a->part) == LinkedMachine::kAnyNumber) continue;
+        has_spent_end |= linked().has_spent_end(a->part);
+        if (linked().most_tokens(a->part) == LinkedMachine::kAnyNumber) continue;
         const Count mine = left(*a), theirs = left(*b);
         if (mine < theirs || (mine > theirs && has_spent_end)) return false;
     }
@@ -215,9 +184,9 @@ bool LinkedMatcher::has_as_many_left(const Place& place, const Place& other) con
 }
 
 std::vector<Word> LinkedMatcher::spent_content(const Place& place) const {
-    std::vector<Word> levels{machine_->has_spent_end(place.part) && can_read(*place.at, kSpelledSpentEnd)};
+    std::vector<Word> levels{linked().has_spent_end(place.part) && can_read(*place.at, kSpelledSpentEnd)};
     for (const Place* at = &place; at->is_counted(); at = &at->below->place)
-        if (machine_->most_tokens(at->part) != LinkedMachine::kAnyNumber) levels.push_back(is_spent_itself(*at));
+        if (linked().most_tokens(at->part) != LinkedMachine::kAnyNumber) levels.push_back(is_spent_itself(*at));
     return levels;
 }
 
@@ -351,8 +320,8 @@ LinkedMatcher::Places LinkedMatcher::as_itself(TokenId token) {
 }
 
 bool LinkedMatcher::accept(TokenId token) {
-    if (stopped() || token.v < 0 || token.v >= base_->vocabulary().size) return false;
-    const bool stops = std::find(stops_->begin(), stops_->end(), token) != stops_->end();
+    if (stopped() || token.v < 0 || token.v >= machine_->vocabulary().size) return false;
+    const bool stops = stops_.has(*machine_, token);
     if (!stops && row_ && !near_ && top_->places.size() == 1 && !top_->places[0].is_counted()) {
         Stage& stage = own();
         if (!stage.places[0].at->accept(token)) return false;
@@ -361,10 +330,10 @@ bool LinkedMatcher::accept(TokenId token) {
         row_ = {};
         return true;
     }
-    Places after = machine_->speaks_of_tokens() ? as_itself(token) : Places();
+    Places after = linked().speaks_of_tokens() ? as_itself(token) : Places();
     bool crossed = false;
-    if (!stops && machine_->tokens().is_text(token)) {
-        const Bytes text = base_->vocabulary().text(token);
+    if (!stops && linked().tokens().is_text(token)) {
+        const Bytes text = machine_->vocabulary().text(token);
         if (after.empty() && !has_symbol_byte(text)) return accept_bytes(text, true);
         if (!has_symbol_byte(text))
             for (Place& place : read(text, true, crossed)) after.push_back(std::move(place));
@@ -372,10 +341,10 @@ bool LinkedMatcher::accept(TokenId token) {
     }
     if (!after.empty()) {
         push(std::move(after), false);
-        top_->stopped = stops && !terminates_when_complete_ && complete(top_->places);
+        top_->stopped = stops && !stops_.terminates_when_complete() && complete(top_->places);
         return true;
     }
-    if (!stops || terminates_when_complete_ || !complete(top_->places)) return false;
+    if (!stops || stops_.terminates_when_complete() || !complete(top_->places)) return false;
     push(copies(top_->places), true);
     return true;
 }
@@ -402,7 +371,7 @@ std::vector<Terminal> LinkedMatcher::expected_terminals() {
     for (Place& place : all) {
         if (must_leave(place)) continue;
         Word first = 0;
-        for (Word part = LinkedMachine::kFrame; part < place.part; ++part) first += machine_->at(part)->lr().n_terminals;
+        for (Word part = LinkedMachine::kFrame; part < place.part; ++part) first += linked().at(part)->lr().n_terminals;
         for (Terminal t : place.at->expected_terminals()) out.push_back({first + t.v});
     }
     std::sort(out.begin(), out.end());

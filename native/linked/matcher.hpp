@@ -35,9 +35,6 @@ public:
     LinkedMatcher(const LinkedMatcher& other);
     std::unique_ptr<TextMatcher> fork() const override { return std::make_unique<LinkedMatcher>(*this); }
 
-    void set_stop_tokens(const std::vector<TokenId>& tokens) override;
-    void set_terminates_when_complete() override;
-    const std::vector<TokenId>& stop_tokens() const override { return *stops_; }
     void set_most_steps(std::size_t steps) override {
         most_steps_ = steps;
         for (Place& place : own().places) place.at->set_most_steps(steps);
@@ -52,14 +49,10 @@ public:
 
     std::size_t n_steps() const override { return n_steps_; }
     bool stopped() const override { return top_->stopped; }
-    bool is_terminated() override { return stopped() || (terminates_when_complete_ && is_complete()); }
     bool is_complete() override;
     std::string forced_text() override;
     // Those of the frame's machine come first, then those of each part, numbered on.
     std::vector<Terminal> expected_terminals() override;
-
-    const std::shared_ptr<Machine>& machine() const override { return base_; }
-    const std::shared_ptr<Machine::Cache>& shared_cache() const override { return cache_; }
 
 private:
     struct Return;
@@ -105,7 +98,6 @@ private:
     // The top stage, of which nobody else has a hold.
     Stage& own();
     void push(Places places, bool stopped, bool token = true);
-    void refresh();
     // The content of a place, or of none that can be told: then it is like no other.
     Word context_of(const Place& place);
 
@@ -133,7 +125,7 @@ private:
     Count now() const { return top_->n_tokens; }
     bool is_spent(const Place& place) const { return now() >= place.deadline; }  // or what it is inside of
     bool is_spent_itself(const Place& place) const {
-        const Word most = machine_->most_tokens(place.part);
+        const Word most = linked().most_tokens(place.part);
         return most != LinkedMachine::kAnyNumber && now() - place.begun >= most;
     }
     bool must_leave(const Place& place) const;
@@ -159,19 +151,12 @@ private:
     // Sets the bits of the tokens below a node of which the rest can be read from these places, which begin with these bytes.
     void add_tokens(VocabularyNode node, const Places& places, const ByteSet& first, std::uint32_t* words);
 
-    std::shared_ptr<LinkedMachine> machine_;
-    std::shared_ptr<Machine> base_;  // the same
-    std::shared_ptr<Machine::Cache> cache_;
+    LinkedMachine& linked() const { return static_cast<LinkedMachine&>(*machine_); }
+
     std::optional<std::size_t> most_steps_;  // where it is not what a matcher has
     std::shared_ptr<Stage> top_;
     std::size_t n_steps_ = 0;
-    // Of the current position, once its mask was asked for.
-    Maybe<MaskRow> row_;
-    bool near_ = false;  // a boundary is
-    bool terminates_when_complete_ = false;
-    std::shared_ptr<const std::vector<TokenId>> stops_;
-    StopSet stop_sets_[2];                 // of the machine: where the text is not complete, where it is
-    std::vector<TokenId> text_or_itself_;  // stop tokens of which a row does not say which they are
+    bool near_ = false;  // whether a boundary is near the current position, once its mask was requested
 };
 
 }  // namespace psc

@@ -11,7 +11,7 @@ namespace psc {
 std::size_t Machine::Cache::bytes() const {
     return rows.bytes() + unions.bytes() + row_ids.bytes() + row_unions.bytes() + other_stops.bytes() + views.bytes() +
            starts.size() * sizeof(ClassifierState) + arc_ids.bytes() + arcs.size() * sizeof(Transition) + gathered.bytes() +
-           n_read.size() * sizeof(Word) + read_rows.bytes() + steps.bytes();
+           stop_sets.bytes() + n_read.size() * sizeof(Word) + read_rows.bytes() + steps.bytes();
 }
 
 void Machine::begin() { cache_ = new_cache(); }
@@ -161,13 +161,13 @@ MaskRow Machine::with_stops(Cache& cache, MaskRow row, StopSet set) {
     if (const auto known = cache.other_stops.find(row, set)) return *known;
     auto words = std::make_unique_for_overwrite<std::uint32_t[]>(n_words());
     cache.rows.copy(row, words.get());
-    const Stops& stops = stop_sets_[set.index()];
+    const StopSets::Set stops = cache.stop_sets[set];
     if (ends_apart()) {
         for (TokenId t : stops.tokens) {
             // Its text is none; a symbol of a token that has no text is what the row says.
             const bool as_row = has_symbol(t) && !is_text(t);
-            const bool asked = std::find(stops.asked.begin(), stops.asked.end(), t) != stops.asked.end();
-            if (stops.may_end || asked)
+            const bool requested = std::ranges::find(stops.requested, t) != stops.requested.end();
+            if (stops.may_end || requested)
                 set_bit(words.get(), t);
             else if (!as_row)
                 clear_bit(words.get(), t);
@@ -191,14 +191,14 @@ std::vector<TokenId> Machine::text_or_itself(const std::vector<TokenId>& stops) 
     return found;
 }
 
-StopSet Machine::add_stop_set(bool may_end, const std::vector<TokenId>& tokens, const std::vector<TokenId>& asked) {
-    Stops wanted{may_end, tokens, asked};
+StopSet Machine::stop_set(Cache& cache, std::span<const TokenId> tokens, std::span<const TokenId> requested) {
     const PatientLock lock(lock_);
-    for (std::size_t i = 0; i < stop_sets_.size(); ++i)
-        if (stop_sets_[i] == wanted) return {static_cast<Word>(i)};
-    if (stop_sets_.size() == kMostStopSets) throw std::length_error("too many sets of stop tokens for one grammar");
-    stop_sets_.push_back(std::move(wanted));
-    return {static_cast<Word>(stop_sets_.size()) - 1};
+    const StopSet set = cache.stop_sets.id_of(tokens, requested);
+    if (cache.stop_sets.is_full())
+        retire(cache);
+    else
+        limit(cache);
+    return set;
 }
 
 }  // namespace psc

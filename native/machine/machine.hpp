@@ -27,6 +27,7 @@
 #include "machine/known_steps.hpp"
 #include "machine/read_rows.hpp"
 #include "masks/rows.hpp"
+#include "masks/stop_sets.hpp"
 
 namespace psc {
 
@@ -60,6 +61,7 @@ public:
         SharedIdMap<LexerView, Gathered, MaskRow> row_ids;
         SharedIdMap<MaskRow, MaskRow, MaskRow> row_unions;
         SharedIdMap<MaskRow, StopSet, MaskRow> other_stops;
+        StopSets stop_sets;  // of `other_stops`; under the lock
         // Of a lazy machine, as the next ones are: by the lexer state with 0, or with 1 + the LR state on top.
         SharedIdMap<LexerState, Word, LexerView> views;
         StableVector<ClassifierState> starts;  // per view
@@ -201,10 +203,10 @@ public:
     bool keeps_steps() const { return keeps_steps_.load(std::memory_order_relaxed); }
     void set_keeps_steps(bool keeps) { keeps_steps_.store(keeps, std::memory_order_relaxed); }
     // The row in which other tokens stop the text, where the text may end: a row does not know, if the grammar has no stop token.
-    // `set` names both, see add_stop_set(). Where tokens have symbols the row has no stop tokens but those that are asked for as such.
+    // Where tokens have symbols the row has no stop tokens but those that are requested as such.
     MaskRow with_stops(Cache& cache, MaskRow row, StopSet set);
-    // `asked`: of the tokens those that are text, and that the grammar asks for as such where the row is.
-    StopSet add_stop_set(bool may_end, const std::vector<TokenId>& tokens, const std::vector<TokenId>& asked = {});
+    // `requested`: of the tokens those that are text, and that the grammar requests as such where the row is.
+    StopSet stop_set(Cache& cache, std::span<const TokenId> tokens, std::span<const TokenId> requested = {});
     // Of tokens that stop a text, those whose bits in a row may be those of their text: whether one is asked for must be looked at.
     std::vector<TokenId> text_or_itself(const std::vector<TokenId>& stops) const;
 
@@ -301,13 +303,6 @@ private:
     std::vector<Word> more_, united_;  // scratch of make_union()
     mutable std::mutex cache_lock_;    // of the pointer
     std::shared_ptr<Cache> cache_;
-    struct Stops {
-        bool may_end;
-        std::vector<TokenId> tokens, asked;
-        bool operator==(const Stops&) const = default;
-    };
-    static constexpr std::size_t kMostStopSets = 1 << 16;
-    std::vector<Stops> stop_sets_;  // under the lock
 };
 
 }  // namespace psc

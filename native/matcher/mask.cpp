@@ -18,7 +18,7 @@ MaskRow Matcher::mask_row() {
     if (row_) return *row_;
     begin();
     MaskRow row = machine_->index() ? affordable_row() : classified_row();
-    if (stop_sets_[0]) row = with_stops(row);
+    if (stops_.in_rows_of_their_own()) row = with_stops(row);
     row_ = row;
     if (row_before_) keep_step();
     return row;
@@ -30,7 +30,7 @@ void Matcher::find_known_row() {
     Maybe<MaskRow> row;
     if (machine_->index() && machine_->most_read() > 0) row = known_read_row();
     if (!row && (!machine_->index() || machine_->classifies())) row = known_row();
-    if (row && stop_sets_[0]) {
+    if (row && stops_.in_rows_of_their_own()) {
         begin();
         row = with_stops(*row);
     }

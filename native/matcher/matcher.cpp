@@ -16,7 +16,7 @@ namespace {
 }
 }  // namespace
 
-Matcher::Matcher(std::shared_ptr<Machine> machine) : machine_(std::move(machine)), cache_(machine_->cache()) {
+Matcher::Matcher(std::shared_ptr<Machine> machine) : TextMatcher(std::move(machine)) {
     const Node* bottom = node({0}, nullptr);
     auto* p = arena_.make<Position>();
     *p = Position{};
@@ -24,13 +24,10 @@ Matcher::Matcher(std::shared_ptr<Machine> machine) : machine_(std::move(machine)
     p->state = machine_->start_of({0});
     p->is_one = true;
     position_ = first_ = p;
-    if (machine_->ends_apart()) set_stop_tokens(machine_->stop_tokens());
 }
 
 Matcher::Matcher(const Matcher& other)
     : TextMatcher(other),
-      machine_(other.machine_),
-      cache_(other.cache_),
       arena_(other.arena_),
       most_steps_(other.most_steps_),
       work_(work(most_steps_)),
@@ -39,32 +36,7 @@ Matcher::Matcher(const Matcher& other)
       n_steps_(other.n_steps_),
       read_top_(other.read_top_),
       read_start_(other.read_start_),
-      read_(other.read_),
-      row_(other.row_),
-      terminates_when_complete_(other.terminates_when_complete_),
-      stops_(other.stops_),
-      stop_sets_{other.stop_sets_[0], other.stop_sets_[1]},
-      text_or_itself_(other.text_or_itself_) {}
-
-void Matcher::set_stop_tokens(const std::vector<TokenId>& tokens) {
-    forget_taken_back();
-    last_steps_.clear();  // their tokens may mean something else
-    stops_ = std::make_shared<const std::vector<TokenId>>(tokens);
-    for (bool complete : {false, true}) stop_sets_[complete] = machine_->add_stop_set(complete, tokens);
-    text_or_itself_ = machine_->text_or_itself(tokens);
-    row_ = row_before_ = {};
-}
-
-void Matcher::set_terminates_when_complete() {
-    forget_taken_back();
-    last_steps_.clear();
-    terminates_when_complete_ = true;
-    const auto shown = stops_ ? stops_ : std::make_shared<const std::vector<TokenId>>(machine_->stop_tokens());
-    // Stop tokens of the matcher's own are still never text.
-    stop_sets_[0] = stop_sets_[1] = machine_->add_stop_set(false, *shown);
-    stops_ = shown;
-    row_ = row_before_ = {};
-}
+      read_(other.read_) {}
 
 const Matcher::Node* Matcher::node(LrState state, const Nodes& parents) {
     if (parents.size() < 2) return node(state, parents.empty() ? nullptr : parents[0]);
@@ -199,15 +171,16 @@ void Matcher::forget_taken_back() {
 }
 
 void Matcher::forget_rows() {
+    read_top_ = nullptr;  // what was read is an id of the cache
     row_ = row_before_ = {};
     for (Step& step : last_steps_) step.row = {};
     for (Step& step : taken_back_) step.row = {};
 }
 
-void Matcher::change_over() {
-    cache_ = machine_->cache();
-    read_top_ = nullptr;
-    forget_rows();
+void Matcher::forget_steps() {
+    forget_taken_back();
+    last_steps_.clear();
+    row_ = row_before_ = {};
 }
 
 // Reads bytes and keeps the configurations that have a continuation. False, and nothing is allocated, when none has.
@@ -238,8 +211,7 @@ bool Matcher::accept(TokenId token) {
 bool Matcher::accept_new(TokenId token) {
     was_linear_ = false;
     if (position_->stopped || token.v < 0 || token.v >= machine_->vocabulary().size) return false;
-    const bool stops =
-        stop_sets_[0] ? std::find(stops_->begin(), stops_->end(), token) != stops_->end() : machine_->vocabulary().is_stop[token.v];
+    const bool stops = stops_.has(*machine_, token);
     if (const Word* symbols = machine_->vocabulary().symbols; symbols && symbols[token.index()] >= 0)
         return accept_either(token, stops);
     // A mask that nobody has asked for is not built for one token.

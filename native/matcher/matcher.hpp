@@ -32,9 +32,6 @@ public:
     Matcher(const Matcher& other);  // a fork: O(1)
     std::unique_ptr<TextMatcher> fork() const override { return std::make_unique<Matcher>(*this); }
 
-    void set_stop_tokens(const std::vector<TokenId>& tokens) override;
-    void set_terminates_when_complete() override;
-    const std::vector<TokenId>& stop_tokens() const override { return stops_ ? *stops_ : machine_->stop_tokens(); }
     void set_most_steps(std::size_t steps) override {
         most_steps_ = steps;
         work_ = work(steps);
@@ -54,7 +51,6 @@ public:
 
     std::size_t n_steps() const override { return n_steps_; }
     bool stopped() const override { return position_->stopped; }
-    bool is_terminated() override { return stopped() || (terminates_when_complete_ && is_complete()); }
     bool is_complete() override;
     std::string forced_text() override;
     std::vector<Terminal> expected_terminals() override;
@@ -89,9 +85,6 @@ public:
         std::vector<StackRead> reads;
     };
     ClassifierWalk classifier_walk(std::size_t n);
-
-    const std::shared_ptr<Machine>& machine() const override { return machine_; }
-    const std::shared_ptr<Machine::Cache>& shared_cache() const override { return cache_; }
 
 private:
     struct Node {
@@ -149,11 +142,6 @@ private:
     static const Position* before(const Position* position);
     Configurations configurations() const;
     Configuration configuration(std::size_t n) const;
-    // Changes over to the machine's cache when ours was given up.
-    void refresh() {
-        if (cache_->retired.load(std::memory_order_relaxed)) change_over();
-    }
-    void change_over();
 
     // The path for one configuration: matcher/linear.cpp. `ambiguous`: after `n_read` bytes it needs the other one; nothing was decided.
     Outcome lex(std::span<const std::uint8_t> bytes, LexerState& state, const Node*& top, std::size_t& n_read);
@@ -207,9 +195,8 @@ private:
     void keep_step();
     bool describe(const Position& from, Depth of_row, KnownSteps::Step& step);
     std::size_t n_looked_at(const Position& before, TokenId token);
-    // A number for what of a row depends on the matcher's stop tokens; none where the row does not say whether the text may end.
-    std::optional<Word> stops_in_rows() const;
-    void forget_rows();
+    void forget_rows() override;
+    void forget_steps() override;
     // The row with what the stop tokens are here.
     MaskRow with_stops(MaskRow row);
     bool viable(std::span<const OutputSymbol> symbols, const Node* top);
@@ -244,8 +231,6 @@ private:
     }
     std::vector<ReadRows::Question> seen_of(const Configurations& watched) const;
 
-    std::shared_ptr<Machine> machine_;
-    std::shared_ptr<Machine::Cache> cache_;
     Watched watched_;  // while tokens are read for a row
     Arena arena_;
     std::size_t most_steps_ = kMaxSteps;
@@ -257,17 +242,12 @@ private:
     const Node* read_top_ = nullptr;
     ClassifierState read_start_{-1};
     Gathered read_{0};
-    Maybe<MaskRow> row_;            // of the current position, when known
     bool takes_back_ = false;       // whether any step was taken back; before that there are no last ones
     std::vector<Step> last_steps_;  // to the current position, at most so many; the row of the last one is row_
     std::vector<Step> taken_back_;  // from it on, the next one last; their nodes are above those of the position
     Maybe<MaskRow> row_before_;     // of the step made last, where that could be kept as a known one
     TokenId last_token_{-1};        // of that step
     bool was_linear_ = false;       // whether the last token was read without the graph
-    bool terminates_when_complete_ = false;
-    std::shared_ptr<const std::vector<TokenId>> stops_;
-    Maybe<StopSet> stop_sets_[2];          // of the machine: where the text is not complete, where it is
-    std::vector<TokenId> text_or_itself_;  // stop tokens of which a row does not say which they are
 };
 
 }  // namespace psc

@@ -8,17 +8,9 @@
 
 namespace psc {
 
-std::optional<Word> Matcher::stops_in_rows() const {
-    // A row of a grammar with stop tokens has them where the text may end.
-    if (machine_->ends_apart() || (stop_sets_[0] && machine_->stop_tokens().empty())) return {};
-    constexpr Word kMost = 1 << 15;
-    if (stop_sets_[0].v >= kMost || stop_sets_[1].v >= kMost) return {};
-    return (stop_sets_[0].v + 1) << 16 | (stop_sets_[1].v + 1);
-}
-
 bool Matcher::make_known_step(TokenId token) {
     if (!knows_row() || !position_->is_one) return false;
-    const auto stops = stops_in_rows();
+    const auto stops = stops_.in_steps(*machine_);
     if (!stops) return false;
     const Node* base = nullptr;
     const auto step = cache_->steps.find({*row_, position_->state, token, *stops}, [&](auto counts, const LrState* states) {
@@ -43,7 +35,7 @@ bool Matcher::make_known_step(TokenId token) {
 void Matcher::keep_step() {
     const MaskRow row_before = *row_before_;
     row_before_ = {};
-    const auto stops = stops_in_rows();
+    const auto stops = stops_.in_steps(*machine_);
     const Position& from = *before(position_);
     if (!stops || !from.is_one || !machine_->keeps_steps()) return;
     // Inside of free text a step leads to where it began, and every token of a vocabulary may be one.

@@ -7,15 +7,11 @@
 namespace psc {
 
 MaskRow Matcher::with_stops(MaskRow row) {
-    const bool may_end = is_complete() && !terminates_when_complete_;
-    if (text_or_itself_.empty()) return machine_->with_stops(*cache_, row, *stop_sets_[may_end]);
-    std::vector<TokenId> asked;
-    for (TokenId token : text_or_itself_) {
+    return stops_.put_into(row, *machine_, *cache_, is_complete(), [&](TokenId token) {
         const Arena::Attempt attempt(arena_);
         Configurations all = configurations();
-        if (advance(spelled_symbol(machine_->vocabulary().symbols[token.index()]), all)) asked.push_back(token);
-    }
-    return machine_->with_stops(*cache_, row, machine_->add_stop_set(may_end, *stops_, asked));
+        return advance(spelled_symbol(machine_->vocabulary().symbols[token.index()]), all);
+    });
 }
 
 // A stop token is what was asked for, and ends the text where that is complete then; only where it was not asked for it ends the text as
@@ -37,10 +33,10 @@ bool Matcher::accept_either(TokenId token, bool stops) {
     }
     const bool asked_for = !all.empty();
     if (!asked_for) {
-        if (!stops || terminates_when_complete_ || !complete(before)) return false;
+        if (!stops || stops_.terminates_when_complete() || !complete(before)) return false;
         all = before;
     }
-    push(all, stops && !terminates_when_complete_ && (!asked_for || complete(all)));
+    push(all, stops && !stops_.terminates_when_complete() && (!asked_for || complete(all)));
     attempt.keep();
     return true;
 }

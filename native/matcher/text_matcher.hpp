@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "machine/machine.hpp"
+#include "matcher/stops.hpp"
 
 namespace psc {
 
@@ -20,10 +21,16 @@ public:
     virtual std::unique_ptr<TextMatcher> fork() const = 0;
 
     // These tokens, and no others, end the text.
-    virtual void set_stop_tokens(const std::vector<TokenId>& tokens) = 0;
+    void set_stop_tokens(const std::vector<TokenId>& tokens) {
+        forget_steps();
+        stops_.set(*machine_, tokens);
+    }
     // No token ends the text: is_terminated() once it is a sentence, and more text may still be accepted.
-    virtual void set_terminates_when_complete() = 0;
-    virtual const std::vector<TokenId>& stop_tokens() const = 0;
+    void set_terminates_when_complete() {
+        forget_steps();
+        stops_.set_terminates_when_complete(*machine_);
+    }
+    const std::vector<TokenId>& stop_tokens() const { return stops_.tokens(*machine_); }
     // Of one mask, or one token without its bytes, so many steps at most, where others wait for it (see base/work.hpp).
     virtual void set_most_steps(std::size_t steps) = 0;
 
@@ -42,20 +49,40 @@ public:
 
     virtual std::size_t n_steps() const = 0;
     virtual bool stopped() const = 0;
-    virtual bool is_terminated() = 0;
+    bool is_terminated() { return stopped() || (stops_.terminates_when_complete() && is_complete()); }
     virtual bool is_complete() = 0;  // the text may end here
     // The bytes that any continuation begins with, up to where the text may end; fewer where finding more would cost too much.
     virtual std::string forced_text() = 0;
     virtual std::vector<Terminal> expected_terminals() = 0;  // terminals that the parser can take next, the end of text among them
 
     // What the rows are of.
-    virtual const std::shared_ptr<Machine>& machine() const = 0;
-    virtual const std::shared_ptr<Machine::Cache>& shared_cache() const = 0;
-    Machine::Cache& cache() const { return *shared_cache(); }
+    const std::shared_ptr<Machine>& machine() const { return machine_; }
+    const std::shared_ptr<Machine::Cache>& shared_cache() const { return cache_; }
+    Machine::Cache& cache() const { return *cache_; }
 
 protected:
-    TextMatcher() = default;
+    explicit TextMatcher(std::shared_ptr<Machine> machine)
+        : machine_(std::move(machine)), cache_(machine_->cache()), stops_(*machine_) {}
     TextMatcher(const TextMatcher&) = default;
+
+    // The rows that the matcher has of its positions are not those of its cache, or not with its stop tokens.
+    virtual void forget_rows() { row_ = {}; }
+    // Nor do its tokens lead where they did.
+    virtual void forget_steps() { forget_rows(); }
+    // Changes over to the machine's cache when ours was given up.
+    void refresh() {
+        if (cache_->retired.load(std::memory_order_relaxed)) change_over();
+    }
+    void change_over() {
+        cache_ = machine_->cache();
+        stops_.change_over();
+        forget_rows();
+    }
+
+    std::shared_ptr<Machine> machine_;
+    std::shared_ptr<Machine::Cache> cache_;
+    Stops stops_;
+    Maybe<MaskRow> row_;  // of the current position, once it was requested
 };
 
 }  // namespace psc
