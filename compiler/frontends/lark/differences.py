@@ -19,7 +19,7 @@ from __future__ import annotations
 
 import re
 from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 
 import numpy as np
 
@@ -101,7 +101,7 @@ def _tried(grammar: Cfg, automaton: TerminalAutomaton, order: _LarkOrder) -> Ite
                 yield (-1, 0), ours
                 continue
             found = match.group()
-            lark, _ = order.becomes(int(match.lastgroup[1:]), lambda s: bool(re.fullmatch(grammar.terminals[s].pattern, found)))  # noqa: B023
+            lark, _ = order.becomes(int(match.lastgroup[1:]), _matches(automaton, found.encode()))
             yield (lark, len(found.encode())), ours
 
 
@@ -116,6 +116,16 @@ def _shortest_texts(automaton: TerminalAutomaton) -> list[bytes]:
                 texts[target] = texts[state] + bytes([byte])
                 queue.append(target)
     return list(texts.values())
+
+
+def _matches(automaton: TerminalAutomaton, text: bytes) -> frozenset[int]:
+    """The terminals that match a whole text; of those with lookaround, as if nothing came after it."""
+    state = 0
+    for byte in text:
+        state = int(automaton.next[state, byte])
+        if state < 0:
+            return frozenset()
+    return automaton.matches[state]
 
 
 def _longest(automaton: TerminalAutomaton, text: bytes) -> tuple[int, int] | None:
@@ -138,7 +148,7 @@ class _LarkOrder:
         by_order = sorted(range(len(terminals)), key=lambda t: terminals[t].lark_order)
         self.position = {t: i for i, t in enumerate(by_order)}
         self.embedded: set[int] = set()  # strings that Lark finds only through a regex
-        self.through: dict[int, list[int]] = {}  # regex -> strings that its match may turn into, in order
+        self.through: dict[int, set[int]] = {}  # regex -> strings that its match may turn into
         for regex in by_order:
             if terminals[regex].is_string:
                 continue
@@ -147,7 +157,7 @@ class _LarkOrder:
                 t = terminals[string]
                 if not t.is_string or t.priority != terminals[regex].priority or not compiled.fullmatch(t.text or ""):
                     continue
-                self.through.setdefault(regex, []).append(string)
+                self.through.setdefault(regex, set()).add(string)
                 if t.flags <= terminals[regex].flags:
                     self.embedded.add(string)
 
@@ -161,13 +171,13 @@ class _LarkOrder:
         tried = [t for t in matches if t not in self.embedded]
         if not tried:
             return None
-        return self.becomes(min(tried, key=self.position.__getitem__), lambda s: s in matches)
+        return self.becomes(min(tried, key=self.position.__getitem__), matches)
 
-    def becomes(self, first: int, matches: Callable[[int], bool]) -> tuple[int, bool]:
-        """What Lark makes of a match of `first`: a string that also matches. `first` decides whether it is dropped, as ignored."""
+    def becomes(self, first: int, matches: frozenset[int]) -> tuple[int, bool]:
+        """What Lark makes of a match of `first`: the first string that also matches. `first` decides whether it is ignored."""
         if self.grammar.terminals[first].ignored:
             return first, True
-        return next((s for s in self.through.get(first, ()) if matches(s)), first), False
+        return min(matches & self.through.get(first, set()), key=self.position.__getitem__, default=first), False
 
 
 def _matched_on_the_way(automaton: TerminalAutomaton) -> list[frozenset[int]]:
