@@ -38,7 +38,7 @@ MAX_INDEX_BYTES = 64 << 20
 
 _SUFFIXES = (".lark", ".ebnf", ".gbnf", ".psc", ".zst", ".json", ".model", ".tiktoken", ".gz")
 """Left out of names, in this order. They are a part of the layout: hosts of another version, with other front ends, have to give a
-file the same name. tests/test_front_ends.py tells of a front end's suffix that is missing here."""
+file the same name. tests/compiler/frontends/test_front_ends.py tells of a front end's suffix that is missing here."""
 
 _HEX = re.compile(r"[0-9a-f]{64}")
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._+@=-]{0,99}")

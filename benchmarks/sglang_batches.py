@@ -24,7 +24,7 @@ from transformers import PreTrainedTokenizerFast
 from psc.bench.measure import in_words, machine, number, report, table
 from psc.bench.tool_requests import calls_of, generated_tools, request_of
 
-sys.path.append(str(Path(__file__).resolve().parents[1] / "tests"))
+sys.path.append(str(Path(__file__).resolve().parents[1] / "tests" / "support"))
 from absent_packages import standing_in
 
 with standing_in("triton", "torchvision"):

@@ -7,7 +7,7 @@ import os
 import sys
 from pathlib import Path
 
-_TESTS = str(Path(__file__).resolve().parent.parent / "tests")
+_TESTS = str(Path(__file__).resolve().parent.parent / "tests" / "support")
 if _TESTS not in sys.path:
     sys.path.append(_TESTS)
 os.environ.setdefault("PSC_STORE", os.devnull)

@@ -32,7 +32,7 @@ from psc.errors import BenchError
 from psc.vocabulary import load_tokenizer
 
 PERCENTILES = (50, 90, 99, 100)
-SUITE = "tests/json_schema/official/suite.jsonl.zst"
+SUITE = "tests/compiler/frontends/json_schema/official/suite.jsonl.zst"
 """The official test suite of JSON Schema, in a clone; a wheel does not have it."""
 _DRAFT = "draft2020-12"
 _START = 120.0

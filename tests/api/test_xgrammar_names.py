@@ -13,7 +13,7 @@ DATA = json.loads(xgrammar_api.DATA.read_text(encoding="utf-8"))
 
 def test_the_page_lists_what_is_not_the_same():
     page = xgrammar_api.PAGE.read_text(encoding="utf-8")
-    assert xgrammar_api.listed(DATA) in page, "run python tests/xgrammar_api.py page"
+    assert xgrammar_api.listed(DATA) in page, "run python tests/support/xgrammar_api.py page"
 
 
 def test_the_data_are_those_of_the_installed_release():

@@ -113,7 +113,7 @@ def test_masks_are_right_wherever_memory_ends(tmp_path: Path) -> None:
     source, library = tmp_path / "failing.cpp", tmp_path / "failing.so"
     source.write_text(_FAILING)
     subprocess.run([compiler, "-shared", "-fPIC", str(source), "-o", str(library)], check=True)
-    paths = os.pathsep.join([str(Path(__file__).parents[1]), *filter(None, sys.path)])
+    paths = os.pathsep.join([str(Path(__file__).parents[1] / "support"), *filter(None, sys.path)])
     environment = {**os.environ, "LD_PRELOAD": str(library), "PYTHONPATH": paths}
     ran = subprocess.run([sys.executable, "-c", _PROGRAM], capture_output=True, text=True, env=environment, timeout=300)
     assert ran.stdout == "done\n", ran.stderr

@@ -214,7 +214,7 @@ _NO_FORKS = pytest.mark.skipif("PSC_SANITIZED" in os.environ, reason="the saniti
 
 @pytest.mark.parametrize("program", [pytest.param(_FORKS, id="forks", marks=_NO_FORKS), pytest.param(_ENDS, id="ends")])
 def test_a_program_that_does_so_meanwhile(program: str) -> None:
-    path = os.pathsep.join([*(p for p in sys.path if p), str(Path(__file__).parents[1])])
+    path = os.pathsep.join([*(p for p in sys.path if p), str(Path(__file__).parents[1] / "support")])
     command = [sys.executable, "-W", "ignore::DeprecationWarning", "-c", program]
     ran = subprocess.run(command, capture_output=True, text=True, env={**os.environ, "PYTHONPATH": path}, timeout=300)
     assert (ran.returncode, ran.stdout, ran.stderr) == (0, "ok\n", "")

@@ -14,8 +14,7 @@ from itertools import accumulate
 from typing import Any
 
 import pytest
-from tool_calls.test_markers_as_tokens import MARKERS
-from tool_calls.transcripts import TOOLS, TRANSCRIPTS, Transcript
+from tool_calls.transcripts import MARKERS, TOOLS, TRANSCRIPTS, Transcript
 
 import psc
 

@@ -197,3 +197,30 @@ TRANSCRIPTS = {
         between="<|start|>assistant",
     ),
 }
+
+MARKERS = {
+    "harmony": ["<|start|>", "<|channel|>", "<|message|>", "<|constrain|>", "<|end|>", "<|call|>", "<|return|>"],
+    "kimi": [
+        "<|tool_calls_section_begin|>",
+        "<|tool_call_begin|>",
+        "<|tool_call_argument_begin|>",
+        "<|tool_call_end|>",
+        "<|tool_calls_section_end|>",
+        "</think>",
+    ],
+    "kimi_k3": ["<|open|>", "<|close|>", "<|sep|>"],
+    "deepseek_v3_1": [
+        "<｜tool▁calls▁begin｜>",
+        "<｜tool▁call▁begin｜>",
+        "<｜tool▁sep｜>",
+        "<｜tool▁call▁end｜>",
+        "<｜tool▁calls▁end｜>",
+        "</think>",
+    ],
+    "deepseek_v3_2": ["｜DSML｜", "</think>"],
+    "qwen_3": ["<tool_call>", "</tool_call>", "</think>"],
+    "glm_4_7": ["<tool_call>", "</tool_call>", "<arg_key>", "</arg_key>", "<arg_value>", "</arg_value>", "</think>"],
+    "minimax_m3": ["]<]minimax[>[", "</mm:think>"],
+    "cohere": ["<|END_THINKING|>"],
+}
+"""Per model the markers that are single tokens of its vocabulary."""

@@ -3,8 +3,8 @@
 `xgrammar_names.json` holds the names, the parameters' names, and which of them have defaults and are keywords: facts of XGrammar's
 interface, read out of its Python files without importing any.
 
-    python tests/xgrammar_api.py write FOLDER   # the data again, FOLDER being an installed or unpacked `xgrammar`
-    python tests/xgrammar_api.py page           # the list in docs/xgrammar.md again
+    python tests/support/xgrammar_api.py write FOLDER   # the data again, FOLDER being an installed or unpacked `xgrammar`
+    python tests/support/xgrammar_api.py page           # the list in docs/xgrammar.md again
 """
 
 from __future__ import annotations
@@ -18,9 +18,9 @@ from pathlib import Path
 from typing import Any
 
 DATA = Path(__file__).with_name("xgrammar_names.json")
-PAGE = Path(__file__).resolve().parents[1] / "docs/xgrammar.md"
-STUB = Path(__file__).resolve().parents[1] / "psc/_core.pyi"
-BEGIN, END = "<!-- what is not the same: tests/xgrammar_api.py writes this -->", "<!-- end -->"
+PAGE = Path(__file__).resolve().parents[2] / "docs/xgrammar.md"
+STUB = Path(__file__).resolve().parents[2] / "psc/_core.pyi"
+BEGIN, END = "<!-- what is not the same: tests/support/xgrammar_api.py writes this -->", "<!-- end -->"
 
 LEFT_OUT = ("base", "load_binding", "tvm_ffi_binding", "contrib.mlxlm", "kernels.apply_token_bitmask_mlx")
 """Modules that are XGrammar's inside, or a program of its own."""

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 from packaging.requirements import Requirement
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[3]
 
 # Terminals that are compiled, and judged against Lark's lexing, in all the ways there are.
 GRAMMARS = {
@@ -53,7 +53,7 @@ SCRIPT = """
 
 
 def compiled(mode: str) -> tuple[dict[str, tuple[str, list[str]]], bool]:
-    script = f"import sys; sys.path.insert(0, {str(ROOT / 'tests')!r})\n" + textwrap.dedent(SCRIPT)
+    script = f"import sys; sys.path.insert(0, {str(ROOT / 'tests/support')!r})\n" + textwrap.dedent(SCRIPT)
     command = [sys.executable, "-c", script, mode, json.dumps(GRAMMARS)]
     found, imported = json.loads(subprocess.run(command, check=True, capture_output=True, text=True, timeout=300).stdout)
     return found, imported

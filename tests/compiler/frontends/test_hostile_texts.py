@@ -22,7 +22,7 @@ CASES = [(language, name) for language, texts in hostile_texts.TEXTS.items() for
 @cache
 def outcomes(language: str) -> dict[str, tuple[str, str, int]]:
     """Per text: the error's class, its message, and the process's peak memory in MB."""
-    tests = str(Path(__file__).parents[1])
+    tests = str(Path(__file__).parents[2] / "support")
     program = f"import sys; sys.path.insert(0, {tests!r}); import hostile_texts; hostile_texts.compile_all({language!r})"
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
     found = {name: (error, message, megabytes) for name, error, message, _, megabytes in map(json.loads, done.stdout.splitlines())}

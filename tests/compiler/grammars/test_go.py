@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from lark import Lark, logger
 from lark.exceptions import UnexpectedCharacters, UnexpectedInput
 
-GRAMMAR = Path(__file__).parents[2] / "compiler" / "grammars" / "go.lark"
+GRAMMAR = Path(__file__).parents[3] / "compiler" / "grammars" / "go.lark"
 
 ACCEPTED_STATEMENTS = r"""
 x

@@ -1,4 +1,4 @@
-"""Every case of the tables in tests/cases/, through its oracle and every engine, and through psc's own tools."""
+"""Every case of the tables in tests/exactness/cases/, through its oracle and every engine, and through psc's own tools."""
 
 from pathlib import Path
 

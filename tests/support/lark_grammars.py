@@ -15,7 +15,7 @@ _PATHS = {
     and path.stem not in _LONGER
     and "%import" not in path.read_text(encoding="utf-8")
 }
-_PATHS["json"] = Path(__file__).parent / "grammars" / "json.lark"
+_PATHS["json"] = Path(__file__).parents[1] / "compiler" / "grammars" / "json.lark"
 
 LARK_NAMES = sorted(_PATHS)
 

@@ -2,7 +2,7 @@
 
 For each language (how text becomes terminals, which derivations count) and both builds of a grammar: the whole mask after
 every short history equals the oracle's, `accept_token` agrees with it on every token, both builds agree along random
-walks, and rolling back or forking changes nothing. Cases written by hand are in tests/cases/.
+walks, and rolling back or forking changes nothing. Cases written by hand are in tests/exactness/cases/.
 """
 
 import random

@@ -14,7 +14,7 @@ import pytest
 from lark import Lark
 from lark.exceptions import UnexpectedInput
 
-GRAMMAR = Path(__file__).resolve().parents[2] / "compiler" / "grammars" / "java.lark"
+GRAMMAR = Path(__file__).parents[3] / "compiler" / "grammars" / "java.lark"
 
 
 @pytest.fixture(scope="module")

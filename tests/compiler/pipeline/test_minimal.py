@@ -43,7 +43,7 @@ def test_same_bytes_whatever_the_hash_seed(tmp_path: Path) -> None:
         "r = build(load_lark(bundled_text('sql'), lexer='basic'), byte_tokenizer());"
         "print(hashlib.sha256(encode(r.arrays, r.metadata)).hexdigest())"
     )
-    here = Path(__file__).parent.parent
+    here = Path(__file__).parents[2] / "support"
     path = os.pathsep.join([str(here), *filter(None, [os.environ.get("PYTHONPATH")])])
     digests = {
         subprocess.run(

@@ -19,7 +19,7 @@ from lark import Lark, logger
 from lark.exceptions import UnexpectedCharacters, UnexpectedInput
 from lark.lexer import PatternStr
 
-GRAMMAR = Path(__file__).parents[2] / "compiler" / "grammars" / "sql.lark"
+GRAMMAR = Path(__file__).parents[3] / "compiler" / "grammars" / "sql.lark"
 PARSER = Lark.open(str(GRAMMAR), parser="lalr", lexer="basic", start="start")
 LEXER = Lark.open(str(GRAMMAR), parser=None, lexer="basic", start="start")
 

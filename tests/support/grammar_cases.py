@@ -1,4 +1,4 @@
-"""The case tables in tests/cases/: grammars, the texts that they accept and refuse, and what is allowed after a prefix.
+"""The case tables in tests/exactness/cases/: grammars, the texts that they accept and refuse, and what is allowed after a prefix.
 
 A table is TOML, one `[[case]]` after another::
 
@@ -22,7 +22,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-_FOLDER = Path(__file__).parent / "cases"
+_FOLDER = Path(__file__).parents[1] / "exactness" / "cases"
 _KEYS = {"name", "languages", "grammar", "tokens", "accepts", "refuses", "allowed"}
 _ALLOWED_KEYS = {"after", "tokens", "stop"}
 
