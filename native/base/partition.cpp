@@ -4,21 +4,17 @@
 #include <utility>
 
 #include "base/cancellation.hpp"
+#include "base/grouped.hpp"
 
 namespace psc {
 
 std::vector<Word> coarsest_partition(const LabelledGraph& g) {
     const std::size_t n = g.state_output.size();
-    // Arcs backwards.
-    std::vector<std::size_t> back_offsets(n + 1);
-    for (const auto& a : g.arcs) ++back_offsets[a.target + 1];
-    for (std::size_t s = 0; s < n; ++s) back_offsets[s + 1] += back_offsets[s];
-    std::vector<Word> back(g.arcs.size());
-    {
-        auto at = back_offsets;
+    const Grouped sources(n, [&](const auto& add) {  // per state, of the arcs that lead to it
         for (std::size_t s = 0; s < n; ++s)
-            for (std::size_t i = g.offsets[s]; i < g.offsets[s + 1]; ++i) back[at[g.arcs[i].target]++] = static_cast<Word>(s);
-    }
+            for (std::size_t i = g.offsets[s]; i < g.offsets[s + 1]; ++i)
+                add(static_cast<std::size_t>(g.arcs[i].target), static_cast<Word>(s));
+    });
     // What a state's arcs read and put out, target aside, which no round changes: runs of labels with one output.
     std::vector<Word> shape(n), signature;
     {
@@ -101,8 +97,7 @@ std::vector<Word> coarsest_partition(const LabelledGraph& g) {
             queued.push_back(0);
         }
         for (Word s : moved)
-            for (std::size_t i = back_offsets[s]; i < back_offsets[s + 1]; ++i) {
-                const Word source = back[i];
+            for (Word source : sources[static_cast<std::size_t>(s)]) {
                 if (std::exchange(dirty[source], 1)) continue;
                 dirty_of[block[source]].push_back(source);
                 if (!std::exchange(queued[block[source]], 1)) todo.push_back(block[source]);

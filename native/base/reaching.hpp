@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "base/intern.hpp"
+#include "base/grouped.hpp"
 
 namespace psc {
 
@@ -20,19 +20,17 @@ bool mark_reaching(std::vector<char>& marked, const EachTarget& each_target) {
         for (std::size_t s = n; s-- > 0;)
             if (!marked[s]) each_target(s, [&](Word to) { marked[s] |= marked[to]; });
     if (std::find(marked.begin(), marked.end(), 0) == marked.end()) return true;
-    // Against the arcs.
-    std::vector<std::size_t> offsets(n + 1);
-    for (std::size_t s = 0; s < n; ++s) each_target(s, [&](Word to) { ++offsets[static_cast<std::size_t>(to) + 1]; });
-    for (std::size_t s = 0; s < n; ++s) offsets[s + 1] += offsets[s];
-    std::vector<std::size_t> sources(offsets[n]), at(offsets.begin(), offsets.end() - 1), todo;
-    for (std::size_t s = 0; s < n; ++s) each_target(s, [&](Word to) { sources[at[to]++] = s; });
+    const Grouped<std::size_t> sources(n, [&](const auto& add) {
+        for (std::size_t s = 0; s < n; ++s) each_target(s, [&](Word to) { add(static_cast<std::size_t>(to), s); });
+    });
+    std::vector<std::size_t> todo;
     for (std::size_t s = 0; s < n; ++s)
         if (marked[s]) todo.push_back(s);
     while (!todo.empty()) {
         const std::size_t s = todo.back();
         todo.pop_back();
-        for (std::size_t i = offsets[s]; i < offsets[s + 1]; ++i)
-            if (!std::exchange(marked[sources[i]], 1)) todo.push_back(sources[i]);
+        for (std::size_t source : sources[s])
+            if (!std::exchange(marked[source], 1)) todo.push_back(source);
     }
     return std::find(marked.begin(), marked.end(), 0) == marked.end();
 }

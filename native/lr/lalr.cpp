@@ -2,9 +2,9 @@
 
 #include <algorithm>
 #include <bit>
-#include <numeric>
 
 #include "base/cancellation.hpp"
+#include "base/grouped.hpp"
 #include "base/limits.hpp"
 #include "base/sorted.hpp"
 #include "lr/lr0_automaton.hpp"
@@ -46,29 +46,17 @@ private:
     std::vector<std::uint64_t> bits_;
 };
 
-// Which sets include which others: those of one together.
-class Relation {
-public:
-    struct Pair {
-        Word set, included;
-    };
-    Relation(std::size_t n_sets, std::span<const Pair> pairs) : offsets_(n_sets + 1), included_(pairs.size()) {
-        for (const Pair& p : pairs) ++offsets_[static_cast<std::size_t>(p.set) + 1];
-        std::partial_sum(offsets_.begin(), offsets_.end(), offsets_.begin());
-        std::vector<Word> next(offsets_.begin(), offsets_.end() - 1);
-        for (const Pair& p : pairs) included_[static_cast<std::size_t>(next[static_cast<std::size_t>(p.set)]++)] = p.included;
-    }
-    // The place of the first that a set includes.
-    std::size_t begin(Word set) const { return static_cast<std::size_t>(offsets_[static_cast<std::size_t>(set)]); }
-    std::size_t end(Word set) const { return begin(set + 1); }
-    Word included(std::size_t place) const { return included_[place]; }
-
-private:
-    std::vector<Word> offsets_, included_;
+// That one set includes another.
+struct Inclusion {
+    Word set, included;
 };
 
 // Closes sets under a relation, by strongly connected components, iteratively.
-void digraph(const Relation& relation, TerminalSets& sets, Word n) {
+void digraph(std::span<const Inclusion> pairs, TerminalSets& sets, Word n) {
+    const Grouped relation(static_cast<std::size_t>(n), [&](const auto& add) {
+        for (const Inclusion& p : pairs) add(static_cast<std::size_t>(p.set), p.included);
+    });
+    const auto included_in = [&](Word x) { return relation[static_cast<std::size_t>(x)]; };
     constexpr Word finished = 0x7fffffff;
     CancellationWatch watch;
     std::vector<Word> depth(static_cast<std::size_t>(n), 0), stack;
@@ -82,11 +70,11 @@ void digraph(const Relation& relation, TerminalSets& sets, Word n) {
     const auto enter = [&](Word x) {
         stack.push_back(x);
         depth_of(x) = static_cast<Word>(stack.size());
-        frames.push_back({x, relation.begin(x), depth_of(x)});
+        frames.push_back({x, 0, depth_of(x)});
     };
     for (Word root = 0; root < n; ++root) {
         if (depth_of(root)) continue;
-        if (relation.begin(root) == relation.end(root)) {
+        if (included_in(root).empty()) {
             depth_of(root) = finished;
             continue;
         }
@@ -95,8 +83,8 @@ void digraph(const Relation& relation, TerminalSets& sets, Word n) {
             watch.step();
             Frame& f = frames.back();
             const Word x = f.x;
-            if (f.next < relation.end(x)) {
-                const Word y = relation.included(f.next);
+            if (f.next < included_in(x).size()) {
+                const Word y = included_in(x)[f.next];
                 if (!depth_of(y)) {
                     enter(y);
                     continue;
@@ -152,10 +140,11 @@ TerminalSets lookaheads(const Productions& g, const Lr0Automaton& lr0) {
     if (gotos.size() * TerminalSets::words_for(g.n_terminals) > kMaxLookaheadWords)
         throw LimitExceeded("words of LR lookaheads", kMaxLookaheadWords);
     const auto nullable = nullable_nonterminals(g);
-    std::vector<std::vector<Production>> productions_of(static_cast<std::size_t>(g.n_nonterminals));
+    const Grouped<Production> productions_of(static_cast<std::size_t>(g.n_nonterminals), [&](const auto& add) {
+        for (std::size_t p = 0; p < g.lhs.size(); ++p) add(g.lhs[p].index(), Production{static_cast<Word>(p)});
+    });
     std::vector<std::size_t> last(g.lhs.size());  // per production, from where on what follows a symbol may be empty
     for (std::size_t p = 0; p < g.lhs.size(); ++p) {
-        productions_of[g.lhs[p].index()].push_back({static_cast<Word>(p)});
         const auto& rhs = g.rhs[p];
         std::size_t& i = last[p] = rhs.size();
         const auto may_be_empty = [&](Symbol s) {
@@ -170,7 +159,7 @@ TerminalSets lookaheads(const Productions& g, const Lr0Automaton& lr0) {
         Word complete, of;  // a goto
     };
     std::vector<Lookback> lookback;
-    std::vector<Relation::Pair> reads, includes;
+    std::vector<Inclusion> reads, includes;
     each_state(lr0.n_states(), [&](LrState state) {
         const std::size_t end = lr0.first_goto(state) + lr0.gotos(state).size();
         for (std::size_t m = lr0.first_goto(state); m < end; ++m) {
@@ -197,8 +186,8 @@ TerminalSets lookaheads(const Productions& g, const Lr0Automaton& lr0) {
             }
         }
     });
-    if (!reads.empty()) digraph(Relation(gotos.size(), reads), follow, static_cast<Word>(gotos.size()));
-    digraph(Relation(gotos.size(), includes), follow, static_cast<Word>(gotos.size()));
+    if (!reads.empty()) digraph(reads, follow, static_cast<Word>(gotos.size()));
+    digraph(includes, follow, static_cast<Word>(gotos.size()));
     TerminalSets before(lr0.complete().size(), g.n_terminals);
     CancellationWatch watch;
     for (const Lookback& l : lookback) {
@@ -295,21 +284,16 @@ std::vector<LrState> resting_states(const LrTables& t) {
     return states;
 }
 
-StackPredecessors::StackPredecessors(const LrTables& t) : offsets_(static_cast<std::size_t>(t.n_lr_states.n) + 1) {
+StackPredecessors::StackPredecessors(const LrTables& t) {
     std::vector<Maybe<LrState>> last(static_cast<std::size_t>(t.n_lr_states.n));
-    const auto each_new = [&](const auto& f) {
+    states_ = Grouped<LrState>(last.size(), [&](const auto& add) {
         std::fill(last.begin(), last.end(), Maybe<LrState>());
         each_state(t.n_lr_states, [&](LrState s) {
             t.each_arc(s, [&](Symbol, LrState to) {
-                if (std::exchange(last[to.index()], s) != s) f(s, to);
+                if (std::exchange(last[to.index()], s) != s) add(to.index(), s);
             });
         });
-    };
-    each_new([&](LrState, LrState to) { ++offsets_[to.index() + 1]; });
-    std::partial_sum(offsets_.begin(), offsets_.end(), offsets_.begin());
-    states_.resize(static_cast<std::size_t>(offsets_.back()));
-    std::vector<Word> next(offsets_.begin(), offsets_.end() - 1);
-    each_new([&](LrState s, LrState to) { states_[static_cast<std::size_t>(next[to.index()]++)] = s; });
+    });
 }
 
 std::vector<Word> arcs_of(const LrTables& t) {

@@ -11,6 +11,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "base/grouped.hpp"
 #include "lr/lr0_automaton.hpp"
 #include "lr/tables.hpp"
 
@@ -46,14 +47,11 @@ std::vector<Maybe<Symbol>> accessing_symbols(const LrTables& tables);
 class StackPredecessors {
 public:
     explicit StackPredecessors(const LrTables& tables);
-    std::span<const LrState> operator[](LrState state) const {
-        return {states_.data() + offsets_[state.index()], states_.data() + offsets_[state.index() + 1]};
-    }
-    std::size_t bytes() const { return (offsets_.capacity() + states_.capacity()) * sizeof(Word); }
+    std::span<const LrState> operator[](LrState state) const { return states_[state.index()]; }
+    std::size_t bytes() const { return states_.bytes(); }
 
 private:
-    std::vector<Word> offsets_;
-    std::vector<LrState> states_;
+    Grouped<LrState> states_;
 };
 
 // All shifts and gotos: state, symbol, and the state that it leads to.

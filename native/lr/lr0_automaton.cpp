@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "base/cancellation.hpp"
+#include "base/grouped.hpp"
 #include "base/intern.hpp"
 #include "base/limits.hpp"
 
@@ -17,20 +18,18 @@ class Lr0Automaton::Builder {
 public:
     Builder(const Productions& g, Lr0Automaton& a) : a_(a), n_terminals_(g.n_terminals) {
         const auto n_productions = static_cast<Word>(g.lhs.size());
-        first_offsets_.resize(static_cast<std::size_t>(g.n_nonterminals) + 1);
-        for (Nonterminal n : g.lhs) ++first_offsets_[n.index() + 1];
-        for (std::size_t n = 0; n + 1 < first_offsets_.size(); ++n) first_offsets_[n + 1] += first_offsets_[n];
-        first_items_.resize(g.lhs.size());
-        std::vector<Word> next = first_offsets_;
+        first_items_ = Grouped(static_cast<std::size_t>(g.n_nonterminals), [&](const auto& add) {
+            Word first = 0;
+            for (std::size_t p = 0; p < g.lhs.size(); ++p) {
+                add(g.lhs[p].index(), first);
+                first += static_cast<Word>(g.rhs[p].size()) + 1;
+            }
+        });
         const auto add = [&](std::span<const Symbol> rhs, Word production) {
             for (Symbol s : rhs) behind_.push_back(s.v);
             behind_.push_back(~production);
         };
-        for (Word p = 0; p < n_productions; ++p) {
-            first_items_[static_cast<std::size_t>(next[g.lhs[static_cast<std::size_t>(p)].index()]++)] =
-                static_cast<Word>(behind_.size());
-            add(g.rhs[static_cast<std::size_t>(p)], p);
-        }
+        for (Word p = 0; p < n_productions; ++p) add(g.rhs[static_cast<std::size_t>(p)], p);
         const auto root = static_cast<Word>(behind_.size());
         const Symbol whole[] = {Symbol::of(g.start, n_terminals_), Symbol::of(g.end_terminal())};
         add(whole, n_productions);
@@ -73,8 +72,8 @@ private:
             met = {state, 1};
             symbols_.push_back(symbol);
             if (symbol < n_terminals_) continue;
-            const auto n = static_cast<std::size_t>(symbol - n_terminals_);
-            items_.insert(items_.end(), first_items_.begin() + first_offsets_[n], first_items_.begin() + first_offsets_[n + 1]);
+            const auto first = first_items_[static_cast<std::size_t>(symbol - n_terminals_)];
+            items_.insert(items_.end(), first.begin(), first.end());
         }
         std::sort(a_.complete_.begin() + static_cast<std::ptrdiff_t>(n_complete), a_.complete_.end());
         a_.complete_offsets_.push_back(static_cast<Word>(a_.complete_.size()));
@@ -125,7 +124,7 @@ private:
     Lr0Automaton& a_;
     Word n_terminals_;
     std::vector<Word> behind_;                       // per item the symbol behind the dot, or ~ the production that has ended
-    std::vector<Word> first_offsets_, first_items_;  // per nonterminal, the first items of its productions
+    Grouped<> first_items_;                          // per nonterminal, the first items of its productions
     std::vector<Word> kernels_, kernel_offsets_{0};  // items, per state
     std::vector<Word> alone_;                        // per item the state whose kernel it is, or -1
     SequenceInterner sets_;                          // kernels of several items

@@ -13,14 +13,10 @@ ClassRows::ClassRows(const TokenTables& tokens, const ClassifierTables& sets, co
       n_words_((static_cast<std::size_t>(given.vocab_size) + 31) / 32),
       n_classes_(tokens.n_classes),
       n_class_words_(static_cast<std::size_t>(n_classes_) / 64 + 1) {
-    offsets_.assign(n_classes_ + 1, 0);
-    for (const auto c : tokens.class_of_token)
-        if (c) ++offsets_[c.v + 1];
-    for (Word c = 0; c < n_classes_; ++c) offsets_[c + 1] += offsets_[c];
-    members_.resize(offsets_[n_classes_], TokenId{0});
-    auto at = offsets_;
-    for (TokenId token{0}; token.v < given.vocab_size; ++token.v)
-        if (const auto c = tokens.class_of_token[token]) members_[at[c.v]++] = token;
+    members_ = Grouped<TokenId>(static_cast<std::size_t>(n_classes_), [&](const auto& add) {
+        for (TokenId token{0}; token.v < given.vocab_size; ++token.v)
+            if (const auto c = tokens.class_of_token[token]) add(static_cast<std::size_t>(c.v), token);
+    });
     std::vector<TokenId> stops(given.stop_tokens.begin(), given.stop_tokens.end());
     std::sort(stops.begin(), stops.end());
     stops.erase(std::unique(stops.begin(), stops.end()), stops.end());
@@ -31,7 +27,7 @@ ClassRows::ClassRows(const TokenTables& tokens, const ClassifierTables& sets, co
     small_.resize(n_class_words_);
     all_classes_.resize(n_class_words_);
     all_tokens_ = std::make_unique<std::uint32_t[]>(n_words_);
-    for (TokenId t : members_) set_bit(all_tokens_.get(), t);
+    for (TokenId t : members_.values()) set_bit(all_tokens_.get(), t);
     for (Word c = 0; c < n_classes_; ++c) {
         add(all_classes_, c);
         const auto own = members(c);

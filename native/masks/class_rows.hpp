@@ -15,6 +15,7 @@
 #include <span>
 #include <vector>
 
+#include "base/grouped.hpp"
 #include "tables/tables.hpp"
 
 namespace psc {
@@ -35,7 +36,7 @@ public:
     ConstClasses no_classes() const { return no_classes_; }
     ConstClasses all_classes() const { return all_classes_; }
     const std::uint32_t* all_tokens() const { return all_tokens_.get(); }
-    std::size_t n_tokens() const { return members_.size(); }
+    std::size_t n_tokens() const { return members_.values().size(); }
 
     // About what flip() would cost, in small classes; of one union, from no class.
     std::size_t distance(ConstClasses a, ConstClasses b) const;
@@ -58,16 +59,13 @@ private:
     };
     static bool has(ConstClasses classes, Word c) { return classes[c / 64] >> c % 64 & 1; }
     static void add(Classes classes, Word c) { classes[c / 64] |= std::uint64_t{1} << c % 64; }
-    std::span<const TokenId> members(Word c) const {
-        return {members_.data() + offsets_[c], static_cast<std::size_t>(offsets_[c + 1] - offsets_[c])};
-    }
+    std::span<const TokenId> members(Word c) const { return members_[static_cast<std::size_t>(c)]; }
 
     const ClassifierTables& sets_;
     std::size_t n_words_;
     Word n_classes_;  // without the stop tokens
     std::size_t n_class_words_;
-    std::vector<Word> offsets_;  // of `members_`, per class
-    std::vector<TokenId> members_;
+    Grouped<TokenId> members_;  // per class
     std::vector<Stop> stops_;
     std::vector<Large> large_;
     std::vector<std::uint64_t> small_, all_classes_, no_classes_;

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "base/cancellation.hpp"
+#include "base/grouped.hpp"
 #include "base/sorted.hpp"
 
 namespace psc {
@@ -261,8 +262,7 @@ class PositionSubsets {
 public:
     explicit PositionSubsets(const PositionAutomaton& automaton)
         : words_((static_cast<std::size_t>(automaton.size()) + 31) / 32),
-          follow_(words_ * static_cast<std::size_t>(automaton.size())),
-          reading_ends_(static_cast<std::size_t>(automaton.size()) + 1) {
+          follow_(words_ * static_cast<std::size_t>(automaton.size())) {
         std::vector<Word> cuts;
         for (Word p = 0; p < automaton.size(); ++p)
             for (const auto& [first, last] : automaton.ranges(p)) cuts.insert(cuts.end(), {first, last + 1});
@@ -275,13 +275,10 @@ public:
                 for (; *cut <= last; ++cut) set(at_cut(static_cast<std::size_t>(cut - cuts.begin())), p);
             }
         for (std::size_t c = 0; c < cuts.size(); ++c) readings_.intern(at_cut(c));
-        const auto each_pair = [&](const auto& f) {
-            for (Word r = 0; r < readings_.size(); ++r) each_bit(readings_[r], [&](Word p) { f(static_cast<std::size_t>(p), r); });
-        };
-        each_pair([&](std::size_t p, Word) { ++reading_ends_[p + 1]; });
-        for (std::size_t p = 1; p < reading_ends_.size(); ++p) reading_ends_[p] += reading_ends_[p - 1];
-        readings_of_.resize(reading_ends_.back());
-        each_pair([&](std::size_t p, Word r) { readings_of_[reading_ends_[p]++] = r; });
+        readings_of_ = Grouped(static_cast<std::size_t>(automaton.size()), [&](const auto& add) {
+            for (Word r = 0; r < readings_.size(); ++r)
+                each_bit(readings_[r], [&](Word p) { add(static_cast<std::size_t>(p), r); });
+        });
         for (Word p = 0; p < automaton.size(); ++p)
             automaton.each_follow(p, [&](PositionAutomaton::Positions after) {
                 for (Word q : automaton.of(after)) set(follow_of(p), q);
@@ -312,8 +309,7 @@ public:
                 few = states.size() <= limit;
             };
             each_bit(open, [&](Word p) {
-                const auto at = static_cast<std::size_t>(p);
-                for (std::size_t i = at > 0 ? reading_ends_[at - 1] : 0; i < reading_ends_[at]; ++i) read(readings_of_[i]);
+                for (Word r : readings_of_[static_cast<std::size_t>(p)]) read(r);
             });
             if (!few) return false;
         }
@@ -331,10 +327,9 @@ private:
     std::span<Word> follow_of(Word p) { return std::span(follow_).subspan(words_ * static_cast<std::size_t>(p), words_); }
 
     std::size_t words_;
-    SequenceInterner readings_;              // the distinct sets of positions that one character can lead to
-    std::vector<Word> follow_;               // per position
-    std::vector<Word> readings_of_;          // per position, those that have it
-    std::vector<std::size_t> reading_ends_;  // per position, where its own end
+    SequenceInterner readings_;  // the distinct sets of positions that one character can lead to
+    std::vector<Word> follow_;   // per position
+    Grouped<> readings_of_;      // per position, those that have it
 };
 
 }  // namespace determinism

@@ -6,6 +6,7 @@
 
 #include "base/cancellation.hpp"
 #include "base/components.hpp"
+#include "base/grouped.hpp"
 #include "base/intern.hpp"
 
 namespace psc {
@@ -69,34 +70,13 @@ Plain expanded(DraftProductions& productions) {
     return plain;
 }
 
-// For each nonterminal a list of numbers, of productions or of others, side by side: filled in two passes over the same pairs.
-class ByNonterminal {
-public:
-    // `each_pair(f)` calls f(nonterminal, number) for all, both times in the same order.
-    template <class EachPair>
-    ByNonterminal(Word n, const EachPair& each_pair) : ends_(static_cast<std::size_t>(n) + 1) {
-        each_pair([&](Nonterminal s, Word) { ++ends_[s.index() + 1]; });
-        for (std::size_t s = 1; s < ends_.size(); ++s) ends_[s] += ends_[s - 1];
-        productions_.resize(ends_.back());
-        each_pair([&](Nonterminal s, Word p) { productions_[ends_[s.index()]++] = p; });
-    }
-    std::span<const Word> operator[](Nonterminal s) const {
-        const std::size_t begin = s.index() > 0 ? ends_[s.index() - 1] : 0;
-        return std::span(productions_).subspan(begin, ends_[s.index()] - begin);
-    }
-
-private:
-    std::vector<std::size_t> ends_;
-    std::vector<Word> productions_;
-};
-
 // The nonterminals that derive some text. Each production waits for the nonterminals that it needs, as often as it has them.
 std::vector<char> productive(const Plain& plain, Word n) {
     std::vector<Word> missing(static_cast<std::size_t>(plain.size())), todo;
-    const ByNonterminal uses(n, [&](const auto& add) {
+    const Grouped uses(static_cast<std::size_t>(n), [&](const auto& add) {
         for (Word p = 0; p < plain.size(); ++p)
             for (DraftSymbol s : plain.rhs(p))
-                if (!s.is_terminal()) add(s.nonterminal(), p);
+                if (!s.is_terminal()) add(s.nonterminal().index(), p);
     });
     for (Word p = 0; p < plain.size(); ++p) {
         for (DraftSymbol s : plain.rhs(p)) missing[static_cast<std::size_t>(p)] += !s.is_terminal();
@@ -107,7 +87,7 @@ std::vector<char> productive(const Plain& plain, Word n) {
         const Nonterminal symbol = plain.lhs(todo.back());
         todo.pop_back();
         if (std::exchange(found[symbol.index()], 1)) continue;
-        for (Word p : uses[symbol])
+        for (Word p : uses[symbol.index()])
             if (--missing[static_cast<std::size_t>(p)] == 0) todo.push_back(p);
     }
     return found;
@@ -115,12 +95,12 @@ std::vector<char> productive(const Plain& plain, Word n) {
 
 // The productions that take part in deriving some text from the start.
 Plain useful(const Plain& plain, const std::vector<char>& productive, Nonterminal start) {
-    const ByNonterminal of(static_cast<Word>(productive.size()), [&](const auto& add) {
+    const Grouped of(productive.size(), [&](const auto& add) {
         for (Word p = 0; p < plain.size(); ++p) {
             const auto rhs = plain.rhs(p);
             if (std::all_of(rhs.begin(), rhs.end(),
                             [&](DraftSymbol s) { return s.is_terminal() || productive[s.nonterminal().index()]; }))
-                add(plain.lhs(p), p);
+                add(plain.lhs(p).index(), p);
         }
     });
     std::vector<char> reached(productive.size());
@@ -128,7 +108,7 @@ Plain useful(const Plain& plain, const std::vector<char>& productive, Nontermina
     std::vector<Nonterminal> queue{start};
     Plain kept;
     for (std::size_t i = 0; i < queue.size(); ++i) {
-        for (Word p : of[queue[i]]) {
+        for (Word p : of[queue[i].index()]) {
             kept.add(plain, p);
             for (DraftSymbol s : plain.rhs(p))
                 if (!s.is_terminal() && !std::exchange(reached[s.nonterminal().index()], 1)) queue.push_back(s.nonterminal());
@@ -141,17 +121,17 @@ Plain useful(const Plain& plain, const std::vector<char>& productive, Nontermina
 Plain without_unit_cycles(const Plain& plain, Word n, Nonterminal start) {
     std::vector<Word> from;
     std::vector<char> has_unit(static_cast<std::size_t>(n));
-    const ByNonterminal units(n, [&](const auto& add) {
+    const Grouped units(static_cast<std::size_t>(n), [&](const auto& add) {
         for (Word p = 0; p < plain.size(); ++p) {
             const auto rhs = plain.rhs(p);
             if (rhs.size() != 1 || rhs[0].is_terminal()) continue;
             if (!std::exchange(has_unit[plain.lhs(p).index()], 1)) from.push_back(plain.lhs(p).v);
-            add(plain.lhs(p), rhs[0].nonterminal().v);
+            add(plain.lhs(p).index(), rhs[0].nonterminal().v);
         }
     });
     std::vector<Nonterminal> stands_for(static_cast<std::size_t>(n));
     for (Word i = 0; i < n; ++i) stands_for[static_cast<std::size_t>(i)] = {i};
-    for (const auto& group : components(n, from, [&](Word s) { return units[{s}]; })) {
+    for (const auto& group : components(n, from, [&](Word s) { return units[static_cast<std::size_t>(s)]; })) {
         const bool has_start = std::find(group.begin(), group.end(), start.v) != group.end();
         const Nonterminal chosen{has_start ? start.v : *std::min_element(group.begin(), group.end())};  // the one made first
         for (Word s : group) stands_for[static_cast<std::size_t>(s)] = chosen;

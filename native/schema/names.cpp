@@ -10,6 +10,7 @@
 #include <iterator>
 #include <map>
 
+#include "base/grouped.hpp"
 #include "schema/place.hpp"
 #include "schema/rules.hpp"
 
@@ -148,19 +149,15 @@ private:
 
     // By states, and then those of each.
     void sort_arcs() {
-        std::vector<std::size_t> ends(static_cast<std::size_t>(n_states_) + 1);
-        for (const auto& arc : arcs_) ++ends[static_cast<std::size_t>(arc.from) + 1];
-        for (std::size_t s = 1; s < ends.size(); ++s) ends[s] += ends[s - 1];
-        std::vector<LabelledAutomaton::Arc> sorted(arcs_.size());
-        for (const auto& arc : arcs_) sorted[ends[static_cast<std::size_t>(arc.from)]++] = arc;
-        std::size_t begin = 0;
-        for (Word s = 0; s < n_states_; ++s) {
-            const std::size_t end = ends[static_cast<std::size_t>(s)];
-            std::sort(sorted.begin() + static_cast<std::ptrdiff_t>(begin), sorted.begin() + static_cast<std::ptrdiff_t>(end),
+        const Grouped<LabelledAutomaton::Arc> by_state(static_cast<std::size_t>(n_states_), [&](const auto& add) {
+            for (const auto& arc : arcs_) add(static_cast<std::size_t>(arc.from), arc);
+        });
+        arcs_.clear();
+        for (std::size_t s = 0; s < static_cast<std::size_t>(n_states_); ++s) {
+            arcs_.insert(arcs_.end(), by_state[s].begin(), by_state[s].end());
+            std::sort(arcs_.end() - static_cast<std::ptrdiff_t>(by_state[s].size()), arcs_.end(),
                       [](const auto& a, const auto& b) { return a.first < b.first; });
-            begin = end;
         }
-        arcs_ = std::move(sorted);
     }
 
     std::vector<LabelledAutomaton::Arc> arcs_;

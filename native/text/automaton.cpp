@@ -64,16 +64,16 @@ std::optional<std::u32string> shortest(const TextAutomaton& a) {
     return text;
 }
 
+Grouped<> sources_of(const TextAutomaton& a) {
+    return {static_cast<std::size_t>(a.size()), [&](const auto& add) {
+                for (Word s = 0; s < a.size(); ++s)
+                    for (Word i = a.offsets[s]; i < a.offsets[s + 1]; ++i) add(static_cast<std::size_t>(a.arcs[i].to), s);
+            }};
+}
+
 TextLengths lengths_of(const TextAutomaton& a) {
     const std::size_t n = a.size();
-    // Arcs backwards.
-    std::vector<Word> offsets(n + 1), sources(a.arcs.size());
-    for (const auto& arc : a.arcs) ++offsets[arc.to + 1];
-    for (std::size_t s = 0; s < n; ++s) offsets[s + 1] += offsets[s];
-    std::vector<Word> at(offsets.begin(), offsets.end() - 1);
-    for (std::size_t s = 0; s < n; ++s)
-        for (Word i = a.offsets[s]; i < a.offsets[s + 1]; ++i) sources[at[a.arcs[i].to]++] = static_cast<Word>(s);
-
+    const Grouped<> sources = sources_of(a);
     TextLengths lengths{std::vector<Word>(n, -1), std::vector<Word>(n, -1)};
     std::vector<Word> queue;
     queue.reserve(n);
@@ -83,10 +83,10 @@ TextLengths lengths_of(const TextAutomaton& a) {
             queue.push_back(static_cast<Word>(s));
         }
     for (std::size_t i = 0; i < queue.size(); ++i)
-        for (Word k = offsets[queue[i]]; k < offsets[queue[i] + 1]; ++k)
-            if (lengths.least[sources[k]] < 0) {
-                lengths.least[sources[k]] = lengths.least[queue[i]] + 1;
-                queue.push_back(sources[k]);
+        for (Word source : sources[static_cast<std::size_t>(queue[i])])
+            if (lengths.least[source] < 0) {
+                lengths.least[source] = lengths.least[queue[i]] + 1;
+                queue.push_back(source);
             }
     // A live state has a longest text once all live states that it leads to have one.
     std::vector<Word> open(n, 0), longest(n, 0);
@@ -99,8 +99,7 @@ TextLengths lengths_of(const TextAutomaton& a) {
     for (std::size_t i = 0; i < known.size(); ++i) {
         const Word s = known[i];
         lengths.most[s] = longest[s];
-        for (Word k = offsets[s]; k < offsets[s + 1]; ++k) {
-            const Word source = sources[k];
+        for (Word source : sources[static_cast<std::size_t>(s)]) {
             longest[source] = std::max(longest[source], longest[s] + 1);
             if (--open[source] == 0) known.push_back(source);
         }

@@ -21,7 +21,7 @@
 #include <utility>
 #include <vector>
 
-#include "base/intern.hpp"
+#include "base/grouped.hpp"
 
 namespace psc {
 
@@ -80,6 +80,9 @@ bool is_empty(const TextAutomaton& a);
 bool accepts(const TextAutomaton& a, std::u32string_view text);
 // A shortest text, of these the first by code points.
 std::optional<std::u32string> shortest(const TextAutomaton& a);
+
+// Per state, those with an arc to it, once for each arc.
+Grouped<> sources_of(const TextAutomaton& a);
 
 // Per state, how many characters lead to acceptance at least (-1: it is not reached) and at most (-1: there is no limit).
 struct TextLengths {

@@ -15,8 +15,8 @@ namespace {
 
 class TextPartition {
 public:
-    explicit TextPartition(const TextAutomaton& a) : a_(a), lengths_(lengths_of(a)), block_(a.size(), -1), position_(a.size()) {
-        index_sources();
+    explicit TextPartition(const TextAutomaton& a)
+        : a_(a), lengths_(lengths_of(a)), block_(a.size(), -1), position_(a.size()), sources_(sources_of(a)) {
         PairMap known;
         std::vector<Word> first_block(a.size());
         for (Word s = 0; s < a.size(); ++s) {
@@ -83,16 +83,6 @@ private:
         position_[s] = at;
     }
 
-    void index_sources() {
-        offsets_.assign(a_.size() + 1, 0);
-        sources_.resize(a_.arcs.size());
-        for (const auto& arc : a_.arcs) ++offsets_[arc.to + 1];
-        for (Word s = 0; s < a_.size(); ++s) offsets_[s + 1] += offsets_[s];
-        std::vector<Word> at(offsets_.begin(), offsets_.end() - 1);
-        for (Word s = 0; s < a_.size(); ++s)
-            for (Word i = a_.offsets[s]; i < a_.offsets[s + 1]; ++i) sources_[at[a_.arcs[i].to]++] = s;
-    }
-
     void mark(Word s) {
         const Word b = block_[s];
         if (b < 0 || blocks_[b].size() == 1) return;
@@ -157,7 +147,7 @@ private:
         // Marking moves states within their blocks, also those of the fresh ones: the list is made before.
         moved_.assign(order_.begin() + begin, order_.begin() + at);
         for (Word s : moved_)
-            for (Word i = offsets_[s]; i < offsets_[s + 1]; ++i) mark(sources_[i]);
+            for (Word source : sources_[static_cast<std::size_t>(s)]) mark(source);
     }
 
     static constexpr std::size_t kKeptBytes = 8 << 20;
@@ -166,7 +156,7 @@ private:
     const TextLengths lengths_;
     std::vector<Word> block_, position_, order_;
     std::vector<Block> blocks_;
-    std::vector<Word> offsets_, sources_;  // arcs backwards
+    const Grouped<> sources_;
     std::vector<Word> todo_, scratch_, sizes_, next_, moved_;
     std::vector<std::pair<Word, Word>> looked_;  // part, state
     SequenceInterner signatures_;
