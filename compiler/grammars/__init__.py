@@ -1,4 +1,8 @@
-"""The bundled grammars, by name."""
+"""The bundled grammars, by name.
+
+Lives here: their texts, the tables that spare reading them (`tables/`, written by `python -m psc.grammars.known_grammars`), and the
+writers of those that are generated (`writers/`). Nothing but this module reads the folder.
+"""
 
 from __future__ import annotations
 
