@@ -1,5 +1,5 @@
 from collections.abc import Callable, Sequence
-from typing import Annotated, Any
+from typing import Annotated, Any, overload
 
 import numpy
 import numpy.typing
@@ -312,39 +312,36 @@ class LoweredRules:
     def lr_tables(self) -> LrTables:
         """The LALR(1) tables, with every action kept."""
 
-class Compilation:
-    def __init__(self, lr: LrTables, next: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], match_offsets: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], matches: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], rank: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], ignored: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)], lexer: str, token_bytes: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)], token_offsets: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], text_tokens: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> None: ...
-
-    def build_lexer(self) -> None: ...
-
-    def classify_tokens(self) -> None: ...
-
-    def find_sequences(self) -> None: ...
-
-    def build_classifier(self) -> None: ...
-
-    def assemble(self) -> None: ...
+class ClosedLexer:
+    """A lexer with all its states."""
 
     @property
-    def n_lexer_states(self) -> int: ...
+    def n_states(self) -> int: ...
 
-    @property
-    def n_token_classes(self) -> int: ...
-
-    @property
-    def n_sequences(self) -> int: ...
-
-    @property
-    def n_classifier_states(self) -> int: ...
-
-    @property
-    def n_transitions(self) -> int: ...
-
-    def lexer_arrays(self) -> dict[str, Any]:
+    def arrays(self) -> dict[str, Any]:
         """The stored tables of the lexer, by name."""
 
-    def classifier_arrays(self) -> dict[str, Any]:
-        """The stored tables of the classifier, by name."""
+def close_lexer(lr: LrTables, next: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], match_offsets: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], matches: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], rank: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], ignored: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)], lexer: str) -> ClosedLexer: ...
+
+class TokenClasses:
+    """The tokens, in classes of which the lexer tells no two members apart."""
+
+    def __len__(self) -> int: ...
+
+    @property
+    def class_of_token(self) -> Annotated[NDArray[numpy.int32], dict(shape=(None,))]:
+        """Per token; -1 for those that are not text."""
+
+    @property
+    def representatives(self) -> Annotated[NDArray[numpy.int32], dict(shape=(None,))]:
+        """Per class the token with the smallest id."""
+
+def classify_tokens(lexer: ClosedLexer, token_bytes: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)], token_offsets: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], text_tokens: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> TokenClasses: ...
+
+class TerminalSequences:
+    """The sequences of terminals that tokens stand for."""
+
+    def __len__(self) -> int: ...
 
     def trie_words(self) -> Annotated[NDArray[numpy.int32], dict(shape=(None,))]:
         """The trie of all sequences, for `classify_sequences`."""
@@ -352,27 +349,44 @@ class Compilation:
     def realized_words(self) -> Annotated[NDArray[numpy.int32], dict(shape=(None,))]:
         """What tokens the sequences stand for, for `assemble`."""
 
-    def sequence_groups(self, n: int) -> list[Annotated[NDArray[numpy.int32], dict(shape=(None,))]]:
+    def groups(self, n: int) -> list[Annotated[NDArray[numpy.int32], dict(shape=(None,))]]:
         """
         At most `n` groups of sequences, nodes of the trie, that may be classified apart.
         """
 
-    @property
-    def class_of_token(self) -> Annotated[NDArray[numpy.int32], dict(shape=(None,))]: ...
+    def of_state(self, lexer_state: int) -> list[tuple[tuple[int, ...], Annotated[NDArray[numpy.int32], dict(shape=(None,))]]]:
+        """The terminals of each sequence, and the classes of its tokens."""
+
+def find_sequences(classes: TokenClasses) -> TerminalSequences: ...
+
+class ClosedClassifier:
+    """The stack classifier of some sequences, or of all. Can be pickled."""
 
     @property
-    def class_representatives(self) -> Annotated[NDArray[numpy.int32], dict(shape=(None,))]: ...
+    def n_states(self) -> int: ...
 
-    def sequences(self, lexer_state: int) -> list[tuple[tuple[int, ...], Annotated[NDArray[numpy.int32], dict(shape=(None,))]]]: ...
+    @property
+    def n_transitions(self) -> int: ...
 
-def classify_sequences(lr: LrTables, trie_words: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], sequences: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> Annotated[NDArray[numpy.int32], dict(shape=(None,))]: ...
+    def __getstate__(self) -> Annotated[NDArray[numpy.int32], dict(shape=(None,))]: ...
 
-def merge_classifiers(lr: LrTables, classifiers: Sequence[Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)]]) -> Annotated[NDArray[numpy.int32], dict(shape=(None,))]: ...
+    def __setstate__(self, arg: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], /) -> None: ...
 
-def assemble(classifier: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], realized: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> tuple[dict[str, Any], int, int]:
-    """
-    The arrays that a classifier adds to an artifact, and how many states and transitions it had before it was minimized.
-    """
+def close_classifier(sequences: TerminalSequences) -> ClosedClassifier:
+    """Of all sequences at once."""
+
+def classify_sequences(lr: LrTables, trie_words: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], sequences: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> ClosedClassifier:
+    """Of a group of sequences, perhaps in another process."""
+
+def merge_classifiers(lr: LrTables, classifiers: Sequence[ClosedClassifier]) -> ClosedClassifier:
+    """Of all groups."""
+
+@overload
+def assemble(classifier: ClosedClassifier, sequences: TerminalSequences) -> dict[str, Any]: ...
+
+@overload
+def assemble(classifier: ClosedClassifier, realized_words: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> dict[str, Any]:
+    """The arrays that a classifier adds to an artifact."""
 
 class PartVocabularies:
     """A vocabulary with the ends of parts, see native/linked/part.hpp."""

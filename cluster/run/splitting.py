@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from psc._core import ClosedClassifier
 from psc.cluster.run.compilation import N_STAGES, Compiled, encoded
 from psc.cluster.run.plan import Plan, PlannedJob, Task
 from psc.cluster.run.task import Progress
@@ -104,7 +105,7 @@ def sequences(
 
 def classifier(
     tables: GrammarTables, found: pieces.FoundSequences | NotClosed, *, group: int, progress: Progress
-) -> pieces.Words | NotClosed | None:
+) -> ClosedClassifier | NotClosed | None:
     """The classifier of a group; None where the grammar has fewer groups."""
     progress(Stage.STACK_CLASSIFIER.title, Stage.STACK_CLASSIFIER.number, N_STAGES)
     if isinstance(found, NotClosed) or group >= len(found.groups):
@@ -116,7 +117,7 @@ def assembly(
     tables: GrammarTables,
     tokenizer: TokenizerInfo,
     found: pieces.FoundSequences | NotClosed,
-    *classifiers: pieces.Words | NotClosed | None,
+    *classifiers: ClosedClassifier | NotClosed | None,
     grammar_name: str,
     tokenizer_name: str,
     progress: Progress,

@@ -19,7 +19,8 @@ from typing import Any
 
 import numpy as np
 
-from psc._core import Compilation, LrTables, terminal_tables
+from psc import _core
+from psc._core import ClosedClassifier, LrTables, TerminalSequences, TokenClasses, terminal_tables
 from psc.artifacts.format import IntArray
 from psc.artifacts.scalars import with_scalars
 from psc.compiler.cfg.grammar import Cfg
@@ -143,42 +144,19 @@ class NotClosed:
         )
 
 
-def speaks_of_tokens(grammar: Cfg) -> NotClosed | None:
-    """Why a grammar that asks for tokens as such is not closed: their classes are classes of texts. None for any other grammar."""
-    return NotClosed(None) if token_sets(grammar) else None
-
-
 def _closed(tables: GrammarTables, tokenizer: TokenizerInfo, clock: StageClock) -> Build | NotClosed:
-    unclosable = speaks_of_tokens(tables.grammar)
-    if unclosable is not None:
-        return unclosable
-    compilation = native_compilation(tables.grammar, tables.lr, tables.automaton, tokenizer)
-    met = run_stages(compilation, tokenizer, clock, Stage.ASSEMBLY)
-    if met is not None:
-        return met
-    found = vocabulary_tables(compilation, tables, tokenizer)
-    before = (compilation.n_classifier_states, compilation.n_transitions)
-    return put_together(tables, tokenizer, found, compilation.classifier_arrays(), before)
-
-
-def run_stages(compilation: Compilation, tokenizer: TokenizerInfo, clock: StageClock, last: Stage) -> NotClosed | None:
-    """Runs the stages from the lexer to `last`. Returns the limit that one of them has met, and no later one was run."""
-    for stage, run in (
-        (Stage.LEXER, compilation.build_lexer),
-        (Stage.TOKEN_CLASSES, compilation.classify_tokens),
-        (Stage.TERMINAL_SEQUENCES, compilation.find_sequences),
-        (Stage.STACK_CLASSIFIER, compilation.build_classifier),
-        (Stage.ASSEMBLY, compilation.assemble),
-    ):
-        if stage.number > last.number:
-            break
-        clock.begin(stage)
-        try:
-            run()
-        except ResourceLimitError as e:
-            found_classes = stage.number > Stage.TOKEN_CLASSES.number
-            return NotClosed(stage, str(e), token_tables(compilation, tokenizer) if found_classes else None)
-    return None
+    found = terminal_sequences(tables, tokenizer, clock)
+    if isinstance(found, NotClosed):
+        return found
+    vocabulary, sequences = found
+    try:
+        clock.begin(Stage.STACK_CLASSIFIER)
+        classifier = _core.close_classifier(sequences)
+        clock.begin(Stage.ASSEMBLY)
+        arrays = _core.assemble(classifier, sequences)
+    except ResourceLimitError as e:
+        return NotClosed(clock.stage, str(e), vocabulary.tokens)
+    return put_together(tables, tokenizer, vocabulary, classifier, arrays)
 
 
 def open_build(tables: GrammarTables, tokenizer: TokenizerInfo, why: NotClosed) -> Build:
@@ -230,17 +208,35 @@ class VocabularyTables:
         return {name: self.arrays[name] for name in ("class_of_token", "n_classes", "class_offsets", "class_bytes")}
 
 
-def vocabulary_tables(compilation: Compilation, tables: GrammarTables, tokenizer: TokenizerInfo) -> VocabularyTables:
-    """What the stages up to the terminal sequences have found."""
-    arrays = {**compilation.lexer_arrays(), **tables.lr.arrays(), **token_tables(compilation, tokenizer)}
-    return VocabularyTables(arrays, compilation.n_lexer_states, compilation.n_token_classes, compilation.n_sequences)
+def terminal_sequences(
+    tables: GrammarTables, tokenizer: TokenizerInfo, clock: StageClock
+) -> tuple[VocabularyTables, TerminalSequences] | NotClosed:
+    """Runs the stages from the lexer to the terminal sequences. What they make depends on the text tokens only.
+
+    Returns the reason instead where the grammar speaks of tokens, or a stage exceeds a limit.
+    """
+    if token_sets(tables.grammar):  # classes of tokens are classes of texts
+        return NotClosed(None)
+    tokens = None
+    try:
+        clock.begin(Stage.LEXER)
+        lexer = _core.close_lexer(tables.lr, **terminal_arrays(tables.grammar, tables.automaton), lexer=tables.grammar.lexer)
+        clock.begin(Stage.TOKEN_CLASSES)
+        text = tokenizer.without_stop_tokens
+        classes = _core.classify_tokens(lexer, text.data, text.offsets, text.text_token_ids)
+        tokens = _tables_of_classes(classes, tokenizer)
+        clock.begin(Stage.TERMINAL_SEQUENCES)
+        sequences = _core.find_sequences(classes)
+    except ResourceLimitError as e:
+        return NotClosed(clock.stage, str(e), tokens)
+    arrays = {**lexer.arrays(), **tables.lr.arrays(), **tokens}
+    return VocabularyTables(arrays, lexer.n_states, len(classes), len(sequences)), sequences
 
 
-def token_tables(compilation: Compilation, tokenizer: TokenizerInfo) -> dict[str, Any]:
-    """The stored tables of the tokens, by name, once their classes are found."""
+def _tables_of_classes(classes: TokenClasses, tokenizer: TokenizerInfo) -> dict[str, Any]:
     text = tokenizer.without_stop_tokens
-    representatives = [text.token_bytes(int(t)) for t in compilation.class_representatives]
-    return _token_tables(compilation.class_of_token[: tokenizer.text_end], representatives)
+    representatives = [text.token_bytes(int(t)) for t in classes.representatives]
+    return _token_tables(classes.class_of_token[: tokenizer.text_end], representatives)
 
 
 def _token_tables(class_of_token: IntArray, representatives: Sequence[bytes]) -> dict[str, Any]:
@@ -256,8 +252,8 @@ def put_together(
     tables: GrammarTables,
     tokenizer: TokenizerInfo,
     found: VocabularyTables,
-    classifier: Mapping[str, Any],
-    before_minimization: tuple[int, int],
+    classifier: ClosedClassifier,
+    assembled: Mapping[str, Any],
 ) -> Build:
     """The arrays and metadata of an artifact, with no times yet.
 
@@ -265,11 +261,11 @@ def put_together(
         tables: of the grammar.
         tokenizer: the vocabulary.
         found: for it.
-        classifier: the arrays of the assembled classifier.
-        before_minimization: its states and transitions.
+        classifier: of all its sequences.
+        assembled: the arrays made of the classifier.
     """
-    stored = {**found.arrays, **classifier}
-    metadata = _metadata(tables, tokenizer, found, stored, before_minimization)
+    stored = {**found.arrays, **assembled}
+    metadata = _metadata(tables, tokenizer, found, classifier, stored)
     return Build(with_scalars(stored), metadata, tables.warnings, peak_memory_bytes=peak_memory())
 
 
@@ -280,19 +276,6 @@ def named_limits(source_name: str) -> Iterator[None]:
         yield
     except ResourceLimitError as e:
         raise ResourceLimitError(f"{source_name}: {e}, which is the limit; make the grammar smaller or less ambiguous") from e
-
-
-def native_compilation(grammar: Cfg, lr: LrTables, automaton: TerminalAutomaton, tokenizer: TokenizerInfo) -> Compilation:
-    """The native pipeline over these inputs, no stage of it run yet. What it finds depends on the text tokens only."""
-    text = tokenizer.without_stop_tokens
-    return Compilation(
-        lr=lr,
-        **terminal_arrays(grammar, automaton),
-        lexer=grammar.lexer,
-        token_bytes=text.data,
-        token_offsets=text.offsets,
-        text_tokens=text.text_token_ids,
-    )
 
 
 def describe(grammar: Cfg, tokenizer: TokenizerInfo) -> dict[str, Any]:
@@ -337,8 +320,8 @@ def _metadata(
     tables: GrammarTables,
     tokenizer: TokenizerInfo,
     found: VocabularyTables,
+    classifier: ClosedClassifier,
     stored: Mapping[str, Any],
-    before_minimization: tuple[int, int],
 ) -> dict[str, Any]:
     return {
         **describe(tables.grammar, tokenizer),
@@ -347,8 +330,8 @@ def _metadata(
             "lexer_states": found.n_lexer_states,
             "token_classes": found.n_token_classes,
             "terminal_sequences": found.n_sequences,
-            "classifier_states_before_minimization": before_minimization[0],
-            "classifier_transitions_before_minimization": before_minimization[1],
+            "classifier_states_before_minimization": classifier.n_states,
+            "classifier_transitions_before_minimization": classifier.n_transitions,
             "classifier_states": stored["n_classifier_states"],
             "classifier_transitions": len(stored["arc_symbol"]),
             "emissions": len(stored["label_offsets"]) - 1,

@@ -25,17 +25,15 @@ import numpy as np
 import numpy.typing as npt
 
 from psc import _core
+from psc._core import ClosedClassifier
 from psc.compiler.pipeline.build import (
     Build,
     GrammarTables,
     NotClosed,
     VocabularyTables,
-    native_compilation,
     open_build,
     put_together,
-    run_stages,
-    speaks_of_tokens,
-    vocabulary_tables,
+    terminal_sequences,
 )
 from psc.compiler.pipeline.stages import Progress, Stage, StageClock
 from psc.errors import ResourceLimitError
@@ -68,26 +66,18 @@ def find_sequences(
         n_groups: how many groups to make, at most.
         progress: told about each stage as it begins.
     """
-    unclosable = speaks_of_tokens(tables.grammar)
-    if unclosable is not None:
-        return unclosable
     clock = StageClock(progress)
-    compilation = native_compilation(tables.grammar, tables.lr, tables.automaton, tokenizer)
-    met = run_stages(compilation, tokenizer, clock, Stage.TERMINAL_SEQUENCES)
-    if met is not None:
-        return met
-    found = FoundSequences(
-        vocabulary_tables(compilation, tables, tokenizer),
-        compilation.trie_words(),
-        tuple(compilation.sequence_groups(n_groups)),
-        compilation.realized_words(),
-    )
+    found = terminal_sequences(tables, tokenizer, clock)
+    if isinstance(found, NotClosed):
+        return found
+    vocabulary, sequences = found
     clock.stop()
-    found.seconds.update(clock.seconds)
-    return found
+    return FoundSequences(
+        vocabulary, sequences.trie_words(), tuple(sequences.groups(n_groups)), sequences.realized_words(), clock.seconds
+    )
 
 
-def classify(tables: GrammarTables, trie: Words, group: Words) -> Words | NotClosed:
+def classify(tables: GrammarTables, trie: Words, group: Words) -> ClosedClassifier | NotClosed:
     """The classifier of one group of sequences."""
     try:
         return _core.classify_sequences(tables.lr, trie, group)
@@ -99,7 +89,7 @@ def assemble(
     tables: GrammarTables,
     tokenizer: TokenizerInfo,
     found: FoundSequences | NotClosed,
-    classifiers: Sequence[Words | NotClosed],
+    classifiers: Sequence[ClosedClassifier | NotClosed],
     *,
     progress: Progress | None = None,
 ) -> Build:
@@ -116,18 +106,21 @@ def assemble(
 
 
 def _assembled(
-    tables: GrammarTables, tokenizer: TokenizerInfo, found: FoundSequences | NotClosed, classifiers: Sequence[Words | NotClosed]
+    tables: GrammarTables,
+    tokenizer: TokenizerInfo,
+    found: FoundSequences | NotClosed,
+    classifiers: Sequence[ClosedClassifier | NotClosed],
 ) -> Build:
     if isinstance(found, NotClosed):
         return open_build(tables, tokenizer, found)
-    closed: list[Words] = []
+    closed: list[ClosedClassifier] = []
     for one in classifiers:
         if isinstance(one, NotClosed):
             return open_build(tables, tokenizer, replace(one, tokens=found.vocabulary.tokens))
         closed.append(one)
     try:
         merged = _core.merge_classifiers(tables.lr, closed)
-        arrays, n_states, n_transitions = _core.assemble(merged, found.realized)
+        arrays = _core.assemble(merged, found.realized)
     except ResourceLimitError as e:
         return open_build(tables, tokenizer, NotClosed(Stage.ASSEMBLY, str(e), found.vocabulary.tokens))
-    return put_together(tables, tokenizer, found.vocabulary, arrays, (n_states, n_transitions))
+    return put_together(tables, tokenizer, found.vocabulary, merged, arrays)

@@ -37,25 +37,25 @@ class Stage(Enum):
 
 
 class StageClock:
-    """Seconds per stage, by title, and progress as each begins."""
+    """Seconds per stage, by title, the stage that runs, and progress as each begins."""
 
     def __init__(self, progress: Progress | None) -> None:
         self.seconds: dict[str, float] = {}
+        self.stage: Stage | None = None
         self._progress = progress
-        self._current: Stage | None = None
         self._since = 0.0
 
     def begin(self, stage: Stage) -> None:
         """Ends the stage before, and begins this one."""
         self.stop()
-        self._current = stage
+        self.stage = stage
         if self._progress:
             self._progress(stage.title, stage.number, len(Stage))
 
     def stop(self) -> None:
         """Ends the stage in hand."""
         now = time.perf_counter()
-        if self._current is not None:
-            self.seconds[self._current.title] = now - self._since
-            self._current = None
+        if self.stage is not None:
+            self.seconds[self.stage.title] = now - self._since
+            self.stage = None
         self._since = now

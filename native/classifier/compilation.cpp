@@ -3,8 +3,6 @@
 #include <algorithm>
 #include <cstdint>
 #include <map>
-#include <stdexcept>
-#include <string>
 
 #include "base/sorted.hpp"
 #include "classifier/classifier.hpp"
@@ -61,190 +59,197 @@ private:
     std::vector<ClassSet> set_of_list_;
 };
 
-constexpr const char* kStageNames[] = {"none", "lexer", "token classes", "terminal sequences", "stack classifier", "assembly"};
-}  // namespace
-
-class Compilation::Running {
+// What the tokens do in each lexer state: the sequences of which one must be viable, each with the classes for which it is.
+class Realization {
 public:
-    Running(Compilation& compilation, Stage stage) : compilation_(compilation), stage_(stage) {
-        if (compilation.running_ || static_cast<int>(compilation.done_) + 1 != static_cast<int>(stage))
-            throw std::logic_error(
-                std::string("the stages of a compilation run once each, in order; this is not the turn of the ") +
-                kStageNames[static_cast<int>(stage)]);
-        compilation.running_ = true;
+    explicit Realization(const ClassifiedTokens& tokens)
+        : steps_(*tokens.steps),
+          classes_(*tokens.classes),
+          lexer_(*tokens.lexer),
+          work_(tokens.sequences->work),
+          end_(OutputSymbol::of(tokens.sequences->lr->end_terminal())),
+          by_block_(classes_),
+          touched_of_(static_cast<std::size_t>(steps_.size()), -1),
+          futures_(touched_of_.size(), {-1, -1}) {
+        sets_.id_of({});
     }
-    void finish() {
-        compilation_.done_ = stage_;
-        compilation_.running_ = false;
+
+    RealizedSequences of_all_states() {
+        RealizedSequences result;
+        result.of_state.resize(lexer_.n_states());
+        const auto& states = classes_.states();
+        for (std::size_t i = 0; i < states.size(); ++i) {
+            if (i % TokenClasses::kBlock == 0) turn_to(i / TokenClasses::kBlock);
+            touch_configs(i % TokenClasses::kBlock);
+            labels_.clear();
+            for (const Touched& t : touched_) add_labels(t);
+            add_labels_at_end(states[i]);
+            sort_unique(labels_);
+            write_labels(result.of_state[states[i].index()]);
+        }
+        for (ClassSet set{0}; set.v < sets_.size(); ++set.v) {
+            result.set_classes.insert(result.set_classes.end(), sets_[set].begin(), sets_[set].end());
+            result.set_offsets.push_back(static_cast<Word>(result.set_classes.size()));
+        }
+        return result;
     }
 
 private:
-    Compilation& compilation_;
-    Stage stage_;
-};
-
-void Compilation::not_made(Stage by) {
-    throw std::logic_error(std::string("a compilation is asked for what its stage has not made yet: ") +
-                           kStageNames[static_cast<int>(by)]);
-}
-
-Compilation::Compilation(LrTables lr, AllTerminals terminals, LexerKind kind, Vocabulary vocabulary)
-    : lr_(std::move(lr)),
-      below_(lr_),
-      terminals_(std::move(terminals)),
-      kind_(kind),
-      vocabulary_(std::move(vocabulary)),
-      work_(work_to_build_ahead_of_time()) {}
-
-void Compilation::build_lexer() {
-    Running stage(*this, Stage::lexer);
-    lexer_ = make_lexer(lr_, terminals_, kind_);
-    lexer_->close();
-    stage.finish();
-}
-
-void Compilation::classify_tokens() {
-    Running stage(*this, Stage::token_classes);
-    // The lexer states in which a text can end. The start of an unknown context is none of them.
-    std::vector<LexerState> states;
-    for (LexerState q{lexer_->contextual() ? 1 : 0}; q.v < lexer_->n_states(); ++q.v) states.push_back(q);
-    trie_ = std::make_unique<SequenceTrie>(lr_, below_, work_);
-    steps_ = std::make_unique<TokenSteps>(*lexer_, *trie_);
-    classes_ = std::make_unique<TokenClasses>(*lexer_, *steps_, states, vocabulary_.bytes, vocabulary_.offsets,
-                                              ids_of<TokenId>(vocabulary_.text_tokens), work_);
-    stage.finish();
-}
-
-void Compilation::find_sequences() {
-    Running stage(*this, Stage::sequences);
-    const auto& states = classes_->states();
-    realized_.of_state.resize(lexer_->n_states());
-    Interned<ClassSet, SetMember> sets;
-    sets.id_of({});
-    const SetMember stop_tokens{classes_->size()};
-    const OutputSymbol end = OutputSymbol::of(lr_.end_terminal());
-    const auto n_configs = static_cast<std::size_t>(steps_->size());
-    std::vector<std::pair<SequenceNode, ClassSet>> labels;  // of one state
-    ClassesByBlock by_block(*classes_);
-    // The configs that a state is led to, each with the blocks that lead there, as a chain.
+    // A config that a state is led to, and the blocks that lead there, as a chain.
     struct Touched {
         TokenConfig config;
         Word first, last;
     };
-    std::vector<Touched> touched;
-    std::vector<Word> place(n_configs, -1), next, blocks;  // of a config in `touched`, and the blocks in their chains
-    // Per config, what must be viable: many states are led to each.
-    std::vector<std::pair<Word, Word>> futures(n_configs, {-1, -1});
-    std::vector<SequenceNode> future_nodes;
-    for (std::size_t i = 0; i < states.size(); ++i) {
-        if (i % TokenClasses::kBlock == 0) {
-            by_block.turn_to(i / TokenClasses::kBlock);
-            work_.spend(1 + classes_->size() / 4);
-            next.assign(static_cast<std::size_t>(by_block.size()), -1);
-        }
-        work_.spend(1 + by_block.size() / 4);
-        touched.clear();
-        for (Word k = 0; k < by_block.size(); ++k) {
-            const auto config = classes_->configs(by_block.block(k))[i % TokenClasses::kBlock];
+
+    void turn_to(std::size_t column) {
+        by_block_.turn_to(column);
+        work_.spend(1 + classes_.size() / 4);
+        next_.assign(static_cast<std::size_t>(by_block_.size()), -1);
+    }
+
+    void touch_configs(std::size_t state_in_block) {
+        work_.spend(1 + by_block_.size() / 4);
+        touched_.clear();
+        for (Word k = 0; k < by_block_.size(); ++k) {
+            const auto config = classes_.configs(by_block_.block(k))[state_in_block];
             if (!config) continue;
-            Word& at = place[(*config).index()];
-            next[static_cast<std::size_t>(k)] = -1;
+            Word& at = touched_of_[(*config).index()];
+            next_[static_cast<std::size_t>(k)] = -1;
             if (at < 0) {
-                at = static_cast<Word>(touched.size());
-                touched.push_back({*config, k, k});
+                at = static_cast<Word>(touched_.size());
+                touched_.push_back({*config, k, k});
             } else {
-                Word& last = touched[static_cast<std::size_t>(at)].last;
-                next[static_cast<std::size_t>(last)] = k;
+                Word& last = touched_[static_cast<std::size_t>(at)].last;
+                next_[static_cast<std::size_t>(last)] = k;
                 last = k;
             }
         }
-        labels.clear();
-        for (const Touched& t : touched) {
-            place[t.config.index()] = -1;
-            blocks.clear();
-            for (Word k = t.first; k >= 0; k = next[static_cast<std::size_t>(k)]) blocks.push_back(k);
-            const ClassSet set = by_block.united(blocks, sets);
-            auto& [begin, end] = futures[t.config.index()];
-            if (begin < 0) {
-                begin = static_cast<Word>(future_nodes.size());
-                for (const TokenSteps::Outcome& outcome : steps_->outcomes(t.config)) {
-                    const auto& nodes = steps_->futures(outcome);
-                    work_.spend(kStepsForOutcome + kStepsForFuture * nodes.size());
-                    future_nodes.insert(future_nodes.end(), nodes.begin(), nodes.end());
-                }
-                end = static_cast<Word>(future_nodes.size());
+    }
+
+    void add_labels(const Touched& t) {
+        touched_of_[t.config.index()] = -1;
+        blocks_.clear();
+        for (Word k = t.first; k >= 0; k = next_[static_cast<std::size_t>(k)]) blocks_.push_back(k);
+        const ClassSet set = by_block_.united(blocks_, sets_);
+        const auto nodes = futures(t.config);
+        work_.spend(1 + kStepsForLabel * nodes.size());
+        for (SequenceNode node : nodes) labels_.emplace_back(node, set);
+    }
+
+    std::span<const SequenceNode> futures(TokenConfig config) {
+        auto& [begin, end] = futures_[config.index()];
+        if (begin < 0) {
+            begin = static_cast<Word>(future_nodes_.size());
+            for (const TokenSteps::Outcome& outcome : steps_.outcomes(config)) {
+                const auto& nodes = steps_.futures(outcome);
+                work_.spend(kStepsForOutcome + kStepsForFuture * nodes.size());
+                future_nodes_.insert(future_nodes_.end(), nodes.begin(), nodes.end());
             }
-            work_.spend(1 + kStepsForLabel * static_cast<std::size_t>(end - begin));
-            for (Word k = begin; k < end; ++k) labels.emplace_back(future_nodes[static_cast<std::size_t>(k)], set);
+            end = static_cast<Word>(future_nodes_.size());
         }
-        for (LexOutput last : lexer_->at_end(states[i])) {
-            const auto node = steps_->extend(steps_->extend(SequenceTrie::kRoot, lexer_->output(last)), {&end, 1});
-            if (node) labels.emplace_back(*node, sets.id_of({stop_tokens}));
+        return {future_nodes_.data() + begin, static_cast<std::size_t>(end - begin)};
+    }
+
+    void add_labels_at_end(LexerState state) {
+        const SetMember stop_tokens{classes_.size()};
+        for (LexOutput last : lexer_.at_end(state)) {
+            const auto node = steps_.extend(steps_.extend(SequenceTrie::kRoot, lexer_.output(last)), {&end_, 1});
+            if (node) labels_.emplace_back(*node, sets_.id_of({stop_tokens}));
         }
-        sort_unique(labels);
-        Realizable& r = realized_.of_state[states[i].index()];
-        for (std::size_t k = 0; k < labels.size(); ++k) {
-            if (k == 0 || labels[k].first != labels[k - 1].first) {
+    }
+
+    void write_labels(Realizable& r) const {
+        for (std::size_t k = 0; k < labels_.size(); ++k) {
+            if (k == 0 || labels_[k].first != labels_[k - 1].first) {
                 if (k > 0) r.offsets.push_back(static_cast<Word>(k));
-                r.sequences.push_back(labels[k].first);
+                r.sequences.push_back(labels_[k].first);
             }
-            r.sets.push_back(labels[k].second);
+            r.sets.push_back(labels_[k].second);
         }
-        if (!labels.empty()) r.offsets.push_back(static_cast<Word>(labels.size()));
+        if (!labels_.empty()) r.offsets.push_back(static_cast<Word>(labels_.size()));
     }
-    classes_->release_functions();
-    steps_.reset();
-    for (ClassSet set{0}; set.v < sets.size(); ++set.v) {
-        realized_.set_classes.insert(realized_.set_classes.end(), sets[set].begin(), sets[set].end());
-        realized_.set_offsets.push_back(static_cast<Word>(realized_.set_classes.size()));
-    }
-    realized_.n_nodes = trie_->size();
-    for (const Realizable& r : realized_.of_state) sequences_.insert(sequences_.end(), r.sequences.begin(), r.sequences.end());
-    sort_unique(sequences_);
-    stage.finish();
+
+    TokenSteps& steps_;
+    const TokenClasses& classes_;
+    Lexer& lexer_;
+    Work& work_;
+    const OutputSymbol end_;
+    ClassesByBlock by_block_;
+    Interned<ClassSet, SetMember> sets_;
+    std::vector<Touched> touched_;                // of one state
+    std::vector<Word> touched_of_;                // per config its index in `touched_`, or -1
+    std::vector<Word> next_, blocks_;             // the blocks in their chains
+    std::vector<std::pair<Word, Word>> futures_;  // per config, what must be viable: many states are led to each
+    std::vector<SequenceNode> future_nodes_;
+    std::vector<std::pair<SequenceNode, ClassSet>> labels_;  // of one state
+};
+
+}  // namespace
+
+GrowingTrie::GrowingTrie(std::shared_ptr<const LrTables> tables)
+    : lr(std::move(tables)), below(*lr), work(work_to_build_ahead_of_time()), trie(*lr, below, work) {}
+
+ClosedLexer close_lexer(const LrTables& lr, const AllTerminals& terminals, LexerKind kind) {
+    std::shared_ptr<Lexer> lexer = make_lexer(lr, terminals, kind);
+    lexer->close();
+    return {std::make_shared<const LrTables>(lr), std::move(lexer)};
 }
 
-void Compilation::build_classifier() {
-    Running stage(*this, Stage::classifier);
-    // One machine for all lexer states: a sequence that a lexer state cannot produce stands for no token there.
-    const auto groups = sequence_groups(1);
-    Work work = work_to_close(work_.left());
-    classifier_ = classify_sequences(lr_, below_, *trie_, groups.empty() ? std::vector<SequenceNode>{} : groups[0], work);
-    stage.finish();
+ClassifiedTokens classify_tokens(const ClosedLexer& lexer, std::span<const std::uint8_t> bytes,
+                                 std::span<const std::int64_t> offsets, std::span<const TokenId> text_tokens) {
+    ClassifiedTokens result{lexer.lexer, std::make_shared<GrowingTrie>(lexer.lr), {}, {}};
+    // The lexer states in which a text can end. The start of an unknown context is none of them.
+    std::vector<LexerState> states;
+    for (LexerState q{lexer.lexer->contextual() ? 1 : 0}; q.v < lexer.lexer->n_states(); ++q.v) states.push_back(q);
+    result.steps = std::make_unique<TokenSteps>(*result.lexer, result.sequences->trie);
+    result.classes = std::make_unique<TokenClasses>(*result.lexer, *result.steps, std::move(states), bytes, offsets, text_tokens,
+                                                    result.sequences->work);
+    return result;
 }
 
-std::vector<std::vector<SequenceNode>> Compilation::sequence_groups(std::size_t n) const {
-    const std::vector<SequenceNode>& sequences = made(sequences_, Stage::sequences);
+TerminalSequences find_sequences(const ClassifiedTokens& tokens) {
+    TerminalSequences result{tokens.sequences, Realization(tokens).of_all_states(), {}};
+    result.realized.n_nodes = tokens.sequences->trie.size();
+    for (const Realizable& r : result.realized.of_state)
+        result.all.insert(result.all.end(), r.sequences.begin(), r.sequences.end());
+    sort_unique(result.all);
+    return result;
+}
+
+ClosedClassifier close_classifier(const TerminalSequences& sequences) {
+    const GrowingTrie& grown = *sequences.grown;
+    std::span<const SequenceNode> nodes(sequences.all);
+    if (!nodes.empty() && nodes[0] == SequenceTrie::kRoot) nodes = nodes.subspan(1);
+    Work work = work_to_close(grown.work.left());
+    return classify_sequences(*grown.lr, grown.below, grown.trie, nodes, work);
+}
+
+std::vector<std::vector<SequenceNode>> TerminalSequences::groups(std::size_t n) const {
+    const SequenceTrie& trie = grown->trie;
     // Per node: the first one on the way to it, and how many sequences begin with it.
-    std::vector<SequenceNode> first(trie_->size(), SequenceTrie::kRoot), firsts;
-    std::vector<Word> weight(trie_->size(), 0);
-    for (SequenceNode node{1}; node.v < trie_->size(); ++node.v) {
-        const SequenceNode parent = trie_->parent(node);
+    std::vector<SequenceNode> first(trie.size(), SequenceTrie::kRoot), firsts;
+    std::vector<Word> weight(trie.size(), 0);
+    for (SequenceNode node{1}; node.v < trie.size(); ++node.v) {
+        const SequenceNode parent = trie.parent(node);
         first[node.index()] = parent == SequenceTrie::kRoot ? node : first[parent.index()];
     }
-    for (SequenceNode node : sequences) ++weight[first[node.index()].index()];
-    for (SequenceNode node{1}; node.v < trie_->size(); ++node.v)
+    for (SequenceNode node : all) ++weight[first[node.index()].index()];
+    for (SequenceNode node{1}; node.v < trie.size(); ++node.v)
         if (weight[node.index()] > 0) firsts.push_back(node);
     // The heaviest goes first, each to the group that has least.
     std::stable_sort(firsts.begin(), firsts.end(),
                      [&](SequenceNode a, SequenceNode b) { return weight[a.index()] > weight[b.index()]; });
     std::vector<std::vector<SequenceNode>> groups(std::min(std::max<std::size_t>(n, 1), firsts.size()));
     std::vector<std::int64_t> load(groups.size());
-    std::vector<std::ptrdiff_t> group_of(trie_->size(), -1);
+    std::vector<std::ptrdiff_t> group_of(trie.size(), -1);
     for (SequenceNode node : firsts) {
         const auto least = std::min_element(load.begin(), load.end());
         *least += weight[node.index()];
         group_of[node.index()] = least - load.begin();
     }
-    for (SequenceNode node : sequences)
+    for (SequenceNode node : all)
         if (node != SequenceTrie::kRoot) groups[group_of[first[node.index()].index()]].push_back(node);
     return groups;
-}
-
-void Compilation::assemble() {
-    Running stage(*this, Stage::tables);
-    tables_ = psc::assemble(classifier_, realized_);
-    stage.finish();
 }
 
 }  // namespace psc

@@ -1,7 +1,21 @@
 // A compilation, stage by stage: tables and automata in, the tables that the runtime needs out.
 //
-// Each stage is one call, so that the caller can show progress in between. They run once each, in order: any other call of a stage,
-// and asking for what a stage has not made yet, throws std::logic_error; so does all that follows a stage that threw.
+//   LR tables, terminals -> close_lexer -> ClosedLexer
+//   with a vocabulary    -> classify_tokens -> ClassifiedTokens
+//                        -> find_sequences -> TerminalSequences
+//                        -> close_classifier -> ClosedClassifier      (or in groups, see classify_sequences() and merge_classifiers())
+//                        -> assemble -> ClassifierTables              (classifier/assembly.hpp)
+//
+// A stage takes what the one before returned, so a wrong order does not compile. Each is one call, so that the caller can report
+// progress in between. A stage that throws leaves the values before it as they were, and their tables can still be stored.
+//
+// Values share the lexer and the trie. ClassifiedTokens has most of the memory, in the steps of tokens: drop it once the sequences
+// are there.
+//
+// Threads: one at a time goes on from the values of a compilation, as later stages complete the trie and the steps.
+//
+// Tried and dropped: one object with five stages that return nothing. It had to check at run time that they ran in order and once,
+// that none ran after one that threw, and that each result was there when a caller read it.
 #pragma once
 
 #include <memory>
@@ -15,67 +29,47 @@
 
 namespace psc {
 
-struct Vocabulary {
-    std::vector<std::uint8_t> bytes;
-    std::vector<std::int64_t> offsets;  // per token id, one more at the end
-    std::vector<Word> text_tokens;      // ids of the tokens that are text
+struct ClosedLexer {
+    std::shared_ptr<const LrTables> lr;
+    std::shared_ptr<Lexer> lexer;
 };
 
-class Compilation {
-public:
-    Compilation(LrTables lr, AllTerminals terminals, LexerKind kind, Vocabulary vocabulary);
+// The trie of a grammar's sequences, with what it reads and what its compilation may still cost.
+struct GrowingTrie {
+    explicit GrowingTrie(std::shared_ptr<const LrTables> tables);
 
-    enum class Stage { none, lexer, token_classes, sequences, classifier, tables };
+    std::shared_ptr<const LrTables> lr;
+    StackPredecessors below;
+    Work work;  // of all stages after the lexer
+    SequenceTrie trie;
+};
 
-    void build_lexer();
-    void classify_tokens();
-    void find_sequences();
-    // In this process, or elsewhere in groups, see classify_sequences() and merge_classifiers().
-    void build_classifier();
-    void assemble();
+struct ClassifiedTokens {
+    std::shared_ptr<Lexer> lexer;
+    std::shared_ptr<GrowingTrie> sequences;
+    std::unique_ptr<TokenSteps> steps;
+    std::unique_ptr<TokenClasses> classes;
+};
 
-    const LrTables& lr() const { return lr_; }
-    Lexer& lexer() const { return *made(lexer_, Stage::lexer); }
-    const TokenClasses& classes() const { return *made(classes_, Stage::token_classes); }
-    const SequenceTrie& trie() const { return *made(trie_, Stage::sequences); }
-    const ClosedClassifier& classifier() const { return made(classifier_, Stage::classifier); }
-    const RealizedSequences& realized() const { return made(realized_, Stage::sequences); }
-    const ClassifierTables& tables() const { return made(tables_, Stage::tables); }
-    std::size_t n_sequences() const { return made(sequences_, Stage::sequences).size(); }
-    // R_q(v) for one lexer state.
-    const Realizable& sequences(LexerState lexer_state) const { return realized().of_state[lexer_state.index()]; }
+struct TerminalSequences {
+    std::shared_ptr<const GrowingTrie> grown;
+    RealizedSequences realized;
+    std::vector<SequenceNode> all;  // of all lexer states, sorted
+
     // All of them but the empty one, which needs no stack, in groups to classify apart: those with the same first node are together.
     // Groups have about as many each, and there are fewer where there are fewer first nodes.
-    std::vector<std::vector<SequenceNode>> sequence_groups(std::size_t n) const;
-    std::size_t n_tokens() const { return vocabulary_.offsets.size() - 1; }
-
-private:
-    // While it lives, its stage runs; the stage is done when finish() is called.
-    class Running;
-
-    template <class Made>
-    const Made& made(const Made& what, Stage by) const {
-        if (done_ < by) not_made(by);
-        return what;
-    }
-    [[noreturn]] static void not_made(Stage by);
-
-    Stage done_ = Stage::none;
-    bool running_ = false;  // or a stage threw
-    LrTables lr_;
-    StackPredecessors below_;
-    AllTerminals terminals_;
-    LexerKind kind_;
-    Vocabulary vocabulary_;
-    std::unique_ptr<Lexer> lexer_;
-    Work work_;  // of all stages after the lexer
-    std::unique_ptr<SequenceTrie> trie_;
-    std::unique_ptr<TokenSteps> steps_;
-    std::unique_ptr<TokenClasses> classes_;
-    ClosedClassifier classifier_;
-    RealizedSequences realized_;
-    std::vector<SequenceNode> sequences_;  // of all lexer states, sorted
-    ClassifierTables tables_;
+    std::vector<std::vector<SequenceNode>> groups(std::size_t n) const;
 };
+
+ClosedLexer close_lexer(const LrTables& lr, const AllTerminals& terminals, LexerKind kind);
+
+// `bytes`, `offsets`: the tokens, per id and one offset more; `text_tokens`: the ids of those that are text.
+ClassifiedTokens classify_tokens(const ClosedLexer& lexer, std::span<const std::uint8_t> bytes,
+                                 std::span<const std::int64_t> offsets, std::span<const TokenId> text_tokens);
+
+TerminalSequences find_sequences(const ClassifiedTokens& tokens);
+
+// One classifier for all lexer states: a sequence that a lexer state cannot produce stands for no token there.
+ClosedClassifier close_classifier(const TerminalSequences& sequences);
 
 }  // namespace psc

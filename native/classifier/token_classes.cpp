@@ -53,12 +53,6 @@ TokenClasses::TokenClasses(const Lexer& lexer, TokenSteps& steps, std::vector<Le
     function_steps_ = {};
 }
 
-void TokenClasses::release_functions() {
-    blocks_ = {};
-    functions_ = {};
-    function_of_class_ = {};
-}
-
 TokenClasses::Block TokenClasses::step_block(Block block, ByteClass byte_class) {
     if (const auto known = block_steps_.find(block, byte_class)) return *known;
     std::vector<Maybe<TokenConfig>> next = blocks_.copy(block);

@@ -24,6 +24,7 @@ public:
                  std::span<const std::int64_t> offsets, std::span<const TokenId> ids, Work& work);
 
     Word size() const { return static_cast<Word>(representative_.size()); }
+    std::size_t n_tokens() const { return class_of_.size(); }
     Maybe<TokenClass> class_of(TokenId token) const { return class_of_[token.index()]; }  // none for tokens that are not text
     TokenId representative(TokenClass of) const {
         return representative_[of.index()];
@@ -37,8 +38,6 @@ public:
     Block block(TokenClass of, std::size_t i) const { return functions_[function_of_class_[of.index()]][i]; }
     // Where they lead from each of these states; none where they fail.
     std::span<const Maybe<TokenConfig>> configs(Block block) const { return blocks_[block]; }
-    // Forgets the functions: afterwards only class_of() and representative() answer.
-    void release_functions();
 
 private:
     using Function = Id<Space::token_function>;

@@ -107,133 +107,149 @@ void bind_lr_tables(nb::module_& m) {
 
 namespace {
 
-std::span<const Word> view(const Ints& a) { return {a.data(), a.size()}; }
+template <class T>
+std::span<const T> view(const Array<T>& a) {
+    return {a.data(), a.size()};
+}
+
+void bind_token_classes(nb::module_& m) {
+    nb::class_<ClassifiedTokens>(m, "TokenClasses", "The tokens, in classes of which the lexer tells no two members apart.")
+        .def("__len__", [](const ClassifiedTokens& c) { return c.classes->size(); })
+        .def_prop_ro(
+            "class_of_token",
+            [](const ClassifiedTokens& c) {
+                std::vector<Word> out(c.classes->n_tokens());
+                for (std::size_t i = 0; i < out.size(); ++i) out[i] = c.classes->class_of({static_cast<Word>(i)}).v;
+                return to_array(std::move(out));
+            },
+            nb::rv_policy::reference, "Per token; -1 for those that are not text.")
+        .def_prop_ro(
+            "representatives",
+            [](const ClassifiedTokens& c) {
+                std::vector<Word> out(c.classes->size());
+                for (Word i = 0; i < c.classes->size(); ++i) out[i] = c.classes->representative({i}).v;
+                return to_array(std::move(out));
+            },
+            nb::rv_policy::reference, "Per class the token with the smallest id.");
+    m.def(
+        "classify_tokens",
+        [](const ClosedLexer& lexer, Bytes token_bytes, Longs token_offsets, Ints text_tokens) {
+            nb::gil_scoped_release release;
+            return classify_tokens(lexer, view(token_bytes), view(token_offsets), ids_of<TokenId>(view(text_tokens)));
+        },
+        "lexer"_a, "token_bytes"_a, "token_offsets"_a, "text_tokens"_a);
+}
+
+using SequencesOfState = nb::typed<nb::list, nb::typed<nb::tuple, nb::typed<nb::tuple, Word, nb::ellipsis>, NewArray<Word>>>;
+
+SequencesOfState sequences_of(const TerminalSequences& s, Word lexer_state) {
+    SequencesOfState out;
+    const SequenceTrie& trie = s.grown->trie;
+    const Realizable& r = s.realized.of_state.at(static_cast<std::size_t>(lexer_state));
+    for (std::size_t i = 0; i < r.sequences.size(); ++i) {
+        std::vector<Word> terminals;
+        for (SequenceNode n = r.sequences[i]; n != SequenceTrie::kRoot; n = trie.parent(n))
+            terminals.insert(terminals.begin(), trie.label(n).v);
+        std::vector<Word> classes;
+        for (ClassSet set : r.sets_of(i)) {
+            const auto more = words_of(s.realized.members(set));
+            classes.insert(classes.end(), more.begin(), more.end());
+        }
+        out.append(nb::make_tuple(nb::tuple(nb::cast(terminals)), to_array(std::move(classes))));
+    }
+    return out;
+}
+
+void bind_terminal_sequences(nb::module_& m) {
+    nb::class_<TerminalSequences>(m, "TerminalSequences", "The sequences of terminals that tokens stand for.")
+        .def("__len__", [](const TerminalSequences& s) { return s.all.size(); })
+        .def(
+            "trie_words", [](const TerminalSequences& s) { return to_array(s.grown->trie.to_words()); },
+            "The trie of all sequences, for `classify_sequences`.")
+        .def(
+            "realized_words", [](const TerminalSequences& s) { return to_array(s.realized.to_words()); },
+            "What tokens the sequences stand for, for `assemble`.")
+        .def(
+            "groups",
+            [](const TerminalSequences& s, std::size_t n) {
+                nb::typed<nb::list, NewArray<Word>> out;
+                for (const auto& group : s.groups(n)) out.append(to_array(numbers(group)));
+                return out;
+            },
+            "n"_a, "At most `n` groups of sequences, nodes of the trie, that may be classified apart.")
+        .def("of_state", &sequences_of, "lexer_state"_a, "The terminals of each sequence, and the classes of its tokens.");
+    m.def("find_sequences", &find_sequences, nb::call_guard<nb::gil_scoped_release>(), "classes"_a);
+}
+
+template <class Assemble>
+ClassifierTables assembled(const Assemble& assemble) {
+    nb::gil_scoped_release release;
+    return assemble();
+}
+
+// All words are of this version of psc.
+void bind_closed_classifier(nb::module_& m) {
+    nb::class_<ClosedClassifier>(m, "ClosedClassifier", "The stack classifier of some sequences, or of all. Can be pickled.")
+        .def_ro("n_states", &ClosedClassifier::n_states)
+        .def_prop_ro("n_transitions", [](const ClosedClassifier& c) { return c.transitions.size(); })
+        .def("__getstate__", [](const ClosedClassifier& c) { return to_array(c.to_words()); })
+        .def("__setstate__",
+             [](ClosedClassifier& c, Ints words) { new (&c) ClosedClassifier(ClosedClassifier::from_words(view(words))); });
+    m.def("close_classifier", &close_classifier, nb::call_guard<nb::gil_scoped_release>(), "sequences"_a,
+          "Of all sequences at once.");
+    m.def(
+        "classify_sequences",
+        [](const LalrTables& lr, Ints trie_words, Ints sequences) {
+            nb::gil_scoped_release release;
+            const StackPredecessors below(lr.tables);
+            Work none("steps to find sequences", 0);  // they are there
+            const SequenceTrie trie(lr.tables, below, view(trie_words), none);
+            Work work = work_to_close(work_to_build_ahead_of_time().left());
+            return classify_sequences(lr.tables, below, trie, ids_of<SequenceNode>(view(sequences)), work);
+        },
+        "lr"_a, "trie_words"_a, "sequences"_a, "Of a group of sequences, perhaps in another process.");
+    m.def(
+        "merge_classifiers",
+        [](const LalrTables& lr, const std::vector<ClosedClassifier>& classifiers) {
+            nb::gil_scoped_release release;
+            return merge_classifiers(lr.tables, StackPredecessors(lr.tables), classifiers);
+        },
+        "lr"_a, "classifiers"_a, "Of all groups.");
+    constexpr const char* kAssembled = "The arrays that a classifier adds to an artifact.";
+    m.def(
+        "assemble",
+        [](const ClosedClassifier& classifier, const TerminalSequences& sequences) {
+            return to_dict(assembled([&] { return assemble(classifier, sequences.realized); }));
+        },
+        "classifier"_a, "sequences"_a, kAssembled);
+    m.def(
+        "assemble",
+        [](const ClosedClassifier& classifier, Ints realized_words) {
+            return to_dict(assembled([&] { return assemble(classifier, RealizedSequences::from_words(view(realized_words))); }));
+        },
+        "classifier"_a, "realized_words"_a, kAssembled);
+}
 
 }  // namespace
 
 void bind_compilation(nb::module_& m) {
-    using Release = nb::call_guard<nb::gil_scoped_release>;
-    nb::class_<Compilation>(m, "Compilation")
+    nb::class_<ClosedLexer>(m, "ClosedLexer", "A lexer with all its states.")
+        .def_prop_ro("n_states", [](const ClosedLexer& c) { return c.lexer->n_states(); })
         .def(
-            "__init__",
-            [](Compilation* self, const LalrTables& lr, Ints next, Ints match_offsets, Ints matches, Ints rank, Bytes ignored,
-               const std::string& lexer, Bytes token_bytes, Longs token_offsets, Ints text_tokens) {
-                new (self) Compilation(lr.tables, all_terminals(next, match_offsets, matches, rank, ignored), lexer_kind(lexer),
-                                       {to_vector(token_bytes), to_vector(token_offsets), to_vector(text_tokens)});
-            },
-            "lr"_a, "next"_a, "match_offsets"_a, "matches"_a, "rank"_a, "ignored"_a, "lexer"_a, "token_bytes"_a, "token_offsets"_a,
-            "text_tokens"_a)
-        .def("build_lexer", &Compilation::build_lexer, Release())
-        .def("classify_tokens", &Compilation::classify_tokens, Release())
-        .def("find_sequences", &Compilation::find_sequences, Release())
-        .def("build_classifier", &Compilation::build_classifier, Release())
-        .def("assemble", &Compilation::assemble, Release())
-        .def_prop_ro("n_lexer_states", [](const Compilation& c) { return c.lexer().n_states(); })
-        .def_prop_ro("n_token_classes", [](const Compilation& c) { return c.classes().size(); })
-        .def_prop_ro("n_sequences", &Compilation::n_sequences)
-        .def_prop_ro("n_classifier_states", [](const Compilation& c) { return c.classifier().n_states; })
-        .def_prop_ro("n_transitions", [](const Compilation& c) { return c.classifier().transitions.size(); })
-        .def(
-            "lexer_arrays", [](const Compilation& c) { return to_dict(lexer_tables(c.lexer(), c.lr().n_terminals)); },
-            "The stored tables of the lexer, by name.")
-        .def(
-            "classifier_arrays", [](const Compilation& c) { return to_dict(c.tables()); },
-            "The stored tables of the classifier, by name.")
-        .def(
-            "trie_words", [](const Compilation& c) { return to_array(c.trie().to_words()); },
-            "The trie of all sequences, for `classify_sequences`.")
-        .def(
-            "realized_words", [](const Compilation& c) { return to_array(c.realized().to_words()); },
-            "What tokens the sequences stand for, for `assemble`.")
-        .def(
-            "sequence_groups",
-            [](const Compilation& c, std::size_t n) {
-                nb::typed<nb::list, NewArray<Word>> out;
-                for (const auto& group : c.sequence_groups(n)) out.append(to_array(numbers(group)));
-                return out;
-            },
-            "n"_a, "At most `n` groups of sequences, nodes of the trie, that may be classified apart.")
-        .def_prop_ro(
-            "class_of_token",
-            [](const Compilation& c) {
-                std::vector<Word> out(c.n_tokens());
-                for (std::size_t i = 0; i < out.size(); ++i) out[i] = c.classes().class_of({static_cast<Word>(i)}).v;
-                return to_array(std::move(out));
-            },
-            nb::rv_policy::reference)
-        .def_prop_ro(
-            "class_representatives",
-            [](const Compilation& c) {
-                std::vector<Word> out(c.classes().size());
-                for (Word i = 0; i < c.classes().size(); ++i) out[i] = c.classes().representative({i}).v;
-                return to_array(std::move(out));
-            },
-            nb::rv_policy::reference)
-        .def(
-            "sequences",
-            [](const Compilation& c, Word lexer_state) {
-                nb::typed<nb::list, nb::typed<nb::tuple, nb::typed<nb::tuple, Word, nb::ellipsis>, NewArray<Word>>> out;
-                const Realizable& r = c.sequences({lexer_state});
-                for (std::size_t i = 0; i < r.sequences.size(); ++i) {
-                    std::vector<Word> terminals;
-                    for (SequenceNode n = r.sequences[i]; n != SequenceTrie::kRoot; n = c.trie().parent(n))
-                        terminals.insert(terminals.begin(), c.trie().label(n).v);
-                    std::vector<Word> classes;
-                    for (ClassSet s : r.sets_of(i)) {
-                        const auto more = words_of(c.realized().members(s));
-                        classes.insert(classes.end(), more.begin(), more.end());
-                    }
-                    out.append(nb::make_tuple(nb::tuple(nb::cast(terminals)), to_array(std::move(classes))));
-                }
-                return out;
-            },
-            "lexer_state"_a);
-
-    // A classifier built in pieces, in several processes, and what is made of them. All words are of this version of psc.
+            "arrays", [](const ClosedLexer& c) { return to_dict(lexer_tables(*c.lexer, c.lr->n_terminals)); },
+            "The stored tables of the lexer, by name.");
     m.def(
-        "classify_sequences",
-        [](const LalrTables& lr, Ints trie_words, Ints sequences) {
-            std::vector<Word> words;
-            {
-                nb::gil_scoped_release release;
-                const StackPredecessors below(lr.tables);
-                Work none("steps to find sequences", 0);  // they are there
-                const SequenceTrie trie(lr.tables, below, view(trie_words), none);
-                Work work = work_to_close(work_to_build_ahead_of_time().left());
-                words = classify_sequences(lr.tables, below, trie, ids_of<SequenceNode>(view(sequences)), work).to_words();
-            }
-            return to_array(std::move(words));
+        "close_lexer",
+        [](const LalrTables& lr, Ints next, Ints match_offsets, Ints matches, Ints rank, Bytes ignored, const std::string& lexer) {
+            const AllTerminals terminals = all_terminals(next, match_offsets, matches, rank, ignored);
+            const LexerKind kind = lexer_kind(lexer);
+            nb::gil_scoped_release release;
+            return close_lexer(lr.tables, terminals, kind);
         },
-        "lr"_a, "trie_words"_a, "sequences"_a);
-    m.def(
-        "merge_classifiers",
-        [](const LalrTables& lr, const std::vector<Ints>& classifiers) {
-            std::vector<Word> words;
-            {
-                nb::gil_scoped_release release;
-                std::vector<ClosedClassifier> parts;
-                for (const Ints& c : classifiers) parts.push_back(ClosedClassifier::from_words(view(c)));
-                words = merge_classifiers(lr.tables, StackPredecessors(lr.tables), std::move(parts)).to_words();
-            }
-            return to_array(std::move(words));
-        },
-        "lr"_a, "classifiers"_a);
-    m.def(
-        "assemble",
-        [](Ints classifier, Ints realized) -> nb::typed<nb::tuple, NamedArrays, Word, Word> {
-            ClassifierTables tables;
-            Word n_states = 0, n_transitions = 0;
-            {
-                nb::gil_scoped_release release;
-                const auto c = ClosedClassifier::from_words(view(classifier));
-                n_states = c.n_states;
-                n_transitions = static_cast<Word>(c.transitions.size());
-                tables = assemble(c, RealizedSequences::from_words(view(realized)));
-            }
-            return nb::typed<nb::tuple, NamedArrays, Word, Word>(nb::make_tuple(to_dict(tables), n_states, n_transitions));
-        },
-        "classifier"_a, "realized"_a,
-        "The arrays that a classifier adds to an artifact, and how many states and transitions it had before it was minimized.");
+        "lr"_a, "next"_a, "match_offsets"_a, "matches"_a, "rank"_a, "ignored"_a, "lexer"_a);
+    bind_token_classes(m);
+    bind_terminal_sequences(m);
+    bind_closed_classifier(m);
 }
 
 }  // namespace psc

@@ -11,6 +11,7 @@ import shutil
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pynini
@@ -20,15 +21,15 @@ from bounded import bounded
 from effort import examples
 from hypothesis import assume, given
 
-from psc._core import Compilation, LrTables
+from psc import _core
+from psc._core import ClosedLexer, LrTables, TerminalSequences
 from psc.compiler import paper as transducers
 from psc.compiler.cfg.grammar import Cfg
 from psc.compiler.cfg.lr_tables import lr_tables
-from psc.compiler.cfg.terminals import terminal_automaton
+from psc.compiler.cfg.terminals import terminal_arrays, terminal_automaton
 from psc.compiler.frontends.lark.loader import load_lark
 from psc.compiler.paper import Names, class_label, state_label
 from psc.compiler.paper.picture import picture
-from psc.compiler.pipeline.build import native_compilation
 from psc.errors import GrammarError
 from psc.vocabulary.tokenizer_info import TokenizerInfo
 
@@ -108,7 +109,9 @@ class Case:
 
     grammar: Cfg
     lr: LrTables
-    compilation: Compilation
+    lexer: ClosedLexer
+    sequences: TerminalSequences
+    classifier: dict[str, Any]
     representatives: list[bytes]
 
 
@@ -116,13 +119,12 @@ def compiled(text: str, tokens: Sequence[bytes], *, keep_all: bool = False) -> C
     grammar = load_lark(text, lexer="basic")
     lr = lr_tables(grammar, keep_all=keep_all)
     tokenizer = TokenizerInfo.from_tokens([*tokens, b"</s>"], stop_token_ids=[len(tokens)])
-    compilation = native_compilation(grammar, lr, terminal_automaton(grammar), tokenizer)
-    compilation.build_lexer()
-    compilation.classify_tokens()
-    compilation.find_sequences()
-    compilation.build_classifier()
-    compilation.assemble()
-    return Case(grammar, lr, compilation, [tokens[t] for t in compilation.class_representatives.tolist()])
+    text = tokenizer.without_stop_tokens
+    lexer = _core.close_lexer(lr, **terminal_arrays(grammar, terminal_automaton(grammar)), lexer=grammar.lexer)
+    classes = _core.classify_tokens(lexer, text.data, text.offsets, text.text_token_ids)
+    sequences = _core.find_sequences(classes)
+    classifier = _core.assemble(_core.close_classifier(sequences), sequences)
+    return Case(grammar, lr, lexer, sequences, classifier, [tokens[t] for t in classes.representatives.tolist()])
 
 
 def named(name: str, *, keep_all: bool = False) -> Case:
@@ -313,12 +315,12 @@ def run_classifier(arrays: dict[str, np.ndarray], lexer_state: int, stack: tuple
 
 def pruned_sequences(case: Case, lexer_state: int) -> dict[tuple[int, ...], set[int]]:
     """As the compilation has them: without the sequences that it found no stack for."""
-    return {w: set(classes.tolist()) for w, classes in case.compilation.sequences(lexer_state)}
+    return {w: set(classes.tolist()) for w, classes in case.sequences.of_state(lexer_state)}
 
 
 def realizable_sequences(case: Case, lexer_state: int) -> dict[tuple[int, ...], set[int]]:
     """By lexing every class of tokens; all sequences, whatever the parser says of them."""
-    lexer = case.compilation.lexer_arrays()
+    lexer = case.lexer.arrays()
     offsets, pool = lexer["emission_offsets"], lexer["emission_symbols"]
     sequences: dict[tuple[int, ...], set[int]] = {}
 
@@ -355,7 +357,7 @@ def assert_equivalent(case: Case, lexer_states: Sequence[int]) -> int:
     The paper's side takes R_q as the test computes it, so that what the compilation leaves out counts too, unless that
     is very much: where lexemes fall back on each other, a state has thousands of sequences that no parser accepts.
     """
-    arrays = case.compilation.classifier_arrays()
+    arrays = case.classifier
     stacks = reachable_stacks(case.lr, 60)
     compared = 0
     for q in lexer_states:
@@ -371,7 +373,7 @@ def assert_equivalent(case: Case, lexer_states: Sequence[int]) -> int:
 
 
 def live_states(case: Case) -> list[int]:
-    return [q for q in range(case.compilation.n_lexer_states) if len(case.compilation.sequences(q))]
+    return [q for q in range(case.lexer.n_states) if len(case.sequences.of_state(q))]
 
 
 # The tests.
@@ -404,7 +406,7 @@ def test_sequence_is_one_step_after_the_other(case: Case) -> None:
 
 def test_mask_acceptor_is_the_union_of_the_papers_parts(case: Case) -> None:
     """Equation 6, with each A_w by the composition of equation 5."""
-    q = max(live_states(case), key=lambda q: len(case.compilation.sequences(q)))
+    q = max(live_states(case), key=lambda q: len(case.sequences.of_state(q)))
     parts = []
     for terminals, classes in pruned_sequences(case, q).items():
         label = pynini.union(*(labels_of([class_label(case.lr, c)]) for c in sorted(classes)))
@@ -415,7 +417,7 @@ def test_mask_acceptor_is_the_union_of_the_papers_parts(case: Case) -> None:
 
 def test_classifier_is_equivalent_to_the_papers_acceptor(case: Case) -> None:
     live = live_states(case)
-    assert assert_equivalent(case, range(case.compilation.n_lexer_states)) == len(live) > 0
+    assert assert_equivalent(case, range(case.lexer.n_states)) == len(live) > 0
 
 
 def test_sequences_left_out_are_viable_on_no_stack(case: Case) -> None:
@@ -438,7 +440,7 @@ def test_some_sequences_are_left_out() -> None:
 def test_damaged_classifier_is_not_equivalent(table: str) -> None:
     """The comparison itself: one wrong entry in the arcs that leave the start state must show."""
     case = named("json")
-    arrays = case.compilation.classifier_arrays()
+    arrays = case.classifier
     papers = {q: transducers.mask_acceptor(case.lr, pruned_sequences(case, q)) for q in live_states(case)}
     noticed = 0
     first, last = arrays["arc_offsets"][arrays["start"] : arrays["start"] + 2]
@@ -554,7 +556,7 @@ def test_many_sequences_are_refused(tmp_path: Path) -> None:
 
 
 def exported(case: Case, directory: Path) -> list[Path]:
-    sequences = {q: pruned_sequences(case, q) for q in range(case.compilation.n_lexer_states)}
+    sequences = {q: pruned_sequences(case, q) for q in range(case.lexer.n_states)}
     return transducers.export(directory, names_of(case.grammar), case.lr, sequences, class_bytes=case.representatives)
 
 

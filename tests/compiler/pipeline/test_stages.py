@@ -1,12 +1,16 @@
 """The stages of a compilation are told in one order and by one title each, whoever runs them."""
 
+from typing import Any
+
 import pytest
 from vocabularies import byte_tokenizer
 
 import psc
+from psc import _core
 from psc.cluster.run.compilation import ENCODING, N_STAGES, compile_artifact
 from psc.cluster.run.splitting import assembly, classifier, sequences
-from psc.compiler.pipeline.build import build, grammar_tables, native_compilation
+from psc.compiler.cfg.terminals import terminal_arrays
+from psc.compiler.pipeline.build import build, grammar_tables
 from psc.compiler.pipeline.stages import Stage
 
 GRAMMAR = 'root ::= "a" root "b" | "c"'
@@ -48,20 +52,23 @@ def test_pieces_tell_those_that_they_are() -> None:
     assert told.stages == [*ALL, (ENCODING, N_STAGES - 1)]
 
 
-def test_stages_out_of_turn_are_an_error() -> None:
-    """Each works on what the one before has made: nothing of it was there, and the process died."""
-    tables = grammar_tables(psc.Grammar.from_ebnf(GRAMMAR).to_cfg())
-    compilation = native_compilation(tables.grammar, tables.lr, tables.automaton, byte_tokenizer())
-    with pytest.raises(RuntimeError, match="in order; this is not the turn of the assembly"):
-        compilation.assemble()
-    for ask in (compilation.lexer_arrays, compilation.trie_words, lambda: compilation.sequence_groups(2)):
-        with pytest.raises(RuntimeError, match="has not made yet"):
-            ask()
-    compilation.build_lexer()
-    with pytest.raises(RuntimeError, match="not the turn of the lexer"):
-        compilation.build_lexer()
-    compilation.classify_tokens()
-    with pytest.raises(RuntimeError, match="terminal sequences"):
-        _ = compilation.n_sequences
-    compilation.find_sequences()
-    assert compilation.n_sequences > 0
+def test_a_stage_takes_what_the_one_before_returned() -> None:
+    """A stage that ran out of turn read what was not there, and the process died."""
+    tables, text = grammar_tables(psc.Grammar.from_ebnf(GRAMMAR).to_cfg()), byte_tokenizer().without_stop_tokens
+    arrays: Any = terminal_arrays(tables.grammar, tables.automaton)
+    lexer: Any = _core.close_lexer(tables.lr, **arrays, lexer=tables.grammar.lexer)
+    classes: Any = _core.classify_tokens(lexer, text.data, text.offsets, text.text_token_ids)
+    sequences: Any = _core.find_sequences(classes)
+    classifier: Any = _core.close_classifier(sequences)
+    for stage, *wrong in (
+        (_core.classify_tokens, tables.lr, text.data, text.offsets, text.text_token_ids),
+        (_core.find_sequences, lexer),
+        (_core.close_classifier, classes),
+        (_core.assemble, sequences, classes),
+        (_core.assemble, classifier, classes),
+    ):
+        with pytest.raises(TypeError, match="incompatible function arguments"):
+            stage(*wrong)
+    again = _core.find_sequences(classes)
+    assert again.realized_words().tolist() == sequences.realized_words().tolist()
+    assert again.trie_words().tolist() == sequences.trie_words().tolist()
