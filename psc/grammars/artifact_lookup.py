@@ -12,19 +12,20 @@ from __future__ import annotations
 
 import contextlib
 import logging
+import os
 import sys
 import tempfile
 import threading
 import time
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from concurrent.futures import Future
 from pathlib import Path
-from typing import Protocol
+from typing import Literal, Protocol, Self
 
 from psc.artifacts.format import Artifact
 from psc.artifacts.references import Reference
-from psc.artifacts.store import Store
+from psc.artifacts.store import Store, default_store
 from psc.errors import ArtifactError, CompilationCancelledError, PscError, RegistryError, RegistryNotFoundError, StoreError
 from psc.grammars.near_artifacts import Wanted, difference, is_of_this_grammar, near, serves_as_well
 from psc.support.cancellation import Cancellation, result_unless_cancelled
@@ -74,11 +75,25 @@ class ArtifactLookup:
         self._registries = registries
         self._patience_s = patience_s
         self._lock = threading.Lock()
-        self._asked: dict[str, Future[Reference | None]] = {}
+        self._requested: dict[str, Future[Reference | None]] = {}
         self._not_before: dict[str, float] = {}  # when to ask for a key that nobody had again
         self._silent_until = 0.0
-        self._near: set[str] = set()  # keys that nobody had, of which it was reported what is nearly it
-        self._instead: dict[str, str] = {}  # per key that nobody had, the key of an artifact that serves as well
+        self._near_misses: set[str] = set()  # keys that nobody had, whose nearest artifacts were looked for
+        self._substitutes: dict[str, str] = {}  # per key that nobody had, the key of an artifact that serves as well
+
+    @classmethod
+    def of(
+        cls,
+        store: Store | str | Path | Literal[False] | None,
+        registry: str | Sequence[str] | Registries | Literal[False] | None,
+        patience_s: float,
+    ) -> Self:
+        """As the arguments of a ``GrammarCompiler`` say. Raises RegistryError: a URL is malformed."""
+        if store is None:
+            store = default_store()
+        elif isinstance(store, (str, Path)):
+            store = Store(store)
+        return cls(store or None, _registries(registry), patience_s=patience_s)
 
     def find(
         self, wanted: Wanted, on_arrival: Callable[[], None] | None = None, cancellation: Cancellation | None = None
@@ -101,7 +116,7 @@ class ArtifactLookup:
         if self.store is None:
             return None
         try:
-            found = self._in_store(wanted.key) or self._other(wanted)
+            found = self._in_store(wanted.key) or self._substitute(wanted)
         except RegistryError as e:
             self._warn(f"the store of artifacts cannot be read: {e}")
             return None
@@ -111,7 +126,7 @@ class ArtifactLookup:
         if self._registries is None:
             _log.info("%s: not in the store %s", wanted.label, self.store.root)
             self._look_near(wanted)
-            return self._other(wanted)
+            return self._substitute(wanted)
         asked = self._ask(wanted)
         if asked is None:
             _log.info("%s: not in the store %s; the registries were asked a short while ago", wanted.label, self.store.root)
@@ -133,9 +148,9 @@ class ArtifactLookup:
             self._warn(f"another registry helped out: {problem}")
         return None if reference is None else self._in_store(reference.input_key)
 
-    def _other(self, wanted: Wanted) -> tuple[Artifact, Store, Reference] | None:
+    def _substitute(self, wanted: Wanted) -> tuple[Artifact, Store, Reference] | None:
         """The artifact that serves as well, if `_look_near` has found one."""
-        key = self._instead.get(wanted.key)
+        key = self._substitutes.get(wanted.key)
         return None if key is None else self._in_store(key)
 
     def _in_store(self, key: str) -> tuple[Artifact, Store, Reference] | None:
@@ -152,12 +167,12 @@ class ArtifactLookup:
     def _ask(self, wanted: Wanted) -> Future[Reference | None] | None:
         now, key = time.monotonic(), wanted.key
         with self._lock:
-            running = self._asked.get(key)
+            running = self._requested.get(key)
             if running is not None and not running.done():
                 return running if now >= self._silent_until else None
             if now < self._silent_until or now < self._not_before.get(key, 0.0):
                 return None
-            asked = self._asked[key] = Future()
+            asked = self._requested[key] = Future()
         threading.Thread(target=self._download, args=(wanted, asked), name="psc download", daemon=True).start()
         return asked
 
@@ -170,7 +185,7 @@ class ArtifactLookup:
             self._not_before[wanted.key] = time.monotonic() + _ASK_AGAIN_AFTER_S
             _log.info("%s: in none of the registries %s", wanted.label, ", ".join(self._registries.urls))
             self._look_near(wanted)
-            instead = self._instead.get(wanted.key)
+            instead = self._substitutes.get(wanted.key)
             asked.set_result(None if instead is None else self.store.find(instead))
             return
         except BaseException as e:
@@ -185,7 +200,7 @@ class ArtifactLookup:
     def _look_near(self, wanted: Wanted) -> None:
         """Says what is nearly the artifact that nobody has; once a key, and never an error."""
         assert self.store is not None
-        if wanted.key in self._near:
+        if wanted.key in self._near_misses:
             return
         try:
             listed = self.store.named(wanted.grammar)
@@ -199,13 +214,13 @@ class ArtifactLookup:
                 if artifact is not None and serves_as_well(wanted, reference, artifact):
                     if self.store.find(reference.input_key) is None and self._registries is not None:
                         self._registries.pull(self.store, key=reference.input_key)
-                    self._instead[wanted.key] = reference.input_key
+                    self._substitutes[wanted.key] = reference.input_key
                     _log.info("%s: %s; all of ours are among them, so it is used", wanted.label, differences[0])
                     return
         except PscError as e:
             _log.debug("%s: what differs in the nearest artifact cannot be found out: %s", wanted.label, e)
             differences = []
-        self._near.add(wanted.key)
+        self._near_misses.add(wanted.key)
         if differences:
             _log.warning("%s: no artifact; there is: %s", wanted.label, "; ".join(differences))
 
@@ -241,3 +256,17 @@ def _frames_of_psc() -> int:
     while frame.f_back is not None and frame.f_globals.get("__name__", "").partition(".")[0] == "psc":
         level, frame = level + 1, frame.f_back
     return level
+
+
+def _registries(registry: str | Sequence[str] | Registries | Literal[False] | None) -> Registries | None:
+    if registry is False or (registry is None and not os.environ.get("PSC_REGISTRY")):
+        return None  # so that nobody pays for the client's imports who has no registry
+    if registry is None or isinstance(registry, (str, Sequence)):
+        from psc.artifacts.registry import registries
+
+        if registry is None:
+            named = registries.Registries.from_environment()
+        else:
+            named = registries.Registries([registry] if isinstance(registry, str) else registry)
+        return named if named else None
+    return registry

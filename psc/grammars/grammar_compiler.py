@@ -7,45 +7,38 @@ from that comes the key under which artifacts are found.
 from __future__ import annotations
 
 import logging
-import os
 import threading
 import time
-from collections import OrderedDict
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
-from weakref import WeakValueDictionary
 
-from psc._core import Machine, VocabularyIndex
-from psc.artifacts.references import short_name
-from psc.artifacts.store import Store, default_store
+from psc.artifacts.store import Store
 from psc.compiler.frontends.found import find_grammar
-from psc.compiler.frontends.front_end import UNNAMED, Imports, check_text
-from psc.compiler.frontends.request import GrammarKey, GrammarRequest
-from psc.errors import CompilationCancelledError, GrammarError, ResourceLimitError
+from psc.compiler.frontends.front_end import UNNAMED, check_text
+from psc.compiler.frontends.request import GrammarRequest
+from psc.errors import GrammarError, ResourceLimitError
 from psc.grammars.artifact_lookup import ArtifactLookup, Registries
-from psc.grammars.build_grammar import artifact_bytes, shared_vocabulary
+from psc.grammars.build_grammar import artifact_bytes
+from psc.grammars.cache import GrammarCache, Shared
 from psc.grammars.compiled_grammar import CompiledGrammar, compile_just_in_time, compiled_from_artifact, compiled_like
 from psc.grammars.grammar import Grammar, named_requests
 from psc.grammars.near_artifacts import Wanted
 from psc.requests.json_schemas import Resolver, Schema, schema_request
 from psc.requests.lark_texts import LarkDialect, dialect_instead, lark_request
 from psc.requests.structural_tag_request import structural_tag_request
-from psc.support.cancellation import Cancellation, obeying, result_unless_cancelled
+from psc.support.cancellation import Cancellation, obeying
 from psc.vocabulary.tokenizer_info import TokenizerInfo
 
 if TYPE_CHECKING:
-    from psc.artifacts.format import Artifact
-    from psc.artifacts.references import Reference
     from psc.compiler.cfg.grammar import LarkLexer
     from psc.compiler.expressions.tokens import TokenNames
-    from psc.compiler.pipeline.linking import Parts
 
 _log = logging.getLogger("psc.compiler")
-_MOST_BYTES_OF_PARTS = 256 << 20
-"""What the known parts of grammars may take, where nothing else is said."""
-_Asked = tuple[GrammarRequest, Imports | None]
+_MAX_PART_BYTES = 256 << 20
+"""What the parts of grammars may take, where nothing else is said."""
 
 
 class GrammarCompiler:
@@ -99,17 +92,11 @@ class GrammarCompiler:
         self.cache_enabled = cache_enabled
         self.cache_limit_bytes = cache_limit_bytes
         self.masks_ahead = masks_ahead
-        self._lookup = ArtifactLookup(_store(store), _registries(registry), patience_s=registry_patience_s)
-        self._lock = threading.Lock()
-        self._kept: OrderedDict[_Asked, Future[CompiledGrammar]] = OrderedDict()
-        # Requests whose artifact arrived while they were still being built: the result is not cached.
-        self._superseded: set[_Asked] = set()
-        # Held here so that what is known of the vocabulary outlives the grammars that found it out.
-        self._vocabulary: VocabularyIndex | None = None
+        self._lookup = ArtifactLookup.of(store, registry, registry_patience_s)
+        max_part_bytes = cache_limit_bytes // 2 if cache_limit_bytes >= 0 else _MAX_PART_BYTES
+        self._shared = Shared(tokenizer_info, max_part_bytes if cache_enabled else 0)
+        self._cache = GrammarCache(cache_limit_bytes, self._shared)
         self._token_names: TokenNames | None = None
-        self._parts: Parts | None = None
-        # By what texts have in common that mean the same, see FrontEnd.order_free; those that are linked of parts.
-        self._order_free: WeakValueDictionary[str, CompiledGrammar] = WeakValueDictionary()
 
     def compile_grammar(
         self,
@@ -279,15 +266,11 @@ class GrammarCompiler:
 
     def clear_cache(self) -> None:
         """Drops every cached grammar, and what is known of the vocabulary; grammars in use stay usable."""
-        with self._lock:
-            self._kept.clear()
-            self._parts = None
-            self._vocabulary = None
+        self._cache.clear()
 
     def get_cache_size_bytes(self) -> int:
         """An estimate of what the kept grammars, and what they share, take."""
-        with self._lock:
-            return self._size()
+        return self._cache.size_bytes
 
     def trim(self, limit_bytes: int) -> None:
         """Evicts the least recently used grammars until what is kept takes no more; grammars in use stay usable.
@@ -299,8 +282,7 @@ class GrammarCompiler:
 
         Cost: 0.1 us for each grammar that is kept.
         """
-        with self._lock:
-            self._evict_oldest(limit_bytes, None)
+        self._cache.trim(limit_bytes)
 
     def finish(self, compiled: CompiledGrammar, *, cancellation: Cancellation | None = None) -> Future[Path]:
         """Builds the rest of a grammar in the background and writes it as an artifact into the store.
@@ -329,7 +311,7 @@ class GrammarCompiler:
                 with obeying(cancellation):
                     artifact = artifact_bytes(compiled.grammar, self.tokenizer_info)
                 reference = store.add(artifact)
-                self._drop(compiled)
+                self._cache.drop(compiled)
             except BaseException as e:
                 done.set_exception(e)
                 return
@@ -342,158 +324,43 @@ class GrammarCompiler:
     def _compile(
         self, request: GrammarRequest, parsed: Grammar | None = None, cancellation: Cancellation | None = None
     ) -> CompiledGrammar:
-        """The compiled grammar of a request, made now or kept; ``parsed`` where the caller has it parsed already."""
+        """The compiled grammar of a request, made now or cached; ``parsed`` where the caller has it parsed already."""
         if not self.cache_enabled:
-            return self._build(request, parsed, None, cancellation)
-        # What was parsed is what it imported then; a file of the same name may have another text now.
-        asked: _Asked = request, (parsed.imports if parsed is not None else ()) or None
-        while True:
-            with self._lock:
-                kept = self._kept.get(asked)
-                if kept is not None and kept.done() and kept.exception() is None and kept.result()._machine.is_broken:
-                    # It has run out of memory, and so have the parts that it may share.
-                    self._forget(kept.result())
-                    self._parts = kept = None
-                if kept is None:
-                    mine = self._kept[asked] = Future()
-                    break
-                self._kept.move_to_end(asked)
-            try:
-                return result_unless_cancelled(kept, cancellation)
-            except CompilationCancelledError:
-                if cancellation is not None and cancellation.cancelled:
-                    raise
-                # The thread that was compiling it was called off, and this one was not.
-        try:
-            compiled = self._build(request, parsed, lambda: self._artifact_arrived(asked), cancellation)
-        except BaseException as e:
-            with self._lock:
-                self._superseded.discard(asked)
-                if self._kept.get(asked) is mine:
-                    del self._kept[asked]
-            mine.set_exception(e)
-            raise
-        mine.set_result(compiled)
-        with self._lock:
-            if asked in self._superseded:
-                self._superseded.discard(asked)
-                self._forget(compiled)
-                self._kept.pop(asked, None)
-            self._evict(asked)
+            return self._build(_Job(request, parsed, cancellation))
+        key = request, (parsed.imports if parsed is not None else ()) or None
+        job = _Job(request, parsed, cancellation, on_arrival=lambda: self._cache.drop_key(key))
+        return self._cache.get_or_build(key, lambda: self._build(job), cancellation)
+
+    def _build(self, job: _Job) -> CompiledGrammar:
+        """A grammar from the first source that has it: a twin, the store and the registries, or just in time, which has all."""
+        if self.cache_enabled and job.parsed is None:
+            with obeying(job.cancellation):
+                job.order_free = job.request.front_end.order_free(job.request.text)
+        return self._of_twin(job) or self._of_artifact(job) or self._just_in_time(job)
+
+    def _of_twin(self, job: _Job) -> CompiledGrammar | None:
+        """Over the machine of a grammar whose text means the same."""
+        twin = self._cache.twin(job.order_free) if job.order_free is not None else None
+        if job.order_free is None or twin is None:
+            return None
+        compiled = compiled_like(twin, Grammar.unread(job.request, self._names), self._shared.parts)
+        self._cache.add_twin(job.order_free, compiled)
         return compiled
 
-    def _artifact_arrived(self, asked: _Asked) -> None:
-        """Drops what was built while an artifact was on its way; where it is still being built, notes not to cache it."""
-        with self._lock:
-            kept = self._kept.get(asked)
-            if kept is not None and kept.done():
-                self._forget(kept.result())
-                del self._kept[asked]
-            elif kept is not None:
-                self._superseded.add(asked)
-
-    def _drop(self, compiled: CompiledGrammar) -> None:
-        """Drops a grammar from the cache. Whoever asks for it next gets the artifact that is there now."""
-        with self._lock:
-            for key, kept in list(self._kept.items()):
-                if kept.done() and kept.exception() is None and kept.result() is compiled:
-                    self._forget(compiled)
-                    del self._kept[key]
-
-    def _forget(self, compiled: CompiledGrammar) -> None:
-        """Makes no other grammar of this one's machine any more. Called under the lock."""
-        for text, like in list(self._order_free.items()):
-            if like._machine is compiled._machine:
-                del self._order_free[text]
-
-    def _build(
-        self,
-        request: GrammarRequest,
-        parsed: Grammar | None,
-        on_arrival: Callable[[], None] | None,
-        cancellation: Cancellation | None,
-    ) -> CompiledGrammar:
-        with obeying(cancellation):
-            order_free = request.front_end.order_free(request.text) if self.cache_enabled and parsed is None else None
-        if order_free is not None:
-            with self._lock:  # even a look removes what is dead, and `_forget` iterates
-                like = self._order_free.get(order_free)
-            if like is not None:
-                compiled = self._like(like, request)
-                self._add_order_free(order_free, compiled)
-                return compiled
-        if self._lookup.store is not None:
-            key = parsed.key if parsed is not None else request.key()
-            if key is None:
-                with obeying(cancellation):
-                    parsed = Grammar.parse(request, names=self._names)
-                key = parsed.key
-            wanted = self._wanted(request, key)
-            found = self._lookup.find(wanted, on_arrival=on_arrival, cancellation=cancellation)
-            if found is not None:
-                return self._open(*found)
-        began = time.perf_counter()
-        with obeying(cancellation):
-            grammar = parsed if parsed is not None else Grammar.parse(request, store=self._lookup.store, names=self._names)
-            if self._vocabulary is None:
-                self._vocabulary = shared_vocabulary(self.tokenizer_info)
-            compiled = compile_just_in_time(
-                grammar,
-                self.tokenizer_info,
-                cache_limit_bytes=self.cache_limit_bytes,
-                store=self._lookup.store,
-                parts=self._known_parts,
-                index=self._vocabulary,
-            )
-        _log.info("%s: ready to be built just in time after %.3f s", grammar.origin, time.perf_counter() - began)
-        compiled.build_ahead(self.masks_ahead)
-        if order_free is not None and compiled.is_linked:
-            self._add_order_free(order_free, compiled)
-        return compiled
-
-    def _add_order_free(self, order_free: str, compiled: CompiledGrammar) -> None:
-        with self._lock:  # `_forget` iterates over them
-            self._order_free[order_free] = compiled
-
-    def _like(self, like: CompiledGrammar, request: GrammarRequest) -> CompiledGrammar:
-        """The grammar of a text that means the same as another one's, over the same machine."""
-        grammar = Grammar.unread(request, self._names)
-        return compiled_like(like, grammar, self._known_parts)
-
-    def _known_parts(self) -> Parts:
-        """The parts of grammars, such as the schemas of tools."""
-        from psc.compiler.pipeline.linking import Parts
-
-        with self._lock:
-            if self._parts is None:
-                limit = self.cache_limit_bytes // 2 if self.cache_limit_bytes >= 0 else _MOST_BYTES_OF_PARTS
-                n_tokens = self.tokenizer_info.vocab_size
-                limit = limit if self.cache_enabled else 0
-                self._parts = Parts(shared_vocabulary(self.tokenizer_info), n_tokens, limit)
-            return self._parts
-
-    @property
-    def _names(self) -> TokenNames:
-        """Of the vocabulary's tokens, for grammars that name some."""
-        if self._token_names is None:
-            from psc.compiler.expressions.tokens import TokenNames
-
-            self._token_names = TokenNames(self.tokenizer_info)
-        return self._token_names
-
-    def _wanted(self, request: GrammarRequest, key: GrammarKey) -> Wanted:
-        return Wanted(
-            key=key.for_tokenizer(self.tokenizer_info),
-            grammar=short_name(request.origin),
-            tokenizer_name=short_name(self.tokenizer_info.name),
-            tokenizer_info=self.tokenizer_info,
-            fingerprint=key.fingerprint_of(self.tokenizer_info),
-            key_as=lambda r: key.with_vocabulary(
-                r.fingerprint, compiler_revision=r.compiler_revision, format_version=r.format_version
-            ),
-        )
-
-    def _open(self, artifact: Artifact, store: Store, reference: Reference) -> CompiledGrammar:
+    def _of_artifact(self, job: _Job) -> CompiledGrammar | None:
+        """From the store, or from a registry that answers in time."""
+        if self._lookup.store is None:
+            return None
+        key = job.parsed.key if job.parsed is not None else job.request.key()
+        if key is None:  # only parsing can tell what it imports
+            with obeying(job.cancellation):
+                job.parsed = Grammar.parse(job.request, names=self._names)
+            key = job.parsed.key
+        wanted = Wanted.of(job.request.origin, key, self.tokenizer_info)
+        found = self._lookup.find(wanted, on_arrival=job.on_arrival, cancellation=job.cancellation)
+        if found is None:
+            return None
+        artifact, store, reference = found
         compiled = compiled_from_artifact(
             artifact,
             lambda: store.read(reference),
@@ -504,58 +371,44 @@ class GrammarCompiler:
         compiled.build_ahead(self.masks_ahead)
         return compiled
 
-    def _evict(self, newest: _Asked) -> None:
-        """Evicts the least recently used grammars until the cache fits, and shares the limit among those that stay.
+    def _just_in_time(self, job: _Job) -> CompiledGrammar:
+        began = time.perf_counter()
+        store = self._lookup.store
+        with obeying(job.cancellation):
+            grammar = job.parsed if job.parsed is not None else Grammar.parse(job.request, store=store, names=self._names)
+            compiled = compile_just_in_time(
+                grammar,
+                self.tokenizer_info,
+                cache_limit_bytes=self.cache_limit_bytes,
+                store=store,
+                parts=self._shared.parts,
+                index=self._shared.index(),
+            )
+        _log.info("%s: ready to be built just in time after %.3f s", grammar.origin, time.perf_counter() - began)
+        compiled.build_ahead(self.masks_ahead)
+        if job.order_free is not None and compiled.is_linked:
+            self._cache.add_twin(job.order_free, compiled)
+        return compiled
 
-        ``newest`` is evicted last. The grammars that stay get equal shares of the limit for what they build.
-        """
-        if self.cache_limit_bytes < 0:
-            return
-        self._evict_oldest(self.cache_limit_bytes, newest)
-        shared = self._vocabulary.fragment_bytes if self._vocabulary is not None else 0
-        machines = self._machines()
-        tables = sum(machine.table_bytes for machine in machines)
-        for machine in machines:
-            machine.set_limit(max(1, (self.cache_limit_bytes - shared - tables) // len(machines)))
-        if self.cache_limit_bytes == 0:
-            self._kept.pop(newest, None)
+    @property
+    def _names(self) -> TokenNames:
+        """Of the vocabulary's tokens, for grammars that name some."""
+        if self._token_names is None:
+            from psc.compiler.expressions.tokens import TokenNames
 
-    def _evict_oldest(self, limit_bytes: int, newest: _Asked | None) -> None:
-        while len(self._kept) > 1 and self._size() > limit_bytes:
-            oldest = next((k for k, f in self._kept.items() if f.done() and k != newest), None)
-            if oldest is None:
-                break
-            name = self._kept.pop(oldest).result().place
-            _log.info("%s: evicted, to keep within %d bytes", name, limit_bytes)
-
-    def _machines(self) -> list[Machine]:
-        """Those of the grammars that are kept; several may have one."""
-        kept = [f.result()._machine for f in self._kept.values() if f.done() and f.exception() is None]
-        return list({id(machine): machine for machine in kept}.values())
-
-    def _size(self) -> int:
-        total = sum(machine.bytes for machine in self._machines())
-        total += self._parts.size_bytes if self._parts is not None else 0
-        return total + (self._vocabulary.fragment_bytes if self._vocabulary is not None and self._kept else 0)
+            self._token_names = TokenNames(self.tokenizer_info)
+        return self._token_names
 
 
-def _store(store: Store | str | Path | Literal[False] | None) -> Store | None:
-    if store is False:
-        return None
-    if store is None:
-        return default_store()
-    return store if isinstance(store, Store) else Store(store)
+@dataclass
+class _Job:
+    """A grammar that is being built."""
 
-
-def _registries(registry: str | Sequence[str] | Registries | Literal[False] | None) -> Registries | None:
-    if registry is False or (registry is None and not os.environ.get("PSC_REGISTRY")):
-        return None  # so that nobody pays for the client's imports who has no registry
-    if registry is None or isinstance(registry, (str, Sequence)):
-        from psc.artifacts.registry import registries
-
-        if registry is None:
-            named = registries.Registries.from_environment()
-        else:
-            named = registries.Registries([registry] if isinstance(registry, str) else registry)
-        return named if named else None
-    return registry
+    request: GrammarRequest
+    parsed: Grammar | None
+    """The grammar, where it is parsed already."""
+    cancellation: Cancellation | None
+    on_arrival: Callable[[], None] | None = None
+    """Called when its artifact arrives from a registry that did not answer in time."""
+    order_free: str | None = None
+    """What its text has in common with those of its twins, see `FrontEnd.order_free`."""

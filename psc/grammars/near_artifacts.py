@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from typing import TYPE_CHECKING, Self
 
 import numpy as np
 
@@ -21,6 +22,9 @@ from psc.compiler.frontends.front_end import UNNAMED
 from psc.compiler.revision import COMPILER_REVISION
 from psc.runtime.compiled import serves
 from psc.vocabulary.tokenizer_info import TokenizerInfo
+
+if TYPE_CHECKING:
+    from psc.compiler.frontends.request import GrammarKey
 
 _TOKENS_SHOWN = 8
 _UNNAMED = short_name(UNNAMED)
@@ -41,6 +45,26 @@ class Wanted:
     """What the grammar's artifacts depend on of the vocabulary, see ``GrammarKey.fingerprint_of``."""
     key_as: Callable[[Reference], str]
     """The key that our grammar has with a reference's vocabulary, compiler and format."""
+
+    @classmethod
+    def of(cls, origin: str, key: GrammarKey, tokenizer_info: TokenizerInfo) -> Self:
+        """The artifact of a grammar for a vocabulary.
+
+        Args:
+            origin: of the grammar.
+            key: of the grammar.
+            tokenizer_info: the vocabulary.
+        """
+        return cls(
+            key=key.for_tokenizer(tokenizer_info),
+            grammar=short_name(origin),
+            tokenizer_name=short_name(tokenizer_info.name),
+            tokenizer_info=tokenizer_info,
+            fingerprint=key.fingerprint_of(tokenizer_info),
+            key_as=lambda r: key.with_vocabulary(
+                r.fingerprint, compiler_revision=r.compiler_revision, format_version=r.format_version
+            ),
+        )
 
     @property
     def label(self) -> str:

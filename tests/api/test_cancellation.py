@@ -15,7 +15,7 @@ from vocabularies import byte_tokenizer
 import psc
 from psc import _core
 from psc.artifacts.store import Store
-from psc.grammars import grammar_compiler
+from psc.grammars import cache, grammar_compiler
 
 INFO = byte_tokenizer()
 LARK = 'start: (word | number)+\nword: "if" NAME | NAME "=" number\nnumber: /[0-9]{1,3}/\nNAME: /[a-z]+/\n%ignore " "\n'
@@ -144,7 +144,7 @@ class _Held:
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self.entered, self.waiting, self.go = threading.Event(), threading.Event(), threading.Event()
         self.calls = 0
-        compile_just_in_time, wait = grammar_compiler.compile_just_in_time, grammar_compiler.result_unless_cancelled
+        compile_just_in_time, wait = grammar_compiler.compile_just_in_time, cache.result_unless_cancelled
 
         def held(*args: Any, **kwargs: Any) -> psc.CompiledGrammar:
             self.calls += 1
@@ -159,7 +159,7 @@ class _Held:
             return wait(*args, **kwargs)
 
         monkeypatch.setattr(grammar_compiler, "compile_just_in_time", held)
-        monkeypatch.setattr(grammar_compiler, "result_unless_cancelled", watched)
+        monkeypatch.setattr(cache, "result_unless_cancelled", watched)
 
 
 class _Thread(threading.Thread):

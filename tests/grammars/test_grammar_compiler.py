@@ -154,7 +154,7 @@ def test_what_is_never_dropped_counts() -> None:
         assert psc.GrammarMatcher(bounded).accept_string(text)
     compiler.compile_regex("a")
     assert compiler.get_cache_size_bytes() <= limit
-    assert 1 < len(compiler._kept) < 7
+    assert 1 < len(compiler._cache) < 7
 
 
 @pytest.mark.parametrize("language", LANGUAGES)
@@ -288,6 +288,6 @@ def test_a_grammar_that_cannot_be_dropped_is_an_error_of_finishing(tmp_path: Pat
     def refuse(compiled: psc.CompiledGrammar) -> None:
         raise MemoryError
 
-    monkeypatch.setattr(compiler, "_drop", refuse)
+    monkeypatch.setattr(compiler._cache, "drop", refuse)
     with pytest.raises(MemoryError):
         compiler.finish(compiler.compile_grammar(EBNF)).result(timeout=60)
