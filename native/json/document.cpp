@@ -54,6 +54,19 @@ void append_quoted(std::string& out, std::string_view text) {
 
 }  // namespace
 
+std::u32string code_points(std::string_view utf8) {
+    std::u32string out;
+    for (std::size_t i = 0; i < utf8.size();) {
+        const auto byte = static_cast<unsigned char>(utf8[i]);
+        const std::size_t n = byte < 0x80 ? 1 : byte < 0xe0 ? 2 : byte < 0xf0 ? 3 : 4;
+        std::uint32_t c = n == 1 ? byte : byte & (0x7fu >> n);
+        for (std::size_t k = 1; k < n && i + k < utf8.size(); ++k) c = c << 6 | (static_cast<unsigned char>(utf8[i + k]) & 0x3f);
+        out.push_back(static_cast<char32_t>(c));
+        i += n;
+    }
+    return out;
+}
+
 Word TextTable::number(std::string_view text) {
     const std::size_t hash = TextIndex::hash(text);
     const auto text_of = [&](Word number) { return (*this)[number]; };

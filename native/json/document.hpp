@@ -26,6 +26,9 @@ struct JsonError : std::runtime_error {
         : std::runtime_error("line " + std::to_string(line) + ", column " + std::to_string(column) + ": " + why) {}
 };
 
+// The code points of UTF-8.
+std::u32string code_points(std::string_view utf8);
+
 // Distinct texts under numbers. Views stay valid.
 class TextTable {
 public:

@@ -9,7 +9,7 @@
 #include "base/sorted.hpp"
 #include "json/string_formats.hpp"
 #include "patterns/ecma_pattern.hpp"
-#include "schema/place.hpp"
+#include "schema/reader.hpp"
 
 namespace psc {
 
@@ -21,183 +21,170 @@ constexpr std::int64_t kMostUnique = 1'000;  // values of which each may come on
 
 }  // namespace
 
-NameSet union_of(const NameSet& a, const NameSet& b) {
-    NameSet out = a;
-    out.names.insert(out.names.end(), b.names.begin(), b.names.end());
-    out.languages.insert(out.languages.end(), b.languages.begin(), b.languages.end());
-    sort_unique(out.names);
-    sort_unique(out.languages);
-    return out;
-}
-
-NameSet complement(NameSet names) {
-    names.all_but = !names.all_but;
-    return names;
-}
-
-Decimal SchemaReader::decimal(const Place& place, Keyword keyword, JsonNode value) const {
-    if (!document_.is(value, JsonKind::number)) fail(place, keyword, "must be a number");
+Decimal SchemaReader::decimal(const Context& context, Keyword keyword, JsonNode value) const {
+    if (!document_.is(value, JsonKind::number)) fail(context, keyword, "must be a number");
     return parse_decimal(document_.number(value));
 }
 
-void SchemaReader::read_numbers(Place& place) {
+void SchemaReader::read_numbers(Context& context) {
     Word language = -1;
     const auto within = [&](TextAutomaton automaton) {
         const Word number = languages_.number(std::move(automaton));
         language = language < 0 ? number : languages_.both(language, number);
     };
     const auto bound = [&](Keyword keyword, Keyword exclusive, auto make) {
-        const JsonNode value = get(place, keyword), other = get(place, exclusive);
+        const JsonNode value = get(context, keyword), other = get(context, exclusive);
         const bool flag = document_.is(other, JsonKind::boolean) && document_.truth(other);  // draft 4
-        if (value != JsonDocument::kNone) within(make(decimal(place, keyword, value), flag));
+        if (value != JsonDocument::kNone) within(make(decimal(context, keyword, value), flag));
         if (other != JsonDocument::kNone && !document_.is(other, JsonKind::boolean))
-            within(make(decimal(place, exclusive, other), true));
+            within(make(decimal(context, exclusive, other), true));
     };
     bound(Keyword::minimum, Keyword::exclusive_minimum, [](const Decimal& d, bool exclusive) { return at_least(d, exclusive); });
     bound(Keyword::maximum, Keyword::exclusive_maximum, [](const Decimal& d, bool exclusive) { return at_most(d, exclusive); });
-    if (const JsonNode value = get(place, Keyword::multiple_of); value != JsonDocument::kNone) {
-        const Decimal step = decimal(place, Keyword::multiple_of, value);
-        if (step.is_zero() || step.negative) fail(place, Keyword::multiple_of, "must be greater than 0");
+    if (const JsonNode value = get(context, Keyword::multiple_of); value != JsonDocument::kNone) {
+        const Decimal step = decimal(context, Keyword::multiple_of, value);
+        if (step.is_zero() || step.negative) fail(context, Keyword::multiple_of, "must be greater than 0");
         try {
             within(multiples_of(step));
         } catch (const LimitExceeded& e) {
-            place.parts.push_back(unenforced(place, Keyword::multiple_of, e.what()));
+            context.parts.push_back(unenforced(context, Keyword::multiple_of, e.what()));
         }
     }
-    if (language >= 0) place.parts.push_back(graph_.if_of(json_types::number, graph_.numbers(language)));
+    if (language >= 0) context.parts.push_back(graph_.if_of(json_types::number, graph_.numbers(language)));
 }
 
-void SchemaReader::read_texts(Place& place, Keyword keyword, JsonNode value) {
-    const auto say = [&](Predicate p) { place.parts.push_back(graph_.if_of(json_types::string, p)); };
+void SchemaReader::read_texts(Context& context, Keyword keyword, JsonNode value) {
+    const auto say = [&](Predicate p) { context.parts.push_back(graph_.if_of(json_types::string, p)); };
     if (keyword == Keyword::min_length) {
-        const Word least = count(place, keyword, value);
-        if (least == kMaxSchemaCount) fail(place, keyword, "no string is that long");
+        const Word least = count(context, keyword, value);
+        if (least == kMaxCount) fail(context, keyword, "no string is that long");
         return say(graph_.texts(LanguageTable::kAny, least));
     }
     if (keyword == Keyword::max_length) {
-        const Word most = count(place, keyword, value);
-        return say(graph_.texts(LanguageTable::kAny, 0, most == kMaxSchemaCount ? PredicateGraph::kOpen : most));
+        const Word most = count(context, keyword, value);
+        return say(graph_.texts(LanguageTable::kAny, 0, most == kMaxCount ? PredicateGraph::kOpen : most));
     }
-    if (!document_.is(value, JsonKind::string)) fail(place, keyword, "must be a string");
+    if (!document_.is(value, JsonKind::string)) fail(context, keyword, "must be a string");
     const auto matched = [&](Word language) { return graph_.texts(language, 0, PredicateGraph::kOpen, options_.marks_matched); };
-    if (keyword == Keyword::pattern) return say(matched(pattern(place, keyword, document_.text(value))));
+    if (keyword == Keyword::pattern) return say(matched(pattern(context, keyword, document_.text(value))));
     if (!options_.assert_format) return;
     const StringFormat* format = string_format(document_.text(value));
     if (!format) return;
     const Predicate texts = matched(languages_.number_of_constant(format->texts, format->spelled));
     if (format->exact && format->most_characters < 0) return say(texts);  // a length of 253 is some 16,000 states: not enforced
-    warn(place, keyword, "not all that the format '" + std::string(document_.text(value)) + "' asks is enforced");
+    warn(context, keyword, "not all that the format '" + std::string(document_.text(value)) + "' asks is enforced");
     say(graph_.both(texts, graph_.unknown()));
 }
 
-void SchemaReader::read_members(Place& place) {
-    const auto say = [&](Predicate p) { place.parts.push_back(graph_.if_of(json_types::object, p)); };
+void SchemaReader::read_members(Context& context) {
+    const auto say = [&](Predicate p) { context.parts.push_back(graph_.if_of(json_types::object, p)); };
     NameSet listed;
     const auto map = [&](Keyword keyword) -> std::vector<JsonDocument::Member> {
-        const JsonNode value = get(place, keyword);
+        const JsonNode value = get(context, keyword);
         if (value == JsonDocument::kNone) return {};
-        if (!document_.is(value, JsonKind::object)) fail(place, keyword, "must be an object of schemas");
+        if (!document_.is(value, JsonKind::object)) fail(context, keyword, "must be an object of schemas");
         return {document_.members(value).begin(), document_.members(value).end()};
     };
     for (const auto& [name, value] : map(Keyword::properties)) {
         listed.names.push_back(name);
-        say(graph_.every_member(one_name(name), child(place, value)));
+        say(graph_.every_member(one_name(name), child(context, value)));
     }
-    if (!listed.names.empty()) place.parts.push_back(graph_.order(listed.names));
+    if (!listed.names.empty()) context.parts.push_back(graph_.order(listed.names));
     sort_unique(listed.names);
     for (const auto& [name, value] : map(Keyword::pattern_properties)) {
-        const Word language = pattern(place, Keyword::pattern_properties, document_.texts()[name]);
+        const Word language = pattern(context, Keyword::pattern_properties, document_.texts()[name]);
         listed.languages.push_back(language);
         matched_names_.insert(language);
-        say(graph_.every_member({false, {}, {language}}, child(place, value)));
+        say(graph_.every_member({false, {}, {language}}, child(context, value)));
     }
     sort_unique(listed.languages);
-    if (const JsonNode value = get(place, Keyword::additional_properties); value != JsonDocument::kNone)
-        say(graph_.every_member(complement(listed), child(place, value)));
-    if (const JsonNode value = get(place, Keyword::property_names); value != JsonDocument::kNone && place.draft >= Draft::draft6) {
-        const auto [language, is_matched] = names_of_(apart(place, value));
+    if (const JsonNode value = get(context, Keyword::additional_properties); value != JsonDocument::kNone)
+        say(graph_.every_member(complement(listed), child(context, value)));
+    if (const JsonNode value = get(context, Keyword::property_names);
+        value != JsonDocument::kNone && context.draft >= Draft::draft6) {
+        const auto [language, is_matched] = names_of_(apart(context, value));
         if (is_matched) matched_names_.insert(language);
         if (language != LanguageTable::kAny) say(graph_.every_member({true, {}, {language}}, graph_.never()));
     }
-    if (const JsonNode value = get(place, Keyword::required); document_.is(value, JsonKind::array)) {
+    if (const JsonNode value = get(context, Keyword::required); document_.is(value, JsonKind::array)) {
         for (JsonNode name : document_.items(value)) {
-            if (!document_.is(name, JsonKind::string)) fail(place, Keyword::required, "names must be strings");
+            if (!document_.is(name, JsonKind::string)) fail(context, Keyword::required, "names must be strings");
             say(graph_.some_member(one_name(document_.text_number(name)), graph_.always()));
         }
     } else if (value != JsonDocument::kNone && !document_.is(value, JsonKind::boolean)) {
-        fail(place, Keyword::required, "must be an array of names");
+        fail(context, Keyword::required, "must be an array of names");
     }
-    const JsonNode fewest = get(place, Keyword::min_properties), most = get(place, Keyword::max_properties);
+    const JsonNode fewest = get(context, Keyword::min_properties), most = get(context, Keyword::max_properties);
     if (fewest != JsonDocument::kNone)
-        say(graph_.member_count(count(place, Keyword::min_properties, fewest), PredicateGraph::kOpen));
-    if (most != JsonDocument::kNone) say(graph_.member_count(0, count(place, Keyword::max_properties, most)));
-    if (const JsonNode value = get(place, Keyword::unevaluated_properties);
-        value != JsonDocument::kNone && place.draft >= Draft::draft2019)
-        place.parts.push_back(unevaluated(place, child(place, value), true, Keyword::unevaluated_properties));
+        say(graph_.member_count(count(context, Keyword::min_properties, fewest), PredicateGraph::kOpen));
+    if (most != JsonDocument::kNone) say(graph_.member_count(0, count(context, Keyword::max_properties, most)));
+    if (const JsonNode value = get(context, Keyword::unevaluated_properties);
+        value != JsonDocument::kNone && context.draft >= Draft::draft2019)
+        context.parts.push_back(unevaluated(context, child(context, value), true, Keyword::unevaluated_properties));
 }
 
-void SchemaReader::read_items(Place& place) {
+void SchemaReader::read_items(Context& context) {
     constexpr Word kOpen = PredicateGraph::kOpen;
-    const auto say = [&](Predicate p) { place.parts.push_back(graph_.if_of(json_types::array, p)); };
-    const JsonNode items = get(place, Keyword::items);
+    const auto say = [&](Predicate p) { context.parts.push_back(graph_.if_of(json_types::array, p)); };
+    const JsonNode items = get(context, Keyword::items);
     const bool tuple = document_.is(items, JsonKind::array);
-    const JsonNode first = tuple                             ? items
-                           : place.draft >= Draft::draft2020 ? get(place, Keyword::prefix_items)
-                                                             : JsonDocument::kNone;
-    const JsonNode rest = tuple ? get(place, Keyword::additional_items) : items;
+    const JsonNode first = tuple                               ? items
+                           : context.draft >= Draft::draft2020 ? get(context, Keyword::prefix_items)
+                                                               : JsonDocument::kNone;
+    const JsonNode rest = tuple ? get(context, Keyword::additional_items) : items;
     Word n = 0;
     if (first != JsonDocument::kNone) {
-        if (!document_.is(first, JsonKind::array)) fail(place, Keyword::prefix_items, "must be an array of schemas");
+        if (!document_.is(first, JsonKind::array)) fail(context, Keyword::prefix_items, "must be an array of schemas");
         const std::vector<JsonNode> all(document_.items(first).begin(), document_.items(first).end());
         for (JsonNode item : all) {
-            say(graph_.every_item(n, n + 1, child(place, item)));
+            say(graph_.every_item(n, n + 1, child(context, item)));
             ++n;
         }
     }
-    if (rest != JsonDocument::kNone) say(graph_.every_item(n, kOpen, child(place, rest)));
-    if (const JsonNode value = get(place, Keyword::contains); value != JsonDocument::kNone && place.draft >= Draft::draft6) {
+    if (rest != JsonDocument::kNone) say(graph_.every_item(n, kOpen, child(context, rest)));
+    if (const JsonNode value = get(context, Keyword::contains); value != JsonDocument::kNone && context.draft >= Draft::draft6) {
         Word least = 1, most = kOpen;
-        if (place.draft >= Draft::draft2019) {
-            if (const JsonNode v = get(place, Keyword::min_contains); v != JsonDocument::kNone)
-                least = count(place, Keyword::min_contains, v);
-            if (const JsonNode v = get(place, Keyword::max_contains); v != JsonDocument::kNone)
-                most = count(place, Keyword::max_contains, v);
+        if (context.draft >= Draft::draft2019) {
+            if (const JsonNode v = get(context, Keyword::min_contains); v != JsonDocument::kNone)
+                least = count(context, Keyword::min_contains, v);
+            if (const JsonNode v = get(context, Keyword::max_contains); v != JsonDocument::kNone)
+                most = count(context, Keyword::max_contains, v);
         }
-        say(graph_.item_count(0, kOpen, apart(place, value), least, most));
+        say(graph_.item_count(0, kOpen, apart(context, value), least, most));
     }
-    const JsonNode fewest = get(place, Keyword::min_items), most = get(place, Keyword::max_items);
-    if (fewest != JsonDocument::kNone) say(graph_.array_length(count(place, Keyword::min_items, fewest), kOpen));
-    if (most != JsonDocument::kNone) say(graph_.array_length(0, count(place, Keyword::max_items, most)));
-    if (const JsonNode value = get(place, Keyword::unevaluated_items);
-        value != JsonDocument::kNone && place.draft >= Draft::draft2019)
-        place.parts.push_back(unevaluated(place, child(place, value), false, Keyword::unevaluated_items));
+    const JsonNode fewest = get(context, Keyword::min_items), most = get(context, Keyword::max_items);
+    if (fewest != JsonDocument::kNone) say(graph_.array_length(count(context, Keyword::min_items, fewest), kOpen));
+    if (most != JsonDocument::kNone) say(graph_.array_length(0, count(context, Keyword::max_items, most)));
+    if (const JsonNode value = get(context, Keyword::unevaluated_items);
+        value != JsonDocument::kNone && context.draft >= Draft::draft2019)
+        context.parts.push_back(unevaluated(context, child(context, value), false, Keyword::unevaluated_items));
 }
 
 // Each value once, where the values that items may have are listed or few.
-void SchemaReader::read_unique(Place& place) {
-    const JsonNode most = get(place, Keyword::max_items);
-    if (most != JsonDocument::kNone && count(place, Keyword::max_items, most) <= 1) return;
-    const auto said = [&](Predicate p) { place.parts.push_back(graph_.if_of(json_types::array, p)); };
-    const JsonNode items = get(place, Keyword::items);
+void SchemaReader::read_unique(Context& context) {
+    const JsonNode most = get(context, Keyword::max_items);
+    if (most != JsonDocument::kNone && count(context, Keyword::max_items, most) <= 1) return;
+    const auto said = [&](Predicate p) { context.parts.push_back(graph_.if_of(json_types::array, p)); };
+    const JsonNode items = get(context, Keyword::items);
     const bool tuple = document_.is(items, JsonKind::array);
-    const JsonNode first = tuple                             ? items
-                           : place.draft >= Draft::draft2020 ? get(place, Keyword::prefix_items)
-                                                             : JsonDocument::kNone;
-    std::vector<JsonNode> schemas{tuple ? get(place, Keyword::additional_items) : items};
+    const JsonNode first = tuple                               ? items
+                           : context.draft >= Draft::draft2020 ? get(context, Keyword::prefix_items)
+                                                               : JsonDocument::kNone;
+    std::vector<JsonNode> schemas{tuple ? get(context, Keyword::additional_items) : items};
     if (document_.is(first, JsonKind::array))
         schemas.insert(schemas.end(), document_.items(first).begin(), document_.items(first).end());
     std::vector<Predicate> values;
     for (JsonNode schema : schemas) {
-        const auto some = few_values(place, schema, 0);
+        const auto some = few_values(context, schema, 0);
         if (!some)
             return said(unenforced(
-                place, Keyword::unique_items,
+                context, Keyword::unique_items,
                 "what came already can only be told where items are of an `enum`, a constant, booleans or few integers"));
         values.insert(values.end(), some->begin(), some->end());
     }
     sort_unique(values);
     if (values.size() > static_cast<std::size_t>(kMostUnique))
-        return said(unenforced(place, Keyword::unique_items, "of more than 1,000 values psc cannot tell which came already"));
+        return said(unenforced(context, Keyword::unique_items, "of more than 1,000 values psc cannot tell which came already"));
     for (Predicate value : values) said(graph_.item_count(0, PredicateGraph::kOpen, value, 0, 1));
 }
 
@@ -225,7 +212,7 @@ std::optional<std::vector<Predicate>> SchemaReader::few_integers(JsonNode schema
 }
 
 // The values of which a schema can be true, where it lists them.
-std::optional<std::vector<Predicate>> SchemaReader::few_values(const Place& place, JsonNode schema, std::size_t depth) {
+std::optional<std::vector<Predicate>> SchemaReader::few_values(const Context& context, JsonNode schema, std::size_t depth) {
     if (depth > 100) return std::nullopt;
     if (document_.is(schema, JsonKind::boolean) && !document_.truth(schema)) return std::vector<Predicate>{};
     if (!document_.is(schema, JsonKind::object)) return std::nullopt;
@@ -247,7 +234,7 @@ std::optional<std::vector<Predicate>> SchemaReader::few_values(const Place& plac
         if (document_.text(type) == "integer") return few_integers(schema);
     }
     if (const JsonNode reference = document_.member(schema, number_of(Keyword::ref)); document_.is(reference, JsonKind::string)) {
-        const Place there{schema, place.scope, place.mode, place.draft, {}};
+        const Context there{schema, context.scope, context.mode, context.draft, {}};
         return few_values(there, target_of(there, Keyword::ref, reference).first, depth + 1);
     }
     return std::nullopt;

@@ -11,7 +11,7 @@
 #include <utility>
 
 #include "base/sorted.hpp"
-#include "schema/place.hpp"
+#include "schema/reader.hpp"
 
 namespace psc {
 
@@ -29,6 +29,20 @@ bool adds(const NameSet& to, const NameSet& more) {
 
 }  // namespace
 
+// What a schema looks at of a value of which a condition is true.
+struct SchemaReader::Evaluated {
+    Predicate condition;
+    NameSet names;  // members of these names
+    bool all_members = false, all_items = false;
+    Word items = 0;                       // the first n items
+    std::vector<Predicate> contains;      // and those of which one of these is true
+    JsonNode node = JsonDocument::kNone;  // which schema
+    Word scope = 0;
+    bool declares = false;       // has a list of members, which may be empty
+    bool tested = false;         // by an `if`, which closes nothing
+    bool lists_objects = false;  // in const or enum
+};
+
 // A schema that another one applies to the same value, if `when` is true of it.
 struct SchemaReader::Applied {
     JsonNode node;
@@ -37,70 +51,71 @@ struct SchemaReader::Applied {
     bool is_test;  // of an `if`
 };
 
-std::vector<SchemaReader::Applied> SchemaReader::applied(const Place& place) {
+std::vector<SchemaReader::Applied> SchemaReader::applied(const Context& context) {
     std::vector<Applied> out;
     const auto apply = [&](JsonNode node, Word scope, Predicate when, bool is_test = false) {
         out.push_back({node, entered(scope, node), when, is_test});
     };
     const auto refer = [&](Keyword keyword) {
-        const JsonNode reference = get(place, keyword);
+        const JsonNode reference = get(context, keyword);
         if (!document_.is(reference, JsonKind::string)) return false;
-        const auto [target, scope] = target_of(place, keyword, reference);
+        const auto [target, scope] = target_of(context, keyword, reference);
         apply(target, scope, graph_.always());
         return true;
     };
-    if (refer(Keyword::ref) && place.draft <= Draft::draft7) return out;  // its siblings say nothing
-    if (place.draft >= Draft::draft2020) refer(Keyword::dynamic_ref);
-    if (place.draft == Draft::draft2019) refer(Keyword::recursive_ref);
+    if (refer(Keyword::ref) && context.draft <= Draft::draft7) return out;  // its siblings say nothing
+    if (context.draft >= Draft::draft2020) refer(Keyword::dynamic_ref);
+    if (context.draft == Draft::draft2019) refer(Keyword::recursive_ref);
     for (Keyword keyword : {Keyword::all_of, Keyword::any_of, Keyword::one_of}) {
-        const JsonNode value = get(place, keyword);
+        const JsonNode value = get(context, keyword);
         if (!document_.is(value, JsonKind::array)) continue;
         const std::vector<JsonNode> all(document_.items(value).begin(), document_.items(value).end());
-        for (JsonNode node : all) apply(node, place.scope, keyword == Keyword::all_of ? graph_.always() : in_place(place, node));
+        for (JsonNode node : all)
+            apply(node, context.scope, keyword == Keyword::all_of ? graph_.always() : in_place(context, node));
     }
-    if (const JsonNode test = get(place, Keyword::if_); test != JsonDocument::kNone && place.draft >= Draft::draft7) {
-        const Predicate holds = apart(place, test);
-        apply(test, place.scope, holds, true);
-        if (const JsonNode node = get(place, Keyword::then); node != JsonDocument::kNone) apply(node, place.scope, holds);
-        if (const JsonNode node = get(place, Keyword::else_); node != JsonDocument::kNone)
-            apply(node, place.scope, graph_.negation(holds));
+    if (const JsonNode test = get(context, Keyword::if_); test != JsonDocument::kNone && context.draft >= Draft::draft7) {
+        const Predicate holds = apart(context, test);
+        apply(test, context.scope, holds, true);
+        if (const JsonNode node = get(context, Keyword::then); node != JsonDocument::kNone) apply(node, context.scope, holds);
+        if (const JsonNode node = get(context, Keyword::else_); node != JsonDocument::kNone)
+            apply(node, context.scope, graph_.negation(holds));
     }
-    if (const JsonNode value = get(place, Keyword::dependent_schemas); document_.is(value, JsonKind::object)) {
+    if (const JsonNode value = get(context, Keyword::dependent_schemas); document_.is(value, JsonKind::object)) {
         const std::vector<JsonDocument::Member> all(document_.members(value).begin(), document_.members(value).end());
-        for (const auto& [name, node] : all) apply(node, place.scope, graph_.some_member(one_name(name), graph_.always()));
+        for (const auto& [name, node] : all) apply(node, context.scope, graph_.some_member(one_name(name), graph_.always()));
     }
     return out;
 }
 
 // What the schema looks at itself.
-SchemaReader::Evaluated SchemaReader::own(const Place& place, bool is_root) {
-    Evaluated own{graph_.always(), {}, false, false, 0, {}, place.node, place.scope};
-    if (place.draft <= Draft::draft7 && document_.is(get(place, Keyword::ref), JsonKind::string)) return own;
+SchemaReader::Evaluated SchemaReader::own(const Context& context, bool is_root) {
+    Evaluated own{graph_.always(), {}, false, false, 0, {}, context.node, context.scope};
+    if (context.draft <= Draft::draft7 && document_.is(get(context, Keyword::ref), JsonKind::string)) return own;
     const auto names_in = [&](Keyword keyword) -> std::vector<JsonDocument::Member> {
-        const JsonNode value = get(place, keyword);
+        const JsonNode value = get(context, keyword);
         if (!document_.is(value, JsonKind::object)) return {};
         return {document_.members(value).begin(), document_.members(value).end()};
     };
     for (const auto& [name, value] : names_in(Keyword::properties)) own.names.names.push_back(name);
     for (const auto& [name, value] : names_in(Keyword::pattern_properties))
-        own.names.languages.push_back(pattern(place, Keyword::pattern_properties, document_.texts()[name]));
+        own.names.languages.push_back(pattern(context, Keyword::pattern_properties, document_.texts()[name]));
     sort_unique(own.names.names);
     sort_unique(own.names.languages);
-    own.declares = document_.is(get(place, Keyword::properties), JsonKind::object) ||
-                   document_.is(get(place, Keyword::pattern_properties), JsonKind::object);
-    own.all_members = get(place, Keyword::additional_properties) != JsonDocument::kNone ||
-                      (!is_root && get(place, Keyword::unevaluated_properties) != JsonDocument::kNone);
-    const JsonNode items = get(place, Keyword::items), first = get(place, Keyword::prefix_items);
+    own.declares = document_.is(get(context, Keyword::properties), JsonKind::object) ||
+                   document_.is(get(context, Keyword::pattern_properties), JsonKind::object);
+    own.all_members = get(context, Keyword::additional_properties) != JsonDocument::kNone ||
+                      (!is_root && get(context, Keyword::unevaluated_properties) != JsonDocument::kNone);
+    const JsonNode items = get(context, Keyword::items), first = get(context, Keyword::prefix_items);
     const bool tuple = document_.is(items, JsonKind::array);
     if (tuple || document_.is(first, JsonKind::array)) own.items = static_cast<Word>(document_.items(tuple ? items : first).size());
     own.all_items = (items != JsonDocument::kNone && !tuple) ||
-                    (tuple && get(place, Keyword::additional_items) != JsonDocument::kNone) ||
-                    (!is_root && get(place, Keyword::unevaluated_items) != JsonDocument::kNone);
-    if (const JsonNode value = get(place, Keyword::contains); value != JsonDocument::kNone && place.draft >= Draft::draft2020)
-        own.contains.push_back(apart(place, value));
+                    (tuple && get(context, Keyword::additional_items) != JsonDocument::kNone) ||
+                    (!is_root && get(context, Keyword::unevaluated_items) != JsonDocument::kNone);
+    if (const JsonNode value = get(context, Keyword::contains); value != JsonDocument::kNone && context.draft >= Draft::draft2020)
+        own.contains.push_back(apart(context, value));
     const auto is_object = [&](JsonNode value) { return document_.is(value, JsonKind::object); };
-    const JsonNode listed = get(place, Keyword::enumeration);
-    own.lists_objects = (place.draft >= Draft::draft6 && is_object(get(place, Keyword::constant))) ||
+    const JsonNode listed = get(context, Keyword::enumeration);
+    own.lists_objects = (context.draft >= Draft::draft6 && is_object(get(context, Keyword::constant))) ||
                         (document_.is(listed, JsonKind::array) && std::ranges::any_of(document_.items(listed), is_object));
     return own;
 }
@@ -117,10 +132,10 @@ bool SchemaReader::looks(JsonNode node, Word scope) {
         const auto known = looks_.find(at);
         if (known != looks_.end()) found = known->second;
         if (known != looks_.end() || !document_.is(at.first, JsonKind::object) || !seen.insert(at).second) continue;
-        const Place place{at.first, at.second, Mode::open, resources_.draft(at.first), {}};
-        const Evaluated own = this->own(place, false);
+        const Context context{at.first, at.second, Mode::open, resources_.draft(at.first), {}};
+        const Evaluated own = this->own(context, false);
         found = own.declares || own.all_members || own.items > 0 || own.all_items || !own.contains.empty() || own.lists_objects;
-        for (const Applied& a : applied(place)) todo.emplace_back(a.node, a.scope);
+        for (const Applied& a : applied(context)) todo.emplace_back(a.node, a.scope);
     }
     if (!found)
         for (const auto& at : seen) looks_[at] = false;
@@ -128,23 +143,24 @@ bool SchemaReader::looks(JsonNode node, Word scope) {
 }
 
 // Adds what the schema looks at where `condition` is true, and what the schemas that it applies do.
-void SchemaReader::evaluate(const Place& place, Predicate condition, std::vector<Evaluated>& out, std::size_t depth, bool tested) {
-    if (!document_.is(place.node, JsonKind::object)) return;
-    if (depth > kMaxDeepness) exceed(place, Keyword::ref, "schemas about one value refer to each other more than 200 deep");
+void SchemaReader::evaluate(const Context& context, Predicate condition, std::vector<Evaluated>& out, std::size_t depth,
+                            bool tested) {
+    if (!document_.is(context.node, JsonKind::object)) return;
+    if (depth > kMaxDeepness) exceed(context, Keyword::ref, "schemas about one value refer to each other more than 200 deep");
     // By each of several ways that lead here the schema looks at the same.
     const auto is_this = [&](const Evaluated& e) {
-        return e.node == place.node && e.scope == place.scope && e.condition == condition && (tested || !e.tested);
+        return e.node == context.node && e.scope == context.scope && e.condition == condition && (tested || !e.tested);
     };
     if (depth > 0 && std::any_of(out.begin(), out.end(), is_this)) return;
     if (out.size() >= kMaxSchemasAboutOneValue)
-        exceed(place, Keyword::unknown, "more than 5,000 schemas are about one value, the limit");
-    Evaluated own = this->own(place, depth == 0);
+        exceed(context, Keyword::unknown, "more than 5,000 schemas are about one value, the limit");
+    Evaluated own = this->own(context, depth == 0);
     own.condition = condition;
     own.tested = tested;
     out.push_back(std::move(own));
-    for (const Applied& a : applied(place)) {
+    for (const Applied& a : applied(context)) {
         if (out.size() > kManySchemas && !looks(a.node, a.scope)) continue;
-        const Place there{a.node, a.scope, place.mode, resources_.draft(a.node), {}};
+        const Context there{a.node, a.scope, context.mode, resources_.draft(a.node), {}};
         evaluate(there, graph_.both(condition, a.when), out, depth + 1, tested || a.is_test);
     }
 }
@@ -153,7 +169,7 @@ void SchemaReader::evaluate(const Place& place, Predicate condition, std::vector
 // same schemas name are one choice, of options that exclude each other, so that none is a part of another one. Linear in names.
 Predicate SchemaReader::by_name(NameSet always, const std::vector<Evaluated>& conditional, Predicate rest) {
     const auto is_always = [&](Word name) {
-        const auto has = [&](Word language) { return accepts(languages_[language], decoded(texts()[name])); };
+        const auto has = [&](Word language) { return accepts(languages_[language], code_points(texts()[name])); };
         return std::binary_search(always.names.begin(), always.names.end(), name) ||
                std::any_of(always.languages.begin(), always.languages.end(), has);
     };
@@ -177,20 +193,21 @@ Predicate SchemaReader::by_name(NameSet always, const std::vector<Evaluated>& co
 }
 
 // What nothing has looked at is of `rest`. For members that a schema closes, nothing is said where it declares none.
-Predicate SchemaReader::unevaluated(const Place& place, Predicate rest, bool members, Keyword keyword) {
+Predicate SchemaReader::unevaluated(const Context& context, Predicate rest, bool members, Keyword keyword) {
     std::vector<Evaluated> all;
-    evaluate(place, graph_.always(), all, 0);
+    evaluate(context, graph_.always(), all, 0);
     const bool closing = keyword == Keyword::unknown;
     if (closing) {
         const auto declares = [](const Evaluated& e) { return !e.tested && e.declares; };
         if (std::none_of(all.begin(), all.end(), declares)) return graph_.always();
         NameSet required;  // of what is required only, nothing else is said
-        if (const JsonNode value = get(place, Keyword::required); document_.is(value, JsonKind::array))
+        if (const JsonNode value = get(context, Keyword::required); document_.is(value, JsonKind::array))
             for (JsonNode name : document_.items(value))
                 if (document_.is(name, JsonKind::string)) required.names.push_back(document_.text_number(name));
         sort_unique(required.names);
         all.push_back({graph_.always(), std::move(required), false, false, 0, {}});
-        if (document_.member(place.node, number_of(Keyword::unevaluated_properties)) != JsonDocument::kNone) return graph_.always();
+        if (document_.member(context.node, number_of(Keyword::unevaluated_properties)) != JsonDocument::kNone)
+            return graph_.always();
     }
     Evaluated base{graph_.always(), {}, false, false, 0, {}};
     const auto join = [](Evaluated& to, const Evaluated& from) {
@@ -219,9 +236,9 @@ Predicate SchemaReader::unevaluated(const Place& place, Predicate rest, bool mem
     }
     // Of the branches of a oneOf exactly one is true, so these are not conditions of their own: which one it is is one choice.
     std::vector<Predicate> branches;
-    if (const JsonNode value = get(place, Keyword::one_of); document_.is(value, JsonKind::array)) {
+    if (const JsonNode value = get(context, Keyword::one_of); document_.is(value, JsonKind::array)) {
         const std::vector<JsonNode> nodes(document_.items(value).begin(), document_.items(value).end());
-        for (JsonNode node : nodes) branches.push_back(in_place(place, node));
+        for (JsonNode node : nodes) branches.push_back(in_place(context, node));
     }
     const auto is_branch = [&](const Evaluated& e) { return std::count(branches.begin(), branches.end(), e.condition) == 1; };
     const auto first_branch =
@@ -252,7 +269,7 @@ Predicate SchemaReader::unevaluated(const Place& place, Predicate rest, bool mem
         }
     }
     if (conditional.size() > kMaxConditions)
-        exceed(place, keyword,
+        exceed(context, keyword,
                "what is looked at depends on more than " + std::to_string(kMaxConditions) + " conditions, the limit");
     std::vector<Predicate> options;
     const auto choices = std::size_t{1} << conditional.size();

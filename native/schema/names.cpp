@@ -11,7 +11,6 @@
 #include <map>
 
 #include "base/grouped.hpp"
-#include "schema/place.hpp"
 #include "schema/rules.hpp"
 
 namespace psc {
@@ -183,7 +182,7 @@ Word SchemaRules::names_but(const std::vector<Word>& names) {
     };
     if (!layout_.excludes.empty() || !std::all_of(texts.begin(), texts.end(), plain)) {
         std::vector<std::u32string> declared;
-        for (std::string_view text : texts) declared.push_back(decoded(text));
+        for (std::string_view text : texts) declared.push_back(code_points(text));
         return known->second = this->names(languages_.but(LanguageTable::kAny, languages_.number(of_texts(std::move(declared)))));
     }
     const Word rule = known->second = fresh("other names");

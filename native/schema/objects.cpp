@@ -5,7 +5,6 @@
 #include "base/cancellation.hpp"
 #include "base/limits.hpp"
 #include "schema/containers.hpp"
-#include "schema/place.hpp"
 
 namespace psc {
 
@@ -132,7 +131,7 @@ void SchemaRules::Members::find_others(const Atoms& atoms) {
     const auto not_declared = [&] {
         if (declared_.empty()) return LanguageTable::kAny;
         std::vector<std::u32string> texts;
-        for (const Declared& d : declared_) texts.push_back(decoded(rules_.reader_.texts()[d.name]));
+        for (const Declared& d : declared_) texts.push_back(code_points(rules_.reader_.texts()[d.name]));
         return languages.but(LanguageTable::kAny, languages.number(of_texts(std::move(texts))));
     };
     if (split.empty())

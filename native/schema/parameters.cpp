@@ -11,7 +11,6 @@
 
 #include "base/limits.hpp"
 #include "schema/containers.hpp"
-#include "schema/place.hpp"
 
 namespace psc {
 
@@ -322,7 +321,7 @@ SchemaRules::Words SchemaRules::parameter(Word before, const Words& key, Predica
 // What a declared parameter begins with, up to behind its key.
 SchemaRules::Words SchemaRules::key(Word name) const {
     const ParameterStyle& style = *layout_.parameters;
-    const std::u32string text = decoded(reader_.texts()[name]);
+    const std::u32string text = code_points(reader_.texts()[name]);
     if (style.end_names_key && !is_element_name(text))
         throw SchemaError(
             place_, "properties",
@@ -346,7 +345,7 @@ SchemaRules::Words SchemaRules::key(Word name) const {
 
 std::u32string SchemaRules::end_of(Word name) const {
     const ParameterStyle& style = *layout_.parameters;
-    return style.end_names_key ? style.end + decoded(reader_.texts()[name]) + style.behind_key : style.end;
+    return style.end_names_key ? style.end + code_points(reader_.texts()[name]) + style.behind_key : style.end;
 }
 
 // What a parameter begins with whose name is not declared; -1 where there is no such name. By a pattern: the language is one.
@@ -361,7 +360,7 @@ Word SchemaRules::other_keys(Word language, bool by_pattern, bool matched, const
     const auto [known, is_new] = other_keys_.try_emplace({language, by_pattern, matched, declared}, 0);
     if (!is_new) return known->second;
     std::vector<std::u32string> texts;
-    for (Word name : declared) texts.push_back(decoded(reader_.texts()[name]));
+    for (Word name : declared) texts.push_back(code_points(reader_.texts()[name]));
     TextAutomaton names = style.other_keys == OtherKeys::any ? some_characters() : by_pattern ? plain_names() : identifiers();
     if (language >= 0) names = intersection(names, languages_[language]);
     if (!texts.empty()) names = difference(names, of_texts(std::move(texts)));

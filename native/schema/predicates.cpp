@@ -7,6 +7,20 @@
 
 namespace psc {
 
+NameSet union_of(const NameSet& a, const NameSet& b) {
+    NameSet out = a;
+    out.names.insert(out.names.end(), b.names.begin(), b.names.end());
+    out.languages.insert(out.languages.end(), b.languages.begin(), b.languages.end());
+    sort_unique(out.names);
+    sort_unique(out.languages);
+    return out;
+}
+
+NameSet complement(NameSet names) {
+    names.all_but = !names.all_but;
+    return names;
+}
+
 LanguageTable::LanguageTable() {
     number(any_text());
     number(no_text());

@@ -56,6 +56,11 @@ struct NameSet {
     bool is_one(Word name) const { return is_one() && names[0] == name; }
 };
 
+// The names of either.
+NameSet union_of(const NameSet& a, const NameSet& b);
+// All others.
+NameSet complement(NameSet names);
+
 // Strings: a language, and how many characters they have.
 struct StringSet {
     Word language;             // in the language table

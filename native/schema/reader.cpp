@@ -6,7 +6,6 @@
 #include "base/cancellation.hpp"
 #include "base/limits.hpp"
 #include "patterns/ecma_pattern.hpp"
-#include "schema/place.hpp"
 
 namespace psc {
 
@@ -64,78 +63,78 @@ Word SchemaReader::entered(Word scope, JsonNode node) {
 }
 
 Predicate SchemaReader::read(const Schema& schema) {
-    Place place{schema.node, schema.scope, schema.mode, resources_.draft(schema.node), {}};
-    if (!document_.is(schema.node, JsonKind::object)) fail(place, Keyword::unknown, "a schema must be an object or a boolean");
-    const JsonNode reference = get(place, Keyword::ref);
-    if (place.draft <= Draft::draft7 && document_.is(reference, JsonKind::string)) {
-        place.parts.push_back(referred(place, Keyword::ref, reference));  // its siblings say nothing
+    Context context{schema.node, schema.scope, schema.mode, resources_.draft(schema.node), {}};
+    if (!document_.is(schema.node, JsonKind::object)) fail(context, Keyword::unknown, "a schema must be an object or a boolean");
+    const JsonNode reference = get(context, Keyword::ref);
+    if (context.draft <= Draft::draft7 && document_.is(reference, JsonKind::string)) {
+        context.parts.push_back(referred(context, Keyword::ref, reference));  // its siblings say nothing
     } else {
         const std::vector<JsonDocument::Member> members(document_.members(schema.node).begin(),
                                                         document_.members(schema.node).end());
         for (const auto& [name, value] : members)
-            if (const Keyword keyword = keyword_of(name); keyword != Keyword::unknown) read_keyword(place, keyword, value);
-        read_numbers(place);
-        read_members(place);
-        read_items(place);
-        read_condition(place);
+            if (const Keyword keyword = keyword_of(name); keyword != Keyword::unknown) read_keyword(context, keyword, value);
+        read_numbers(context);
+        read_members(context);
+        read_items(context);
+        read_condition(context);
     }
-    if (place.mode == Mode::value) place.parts.push_back(unevaluated(place, graph_.never(), true, Keyword::unknown));
-    return graph_.both(place.parts);
+    if (context.mode == Mode::value) context.parts.push_back(unevaluated(context, graph_.never(), true, Keyword::unknown));
+    return graph_.both(context.parts);
 }
 
-void SchemaReader::read_keyword(Place& place, Keyword keyword, JsonNode value) {
-    const auto say = [&](Predicate p) { place.parts.push_back(p); };
+void SchemaReader::read_keyword(Context& context, Keyword keyword, JsonNode value) {
+    const auto say = [&](Predicate p) { context.parts.push_back(p); };
     const auto all_of = [&](auto each) {
         std::vector<Predicate> parts;
-        for (JsonNode node : schemas_in(place, keyword, value)) parts.push_back(each(node));
+        for (JsonNode node : schemas_in(context, keyword, value)) parts.push_back(each(node));
         return parts;
     };
     switch (keyword) {
         case Keyword::type:
-            return say(types(place, value));
+            return say(types(context, value));
         case Keyword::enumeration: {
-            if (!document_.is(value, JsonKind::array)) fail(place, keyword, "must be an array");
+            if (!document_.is(value, JsonKind::array)) fail(context, keyword, "must be an array");
             return say(enumeration(document_.items(value)));
         }
         case Keyword::constant:
-            return place.draft >= Draft::draft6 ? say(literal(value)) : void();
+            return context.draft >= Draft::draft6 ? say(literal(value)) : void();
         case Keyword::ref:
         case Keyword::dynamic_ref:
         case Keyword::recursive_ref:
-            if ((keyword == Keyword::dynamic_ref && place.draft < Draft::draft2020) ||
-                (keyword == Keyword::recursive_ref && place.draft != Draft::draft2019))
+            if ((keyword == Keyword::dynamic_ref && context.draft < Draft::draft2020) ||
+                (keyword == Keyword::recursive_ref && context.draft != Draft::draft2019))
                 return;
-            return say(referred(place, keyword, value));
+            return say(referred(context, keyword, value));
         case Keyword::all_of:
-            return say(graph_.both(all_of([&](JsonNode node) { return in_place(place, node); })));
+            return say(graph_.both(all_of([&](JsonNode node) { return in_place(context, node); })));
         case Keyword::any_of:
-            return say(graph_.either(all_of([&](JsonNode node) { return in_place(place, node); })));
+            return say(graph_.either(all_of([&](JsonNode node) { return in_place(context, node); })));
         case Keyword::one_of:
-            return say(exactly_one(all_of([&](JsonNode node) { return in_place(place, node); })));
+            return say(exactly_one(all_of([&](JsonNode node) { return in_place(context, node); })));
         case Keyword::not_:
-            return say(graph_.negation(apart(place, value)));
+            return say(graph_.negation(apart(context, value)));
         case Keyword::min_length:
         case Keyword::max_length:
         case Keyword::pattern:
         case Keyword::format:
-            return read_texts(place, keyword, value);
+            return read_texts(context, keyword, value);
         case Keyword::unique_items:
-            if (document_.is(value, JsonKind::boolean) && document_.truth(value)) read_unique(place);
+            if (document_.is(value, JsonKind::boolean) && document_.truth(value)) read_unique(context);
             return;
         case Keyword::dependencies:
-            return read_dependencies(place, keyword, value);
+            return read_dependencies(context, keyword, value);
         case Keyword::dependent_required:
         case Keyword::dependent_schemas:
-            if (place.draft >= Draft::draft2019) read_dependencies(place, keyword, value);
+            if (context.draft >= Draft::draft2019) read_dependencies(context, keyword, value);
             return;
         default:
             return;
     }
 }
 
-Predicate SchemaReader::types(const Place& place, JsonNode value) {
+Predicate SchemaReader::types(const Context& context, JsonNode value) {
     const auto one = [&](JsonNode name) {
-        if (!document_.is(name, JsonKind::string)) fail(place, Keyword::type, "must be the name of a type, or an array of them");
+        if (!document_.is(name, JsonKind::string)) fail(context, Keyword::type, "must be the name of a type, or an array of them");
         const std::string_view text = document_.text(name);
         if (text == "null") return graph_.types(json_types::null);
         if (text == "boolean") return graph_.types(json_types::boolean);
@@ -144,8 +143,8 @@ Predicate SchemaReader::types(const Place& place, JsonNode value) {
         if (text == "array") return graph_.types(json_types::array);
         if (text == "object") return graph_.types(json_types::object);
         static const TextAutomaton whole = integers(), digits = integers_without_fraction();
-        if (text == "integer") return graph_.numbers(languages_.number(place.draft == Draft::draft4 ? digits : whole));
-        fail(place, Keyword::type, "there is no type '" + std::string(text) + "'");
+        if (text == "integer") return graph_.numbers(languages_.number(context.draft == Draft::draft4 ? digits : whole));
+        fail(context, Keyword::type, "there is no type '" + std::string(text) + "'");
     };
     if (!document_.is(value, JsonKind::array)) return one(value);
     std::vector<Predicate> options;
@@ -176,26 +175,26 @@ Predicate SchemaReader::exactly_one(std::span<const Predicate> schemas) {
     return graph_.either(options);
 }
 
-void SchemaReader::read_condition(Place& place) {
-    const JsonNode condition = get(place, Keyword::if_);
-    if (condition == JsonDocument::kNone || place.draft < Draft::draft7) return;
-    const JsonNode then = get(place, Keyword::then), otherwise = get(place, Keyword::else_);
-    const Predicate holds = apart(place, condition);
-    if (then != JsonDocument::kNone) place.parts.push_back(graph_.either(graph_.negation(holds), in_place(place, then)));
-    if (otherwise != JsonDocument::kNone) place.parts.push_back(graph_.either(holds, in_place(place, otherwise)));
+void SchemaReader::read_condition(Context& context) {
+    const JsonNode condition = get(context, Keyword::if_);
+    if (condition == JsonDocument::kNone || context.draft < Draft::draft7) return;
+    const JsonNode then = get(context, Keyword::then), otherwise = get(context, Keyword::else_);
+    const Predicate holds = apart(context, condition);
+    if (then != JsonDocument::kNone) context.parts.push_back(graph_.either(graph_.negation(holds), in_place(context, then)));
+    if (otherwise != JsonDocument::kNone) context.parts.push_back(graph_.either(holds, in_place(context, otherwise)));
 }
 
-Predicate SchemaReader::referred(const Place& place, Keyword keyword, JsonNode value) {
-    if (!document_.is(value, JsonKind::string)) fail(place, keyword, "must be a string");
-    const auto [target, scope] = target_of(place, keyword, value);
-    return schema(target, scope, place.mode == Mode::open ? Mode::open : Mode::inside);
+Predicate SchemaReader::referred(const Context& context, Keyword keyword, JsonNode value) {
+    if (!document_.is(value, JsonKind::string)) fail(context, keyword, "must be a string");
+    const auto [target, scope] = target_of(context, keyword, value);
+    return schema(target, scope, context.mode == Mode::open ? Mode::open : Mode::inside);
 }
 
-std::pair<JsonNode, Word> SchemaReader::target_of(const Place& place, Keyword keyword, JsonNode value) {
+std::pair<JsonNode, Word> SchemaReader::target_of(const Context& context, Keyword keyword, JsonNode value) {
     const std::string_view reference = document_.text(value);
     const std::string text(text_of(keyword));
-    JsonNode target = resources_.resolve(place.node, reference, text);
-    const auto& bound = scopes_[static_cast<std::size_t>(place.scope)];
+    JsonNode target = resources_.resolve(context.node, reference, text);
+    const auto& bound = scopes_[static_cast<std::size_t>(context.scope)];
     if (keyword == Keyword::dynamic_ref) {
         const std::size_t hash = reference.find('#');
         const std::string name(hash == std::string_view::npos ? "" : reference.substr(hash + 1));
@@ -205,24 +204,24 @@ std::pair<JsonNode, Word> SchemaReader::target_of(const Place& place, Keyword ke
         if (resources_.dynamic_anchor(target, "") == target)
             if (const auto outermost = bound.find(""); outermost != bound.end()) target = outermost->second;
     }
-    return {target, place.scope};
+    return {target, context.scope};
 }
 
-void SchemaReader::read_dependencies(Place& place, Keyword keyword, JsonNode value) {
-    if (!document_.is(value, JsonKind::object)) fail(place, keyword, "must be an object");
+void SchemaReader::read_dependencies(Context& context, Keyword keyword, JsonNode value) {
+    if (!document_.is(value, JsonKind::object)) fail(context, keyword, "must be an object");
     const std::vector<JsonDocument::Member> members(document_.members(value).begin(), document_.members(value).end());
     for (const auto& [name, needed] : members) {
         const Predicate absent = graph_.negation(graph_.some_member(one_name(name), graph_.always()));
         std::vector<Predicate> parts;
         if (document_.is(needed, JsonKind::array) && keyword != Keyword::dependent_schemas) {
             for (JsonNode other : document_.items(needed)) {
-                if (!document_.is(other, JsonKind::string)) fail(place, keyword, "names must be strings");
+                if (!document_.is(other, JsonKind::string)) fail(context, keyword, "names must be strings");
                 parts.push_back(graph_.some_member(one_name(document_.text_number(other)), graph_.always()));
             }
         } else {
-            parts.push_back(in_place(place, needed));
+            parts.push_back(in_place(context, needed));
         }
-        place.parts.push_back(graph_.either(absent, graph_.both(parts)));
+        context.parts.push_back(graph_.either(absent, graph_.both(parts)));
     }
 }
 
@@ -237,7 +236,7 @@ Predicate SchemaReader::literal(JsonNode value, std::size_t depth) {
         case JsonKind::number:
             return graph_.numbers(languages_.number(equal_to(parse_decimal(document_.number(value)))));
         case JsonKind::string:
-            return graph_.texts(languages_.number(of_texts({decoded(document_.text(value))})));
+            return graph_.texts(languages_.number(of_texts({code_points(document_.text(value))})));
         case JsonKind::array: {
             std::vector<Predicate> parts;
             const std::vector<JsonNode> items(document_.items(value).begin(), document_.items(value).end());
@@ -270,7 +269,7 @@ Predicate SchemaReader::enumeration(std::span<const JsonNode> values) {
     const std::vector<JsonNode> all(values.begin(), values.end());
     for (JsonNode value : all) {
         if (document_.is(value, JsonKind::string))
-            texts.push_back(decoded(document_.text(value)));
+            texts.push_back(code_points(document_.text(value)));
         else
             options.push_back(literal(value));
     }
@@ -278,76 +277,60 @@ Predicate SchemaReader::enumeration(std::span<const JsonNode> values) {
     return graph_.either(options);
 }
 
-Predicate SchemaReader::unenforced(const Place& place, Keyword keyword, const std::string& why) {
-    if (!options_.lenient) fail(place, keyword, why);
-    warn(place, keyword, "left out: " + why);
+Predicate SchemaReader::unenforced(const Context& context, Keyword keyword, const std::string& why) {
+    if (!options_.lenient) fail(context, keyword, why);
+    warn(context, keyword, "left out: " + why);
     return graph_.unknown();
 }
 
-void SchemaReader::warn(const Place& place, Keyword keyword, const std::string& what) {
-    warnings_.push_back(resources_.pointer(place.node) + ", " + std::string(text_of(keyword)) + ": " + what);
+void SchemaReader::warn(const Context& context, Keyword keyword, const std::string& what) {
+    warnings_.push_back(resources_.pointer(context.node) + ", " + std::string(text_of(keyword)) + ": " + what);
 }
 
-void SchemaReader::fail(const Place& place, Keyword keyword, const std::string& why) const {
+void SchemaReader::fail(const Context& context, Keyword keyword, const std::string& why) const {
     const std::string name = keyword == Keyword::unknown ? "" : std::string(text_of(keyword));
-    throw SchemaError(resources_.pointer(place.node), name, why.starts_with("must be ") ? name + " " + why : why);
+    throw SchemaError(resources_.pointer(context.node), name, why.starts_with("must be ") ? name + " " + why : why);
 }
 
-void SchemaReader::exceed(const Place& place, Keyword keyword, const std::string& limit) const {
+void SchemaReader::exceed(const Context& context, Keyword keyword, const std::string& limit) const {
     const std::string name = keyword == Keyword::unknown ? "" : ", " + std::string(text_of(keyword));
-    throw LimitExceeded(resources_.pointer(place.node) + name + ": " + limit);
+    throw LimitExceeded(resources_.pointer(context.node) + name + ": " + limit);
 }
 
-JsonNode SchemaReader::get(const Place& place, Keyword keyword) const { return document_.member(place.node, number_of(keyword)); }
+JsonNode SchemaReader::get(const Context& context, Keyword keyword) const {
+    return document_.member(context.node, number_of(keyword));
+}
 
-std::vector<JsonNode> SchemaReader::schemas_in(const Place& place, Keyword keyword, JsonNode value) const {
+std::vector<JsonNode> SchemaReader::schemas_in(const Context& context, Keyword keyword, JsonNode value) const {
     if (!document_.is(value, JsonKind::array) || document_.items(value).empty())
-        fail(place, keyword, "must be an array of schemas, not an empty one");
+        fail(context, keyword, "must be an array of schemas, not an empty one");
     return {document_.items(value).begin(), document_.items(value).end()};
 }
 
 // A number of characters, items or members.
-Word SchemaReader::count(const Place& place, Keyword keyword, JsonNode value) const {
-    if (!document_.is(value, JsonKind::number)) fail(place, keyword, "must be an integer");
+Word SchemaReader::count(const Context& context, Keyword keyword, JsonNode value) const {
+    if (!document_.is(value, JsonKind::number)) fail(context, keyword, "must be an integer");
     std::string_view text = document_.number(value);
     if (const std::size_t point = text.find('.');
         point != std::string_view::npos && text.find_first_not_of('0', point + 1) == std::string_view::npos)
         text = text.substr(0, point);
-    if (text.find_first_not_of("0123456789") != std::string_view::npos) fail(place, keyword, "must be a non-negative integer");
-    if (text.size() > 9) return kMaxSchemaCount;
+    if (text.find_first_not_of("0123456789") != std::string_view::npos) fail(context, keyword, "must be a non-negative integer");
+    if (text.size() > 9) return kMaxCount;
     return static_cast<Word>(std::stol(std::string(text)));
 }
 
-Word SchemaReader::pattern(const Place& place, Keyword keyword, std::string_view pattern) {
+Word SchemaReader::pattern(const Context& context, Keyword keyword, std::string_view pattern) {
     const auto [known, fresh] = patterns_.try_emplace(std::string(pattern), -1);
     if (!fresh) return known->second;
     try {
-        return known->second = languages_.number(pattern_automaton(decoded(pattern)));
+        return known->second = languages_.number(pattern_automaton(code_points(pattern)));
     } catch (const LimitExceeded& e) {
         patterns_.erase(known);
-        throw located(e, resources_.pointer(place.node) + ", " + std::string(text_of(keyword)));
+        throw located(e, resources_.pointer(context.node) + ", " + std::string(text_of(keyword)));
     } catch (const PatternError& e) {
         patterns_.erase(known);
-        fail(place, keyword, std::string(e.what()));
+        fail(context, keyword, std::string(e.what()));
     }
-}
-
-LimitExceeded located(const LimitExceeded& limit, const std::string& place) {
-    const std::string_view what = limit.what();
-    return what.starts_with('#') ? limit : LimitExceeded(place + ": " + limit.what());
-}
-
-std::u32string decoded(std::string_view utf8) {
-    std::u32string out;
-    for (std::size_t i = 0; i < utf8.size();) {
-        const auto byte = static_cast<unsigned char>(utf8[i]);
-        const std::size_t n = byte < 0x80 ? 1 : byte < 0xe0 ? 2 : byte < 0xf0 ? 3 : 4;
-        std::uint32_t c = n == 1 ? byte : byte & (0x7fu >> n);
-        for (std::size_t k = 1; k < n && i + k < utf8.size(); ++k) c = c << 6 | (static_cast<unsigned char>(utf8[i + k]) & 0x3f);
-        out.push_back(static_cast<char32_t>(c));
-        i += n;
-    }
-    return out;
 }
 
 }  // namespace psc

@@ -1,6 +1,6 @@
 // Schemas to predicates: what each keyword of each draft says.
 //
-// A schema is a place in a document with a dynamic scope; its meaning is one predicate, read when somebody asks. Subschemas that are
+// A schema is a node of a document with a dynamic scope; its meaning is one predicate, read when somebody asks. Subschemas that are
 // about the same value (allOf, $ref) are predicates by name too, so recursion needs no end here.
 //
 // Closing (the option `strict`) means: an object schema that lists members, or has an empty list of them, has no others. What counts is
@@ -34,6 +34,8 @@ struct SchemaOptions {
 
 class SchemaReader {
 public:
+    // Counts above are as good as this: no text is as long.
+    static constexpr Word kMaxCount = 1'000'000'000;
     struct Strings {
         Word language;
         bool matched;  // by a pattern or a format, all of them
@@ -64,7 +66,7 @@ private:
         Predicate meaning{-1};
     };
     struct Evaluated;  // what of an object or array a schema has looked at
-    struct Place {     // a schema while it is read
+    struct Context {   // a schema while it is read
         JsonNode node;
         Word scope;
         Mode mode;
@@ -73,51 +75,51 @@ private:
     };
 
     Predicate schema(JsonNode node, Word scope, Mode mode);
-    Predicate child(const Place& place, JsonNode node) {
-        return schema(node, place.scope, place.mode == Mode::open ? Mode::open : Mode::value);
+    Predicate child(const Context& context, JsonNode node) {
+        return schema(node, context.scope, context.mode == Mode::open ? Mode::open : Mode::value);
     }
-    Predicate in_place(const Place& place, JsonNode node) {
-        return schema(node, place.scope, place.mode == Mode::open ? Mode::open : Mode::inside);
+    Predicate in_place(const Context& context, JsonNode node) {
+        return schema(node, context.scope, context.mode == Mode::open ? Mode::open : Mode::inside);
     }
-    Predicate apart(const Place& place, JsonNode node) { return schema(node, place.scope, Mode::open); }
+    Predicate apart(const Context& context, JsonNode node) { return schema(node, context.scope, Mode::open); }
     Word entered(Word scope, JsonNode node);
 
     Predicate read(const Schema& schema);
-    void read_keyword(Place& place, Keyword keyword, JsonNode value);
-    void read_numbers(Place& place);
-    void read_texts(Place& place, Keyword keyword, JsonNode value);
-    void read_members(Place& place);
-    void read_items(Place& place);
-    void read_unique(Place& place);
-    void read_dependencies(Place& place, Keyword keyword, JsonNode value);
-    Predicate types(const Place& place, JsonNode value);
-    void read_condition(Place& place);
-    Predicate referred(const Place& place, Keyword keyword, JsonNode value);
-    std::pair<JsonNode, Word> target_of(const Place& place, Keyword keyword, JsonNode value);
+    void read_keyword(Context& context, Keyword keyword, JsonNode value);
+    void read_numbers(Context& context);
+    void read_texts(Context& context, Keyword keyword, JsonNode value);
+    void read_members(Context& context);
+    void read_items(Context& context);
+    void read_unique(Context& context);
+    void read_dependencies(Context& context, Keyword keyword, JsonNode value);
+    Predicate types(const Context& context, JsonNode value);
+    void read_condition(Context& context);
+    Predicate referred(const Context& context, Keyword keyword, JsonNode value);
+    std::pair<JsonNode, Word> target_of(const Context& context, Keyword keyword, JsonNode value);
     Predicate exactly_one(std::span<const Predicate> schemas);
     Predicate literal(JsonNode value, std::size_t depth = 0);
     Predicate enumeration(std::span<const JsonNode> values);
-    std::optional<std::vector<Predicate>> few_values(const Place& place, JsonNode schema, std::size_t depth);
+    std::optional<std::vector<Predicate>> few_values(const Context& context, JsonNode schema, std::size_t depth);
     std::optional<std::vector<Predicate>> few_integers(JsonNode schema);
-    Predicate unenforced(const Place& place, Keyword keyword, const std::string& why);
+    Predicate unenforced(const Context& context, Keyword keyword, const std::string& why);
 
     struct Applied;  // a schema that another one applies to the same value
-    std::vector<Applied> applied(const Place& place);
-    Evaluated own(const Place& place, bool is_root);
+    std::vector<Applied> applied(const Context& context);
+    Evaluated own(const Context& context, bool is_root);
     bool looks(JsonNode node, Word scope);
-    void evaluate(const Place& place, Predicate condition, std::vector<Evaluated>& out, std::size_t depth, bool tested = false);
+    void evaluate(const Context& context, Predicate condition, std::vector<Evaluated>& out, std::size_t depth, bool tested = false);
     Predicate by_name(NameSet always, const std::vector<Evaluated>& conditional, Predicate rest);
-    Predicate unevaluated(const Place& place, Predicate rest, bool members, Keyword keyword);
+    Predicate unevaluated(const Context& context, Predicate rest, bool members, Keyword keyword);
 
-    void warn(const Place& place, Keyword keyword, const std::string& what);
-    [[noreturn]] void fail(const Place& place, Keyword keyword, const std::string& why) const;
-    [[noreturn]] void exceed(const Place& place, Keyword keyword, const std::string& limit) const;
-    Word count(const Place& place, Keyword keyword, JsonNode value) const;
-    Decimal decimal(const Place& place, Keyword keyword, JsonNode value) const;
-    JsonNode get(const Place& place, Keyword keyword) const;
-    std::vector<JsonNode> schemas_in(const Place& place, Keyword keyword, JsonNode value) const;
+    void warn(const Context& context, Keyword keyword, const std::string& what);
+    [[noreturn]] void fail(const Context& context, Keyword keyword, const std::string& why) const;
+    [[noreturn]] void exceed(const Context& context, Keyword keyword, const std::string& limit) const;
+    Word count(const Context& context, Keyword keyword, JsonNode value) const;
+    Decimal decimal(const Context& context, Keyword keyword, JsonNode value) const;
+    JsonNode get(const Context& context, Keyword keyword) const;
+    std::vector<JsonNode> schemas_in(const Context& context, Keyword keyword, JsonNode value) const;
     NameSet one_name(Word name) const { return {false, {name}, {}}; }
-    Word pattern(const Place& place, Keyword keyword, std::string_view pattern);
+    Word pattern(const Context& context, Keyword keyword, std::string_view pattern);
 
     JsonDocument& document_;
     SchemaResources& resources_;

@@ -4,7 +4,6 @@
 #include <array>
 #include <utility>
 
-#include "base/limits.hpp"
 #include "schema/keywords.hpp"
 
 namespace psc {
@@ -133,6 +132,11 @@ Below below(Keyword keyword) {
 }
 
 }  // namespace
+
+LimitExceeded located(const LimitExceeded& limit, const std::string& context) {
+    const std::string_view what = limit.what();
+    return what.starts_with('#') ? limit : LimitExceeded(context + ": " + limit.what());
+}
 
 std::string resolved_uri(std::string_view base, std::string_view reference) {
     const Uri b = parsed_uri(base), r = parsed_uri(reference);

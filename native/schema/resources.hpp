@@ -14,6 +14,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "base/limits.hpp"
 #include "json/document.hpp"
 
 namespace psc {
@@ -26,6 +27,9 @@ struct SchemaError : std::runtime_error {
           keyword(std::move(keyword)) {}
     std::string pointer, keyword;
 };
+
+// The limit with the location of the schema that exceeds it, if it names none.
+LimitExceeded located(const LimitExceeded& limit, const std::string& location);
 
 enum class Draft { draft4, draft6, draft7, draft2019, draft2020 };
 

@@ -7,7 +7,6 @@
 #include "base/limits.hpp"
 #include "json/strings.hpp"
 #include "schema/containers.hpp"
-#include "schema/place.hpp"
 
 namespace psc {
 
@@ -282,9 +281,9 @@ SchemaRules::Words SchemaRules::name(Word text) {
     const auto plain = [](char c) { return c >= 0x20 && c < 0x7f && c != '"' && c != '\\' && c != '/'; };
     Words out;
     if (layout_.excludes.empty() && std::all_of(utf8.begin(), utf8.end(), plain)) {
-        rule_words::text(out, U'"' + decoded(utf8) + U'"');
+        rule_words::text(out, U'"' + code_points(utf8) + U'"');
     } else {
-        rule_words::reference(out, names(languages_.number(of_texts({decoded(utf8)}))));
+        rule_words::reference(out, names(languages_.number(of_texts({code_points(utf8)}))));
     }
     return out;
 }

@@ -7,7 +7,6 @@
 #include "base/cancellation.hpp"
 #include "base/limits.hpp"
 #include "base/sorted.hpp"
-#include "schema/place.hpp"
 
 namespace psc {
 
@@ -244,7 +243,7 @@ bool SchemaValues::contains(const NameSet& set, Word name) {
     if (set.is_one()) return set.names[0] == name;
     if (std::binary_search(set.names.begin(), set.names.end(), name)) return !set.all_but;
     if (set.languages.empty()) return set.all_but;
-    const std::u32string text = decoded(reader_.texts()[name]);
+    const std::u32string text = code_points(reader_.texts()[name]);
     const bool listed =
         std::any_of(set.languages.begin(), set.languages.end(), [&](Word language) { return accepts(languages_[language], text); });
     return listed != set.all_but;
