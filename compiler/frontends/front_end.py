@@ -1,22 +1,23 @@
-"""What a front end is: how text in one language becomes a grammar, and all else that the rest of psc has to know of the language.
+"""What a front end is: how text in one language becomes a grammar, and what else the rest of psc needs to know of the language.
 
-A front end is a folder beside this file with a module of functions, and an entry in the registry. The entry names the module, so
-that looking a suffix up, or the key of an artifact, imports no parser: a serving host may have neither the package that a parser
-needs nor the time to import one.
+A front end is a class derived from :class:`FrontEnd`, and its one instance in the registry. The base class answers for a language
+that has no imports, no other spelling of a text, no warnings; a class overrides what its language has, so that a type checker sees
+a method that is missing or takes something else. Methods import the language's parser when they are called: looking a suffix up, or
+the key of an artifact, imports none, which a serving host has no time for.
+
+Tried and dropped: an entry of flags and the name of a module, whose functions were found by their names. Nothing but a test said
+which functions a flag needs.
 """
 
 from __future__ import annotations
 
-import re
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from psc.errors import GrammarError, needs_extra
+from psc.errors import GrammarError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from psc._core import LrTables
     from psc.compiler.cfg.grammar import Cfg, LexerKind
     from psc.compiler.cfg.terminals import TerminalAutomaton
@@ -45,16 +46,8 @@ class GrammarOptions:
 
 
 @dataclass(frozen=True, kw_only=True)
-class FrontEnd:
-    """A language that grammars are written in.
-
-    ``module`` names the module with the functions. ``parse(text, options, origin)`` gives a ``RuleSet`` (a language of characters)
-    or a ``Cfg`` (terminals and productions), and raises GrammarError; with ``has_tokens`` it takes a fourth argument, what is known
-    of the vocabulary (`psc.compiler.expressions.tokens.TokenNames`) or None. More are there if the language has the matter:
-    ``language_of(text)``, as :meth:`language_of`, ``names_tokens(text, settings)``, as :meth:`names_tokens`,
-    ``order_free(text)`` and ``unread(text, origin, names)``, as these methods, ``find_imports(text, origin)``, as :meth:`imports`,
-    ``canonical(text)``, as :meth:`canonical`, and ``differences(grammar, automaton, lr)``, as :meth:`warnings`.
-    """
+class FrontEnd(ABC):
+    """A language that grammars are written in. Only :meth:`read` has no default."""
 
     language: str
     """What artifacts and keys call it."""
@@ -62,31 +55,16 @@ class FrontEnd:
     """What people call it."""
     a_grammar: str
     """A grammar in it, with an article, for messages."""
-    module: str
-    defaults: GrammarOptions
     suffixes: tuple[str, ...] = ()
     """Of its files, in lower case."""
     lexers: tuple[LexerKind, ...] = ("any",)
     """What the option ``lexer`` may be."""
+    defaults: GrammarOptions = GrammarOptions(start="root", lexer="any", keep_all_actions=True)
+    """By default those of a language of characters: it has no lexer, and every way is followed."""
     has_rules: bool = True
     """Whether ``start`` may be chosen."""
-    has_imports: bool = False
-    has_dialects: bool = False
-    """Whether some texts in its files are in another language, see :meth:`language_of`."""
-    has_tokens: bool = False
-    """Whether its grammars may name tokens; then the module should have ``names_tokens``, see :meth:`names_tokens`."""
-    tokens_look_like: str = ""
-    """With ``has_tokens``, a pattern that is found in each text that names tokens, so that for others no parser is imported."""
     has_settings: bool = False
     """Whether it has options of its own, see ``GrammarOptions.settings``."""
-    has_canonical_text: bool = False
-    """Whether texts that differ in layout only have one form, see :meth:`canonical`."""
-    has_order_free_text: bool = False
-    """Whether texts that differ in the order of some things only mean the same, see :meth:`order_free`."""
-    differs: bool = False
-    """Whether there are texts that the language's own tool would lex in another way."""
-    extra: str | None = None
-    """The extra of psc that parsing needs."""
     keeps_tables: bool = False
     """Whether parsing takes so much longer than reading a grammar's tables from a file that they are kept in one."""
 
@@ -146,77 +124,54 @@ class FrontEnd:
 
         Raises:
             GrammarError: the text is malformed.
-            MissingExtraError: parsing needs a package that is not installed.
         """
         check_text(text, origin)
-        arguments = (text, options, origin, names) if self.has_tokens else (text, options, origin)
-        if self.extra is None:
-            parsed: RuleSet | Cfg = self._function("parse")(*arguments)
-            return parsed
-        with needs_extra(self.extra):
-            parsed = self._function("parse")(*arguments)
-        return parsed
+        return self.read(text, options, origin, names)
+
+    @abstractmethod
+    def read(self, text: str, options: GrammarOptions, origin: str, names: TokenNames | None) -> RuleSet | Cfg:
+        """The same of what was checked to be text: a ``RuleSet`` (a language of characters) or a ``Cfg`` (with a lexer)."""
 
     def language_of(self, text: str) -> str:
         """The language that a text in one of its files is in: its own, or that of another front end, by what only that one has."""
-        if not self.has_dialects:
-            return self.language
-        language: str = self._function("language_of")(text)
-        return language
+        return self.language
 
     def canonical(self, text: str) -> str:
         """The text that stands for all that mean the same, of which the key is made; the text itself where it is malformed."""
-        if not self.has_canonical_text:
-            return text
-        canonical: str = self._function("canonical")(text)
-        return canonical
+        return text
 
     def order_free(self, text: str) -> str | None:
         """A text that others have in common which mean the same, and differ in the order of some things; None where none is known.
 
         Nothing is checked, but a text with which something is wrong has none in common with a text that is sound.
         """
-        if not self.has_order_free_text:
-            return None
-        found: str | None = self._function("order_free")(text)
-        return found
+        return None
 
-    def unread(self, text: str, origin: str, names: TokenNames | None) -> RuleSet:
-        """The rules of a text in which nothing is wrong, of a language with ``has_order_free_text``; they are read when needed."""
-        rules: RuleSet = self._function("unread")(text, origin, names)
-        return rules
+    def unread(self, text: str, origin: str, names: TokenNames | None) -> RuleSet | Cfg:
+        """The grammar of a text in which nothing is wrong and whose options are the defaults; it may be read when it is needed."""
+        return self.parse(text, self.defaults, origin, names)
 
     def names_tokens(self, text: str, settings: str) -> bool:
         """Whether a text may name tokens: what is compiled of it is then for one vocabulary's tokens alone.
 
-        A front end with ``has_tokens`` tells without parsing. It must say so of each text whose grammar depends on more of a
-        vocabulary than its text tokens, and may of others, such as EBNF with ``Token(`` inside a literal: what these are compiled
-        to is then made anew for other special tokens, stop tokens or another size, where it would have served.
-        Of a module without the function, each text may name tokens.
+        A front end tells without parsing, and says the same of a text and of its canonical form. It must say True of each text
+        whose grammar depends on more of a vocabulary than its text tokens, and may of others, such as EBNF with ``Token(`` inside
+        a literal: what these are compiled to is then made anew for other special tokens, stop tokens or another size, where it
+        would have served.
 
         Args:
-            text: the grammar, in its canonical form.
+            text: the grammar.
             settings: see ``GrammarOptions.settings``.
         """
-        if not self.has_tokens or not (settings or re.search(self.tokens_look_like, text)):
-            return False
-        module = import_module(self.module)
-        return bool(module.names_tokens(text, settings)) if hasattr(module, "names_tokens") else True
+        return True
 
     def imports(self, text: str, origin: str) -> Imports | None:
         """The files that a grammar imports; None when only parsing can tell them."""
-        if not self.has_imports:
-            return ()
-        found: Imports | None = self._function("find_imports")(text, origin)
-        return found
+        return ()
 
     def warnings(self, grammar: Cfg, automaton: TerminalAutomaton, lr: LrTables) -> tuple[str, ...]:
         """Where the language's own tool would lex another text than psc does."""
-        return tuple(self._function("differences")(grammar, automaton, lr)) if self.differs else ()
-
-    def _function(self, name: str) -> Callable[..., Any]:
-        function: Callable[..., Any] = getattr(import_module(self.module), name)
-        return function
+        return ()
 
     def _no_choice(self, origin: str) -> GrammarError:
         return GrammarError(

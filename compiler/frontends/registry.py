@@ -1,93 +1,183 @@
-"""The front ends, by the language that they read: one entry each, and the only place that names them all.
+"""The front ends, by the language that they read: a class each, and the only place that names them all.
 
-The API, the command line, keys, artifacts and batches ask here. To add a language, add its folder and its entry.
+The API, the command line, keys, artifacts and batches ask here. To add a language, add its folder, and here its class with one
+instance. Methods import the language's modules, so that importing this module imports no parser.
 """
 
 from __future__ import annotations
 
-from psc.compiler.frontends.front_end import FrontEnd, GrammarOptions
+import re
+from typing import TYPE_CHECKING, Final
+
+from psc.compiler.frontends.front_end import UNNAMED, FrontEnd, GrammarOptions, Imports
 from psc.errors import GrammarError
 
-_PACKAGE = "psc.compiler.frontends"
-_CHARACTERS = GrammarOptions(start="root", lexer="any", keep_all_actions=True)
-"""What languages of characters have: no lexer, and every way is followed."""
+if TYPE_CHECKING:
+    from psc._core import LrTables
+    from psc.compiler.cfg.grammar import Cfg
+    from psc.compiler.cfg.terminals import TerminalAutomaton
+    from psc.compiler.expressions.expression import RuleSet
+    from psc.compiler.expressions.tokens import TokenNames
+
+_LIKE_EBNF_TOKENS: Final = re.compile(r"<[^\s<>]|Token")
+"""What a text in EBNF has that names tokens; no parser is imported for others."""
+
+
+class _Lark(FrontEnd):
+    def read(self, text: str, options: GrammarOptions, origin: str, names: TokenNames | None) -> Cfg:
+        from psc.compiler.frontends.lark.front_end import parse
+
+        return parse(text, options, origin)
+
+    def language_of(self, text: str) -> str:
+        from psc.compiler.frontends.llguidance.recognition import is_dialect
+
+        return "llguidance" if is_dialect(text) else self.language
+
+    def names_tokens(self, text: str, settings: str) -> bool:
+        return False
+
+    def imports(self, text: str, origin: str) -> Imports | None:
+        from psc.compiler.frontends.lark.imports import find_imports
+
+        return find_imports(text, origin)
+
+    def warnings(self, grammar: Cfg, automaton: TerminalAutomaton, lr: LrTables) -> tuple[str, ...]:
+        from psc.compiler.frontends.lark.differences import lark_differences
+
+        return lark_differences(grammar, automaton, lr)
+
+
+class _Ebnf(FrontEnd):
+    def read(self, text: str, options: GrammarOptions, origin: str, names: TokenNames | None) -> RuleSet:
+        from psc.compiler.frontends.ebnf.parser import load_ebnf
+
+        return load_ebnf(text, root=options.start, source_name=origin, names=names)
+
+    def names_tokens(self, text: str, settings: str) -> bool:
+        if _LIKE_EBNF_TOKENS.search(text) is None:
+            return False
+        from psc.compiler.frontends.ebnf.lexer import names_tokens
+
+        return names_tokens(text)
+
+
+class _Regex(FrontEnd):
+    def read(self, text: str, options: GrammarOptions, origin: str, names: TokenNames | None) -> RuleSet:
+        from psc.compiler.frontends.regex.parser import regex_rule_set
+
+        return regex_rule_set(text, source_name="<regex>" if origin == UNNAMED else origin)
+
+    def names_tokens(self, text: str, settings: str) -> bool:
+        return False
+
+
+class _JsonSchema(FrontEnd):
+    def read(self, text: str, options: GrammarOptions, origin: str, names: TokenNames | None) -> RuleSet:
+        from psc.compiler.frontends.json_schema.front_end import rules_of
+        from psc.compiler.frontends.json_schema.settings import SchemaSettings
+
+        return rules_of(text, SchemaSettings.of(options.settings), "<JSON schema>" if origin == UNNAMED else origin)
+
+    def language_of(self, text: str) -> str:
+        from psc.compiler.frontends.structural_tag.front_end import is_one
+
+        return "structural_tag" if is_one(text) else self.language
+
+    def canonical(self, text: str) -> str:
+        from psc.compiler.frontends.json_schema.front_end import canonical
+
+        return canonical(text)
+
+    def names_tokens(self, text: str, settings: str) -> bool:
+        return False
+
+
+class _Llguidance(FrontEnd):
+    def read(self, text: str, options: GrammarOptions, origin: str, names: TokenNames | None) -> RuleSet:
+        from psc.compiler.frontends.llguidance.front_end import parse
+
+        return parse(text, options, origin, names)
+
+    def names_tokens(self, text: str, settings: str) -> bool:
+        from psc.compiler.frontends.llguidance.front_end import names_tokens
+
+        return names_tokens(text, settings)
+
+
+class _StructuralTag(FrontEnd):
+    """Each of its texts may name tokens: those of the models' markers."""
+
+    def read(self, text: str, options: GrammarOptions, origin: str, names: TokenNames | None) -> RuleSet:
+        from psc.compiler.frontends.structural_tag.front_end import parse
+
+        return parse(text, origin, names)
+
+    def canonical(self, text: str) -> str:
+        from psc.compiler.frontends.json_schema.front_end import canonical
+
+        return canonical(text)
+
+    def order_free(self, text: str) -> str | None:
+        from psc.compiler.frontends.structural_tag.front_end import order_free
+
+        return order_free(text)
+
+    def unread(self, text: str, origin: str, names: TokenNames | None) -> RuleSet:
+        from psc.compiler.frontends.structural_tag.front_end import unread
+
+        return unread(text, origin, names)
+
+    def imports(self, text: str, origin: str) -> Imports:
+        from psc.compiler.frontends.structural_tag.front_end import find_imports
+
+        return find_imports(text)
+
+
+class _Combination(FrontEnd):
+    def read(self, text: str, options: GrammarOptions, origin: str, names: TokenNames | None) -> RuleSet:
+        from psc.compiler.frontends.combination.front_end import parse
+
+        return parse(text, origin, names)
+
+    def names_tokens(self, text: str, settings: str) -> bool:
+        from psc.compiler.frontends.combination.front_end import names_tokens
+
+        return names_tokens(text)
+
 
 FRONT_ENDS: dict[str, FrontEnd] = {
     front_end.language: front_end
     for front_end in (
-        FrontEnd(
+        _Lark(
             language="lark",
             title="Lark",
             a_grammar="a Lark grammar",
-            module=f"{_PACKAGE}.lark.front_end",
-            defaults=GrammarOptions(start="start", lexer="contextual", keep_all_actions=False),
             suffixes=(".lark",),
             lexers=("contextual", "basic", "modal"),
-            has_imports=True,
-            differs=True,
-            extra="compiler",
+            defaults=GrammarOptions(start="start", lexer="contextual", keep_all_actions=False),
             keeps_tables=True,
-            has_dialects=True,
         ),
-        FrontEnd(
-            language="ebnf",
-            title="EBNF",
-            a_grammar="an EBNF grammar",
-            module=f"{_PACKAGE}.ebnf.front_end",
-            defaults=_CHARACTERS,
-            suffixes=(".ebnf", ".gbnf"),
-            has_tokens=True,
-            tokens_look_like=r"<[^\s<>]|Token",
-        ),
-        FrontEnd(
-            language="regex",
-            title="regular expression",
-            a_grammar="a regular expression",
-            module=f"{_PACKAGE}.regex.front_end",
-            defaults=_CHARACTERS,
-            has_rules=False,
-        ),
-        FrontEnd(
+        _Ebnf(language="ebnf", title="EBNF", a_grammar="an EBNF grammar", suffixes=(".ebnf", ".gbnf")),
+        _Regex(language="regex", title="regular expression", a_grammar="a regular expression", has_rules=False),
+        _JsonSchema(
             language="json_schema",
             title="JSON Schema",
             a_grammar="a JSON schema",
-            module=f"{_PACKAGE}.json_schema.front_end",
-            defaults=_CHARACTERS,
             suffixes=(".json",),
             has_rules=False,
             has_settings=True,
-            has_canonical_text=True,
-            has_dialects=True,
         ),
-        FrontEnd(
+        _Llguidance(
             language="llguidance",
             title="llguidance's dialect of Lark",
             a_grammar="a grammar in llguidance's dialect of Lark",
-            module=f"{_PACKAGE}.llguidance.front_end",
             defaults=GrammarOptions(start="start", lexer="any", keep_all_actions=True),
             has_settings=True,
-            has_tokens=True,
         ),
-        FrontEnd(
-            language="structural_tag",
-            title="structural tag",
-            a_grammar="a structural tag",
-            module=f"{_PACKAGE}.structural_tag.front_end",
-            defaults=_CHARACTERS,
-            has_rules=False,
-            has_imports=True,
-            has_tokens=True,
-            has_canonical_text=True,
-            has_order_free_text=True,
-        ),
-        FrontEnd(
-            language="combination",
-            title="combination of grammars",
-            a_grammar="a combination of grammars",
-            module=f"{_PACKAGE}.combination.front_end",
-            defaults=_CHARACTERS,
-            has_rules=False,
-            has_tokens=True,
+        _StructuralTag(language="structural_tag", title="structural tag", a_grammar="a structural tag", has_rules=False),
+        _Combination(
+            language="combination", title="combination of grammars", a_grammar="a combination of grammars", has_rules=False
         ),
     )
 }

@@ -1,7 +1,7 @@
 """A grammar as it was asked for: text, its language, options and origin. One value from the API to the key and to the parser.
 
-Nothing is parsed to make a request, or for its key: that takes 25 ms for a programming language in Lark's, and a serving host,
-which finds the artifact by the key, may not have Lark.
+Nothing is parsed to make a request, or for its key: that takes 25 ms for a programming language in Lark's, and a serving host
+finds the artifact by the key.
 """
 
 from __future__ import annotations
@@ -78,8 +78,7 @@ class GrammarRequest:
     @cached_property
     def names_tokens(self) -> bool:
         """Whether the text may name tokens, told without parsing; see ``FrontEnd.names_tokens``."""
-        reader = self.front_end
-        return reader.has_tokens and reader.names_tokens(reader.canonical(self.text), self.options.settings)
+        return self.front_end.names_tokens(self.text, self.options.settings)
 
     def names_of(self, tokenizer: TokenizerInfo) -> TokenNames | None:
         """What the front end may ask of a vocabulary; None where the text names no token."""
@@ -97,7 +96,6 @@ class GrammarRequest:
 
         Raises:
             GrammarError: the text is malformed, an option does not fit the language, or there is no such language.
-            MissingExtraError: the language is read by a package that is not installed.
         """
         reader = self.front_end
         reader.check(self.options, self.origin)

@@ -4,6 +4,7 @@ A part is `"text"`, `@name` (that token), `#5` (the same by its id), `^name` (an
 """
 
 import re
+from dataclasses import dataclass
 
 from token_grammars import spellings
 
@@ -12,25 +13,22 @@ from psc.compiler.expressions.tokens import TokenNames, token_set
 from psc.compiler.frontends.front_end import FrontEnd, GrammarOptions
 from psc.errors import GrammarError
 
-ENTRY = FrontEnd(
-    language="tokens",
-    title="tokens",
-    a_grammar="a list of tokens",
-    module="token_language",
-    defaults=GrammarOptions(start="root", lexer="any", keep_all_actions=True),
-    suffixes=(".tokens",),
-    has_rules=False,
-    has_tokens=True,
-)
 
+@dataclass(frozen=True, kw_only=True)
+class Tokens(FrontEnd):
+    language: str = "tokens"
+    title: str = "tokens"
+    a_grammar: str = "a list of tokens"
+    suffixes: tuple[str, ...] = (".tokens",)
+    has_rules: bool = False
 
-def parse(text: str, options: GrammarOptions, origin: str, names: TokenNames | None) -> RuleSet:
-    parts = tuple(_part(word, origin, names) for word in text.split())
-    return RuleSet({"root": Sequence(parts)}, "root", text, origin, {"root": 1}, "tokens", reads_names=names_tokens(text, ""))
+    def read(self, text: str, options: GrammarOptions, origin: str, names: TokenNames | None) -> RuleSet:
+        parts = tuple(_part(word, origin, names) for word in text.split())
+        reads_names = self.names_tokens(text, "")
+        return RuleSet({"root": Sequence(parts)}, "root", text, origin, {"root": 1}, "tokens", reads_names=reads_names)
 
-
-def names_tokens(text: str, settings: str) -> bool:
-    return re.search(r"[@^#$]", text) is not None
+    def names_tokens(self, text: str, settings: str) -> bool:
+        return re.search(r"[@^#$]", text) is not None
 
 
 def _part(word: str, origin: str, names: TokenNames | None) -> Expression:

@@ -39,7 +39,7 @@ def rules_of(kind: str, grammars: Many[RuleSet | Cfg], source: str, origin: str)
     return replace(rules, reads_names=reads_names)
 
 
-def parse(text: str, options: GrammarOptions, origin: str, names: TokenNames | None) -> RuleSet:
+def parse(text: str, origin: str, names: TokenNames | None) -> RuleSet:
     """Reads a combination, and the grammars in it.
 
     Raises:
@@ -49,7 +49,7 @@ def parse(text: str, options: GrammarOptions, origin: str, names: TokenNames | N
     return rules_of(kind, [request.parse(names) for request in requests], text, origin)
 
 
-def names_tokens(text: str, settings: str) -> bool:
+def names_tokens(text: str) -> bool:
     """Whether a grammar in it may name tokens."""
     try:
         return any(request.names_tokens for request in _read(text, "")[1])

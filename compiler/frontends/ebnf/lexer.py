@@ -7,7 +7,7 @@ found is the error. Cost: one pass, about 0.3 us a token.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from typing import Final
 
 from psc.errors import GrammarError, ResourceLimitError
 
@@ -48,7 +48,7 @@ _REFUSED = {
     "/": 'comments begin with #; a slash as text is "/"',
 }
 
-
+_MACROS_OF_TOKENS: Final = frozenset(("Token", "ExcludeToken", "TokenTagDispatch"))
 _IN_MACROS = ",="  # refused by the parser, which knows whether it is the macro that is to be refused
 
 
@@ -81,11 +81,16 @@ class Source:
         return f"{self.source_name}:{self.line(offset)}:{column}"
 
 
-def kinds_of(text: str) -> Iterator[tuple[str, str]]:
-    """Of each token its kind and its text, whether or not a grammar can have it; without space and comments."""
+def names_tokens(text: str) -> bool:
+    """Whether a text, malformed or not, has ``<…>`` outside of literals and classes, or a macro that is about tokens."""
+    before = ""
     for match in _TOKEN.finditer(text):
-        if match.lastgroup != "space":
-            yield str(match.lastgroup), match.group()
+        kind, token = match.lastgroup, match.group()
+        if kind == "token" or (before in _MACROS_OF_TOKENS and token[0] == "("):
+            return True
+        if kind != "space":
+            before = token
+    return False
 
 
 def tokens_of(text: str, source: Source) -> list[Token]:

@@ -1,4 +1,4 @@
-"""JSON Schema, as the registry of front ends knows it.
+"""What the registry of front ends has for JSON Schema; structural tags and the dialect use the same for the schemas in them.
 
 Cost: the native core reads the schema and makes its rules, some hundred microseconds for a page.
 """
@@ -11,17 +11,10 @@ from collections.abc import Callable, Sequence
 from psc import _core
 from psc.compiler.expressions.expression import RuleSet
 from psc.compiler.expressions.words import NativeRules
-from psc.compiler.frontends.front_end import UNNAMED, GrammarOptions
 from psc.compiler.frontends.json_schema.settings import SchemaSettings
 from psc.errors import GrammarError, ResourceLimitError
 
 _log = logging.getLogger("psc.compiler")
-_UNNAMED = "<JSON schema>"
-
-
-def parse(text: str, options: GrammarOptions, origin: str) -> RuleSet:
-    """The rules of a schema. Raises GrammarError: the message names the place in the schema and the keyword."""
-    return rules_of(text, SchemaSettings.of(options.settings), _UNNAMED if origin == UNNAMED else origin)
 
 
 def rules_of(
@@ -32,7 +25,7 @@ def rules_of(
     excludes: Sequence[str] = (),
     parameters: _core.ParameterStyle | None = None,
 ) -> RuleSet:
-    """The rules of a schema that is a part of something. Arguments and errors are those of :func:`schema_grammar`."""
+    """The rules of a schema, for a grammar or a part of one. Arguments and errors are those of :func:`schema_grammar`."""
     grammar = schema_grammar(text, settings, settings.resources.get, origin, excludes=excludes, parameters=parameters)
     for warning in grammar.warnings:
         _log.warning("%s: %s", origin, warning)
@@ -48,18 +41,12 @@ def rules_of(
     )
 
 
-def language_of(text: str) -> str:
-    """A structural tag is JSON too, see :mod:`psc.compiler.frontends.structural_tag`."""
-    from psc.compiler.frontends.structural_tag.front_end import is_one
-
-    return "structural_tag" if is_one(text) else "json_schema"
-
-
 def canonical(text: str) -> str:
-    """A schema's text without white space, strings as `json.dumps` writes them with ``ensure_ascii=False``.
+    """JSON text, of a schema or a structural tag, without white space.
 
-    Numbers are as they are spelled, and members in their order; of members with one name the last one counts, in the place of the
-    first. What is not JSON is given back as it is: parsing it says where.
+    Strings are as `json.dumps` writes them with ``ensure_ascii=False``, numbers as they are spelled, members in their order; of
+    members with one name the last one counts, at the position of the first. Text that is not JSON is returned as it is: parsing it
+    says where.
 
     Cost: some 20 ns a byte.
     """

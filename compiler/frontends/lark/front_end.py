@@ -1,27 +1,17 @@
-"""Lark's language, as the registry of front ends knows it. Only :func:`parse` needs Lark."""
+"""What the registry of front ends has for Lark's language."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
+from psc.compiler.cfg.grammar import Cfg
 from psc.compiler.frontends.front_end import GrammarOptions
-from psc.compiler.frontends.lark.imports import find_imports
+from psc.compiler.frontends.lark import loader
 from psc.errors import GrammarError, ResourceLimitError
-
-if TYPE_CHECKING:
-    from psc._core import LrTables
-    from psc.compiler.cfg.grammar import Cfg
-    from psc.compiler.cfg.terminals import TerminalAutomaton
-
-__all__ = ["differences", "find_imports", "language_of", "parse"]
 
 
 def parse(text: str, options: GrammarOptions, origin: str) -> Cfg:
     """See :func:`psc.compiler.frontends.lark.loader.load_lark`; the message says where llguidance's dialect could read the text."""
-    from psc.compiler.frontends.lark.loader import load_lark
-
     try:
-        return load_lark(
+        return loader.load_lark(
             text, source_name=origin, start=options.start, lexer=options.lexer, keep_all_actions=options.keep_all_actions
         )
     except ResourceLimitError:
@@ -40,17 +30,3 @@ def _is_read_as_dialect(text: str, start: str) -> bool:
     except GrammarError:
         return False
     return True
-
-
-def language_of(text: str) -> str:
-    """Lark's language, or llguidance's dialect of it, see :mod:`psc.compiler.frontends.llguidance.recognition`."""
-    from psc.compiler.frontends.llguidance.recognition import is_dialect
-
-    return "llguidance" if is_dialect(text) else "lark"
-
-
-def differences(grammar: Cfg, automaton: TerminalAutomaton, lr: LrTables) -> tuple[str, ...]:
-    """See :func:`psc.compiler.frontends.lark.differences.lark_differences`."""
-    from psc.compiler.frontends.lark.differences import lark_differences
-
-    return lark_differences(grammar, automaton, lr)

@@ -1,4 +1,4 @@
-"""llguidance's dialect of Lark, as the registry of front ends knows it."""
+"""What the registry of front ends has for llguidance's dialect of Lark."""
 
 from __future__ import annotations
 

@@ -21,8 +21,7 @@ from psc.compiler.expressions.joined_rules import joined
 from psc.compiler.expressions.regular_rules import TextLimits, limited_rules
 from psc.compiler.expressions.text_sets import expression_of, text_set
 from psc.compiler.expressions.tokens import TokenNames
-from psc.compiler.frontends.front_end import GrammarOptions
-from psc.compiler.frontends.json_schema.front_end import parse as parse_schema
+from psc.compiler.frontends.json_schema.front_end import rules_of
 from psc.compiler.frontends.json_schema.settings import SchemaSettings
 from psc.compiler.frontends.llguidance.competition import Competition, Lexeme
 from psc.compiler.frontends.llguidance.source import Source
@@ -269,9 +268,9 @@ class Rules:
         return self._opaque(Reference(name), node.at)
 
     def _schema(self, node: Text) -> RuleSet:
-        options = GrammarOptions("root", "any", True, self._schema_settings(node).text())
+        settings = self._schema_settings(node)
         try:
-            return parse_schema(node.text, options, "%json")
+            return rules_of(node.text, settings, "%json")
         except ResourceLimitError as e:
             raise self._source.limit(node.at, f"failed to compile inline JSON schema: {e}") from None
         except GrammarError as e:

@@ -1,4 +1,4 @@
-"""Structural tags, as the registry of front ends knows them."""
+"""What the registry of front ends has for structural tags."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from psc import _core
 from psc.compiler.expressions.expression import RuleSet
 from psc.compiler.expressions.joined_rules import JoinedRules
 from psc.compiler.frontends.found import find_grammar
-from psc.compiler.frontends.front_end import UNNAMED, GrammarOptions, Imports
+from psc.compiler.frontends.front_end import UNNAMED, Imports
 from psc.compiler.frontends.structural_tag.document import SchemaText, read_document
 from psc.compiler.frontends.structural_tag.reader import Reader, refuse
 from psc.compiler.frontends.structural_tag.required import DOCUMENT, DOCUMENT_FORMAT, DOCUMENT_TYPE
 from psc.compiler.frontends.structural_tag.rules import rules_of
 from psc.compiler.grammars import is_bundled
-from psc.errors import GrammarError, InvalidJSONError, InvalidStructuralTagError
+from psc.errors import InvalidJSONError, InvalidStructuralTagError
 
 if TYPE_CHECKING:
     from psc.compiler.expressions.tokens import TokenNames
@@ -26,7 +26,7 @@ _UNNAMED = "<structural tag>"
 _GRAMMAR = '"grammar"'
 
 
-def parse(text: str, options: GrammarOptions, origin: str, names: TokenNames | None) -> RuleSet:
+def parse(text: str, origin: str, names: TokenNames | None) -> RuleSet:
     """The rules of a structural tag.
 
     Raises:
@@ -50,12 +50,12 @@ def unread(text: str, origin: str, names: TokenNames | None) -> RuleSet:
     """The rules of a structural tag in which nothing is wrong, and of which some are schemas', read when somebody needs them."""
 
     def read() -> JoinedRules:
-        rules = parse(text, GrammarOptions("root", "any", True), origin, names).rules
+        rules = parse(text, origin, names).rules
         assert isinstance(rules, JoinedRules)
         return rules
 
     rules = JoinedRules.unread(read)
-    imports = find_imports(text, origin)
+    imports = find_imports(text)
     return RuleSet(rules, "root", text, _named(origin), {}, language="structural_tag", reads_names=True, imports=imports)
 
 
@@ -63,7 +63,7 @@ def _named(origin: str) -> str:
     return _UNNAMED if origin == UNNAMED else origin
 
 
-def find_imports(text: str, origin: str) -> Imports:
+def find_imports(text: str) -> Imports:
     """The files of the bundled grammars that a document names."""
     try:
         return _bundled_files(read_document(text)) if _may_name_a_grammar(text) else ()
@@ -102,14 +102,6 @@ def order_free(text: str) -> str | None:
         except UnicodeEncodeError:
             return None  # the reader says what is wrong
     return _core.in_order_of_tags(text)
-
-
-def canonical(text: str) -> str:
-    """The document without white space; what is not JSON as it is. See the same of JSON schemas."""
-    try:
-        return _core.canonical_json(text)
-    except GrammarError:
-        return text
 
 
 def is_one(text: str) -> bool:

@@ -1,12 +1,10 @@
-"""A new front end is a folder and an entry: a language of words, added here, goes through all of psc."""
+"""A new front end is a class and an instance in the registry: a language of words, added here, goes through all of psc."""
 
+import hashlib
 import json
 import pickle
 import sys
-from collections.abc import Callable
-from dataclasses import replace
-from importlib import import_module
-from inspect import signature
+from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
@@ -15,76 +13,70 @@ from click.testing import CliRunner
 from vocabularies import byte_tokenizer
 
 import psc
+from psc._core import LrTables
 from psc.artifacts.format import read_file
 from psc.artifacts.input_key import input_key_of
 from psc.artifacts.references import short_name
 from psc.artifacts.store import Store
 from psc.cli import main
+from psc.compiler.cfg.grammar import Cfg
+from psc.compiler.cfg.lowering import terminals_and_productions
+from psc.compiler.cfg.terminals import TerminalAutomaton
+from psc.compiler.expressions.expression import Choice, Literal, RuleSet
+from psc.compiler.expressions.tokens import TokenNames
 from psc.compiler.frontends.found import find_grammar, is_grammar
-from psc.compiler.frontends.front_end import FrontEnd, GrammarOptions
+from psc.compiler.frontends.front_end import FrontEnd, GrammarOptions, Imports
 from psc.compiler.frontends.registry import FRONT_ENDS
 from psc.compiler.frontends.request import GrammarRequest
+from psc.compiler.pipeline.build import grammar_tables
 from psc.grammars.build_grammar import artifact_bytes
 from psc.grammars.grammar import Grammar
 
 INFO = byte_tokenizer()
 
-FOLDER = '''
-"""Words, one to a line: a text is one of them. A line @file is the words of that file."""
 
-import hashlib
-import os
+@dataclass(frozen=True, kw_only=True)
+class Words(FrontEnd):
+    """Words, one to a line: a text is one of them."""
 
-from psc.compiler.expressions.expression import Choice, Literal, RuleSet
-from psc.errors import GrammarError
+    language: str = "words"
+    title: str = "list of words"
+    a_grammar: str = "a list of words"
+    suffixes: tuple[str, ...] = (".words",)
+    has_rules: bool = False
 
+    def read(self, text: str, options: GrammarOptions, origin: str, names: TokenNames | None) -> RuleSet:
+        if any(line == "" for line in text.splitlines()):
+            raise psc.GrammarError(f"{origin}: an empty line is no word")
+        words = Choice(tuple(Literal(line) for line in text.splitlines()))
+        return RuleSet({"root": words}, "root", text, origin, {"root": 1}, "words")
 
-def parse(text, options, origin):
-    if any(line == "" for line in text.splitlines()):
-        raise GrammarError(f"{origin}: an empty line is no word")
-    lines = text.splitlines()
-    for name, _ in find_imports(text, origin):
-        lines += _read(name, origin).splitlines()
-    words = Choice(tuple(Literal(line) for line in lines if not line.startswith("@")))
-    return RuleSet({"root": words}, "root", text, origin, {"root": 1}, "words")
+    def names_tokens(self, text: str, settings: str) -> bool:
+        return False
 
-
-def find_imports(text, origin):
-    names = sorted(line[1:] for line in text.splitlines() if line.startswith("@"))
-    return tuple((name, hashlib.sha256(_read(name, origin).encode()).hexdigest()) for name in names)
-
-
-def _read(name, origin):
-    with open(os.path.join(os.path.dirname(origin), name)) as f:
-        return f.read()
+    def warnings(self, grammar: Cfg, automaton: TerminalAutomaton, lr: LrTables) -> tuple[str, ...]:
+        return ("words may be misspelt",)
 
 
-def differences(grammar, automaton, lr):
-    return ("words may be misspelt",)
-'''
-ENTRY = FrontEnd(
-    language="words",
-    title="list of words",
-    a_grammar="a list of words",
-    module="words_front_end.front_end",
-    defaults=GrammarOptions(start="root", lexer="any", keep_all_actions=True),
-    suffixes=(".words",),
-    has_rules=False,
-    differs=True,
-)
+class WordsOfFiles(Words):
+    """The same; a line @file is the words of that file."""
+
+    def read(self, text: str, options: GrammarOptions, origin: str, names: TokenNames | None) -> RuleSet:
+        lines = [line for line in text.splitlines() if not line.startswith("@")]
+        for name, _ in self.imports(text, origin):
+            lines += (Path(origin).parent / name).read_text().splitlines()
+        return super().read("\n".join(lines), options, origin, names)
+
+    def imports(self, text: str, origin: str) -> Imports:
+        names = sorted(line[1:] for line in text.splitlines() if line.startswith("@"))
+        return tuple((name, hashlib.sha256((Path(origin).parent / name).read_bytes()).hexdigest()) for name in names)
 
 
 @pytest.fixture
-def words(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> FrontEnd:
-    """The folder and the entry, for the time of a test."""
-    folder = tmp_path / "modules" / "words_front_end"
-    folder.mkdir(parents=True)
-    (folder / "front_end.py").write_text(FOLDER)
-    monkeypatch.syspath_prepend(tmp_path / "modules")
-    monkeypatch.setitem(FRONT_ENDS, "words", ENTRY)
-    monkeypatch.delitem(sys.modules, "words_front_end", raising=False)
-    monkeypatch.delitem(sys.modules, "words_front_end.front_end", raising=False)
-    return ENTRY
+def words(monkeypatch: pytest.MonkeyPatch) -> FrontEnd:
+    """The language's instance in the registry, for the time of a test."""
+    monkeypatch.setitem(FRONT_ENDS, "words", Words())
+    return FRONT_ENDS["words"]
 
 
 @pytest.fixture
@@ -164,7 +156,7 @@ def test_a_batch_takes_it(file: Path, tmp_path: Path) -> None:
 
 
 def test_what_it_imports_is_in_the_key(words: FrontEnd, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(FRONT_ENDS, "words", replace(words, has_imports=True))
+    monkeypatch.setitem(FRONT_ENDS, "words", WordsOfFiles())
     (tmp_path / "more").write_text("blue\n")
     (tmp_path / "all.words").write_text("red\n@more\n")
     request = find_grammar(tmp_path / "all.words").request()
@@ -184,28 +176,49 @@ def test_its_options_are_checked(file: Path) -> None:
             find_grammar(file).request(**options)
 
 
-PARAMETERS = {
-    "parse": ["text", "options", "origin"],
-    "find_imports": ["text", "origin"],
-    "language_of": ["text"],
-    "differences": ["grammar", "automaton", "lr"],
+SOME_TEXT = {
+    "lark": ('start: A\nA: "a"\n%import common.INT\n', True),
+    "ebnf": ('root ::= "a" <[3]>', True),
+    "regex": ("a+", True),
+    "json_schema": ('{ "type": "integer" }', True),
+    "llguidance": ("start: /a/ <x>", True),
+    "structural_tag": ('{"type": "structural_tag", "format": {"type": "any_text"}}', True),
+    "combination": ("{}", False),
 }
 
 
 @pytest.mark.parametrize("entry", FRONT_ENDS.values(), ids=FRONT_ENDS)
 def test_entries(entry: FrontEnd) -> None:
-    """Every entry names functions that are there, and fits the rest of the registry."""
-    module = import_module(entry.module)
-    has = {"parse": True, "find_imports": entry.has_imports, "differences": entry.differs, "language_of": entry.has_dialects}
-    for name in [name for name, is_there in has.items() if is_there]:
-        function: Callable[..., object] = getattr(module, name)
-        more = ["names"] if name == "parse" and entry.has_tokens else []
-        assert list(signature(function).parameters) == PARAMETERS[name] + more, name
+    """Every entry answers what is asked of it, and fits the rest of the registry."""
+    text, is_right = SOME_TEXT[entry.language]
+    assert entry.language_of(text) == entry.language
+    assert entry.canonical(entry.canonical(text)) == entry.canonical(text)
+    assert entry.names_tokens(entry.canonical(text), "") == entry.names_tokens(text, "")
+    assert entry.imports(text, "x") is not None
+    assert (entry.order_free(text) is not None) == (entry.language == "structural_tag")
+    if is_right:
+        parsed = entry.parse(text, entry.defaults, "x")
+        assert not parsed.reads_names or entry.names_tokens(text, "")
+        tables = grammar_tables(terminals_and_productions(parsed))
+        assert entry.warnings(tables.grammar, tables.automaton, tables.lr) == ()
+    else:
+        with pytest.raises(psc.GrammarError):
+            entry.parse(text, entry.defaults, "x")
     entry.check(entry.defaults, "x")
     assert entry.defaults.lexer == entry.lexers[0]
     for suffix in entry.suffixes:
         assert suffix == suffix.lower() and [f for f in FRONT_ENDS.values() if suffix in f.suffixes] == [entry]
         assert short_name(f"folder/name{suffix}") == "name", "artifacts are named without it: psc/artifacts/references.py"
+
+
+def test_a_class_that_reads_nothing_is_refused() -> None:
+    """As mypy refuses it, which checks the arguments and results of its methods, too."""
+
+    class Nothing(FrontEnd):
+        pass
+
+    with pytest.raises(TypeError, match=r"abstract method '?read"):
+        Nothing(language="nothing", title="nothing", a_grammar="nothing")  # type: ignore[abstract]
 
 
 def test_looking_one_up_imports_no_parser() -> None:

@@ -10,7 +10,6 @@ from vocabularies import byte_tokenizer
 
 import psc
 from psc.artifacts.input_key import input_key_of
-from psc.compiler.frontends.front_end import UNNAMED
 from psc.compiler.frontends.structural_tag.front_end import find_imports
 from psc.compiler.grammars import bundled_text
 from psc.errors import GrammarError
@@ -91,7 +90,7 @@ def test_a_grammar_is_found_when_words_are_spelled_with_escapes() -> None:
     plain = json.dumps(fenced("toml"))
     escaped = plain.replace('"grammar"', '"gr\\u0061mmar"')
     assert '"grammar"' not in escaped
-    assert find_imports(escaped, UNNAMED) == find_imports(plain, UNNAMED) != ()
+    assert find_imports(escaped) == find_imports(plain) != ()
     assert psc.Grammar.from_structural_tag(escaped).imports == psc.Grammar.from_structural_tag(plain).imports
 
 
