@@ -21,13 +21,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from psc._core import GrammarMatcher
 from psc.errors import BitmaskError
-from psc.runtime import mask_kernels
+from psc.runtime import mask_kernels, mask_table
 from psc.runtime.cuda_device import CudaDevice, DeviceArray, cuda_device, current_ordinal, device_array
 from psc.runtime.mask_arguments import (
     FloatFormat,
-    check_batch,
     check_counts,
     check_dimensions,
     check_seeds,
@@ -37,7 +35,8 @@ from psc.runtime.mask_arguments import (
     masked_width,
 )
 from psc.runtime.mask_kernels import Matrix
-from psc.runtime.row_slots import MaskUpdate, RowSlots, RowWrites, VocabularyName, places_along
+from psc.runtime.mask_table import MaskStep
+from psc.runtime.row_slots import MaskUpdate, RowSlots, RowWrites, VocabularyName
 
 __all__ = ["MaskTable", "MaskUpdate", "Step", "apply_bitmask", "apply_rows", "masked_argmax", "masked_sample", "union_rows"]
 
@@ -46,38 +45,22 @@ Integers = DeviceArray | NDArray[np.int32]
 _STAGING_BYTES = 1 << 20
 
 
-class Step:
-    """What a step of a batch left on the device: the ids of the sequences' mask rows.
+class Step(MaskStep):
+    """What a step of a batch left on the device: the ids of the sequences' mask rows. ``replicas`` has the step on other GPUs."""
 
-    ``ids`` is an int32 array of shape (n,), -1 for no mask; its memory is used again ``n_buffers`` steps later. ``refused`` lists
-    the matchers, by index, that did not take their token (one that has terminated takes none); they, and their masks, are as
-    before. ``replicas`` has the step on other GPUs.
-    """
-
-    __slots__ = ("_buffer", "_device", "_host_ids", "_slots", "_writes", "ids", "number", "refused", "replicas")
+    __slots__ = ("_buffer", "_device", "replicas")
 
     def __init__(
-        self, ids: Any, refused: list[int], slots: RowSlots, writes: RowWrites | None, host_ids: Any, buffer: _Buffer, device: Any
+        self, ids: Any, refused: list[int], slots: RowSlots, host_ids: Any, writes: RowWrites | None, buffer: _Buffer, device: Any
     ) -> None:
-        self.ids = ids
-        self.refused = refused
-        self.number = slots.number
+        super().__init__(ids, refused, slots, host_ids, writes)
         self.replicas: list[Step] = []
-        self._slots = slots
-        self._writes = writes
-        self._host_ids = host_ids
         self._buffer = buffer
         self._device = device
 
     def wait(self, stream: Any = None) -> None:
         """Makes a stream wait for the ids and rows of this step; needed where it is not the one that ``step`` was given."""
         self._device.wait_for(self._buffer.event, self._device.stream(stream))
-
-    def update(self) -> MaskUpdate:
-        """This step for tables that follow; to be taken before the next ``n_buffers`` steps."""
-        return MaskUpdate(
-            self.number, self._slots.fingerprint, self._slots.vocab_size, self._slots.n_slots, self._host_ids.copy(), self._writes
-        )
 
 
 class _Buffer:
@@ -117,8 +100,13 @@ class _Buffer:
         return pointer, pointer + split
 
 
-class MaskTable:
-    """The mask rows in use, of all grammars of a vocabulary, in a GPU's memory. Not for several threads at once."""
+class MaskTable(mask_table.MaskTable[Step]):
+    """The mask rows in use, of all grammars of a vocabulary, in a GPU's memory. Not for several threads at once.
+
+    A step sends the ids to the device, and is not to be made within the capture of a graph. Its ``stream`` is CuPy's, torch's, a
+    handle, or one with ``__cuda_stream__``, by default CuPy's current one; it must come after what used the ids of the step before.
+    Its ``into`` is an int32 array on the device, such as ``fixed_ids``.
+    """
 
     def __init__(
         self,
@@ -183,16 +171,6 @@ class MaskTable:
         return self._device.ordinal
 
     @property
-    def n_slots(self) -> int:
-        """Rows that the table has room for."""
-        return self._slots.n_slots
-
-    @property
-    def n_used(self) -> int:
-        """Rows that it holds."""
-        return self._slots.n_used
-
-    @property
     def nbytes(self) -> int:
         """Bytes of the rows on the device."""
         return 4 * self._matrix.row_stride * self.n_slots
@@ -211,71 +189,8 @@ class MaskTable:
             self._device.copy_rows(_required(self.rows), _required(other.rows), self.nbytes)
         return other
 
-    def step(
-        self,
-        matchers: Sequence[GrammarMatcher | None],
-        tokens: Sequence[int] | None = None,
-        *,
-        stream: Any = None,
-        into: Any = None,
-    ) -> Step:
-        """Accepts a token for each sequence, finds the rows of their masks, and sends their ids to the device.
-
-        Not to be called within the capture of a graph.
-
-        Args:
-            matchers, tokens: as of ``mask_table.MaskTable.step``.
-            stream: in whose order rows and ids are written: CuPy's, torch's, a handle, or one with ``__cuda_stream__``. By default
-                CuPy's current one. It must come after what used the ids of the step before.
-            into: an int32 array on the device for the ids, such as ``fixed_ids``; what it has beyond the batch becomes -1. By
-                default one of the table's, which rotate.
-
-        Raises:
-            BitmaskError: a matcher of another vocabulary, more than ``max_batch``, or an ``into`` that does not fit; nothing has
-            happened. MatcherError: a token for a matcher that has terminated, not as many tokens as matchers.
-        """
-        n = len(matchers)
-        buffer, target, order = self._begin(n, stream, into)
-        refused, writes = self._slots.advance(matchers, tokens, buffer.host_ids[:n])
-        return self._led(self._send(buffer, n, refused, writes, target, order))
-
-    def step_along(
-        self,
-        matchers: Sequence[GrammarMatcher | None],
-        drafts: Sequence[Sequence[int]],
-        *,
-        stream: Any = None,
-        into: Any = None,
-    ) -> Step:
-        """Finds the rows of the masks along drafts, sends their ids, and accepts nothing; as ``mask_table.MaskTable.step_along``.
-
-        ``stream``, ``into`` and errors are as those of `step`.
-        """
-        n = places_along(matchers, drafts)
-        buffer, target, order = self._begin(n, stream, into)
-        refused, writes = self._slots.advance_along(matchers, drafts, buffer.host_ids[:n])
-        return self._led(self._send(buffer, n, refused, writes, target, order))
-
-    def _led(self, step: Step) -> Step:
-        if self.replicas:
-            update = step.update()
-            step.replicas = [replica.apply_update(update) for replica in self.replicas]
-        return step
-
-    def apply_update(self, update: MaskUpdate, *, stream: Any = None, into: Any = None) -> Step:
-        """Does another table's step here, which makes this table follow that one.
-
-        Raises BitmaskError, before anything is launched, when the update is of another vocabulary or size of table, or not the
-        next.
-        """
-        n = len(update.ids)
-        buffer, target, order = self._begin(n, stream, into)
-        self._slots.follow(update)
-        buffer.host_ids[:n] = update.ids
-        return self._send(buffer, n, [], update.writes, target, order)
-
-    def _begin(self, n: int, stream: Any, into: Any) -> tuple[_Buffer, Any, Any]:
-        check_batch(n, self._slots.max_batch)
+    def _begin(self, n: int, stream: Any, into: Any) -> tuple[Any, tuple[_Buffer, Any, Any]]:
+        """A buffer's pinned memory; the buffer, the array on the device that the ids are for, and the stream."""
         order = self._device.stream(stream)
         buffer = self._buffers[self._turn]
         if into is not None:
@@ -287,7 +202,7 @@ class MaskTable:
                     f"into= has room for {array.shape[0]} ids; it must be for {n} sequences at least, and for max_batch at most"
                 )
         buffer.finish()
-        return buffer, buffer.ids if into is None else into, order
+        return buffer.host_ids, (buffer, buffer.ids if into is None else into, order)
 
     def _own(self, array: Any, what: str) -> DeviceArray:
         found = _array(array)
@@ -296,17 +211,22 @@ class MaskTable:
             raise BitmaskError(f"{what} is on {where}, and the table on GPU {self.device}")
         return found
 
-    def _send(self, buffer: _Buffer, n: int, refused: list[int], writes: RowWrites | None, target: Any, stream: Any) -> Step:
+    def _finish(self, n: int, ids: Any, refused: list[int], writes: RowWrites | None, target: tuple[_Buffer, Any, Any]) -> Step:
+        buffer, array, stream = target
         if writes is not None:
             pointer, pool = buffer.stage(writes, stream)
             self._device.launch(mask_kernels.write_rows(self._matrix, self._slots.vocab_size, len(writes), pointer, pool), stream)
-        sent = n if target is buffer.ids else len(target)
-        buffer.host_ids[n:sent] = -1
+        sent = n if array is buffer.ids else len(array)
+        ids[n:sent] = -1
         if sent:
-            self._device.upload(_required(target).pointer, buffer.host_ids[:sent], stream)
+            self._device.upload(_required(array).pointer, ids[:sent], stream)
         buffer.record(stream)
         self._turn = (self._turn + 1) % len(self._buffers)
-        return Step(target[:n], refused, self._slots, writes, buffer.host_ids[:n], buffer, self._device)
+        step = Step(array[:n], refused, self._slots, ids[:n], writes, buffer, self._device)
+        if self.replicas and not self._slots.follows:
+            update = step.update()
+            step.replicas = [replica.apply_update(update) for replica in self.replicas]
+        return step
 
 
 def apply_rows(

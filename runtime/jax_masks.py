@@ -12,17 +12,17 @@ a logit, which XLA fuses into what uses them.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from functools import cache
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from psc._core import GrammarMatcher, write_mask_rows
+from psc._core import write_mask_rows
 from psc.errors import BitmaskError, MissingExtraError
+from psc.runtime import mask_table
 from psc.runtime.mask_arguments import (
     WORD_BITS,
-    check_batch,
     check_counts,
     check_dimensions,
     check_seeds,
@@ -31,37 +31,13 @@ from psc.runtime.mask_arguments import (
     float_format,
     masked_width,
 )
-from psc.runtime.row_slots import MaskUpdate, RowSlots, RowWrites, VocabularyName, places_along
+from psc.runtime.mask_table import MaskStep as Step
+from psc.runtime.row_slots import MaskUpdate, RowSlots, RowWrites, VocabularyName
 
 __all__ = ["MaskTable", "MaskUpdate", "Step", "apply_bitmask", "apply_rows", "masked_argmax", "masked_sample", "union_rows"]
 
 
-class Step:
-    """What a step of a batch left: ``ids``, an int32 array of JAX's of shape (n,), -1 for no mask; and the matchers, by index, that
-    ``refused`` their token (one that has terminated takes none).
-    """
-
-    __slots__ = ("_host_ids", "_slots", "_writes", "ids", "number", "refused")
-
-    def __init__(self, ids: Any, host_ids: Any, refused: list[int], slots: RowSlots, writes: RowWrites | None) -> None:
-        self.ids = ids
-        self.refused = refused
-        self.number = slots.number
-        self._host_ids = host_ids
-        self._slots = slots
-        self._writes = writes
-
-    def wait(self, stream: object = None) -> None:
-        """Nothing: JAX orders what it computes."""
-
-    def update(self) -> MaskUpdate:
-        """This step for tables that follow."""
-        return MaskUpdate(
-            self.number, self._slots.fingerprint, self._slots.vocab_size, self._slots.n_slots, self._host_ids, self._writes
-        )
-
-
-class MaskTable:
+class MaskTable(mask_table.MaskTable[Step]):
     """The mask rows in use, of all grammars of a vocabulary, on a device of JAX's. Not for several threads at once."""
 
     def __init__(
@@ -92,74 +68,24 @@ class MaskTable:
         self.rows: Any = jax.device_put(jax.numpy.zeros((self._slots.n_slots, self._slots.n_words), np.int32), device)
         """int32 of shape (n_slots, n_words); another array after a step that met new rows."""
 
-    @property
-    def n_slots(self) -> int:
-        """Rows that the table has room for."""
-        return self._slots.n_slots
+    def _begin(self, n: int, stream: object, into: object) -> tuple[NDArray[np.int32], None]:
+        if into is not None:
+            raise BitmaskError("into=: JAX's arrays cannot be written to; take the ids from the step")
+        return np.full(n, -1, np.int32), None
 
-    @property
-    def n_used(self) -> int:
-        """Rows that it holds."""
-        return self._slots.n_used
-
-    @property
-    def nbytes(self) -> int:
-        """Bytes of the rows."""
-        return 4 * self._slots.n_words * self._slots.n_slots
-
-    def step(
-        self,
-        matchers: Sequence[GrammarMatcher | None],
-        tokens: Sequence[int] | None = None,
-        *,
-        stream: object = None,
-        into: None = None,
-    ) -> Step:
-        """Accepts a token for each sequence, and finds the rows of their masks; as ``numpy_masks.MaskTable.step``.
-
-        Raises BitmaskError for ``into`` too: JAX's arrays are not written to.
-        """
-        _refuse_into(into)
-        check_batch(len(matchers), self._slots.max_batch)
-        ids = np.full(len(matchers), -1, np.int32)
-        refused, writes = self._slots.advance(matchers, tokens, ids)
-        return self._finished(ids, refused, writes)
-
-    def step_along(
-        self,
-        matchers: Sequence[GrammarMatcher | None],
-        drafts: Sequence[Sequence[int]],
-        *,
-        stream: object = None,
-        into: None = None,
-    ) -> Step:
-        """Finds the rows along drafts; as ``numpy_masks.MaskTable.step_along``."""
-        _refuse_into(into)
-        n = places_along(matchers, drafts)
-        check_batch(n, self._slots.max_batch)
-        ids = np.full(n, -1, np.int32)
-        refused, writes = self._slots.advance_along(matchers, drafts, ids)
-        return self._finished(ids, refused, writes)
-
-    def apply_update(self, update: MaskUpdate, *, stream: object = None, into: None = None) -> Step:
-        """Does another table's step here; as ``numpy_masks.MaskTable.apply_update``."""
-        _refuse_into(into)
-        self._slots.follow(update)
-        return self._finished(update.ids.copy(), [], update.writes)
-
-    def _finished(self, ids: Any, refused: list[int], writes: RowWrites | None) -> Step:
+    def _finish(self, n: int, ids: NDArray[np.int32], refused: list[int], writes: RowWrites | None, target: None) -> Step:
         if writes is not None:
             # As many as a power of two, so that few programs are compiled; those too many go to a slot that is not there.
-            n = len(writes)
-            slots = np.full(1 << (n - 1).bit_length(), self.n_slots, np.int32)
-            slots[:n] = writes.writes[::4]
+            n_rows = len(writes)
+            slots = np.full(1 << (n_rows - 1).bit_length(), self.n_slots, np.int32)
+            slots[:n_rows] = writes.writes[::4]
             numbered = writes.writes.copy()
-            numbered[::4] = np.arange(n)
+            numbered[::4] = np.arange(n_rows)
             made = np.zeros((len(slots), self._slots.n_words), np.int32)
             write_mask_rows(made, numbered, writes.pool, self._slots.vocab_size)
             self.rows = _programs()["write"](self.rows, slots, made)
         # A copy: on a CPU JAX may use memory that it is given.
-        return Step(_jax().device_put(ids.copy(), self._device), ids, refused, self._slots, writes)
+        return Step(_jax().device_put(ids.copy(), self._device), refused, self._slots, ids, writes)
 
 
 def apply_rows(
@@ -231,11 +157,6 @@ def _choice(logits: Any, table_rows: Any, ids: Any) -> tuple[Any, Any, Any]:
     listed = ids if _is_jax(ids) else checked_ids(ids, table_rows.shape[0])
     check_counts(listed.shape[0], matrix.shape[0], None)
     return matrix, table_rows, listed
-
-
-def _refuse_into(into: object) -> None:
-    if into is not None:
-        raise BitmaskError("into=: JAX's arrays cannot be written to; take the ids from the step")
 
 
 def _is_jax(array: Any) -> bool:

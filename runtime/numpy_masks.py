@@ -12,18 +12,18 @@ Cost: `MaskTable.step` some 0.15 us a sequence, and a few microseconds for a row
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from psc._core import GrammarMatcher, apply_mask_rows, write_mask_rows
+from psc._core import apply_mask_rows, write_mask_rows
 from psc.errors import BitmaskError
+from psc.runtime import mask_table
 from psc.runtime.gumbel import gumbel, random_bits
 from psc.runtime.mask_arguments import (
     FloatFormat,
-    check_batch,
     check_counts,
     check_dimensions,
     check_seeds,
@@ -32,7 +32,8 @@ from psc.runtime.mask_arguments import (
     float_format,
     masked_width,
 )
-from psc.runtime.row_slots import MaskUpdate, RowSlots, RowWrites, VocabularyName, places_along
+from psc.runtime.mask_table import MaskStep as Step
+from psc.runtime.row_slots import MaskUpdate, RowSlots, RowWrites, VocabularyName
 
 __all__ = ["MaskTable", "MaskUpdate", "Step", "apply_bitmask", "apply_rows", "masked_argmax", "masked_sample", "union_rows"]
 
@@ -40,34 +41,8 @@ Ids = NDArray[np.int32]
 Rows = NDArray[np.int32]
 
 
-class Step:
-    """What a step of a batch left: the ids of the sequences' mask rows.
-
-    ``ids`` is int32 of shape (n,), -1 for no mask; it is overwritten ``n_buffers`` steps later. ``refused`` lists the matchers, by
-    index, that did not take their token (one that has terminated takes none); they, and their masks, are as before.
-    """
-
-    __slots__ = ("_slots", "_writes", "ids", "number", "refused")
-
-    def __init__(self, ids: Ids, refused: list[int], slots: RowSlots, writes: RowWrites | None) -> None:
-        self.ids = ids
-        self.refused = refused
-        self.number = slots.number
-        self._slots = slots
-        self._writes = writes
-
-    def wait(self, stream: object = None) -> None:
-        """Nothing on a CPU: the ids are there."""
-
-    def update(self) -> MaskUpdate:
-        """This step for tables that follow; to be taken before ``ids`` is overwritten."""
-        return MaskUpdate(
-            self.number, self._slots.fingerprint, self._slots.vocab_size, self._slots.n_slots, self.ids.copy(), self._writes
-        )
-
-
-class MaskTable:
-    """The mask rows in use, of all grammars of a vocabulary. Not for several threads at once."""
+class MaskTable(mask_table.MaskTable[Step]):
+    """The mask rows in use, of all grammars of a vocabulary, in NumPy's arrays. Not for several threads at once."""
 
     def __init__(
         self,
@@ -103,91 +78,25 @@ class MaskTable:
         self._buffers = np.full((n_buffers, max_batch), -1, np.int32)
         self._turn = 0
 
-    @property
-    def n_slots(self) -> int:
-        """Rows that the table has room for."""
-        return self._slots.n_slots
-
-    @property
-    def n_used(self) -> int:
-        """Rows that it holds."""
-        return self._slots.n_used
-
-    @property
-    def nbytes(self) -> int:
-        """Bytes of the rows."""
-        return self.rows.nbytes
-
-    def step(
-        self,
-        matchers: Sequence[GrammarMatcher | None],
-        tokens: Sequence[int] | None = None,
-        *,
-        stream: object = None,
-        into: Ids | None = None,
-    ) -> Step:
-        """Accepts a token for each sequence, and finds the rows of their masks.
-
-        Args:
-            matchers, tokens: as of ``mask_table.MaskTable.step``.
-            stream: for the interface's sake.
-            into: an int32 array for the ids instead of one of the table's; what it has beyond the batch becomes -1.
-
-        Raises:
-            BitmaskError: a matcher of another vocabulary, or more than ``max_batch``; nothing has happened.
-            MatcherError: not as many tokens as matchers; nothing has happened.
-            RuntimeError: a matcher exceeded a limit. The others have accepted their tokens; a step without tokens gives their ids.
-        """
-        ids = self._buffer(len(matchers), into)
-        refused, writes = self._slots.advance(matchers, tokens, ids[: len(matchers)])
-        return self._finished(ids, len(matchers), refused, writes, into is None)
-
-    def step_along(
-        self,
-        matchers: Sequence[GrammarMatcher | None],
-        drafts: Sequence[Sequence[int]],
-        *,
-        stream: object = None,
-        into: Ids | None = None,
-    ) -> Step:
-        """Finds the rows of the masks along drafts, and accepts nothing. Arguments and errors as of ``mask_table.MaskTable``.
-
-        Cost: 0.3 us a draft.
-        """
-        n = places_along(matchers, drafts)
-        ids = self._buffer(n, into)
-        refused, writes = self._slots.advance_along(matchers, drafts, ids[:n])
-        return self._finished(ids, n, refused, writes, into is None)
-
-    def apply_update(self, update: MaskUpdate, *, stream: object = None, into: Ids | None = None) -> Step:
-        """Does another table's step here, which makes this table follow that one.
-
-        Raises BitmaskError, before anything is changed, when the update is of another vocabulary or size of table, or not the next.
-        """
-        ids = self._buffer(len(update.ids), into)
-        self._slots.follow(update)
-        ids[: len(update.ids)] = update.ids
-        return self._finished(ids, len(update.ids), [], update.writes, into is None)
-
-    def _buffer(self, n: int, into: Ids | None) -> Ids:
+    def _begin(self, n: int, stream: object, into: Any) -> tuple[Ids, bool]:
+        """Ids that the table has, and that they are; or ``into``."""
         if into is None:
-            check_batch(n, self._slots.max_batch)
-            mine: Ids = self._buffers[self._turn]
-            return mine
+            return self._buffers[self._turn], True
         if not (isinstance(into, np.ndarray) and into.dtype == np.int32 and into.ndim == 1 and into.flags.c_contiguous):
             raise BitmaskError("into= must be a contiguous int32 array of one dimension")
         if len(into) < n:
             raise BitmaskError(f"into= has room for {len(into)} ids, and there are {n} sequences")
-        return into
+        return into, False
 
-    def _finished(self, ids: Ids, n: int, refused: list[int], writes: RowWrites | None, rotate: bool) -> Step:
+    def _finish(self, n: int, ids: Ids, refused: list[int], writes: RowWrites | None, target: bool) -> Step:
         if writes is not None:
             write_mask_rows(self.rows, writes.writes, writes.pool, self._slots.vocab_size)
-        if rotate:
+        if target:
             self._turn = (self._turn + 1) % len(self._buffers)
         else:
             ids[n:] = -1
-        return Step(ids[:n], refused, self._slots, writes)
+        found = ids[:n]
+        return Step(found, refused, self._slots, found, writes)
 
 
 def apply_rows(

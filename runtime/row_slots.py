@@ -100,7 +100,8 @@ class RowSlots:
         self.n_slots = min(max(max_bytes, 0) // row_bytes, MAX_SLOTS)
         check_table_size(self.n_slots, row_bytes, max_bytes, max_batch, n_buffers)
         self.number = 0
-        self._follows = False
+        self.follows = False
+        """Whether the table does another one's steps."""
         self._n_followed = 0
         self._pending: RowWrites | None = None
         self._slots = MaskSlots(self.n_slots, self.vocab_size, vocabulary_tag(self.fingerprint))
@@ -108,7 +109,7 @@ class RowSlots:
     @property
     def n_used(self) -> int:
         """Slots that have held a row."""
-        return self._n_followed if self._follows else self._slots.n_used
+        return self._n_followed if self.follows else self._slots.n_used
 
     def advance(
         self, matchers: Sequence[GrammarMatcher | None], tokens: Sequence[int] | None, out: NDArray[np.int32]
@@ -123,7 +124,7 @@ class RowSlots:
             MatcherError: not as many tokens as matchers; nothing has happened.
             RuntimeError: a matcher exceeded a limit; the others have accepted their tokens.
         """
-        return self._lead(len(matchers), lambda: self._slots.step(matchers, tokens, out))
+        return self._lead(len(matchers), self._slots.step, matchers, tokens, out)
 
     def advance_along(
         self, matchers: Sequence[GrammarMatcher | None], drafts: Sequence[Sequence[int]], out: NDArray[np.int32]
@@ -132,16 +133,16 @@ class RowSlots:
 
         Returns the places in ``out`` whose next draft was refused, and what must be written.
         """
-        return self._lead(len(out), lambda: self._slots.step_drafts(matchers, drafts, out))
+        return self._lead(len(out), self._slots.step_drafts, matchers, drafts, out)
 
-    def _lead(self, n_ids: int, step: Callable[[], list[int]]) -> tuple[list[int], RowWrites | None]:
-        if self._follows:
+    def _lead(self, n_ids: int, step: Callable[..., list[int]], *arguments: object) -> tuple[list[int], RowWrites | None]:
+        if self.follows:
             raise BitmaskError("this table follows another one's updates; step() the leading table")
         check_batch(n_ids, self.max_batch)
         # If `step` raises before it begins, `writes` still holds the previous step's: do not collect them a second time.
         before = self._slots.n_steps
         try:
-            refused = step()
+            refused = step(*arguments)
         except BaseException:
             if self._slots.n_steps != before:
                 self._collect()
@@ -162,7 +163,7 @@ class RowSlots:
         Raises:
             BitmaskError: the table leads, is of another size or vocabulary, or did not get the update before; nothing has happened.
         """
-        if not self._follows and self.number:
+        if not self.follows and self.number:
             raise BitmaskError("this table has made steps of its own: a table leads or follows")
         if (update.fingerprint, update.vocab_size) != (self.fingerprint, self.vocab_size):
             raise BitmaskError("the update is of a table for another vocabulary")
@@ -177,7 +178,7 @@ class RowSlots:
             raise BitmaskError("the update has ids that are not in the table")
         if update.writes is not None:
             check_mask_writes(update.writes.writes, update.writes.pool, self.n_slots, self.vocab_size)
-        self._follows = True
+        self.follows = True
         self.number = update.number
         if update.writes is not None:
             self._n_followed = max(self._n_followed, int(update.writes.writes[::4].max()) + 1)
@@ -185,5 +186,5 @@ class RowSlots:
     def copy_for_follower(self, vocabulary: VocabularyName, max_bytes: int, n_buffers: int) -> RowSlots:
         """The book of a table that has the same rows now, and will follow."""
         other = RowSlots(vocabulary, max_bytes, self.max_batch, n_buffers)
-        other._follows, other.number, other._n_followed = True, self.number, self.n_used
+        other.follows, other.number, other._n_followed = True, self.number, self.n_used
         return other

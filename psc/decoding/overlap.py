@@ -53,7 +53,7 @@ class OverlappedMasks:
     A step that failed leaves those matchers advanced that could be; `ready` raises the error, and the façade can be used on.
     """
 
-    def __init__(self, table: MaskTable, matchers: Iterable[AnyMatcher | None] = ()) -> None:
+    def __init__(self, table: MaskTable[MaskStep], matchers: Iterable[AnyMatcher | None] = ()) -> None:
         self._table = table
         self._matchers: list[AnyMatcher | None] = []
         for matcher in matchers:

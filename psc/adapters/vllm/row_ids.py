@@ -29,7 +29,7 @@ from psc.adapters.vllm.grammar import FEW_WORDS, PADDING, PscGrammar
 from psc.errors import BitmaskError
 from psc.runtime import numpy_masks
 from psc.runtime.mask_arguments import WORD_BITS
-from psc.runtime.mask_table import MaskTable
+from psc.runtime.mask_table import MaskStep, MaskTable
 from psc.runtime.row_slots import MaskUpdate, VocabularyName
 
 if TYPE_CHECKING:
@@ -211,7 +211,7 @@ class _Follower:
 
             self.library, device = cupy_masks, logits.device.index
         row_bytes = 4 * -(-ids.update.vocab_size // WORD_BITS)
-        self.table: MaskTable = self.library.MaskTable(
+        self.table: MaskTable[MaskStep] = self.library.MaskTable(
             ids.update, max_bytes=ids.update.n_slots * row_bytes, max_batch=ids.max_batch, device=device
         )
 
