@@ -11,7 +11,7 @@ import psc
 from openai_api.constraints import Constraint, grammar_errors
 from openai_api.errors import ApiError
 from openai_api.fields import field
-from psc.tool_calls.structural_tag import JSONSchemaFormat, OrFormat, StructuralTag
+from psc.structural_tag import JSONSchemaFormat, OrFormat, StructuralTag
 
 _NO_ARGUMENTS = {"type": "object", "properties": {}, "additionalProperties": False}
 
