@@ -184,3 +184,12 @@ def test_links_lead_somewhere() -> None:
     for page in (*PAGES, ROOT / "examples/README.md", ROOT / "benchmarks/README.md"):
         for target in re.findall(r"\]\((?!https?:)([^)#]+)", page.read_text()):
             assert (page.parent / target).exists(), f"{page.name}: {target}"
+
+
+def test_files_that_pages_name_exist() -> None:
+    """CONTRIBUTING's walks and lists, the glossary and the explanations name files of the tree, some as `FOLDER/NAME.*`."""
+    folders = "native|psc|compiler|artifacts|runtime|cluster|tests|fuzz|benchmarks|docs"
+    rooms = [ROOT / "tests/README.md", *ROOT.glob("native/*/README.md")]
+    for page in (*PAGES, ROOT / "CONTRIBUTING.md", ROOT / "SECURITY.md", *rooms):
+        for name in re.findall(rf"`((?:{folders})/[\w./*]+)`", page.read_text()):
+            assert any(ROOT.glob(name.rstrip("/"))), f"{page.relative_to(ROOT)}: {name}"
