@@ -5,8 +5,8 @@ and a valid text. *Admission* is from the schema's text to the first mask, each 
 of all sequences are filled, and each accepts the next token of its text; a text that has ended begins anew. The first round meets
 masks for the first time, the second has met them. Everything is on one thread, a call for each sequence, and the engines take
 turns. A request counts only if all engines take it and its text; one that
-does not come back from several requests is out. vLLM's and SGLang's own code around this is measured by scripts of
-a clone (benchmarks/serving.py, benchmarks/sglang_batches.py).
+does not come back from several requests is out. vLLM's own code around this is measured by a script of a clone
+(benchmarks/serving.py).
 
 Cost: a minute with few requests; XGrammar's compilations take most of it.
 """
