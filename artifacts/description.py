@@ -33,13 +33,13 @@ _METADATA: Shape = {
 }
 
 
-def check_description(metadata: Mapping[str, Any], place: str) -> None:
+def check_description(metadata: Mapping[str, Any], origin: str) -> None:
     """Raises ArtifactError, with the first entry that is wrong, unless the metadata describe a grammar and a tokenizer."""
     wrong = _first_wrong(metadata, _METADATA, "")
     if wrong is None and not isinstance(metadata["tokenizer"].get("text_fingerprint", ""), str):  # not every artifact has one
         wrong = "tokenizer.text_fingerprint is no str"
     if wrong is not None:
-        raise ArtifactError(f"{place}: the metadata is malformed: {wrong}; compile the grammar again")
+        raise ArtifactError(f"{origin}: the metadata is malformed: {wrong}; compile the grammar again")
 
 
 def _first_wrong(value: object, shape: Shape, name: str) -> str | None:

@@ -126,24 +126,24 @@ def _zigzag_steps(block: npt.NDArray[np.int64], before: int) -> npt.NDArray[np.i
     return np.where(steps >= 0, steps * 2, -steps * 2 - 1)
 
 
-def decode(data: bytes, *, place: str = "artifact", max_payload: int = _MAX_PAYLOAD) -> Artifact:
+def decode(data: bytes, *, origin: str = "artifact", max_payload: int = _MAX_PAYLOAD) -> Artifact:
     """Reads the bytes of a file. Raises :class:`ArtifactError` with the place and the first thing that is wrong.
 
     Args:
         data: the file's bytes.
-        place: where they are from, for messages.
+        origin: where they are from, for messages.
         max_payload: a file that declares to hold more bytes than this is refused before anything is decompressed.
     """
     if len(data) < 16 or data[:8] != MAGIC:
-        raise ArtifactError(f"{place}: not a psc artifact" + (" (the file is empty)" if not data else ""))
+        raise ArtifactError(f"{origin}: not a psc artifact" + (" (the file is empty)" if not data else ""))
     version, header_length = struct.unpack_from("<II", data, 8)
     if version != VERSION:
-        raise ArtifactError(f"{place}: artifact format {version}; this psc reads format {VERSION}. Compile the grammar again.")
+        raise ArtifactError(f"{origin}: artifact format {version}; this psc reads format {VERSION}. Compile the grammar again.")
     begin = 16 + header_length
     if header_length > _MAX_HEADER or begin + 32 > len(data):
-        raise ArtifactError(f"{place}: the file is cut short, or its header is damaged")
+        raise ArtifactError(f"{origin}: the file is cut short, or its header is damaged")
     if hashlib.sha256(data[:begin]).digest() != data[begin : begin + 32]:
-        raise ArtifactError(f"{place}: the header's checksum does not match: the file is damaged")
+        raise ArtifactError(f"{origin}: the header's checksum does not match: the file is damaged")
     try:
         header = json.loads(data[16:begin])
         sections = [(str(s["name"]), _count(s["n"]), str(s["type"]), str(s["as"])) for s in header["sections"]]
@@ -152,12 +152,12 @@ def decode(data: bytes, *, place: str = "artifact", max_payload: int = _MAX_PAYL
         if not isinstance(metadata, dict):
             raise TypeError("metadata")
     except (ValueError, KeyError, TypeError, RecursionError) as e:
-        raise ArtifactError(f"{place}: the header is malformed: {e}") from e
+        raise ArtifactError(f"{origin}: the header is malformed: {e}") from e
     frame = memoryview(data)[begin + 32 :]
     if hashlib.sha256(frame).hexdigest() != digest:
-        raise ArtifactError(f"{place}: the payload's checksum does not match: the file is damaged or cut short")
-    payload = _decompress(frame, size, place, max_payload)
-    arrays = _split(payload, sections, place)
+        raise ArtifactError(f"{origin}: the payload's checksum does not match: the file is damaged or cut short")
+    payload = _decompress(frame, size, origin, max_payload)
+    arrays = _split(payload, sections, origin)
     return Artifact(arrays, metadata, hashlib.sha256(data).hexdigest(), len(data))
 
 
@@ -168,33 +168,33 @@ def _count(value: object) -> int:
     return value
 
 
-def _decompress(frame: memoryview, size: int, place: str, limit: int) -> bytes:
+def _decompress(frame: memoryview, size: int, origin: str, limit: int) -> bytes:
     if not 0 <= size <= limit:
-        raise ArtifactError(f"{place}: the header declares a payload of {size:,} bytes; at most {limit:,} are read here")
+        raise ArtifactError(f"{origin}: the header declares a payload of {size:,} bytes; at most {limit:,} are read here")
     try:
         declared = zstandard.frame_content_size(frame)
         if declared != size:
-            raise ArtifactError(f"{place}: the compressed payload declares {declared} bytes, the header {size}")
+            raise ArtifactError(f"{origin}: the compressed payload declares {declared} bytes, the header {size}")
         payload = zstandard.ZstdDecompressor(max_window_size=1 << _WINDOW_LOG).decompress(
             frame, max_output_size=size, allow_extra_data=False
         )
     except (zstandard.ZstdError, MemoryError) as e:
-        raise ArtifactError(f"{place}: the payload cannot be decompressed: {e}") from e
+        raise ArtifactError(f"{origin}: the payload cannot be decompressed: {e}") from e
     if len(payload) != size:
-        raise ArtifactError(f"{place}: the payload has {len(payload)} bytes instead of {size}")
+        raise ArtifactError(f"{origin}: the payload has {len(payload)} bytes instead of {size}")
     return payload
 
 
-def _split(payload: bytes, sections: list[tuple[str, int, str, str]], place: str) -> dict[str, IntArray]:
+def _split(payload: bytes, sections: list[tuple[str, int, str, str]], origin: str) -> dict[str, IntArray]:
     arrays: dict[str, IntArray] = {}
     at = 0
     for name, n, kind, how in sections:
         width = _WIDTHS.get(kind)
         if width is None or how not in ("bytes", "plus1", "steps") or name in arrays or n < 0:
-            raise ArtifactError(f"{place}: section {name!r} is malformed")
+            raise ArtifactError(f"{origin}: section {name!r} is malformed")
         end = at + n * np.dtype(width).itemsize
         if end > len(payload):
-            raise ArtifactError(f"{place}: section {name!r} is cut short")
+            raise ArtifactError(f"{origin}: section {name!r} is cut short")
         stored = np.frombuffer(payload, width, n, at)
         at = end
         if how == "bytes":
@@ -207,10 +207,10 @@ def _split(payload: bytes, sections: list[tuple[str, int, str, str]], place: str
             for begin, (zigzag, _) in zip(range(0, n, _BLOCK), _blocks(stored), strict=True):
                 total = np.cumsum((zigzag >> 1) ^ -(zigzag & 1)) + (int(arrays[name][begin - 1]) if begin else 0)
                 if int(total.max()) > 2**31 - 1 or int(total.min()) < -(2**31):
-                    raise ArtifactError(f"{place}: section {name!r} overflows")
+                    raise ArtifactError(f"{origin}: section {name!r} overflows")
                 arrays[name][begin : begin + _BLOCK] = total
     if at != len(payload):
-        raise ArtifactError(f"{place}: {len(payload) - at} bytes of the payload belong to no section")
+        raise ArtifactError(f"{origin}: {len(payload) - at} bytes of the payload belong to no section")
     return arrays
 
 
@@ -234,4 +234,4 @@ def read_file(path: str | Path) -> Artifact:
         data = path.read_bytes()
     except OSError as e:
         raise ArtifactError(f"{path}: cannot read the artifact: {e.strerror or e}") from e
-    return decode(data, place=str(path))
+    return decode(data, origin=str(path))

@@ -61,14 +61,14 @@ def input_key(
     return hashlib.sha256(canonical.encode("ascii")).hexdigest()
 
 
-def input_key_of(metadata: Mapping[str, Any], *, place: str = "artifact", format_version: int = VERSION) -> str:
+def input_key_of(metadata: Mapping[str, Any], *, origin: str = "artifact", format_version: int = VERSION) -> str:
     """The key of an artifact, from its metadata. Raises ArtifactError when they do not say what it was made from."""
     try:
         grammar = metadata["grammar"]
         text: str = grammar["text"]
         digest = hashlib.sha256(text.encode()).hexdigest()
         if grammar["sha256"] != digest:
-            raise ArtifactError(f"{place}: the metadata's grammar text does not have the sha256 that they name")
+            raise ArtifactError(f"{origin}: the metadata's grammar text does not have the sha256 that they name")
         return input_key(
             compiler_revision=int(metadata["compiler_revision"]),
             language=str(grammar["language"]),
@@ -84,4 +84,4 @@ def input_key_of(metadata: Mapping[str, Any], *, place: str = "artifact", format
     except (KeyError, TypeError, ValueError, AttributeError) as e:
         if isinstance(e, ArtifactError):
             raise
-        raise ArtifactError(f"{place}: the metadata do not say what the artifact was made from: {e!r}") from e
+        raise ArtifactError(f"{origin}: the metadata do not say what the artifact was made from: {e!r}") from e

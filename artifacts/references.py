@@ -100,14 +100,14 @@ class Reference:
         return json.dumps(self.to_json(), sort_keys=True, indent=1).encode() + b"\n"
 
     @classmethod
-    def from_json(cls, found: Any, *, place: str) -> Reference:
+    def from_json(cls, found: Any, *, origin: str) -> Reference:
         """Reads JSON-like data. Raises RegistryError with the place and what is wrong."""
         try:
             if found["schema"] != SCHEMA:
-                raise RegistryError(f"{place}: a reference of schema {found['schema']!r}; this psc reads {SCHEMA}")
+                raise RegistryError(f"{origin}: a reference of schema {found['schema']!r}; this psc reads {SCHEMA}")
             algorithm, _, digest = str(found["artifact"]["digest"]).partition(":")
             if algorithm != "sha256":
-                raise RegistryError(f"{place}: a digest by {algorithm!r}; this psc knows sha256")
+                raise RegistryError(f"{origin}: a digest by {algorithm!r}; this psc knows sha256")
             return cls(
                 grammar=_of_type(str, found["grammar"]),
                 tokenizer=_of_type(str, found["tokenizer"]["name"]),
@@ -119,14 +119,14 @@ class Reference:
                 format_version=_of_type(int, found["artifact"]["format"]),
             )
         except RegistryError as e:
-            raise e if str(e).startswith(place) else RegistryError(f"{place}: {e}") from e
+            raise e if str(e).startswith(origin) else RegistryError(f"{origin}: {e}") from e
         except (KeyError, TypeError, IndexError) as e:
-            raise RegistryError(f"{place}: not a reference to an artifact: {type(e).__name__} {e}") from e
+            raise RegistryError(f"{origin}: not a reference to an artifact: {type(e).__name__} {e}") from e
 
     @classmethod
-    def decode(cls, data: bytes, *, place: str) -> Reference:
+    def decode(cls, data: bytes, *, origin: str) -> Reference:
         """Reads a file's bytes. Raises RegistryError with the place and what is wrong."""
-        return cls.from_json(parse_json(data, place, MAX_REFERENCE_BYTES), place=place)
+        return cls.from_json(parse_json(data, origin, MAX_REFERENCE_BYTES), origin=origin)
 
     @classmethod
     def of(cls, artifact: Artifact, *, grammar: str | None = None, tokenizer: str | None = None) -> Reference:
@@ -200,18 +200,18 @@ def short_name(label: str) -> str:
     return name or "unnamed"
 
 
-def parse_json(data: bytes, place: str, limit: int) -> Any:
+def parse_json(data: bytes, origin: str, limit: int) -> Any:
     """JSON from somewhere not trusted. Raises RegistryError when it is too long or no JSON."""
     if len(data) > limit:
-        raise RegistryError(f"{place}: {len(data):,} bytes, where at most {limit:,} are expected")
+        raise RegistryError(f"{origin}: {len(data):,} bytes, where at most {limit:,} are expected")
     try:
         return json.loads(data)
     except (ValueError, RecursionError) as e:
         looks_like = " It looks like an HTML page: is the address that of a registry?" if data.lstrip()[:1] == b"<" else ""
-        raise RegistryError(f"{place}: not JSON.{looks_like}") from e
+        raise RegistryError(f"{origin}: not JSON.{looks_like}") from e
 
 
-def verified(data: bytes, reference: Reference, *, place: str) -> Artifact:
+def verified(data: bytes, reference: Reference, *, origin: str) -> Artifact:
     """The artifact in a blob's bytes, as a reference promises it.
 
     Raises:
@@ -219,23 +219,23 @@ def verified(data: bytes, reference: Reference, *, place: str) -> Artifact:
         ArtifactError: the bytes are no artifact of this format, or it is larger than `MAX_PAYLOAD_BYTES`.
     """
     if len(data) != reference.size:
-        raise RegistryError(f"{place}: {len(data):,} bytes, but the reference says {reference.size:,}")
+        raise RegistryError(f"{origin}: {len(data):,} bytes, but the reference says {reference.size:,}")
     digest = hashlib.sha256(data).hexdigest()
     if digest != reference.digest:
-        raise RegistryError(f"{place}: the content's sha256 is {digest}, but the reference says {reference.digest}")
-    artifact = decode(data, place=place, max_payload=MAX_PAYLOAD_BYTES)
-    check_agrees(artifact, reference, place=place)
+        raise RegistryError(f"{origin}: the content's sha256 is {digest}, but the reference says {reference.digest}")
+    artifact = decode(data, origin=origin, max_payload=MAX_PAYLOAD_BYTES)
+    check_agrees(artifact, reference, origin=origin)
     return artifact
 
 
-def check_agrees(artifact: Artifact, reference: Reference, *, place: str) -> None:
+def check_agrees(artifact: Artifact, reference: Reference, *, origin: str) -> None:
     """Raises RegistryError unless the artifact is what the reference says; the names that it goes by are free."""
     found = Reference.of(artifact, grammar=reference.grammar, tokenizer=reference.tokenizer)
     if found.input_key != reference.input_key:
-        raise RegistryError(f"{place}: the artifact was made from something else than input key {reference.input_key}")
+        raise RegistryError(f"{origin}: the artifact was made from something else than input key {reference.input_key}")
     if found != reference:
         raise RegistryError(
-            f"{place}: the reference does not describe the artifact: size, digest, fingerprint, compiler revision or format differ"
+            f"{origin}: the reference does not describe the artifact: size, digest, fingerprint, compiler revision or format differ"
         )
 
 
@@ -245,12 +245,12 @@ def encode_index(references: Iterable[Reference]) -> bytes:
     return json.dumps(content, sort_keys=True, indent=1).encode() + b"\n"
 
 
-def decode_index(data: bytes, *, place: str) -> list[Reference]:
+def decode_index(data: bytes, *, origin: str) -> list[Reference]:
     """Reads an index file's bytes. Raises RegistryError with the place and what is wrong."""
-    found = parse_json(data, place, MAX_INDEX_BYTES)
+    found = parse_json(data, origin, MAX_INDEX_BYTES)
     if not isinstance(found, dict) or found.get("schema") != INDEX_SCHEMA or not isinstance(found.get("references"), list):
-        raise RegistryError(f"{place}: not an index of schema {INDEX_SCHEMA}")
-    return [Reference.from_json(r, place=f"{place}: reference {i}") for i, r in enumerate(found["references"])]
+        raise RegistryError(f"{origin}: not an index of schema {INDEX_SCHEMA}")
+    return [Reference.from_json(r, origin=f"{origin}: reference {i}") for i, r in enumerate(found["references"])]
 
 
 def _of_type(kind: type, value: Any) -> Any:

@@ -182,7 +182,7 @@ class Store:
         if data is None:
             return None
         try:
-            artifact = verified(data, reference, place=str(path))
+            artifact = verified(data, reference, origin=str(path))
         except (RegistryError, ArtifactError):
             self.set_aside(path)
             return None
@@ -215,7 +215,7 @@ class Store:
                     continue
                 if hashlib.sha256(data).hexdigest() != path.name:
                     raise RegistryError(f"{path}: the content does not have the sha256 that its name says")
-                artifact = decode(data, place=str(path), max_payload=MAX_PAYLOAD_BYTES)
+                artifact = decode(data, origin=str(path), max_payload=MAX_PAYLOAD_BYTES)
                 good[path.name] = Reference.of(artifact, grammar="any", tokenizer="any")
             except (RegistryError, ArtifactError) as e:
                 problems.append(Problem(path, str(e)))
@@ -225,7 +225,7 @@ class Store:
                 data = read_whole(path, MAX_REFERENCE_BYTES)
                 if data is None:
                     continue
-                reference = Reference.decode(data, place=str(path))
+                reference = Reference.decode(data, origin=str(path))
                 if path not in (self.root / reference.key_path, self.root / reference.name_path):
                     raise RegistryError(f"{path}: the reference belongs to another place, {reference.key_path}")
                 if reference.digest in damaged:
@@ -315,10 +315,10 @@ class Store:
 
     def set_aside(self, path: Path) -> None:
         """Moves a damaged file out of the way, into ``damaged/``, for whoever wants to know what happened to it."""
-        place = self.root / "damaged" / f"{path.name}.{uuid.uuid4().hex[:8]}"
+        origin = self.root / "damaged" / f"{path.name}.{uuid.uuid4().hex[:8]}"
         with contextlib.suppress(OSError):
-            place.parent.mkdir(parents=True, exist_ok=True)
-            path.replace(place)
+            origin.parent.mkdir(parents=True, exist_ok=True)
+            path.replace(origin)
 
     def write_index(self) -> bytes:
         """Writes ``index.json``, the list of all references, and returns it.
@@ -343,7 +343,7 @@ class Store:
         if data is None:
             return None
         try:
-            return Reference.decode(data, place=str(path))
+            return Reference.decode(data, origin=str(path))
         except RegistryError:
             self.set_aside(path)
             return None

@@ -349,7 +349,7 @@ from psc.artifacts.store import Store
 url, store, found = sys.argv[1:]
 registry = open_registry(url)
 print("begins", flush=True)
-registry.pull(Reference.decode(found.encode(), place="argument"), Store(store))
+registry.pull(Reference.decode(found.encode(), origin="argument"), Store(store))
 """
 
 

@@ -151,7 +151,7 @@ def load(case: Case, data: bytes) -> CompiledGrammar:
     if case.rng.random() < 0.8 or case.folder is None:
         return compiled_from_file(data, tokenizer_info=recorded_tokenizer, place="altered")
     # As a store loads it the second time: from the copy that is mapped into memory.
-    artifact = decode(data, place="altered")
+    artifact = decode(data, origin="altered")
     copy = Path(case.folder) / "mapped"
     assert write_mapped(copy, artifact)
     mapped = open_mapped(copy, artifact.digest)

@@ -133,18 +133,18 @@ def _read(file: Path) -> tuple[AccessToken, ...]:
         words = line.partition("#")[0].split()
         if not words:
             continue
-        place = f"{file}:{number}"
+        origin = f"{file}:{number}"
         if len(words) > 2:
-            raise RegistryError(f"{place}: expected a token, and perhaps the last day on which it is accepted")
+            raise RegistryError(f"{origin}: expected a token, and perhaps the last day on which it is accepted")
         if len(words[0]) < _SHORTEST:
             raise RegistryError(
-                f"{place}: a token of fewer than {_SHORTEST} characters can be guessed; openssl rand -hex 32 makes one"
+                f"{origin}: a token of fewer than {_SHORTEST} characters can be guessed; openssl rand -hex 32 makes one"
             )
         try:
             expires = date.fromisoformat(words[1]) if len(words) == 2 else None
         except ValueError as e:
-            raise RegistryError(f"{place}: {words[1]!r} is not a day such as 2027-01-31") from e
-        found.append(AccessToken.of(_checked(words[0], place), expires))
+            raise RegistryError(f"{origin}: {words[1]!r} is not a day such as 2027-01-31") from e
+        found.append(AccessToken.of(_checked(words[0], origin), expires))
     if not found:
         raise RegistryError(f"{file}: there is no token in it")
     return tuple(found)

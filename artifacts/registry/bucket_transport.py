@@ -171,21 +171,21 @@ class BucketTransport:
         pass  # a bucket says who may write when somebody does
 
     def publish(self, references: Sequence[Reference]) -> None:
-        place = f"{self._url}/{INDEX_PATH}"
+        origin = f"{self._url}/{INDEX_PATH}"
         for _ in range(_MERGES):
             found = self.read(INDEX_PATH, MAX_INDEX_BYTES)
-            before = set(decode_index(found.data, place=place)) if found is not None else set()
+            before = set(decode_index(found.data, origin=origin)) if found is not None else set()
             there = self._reference_paths()
             merged = {r for r in before if str(r.key_path) in there or str(r.name_path) in there}.union(references)
             listed = {str(path) for r in merged for path in (r.key_path, r.name_path)}
             for path in sorted(there - listed):  # others have written these, and their index may be lost to one of ours
                 data = self.read(PurePosixPath(path), MAX_REFERENCE_BYTES)
                 if data is not None:
-                    merged.add(Reference.decode(data.data, place=f"{self._url}/{path}"))
+                    merged.add(Reference.decode(data.data, origin=f"{self._url}/{path}"))
             if merged == before:
                 return
             self.write(INDEX_PATH, encode_index(merged))
-        raise RegistryError(f"{place}: others kept changing the index; push again")
+        raise RegistryError(f"{origin}: others kept changing the index; push again")
 
     def _reference_paths(self) -> set[str]:
         try:

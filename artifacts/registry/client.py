@@ -162,11 +162,11 @@ class Registry:
         return self._listed()
 
     def _listed(self) -> list[Reference]:
-        place = f"{self.url}/{INDEX_PATH}"
+        origin = f"{self.url}/{INDEX_PATH}"
         found = self._transport.read(INDEX_PATH, MAX_INDEX_BYTES)
         if found is None:
-            raise RegistryError(f"{place}: there is no index: this is no registry, or nothing has been pushed to it")
-        return decode_index(found.data, place=place)
+            raise RegistryError(f"{origin}: there is no index: this is no registry, or nothing has been pushed to it")
+        return decode_index(found.data, origin=origin)
 
     def pull(self, reference: Reference, store: Store, *, progress: Progress = no_progress) -> Reference:
         """An artifact into the local store, unless it is there; then its references.
@@ -227,7 +227,7 @@ class Registry:
         pushed: list[Reference] = []
         try:
             for data, reference in artifacts:
-                verified(data, reference, place=f"{reference.grammar}/{reference.tokenizer}")
+                verified(data, reference, origin=f"{reference.grammar}/{reference.tokenizer}")
 
                 def report(done: int, total: int, reference: Reference = reference) -> None:
                     progress(reference, done, total)
@@ -273,14 +273,14 @@ class Registry:
         return None
 
     def _read_verified(self, reference: Reference) -> None:
-        place = f"{self.url}/{reference.blob_path}"
+        origin = f"{self.url}/{reference.blob_path}"
         data = bytearray()
         with self._transport.read_blob(reference, 0, None) as answer:
             if answer is None:
-                raise RegistryError(f"{place}: the index refers to it, but it is missing")
+                raise RegistryError(f"{origin}: the index refers to it, but it is missing")
             for piece in answer.pieces:
                 data += piece
-        verified(bytes(data), reference, place=place)
+        verified(bytes(data), reference, origin=origin)
 
     def _check_refers(self, path: PurePosixPath, reference: Reference) -> None:
         found = self._reference(path)
@@ -291,7 +291,7 @@ class Registry:
 
     def _reference(self, path: PurePosixPath) -> Reference | None:
         found = self._transport.read(path, MAX_REFERENCE_BYTES)
-        return None if found is None else Reference.decode(found.data, place=f"{self.url}/{path}")
+        return None if found is None else Reference.decode(found.data, origin=f"{self.url}/{path}")
 
     def _signed_index(self) -> SignedIndex:
         """The newest signed index, verified; not older than any seen here before."""
@@ -299,16 +299,16 @@ class Registry:
         with self._lock:
             if self._signed is not None and time.monotonic() - self._signed[0] < _SIGNED_INDEX_HOLDS_S:
                 return self._signed[1]
-            place = f"{self.url}/{SIGNED_INDEX_PATH}"
+            origin = f"{self.url}/{SIGNED_INDEX_PATH}"
             found = self._transport.read(SIGNED_INDEX_PATH, 2 * MAX_INDEX_BYTES)
             if found is None:
-                raise RegistryError(f"{place}: there is no signed index, and a signature is required; push with --sign")
-            index = self._required.open(found.data, place=place)
-            self._remember(index, place)
+                raise RegistryError(f"{origin}: there is no signed index, and a signature is required; push with --sign")
+            index = self._required.open(found.data, origin=origin)
+            self._remember(index, origin)
             self._signed = (time.monotonic(), index)
             return index
 
-    def _remember(self, index: SignedIndex, place: str) -> None:
+    def _remember(self, index: SignedIndex, origin: str) -> None:
         assert self._required is not None
         folder = self._memory if self._memory is not None else default_store().root / "seen"
         signers = ",".join(sorted(self._required.key_ids))
@@ -322,7 +322,7 @@ class Registry:
                 raise RegistryError(f"{file}: malformed; remove it to trust {self.url} anew")
         if index.version < newest:
             raise RegistryError(
-                f"{place}: version {index.version}, but version {newest} was seen here before: an old index is played back, or "
+                f"{origin}: version {index.version}, but version {newest} was seen here before: an old index is played back, or "
                 f"the registry was begun anew; in the latter case remove {file}"
             )
         if index.version > newest:
@@ -330,11 +330,11 @@ class Registry:
 
     def _sign(self, signer: Signer, pushed: Sequence[Reference]) -> None:
         """Adds to the signed index, again and again until they are in it: others may be adding at the same time."""
-        place = f"{self.url}/{SIGNED_INDEX_PATH}"
+        origin = f"{self.url}/{SIGNED_INDEX_PATH}"
         trusted = signer.trusted.and_those_of(self._required)
         for attempt in range(_SIGNING_ATTEMPTS):
             found = self._transport.read(SIGNED_INDEX_PATH, 2 * MAX_INDEX_BYTES)
-            before = SignedIndex() if found is None else trusted.open(found.data, place=place)
+            before = SignedIndex() if found is None else trusted.open(found.data, origin=origin)
             there = {r.digest for r in self._listed()}  # what a garbage collection took is not signed again
             after = before.without({r.digest for r in before.references()} - there).with_references(pushed)
             if found is not None and after == before:
@@ -345,4 +345,4 @@ class Registry:
                 self._transport.write(SIGNED_INDEX_PATH, signer.sign(after), if_match=if_match)
             except ChangedError:
                 time.sleep(0.01 * 2 ** min(attempt, 6))
-        raise RegistryError(f"{place}: others kept changing the signed index; push again")
+        raise RegistryError(f"{origin}: others kept changing the signed index; push again")

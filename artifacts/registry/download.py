@@ -46,14 +46,14 @@ def download(transport: Transport, reference: Reference, store: Store, progress:
         RegistryUnreachableError: the registry stopped answering. What came is kept for the next pull.
         ArtifactError: the blob is no artifact.
     """
-    place = f"{transport.url}/{reference.blob_path}"
+    origin = f"{transport.url}/{reference.blob_path}"
     with _part_file(store, reference) as part:
         begun_at = part.size
         while True:
             _fetch(transport, reference, part, progress, patience)
             data = part.read(reference.size)
             try:
-                verified(data, reference, place=place)
+                verified(data, reference, origin=origin)
                 part.remove()
                 return data
             except (RegistryError, ArtifactError):

@@ -60,7 +60,7 @@ class _AgainError(RegistryUnreachableError):
 
 @dataclass
 class _Answer:
-    place: str
+    origin: str
     response: urllib3.BaseHTTPResponse
     watchdog: Watchdog
     token_withheld: bool
@@ -87,7 +87,7 @@ class _Answer:
             except (exceptions.HTTPError, OSError, ValueError) as e:
                 if self.watchdog.has_bitten or isinstance(e, exceptions.ReadTimeoutError):
                     raise self._stalled() from e
-                raise BrokenOffError(f"{self.place}: the connection broke: {_clean(str(e))}") from e
+                raise BrokenOffError(f"{self.origin}: the connection broke: {_clean(str(e))}") from e
             if not piece:
                 if self.watchdog.has_bitten:
                     raise self._stalled()
@@ -96,7 +96,7 @@ class _Answer:
             yield piece
 
     def _stalled(self) -> StalledError:
-        return StalledError(f"{self.place}: too little came within {self.watchdog.seconds:g} s: the registry stalls")
+        return StalledError(f"{self.origin}: too little came within {self.watchdog.seconds:g} s: the registry stalls")
 
 
 class HttpTransport:
@@ -149,12 +149,12 @@ class HttpTransport:
                 self._expect(answer, 200)
                 declared = answer.length
                 if declared is not None and declared > limit:
-                    raise RegistryError(f"{answer.place}: {declared:,} bytes, where at most {limit:,} are expected")
+                    raise RegistryError(f"{answer.origin}: {declared:,} bytes, where at most {limit:,} are expected")
                 data = bytearray()
                 for piece in answer.pieces():
                     data += piece
                     if len(data) > limit:
-                        raise RegistryError(f"{answer.place}: more than {limit:,} bytes")
+                        raise RegistryError(f"{answer.origin}: more than {limit:,} bytes")
                 return SmallFile(bytes(data), answer.etag)
 
         return self._persistently(once)
@@ -178,17 +178,17 @@ class HttpTransport:
             said = answer.response.headers.get("Content-Range", "")
             if not re.fullmatch(rf"bytes {offset}-{reference.size - 1}/({reference.size}|\*)", said):
                 raise RegistryError(
-                    f"{answer.place}: asked for bytes {offset}-{reference.size - 1} of {reference.size}, got {_clean(said)!r}"
+                    f"{answer.origin}: asked for bytes {offset}-{reference.size - 1} of {reference.size}, got {_clean(said)!r}"
                 )
         elif answer.status == 416:
-            raise RegistryError(f"{answer.place}: has at most {offset:,} bytes, but the reference says {reference.size:,}")
+            raise RegistryError(f"{answer.origin}: has at most {offset:,} bytes, but the reference says {reference.size:,}")
         else:
             self._expect(answer, 200)
             offset = 0
         declared = answer.length
         if declared is not None and declared != reference.size - offset:
             raise RegistryError(
-                f"{answer.place}: the server announces {declared:,} bytes, but the reference says {reference.size - offset:,}"
+                f"{answer.origin}: the server announces {declared:,} bytes, but the reference says {reference.size - offset:,}"
             )
         return Part(offset, answer.etag, self._blob_pieces(answer, reference.size - offset))
 
@@ -197,10 +197,10 @@ class HttpTransport:
         for piece in answer.pieces():
             got += len(piece)
             if got > expected:
-                raise RegistryError(f"{answer.place}: sends more bytes than the reference says")
+                raise RegistryError(f"{answer.origin}: sends more bytes than the reference says")
             yield piece
         if got < expected:
-            raise BrokenOffError(f"{answer.place}: the connection ended {expected - got:,} bytes early")
+            raise BrokenOffError(f"{answer.origin}: the connection ended {expected - got:,} bytes early")
 
     def write(self, path: PurePosixPath, data: bytes, *, if_match: str | None = None) -> None:
         condition = {} if if_match is None else {"If-None-Match": "*"} if if_match == ABSENT else {"If-Match": if_match}
@@ -227,7 +227,7 @@ class HttpTransport:
         def once() -> None:
             with self._exchange("PUT", path, headers, data, progress) as answer:
                 if answer.status == 412:
-                    raise ChangedError(f"{answer.place}: somebody else has changed it meanwhile")
+                    raise ChangedError(f"{answer.origin}: somebody else has changed it meanwhile")
                 self._expect(answer, 200, 201, 204)
 
         self._persistently(once)
@@ -272,9 +272,9 @@ class HttpTransport:
         progress: Progress | None = None,
     ) -> Iterator[_Answer]:
         """One request, its redirects, and the answer, whose body is read inside."""
-        place = urljoin(self._base, str(path))
+        origin = urljoin(self._base, str(path))
         with Watchdog(self._patience.stall, self._patience.least_bytes) as watchdog:
-            answer = self._follow(method, place, headers or {}, body, progress, watchdog)
+            answer = self._follow(method, origin, headers or {}, body, progress, watchdog)
             try:
                 if answer.status == 429 or answer.status >= 500:
                     raise self._failing(answer)
@@ -285,11 +285,11 @@ class HttpTransport:
                 answer.response.close()
 
     def _follow(
-        self, method: str, place: str, headers: dict[str, str], body: bytes | None, progress: Progress | None, watchdog: Watchdog
+        self, method: str, origin: str, headers: dict[str, str], body: bytes | None, progress: Progress | None, watchdog: Watchdog
     ) -> _Answer:
-        begun = place
+        begun = origin
         for _ in range(_REDIRECTS + 1):
-            same_origin = _origin(urlsplit(place)) == self._origin
+            same_origin = _origin(urlsplit(origin)) == self._origin
             sent = {"User-Agent": f"psc/{__version__}", "Accept-Encoding": "identity", **headers}
             if self._token and same_origin and not self._withhold:
                 sent["Authorization"] = f"Bearer {self._token}"
@@ -299,7 +299,7 @@ class HttpTransport:
             try:
                 response = self._pools.urlopen(
                     method,
-                    place,
+                    origin,
                     headers=sent,
                     body=None if body is None else self._sending(body, progress, watchdog),
                     redirect=False,
@@ -309,26 +309,26 @@ class HttpTransport:
                     timeout=urllib3.Timeout(connect=self._patience.connect, read=read),
                 )
             except (exceptions.HTTPError, OSError, ValueError) as e:
-                raise self._translated(e, place, watchdog) from e
+                raise self._translated(e, origin, watchdog) from e
             if response.status not in (301, 302, 303, 307, 308):
                 watchdog.wait(self._patience.stall)
-                return _Answer(place, response, watchdog, bool(self._token) and same_origin and self._withhold)
+                return _Answer(origin, response, watchdog, bool(self._token) and same_origin and self._withhold)
             location = response.headers.get("Location", "")
             response.close()
             try:
-                target = urljoin(place, location).partition("#")[0]
+                target = urljoin(origin, location).partition("#")[0]
             except ValueError as e:
-                raise RegistryError(f"{place}: redirects to {_clean(location)!r}, which is no address") from e
+                raise RegistryError(f"{origin}: redirects to {_clean(location)!r}, which is no address") from e
             if body is not None:
-                raise RegistryError(f"{place}: redirects a push to {_clean(target)}; push to that registry's own address")
-            scheme = urlsplit(place).scheme
+                raise RegistryError(f"{origin}: redirects a push to {_clean(target)}; push to that registry's own address")
+            scheme = urlsplit(origin).scheme
             if urlsplit(target).scheme != scheme:
                 raise RegistryError(
-                    f"{place}: redirects from {scheme} to {_clean(target)}, another scheme, which is not followed; "
+                    f"{origin}: redirects from {scheme} to {_clean(target)}, another scheme, which is not followed; "
                     "give that address if you trust it"
                 )
-            _checked(target.partition("?")[0], place)
-            place = target
+            _checked(target.partition("?")[0], origin)
+            origin = target
         raise RegistryError(f"{begun}: redirects more than {_REDIRECTS} times")
 
     def _sending(self, body: bytes, progress: Progress | None, watchdog: Watchdog) -> Iterator[bytes]:
@@ -345,16 +345,16 @@ class HttpTransport:
         if answer.status in statuses:
             kind = answer.response.headers.get("Content-Type", "")
             if kind.lower().startswith("text/html") and answer.response.headers.get("Content-Length") != "0":
-                raise RegistryError(f"{answer.place}: sent an HTML page instead of the file: is the address that of a registry?")
+                raise RegistryError(f"{answer.origin}: sent an HTML page instead of the file: is the address that of a registry?")
             if answer.response.headers.get("Content-Encoding", "identity").lower() not in ("", "identity"):
-                raise RegistryError(f"{answer.place}: sent the file compressed, which was not asked for")
+                raise RegistryError(f"{answer.origin}: sent the file compressed, which was not asked for")
             return
         said = self._said(answer)
         if answer.status == 401:
-            raise RegistryError(f"{answer.place}: {self._unauthorized(answer)}{said}")
+            raise RegistryError(f"{answer.origin}: {self._unauthorized(answer)}{said}")
         if answer.status == 403:
-            raise RegistryError(f"{answer.place}: the registry does not allow this{said}")
-        raise RegistryError(f"{answer.place}: the registry refuses, status {answer.status}{said}")
+            raise RegistryError(f"{answer.origin}: the registry does not allow this{said}")
+        raise RegistryError(f"{answer.origin}: the registry refuses, status {answer.status}{said}")
 
     def _unauthorized(self, answer: _Answer) -> str:
         if answer.token_withheld:
@@ -383,7 +383,7 @@ class HttpTransport:
         return f": {text}" if text else ""
 
     def _failing(self, answer: _Answer) -> RegistryError:
-        what = f"{answer.place}: the registry fails, status {answer.status}{self._said(answer)}"
+        what = f"{answer.origin}: the registry fails, status {answer.status}{self._said(answer)}"
         wait = _retry_after(answer.response.headers.get("Retry-After"))
         if wait is not None and wait > self._patience.longest_wait:
             return RegistryUnreachableError(f"{what}, and asks to wait {wait:,.0f} s")
@@ -391,9 +391,9 @@ class HttpTransport:
             return RegistryUnreachableError(what)
         return _AgainError(what, wait=wait)
 
-    def _translated(self, error: Exception, place: str, watchdog: Watchdog) -> RegistryError:
+    def _translated(self, error: Exception, origin: str, watchdog: Watchdog) -> RegistryError:
         if watchdog.has_bitten or isinstance(error, exceptions.ReadTimeoutError):
-            return _AgainError(f"{place}: no answer within {watchdog.seconds:g} s: the registry stalls", attempts=2)
+            return _AgainError(f"{origin}: no answer within {watchdog.seconds:g} s: the registry stalls", attempts=2)
         cause: BaseException = error
         while isinstance(cause, exceptions.ProxyError | exceptions.MaxRetryError) and cause.args:
             inner = cause.args[-1]
@@ -402,29 +402,29 @@ class HttpTransport:
             cause = inner
         if isinstance(cause, exceptions.SSLError | ssl.SSLError):
             hint = "; give the authority's certificate with --ca-file" if "CERTIFICATE_VERIFY_FAILED" in str(cause) else ""
-            return RegistryUnreachableError(f"{place}: no secure connection: {_clean(str(cause))}{hint}")
+            return RegistryUnreachableError(f"{origin}: no secure connection: {_clean(str(cause))}{hint}")
         if isinstance(cause, exceptions.NameResolutionError):
-            return _AgainError(f"{place}: the host's name cannot be resolved", attempts=1)
+            return _AgainError(f"{origin}: the host's name cannot be resolved", attempts=1)
         if isinstance(cause, exceptions.ConnectTimeoutError) and not isinstance(cause, exceptions.NewConnectionError):
-            return _AgainError(f"{place}: no connection within {self._patience.connect:g} s", attempts=2)
+            return _AgainError(f"{origin}: no connection within {self._patience.connect:g} s", attempts=2)
         if isinstance(cause, exceptions.NewConnectionError):
             reason = getattr(cause.__cause__, "strerror", None) or str(cause)
-            return _AgainError(f"{place}: no connection: {_clean(reason)}", attempts=2)
-        return _AgainError(f"{place}: the connection broke: {_clean(str(cause))}")
+            return _AgainError(f"{origin}: no connection: {_clean(reason)}", attempts=2)
+        return _AgainError(f"{origin}: the connection broke: {_clean(str(cause))}")
 
 
-def _checked(url: str, place: str) -> SplitResult:
+def _checked(url: str, origin: str) -> SplitResult:
     try:
         parts = urlsplit(url)
         _ = parts.port
     except ValueError as e:
-        raise RegistryError(f"{place}: not an address: {e}") from e
+        raise RegistryError(f"{origin}: not an address: {e}") from e
     if parts.scheme not in _DEFAULT_PORTS or not parts.hostname or re.search(r"[\x00-\x20\x7f]", url):
-        raise RegistryError(f"{place}: not the address of a registry, such as https://artifacts.example.com/psc")
+        raise RegistryError(f"{origin}: not the address of a registry, such as https://artifacts.example.com/psc")
     if parts.username is not None or parts.password is not None:
         raise RegistryError(f"{parts.hostname}: no user or password in the address; a token goes into {TOKEN_ENVIRONMENT}")
     if parts.query or parts.fragment:
-        raise RegistryError(f"{place}: the address of a registry has no ? and no #")
+        raise RegistryError(f"{origin}: the address of a registry has no ? and no #")
     return parts
 
 

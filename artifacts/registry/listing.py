@@ -79,7 +79,7 @@ class Listing:
     def _read(self, path: str) -> Reference | None:
         try:
             data = read_whole(self._root / path, MAX_REFERENCE_BYTES)
-            return None if data is None else Reference.decode(data, place=path)
+            return None if data is None else Reference.decode(data, origin=path)
         except RegistryError:
             return None  # psc registry verify says what is wrong with it
 

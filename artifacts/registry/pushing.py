@@ -126,7 +126,7 @@ class Pushes:
     def _check(self, file: Path, digest: str) -> Reference:
         """What is in a blob. Raises _RefusedError unless it is a whole artifact. Cost: reads, decompresses and checks all of it."""
         try:
-            artifact = decode(file.read_bytes(), place=f"sha256:{digest}", max_payload=MAX_PAYLOAD_BYTES)
+            artifact = decode(file.read_bytes(), origin=f"sha256:{digest}", max_payload=MAX_PAYLOAD_BYTES)
             self._served.check(artifact)
             facts = Reference.of(artifact, grammar="any", tokenizer="any")
         except (ArtifactError, RegistryError) as e:
@@ -182,7 +182,7 @@ class Pushes:
     async def _check_reference(self, data: bytes, resource: Resource) -> Path:
         """The blob that the reference describes. Raises _RefusedError unless it is here."""
         try:
-            reference = Reference.decode(data, place=str(resource.path))
+            reference = Reference.decode(data, origin=str(resource.path))
         except RegistryError as e:
             raise _RefusedError(422, "not a reference", str(e)) from e
         if resource.path not in (reference.key_path, reference.name_path):
@@ -199,10 +199,10 @@ class Pushes:
         return blob
 
     def _check_signed_index(self, data: bytes) -> None:
-        place = "index.signed.json"
+        origin = "index.signed.json"
         try:
-            payload, _ = read_envelope(data, place=place)
-            index = SignedIndex.decode(payload, place=place)
+            payload, _ = read_envelope(data, origin=origin)
+            index = SignedIndex.decode(payload, origin=origin)
         except PscError as e:
             raise _RefusedError(422, "not a signed index", str(e)) from e
         for reference in index.references():
@@ -212,7 +212,7 @@ class Pushes:
                 size = -1
             if size != reference.size or not (self._served.root / reference.key_path).is_file():
                 raise _RefusedError(
-                    409, "no blob", f"{place}: {reference.grammar}/{reference.tokenizer} is not here; push it first"
+                    409, "no blob", f"{origin}: {reference.grammar}/{reference.tokenizer} is not here; push it first"
                 )
 
 

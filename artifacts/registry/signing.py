@@ -71,22 +71,22 @@ class SignedIndex:
         return json.dumps(content, sort_keys=True, separators=(",", ":")).encode()
 
     @classmethod
-    def decode(cls, data: bytes, *, place: str) -> SignedIndex:
+    def decode(cls, data: bytes, *, origin: str) -> SignedIndex:
         """Reads a payload's bytes. Raises RegistryError with the place and what is wrong."""
-        found = parse_json(data, place, MAX_INDEX_BYTES)
+        found = parse_json(data, origin, MAX_INDEX_BYTES)
         try:
             if found["schema"] != SCHEMA:
-                raise RegistryError(f"{place}: a signed index of schema {found['schema']!r}; this psc reads {SCHEMA}")
+                raise RegistryError(f"{origin}: a signed index of schema {found['schema']!r}; this psc reads {SCHEMA}")
             version, keys, names = found["version"], found["keys"], found["names"]
             if type(version) is not int or version < 0 or not isinstance(keys, list) or not isinstance(names, list):
                 raise TypeError("version, keys or names")
         except (KeyError, TypeError) as e:
-            raise RegistryError(f"{place}: not a signed index: {type(e).__name__} {e}") from e
-        by_key = [Reference.from_json(r, place=f"{place}: keys, {i}") for i, r in enumerate(keys)]
-        by_name = [Reference.from_json(r, place=f"{place}: names, {i}") for i, r in enumerate(names)]
+            raise RegistryError(f"{origin}: not a signed index: {type(e).__name__} {e}") from e
+        by_key = [Reference.from_json(r, origin=f"{origin}: keys, {i}") for i, r in enumerate(keys)]
+        by_name = [Reference.from_json(r, origin=f"{origin}: names, {i}") for i, r in enumerate(names)]
         result = cls(version, {r.input_key: r for r in by_key}, {(r.grammar, r.tokenizer): r for r in by_name})
         if len(result.keys) != len(by_key) or len(result.names) != len(by_name):
-            raise RegistryError(f"{place}: lists an input key, or a pair of names, twice")
+            raise RegistryError(f"{origin}: lists an input key, or a pair of names, twice")
         return result
 
 
@@ -154,7 +154,7 @@ class TrustedKeys:
         """Both."""
         return self if other is None else TrustedKeys([*self._keys.values(), *other._keys.values()])
 
-    def open(self, data: bytes, *, place: str) -> SignedIndex:
+    def open(self, data: bytes, *, origin: str) -> SignedIndex:
         """The signed content of an envelope.
 
         Raises:
@@ -162,7 +162,7 @@ class TrustedKeys:
         """
         from cryptography.exceptions import InvalidSignature
 
-        payload, signatures = read_envelope(data, place=place)
+        payload, signatures = read_envelope(data, origin=origin)
         message = pre_authentication_encoding(PAYLOAD_TYPE, payload)
         for key_id, key in self._keys.items():
             for said_id, signature in signatures:
@@ -171,21 +171,21 @@ class TrustedKeys:
                         key.verify(signature, message)
                     except InvalidSignature:
                         continue
-                    return SignedIndex.decode(payload, place=place)
+                    return SignedIndex.decode(payload, origin=origin)
         said = ", ".join(i[:12] + "…" for i, _ in signatures) or "nobody"
-        raise RegistryError(f"{place}: the signature is not that of a key required (signed by {said})")
+        raise RegistryError(f"{origin}: the signature is not that of a key required (signed by {said})")
 
 
-def read_envelope(data: bytes, *, place: str) -> tuple[bytes, list[tuple[str, bytes]]]:
+def read_envelope(data: bytes, *, origin: str) -> tuple[bytes, list[tuple[str, bytes]]]:
     """Payload and signatures of an envelope, not verified. Raises RegistryError when it is malformed."""
-    found = parse_json(data, place, 2 * MAX_INDEX_BYTES)
+    found = parse_json(data, origin, 2 * MAX_INDEX_BYTES)
     try:
         if found["payloadType"] != PAYLOAD_TYPE:
-            raise RegistryError(f"{place}: signed content of type {found['payloadType']!r}; this psc reads {PAYLOAD_TYPE}")
+            raise RegistryError(f"{origin}: signed content of type {found['payloadType']!r}; this psc reads {PAYLOAD_TYPE}")
         payload = _from_base64(found["payload"])
         signatures = [(_text(s.get("keyid", "")), _from_base64(s["sig"])) for s in found["signatures"]]
     except (KeyError, TypeError, AttributeError, binascii.Error, ValueError) as e:
-        raise RegistryError(f"{place}: not a signed index: {type(e).__name__} {e}") from e
+        raise RegistryError(f"{origin}: not a signed index: {type(e).__name__} {e}") from e
     return payload, signatures
 
 

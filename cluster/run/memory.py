@@ -138,9 +138,9 @@ def _limit_space(wanted: int) -> bool:
 def machine_memory() -> int:
     """Bytes of memory that this process may use: the machine's, or its container's, whichever is less."""
     total = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
-    for place in ("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes"):
+    for origin in ("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes"):
         with contextlib.suppress(OSError, ValueError):
-            total = min(total, int(Path(place).read_text()))
+            total = min(total, int(Path(origin).read_text()))
     return total
 
 

@@ -138,15 +138,15 @@ def read_spec(path: str | Path) -> ClusterSpec:
     except UnicodeDecodeError as e:
         line = data[: e.start].count(b"\n") + 1
         raise SimulationError(f"{path}:{line}: not UTF-8 text, so not a TOML file") from e
-    return parse_spec(text, place=str(path), folder=path.parent)
+    return parse_spec(text, origin=str(path), folder=path.parent)
 
 
-def parse_spec(text: str, *, place: str = "spec", folder: Path | None = None) -> ClusterSpec:
+def parse_spec(text: str, *, origin: str = "spec", folder: Path | None = None) -> ClusterSpec:
     """Reads the text of a spec.
 
     Args:
         text: TOML.
-        place: what errors call it.
+        origin: what errors call it.
         folder: what paths in it are relative to.
 
     Raises:
@@ -155,16 +155,16 @@ def parse_spec(text: str, *, place: str = "spec", folder: Path | None = None) ->
     try:
         document = tomllib.loads(text)
     except (tomllib.TOMLDecodeError, RecursionError) as e:
-        raise SimulationError(f"{place}: not TOML: {e}") from e
-    return _Reader(places(text), place).spec(document, folder or Path())
+        raise SimulationError(f"{origin}: not TOML: {e}") from e
+    return _Reader(places(text), origin).spec(document, folder or Path())
 
 
 class _Reader:
     """Checks what `tomllib` read; every path by which the document is indexed has a line."""
 
-    def __init__(self, lines: Mapping[KeyPath, int], place: str) -> None:
+    def __init__(self, lines: Mapping[KeyPath, int], origin: str) -> None:
         self._lines = lines
-        self._place = place
+        self._place = origin
 
     def fail(self, at: KeyPath, what: str) -> SimulationError:
         where = next((self._lines[at[:n]] for n in range(len(at), 0, -1) if at[:n] in self._lines), None)

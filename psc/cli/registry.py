@@ -257,7 +257,7 @@ def _chosen(
             data = file.read_bytes()
         except OSError as e:
             raise RegistryError(f"{file}: cannot read the artifact: {e.strerror or e}") from e
-        artifact = decode(data, place=str(file), max_payload=MAX_PAYLOAD_BYTES)
+        artifact = decode(data, origin=str(file), max_payload=MAX_PAYLOAD_BYTES)
         yield data, Reference.of(artifact, grammar=grammar, tokenizer=tokenizer)
     references = store.references() if everything else []
     for text in named:

@@ -310,7 +310,7 @@ def compiled_from_file(
 ) -> CompiledGrammar:
     """The grammar in an artifact's bytes. Raises ArtifactError with the first thing that is wrong."""
     return compiled_from_artifact(
-        decode(data, place=place),
+        decode(data, origin=place),
         lambda: data,
         tokenizer_info=tokenizer_info,
         place=place,

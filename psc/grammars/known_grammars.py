@@ -95,7 +95,7 @@ def _digest(key: GrammarKey) -> str:
 def _bundled(digest: str) -> Artifact | None:
     path = _BUNDLED / f"{digest}.tables"
     try:
-        return decode(path.read_bytes(), place=str(path))
+        return decode(path.read_bytes(), origin=str(path))
     except FileNotFoundError:
         return None
     except (OSError, ArtifactError) as e:

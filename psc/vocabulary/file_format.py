@@ -79,7 +79,7 @@ def read_vocabulary(path: Path, special_tokens: Mapping[str, int] | None = None)
     return parse(read_bytes(path), str(path), special_tokens), False
 
 
-def read_json(content: bytes, place: str) -> Any:
+def read_json(content: bytes, origin: str) -> Any:
     """Parse JSON.
 
     Raises:
@@ -93,21 +93,21 @@ def read_json(content: bytes, place: str) -> Any:
         return json.loads(content)
     except json.JSONDecodeError as error:
         raise TokenizerError(
-            f"{place}:{error.lineno}:{error.colno}: damaged or truncated JSON ({error.msg}); download the file again"
+            f"{origin}:{error.lineno}:{error.colno}: damaged or truncated JSON ({error.msg}); download the file again"
         ) from error
     except (ValueError, RecursionError) as error:  # not UTF-8, a number of thousands of digits, endless nesting
-        raise TokenizerError(f"{place}: damaged JSON ({error}); download the file again") from error
+        raise TokenizerError(f"{origin}: damaged JSON ({error}); download the file again") from error
     finally:
         if collecting:
             gc.enable()
 
 
-def parse(content: bytes, place: str, special_tokens: Mapping[str, int] | None = None) -> Vocabulary:
+def parse(content: bytes, origin: str, special_tokens: Mapping[str, int] | None = None) -> Vocabulary:
     """Read a tokenizer of any format.
 
     Args:
         content: the unpacked file.
-        place: the file, for messages.
+        origin: the file, for messages.
         special_tokens: name -> id, for a tiktoken rank file; other formats carry their own.
 
     Raises:
@@ -115,39 +115,39 @@ def parse(content: bytes, place: str, special_tokens: Mapping[str, int] | None =
     """
     start = content[:4096].lstrip(b"\xef\xbb\xbf \t\r\n")
     if not content.strip():
-        raise TokenizerError(f"{place}: the file is empty; download it again")
+        raise TokenizerError(f"{origin}: the file is empty; download it again")
     is_ranks = not start.startswith(b"{") and _RANK_LINE.match(start) is not None
     if not is_ranks:
-        _refuse_special_tokens(special_tokens, place)
+        _refuse_special_tokens(special_tokens, origin)
     if content.startswith(GGUF):
-        return read_gguf_vocabulary(io.BytesIO(content), len(content), place)
+        return read_gguf_vocabulary(io.BytesIO(content), len(content), origin)
     if start.startswith(b"{"):
-        return _parse_json(content, place)
+        return _parse_json(content, origin)
     if is_ranks:
-        return read_tiktoken_ranks(content, place, special_tokens)
+        return read_tiktoken_ranks(content, origin, special_tokens)
     for magic, what in _OTHER_FILES:
         if start.startswith(magic):
-            raise TokenizerError(f"{place}: this is {what}")
+            raise TokenizerError(f"{origin}: this is {what}")
     if content.startswith(b"\x0a"):
-        return read_sentencepiece_model(content, place)
-    raise TokenizerError(f"{place}: the file begins with {content[:16]!r}, which is no tokenizer; psc reads {FORMATS}")
+        return read_sentencepiece_model(content, origin)
+    raise TokenizerError(f"{origin}: the file begins with {content[:16]!r}, which is no tokenizer; psc reads {FORMATS}")
 
 
-def _refuse_special_tokens(special_tokens: Mapping[str, int] | None, place: str) -> None:
+def _refuse_special_tokens(special_tokens: Mapping[str, int] | None, origin: str) -> None:
     if special_tokens:
-        raise TokenizerError(f"{place}: special_tokens= is for tiktoken rank files; this file carries its own")
+        raise TokenizerError(f"{origin}: special_tokens= is for tiktoken rank files; this file carries its own")
 
 
-def _parse_json(content: bytes, place: str) -> Vocabulary:
-    document = read_json(content, place)
+def _parse_json(content: bytes, origin: str) -> Vocabulary:
+    document = read_json(content, origin)
     if "model" in document:
-        return read_huggingface_json(document, place)
+        return read_huggingface_json(document, origin)
     if isinstance(document.get("config"), dict) and isinstance(document.get("vocab"), list):
-        return read_tekken(document, place)
+        return read_tekken(document, origin)
     if document and all(isinstance(value, int) for value in document.values()):
         what = "a bare vocabulary (vocab.json), which does not say how tokens spell bytes"
     elif "tokenizer_class" in document or "model_type" in document or "eos_token_id" in document:
         what = "a configuration file"
     else:
         what = f"JSON with the keys {', '.join(list(document)[:6]) or '(none)'}"
-    raise TokenizerError(f"{place}: this is {what}; give the folder, or the tokenizer.json or tekken.json in it")
+    raise TokenizerError(f"{origin}: this is {what}; give the folder, or the tokenizer.json or tekken.json in it")

@@ -32,13 +32,13 @@ class _Damaged(Exception):
     """The bytes are not what the format says."""
 
 
-def read_gguf_pairs(stream: BinaryIO, size: int, place: str, wanted: Collection[str]) -> dict[str, Any]:
+def read_gguf_pairs(stream: BinaryIO, size: int, origin: str, wanted: Collection[str]) -> dict[str, Any]:
     """Values of a GGUF file.
 
     Args:
         stream: the file, at its beginning.
         size: of the file, in bytes.
-        place: the file, for messages.
+        origin: the file, for messages.
         wanted: the keys whose values are asked for.
 
     Returns:
@@ -51,11 +51,11 @@ def read_gguf_pairs(stream: BinaryIO, size: int, place: str, wanted: Collection[
     try:
         return _Reader(stream, size).pairs(frozenset(wanted))
     except _Damaged as error:
-        raise TokenizerError(f"{place}: a damaged or truncated GGUF file ({error}); download it again") from error
+        raise TokenizerError(f"{origin}: a damaged or truncated GGUF file ({error}); download it again") from error
     except _OtherVersion as error:
-        raise TokenizerError(f"{place}: {error}; psc reads versions 2 and 3, little-endian; convert the model again") from error
+        raise TokenizerError(f"{origin}: {error}; psc reads versions 2 and 3, little-endian; convert the model again") from error
     except OSError as error:
-        raise TokenizerError(f"{place}: cannot be read: {error.strerror or error}") from error
+        raise TokenizerError(f"{origin}: cannot be read: {error.strerror or error}") from error
 
 
 class _OtherVersion(Exception):

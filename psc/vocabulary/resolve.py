@@ -57,7 +57,7 @@ def load_tokenizer(
     vocabulary, is_model = read_vocabulary(file, special_tokens)
     return finish(
         vocabulary,
-        place=str(file),
+        origin=str(file),
         name=name,
         configuration=None if is_model else read_configuration(file.parent),
         vocab_size=vocab_size,

@@ -33,12 +33,12 @@ class _Malformed(Exception):
     """The bytes are not the protobuf message that was expected."""
 
 
-def read_sentencepiece_model(content: bytes, place: str) -> Vocabulary:
+def read_sentencepiece_model(content: bytes, origin: str) -> Vocabulary:
     """Read a serialized `ModelProto`.
 
     Args:
         content: the file.
-        place: the file, for messages.
+        origin: the file, for messages.
 
     Raises:
         TokenizerError: the bytes are not such a message, or its pieces contradict each other.
@@ -47,14 +47,14 @@ def read_sentencepiece_model(content: bytes, place: str) -> Vocabulary:
         pieces, eos_piece, dummy_prefix = _read_model(content)
     except _Malformed as error:
         raise TokenizerError(
-            f"{place}: not a SentencePiece model, or a truncated one ({error}); download the file again"
+            f"{origin}: not a SentencePiece model, or a truncated one ({error}); download the file again"
         ) from error
     if pieces is None:
         raise TokenizerError(
-            f"{place}: the model rewrites its output (denormalizer_spec), so tokens do not stand for fixed bytes; not supported"
+            f"{origin}: the model rewrites its output (denormalizer_spec), so tokens do not stand for fixed bytes; not supported"
         )
     if len({piece for piece, _ in pieces}) != len(pieces):
-        raise TokenizerError(f"{place}: a piece occurs twice; the file is damaged")
+        raise TokenizerError(f"{origin}: a piece occurs twice; the file is damaged")
     texts: list[bytes] = []
     special: dict[int, str] = {}
     stop: list[int] = []
@@ -67,11 +67,11 @@ def read_sentencepiece_model(content: bytes, place: str) -> Vocabulary:
         elif kind == _BYTE:
             match = _BYTE_PIECE.fullmatch(piece)
             if match is None:
-                raise TokenizerError(f"{place}: piece {token_id} is a byte but spelt {piece!r}; the file is damaged")
+                raise TokenizerError(f"{origin}: piece {token_id} is a byte but spelt {piece!r}; the file is damaged")
             texts.append(bytes((int(match[1], 16),)))
         else:
             texts.append(piece.replace(_SPACE, b" "))
-    tokens = place_tokens(range(len(texts)), texts, place)
+    tokens = place_tokens(range(len(texts)), texts, origin)
     return Vocabulary(tokens, special, tuple(stop), VocabType.BYTE_FALLBACK, dummy_prefix)
 
 

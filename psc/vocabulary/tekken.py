@@ -20,64 +20,64 @@ _FIRST_SPECIAL_TOKENS: Final = ("<unk>", "<s>", "</s>")
 _STOP: Final = "</s>"
 
 
-def read_tekken(document: Mapping[str, Any], place: str) -> Vocabulary:
+def read_tekken(document: Mapping[str, Any], origin: str) -> Vocabulary:
     """Read a parsed Tekken file.
 
     Args:
         document: the parsed file.
-        place: the file, for messages.
+        origin: the file, for messages.
 
     Raises:
         TokenizerError: something is missing, of the wrong type, or contradicts something else.
     """
     config, entries = document.get("config"), document.get("vocab")
     if not isinstance(config, dict) or not isinstance(entries, list):
-        raise TokenizerError(f"{place}: 'config' or 'vocab' is missing or of the wrong type; not a Tekken file")
-    size = check_id(config.get("default_vocab_size"), f"{place}: default_vocab_size")
-    reserved = check_id(config.get("default_num_special_tokens"), f"{place}: default_num_special_tokens")
+        raise TokenizerError(f"{origin}: 'config' or 'vocab' is missing or of the wrong type; not a Tekken file")
+    size = check_id(config.get("default_vocab_size"), f"{origin}: default_vocab_size")
+    reserved = check_id(config.get("default_num_special_tokens"), f"{origin}: default_num_special_tokens")
     count = size - reserved
     if not 0 < count <= len(entries):
         raise TokenizerError(
-            f"{place}: default_vocab_size={size} with {reserved} special tokens needs {count} entries in 'vocab', "
+            f"{origin}: default_vocab_size={size} with {reserved} special tokens needs {count} entries in 'vocab', "
             f"which has {len(entries)}; the file is damaged"
         )
-    pairs = [_entry(entry, place) for entry in entries[:count]]
+    pairs = [_entry(entry, origin) for entry in entries[:count]]
     ids = [reserved + rank for rank, _ in pairs]
     if set(ids) != set(range(reserved, size)):
-        raise TokenizerError(f"{place}: the ranks of 'vocab' are not 0 to {count - 1}; the file is damaged")
-    tokens = place_tokens(ids, [token for _, token in pairs], place)
-    special = _special_tokens(document.get("special_tokens"), reserved, place)
+        raise TokenizerError(f"{origin}: the ranks of 'vocab' are not 0 to {count - 1}; the file is damaged")
+    tokens = place_tokens(ids, [token for _, token in pairs], origin)
+    special = _special_tokens(document.get("special_tokens"), reserved, origin)
     stop = tuple(token_id for token_id, content in special.items() if content == _STOP)
     return Vocabulary(tokens, special, stop)
 
 
-def _entry(entry: object, place: str) -> tuple[int, bytes]:
+def _entry(entry: object, origin: str) -> tuple[int, bytes]:
     if not isinstance(entry, dict):
-        raise TokenizerError(f"{place}: an entry of 'vocab' is {str(entry)[:60]!r}; the file is damaged")
-    rank = check_id(entry.get("rank"), f"{place}: rank in 'vocab'")
+        raise TokenizerError(f"{origin}: an entry of 'vocab' is {str(entry)[:60]!r}; the file is damaged")
+    rank = check_id(entry.get("rank"), f"{origin}: rank in 'vocab'")
     try:
         token = binascii.a2b_base64(entry["token_bytes"], strict_mode=True)
     except (KeyError, TypeError, ValueError) as error:
         raise TokenizerError(
-            f"{place}: the 'token_bytes' of rank {rank} is missing or not base64 ({error}); the file is damaged"
+            f"{origin}: the 'token_bytes' of rank {rank} is missing or not base64 ({error}); the file is damaged"
         ) from error
     return rank, token
 
 
-def _special_tokens(entries: object, reserved: int, place: str) -> dict[int, str]:
+def _special_tokens(entries: object, reserved: int, origin: str) -> dict[int, str]:
     special = {token_id: f"<SPECIAL_{token_id}>" for token_id in range(reserved)}
     if entries is None:
         special.update((i, content) for i, content in enumerate(_FIRST_SPECIAL_TOKENS) if i < reserved)
         return special
     if not isinstance(entries, list):
-        raise TokenizerError(f"{place}: 'special_tokens' must be a list; the file is damaged")
+        raise TokenizerError(f"{origin}: 'special_tokens' must be a list; the file is damaged")
     seen: set[int] = set()
     for entry in entries:
         if not isinstance(entry, dict) or not isinstance(entry.get("token_str"), str):
-            raise TokenizerError(f"{place}: a special token has no 'token_str': {str(entry)[:60]}; the file is damaged")
-        token_id = check_id(entry.get("rank"), f"{place}: special token {entry['token_str']!r}")
+            raise TokenizerError(f"{origin}: a special token has no 'token_str': {str(entry)[:60]}; the file is damaged")
+        token_id = check_id(entry.get("rank"), f"{origin}: special token {entry['token_str']!r}")
         if token_id >= reserved or token_id in seen:
-            raise TokenizerError(f"{place}: special token {entry['token_str']!r} has id {token_id}, taken or not below {reserved}")
+            raise TokenizerError(f"{origin}: special token {entry['token_str']!r} has id {token_id}, taken or not below {reserved}")
         seen.add(token_id)
         special[token_id] = entry["token_str"]
     return special

@@ -15,12 +15,12 @@ from psc.errors import TokenizerError
 from psc.vocabulary.reading import Vocabulary, check_id, place_tokens
 
 
-def read_tiktoken_ranks(content: bytes, place: str, special_tokens: Mapping[str, int] | None = None) -> Vocabulary:
+def read_tiktoken_ranks(content: bytes, origin: str, special_tokens: Mapping[str, int] | None = None) -> Vocabulary:
     """Read a rank file.
 
     Args:
         content: the file.
-        place: the file, for messages.
+        origin: the file, for messages.
         special_tokens: name -> id of the tokens that the file leaves out.
 
     Raises:
@@ -40,30 +40,30 @@ def read_tiktoken_ranks(content: bytes, place: str, special_tokens: Mapping[str,
             ranks.append(int(rank))
         except ValueError as error:  # binascii.Error among them
             raise TokenizerError(
-                f"{place}:{number}: expected 'base64 rank', found {line[:60]!r} ({error}); "
+                f"{origin}:{number}: expected 'base64 rank', found {line[:60]!r} ({error}); "
                 "the file is damaged, or not a tiktoken rank file"
             ) from error
-    return from_ranks(ranks, texts, place, special_tokens)
+    return from_ranks(ranks, texts, origin, special_tokens)
 
 
 def from_ranks(
-    ranks: Sequence[int], texts: Sequence[bytes], place: str, special_tokens: Mapping[str, int] | None = None
+    ranks: Sequence[int], texts: Sequence[bytes], origin: str, special_tokens: Mapping[str, int] | None = None
 ) -> Vocabulary:
     """Join ranks and special tokens.
 
     Raises:
         TokenizerError: an id or a token comes twice.
     """
-    tokens = place_tokens(ranks, texts, place)
+    tokens = place_tokens(ranks, texts, origin)
     if len(set(texts)) != len(texts):
-        raise TokenizerError(f"{place}: a token has two ranks; the file is damaged")
+        raise TokenizerError(f"{origin}: a token has two ranks; the file is damaged")
     special: dict[int, str] = {}
     for content, token_id in (special_tokens or {}).items():
-        check_id(token_id, f"{place}: special token {content!r}")
+        check_id(token_id, f"{origin}: special token {content!r}")
         tokens.extend([b""] * (token_id + 1 - len(tokens)))
         if tokens[token_id] or token_id in special:
             raise TokenizerError(
-                f"{place}: special token {content!r} has id {token_id}, which is already taken by "
+                f"{origin}: special token {content!r} has id {token_id}, which is already taken by "
                 f"{tokens[token_id] or special[token_id]!r}; give the special tokens of this very vocabulary"
             )
         special[token_id] = content

@@ -34,12 +34,12 @@ def tokenizer_from_object(
         TokenizerError: the object is of none of these kinds.
     """
     loaded_as = str(getattr(tokenizer, "name_or_path", "") or type(tokenizer).__name__)
-    place = f"{type(tokenizer).__name__} {loaded_as!r}"
+    origin = f"{type(tokenizer).__name__} {loaded_as!r}"
     # A Hugging Face id is a name; a folder's path is not, and says where things lie on this machine.
     name = file_label(Path(loaded_as)) if Path(loaded_as).is_absolute() or Path(loaded_as).exists() else loaded_as
     return finish(
-        _vocabulary(tokenizer, place),
-        place=place,
+        _vocabulary(tokenizer, origin),
+        origin=origin,
         name=name,
         configuration=ModelConfiguration(stop_token_ids=_eos(tokenizer), added=_added(tokenizer)),
         vocab_size=vocab_size,
@@ -47,29 +47,29 @@ def tokenizer_from_object(
     )
 
 
-def _vocabulary(tokenizer: Any, place: str) -> Vocabulary:
+def _vocabulary(tokenizer: Any, origin: str) -> Vocabulary:
     backend = getattr(tokenizer, "backend_tokenizer", tokenizer)
     if callable(getattr(backend, "to_str", None)):
-        return read_huggingface_json(json.loads(backend.to_str()), place)
+        return read_huggingface_json(json.loads(backend.to_str()), origin)
     for inner in _nested(tokenizer):
         ranks = getattr(inner, "_mergeable_ranks", None)
         if isinstance(ranks, Mapping):
             special = getattr(inner, "_special_tokens", {})
-            return from_ranks(list(ranks.values()), list(ranks), place, special)
+            return from_ranks(list(ranks.values()), list(ranks), origin, special)
         path = getattr(inner, "file_path", None)  # mistral-common
         if isinstance(path, str | Path) and Path(path).is_file():
             return parse(read_bytes(Path(path)), str(path))
     serialized = getattr(getattr(tokenizer, "sp_model", None), "serialized_model_proto", None)
     if callable(serialized):
-        return parse(serialized(), place)
+        return parse(serialized(), origin)
     path = getattr(tokenizer, "vocab_file", None)
     alphabet = getattr(tokenizer, "byte_decoder", None)
     if isinstance(alphabet, Mapping) and dict(alphabet) == byte_level_alphabet():
-        return _byte_level(tokenizer, place)
+        return _byte_level(tokenizer, origin)
     if isinstance(path, str | Path) and Path(path).is_file():
         return parse(read_bytes(Path(path)), str(path))
     raise TokenizerError(
-        f"{place}: psc does not know how this tokenizer spells bytes; give a fast tokenizer (use_fast=True), "
+        f"{origin}: psc does not know how this tokenizer spells bytes; give a fast tokenizer (use_fast=True), "
         "or the tokenizer's file"
     )
 
@@ -85,7 +85,7 @@ def _nested(tokenizer: Any) -> list[Any]:
     return found
 
 
-def _byte_level(tokenizer: Any, place: str) -> Vocabulary:
+def _byte_level(tokenizer: Any, origin: str) -> Vocabulary:
     """A Python tokenizer in GPT-2's manner: `get_vocab` in byte-level spelling, added tokens as they are."""
     added = set(_added(tokenizer))
     alphabet = byte_level_alphabet()
@@ -95,11 +95,11 @@ def _byte_level(tokenizer: Any, place: str) -> Vocabulary:
         if token_id in added:
             continue
         if any(character not in alphabet for character in token):
-            raise TokenizerError(f"{place}: token {token!r} is not in byte-level spelling; give the tokenizer's file")
+            raise TokenizerError(f"{origin}: token {token!r} is not in byte-level spelling; give the tokenizer's file")
         ids.append(token_id)
         texts.append(bytes(alphabet[character] for character in token))
     return Vocabulary(
-        place_tokens(ids, texts, place),
+        place_tokens(ids, texts, origin),
         vocab_type=VocabType.BYTE_LEVEL,
         add_prefix_space=bool(getattr(tokenizer, "add_prefix_space", False)),
     )

@@ -347,14 +347,14 @@ def test_the_index_is_json_that_others_can_read(tmp_path: Path) -> None:
     content = json.loads(data)
     assert content["schema"] == "psc.index.v1"
     assert content["references"][0] == json.loads((tmp_path / "r" / reference(artifact()).key_path).read_bytes())
-    assert decode_index(data, place="x") == [reference(artifact())]
+    assert decode_index(data, origin="x") == [reference(artifact())]
 
 
 def test_the_examples_of_the_protocols_page() -> None:
     page = (Path(__file__).parents[2] / "docs" / "registry-protocol.md").read_text()
     example = dict(re.findall(r"<!-- example: (\w+) -->\n```json\n(.*?)```", page, re.S))
-    found = Reference.decode(example["reference"].encode(), place="reference")
-    assert decode_index(example["index"].encode(), place="index") == [found]
+    found = Reference.decode(example["reference"].encode(), origin="reference")
+    assert decode_index(example["index"].encode(), origin="index") == [found]
     key = hashlib.sha256(example["canonical"].strip().encode()).hexdigest()
     assert f"`{key}`" in page
     parts = json.loads(example["canonical"])

@@ -505,7 +505,7 @@ import sys
 from psc.artifacts.references import Reference
 from psc.artifacts.registry.client import open_registry
 from psc.artifacts.store import Store
-store, url, found = Store({store!r}), {url!r}, Reference.decode({found!r}, place="test")
+store, url, found = Store({store!r}), {url!r}, Reference.decode({found!r}, origin="test")
 print("begins", flush=True)
 open_registry(url).pull(found, store)
 print("done", flush=True)

@@ -55,7 +55,7 @@ def test_a_push_by_hand(url: str, root: Path) -> None:
     assert put(url, found.key_path, found.encode()).status == 201
     assert put(url, found.name_path, found.encode()).status == 201
     assert put(url, found.name_path, found.encode()).status == 200
-    assert decode_index(ask(url, "GET", "/index.json").body, place="index") == [found]
+    assert decode_index(ask(url, "GET", "/index.json").body, origin="index") == [found]
     assert files(root) == {"index.json", str(found.blob_path), str(found.key_path), str(found.name_path)}
     assert Store(root).verify() == []
 
@@ -443,14 +443,14 @@ def test_the_index_is_right_after_a_crash_and_after_others_wrote(root: Path) -> 
     a, b = Store(root).add(artifact("a")), Store(root).add(artifact("b"))
     (root / "index.json").write_text("half")
     with server(root) as url:
-        assert decode_index(ask(url, "GET", "/index.json").body, place="index") == [a, b]
+        assert decode_index(ask(url, "GET", "/index.json").body, origin="index") == [a, b]
         c = pushed(url, artifact("c"))
-        assert decode_index(ask(url, "GET", "/index.json").body, place="index") == [a, b, c]
+        assert decode_index(ask(url, "GET", "/index.json").body, origin="index") == [a, b, c]
         (root / a.key_path).unlink()
         (root / a.name_path).unlink()
         d = pushed(url, artifact("d"))
-        assert decode_index(ask(url, "GET", "/index.json").body, place="index") == [b, c, d]
-    assert decode_index((root / "index.json").read_bytes(), place="index") == [b, c, d]
+        assert decode_index(ask(url, "GET", "/index.json").body, origin="index") == [b, c, d]
+    assert decode_index((root / "index.json").read_bytes(), origin="index") == [b, c, d]
 
 
 def test_leftovers_of_a_crash_go_at_the_start(root: Path) -> None:

@@ -138,7 +138,7 @@ def test_a_changed_envelope(root: Path, key: Path, tmp_path: Path, change: str) 
         registry.push(artifact("a"), A, sign=Signer(key))
     envelope = signed(root)
     if change == "payload":
-        lie = SignedIndex.decode(base64.b64decode(envelope["payload"]), place="x").with_references([B])
+        lie = SignedIndex.decode(base64.b64decode(envelope["payload"]), origin="x").with_references([B])
         envelope["payload"] = base64.b64encode(lie.encode()).decode()
     elif change == "signature":
         envelope["signatures"][0]["sig"] = base64.b64encode(b"x" * 64).decode()
@@ -196,7 +196,7 @@ def test_what_was_collected_is_not_signed_again(root: Path, key: Path) -> None:
         for path in (A.key_path, A.name_path, A.blob_path):
             (root / path).unlink()
         registry.push(artifact("b"), B, sign=Signer(key))
-    index = Signer(key).trusted.open((root / "index.signed.json").read_bytes(), place="x")
+    index = Signer(key).trusted.open((root / "index.signed.json").read_bytes(), origin="x")
     assert index.references() == [B] and index.version == 2
 
 
@@ -220,7 +220,7 @@ def test_several_sign_at_once(url: str, key: Path) -> None:
     assert failed == []
     if not url.startswith("memory"):  # fsspec has no conditional write, so in a bucket one signature may overwrite another
         with open_registry(url, token=TOKEN) as registry:
-            signed_now = Signer(key).trusted.open(_signed_bytes(registry), place="x")
+            signed_now = Signer(key).trusted.open(_signed_bytes(registry), origin="x")
         assert signed_now.references() == found and signed_now.version == len(words)
 
 
@@ -253,10 +253,10 @@ def test_a_payload_lists_nothing_twice(key: Path) -> None:
     content = json.loads(SignedIndex().with_references([A]).encode())
     content["keys"] *= 2
     with pytest.raises(RegistryError, match="twice"):
-        SignedIndex.decode(json.dumps(content).encode(), place="x")
+        SignedIndex.decode(json.dumps(content).encode(), origin="x")
     for bad in ({"schema": "other"}, {}, [], {**content, "version": "1"}, {**content, "version": -1}, {**content, "keys": {}}):
         with pytest.raises(RegistryError, match=r"^x: "):
-            SignedIndex.decode(json.dumps(bad).encode(), place="x")
+            SignedIndex.decode(json.dumps(bad).encode(), origin="x")
 
 
 def test_the_documented_payload_type() -> None:

@@ -110,7 +110,7 @@ def test_concurrent_writers_of_the_same_and_of_other_keys(store: Store) -> None:
     assert [(process.communicate()[1], process.returncode) for process in processes] == [("", 0)] * 4
     assert seen > 0 and store.verify() == []
     assert [r.grammar for r in store.references()] == ["a", "b", "c"]
-    assert decode_index((store.root / "index.json").read_bytes(), place="index") == store.references()
+    assert decode_index((store.root / "index.json").read_bytes(), origin="index") == store.references()
     assert not [name for name in files(store.root) if ".tmp-" in name]
 
 
@@ -174,7 +174,7 @@ def test_collection_by_age_takes_the_unused(store: Store) -> None:
     assert (done.references, done.blobs, done.freed_bytes) == (would.references, would.blobs, would.freed_bytes)
     assert done.freed_bytes >= old.size
     assert store.references() == [young] and store.verify() == []
-    assert decode_index((store.root / "index.json").read_bytes(), place="index") == [young]
+    assert decode_index((store.root / "index.json").read_bytes(), origin="index") == [young]
 
 
 def test_use_keeps_from_collection(store: Store) -> None:
@@ -244,13 +244,13 @@ def test_what_is_no_artifact_is_not_taken(store: Store) -> None:
 def test_the_index_is_the_same_bytes_in_any_order() -> None:
     found = [reference(artifact(word)) for word in "abc"]
     assert encode_index(found) == encode_index([*reversed(found), found[0]])
-    assert decode_index(encode_index(found), place="index") == sorted(found)
+    assert decode_index(encode_index(found), origin="index") == sorted(found)
 
 
 @pytest.mark.parametrize("content", [b"", b"[]", b"{}", b'{"schema": "psc.index.v1", "references": {}}', b"<html></html>"])
 def test_a_malformed_index(content: bytes) -> None:
     with pytest.raises(RegistryError, match=r"^place: "):
-        decode_index(content, place="place")
+        decode_index(content, origin="place")
 
 
 def test_the_input_key_is_that_of_the_worked_example() -> None:

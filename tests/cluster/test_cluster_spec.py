@@ -94,7 +94,7 @@ NODES = '[[nodes]]\ncpus = 2\nmemory = "8GiB"\n'
 )
 def test_what_is_wrong_is_said_with_its_line(text: str, line: int | None, said: str) -> None:
     with pytest.raises(SimulationError, match=said) as caught:
-        parse_spec(text, place="spec.toml")
+        parse_spec(text, origin="spec.toml")
     if line is not None:
         assert str(caught.value).startswith(f"spec.toml:{line}: ")
 
