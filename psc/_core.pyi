@@ -1123,6 +1123,11 @@ def canonical_json(text: str) -> str:
     JSON text without white space, members in their order, numbers as they are spelled. Raises GrammarError.
     """
 
+def json_value(text: str, kept_as_text: Sequence[str], of_text: Callable[[str], object]) -> tuple[object, str]:
+    """
+    What JSON text stands for, and the text as canonical_json gives it, read once. Numbers without a fraction are integers. The values of the names kept_as_text are canonical text again, wrapped by of_text, but for null and strings. Raises GrammarError.
+    """
+
 def in_order_of_tags(text: str) -> str | None:
     """
     The text of a structural tag with its tags in one order, see native/schema/order_of_tags.hpp; None where that cannot be told.

@@ -114,7 +114,7 @@ class _StructuralTag(FrontEnd):
         return parse(text, origin, names)
 
     def canonical(self, text: str) -> str:
-        from psc.compiler.frontends.json_schema.front_end import canonical
+        from psc.compiler.frontends.structural_tag.front_end import canonical
 
         return canonical(text)
 

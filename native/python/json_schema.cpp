@@ -40,6 +40,86 @@ ParameterStyle::OtherKeys other_keys_named(const std::string& name) {
     throw nb::value_error("other_keys is 'identifiers', 'any' or 'none'");
 }
 
+// A number without a fraction is an integer, however it is spelled.
+nb::object number_value(std::string_view spelled) {
+    const nb::str text(spelled.data(), spelled.size());
+    if (spelled.find_first_of(".eE") == spelled.npos) {
+        if (PyObject* integer = PyNumber_Long(text.ptr())) return nb::steal(integer);
+        PyErr_Clear();  // it has more digits than Python reads
+    }
+    nb::object read = nb::steal(PyFloat_FromString(text.ptr()));
+    return nb::cast<bool>(read.attr("is_integer")()) ? nb::object(nb::int_(read)) : read;
+}
+
+// The values of a document as Python has them.
+class PythonValues {
+public:
+    PythonValues(const JsonDocument& document, const std::vector<std::string>& kept_as_text, const nb::callable& of_text)
+        : document_(document), of_text_(of_text) {
+        for (const std::string& name : kept_as_text) kept_.push_back(document.texts().number(name));
+        names_.resize(static_cast<std::size_t>(document.texts().size()));
+    }
+
+    // Without recursion: a container is put where it belongs, and filled after that.
+    nb::object value(JsonNode root) {
+        nb::object result = begun(root);
+        while (!open_.empty()) {
+            const auto [node, container] = open_.back();
+            open_.pop_back();
+            if (document_.kind(node) == JsonDocument::Kind::array) {
+                nb::list list = nb::borrow<nb::list>(container);
+                for (const JsonNode item : document_.items(node)) list.append(begun(item));
+                continue;
+            }
+            nb::dict dict = nb::borrow<nb::dict>(container);
+            for (const JsonDocument::Member& member : document_.members(node)) {
+                const bool kept = std::find(kept_.begin(), kept_.end(), member.name) != kept_.end();
+                dict[text(member.name)] = kept ? as_text(member.value) : begun(member.value);
+            }
+        }
+        return result;
+    }
+
+private:
+    nb::object begun(JsonNode node) {
+        switch (document_.kind(node)) {
+            case JsonDocument::Kind::null:
+                return nb::none();
+            case JsonDocument::Kind::boolean:
+                return nb::bool_(document_.truth(node));
+            case JsonDocument::Kind::number:
+                return number_value(document_.number(node));
+            case JsonDocument::Kind::string:
+                return text(document_.text_number(node));
+            case JsonDocument::Kind::array:
+                return open_.emplace_back(node, nb::list()).second;
+            case JsonDocument::Kind::object:
+                return open_.emplace_back(node, nb::dict()).second;
+        }
+        throw std::logic_error("there is no such kind of values");
+    }
+
+    nb::object as_text(JsonNode node) {
+        const bool is_plain = document_.is(node, JsonDocument::Kind::null) || document_.is(node, JsonDocument::Kind::string);
+        return is_plain ? begun(node) : of_text_(document_.written(node));
+    }
+
+    nb::object text(Word number) {
+        nb::object& made = names_[static_cast<std::size_t>(number)];
+        if (!made.is_valid()) {
+            const std::string_view text = document_.texts()[number];
+            made = nb::str(text.data(), text.size());
+        }
+        return made;
+    }
+
+    const JsonDocument& document_;
+    const nb::callable& of_text_;
+    std::vector<nb::object> names_;  // by their numbers, once they were needed
+    std::vector<Word> kept_;
+    std::vector<std::pair<JsonNode, nb::object>> open_;
+};
+
 }  // namespace
 
 void bind_json_schema(nb::module_& m) {
@@ -93,6 +173,25 @@ void bind_json_schema(nb::module_& m) {
         },
         "text"_a, nb::call_guard<nb::gil_scoped_release>(),
         "JSON text without white space, members in their order, numbers as they are spelled. Raises GrammarError.");
+    m.def(
+        "json_value",
+        [](const std::string& text, const std::vector<std::string>& kept_as_text,
+           const nb::typed<nb::callable, nb::object(nb::str)>& of_text) {
+            TextTable texts;
+            JsonDocument document(texts);
+            JsonNode root;
+            std::string canonical;
+            {
+                nb::gil_scoped_release release;
+                root = document.read(text);
+                canonical = document.written(root);
+            }
+            return std::pair(PythonValues(document, kept_as_text, of_text).value(root), canonical);
+        },
+        "text"_a, "kept_as_text"_a, "of_text"_a,
+        "What JSON text stands for, and the text as canonical_json gives it, read once. Numbers without a fraction are integers. "
+        "The values of the names kept_as_text are canonical text again, wrapped by of_text, but for null and strings. "
+        "Raises GrammarError.");
     m.def(
         "in_order_of_tags", [](const std::string& text) { return in_order_of_tags(text); }, "text"_a,
         nb::call_guard<nb::gil_scoped_release>(),

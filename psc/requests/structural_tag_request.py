@@ -4,14 +4,11 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from psc.compiler.frontends.front_end import UNNAMED, check_text
 from psc.compiler.frontends.request import GrammarRequest
 from psc.errors import InvalidStructuralTagError
-
-if TYPE_CHECKING:
-    pass
 
 
 def structural_tag_request(

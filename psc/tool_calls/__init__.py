@@ -1,4 +1,5 @@
 """Structural tags and tool calls: the formats as Python objects, OpenAI's tools, and the tag that each model family writes.
 
-It imports nothing of the compiler. Begin with `structural_tag.py`; `models/formats.py` has what each family writes.
+Of the compiler it imports the declaration of the formats and no more. Begin with `structural_tag.py`; `models/formats.py` has what
+each family writes.
 """

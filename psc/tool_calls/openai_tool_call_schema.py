@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from psc.tool_calls.checked_record import CheckedRecord
+from psc.support.checked_record import CheckedRecord
 
 
 @dataclass(init=False, kw_only=True)

@@ -42,7 +42,7 @@ def rules_of(
 
 
 def canonical(text: str) -> str:
-    """JSON text, of a schema or a structural tag, without white space.
+    """The JSON text of a schema without white space.
 
     Strings are as `json.dumps` writes them with ``ensure_ascii=False``, numbers as they are spelled, members in their order; of
     members with one name the last one counts, at the position of the first. Text that is not JSON is returned as it is: parsing it

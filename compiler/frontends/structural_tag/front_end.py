@@ -5,25 +5,26 @@ from __future__ import annotations
 import hashlib
 from dataclasses import replace
 from functools import cache
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from psc import _core
 from psc.compiler.expressions.expression import RuleSet
 from psc.compiler.expressions.joined_rules import JoinedRules
 from psc.compiler.frontends.found import find_grammar
 from psc.compiler.frontends.front_end import UNNAMED, Imports
-from psc.compiler.frontends.structural_tag.document import SchemaText, read_document
-from psc.compiler.frontends.structural_tag.reader import Reader, refuse
-from psc.compiler.frontends.structural_tag.required import DOCUMENT, DOCUMENT_FORMAT, DOCUMENT_TYPE
+from psc.compiler.frontends.structural_tag.document import read_document
+from psc.compiler.frontends.structural_tag.reader import read_format
 from psc.compiler.frontends.structural_tag.rules import rules_of
+from psc.compiler.frontends.structural_tag.tokens import DocumentTokens
 from psc.compiler.grammars import is_bundled
-from psc.errors import InvalidJSONError, InvalidStructuralTagError
+from psc.errors import GrammarError, InvalidJSONError, InvalidStructuralTagError
 
 if TYPE_CHECKING:
     from psc.compiler.expressions.tokens import TokenNames
 
 _UNNAMED = "<structural tag>"
 _GRAMMAR = '"grammar"'
+_REFUSALS = (GrammarError, InvalidJSONError, InvalidStructuralTagError)
 
 
 def parse(text: str, origin: str, names: TokenNames | None) -> RuleSet:
@@ -37,9 +38,8 @@ def parse(text: str, origin: str, names: TokenNames | None) -> RuleSet:
     origin = _named(origin)
     try:
         document = read_document(text)
-        root = Reader(names, "\n".join(_texts(document))).read(_format(document))
-        imports = _bundled_files(document) if _may_name_a_grammar(text) else ()
-        return replace(rules_of(root, names, text, origin), imports=imports)
+        rules = rules_of(read_format(document.value), DocumentTokens(names, document), text, origin)
+        return replace(rules, imports=find_imports(text))
     except InvalidJSONError as e:
         raise InvalidJSONError(f"{origin}: {e}") from None
     except InvalidStructuralTagError as e:
@@ -65,25 +65,15 @@ def _named(origin: str) -> str:
 
 def find_imports(text: str) -> Imports:
     """The files of the bundled grammars that a document names."""
+    if _GRAMMAR not in text and "\\u" not in text:  # words may be spelled with escapes
+        return ()
     try:
-        return _bundled_files(read_document(text)) if _may_name_a_grammar(text) else ()
-    except (InvalidJSONError, InvalidStructuralTagError):
+        parts = read_document(text).parts()
+    except _REFUSALS:
         return ()  # the reader says what is wrong
-
-
-def _may_name_a_grammar(text: str) -> bool:
-    """False where the document need not be walked through; words may be spelled with escapes."""
-    return _GRAMMAR in text or "\\u" in text
-
-
-def _bundled_files(document: Any) -> Imports:
-    found: set[tuple[str, str]] = set()
-    for value in _values(document):
-        if isinstance(value, dict) and value.get("type") == "grammar":
-            name = value.get("grammar")
-            if isinstance(name, str) and is_bundled(name):
-                found.update(_files_of(name))
-    return tuple(sorted(found))
+    named = [part.get("grammar") for part in parts if isinstance(part, dict) and part.get("type") == "grammar"]
+    bundled = {name for name in named if isinstance(name, str) and is_bundled(name)}
+    return tuple(sorted({file for name in bundled for file in _files_of(name)}))
 
 
 @cache
@@ -104,56 +94,22 @@ def order_free(text: str) -> str | None:
     return _core.in_order_of_tags(text)
 
 
+def canonical(text: str) -> str:
+    """The document without white space, see the same of JSON schemas; text that is no document is returned as it is."""
+    try:
+        return read_document(text).canonical
+    except _REFUSALS:
+        return text
+
+
 def is_one(text: str) -> bool:
     """Whether JSON text is a structural tag, and no schema: its top says so, or has structures and triggers."""
     if '"structural_tag"' not in text and '"structures"' not in text:
         return False
     try:
-        document = read_document(text)
-    except (InvalidJSONError, InvalidStructuralTagError):
+        document = read_document(text).value
+    except _REFUSALS:
         return False
     return isinstance(document, dict) and (
         document.get("type") == "structural_tag" or ("structures" in document and "triggers" in document)
     )
-
-
-def _format(document: Any) -> Any:
-    """The format of a document; of one in the older form, the one that it stands for."""
-    if not isinstance(document, dict):
-        refuse("the document", DOCUMENT)
-    if document.get("type", "structural_tag") != "structural_tag":
-        refuse("type", f"must be 'structural_tag', not {repr(document['type'])[:100]}; {DOCUMENT_TYPE}")
-    if "format" in document:
-        return document["format"]
-    if "structures" not in document and "triggers" not in document:
-        refuse("format", f"is missing; {DOCUMENT_FORMAT}")
-    structures = document.get("structures")
-    if not isinstance(structures, list) or not structures:
-        refuse("structures", "must be a list of objects with begin, schema and end, one at least")
-    tags = []
-    for i, item in enumerate(structures):
-        if not isinstance(item, dict):
-            refuse(f"structures[{i}]", "must be an object with begin, schema and end")
-        schema = item.get("schema")
-        if isinstance(schema, str):  # as text
-            schema = SchemaText(schema.strip() or " ")
-        content = {"type": "json_schema", "json_schema": SchemaText("{}") if schema is None else schema}
-        tags.append({"type": "tag", "begin": item.get("begin"), "content": content, "end": item.get("end")})
-    rest = {key: document[key] for key in ("at_least_one", "stop_after_first", "excludes") if key in document}
-    return {"type": "triggered_tags", "triggers": document.get("triggers"), "tags": tags, **rest}
-
-
-def _texts(document: Any) -> list[str]:
-    """All texts of a document but those of its schemas."""
-    return [value for value in _values(document) if isinstance(value, str)]
-
-
-def _values(document: Any) -> list[Any]:
-    """All values in a document but those of its schemas."""
-    found = [document]
-    for value in found:
-        if isinstance(value, dict):
-            found += value.values()
-        elif isinstance(value, list):
-            found += value
-    return found

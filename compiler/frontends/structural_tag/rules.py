@@ -7,34 +7,43 @@ or with the ends of the tag that it closes:
     <t> any_text </t>      tag ::= "<t>" body     body ::= text until "</t>"
     <t> json_schema </t>   tag ::= "<t>" body     body ::= schema "</t>"
 
-Equal free text is one rule, and so are equal schemas, wherever they are.
+Formats that differ in their spelling only are written by one function: `optional`, `plus`, `star` and `repeat`; `triggered_tags`
+and `dispatch`, of texts and of tokens. Equal free text is one rule, and so are equal schemas, wherever they are.
 
 Cost: a microsecond for each part of an expression, and what the parts take.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import logging
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
-from functools import cache
-from typing import TYPE_CHECKING
+from functools import cache, partial
+from typing import Final
 
-from psc.compiler.expressions.expression import EMPTY, NOTHING, Chars, Choice, Expression, Reference, Repeat, RuleSet, Sequence
+from psc.compiler.expressions.expression import EMPTY, NOTHING, Choice, Expression, Reference, Repeat, RuleSet, Sequence
 from psc.compiler.expressions.free_text import free_text, text_into_marker, text_until_end, text_until_trigger
 from psc.compiler.expressions.joined_rules import LexedPart, Part, UnreadPart, joined
 from psc.compiler.expressions.markers import Marker
-from psc.compiler.expressions.tokens import FIRST_TOKEN, MAX_TOKENS, token_set
+from psc.compiler.expressions.tokens import token_set
 from psc.compiler.frontends.found import find_grammar
 from psc.compiler.frontends.json_schema.front_end import rules_of as json_rules
+from psc.compiler.frontends.json_schema.settings import SchemaSettings
 from psc.compiler.frontends.request import GrammarRequest
 from psc.compiler.frontends.structural_tag import formats
-from psc.compiler.frontends.structural_tag.formats import Format
-from psc.compiler.frontends.structural_tag.parameter_styles import marker_tokens, parameter_list
-from psc.compiler.frontends.structural_tag.reader import refuse
+from psc.compiler.frontends.structural_tag.formats import Format, TagFormat, TokenFormat
+from psc.compiler.frontends.structural_tag.parameter_styles import parameter_list
+from psc.compiler.frontends.structural_tag.reader import SchemaInDocument, TagInDocument
+from psc.compiler.frontends.structural_tag.refusals import refuse, shortened, shown
+from psc.compiler.frontends.structural_tag.tokens import DocumentTokens
 from psc.compiler.grammars import is_bundled
+from psc.errors import GrammarError
 
-if TYPE_CHECKING:
-    from psc.compiler.expressions.tokens import TokenNames
+_log = logging.getLogger("psc.compiler")
+MAX_COUNT: Final = 2**31 - 1
+"""A repetition up to more is one without limit."""
+_Rule = Callable[[], Reference]
+"""Writes what stands behind a trigger or the begin of a tag as a rule."""
 
 
 @dataclass(frozen=True)
@@ -51,17 +60,17 @@ class _Tail:
 
 
 @dataclass(frozen=True)
-class _Place:
-    """Where a format stands."""
+class _Surroundings:
+    """What is around a format: the nearest tag, and what is to follow."""
 
-    ends: tuple[str, ...]
-    """Texts that end the nearest tag around, which free text has not."""
-    end_tokens: tuple[int, ...]
+    ends: tuple[str, ...] = ()
+    """Texts that end the tag, which free text has not."""
+    end_tokens: tuple[int, ...] = ()
     """Tokens that end it, which are none of those that are free."""
-    tail: _Tail | None
+    tail: _Tail | None = None
     """The ends that the format is written with."""
 
-    def inside(self) -> _Place:
+    def inside(self) -> _Surroundings:
         """The same, where something follows in the tag."""
         return replace(self, tail=None)
 
@@ -70,227 +79,310 @@ class _Place:
         return expression if self.tail is None else Sequence((expression, self.tail.expression()))
 
 
-def rules_of(root: Format, names: TokenNames | None, source: str, origin: str) -> RuleSet:
+def rules_of(root: Format, tokens: DocumentTokens, source: str, origin: str) -> RuleSet:
     """The rules of a document.
 
     Args:
         root: the format that a whole text must have.
-        names: of the vocabulary's tokens; None where it is not known.
+        tokens: of the document.
         source: the document's text.
         origin: where it is from, for messages.
 
     Raises:
+        InvalidStructuralTagError: a format means nothing; the message has the path.
         GrammarError: a schema, a grammar or a regex in it is malformed, or a limit is passed.
     """
-    writer = _Writer(names, origin)
-    rules = writer.write(root)
+    writer = _Writer(tokens, origin)
+    rules = writer.write(root, "format")
     whole = joined(rules, writer.parts, "root", source=source, source_name=origin, language="structural_tag")
     return replace(whole, reads_names=True)
 
 
 class _Writer:
-    def __init__(self, names: TokenNames | None, origin: str) -> None:
-        self._names = names
+    def __init__(self, tokens: DocumentTokens, origin: str) -> None:
+        self._tokens = tokens
         self._origin = origin
         self.parts: dict[str, Part] = {}
         self._rules: dict[str, Expression] = {}
-        self._todo: list[tuple[Format, _Place]] = []
-        self._met: set[str] = set()
+        self._todo: list[tuple[str, Callable[[], Expression]]] = []
+        """Rules that are referred to, and what writes them."""
         self._texts: dict[object, Reference] = {}
         self._parts: dict[object, str] = {}
-        self._special: dict[str, Mapping[str, int]] = {}
 
-    def write(self, root: Format) -> dict[str, Expression]:
+    def write(self, root: Format, path: str) -> dict[str, Expression]:
         """The rules of a format and of all in it; the first is the whole."""
-        self._rules["root"] = self._reference(root, _Place((), (), None))
-        for form, place in self._todo:
-            self._rules[form.path] = self._expression(form, place)
+        self._rules["root"] = self._reference(root, path, _Surroundings())
+        for name, write in self._todo:
+            self._rules[name] = write()
         return self._rules
 
-    def _reference(self, form: Format, place: _Place) -> Expression:
-        if form.path not in self._met:
-            self._met.add(form.path)
-            self._todo.append((form, place))
-        return Reference(form.path)
+    def _reference(self, form: Format, path: str, around: _Surroundings) -> Reference:
+        return self._rule(path, partial(self._expression, form, path, around))
 
-    def _expression(self, form: Format, place: _Place) -> Expression:
-        inside = place.inside()
+    def _rule(self, name: str, write: Callable[[], Expression]) -> Reference:
+        self._todo.append((name, write))
+        return Reference(name)
+
+    def _expression(self, form: Format, path: str, around: _Surroundings) -> Expression:
         match form:
-            case formats.ConstString():
-                return place.closed(form.value.expression())
-            case formats.JsonSchema():
-                return place.closed(self._schema(form))
-            case formats.Text():
-                return place.closed(self._text_of(form))
-            case formats.AnyText():
-                return self._any_text(form, place)
-            case formats.Tokens():
-                ids = (*form.ids, *place.end_tokens) if form.all_but else form.ids
-                return place.closed(Repeat(self._tokens(ids, form.all_but), form.least, form.most))
-            case formats.Sequence():
-                *first, last = form.elements
-                return Sequence((*[self._reference(e, inside) for e in first], self._reference(last, place)))
-            case formats.Or():
-                return Choice(tuple([self._reference(e, place) for e in form.elements]))
-            case formats.Repeat():
-                if form.most == 1:
-                    once = self._reference(form.content, place)
-                    return once if form.least else Choice((place.closed(EMPTY), once))
-                return place.closed(Repeat(self._reference(form.content, inside), form.least, form.most))
-            case formats.Tag():
-                return place.closed(Sequence((form.begin.expression(), self._reference(form.body, inside))))
-            case formats.Enclosed():
-                tail = _Tail(form.ends, form.may_stop) if form.ends else None
-                ends = tuple([end.text for end in form.ends if end.text])
-                end_tokens = tuple([token for end in form.ends if not end.text for _, token, _ in end.tokens])
-                return self._reference(form.content, _Place(ends, end_tokens, tail))
-            case formats.Dispatch():
-                return self._dispatch(form, place)
-            case formats.TokenDispatch():
-                return self._token_dispatch(form, place)
-            case formats.TagsWithSeparator():
-                return place.closed(self._separated(form, inside))
+            case formats.ConstStringFormat():
+                return around.closed(self._tokens.marker(form.value).expression())
+            case SchemaInDocument():
+                return around.closed(self._schema(form, path))
+            case formats.GrammarFormat():
+                return around.closed(self._text_of("ebnf", form.grammar, path))
+            case formats.RegexFormat():
+                return around.closed(self._text_of("regex", form.pattern, path))
+            case formats.AnyTextFormat():
+                return self._any_text(form, path, around)
+            case TokenFormat():
+                return around.closed(Repeat(token_set([self._tokens.id_of(form.token, f"{path}.token")]), 1, 1))
+            case formats.ExcludeTokenFormat():
+                return around.closed(Repeat(self._free_tokens(form.exclude_tokens, path, around), 1, 1))
+            case formats.AnyTokensFormat():
+                return around.closed(Repeat(self._free_tokens(form.exclude_tokens, path, around), 0, form.max_tokens))
+            case formats.SequenceFormat():
+                return self._sequence(form, path, around)
+            case formats.OrFormat():
+                return Choice(tuple([self._reference(e, f"{path}.elements[{i}]", around) for i, e in enumerate(form.elements)]))
+            case formats.OptionalFormat():
+                return self._repeated(form.content, path, around, 0, 1)
+            case formats.PlusFormat():
+                return self._repeated(form.content, path, around, 1, None)
+            case formats.StarFormat():
+                return self._repeated(form.content, path, around, 0, None)
+            case formats.RepeatFormat():
+                return self._repeated(form.content, path, around, *_bounds(form, path))
+            case TagFormat():
+                begin = self._tokens.marker(form.begin, f"{path}.begin")
+                return around.closed(Sequence((begin.expression(), self._body(form, path))))
+            case formats.TriggeredTagsFormat():
+                return self._triggered_tags(form, path, around)
+            case formats.DispatchFormat():
+                return self._dispatch(form, path, around)
+            case formats.TokenTriggeredTagsFormat():
+                return self._token_triggered_tags(form, path, around)
+            case formats.TokenDispatchFormat():
+                return self._token_dispatch(form, path, around)
+            case formats.TagsWithSeparatorFormat():
+                return around.closed(self._separated(form, path, around.inside()))
         raise AssertionError(f"there is no format {type(form).__name__}")
 
-    def _text_of(self, form: formats.Text) -> Expression:
+    def _sequence(self, form: formats.SequenceFormat, path: str, around: _Surroundings) -> Expression:
+        inside, last = around.inside(), len(form.elements) - 1
+        elements = enumerate(form.elements)
+        return Sequence(tuple([self._reference(e, f"{path}.elements[{i}]", around if i == last else inside) for i, e in elements]))
+
+    def _repeated(self, content: Format, path: str, around: _Surroundings, least: int, most: int | None) -> Expression:
+        if most == 1:
+            once = self._reference(content, f"{path}.content", around)
+            return once if least else Choice((around.closed(EMPTY), once))
+        return around.closed(Repeat(self._reference(content, f"{path}.content", around.inside()), least, most))
+
+    def _free_tokens(self, excluded: Iterable[int | str], path: str, around: _Surroundings) -> Expression:
+        return self._tokens.all_but((*self._tokens.ids_of(excluded, f"{path}.exclude_tokens"), *around.end_tokens))
+
+    # Parts.
+
+    def _text_of(self, language: str, text: str, path: str) -> Expression:
         """What another front end reads, once for equal texts; or a bundled grammar, by its name."""
-        key = form.language, form.text
+        key = language, text
         if key not in self._parts:
-            name = f"{form.path}.text"
-            if form.language == "ebnf" and is_bundled(form.text):
-                self.parts[name] = bundled_part(form.text)
+            name = f"{path}.text"
+            if language == "ebnf" and is_bundled(text):
+                self.parts[name] = bundled_part(text)
             else:
-                request = GrammarRequest.of(form.language, form.text, origin=f"{self._origin}: {form.path}")
-                parsed = request.parse(self._names)
+                request = GrammarRequest.of(language, text, origin=f"{self._origin}: {path}")
+                parsed = request.parse(self._tokens.names)
                 assert isinstance(parsed, RuleSet)
                 self.parts[name] = parsed
             self._parts[key] = name
         return Reference(self._parts[key])
 
-    def _schema(self, form: formats.JsonSchema) -> Expression:
-        origin = f"{self._origin}: {form.path}.json_schema"
+    def _schema(self, form: SchemaInDocument, path: str) -> Expression:
+        origin = f"{self._origin}: {path}.json_schema"
+        schema, style, excludes = form.json_schema.text, form.style, _distinct(form.excludes)
+        settings = _settings(form, path)
+        special = self._tokens.of_style(style)
 
         def read() -> RuleSet:
-            if form.style == "json":
-                return json_rules(form.schema, form.settings, origin, excludes=form.excludes)
+            if style == "json":
+                return json_rules(schema, settings, origin, excludes=excludes)
             return parameter_list(
-                form.schema,
-                form.style,
-                excludes=form.excludes,
-                any_order=form.settings.any_order,
-                max_whitespace_cnt=form.settings.max_whitespace_cnt,
-                strict_mode=form.settings.strict_mode,
-                special=self._marker_tokens(form.style),
+                schema,
+                style,
+                excludes=excludes,
+                any_order=settings.any_order,
+                max_whitespace_cnt=settings.max_whitespace_cnt,
+                strict_mode=settings.strict_mode,
+                special=special,
                 source_name=origin,
             )
 
-        spelled = tuple(self._marker_tokens(form.style).items())
-        key = form.style, form.schema, form.settings.text(), form.excludes, spelled
-        name = f"{form.path}.json_schema"
+        return self._unread(
+            f"{path}.json_schema", UnreadPart((style, schema, settings.text(), excludes, tuple(special.items())), read)
+        )
+
+    def _any_text(self, form: formats.AnyTextFormat, path: str, around: _Surroundings) -> Expression:
+        excludes = _distinct(form.excludes)
+        if form.max_tokens is not None:
+            return around.closed(self._counted_text(form, form.max_tokens, path, around))
+        if around.tail is not None:
+            return self._text_until_end(excludes, (), around.tail, form.max_chars)
+        return self._free_text((*around.ends, *excludes), form.max_chars)
+
+    def _counted_text(self, form: formats.AnyTextFormat, most_tokens: int, path: str, around: _Surroundings) -> Expression:
+        """Free text of some tokens at most, apart from the end behind it: a token that begins with the end is not counted."""
+        for end in around.ends if around.tail is not None else ():
+            if any(_begins_within(end, other) for other in around.ends):
+                refuse(
+                    f"{path}.max_tokens",
+                    f"cannot be counted before the end {end!r}, which can begin within another end; give the tag another end",
+                )
+        if most_tokens == 0:
+            return EMPTY
+        excluded, most = tuple(sorted({*around.ends, *form.excludes})), form.max_chars
+
+        def read() -> RuleSet:
+            return RuleSet({"root": free_text(excluded, most)}, "root", "", f"{self._origin}: {path}", {})
+
+        return self._unread(f"{path}.text", UnreadPart(("free text", excluded, most), read, most_tokens))
+
+    def _unread(self, name: str, part: UnreadPart) -> Expression:
+        """A part by its name, once for equal parts."""
+        key = part.key, part.most_tokens
         if key not in self._parts:
-            self.parts[name] = UnreadPart(key, read)
+            self.parts[name] = part
             self._parts[key] = name
         return Reference(self._parts[key])
 
-    def _marker_tokens(self, style: str) -> Mapping[str, int]:
-        """The special tokens that may spell markers of a style."""
-        if style not in self._special:
-            self._special[style] = {} if self._names is None or style == "json" else marker_tokens(style, self._names.special_names)
-        return self._special[style]
+    # Tags.
 
-    def _any_text(self, form: formats.AnyText, place: _Place) -> Expression:
-        if form.most_tokens is not None:
-            return place.closed(self._counted_text(form, place))
-        if place.tail is not None:
-            return self._text_until_end(form.excludes, (), place.tail, form.most)
-        return self._free_text((*place.ends, *form.excludes), form.most)
+    def _body(self, tag: TagFormat, path: str) -> Reference:
+        """What stands behind the begin of a tag: its content and one of its ends."""
+        return self._rule(f"{path}.body", partial(self._content_to_end, tag, path))
 
-    def _counted_text(self, form: formats.AnyText, place: _Place) -> Expression:
-        """Free text of so many tokens at most, apart from the end behind it: a token that begins with the end is not counted."""
-        for end in place.ends if place.tail is not None else ():
-            if any(_begins_within(end, other) for other in place.ends):
-                refuse(
-                    f"{form.path}.max_tokens",
-                    f"cannot be counted before the end {end!r}, which can begin within another end; give the tag another end",
-                )
-        if form.most_tokens == 0:
-            return EMPTY
-        excluded = tuple(sorted({*place.ends, *form.excludes}))
-        key = "free text", excluded, form.most
+    def _content_to_end(self, tag: TagFormat, path: str) -> Expression:
+        given = _distinct(tag.end) if isinstance(tag.end, list) else (tag.end,)
+        ends = tuple([self._tokens.marker(end, f"{path}.end") for end in given if end != ""])
+        if not ends and (free := _endless(tag.content, f"{path}.content")):
+            refuse(
+                f"{path}.end",
+                f"the free text at {shortened(free)} has no limit, so the tag needs an end that is not empty; or exclude a text",
+            )
+        texts = tuple([end.text for end in ends if end.text])
+        end_tokens = tuple([token for end in ends if not end.text for _, token, _ in end.tokens])
+        around = _Surroundings(texts, end_tokens, _Tail(ends, "" in given) if ends else None)
+        return self._reference(tag.content, f"{path}.content", around)
 
-        def read() -> RuleSet:
-            return RuleSet({"root": free_text(excluded, form.most)}, "root", "", f"{self._origin}: {form.path}", {})
+    def _tags(self, tags: Iterable[TagFormat], path: str) -> list[tuple[Marker, TagFormat, str]]:
+        """Tags with their begins and paths, in an order that does not depend on the list's."""
+        paths = [(tag, f"{path}.tags[{i}]") for i, tag in enumerate(tags)]
+        begun = [(self._tokens.marker(tag.begin, f"{tag_path}.begin"), tag, tag_path) for tag, tag_path in paths]
+        distinct = len({begin for begin, _, _ in begun}) == len(begun)
+        return sorted(begun, key=lambda b: (b[0].text, b[0].tokens, "" if distinct else _spelling(b[1])))
 
-        if (key, form.most_tokens) not in self._parts:
-            self.parts[f"{form.path}.text"] = UnreadPart(key, read, form.most_tokens)
-            self._parts[key, form.most_tokens] = f"{form.path}.text"
-        return Reference(self._parts[key, form.most_tokens])
+    def _triggered_tags(self, form: formats.TriggeredTagsFormat, path: str, around: _Surroundings) -> Expression:
+        of: dict[str, list[tuple[Marker, _Rule]]] = {trigger: [] for trigger in form.triggers}
+        for begin, tag, tag_path in self._tags(form.tags, path):
+            where = f"{tag_path}.begin"
+            if isinstance(tag.begin, TokenFormat):
+                refuse(where, "must be a text here; Tags in triggered_tags must have a string begin, not a token format")
+            fitting = [trigger for trigger in of if tag.begin.startswith(trigger)]
+            if not fitting:
+                refuse(where, f"{shown(tag.begin)} begins with none of the triggers ({', '.join(map(shown, [*of][:5]))})")
+            if len(fitting) > 1:
+                refuse(where, f"{shown(tag.begin)} begins with more than one trigger: {', '.join(map(shown, fitting))}")
+            of[fitting[0]].append((begin, partial(self._body, tag, tag_path)))
+        return self._text_with(of, form.excludes, around, form.at_least_one, form.stop_after_first)
 
-    def _dispatch(self, form: formats.Dispatch, place: _Place) -> Expression:
-        triggers = tuple([trigger for trigger, _ in form.rules])
-        texts = tuple([trigger.text for trigger in triggers])
-        excluded = (*place.ends, *form.excludes)
+    def _dispatch(self, form: formats.DispatchFormat, path: str, around: _Surroundings) -> Expression:
+        of: dict[str, list[tuple[Marker, _Rule]]] = {}
+        for i, (text, inner) in enumerate(form.rules):
+            rule = partial(self._reference, inner, f"{path}.rules[{i}][1]", around.inside())
+            of.setdefault(text, []).append((self._tokens.marker(text), rule))
+        return self._text_with(of, form.excludes, around, at_least_one=False, stop_after_first=not form.loop)
+
+    def _text_with(
+        self,
+        of: Mapping[str, list[tuple[Marker, _Rule]]],
+        excludes: list[str],
+        around: _Surroundings,
+        at_least_one: bool,
+        stop_after_first: bool,
+    ) -> Expression:
+        """Free text in which a trigger begins something; `of`: of each, markers that begin with it, each with what follows."""
+        triggers = tuple([self._tokens.marker(text) for text in of])
+        texts, own = tuple(of), _distinct(excludes)
+        excluded = (*around.ends, *own)
         free = (
             self._free_text((*excluded, *texts), None)
-            if place.tail is None
-            else self._text_until_end(form.excludes, texts, place.tail, None)
+            if around.tail is None
+            else self._text_until_end(own, texts, around.tail, None)
         )
-        bodies = [[(begin, self._reference(body, place.inside())) for begin, body in options] for _, options in form.rules]
+        bodies = [[(begin, rule()) for begin, rule in options] for options in of.values()]
         first = Choice(tuple([Sequence((begin.expression(), body)) for options in bodies for begin, body in options]))
-        if form.at_least_one and form.stop_after_first:
-            return place.closed(first)
+        if at_least_one and stop_after_first:
+            return around.closed(first)
         segments: list[Expression] = []
-        for number, (trigger, options) in enumerate(zip(triggers, bodies, strict=True)):
+        for number, (text, options) in enumerate(zip(texts, bodies, strict=True)):
             if not options:
                 continue
-            size = len(trigger.text)
+            size = len(text)
             rest = Choice(tuple([Sequence((begin.after(size).expression(), body)) for begin, body in options]))
             segments.append(Sequence((self._text_until_trigger(excluded, triggers, number), rest)))
             for begin, body in options:
                 if any(a < size < b for a, _, b in begin.tokens):
                     segments.append(Sequence((self._text_into_marker((*excluded, *texts), begin, size), body)))
         segment = Choice(tuple(segments))
-        if form.stop_after_first:
-            return Choice((free, place.closed(segment)))
+        if stop_after_first:
+            return Choice((free, around.closed(segment)))
         after = Sequence((Repeat(segment, 0, None), free))
-        return Sequence((first, after)) if form.at_least_one else after
+        return Sequence((first, after)) if at_least_one else after
 
-    def _token_dispatch(self, form: formats.TokenDispatch, place: _Place) -> Expression:
-        triggers = [token for token, _ in form.rules]
-        free = Repeat(self._tokens((*form.exclude_tokens, *triggers, *place.end_tokens), all_but=True), 0, None)
-        tagged = [
-            Sequence((token_set([token]), Choice(tuple([self._reference(body, place.inside()) for body in bodies]))))
-            for token, bodies in form.rules
-            if bodies
-        ]
+    def _token_triggered_tags(self, form: formats.TokenTriggeredTagsFormat, path: str, around: _Surroundings) -> Expression:
+        of: dict[int, list[_Rule]] = {token: [] for token in self._tokens.ids_of(form.trigger_tokens, f"{path}.trigger_tokens")}
+        for begin, tag, tag_path in self._tags(form.tags, path):
+            where = f"{tag_path}.begin"
+            if not isinstance(tag.begin, TokenFormat):
+                refuse(where, "must be a token here; Tags in token_triggered_tags must have a token format begin, not a string")
+            token = begin.tokens[0][1]
+            if token not in of:
+                refuse(where, f"the token {token} is none of the trigger_tokens")
+            of[token].append(partial(self._body, tag, tag_path))
+        free = self._free_tokens([*form.exclude_tokens, *of], path, around)
+        return self._tokens_with(of, free, around, form.at_least_one, form.stop_after_first)
+
+    def _token_dispatch(self, form: formats.TokenDispatchFormat, path: str, around: _Surroundings) -> Expression:
+        of: dict[int, list[_Rule]] = {}
+        for i, (token, inner) in enumerate(form.rules):
+            rule = partial(self._reference, inner, f"{path}.rules[{i}][1]", around.inside())
+            of.setdefault(self._tokens.id_of(token, f"{path}.rules[{i}][0]"), []).append(rule)
+        free = self._free_tokens([*form.exclude_tokens, *of], path, around)
+        return self._tokens_with(of, free, around, at_least_one=False, stop_after_first=not form.loop)
+
+    def _tokens_with(
+        self, of: Mapping[int, list[_Rule]], one: Expression, around: _Surroundings, at_least_one: bool, stop_after_first: bool
+    ) -> Expression:
+        """Free tokens among which a token begins something."""
+        free = Repeat(one, 0, None)
+        tagged = [Sequence((token_set([token]), Choice(tuple([rule() for rule in rules])))) for token, rules in of.items() if rules]
         first = Choice(tuple(tagged))
-        if form.at_least_one and form.stop_after_first:
-            return place.closed(first)
+        if at_least_one and stop_after_first:
+            return around.closed(first)
         segment = Sequence((free, first))
-        if form.stop_after_first:
-            return place.closed(Choice((free, segment)))
+        if stop_after_first:
+            return around.closed(Choice((free, segment)))
         after = Sequence((Repeat(segment, 0, None), free))
-        return place.closed(Sequence((first, after)) if form.at_least_one else after)
+        return around.closed(Sequence((first, after)) if at_least_one else after)
 
-    def _separated(self, form: formats.TagsWithSeparator, inside: _Place) -> Expression:
-        one = Choice(tuple([self._reference(tag, inside) for tag in form.tags]))
+    def _separated(self, form: formats.TagsWithSeparatorFormat, path: str, inside: _Surroundings) -> Expression:
+        one = Choice(tuple([self._reference(tag, tag_path, inside) for _, tag, tag_path in self._tags(form.tags, path)]))
         if form.stop_after_first:
             return one if form.at_least_one else Choice((EMPTY, one))
-        some = Sequence((one, Repeat(Sequence((form.separator.expression(), one)), 0, None)))
+        separator = self._tokens.marker(form.separator).expression()
+        some = Sequence((one, Repeat(Sequence((separator, one)), 0, None)))
         return some if form.at_least_one else Choice((EMPTY, some))
-
-    def _tokens(self, ids: tuple[int, ...], all_but: bool) -> Chars:
-        if not all_but:
-            return token_set(ids)
-        if self._names is not None:
-            return self._names.tokens_except(ids)
-        gaps = []  # of any vocabulary: it is read again when one is known
-        at = 0
-        for i in sorted(set(ids)):
-            if at < i:
-                gaps.append((FIRST_TOKEN + at, FIRST_TOKEN + i - 1))
-            at = i + 1
-        return Chars((*gaps, (FIRST_TOKEN + at, FIRST_TOKEN + MAX_TOKENS - 1)))
 
     # Free text: a rule of its own each, so that what stands beside does not become one terminal with it.
 
@@ -310,13 +402,13 @@ class _Writer:
         key = excluded, triggers, number
         return self._text(f"text until {triggers[number].text!r}", key, lambda: text_until_trigger(excluded, triggers, number))
 
-    def _text_into_marker(self, excluded: tuple[str, ...], marker: Marker, place: int) -> Expression:
-        key = excluded, marker, place
-        return self._text(f"text until {marker.text!r}", key, lambda: text_into_marker(excluded, marker, place))
+    def _text_into_marker(self, excluded: tuple[str, ...], marker: Marker, size: int) -> Expression:
+        key = excluded, marker, size
+        return self._text(f"text until {marker.text!r}", key, lambda: text_into_marker(excluded, marker, size))
 
     def _text(self, name: str, key: object, made: Callable[[], Expression]) -> Expression:
-        known = self._texts.get((name, key))
-        if known is None:
+        written = self._texts.get((name, key))
+        if written is None:
             expression = made()
             if expression == NOTHING:
                 return NOTHING
@@ -326,15 +418,66 @@ class _Writer:
                 number += 1
                 free = f"{name} ({number})"
             self._rules[free] = expression
-            known = self._texts[name, key] = Reference(free)
-        return known
+            written = self._texts[name, key] = Reference(free)
+        return written
 
 
-@cache  # which takes as long as all the rest, and a document with a name is asked for again and again
+@cache  # which takes as long as all the rest, and documents that name a grammar come again and again
 def bundled_part(name: str) -> Part:
     """A bundled grammar as a part. Raises MissingExtraError: it is in Lark's language, which is not installed."""
     parsed = find_grammar(name).request().parse()
     return parsed if isinstance(parsed, RuleSet) else LexedPart(parsed)
+
+
+def _distinct(texts: Iterable[str]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(texts))
+
+
+def _spelling(tag: TagFormat) -> str:
+    assert isinstance(tag, TagInDocument)
+    return repr(tag.spelled)
+
+
+def _settings(form: SchemaInDocument, path: str) -> SchemaSettings:
+    try:
+        return SchemaSettings(**{name: getattr(form, name) for name in SchemaInDocument.layout})
+    except GrammarError as e:
+        refuse(path, str(e))
+
+
+def _bounds(form: formats.RepeatFormat, path: str) -> tuple[int, int | None]:
+    least, most = form.min, form.max
+    if least < 0:
+        refuse(f"{path}.min", f"must be 0 or more, not {least}; Repeat min must be >= 0")
+    if most != -1 and most < least:
+        required = "min must be <= max" if most >= 0 else "max must be -1 (unbounded) or >= 0"
+        refuse(f"{path}.max", f"must be -1, for no limit, or at least min, {least}, not {most}; Repeat {required}")
+    if most > MAX_COUNT:
+        _log.warning("%s.max: %d is taken for no limit", shortened(path), most)
+    return least, most if 0 <= most <= MAX_COUNT else None
+
+
+def _endless(content: Format, path: str) -> str | None:
+    """The path of free text that goes on for ever, at the end of a content, if there is some."""
+    todo = [(content, path)]
+    for form, at in todo:
+        match form:
+            case formats.AnyTextFormat():
+                if not form.excludes and form.max_chars is None and form.max_tokens is None:
+                    return at
+            case formats.TriggeredTagsFormat():
+                if not form.excludes and not (form.at_least_one and form.stop_after_first):
+                    return at
+            case formats.DispatchFormat():
+                if not form.excludes:
+                    return at
+            case formats.SequenceFormat():
+                todo.append((form.elements[-1], f"{at}.elements[{len(form.elements) - 1}]"))
+            case formats.OrFormat():
+                todo += [(element, f"{at}.elements[{i}]") for i, element in enumerate(form.elements)]
+            case formats.OptionalFormat() | formats.PlusFormat() | formats.StarFormat() | formats.RepeatFormat():
+                todo.append((form.content, f"{at}.content"))
+    return None
 
 
 def _begins_within(end: str, other: str) -> bool:

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from psc.errors import InvalidStructuralTagError
+from psc.support.checked_record import Reading
 from psc.tool_calls.openai_tool_call_schema import (
     AllowedToolChoiceParam,
     BuiltinToolChoiceParam,
@@ -133,12 +134,12 @@ def _read_tool(given: object, path: str) -> FunctionToolParam | BuiltinToolParam
             f'{path}: must be a dictionary with a "type", such as {{"type": "function", "function": …}}'
         )
     if given.get("type", "function") != "function":
-        return BuiltinToolParam._read(given, path)
+        return Reading().read(BuiltinToolParam, given, path)
     if "function" not in given:
         raise InvalidStructuralTagError(
             f'{path}.function: is missing; a function tool is {{"type": "function", "function": {{"name": …, "parameters": …}}}}'
         )
-    return FunctionToolParam._read(given, path)
+    return Reading().read(FunctionToolParam, given, path)
 
 
 def _read_choice(
@@ -158,10 +159,10 @@ def _read_choice(
             f"tool_choice: must be 'auto', 'none', 'required' or a dictionary with a \"type\", not {given!r}"[:200]
         )
     if given["type"] == "function":
-        return NamedToolChoiceParam._read(given, "tool_choice")
+        return Reading().read(NamedToolChoiceParam, given, "tool_choice")
     if given["type"] == "allowed_tools":
-        return AllowedToolChoiceParam._read(given, "tool_choice")
-    return BuiltinToolChoiceParam._read(given, "tool_choice")
+        return Reading().read(AllowedToolChoiceParam, given, "tool_choice")
+    return Reading().read(BuiltinToolChoiceParam, given, "tool_choice")
 
 
 def _plain(given: object) -> object:

@@ -1,9 +1,13 @@
-"""What the fields of formats have to be, in XGrammar's words, which programs written for it look for in messages."""
+"""What is wrong with a document: the path and what must be there, also in XGrammar's words, which programs look for in messages."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Final
+from typing import Any, Final, NoReturn
+
+from psc.errors import InvalidStructuralTagError
+
+_MAX_PATH: Final = 300
 
 DOCUMENT: Final = "Structural tag must be an object"
 DOCUMENT_TYPE: Final = 'Structural tag\'s type must be a string "structural_tag"'
@@ -40,7 +44,10 @@ _FIELDS: Final[Mapping[tuple[str, str], str]] = {
     ("repeat", "max"): "Repeat format must have a max field (number)",
 }
 _LISTS: Final = frozenset({"elements", "triggers", "tags", "rules"})
-_FLAGS: Final = frozenset({"any_order", "at_least_one", "stop_after_first", "loop"})
+_OF_ANY_FORMAT: Final = {
+    **dict.fromkeys(("any_order", "at_least_one", "stop_after_first", "loop"), "must be a boolean"),
+    **dict.fromkeys(("max_chars", "max_tokens"), "must be a non-negative 32-bit integer"),
+}
 
 
 def required(kind: object, key: str, given: object) -> str | None:
@@ -51,8 +58,8 @@ def required(kind: object, key: str, given: object) -> str | None:
         key: the field.
         given: what it is; None where it is missing.
     """
-    if key in _FLAGS:
-        return f"{key} must be a boolean"
+    if key in _OF_ANY_FORMAT:
+        return f"{key} {_OF_ANY_FORMAT[key]}"
     if not isinstance(kind, str):
         return None
     title = _TITLES.get(kind)
@@ -65,9 +72,31 @@ def required(kind: object, key: str, given: object) -> str | None:
     return _required_list(title, key, given) if key in _LISTS else None
 
 
-def _required_list(title: str, key: str, given: Any) -> str:
+def _required_list(title: str, key: str, given: Any) -> str | None:
     if not isinstance(given, list):
         return f"{title} must have {'an' if key == 'elements' else 'a'} {key} field with an array"
-    if key == "elements":
-        return f"{title} must have at least one element"
-    return f"{title}'s {key} must be non-empty{' strings' if key == 'triggers' else ''}"
+    if key == "triggers":
+        return f"{title}'s triggers must be non-empty strings"
+    if given:
+        return None  # an item is wrong
+    return f"{title} must have at least one element" if key == "elements" else f"{title}'s {key} must be non-empty"
+
+
+def refuse(path: str, problem: str) -> NoReturn:
+    """Raises the error that says what is wrong where."""
+    raise InvalidStructuralTagError(f"{shortened(path)}: {problem}")
+
+
+def shortened(path: str) -> str:
+    """A path as messages have it."""
+    return path if len(path) <= _MAX_PATH else f"{path[: _MAX_PATH // 2]}…{path[-_MAX_PATH // 2 :]}"
+
+
+def shown(value: object) -> str:
+    """A value of a document as messages have it."""
+    if value is None or isinstance(value, bool):
+        return {None: "null", True: "true", False: "false"}[value]
+    if isinstance(value, (dict, list)):
+        return "an object" if isinstance(value, dict) else "a list"
+    text = repr(value)
+    return text if len(text) <= 60 else f"{text[:60]}…"
