@@ -8,6 +8,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from psc.tool_calls.models.tool_call_format import Section, Thinking, ToolCallFormat
+from psc.tool_calls.structural_tag import Style
 
 _THINK = Thinking()
 
@@ -83,30 +84,20 @@ _DEEPSEEK_V3_1 = ToolCallFormat(
     thinking=_THINK,
 )
 
-_DEEPSEEK_V3_2 = ToolCallFormat(
-    trigger="<｜DSML｜function_calls>",
-    begin='<｜DSML｜invoke name="{name}">\n',
-    end="</｜DSML｜invoke>\n",
-    style="deepseek_xml",
-    section=Section(begin="<｜DSML｜function_calls>\n", end="</｜DSML｜function_calls>", lead="\n\n"),
-    thinking=_THINK,
-)
 
-_DEEPSEEK_V4 = replace(
-    _DEEPSEEK_V3_2,
-    trigger="<｜DSML｜tool_calls>",
-    section=Section(begin="<｜DSML｜tool_calls>\n", end="</｜DSML｜tool_calls>", lead="\n\n"),
-)
+def _dsml(calls: str, space: str, style: Style) -> ToolCallFormat:
+    """DeepSeek's own markup since V3.2."""
+    return ToolCallFormat(
+        trigger=f"<｜DSML｜{calls}>",
+        begin=f'<｜DSML｜{space}invoke name="{{name}}">\n',
+        end=f"</｜DSML｜{space}invoke>\n",
+        style=style,
+        section=Section(begin=f"<｜DSML｜{calls}>\n", end=f"</｜DSML｜{calls}>", lead="\n\n"),
+        thinking=_THINK,
+    )
 
-_DEEPSEEK_V4_1 = ToolCallFormat(
-    trigger="<｜DSML｜ calls>",
-    begin='<｜DSML｜ invoke name="{name}">\n',
-    end="</｜DSML｜ invoke>\n",
-    style="deepseek_v4_1_xml",
-    section=Section(begin="<｜DSML｜ calls>\n", end="</｜DSML｜ calls>", lead="\n\n"),
-    thinking=_THINK,
-    never_without_calls=("<｜DSML｜ calls>",),
-)
+
+_DEEPSEEK_V4_1 = replace(_dsml(" calls", " ", "deepseek_v4_1_xml"), never_without_calls=("<｜DSML｜ calls>",))
 
 _MINIMAX = ToolCallFormat(
     trigger="<minimax:tool_call>",
@@ -152,8 +143,8 @@ FORMATS = {
     "kimi": _KIMI,
     "deepseek_r1": _DEEPSEEK_R1,
     "deepseek_v3_1": _DEEPSEEK_V3_1,
-    "deepseek_v3_2": _DEEPSEEK_V3_2,
-    "deepseek_v4": _DEEPSEEK_V4,
+    "deepseek_v3_2": _dsml("function_calls", "", "deepseek_xml"),
+    "deepseek_v4": _dsml("tool_calls", "", "deepseek_xml"),
     "deepseek_v4_1": _DEEPSEEK_V4_1,
     "qwen_3": _QWEN_3,
     "qwen_3_5": _QWEN_3_CODER,

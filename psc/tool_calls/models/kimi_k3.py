@@ -5,19 +5,16 @@ The blocks come in this order: the reasoning, the response, and the tools if the
 
 from __future__ import annotations
 
-from psc.errors import InvalidStructuralTagError
 from psc.tool_calls.models.request import TagRequest
-from psc.tool_calls.openai_tool_call_schema import FunctionToolParam
+from psc.tool_calls.models.tool_call_format import Section, ToolCallFormat
 from psc.tool_calls.structural_tag import (
     AnyTextFormat,
     ConstStringFormat,
     Format,
     OptionalFormat,
-    RegexFormat,
     SequenceFormat,
     StructuralTag,
     TagFormat,
-    TagsWithSeparatorFormat,
 )
 
 _OPEN, _CLOSE, _SEP = "<|open|>", "<|close|>", "<|sep|>"
@@ -32,50 +29,32 @@ def _end(block: str) -> str:
     return f"{_CLOSE}{block}{_SEP}"
 
 
+_TOOLS = Section(begin=_begin("tools"), end=_end("tools"))
+_CALLS = ToolCallFormat(
+    trigger=_begin("tools"),
+    begin=f'{_OPEN}call tool="{{name}}" index="{{number}}"{_SEP}',
+    end=_end("call"),
+    style="kimi_k3_xml",
+    argument_excludes=(_OPEN, _CLOSE, _SEP),
+)
+
+
 def kimi_k3_tag(request: TagRequest) -> StructuralTag:
     """The structural tag. Raises InvalidStructuralTagError, a ValueError, if there is no function to call where one must be."""
-    if request.choice != "auto" and not request.functions:
-        raise InvalidStructuralTagError(
-            f"tool_choice: a call is {request.choice}, and this model calls functions only; tools has none that is allowed"
-        )
+    _CALLS.check(request)
     elements: list[Format] = []
     if request.reasoning != "disabled":
-        block = TagFormat(
-            begin="" if request.reasoning == "enabled" else _begin("think"),
-            content=AnyTextFormat(excludes=request.excluded((_OPEN, _CLOSE))),
-            end=_end("think"),
-        )
-        elements.append(block if request.reasoning == "enabled" else OptionalFormat(content=block))
-    elements.append(
-        TagFormat(
-            begin="" if request.reasoning == "disabled" else _begin("response"),
-            content=AnyTextFormat(excludes=request.excluded((_OPEN, _CLOSE))),
-            end=_end("response"),
-        )
-    )
+        thinking = _text(request, "think", is_open=request.reasoning == "enabled")
+        elements.append(thinking if request.reasoning == "enabled" else OptionalFormat(content=thinking))
+    elements.append(_text(request, "response", is_open=request.reasoning == "disabled"))
     if request.functions:
-        elements.append(_tools(request))
+        calls = _CALLS.calls(request, _TOOLS)
+        elements.append(OptionalFormat(content=_TOOLS.tag(calls)) if request.choice == "auto" else _TOOLS.alone(calls))
     elements.append(ConstStringFormat(value=_MESSAGE_END))
     return StructuralTag(format=SequenceFormat(elements=elements))
 
 
-def _tools(request: TagRequest) -> Format:
-    calls = [_call(request, tool) for tool in request.functions]
-    content: Format = (
-        calls[0]
-        if request.choice == "forced"
-        else TagsWithSeparatorFormat(tags=calls, separator="", at_least_one=True, stop_after_first=not request.parallel_tool_calls)
-    )
-    if request.choice == "auto":
-        return OptionalFormat(content=TagFormat(begin=_begin("tools"), content=content, end=_end("tools")))
-    return SequenceFormat(elements=[ConstStringFormat(value=_begin("tools")), content, ConstStringFormat(value=_end("tools"))])
-
-
-def _call(request: TagRequest, tool: FunctionToolParam) -> TagFormat:
-    arguments = request.arguments(tool, "kimi_k3_xml")
-    arguments.excludes = request.excluded((_OPEN, _CLOSE, _SEP))
-    return TagFormat(
-        begin=f'{_OPEN}call tool="{tool.function.name}" index="',
-        content=SequenceFormat(elements=[RegexFormat(pattern=r"\d+"), ConstStringFormat(value=f'"{_SEP}'), arguments]),
-        end=_end("call"),
-    )
+def _text(request: TagRequest, block: str, *, is_open: bool) -> TagFormat:
+    """A block of free text; `is_open`: the prompt has opened it."""
+    content = AnyTextFormat(excludes=request.excluded((_OPEN, _CLOSE)))
+    return TagFormat(begin="" if is_open else _begin(block), content=content, end=_end(block))

@@ -42,7 +42,9 @@ class TagRequest:
         """The texts, if special tokens are to be kept out of free text; else none."""
         return list(texts) if self.exclude_special_tokens else []
 
-    def arguments(self, tool: FunctionToolParam | BuiltinToolParam, style: Style = "json") -> JSONSchemaFormat:
+    def arguments(
+        self, tool: FunctionToolParam | BuiltinToolParam, style: Style = "json", excludes: Iterable[str] = ()
+    ) -> JSONSchemaFormat:
         """The arguments of a tool; any at all where it has no schema, or is not strict."""
         described = tool.function if isinstance(tool, FunctionToolParam) else tool
         loose = isinstance(tool, FunctionToolParam) and tool.function.strict is False
@@ -51,6 +53,7 @@ class TagRequest:
             style=style,
             any_order=self.any_order,
             max_whitespace_cnt=self.max_whitespace_cnt,
+            excludes=self.excluded(excludes),
         )
 
 

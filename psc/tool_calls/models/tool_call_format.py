@@ -79,6 +79,16 @@ class Section:
     lead: str = ""
     """What comes first where there is no free text before the section."""
 
+    def tag(self, content: Format) -> TagFormat:
+        """The section beside free text."""
+        return TagFormat(begin=self.begin, content=content, end=self.end)
+
+    def alone(self, content: Format) -> SequenceFormat:
+        """The section without free text before it."""
+        return SequenceFormat(
+            elements=[ConstStringFormat(value=self.lead + self.begin), content, ConstStringFormat(value=self.end)]
+        )
+
 
 @dataclass(frozen=True, kw_only=True)
 class ToolCallFormat:
@@ -91,6 +101,8 @@ class ToolCallFormat:
     end: str
     style: Style = "json"
     """Of the arguments."""
+    argument_excludes: tuple[str, ...] = ()
+    """What no text in the arguments may contain."""
     section: Section | None = None
     thinking: Thinking | None = None
     text_excludes: tuple[str, ...] = ("<think>", "</think>")
@@ -108,35 +120,40 @@ class ToolCallFormat:
 
     def tag(self, request: TagRequest) -> StructuralTag:
         """The structural tag. Raises InvalidStructuralTagError, a ValueError, if there is no function to call where one must be."""
+        self.check(request)
+        prefix = self.thinking.prefix(request) if self.thinking else []
+        answer = self._answer(request)
+        return StructuralTag(format=SequenceFormat(elements=[*prefix, answer]) if prefix else answer)
+
+    def check(self, request: TagRequest) -> None:
+        """Raises InvalidStructuralTagError, a ValueError: a tool is none of the model's, or there is no function to call."""
         if self.refuses_builtin_tools and request.builtins:
             raise InvalidStructuralTagError(f"tools: this model has no builtin tools, and {request.builtins[0].type!r} is one")
         if request.choice != "auto" and not request.functions:
             raise InvalidStructuralTagError(
                 f"tool_choice: a call is {request.choice}, and this model calls functions only; tools has none that is allowed"
             )
-        prefix = self.thinking.prefix(request) if self.thinking else []
-        answer = self._answer(request)
-        return StructuralTag(format=SequenceFormat(elements=[*prefix, answer]) if prefix else answer)
+
+    def calls(self, request: TagRequest, section: Section) -> Format:
+        """What stands in a section: the call that is forced, or calls."""
+        calls = [self._call(request, tool) for tool in request.functions]
+        if request.choice == "forced":
+            return calls[0]
+        return TagsWithSeparatorFormat(
+            tags=calls, separator=section.separator, at_least_one=True, stop_after_first=not request.parallel_tool_calls
+        )
 
     def _answer(self, request: TagRequest) -> Format:
         if not request.functions:
             excludes = request.excluded((*self.text_excludes, *self.excludes_without_calls))
             return AnyTextFormat(excludes=[*excludes, *self.never_without_calls])
-        calls = [self._call(request, tool) for tool in request.functions]
-        section = self.section
-        if request.choice == "forced":
-            return calls[0] if section is None else self._in_section(section, calls[0])
-        if section is None:
-            return self._triggered(request, calls)
-        several = TagsWithSeparatorFormat(
-            tags=calls,
-            separator=section.separator,
-            at_least_one=True,
-            stop_after_first=not request.parallel_tool_calls,
-        )
-        if request.choice == "required" and not self.text_after_required:
-            return self._in_section(section, several)
-        return self._triggered(request, [TagFormat(begin=section.begin, content=several, end=section.end)])
+        if self.section is None:
+            calls = [self._call(request, tool) for tool in request.functions]
+            return calls[0] if request.choice == "forced" else self._triggered(request, calls)
+        content = self.calls(request, self.section)
+        if request.choice == "forced" or (request.choice == "required" and not self.text_after_required):
+            return self.section.alone(content)
+        return self._triggered(request, [self.section.tag(content)])
 
     def _triggered(self, request: TagRequest, tags: list[TagFormat]) -> Format:
         return TriggeredTagsFormat(
@@ -147,14 +164,9 @@ class ToolCallFormat:
             stop_after_first=not request.parallel_tool_calls,
         )
 
-    @staticmethod
-    def _in_section(section: Section, content: Format) -> Format:
-        begin = ConstStringFormat(value=section.lead + section.begin)
-        return SequenceFormat(elements=[begin, content, ConstStringFormat(value=section.end)])
-
     def _call(self, request: TagRequest, tool: FunctionToolParam) -> TagFormat:
         before, *numbered = [part.replace("{name}", tool.function.name) for part in self.begin.split("{number}")]
-        content: Format = request.arguments(tool, self.style)
+        content: Format = request.arguments(tool, self.style, self.argument_excludes)
         if numbered:
             content = SequenceFormat(elements=[RegexFormat(pattern=r"\d+"), ConstStringFormat(value=numbered[0]), content])
         return TagFormat(begin=before, content=content, end=self.end)
