@@ -64,7 +64,8 @@ if TYPE_CHECKING:
     from psc.tool_calls.models.request import normalize_tool_choice
     from psc.tool_calls.structural_tag import StructuralTag, StructuralTagItem
     from psc.vocabulary import load_tokenizer
-    from psc.vocabulary.tokenizer_info import TokenizerInfo, VocabType
+    from psc.vocabulary.token_table import VocabType
+    from psc.vocabulary.tokenizer_info import TokenizerInfo
 
 __all__ = [
     "ArtifactError",
@@ -139,7 +140,7 @@ _HOMES = {
     "StructuralTag": "psc.tool_calls.structural_tag",
     "StructuralTagItem": "psc.tool_calls.structural_tag",
     "TokenizerInfo": "psc.vocabulary.tokenizer_info",
-    "VocabType": "psc.vocabulary.tokenizer_info",
+    "VocabType": "psc.vocabulary.token_table",
     "allocate_token_bitmask": "psc.runtime.bitmask",
     "apply_token_bitmask_inplace": "psc.runtime.bitmask",
     "bitmask_dtype": "psc.runtime.bitmask",

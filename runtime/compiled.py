@@ -24,7 +24,8 @@ from psc.artifacts.description import check_description
 from psc.artifacts.format import Artifact, IntArray
 from psc.artifacts.scalars import is_closed, without_scalars
 from psc.errors import ArtifactError
-from psc.vocabulary.tokenizer_info import MAX_VOCAB_SIZE, TokenizerInfo
+from psc.vocabulary.token_table import MAX_VOCAB_SIZE
+from psc.vocabulary.tokenizer_info import TokenizerInfo
 
 __all__ = ["BatchGrammarMatcher", "CompiledGrammar", "FindTokenizer", "GrammarMatcher"]
 

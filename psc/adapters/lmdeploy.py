@@ -32,6 +32,7 @@ from psc.grammars.compiled_grammar import CompiledGrammar
 from psc.serving import REFUSALS, GrammarService, Kind, ServiceOptions
 from psc.serving.validation import check_request
 from psc.vocabulary import tokenizer_info as vocabulary
+from psc.vocabulary.token_table import VocabType
 
 with needs_extra("lmdeploy"):
     import lmdeploy  # noqa: F401
@@ -111,7 +112,7 @@ class Names:
     """
 
     TokenizerInfo = vocabulary.TokenizerInfo
-    VocabType = vocabulary.VocabType
+    VocabType = VocabType
 
     def __init__(self, xgrammar: ModuleType) -> None:
         self._xgrammar: Final = xgrammar

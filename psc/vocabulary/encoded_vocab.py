@@ -22,7 +22,7 @@ from typing import Final
 from psc.errors import TokenizerError
 from psc.vocabulary.reading import WELL_KNOWN_STOP_TOKENS
 from psc.vocabulary.spelling import METASPACE, byte_level_bytes, replaced_bytes
-from psc.vocabulary.tokenizer_info import VocabType
+from psc.vocabulary.token_table import VocabType
 
 _CONTROL: Final = re.compile(
     r"<\|[^<>|\s]+\|>|<\uff5c[^<>\uff5c\s]+\uff5c>"

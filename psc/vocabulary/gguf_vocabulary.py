@@ -31,7 +31,7 @@ from psc.errors import TokenizerError
 from psc.vocabulary.gguf_file import read_gguf_pairs
 from psc.vocabulary.reading import WELL_KNOWN_STOP_TOKENS, Vocabulary, check_id, place_tokens
 from psc.vocabulary.spelling import BYTE_TOKEN, METASPACE, byte_level_bytes
-from psc.vocabulary.tokenizer_info import VocabType
+from psc.vocabulary.token_table import VocabType
 
 _NORMAL, _UNKNOWN, _CONTROL, _USER_DEFINED, _UNUSED, _BYTE = 1, 2, 3, 4, 5, 6
 

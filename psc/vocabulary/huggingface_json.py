@@ -20,7 +20,7 @@ from typing import Any, Final
 from psc.errors import TokenizerError
 from psc.vocabulary.reading import Vocabulary, check_id, place_tokens
 from psc.vocabulary.spelling import METASPACE, byte_level_bytes, replaced_bytes
-from psc.vocabulary.tokenizer_info import VocabType
+from psc.vocabulary.token_table import VocabType
 
 _MODELS: Final = ("BPE", "Unigram")
 

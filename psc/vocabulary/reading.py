@@ -15,7 +15,8 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from psc.errors import TokenizerError
-from psc.vocabulary.tokenizer_info import MAX_VOCAB_SIZE, TokenizerInfo, VocabType
+from psc.vocabulary.token_table import MAX_VOCAB_SIZE, VocabType
+from psc.vocabulary.tokenizer_info import TokenizerInfo
 
 # Names under which published models end a text or a turn; looked up among special tokens only.
 WELL_KNOWN_STOP_TOKENS: Final = frozenset(

@@ -21,7 +21,7 @@ from typing import Final
 
 from psc.errors import TokenizerError
 from psc.vocabulary.reading import Vocabulary, place_tokens
-from psc.vocabulary.tokenizer_info import VocabType
+from psc.vocabulary.token_table import VocabType
 
 _UNKNOWN, _CONTROL, _BYTE = 2, 3, 6
 _TYPES: Final = range(1, 7)

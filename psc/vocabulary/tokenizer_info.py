@@ -12,8 +12,7 @@ normalizers and chat templates do not enter. Each id is of one of three kinds:
 Special and padding ids have no bytes (`b""`), so that code which walks the bytes cannot take them for text; what a
 special token is called is kept beside, and shown by `decoded_vocab`.
 
-Storage is the bytes of all ids one after the other, plus offsets: two flat arrays, which are what the native code walks
-and what an artifact stores. Building from a list of bytes is linear in the total number of bytes (some 20 ms for
+Storage is a `TokenTable`, two flat arrays. Building from a list of bytes is linear in the total number of bytes (some 20 ms for
 128,000 tokens); `token_bytes` is O(1); hashing takes the fingerprint, computed once.
 
 What is compiled ahead of time depends on the text tokens only, and the `fingerprint` is theirs. Stop tokens, special tokens and
@@ -30,39 +29,21 @@ from __future__ import annotations
 import hashlib
 import warnings
 from collections.abc import Iterable, Mapping, Sequence
-from enum import Enum
 from functools import cached_property
-from itertools import pairwise
-from operator import index
-from typing import Final, TypeVar, cast
+from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
 
 from psc.errors import TokenizerError
+from psc.vocabulary.token_table import TokenTable, VocabType, called
 
 TEXT: Final = 0
 SPECIAL: Final = 1
 PADDING: Final = 2
 
-# Ids index arrays of the size of the vocabulary: a damaged file that claims id 4,000,000,000 must not allocate them.
-MAX_VOCAB_SIZE: Final = 1 << 24
-
-_Scalar = TypeVar("_Scalar", bound=np.generic)
-
 _FINGERPRINT_HEADER: Final = b"psc tokenizer fingerprint 2\n"
 _TOKENS_HEADER: Final = b"psc tokens fingerprint 1\n"
-
-
-class VocabType(Enum):
-    """How a vocabulary spells the bytes of its tokens."""
-
-    RAW = 0
-    """As they are (tiktoken)."""
-    BYTE_FALLBACK = 1
-    """SentencePiece's way: U+2581 is a space, `<0x0A>` is a byte (Llama 2, Gemma)."""
-    BYTE_LEVEL = 2
-    """GPT-2's way: a printable character for each byte (Llama 3, Qwen)."""
 
 
 class TokenizerInfo:
@@ -87,12 +68,7 @@ class TokenizerInfo:
     Cost: linear in the total number of bytes, some 0.1 s for 128,000 tokens.
     """
 
-    _data: NDArray[np.uint8]
-    _offsets: NDArray[np.int64]
-    _special_token_ids: tuple[int, ...]
-    _stop_token_ids: tuple[int, ...]
-    _text_stop_ids: tuple[int, ...]  # stop tokens that would be text, did they not stop; their names are their bytes
-    _special_names: tuple[bytes, ...]
+    _table: TokenTable
     _name: str
     _vocab_type: VocabType
     _add_prefix_space: bool
@@ -111,7 +87,7 @@ class TokenizerInfo:
         from psc.vocabulary.encoded_vocab import decode_vocab, guess_special, guess_stop
 
         vocab_type = VocabType(vocab_type)
-        tokens = decode_vocab(encoded_vocab, vocab_type, _called(name))
+        tokens = decode_vocab(encoded_vocab, vocab_type, called(name))
         if stop_token_ids is None:
             stop: Iterable[int] = guess_stop(encoded_vocab)
         else:
@@ -158,30 +134,15 @@ class TokenizerInfo:
 
         Cost: linear in the total number of bytes.
         """
-        tokens = list(tokens)
-        size = len(tokens) if vocab_size is None else index(vocab_size)
-        if size < len(tokens):
-            raise TokenizerError(
-                f"{_called(name)}vocab_size={size} is smaller than the tokenizer, which has {len(tokens)} ids; "
-                "give the size of the model's output layer (config.json, vocab_size)"
-            )
-        _check_size(size, name)
-        stop = _sorted_ids(stop_token_ids, size, "stop token", name)
-        special = _sorted_ids((*special_token_ids, *stop), size, "special token", name)
-        text_stops = tuple(i for i in sorted({*text_stop_ids} & {*stop}) if i < len(tokens) and tokens[i])
-        names = [b""] * len(special)
-        for position, token_id in enumerate(special):
-            if token_id < len(tokens):
-                names[position], tokens[token_id] = tokens[token_id], b""
-        try:
-            b"".join(names)
-            data = np.frombuffer(b"".join(tokens), dtype=np.uint8)
-        except TypeError as error:
-            raise TokenizerError(f"{_called(name)}every token must be bytes: {error}") from error
-        offsets = np.zeros(size + 1, dtype=np.int64)
-        np.cumsum(np.fromiter(map(len, tokens), dtype=np.int64, count=len(tokens)), out=offsets[1 : len(tokens) + 1])
-        offsets[len(tokens) + 1 :] = offsets[len(tokens)]
-        return cls._of(data, offsets, special, stop, text_stops, tuple(names), name, vocab_type, add_prefix_space)
+        table = TokenTable.of_tokens(
+            tokens,
+            special_token_ids=special_token_ids,
+            stop_token_ids=stop_token_ids,
+            text_stop_ids=text_stop_ids,
+            vocab_size=vocab_size,
+            name=name,
+        )
+        return cls._of(table, name, vocab_type, add_prefix_space)
 
     @classmethod
     def from_arrays(
@@ -207,31 +168,7 @@ class TokenizerInfo:
 
         Cost: linear in vocab_size.
         """
-        data = _array(arrays, "data", np.uint8, name)
-        offsets = _array(arrays, "offsets", np.int64, name)
-        size = len(offsets) - 1
-        _check_size(size, name)
-        _check_offsets(offsets, len(data), "offsets", name)
-        special = _ascending_ids(arrays, "special_token_ids", size, name)
-        stop = _ascending_ids(arrays, "stop_token_ids", size, name)
-        if not set(stop) <= set(special):
-            raise TokenizerError(f"{_called(name)}a stop token is not among the special tokens; the arrays are damaged")
-        text_stops = _ascending_ids(arrays, "text_stop_ids", size, name)
-        if not set(text_stops) <= set(stop):
-            raise TokenizerError(f"{_called(name)}text_stop_ids holds an id that is no stop token; the arrays are damaged")
-        if special and np.any(np.diff(offsets)[list(special)]):
-            raise TokenizerError(f"{_called(name)}a special token has text bytes; the arrays are damaged")
-        special_data = _array(arrays, "special_data", np.uint8, name)
-        special_offsets = _array(arrays, "special_offsets", np.int64, name)
-        if len(special_offsets) != len(special) + 1:
-            raise TokenizerError(
-                f"{_called(name)}special_offsets has length {len(special_offsets)} for {len(special)} special tokens"
-            )
-        _check_offsets(special_offsets, len(special_data), "special_offsets", name)
-        names = tuple(_split(special_data, special_offsets))
-        if not {token_id for token_id, content in zip(special, names, strict=True) if content}.issuperset(text_stops):
-            raise TokenizerError(f"{_called(name)}text_stop_ids holds an id without bytes; the arrays are damaged")
-        return cls._of(data, offsets, special, stop, text_stops, names, name, vocab_type, add_prefix_space)
+        return cls._of(TokenTable.of_arrays(arrays, name=name), name, vocab_type, add_prefix_space)
 
     @staticmethod
     def from_huggingface(
@@ -306,27 +243,9 @@ class TokenizerInfo:
         return deserialize(json_string)
 
     @classmethod
-    def _of(
-        cls,
-        data: NDArray[np.uint8],
-        offsets: NDArray[np.int64],
-        special: tuple[int, ...],
-        stop: tuple[int, ...],
-        text_stops: tuple[int, ...],
-        special_names: tuple[bytes, ...],
-        name: str,
-        vocab_type: VocabType,
-        add_prefix_space: bool,
-    ) -> TokenizerInfo:
+    def _of(cls, table: TokenTable, name: str, vocab_type: VocabType, add_prefix_space: bool) -> TokenizerInfo:
         self = cls.__new__(cls)
-        # Views, so that freezing them does not freeze an array that the caller goes on using.
-        self._data, self._offsets = data[:], offsets[:]
-        self._data.flags.writeable = False
-        self._offsets.flags.writeable = False
-        self._special_token_ids = special
-        self._stop_token_ids = stop
-        self._text_stop_ids = text_stops
-        self._special_names = special_names
+        self._table = table
         self._name = name
         self._vocab_type = vocab_type
         self._add_prefix_space = bool(add_prefix_space)
@@ -334,17 +253,7 @@ class TokenizerInfo:
 
     def to_arrays(self) -> dict[str, NDArray[np.generic]]:
         """The arrays that `from_arrays` takes. Cost: linear in the number of special tokens."""
-        special_offsets = np.zeros(len(self._special_names) + 1, dtype=np.int64)
-        np.cumsum([len(content) for content in self._special_names], out=special_offsets[1:])
-        return {
-            "data": self._data,
-            "offsets": self._offsets,
-            "special_token_ids": np.array(self._special_token_ids, dtype=np.int32),
-            "stop_token_ids": np.array(self._stop_token_ids, dtype=np.int32),
-            "text_stop_ids": np.array(self._text_stop_ids, dtype=np.int32),
-            "special_data": np.frombuffer(b"".join(self._special_names), dtype=np.uint8),
-            "special_offsets": special_offsets,
-        }
+        return self._table.arrays()
 
     @property
     def name(self) -> str:
@@ -354,7 +263,7 @@ class TokenizerInfo:
     @property
     def vocab_size(self) -> int:
         """Number of ids, padding included: the width of the model's logits."""
-        return len(self._offsets) - 1
+        return len(self._table.offsets) - 1
 
     @property
     def vocab_type(self) -> VocabType:
@@ -375,33 +284,32 @@ class TokenizerInfo:
     @property
     def data(self) -> NDArray[np.uint8]:
         """The bytes of all text tokens in id order, uint8, read-only."""
-        return self._data
+        return self._table.data
 
     @property
     def offsets(self) -> NDArray[np.int64]:
         """Token `i` is `data[offsets[i]:offsets[i + 1]]`; int64, length vocab_size + 1, read-only."""
-        return self._offsets
+        return self._table.offsets
 
     @property
     def special_token_ids(self) -> list[int]:
         """Ids that are never text, ascending; the stop tokens are among them, padding is not. A new list each time."""
-        return list(self._special_token_ids)
+        return list(self._table.special_token_ids)
 
     @property
     def stop_token_ids(self) -> list[int]:
         """Ids that end the output, ascending. A new list each time."""
-        return list(self._stop_token_ids)
+        return list(self._table.stop_token_ids)
 
     @cached_property
     def special_tokens(self) -> Mapping[bytes, int]:
         """Name -> id of the special tokens that have a name (the first id, where two share one)."""
-        pairs = zip(self._special_names, self._special_token_ids, strict=True)
-        return {content: token_id for content, token_id in reversed(list(pairs)) if content}
+        return {content: token_id for token_id, content in reversed(self._table.names.items()) if content}
 
     @cached_property
     def token_texts(self) -> tuple[bytes, ...]:
         """The text of every id; `b""` for special and padding ids. Built once, in linear time."""
-        return tuple(_split(self._data, self._offsets))
+        return tuple(self._table.texts)
 
     @property
     def decoded_vocab(self) -> list[bytes]:
@@ -410,7 +318,7 @@ class TokenizerInfo:
         To walk the text of a vocabulary take `token_texts`, in which a special token has no text.
         """
         decoded = list(self.token_texts)
-        for token_id, content in zip(self._special_token_ids, self._special_names, strict=True):
+        for token_id, content in self._table.names.items():
             decoded[token_id] = content
         return decoded
 
@@ -421,14 +329,14 @@ class TokenizerInfo:
             IndexError: no such id.
         """
         if not 0 <= token_id < self.vocab_size:
-            raise IndexError(f"{_called(self._name)}no token {token_id}; ids are below {self.vocab_size}")
-        return self._data[self._offsets[token_id] : self._offsets[token_id + 1]].tobytes()
+            raise IndexError(f"{called(self._name)}no token {token_id}; ids are below {self.vocab_size}")
+        return self._table.data[self._table.offsets[token_id] : self._table.offsets[token_id + 1]].tobytes()
 
     @cached_property
     def token_kinds(self) -> NDArray[np.uint8]:
         """TEXT, SPECIAL or PADDING for each id; uint8, length vocab_size, read-only."""
-        kinds = np.where(np.diff(self._offsets) > 0, TEXT, PADDING).astype(np.uint8)
-        kinds[list(self._special_token_ids)] = SPECIAL
+        kinds = np.where(np.diff(self._table.offsets) > 0, TEXT, PADDING).astype(np.uint8)
+        kinds[list(self._table.special_token_ids)] = SPECIAL
         kinds.flags.writeable = False
         return kinds
 
@@ -455,24 +363,12 @@ class TokenizerInfo:
 
         Cost: a copy of the bytes.
         """
-        names = dict(zip(self._special_token_ids, self._special_names, strict=True))
-        text = sorted(i for i in {*token_ids, *self._text_stop_ids} if names.get(i))
-        pieces, begin = [], 0
-        lengths = np.diff(self._offsets)
-        for i in text:
-            at = int(self._offsets[i])
-            pieces += [self._data[begin:at], np.frombuffer(names[i], np.uint8)]
-            begin, lengths[i] = at, len(names.pop(i))
-        offsets = np.zeros_like(self._offsets)
-        np.cumsum(lengths, out=offsets[1:])
-        data = np.concatenate([*pieces, self._data[begin:]]) if pieces else self._data
-        form = self._name, self._vocab_type, self._add_prefix_space
-        return TokenizerInfo._of(data, offsets, tuple(names), (), (), tuple(names.values()), *form)
+        return TokenizerInfo._of(self._table.with_text(token_ids), self._name, self._vocab_type, self._add_prefix_space)
 
     @cached_property
     def byte_values(self) -> NDArray[np.intp]:
         """The values of bytes that occur in text tokens, ascending, read-only; 256 of them in a byte-level vocabulary."""
-        values = np.flatnonzero(np.bincount(self._data, minlength=256))
+        values = np.flatnonzero(np.bincount(self._table.data, minlength=256))
         values.flags.writeable = False
         return values
 
@@ -494,8 +390,8 @@ class TokenizerInfo:
         plain = self.without_stop_tokens
         digest = hashlib.sha256(_FINGERPRINT_HEADER)
         digest.update(self.text_end.to_bytes(8, "little"))
-        digest.update(np.diff(plain._offsets[: self.text_end + 1]).astype("<u4").tobytes())
-        digest.update(plain._data.tobytes())
+        digest.update(np.diff(plain._table.offsets[: self.text_end + 1]).astype("<u4").tobytes())
+        digest.update(plain._table.data.tobytes())
         return digest.hexdigest()
 
     @cached_property
@@ -509,11 +405,11 @@ class TokenizerInfo:
         digest = hashlib.sha256(_TOKENS_HEADER)
         digest.update(bytes.fromhex(self.fingerprint))
         digest.update(self.vocab_size.to_bytes(8, "little"))
-        for ids in (self._stop_token_ids, self._special_token_ids):
+        for ids in (self._table.stop_token_ids, self._table.special_token_ids):
             digest.update(len(ids).to_bytes(8, "little"))
             digest.update(np.array(ids, "<u4").tobytes())
-        digest.update(np.array([len(content) for content in self._special_names], "<u4").tobytes())
-        digest.update(b"".join(self._special_names))
+        digest.update(np.array([len(content) for content in self._table.special_names], "<u4").tobytes())
+        digest.update(b"".join(self._table.special_names))
         return digest.hexdigest()
 
     def __len__(self) -> int:
@@ -526,7 +422,8 @@ class TokenizerInfo:
 
     def _facts(self) -> tuple[object, ...]:
         """Everything that a mask can depend on, and which ids are special."""
-        return self.vocab_size, self._special_token_ids, self._stop_token_ids, self._text_stop_ids, self.fingerprint
+        table = self._table
+        return self.vocab_size, table.special_token_ids, table.stop_token_ids, table.text_stop_ids, self.fingerprint
 
     def __hash__(self) -> int:
         return hash(self.fingerprint)
@@ -537,55 +434,10 @@ class TokenizerInfo:
     def __repr__(self) -> str:
         return (
             f"TokenizerInfo({self._name!r}, vocab_size={self.vocab_size}, text={len(self.text_token_ids)}, "
-            f"special={len(self._special_token_ids)}, stop_token_ids={list(self._stop_token_ids)}, "
+            f"special={len(self._table.special_token_ids)}, stop_token_ids={list(self._table.stop_token_ids)}, "
             f"fingerprint={self.fingerprint[:12]})"
         )
 
 
 def _unpickle(arrays: Mapping[str, NDArray[np.generic]], name: str, vocab_type: VocabType, add_prefix_space: bool) -> TokenizerInfo:
     return TokenizerInfo.from_arrays(arrays, name=name, vocab_type=vocab_type, add_prefix_space=add_prefix_space)
-
-
-def _called(name: str) -> str:
-    return f"tokenizer {name!r}: " if name else "tokenizer: "
-
-
-def _split(data: NDArray[np.uint8], offsets: NDArray[np.int64]) -> list[bytes]:
-    whole, bounds = data.tobytes(), offsets.tolist()
-    return [whole[begin:end] for begin, end in pairwise(bounds)]
-
-
-def _check_size(size: int, name: str) -> None:
-    if not 0 <= size <= MAX_VOCAB_SIZE:
-        raise TokenizerError(f"{_called(name)}vocab_size={size}; it must be from 0 to {MAX_VOCAB_SIZE}")
-
-
-def _sorted_ids(ids: Iterable[int], size: int, what: str, name: str) -> tuple[int, ...]:
-    unique = sorted({index(token_id) for token_id in ids})
-    for token_id in unique:
-        if not 0 <= token_id < size:
-            raise TokenizerError(f"{_called(name)}{what} {token_id} is out of range; vocab_size is {size}")
-    return tuple(unique)
-
-
-def _array(arrays: Mapping[str, NDArray[np.generic]], key: str, dtype: type[_Scalar], name: str) -> NDArray[_Scalar]:
-    if key not in arrays:
-        raise TokenizerError(f"{_called(name)}array {key!r} is missing; the artifact is damaged or of another version")
-    array = np.asarray(arrays[key])
-    if array.dtype != np.dtype(dtype) or array.ndim != 1:
-        raise TokenizerError(
-            f"{_called(name)}array {key!r} is {array.dtype} with {array.ndim} dimensions; expected {np.dtype(dtype)} with one"
-        )
-    return cast("NDArray[_Scalar]", array)
-
-
-def _check_offsets(offsets: NDArray[np.int64], total: int, key: str, name: str) -> None:
-    if len(offsets) == 0 or offsets[0] != 0 or offsets[-1] != total or np.any(offsets[1:] < offsets[:-1]):
-        raise TokenizerError(f"{_called(name)}{key} must ascend from 0 to {total}; the arrays are damaged")
-
-
-def _ascending_ids(arrays: Mapping[str, NDArray[np.generic]], key: str, size: int, name: str) -> tuple[int, ...]:
-    ids = _array(arrays, key, np.int32, name)
-    if len(ids) and (ids[0] < 0 or ids[-1] >= size or np.any(ids[1:] <= ids[:-1])):
-        raise TokenizerError(f"{_called(name)}{key} must ascend and lie below {size}; the arrays are damaged")
-    return tuple(ids.tolist())

@@ -14,7 +14,8 @@ from typing import Any
 
 from psc.errors import DeserializeFormatError, TokenizerError
 from psc.support.serialization import field, int_list, read_document, read_object, write_document
-from psc.vocabulary.tokenizer_info import TokenizerInfo, VocabType
+from psc.vocabulary.token_table import VocabType
+from psc.vocabulary.tokenizer_info import TokenizerInfo
 
 _KIND = "tokenizer"
 _WHAT = "serialized tokenizer"

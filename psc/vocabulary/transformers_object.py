@@ -16,7 +16,8 @@ from psc.vocabulary.reading import ModelConfiguration, Vocabulary, finish, place
 from psc.vocabulary.resolve import file_label
 from psc.vocabulary.spelling import byte_level_alphabet
 from psc.vocabulary.tiktoken_ranks import from_ranks
-from psc.vocabulary.tokenizer_info import TokenizerInfo, VocabType
+from psc.vocabulary.token_table import VocabType
+from psc.vocabulary.tokenizer_info import TokenizerInfo
 
 
 def tokenizer_from_object(

@@ -15,7 +15,7 @@ from psc.errors import TokenizerError
 from psc.vocabulary.gguf_file import read_gguf_pairs
 from psc.vocabulary.gguf_vocabulary import read_gguf_vocabulary
 from psc.vocabulary.reading import Vocabulary
-from psc.vocabulary.tokenizer_info import VocabType
+from psc.vocabulary.token_table import VocabType
 
 SPACED = [
     ("<unk>", UNKNOWN),

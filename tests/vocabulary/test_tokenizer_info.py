@@ -10,7 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from psc.errors import PscError, TokenizerError
-from psc.vocabulary.tokenizer_info import MAX_VOCAB_SIZE, PADDING, SPECIAL, TEXT, TokenizerInfo
+from psc.vocabulary.token_table import MAX_VOCAB_SIZE
+from psc.vocabulary.tokenizer_info import PADDING, SPECIAL, TEXT, TokenizerInfo
 
 TOKENS = [b"a", b"\xff", b"<s>", b"", b"bc", b"</s>"]
 

@@ -21,7 +21,8 @@ from psc.errors import TokenizerError
 from psc.grammars.compiled_grammar import CompiledGrammar
 from psc.runtime.bitmask import allocate_token_bitmask
 from psc.serving import GrammarService, Kind, ServiceOptions
-from psc.vocabulary.tokenizer_info import TokenizerInfo, VocabType
+from psc.vocabulary.token_table import VocabType
+from psc.vocabulary.tokenizer_info import TokenizerInfo
 
 if TYPE_CHECKING:
     import torch
