@@ -17,7 +17,7 @@ from psc.artifacts.input_key import input_key_of
 from psc.artifacts.references import Reference
 from psc.artifacts.store import Store
 from psc.compiler.frontends.found import find_grammar
-from psc.compiler.frontends.lark.imports import LIBRARY, find_imports
+from psc.compiler.frontends.lark.imports import find_imports
 from psc.compiler.frontends.request import GrammarRequest
 from psc.compiler.grammars import bundled_names
 from psc.compiler.pipeline.build import describe
@@ -98,16 +98,16 @@ def test_imports_are_those_that_lark_reads(folder: Path, monkeypatch: pytest.Mon
     assert find_imports(source.text, "a.lark") is None
 
 
-def test_the_library_is_known_without_lark(monkeypatch: pytest.MonkeyPatch) -> None:
-    text = "".join(f"%import {name.removesuffix('.lark')}.X\n" for name in LIBRARY)
-    installed = find_imports(text, "<string>")
-    monkeypatch.setattr("psc.compiler.frontends.lark.imports.find_spec", lambda name: None)
-    assert find_imports(text, "<string>") == installed
-    for name, (_, imported) in LIBRARY.items():
-        assert find_imports(f"%import {name.removesuffix('.lark')}.X\n", "<string>") == tuple(
-            sorted((f"<lark>/{n}", LIBRARY[n][0]) for n in (name, *imported))
-        )
-    assert find_imports("%import nosuch.X\n", "<string>") is None
+def test_lark_is_not_imported_to_find_what_its_library_imports() -> None:
+    program = """
+import sys
+from psc.compiler.frontends.lark.imports import find_imports
+found = find_imports("%import lark.RULE\\n%import python.NAME\\n", "<string>")
+assert [name for name, _ in found] == ["<lark>/common.lark", "<lark>/lark.lark", "<lark>/python.lark"], found
+assert find_imports("%import nosuch.X\\n", "<string>") is None
+assert "lark" not in sys.modules
+"""
+    subprocess.run([sys.executable, "-c", program], check=True, timeout=60)
 
 
 class Shelf:

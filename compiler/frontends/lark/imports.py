@@ -1,4 +1,4 @@
-"""Which files a Lark grammar imports, and their digests, without loading it: that takes 25 ms, and needs Lark.
+"""Which files a Lark grammar imports, and their digests, without loading it or importing Lark: that takes 25 ms.
 
 The digests go into the input key, under which a serving host finds the artifact. Files are named relative to the grammar's folder,
 those of Lark's own library ``<lark>/common.lark``, so that a grammar has the same key wherever it lies.
@@ -21,13 +21,6 @@ from psc.compiler.frontends.front_end import UNNAMED, Imports
 from psc.compiler.grammars import importing_file
 
 _LIBRARY = "<lark>"
-# For hosts without Lark: its library, which is the same in 1.2.2 to 1.3.1, as (sha256, files imported).
-LIBRARY = {
-    "common.lark": ("155f711883e23ea1d133850b0313fa8c0a5745356c4b06ce7baf7b23db3b0cbb", ()),
-    "lark.lark": ("9ead4d4d962a9bf0cf2369a344896977765cc4f8c685aa40e0653391c7c14d0b", ("common.lark",)),
-    "python.lark": ("58c6a44e4a730aa39dd2352360e348dcb3a74b2d8a44df4da0bf6916d0196022", ()),
-    "unicode.lark": ("77d602cf45d68a6765e05f0ce580a9b5abc17051bd0f9f1877868cc318d8b442", ()),
-}
 
 _PART = r"[A-Za-z_]\w*"
 _IMPORT = re.compile(
@@ -77,11 +70,7 @@ def find_imports(text: str, origin: str) -> Imports | None:
                     continue
                 library = _read_library(file)
                 if library is None:
-                    if file not in LIBRARY:
-                        return None
-                    for known in (file, *LIBRARY[file][1]):
-                        found[f"{_LIBRARY}/{known}"] = LIBRARY[known][0]
-                    continue
+                    return None
                 found[name] = hashlib.sha256(library.encode()).hexdigest()
                 todo.append((library, None, True))
                 continue
@@ -101,13 +90,9 @@ def find_imports(text: str, origin: str) -> Imports | None:
 
 
 def _read_library(file: str) -> str | None:
-    """A file of Lark's library; None when Lark, or the file, is not there. Lark itself is not imported."""
-    try:
-        spec = find_spec("lark")
-    except (ImportError, ValueError):
-        spec = None
-    if spec is None or spec.origin is None:
-        return None
+    """A file of Lark's library; None when it has no such file. Lark itself is not imported."""
+    spec = find_spec("lark")
+    assert spec is not None and spec.origin is not None
     try:
         return (Path(spec.origin).parent / "grammars" / file).read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError):
