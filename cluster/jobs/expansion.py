@@ -16,6 +16,7 @@ from pathlib import Path, PurePosixPath
 from psc.artifacts.references import check_name
 from psc.cluster.jobs.jobs_file import JobsFile, JobsTable, TokenizerTable, Written
 from psc.compiler.frontends.found import GrammarFile, find_grammar
+from psc.compiler.frontends.front_end import NO_SETTINGS, Settings
 from psc.compiler.frontends.registry import front_end
 from psc.compiler.frontends.request import GrammarRequest
 from psc.errors import GrammarError, RegistryError, TokenizerError
@@ -69,13 +70,15 @@ class Job:
         return f"{self.grammar.name}/{self.tokenizer.name}"
 
 
-def find_jobs(file: JobsFile, *, on_tokenizer: Callable[[str], None] = lambda name: None, schema_settings: str = "") -> list[Job]:
+def find_jobs(
+    file: JobsFile, *, on_tokenizer: Callable[[str], None] = lambda name: None, schema_settings: Settings = NO_SETTINGS
+) -> list[Job]:
     """All jobs of a jobs file, in its order.
 
     Args:
         file: from `read_jobs_file`.
         on_tokenizer: told about each tokenizer before it is loaded.
-        schema_settings: of all grammars in languages that have settings, see ``GrammarOptions.settings``.
+        schema_settings: of all grammars in languages that have settings.
 
     Raises:
         JobsFileError: with every problem of the file, those of `read_jobs_file` included.
@@ -84,7 +87,7 @@ def find_jobs(file: JobsFile, *, on_tokenizer: Callable[[str], None] = lambda na
 
 
 class _Finder:
-    def __init__(self, file: JobsFile, on_tokenizer: Callable[[str], None], schema_settings: str) -> None:
+    def __init__(self, file: JobsFile, on_tokenizer: Callable[[str], None], schema_settings: Settings) -> None:
         self._file = file
         self._schema_settings = schema_settings
         self._on_tokenizer = on_tokenizer
@@ -229,8 +232,8 @@ class _Finder:
             return None
 
 
-def _read(name: str, label: str, found: GrammarFile, table: JobsTable, schema_settings: str) -> NamedGrammar:
-    settings = schema_settings if front_end(found.language).has_settings else ""
+def _read(name: str, label: str, found: GrammarFile, table: JobsTable, schema_settings: Settings) -> NamedGrammar:
+    settings = schema_settings if front_end(found.language).has_settings else NO_SETTINGS
     try:
         request = found.request(start=table.start, lexer=table.lexer, keep_all_actions=table.keep_all_actions, settings=settings)
     except GrammarError as e:

@@ -74,9 +74,9 @@ class Cfg:
     keep_all_actions: bool = False
     """Leave every action in its LR cell, so that any context-free grammar is taken as it is; else Lark's resolution."""
     language: str = "lark"
-    settings: str = ""
-    """How the text was meant to be read, see ``GrammarOptions.settings``."""
     """What ``source`` is written in: a name in the registry of front ends."""
+    settings: str = ""
+    """The text of the language's own options, see ``Settings.text`` in `psc.compiler.frontends.front_end`."""
     asked_for: str | None = None
     """The rule that a whole text must match, where ``start`` is a symbol made for it."""
     reads_names: bool = False

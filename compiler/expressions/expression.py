@@ -123,7 +123,7 @@ class RuleSet:
     language: str = "ebnf"
     """What ``source`` is written in: a name in the registry of front ends."""
     settings: str = ""
-    """How the text was meant to be read, see ``GrammarOptions.settings``."""
+    """The text of the language's own options, see ``Settings.text`` in `psc.compiler.frontends.front_end`."""
     reads_names: bool = False
     """Whether the text names tokens, so that it has to be read for a vocabulary."""
     marks: Mapping[str, RuleMark] = field(default_factory=dict)

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from psc.compiler.frontends.front_end import NO_SETTINGS, Settings
 from psc.compiler.frontends.registry import front_end, front_end_of, suffixes
 from psc.compiler.frontends.request import GrammarRequest
 from psc.compiler.grammars import bundled_keeps_all_actions, bundled_lexer, bundled_names, bundled_path
@@ -37,7 +38,12 @@ class GrammarFile:
         return self.name if self.bundled else self.path.stem
 
     def request(
-        self, *, start: str | None = None, lexer: LexerKind | None = None, keep_all_actions: bool = False, settings: str = ""
+        self,
+        *,
+        start: str | None = None,
+        lexer: LexerKind | None = None,
+        keep_all_actions: bool = False,
+        settings: Settings | str = NO_SETTINGS,
     ) -> GrammarRequest:
         """Reads the text, and parses nothing.
 
@@ -46,7 +52,7 @@ class GrammarFile:
             lexer: of a Lark grammar; by default "contextual"; a bundled grammar has its own, which reserves its language's
                 keywords: "basic", or "modal" for Python, JavaScript, TypeScript, JSX and TSX.
             keep_all_actions: of a Lark grammar, see ``Grammar.from_lark``. C's, TypeScript's and TSX's always do.
-            settings: the language's own options, see ``GrammarOptions``.
+            settings: the language's own options, or their text, see ``Settings.text``.
 
         Raises:
             GrammarError: the file cannot be read, or an option does not fit its language.
@@ -61,7 +67,7 @@ class GrammarFile:
             start=start or None,
             lexer=lexer,
             keep_all_actions=keep_all_actions or (self.bundled and bundled_keeps_all_actions(self.name)),
-            settings=settings,
+            settings=reader.settings_of(settings) if isinstance(settings, str) else settings,
             origin=self.name,
         )
 

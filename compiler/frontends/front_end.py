@@ -13,7 +13,8 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from functools import cached_property
+from typing import TYPE_CHECKING, Final
 
 from psc.errors import GrammarError
 
@@ -31,6 +32,24 @@ UNNAMED = "<string>"
 """The origin of text that came from no file."""
 
 
+class Settings:
+    """Options that only one language has; this class has none. Two are equal if their texts are."""
+
+    @cached_property
+    def text(self) -> str:
+        """What differs from the language's defaults, as canonical JSON, for keys and metadata; of the defaults the empty text."""
+        return ""
+
+    def __eq__(self, other: object) -> bool:
+        return self.text == other.text if isinstance(other, Settings) else NotImplemented
+
+    def __hash__(self) -> int:
+        return hash(self.text)
+
+
+NO_SETTINGS: Final = Settings()
+
+
 @dataclass(frozen=True)
 class GrammarOptions:
     """How a grammar's text is meant to be read: a part of what was asked for, and so of an artifact's key."""
@@ -41,8 +60,8 @@ class GrammarOptions:
     """How text becomes terminals, see docs/language.md."""
     keep_all_actions: bool
     """Whether any context-free grammar is taken as it is, or clashes are resolved as Lark does."""
-    settings: str = ""
-    """The language's own options, as text that its front end reads; empty: its defaults."""
+    settings: Settings = NO_SETTINGS
+    """The language's own options."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -64,7 +83,7 @@ class FrontEnd(ABC):
     has_rules: bool = True
     """Whether ``start`` may be chosen."""
     has_settings: bool = False
-    """Whether it has options of its own, see ``GrammarOptions.settings``."""
+    """Whether it has options of its own; then :meth:`settings_of` reads them."""
     keeps_tables: bool = False
     """Whether parsing takes so much longer than reading a grammar's tables from a file that they are kept in one."""
 
@@ -74,7 +93,7 @@ class FrontEnd(ABC):
         start: str | None = None,
         lexer: LexerKind | None = None,
         keep_all_actions: bool = False,
-        settings: str = "",
+        settings: Settings = NO_SETTINGS,
         origin: str = UNNAMED,
     ) -> GrammarOptions:
         """The options of a grammar, where a caller gave some.
@@ -83,7 +102,7 @@ class FrontEnd(ABC):
             start: None is the language's default, as for the next.
             lexer: one of ``lexers``.
             keep_all_actions: False is the language's default, too.
-            settings: see ``GrammarOptions``.
+            settings: the language's own options.
             origin: of the grammar, for messages.
 
         Raises:
@@ -108,7 +127,7 @@ class FrontEnd(ABC):
             raise GrammarError(f"lexer={options.lexer!r}: {self.a_grammar} is lexed by {' or '.join(map(repr, self.lexers))}")
         if self.defaults.keep_all_actions and not options.keep_all_actions:
             raise self._no_choice(origin)
-        if options.settings and not self.has_settings:
+        if options.settings.text and not self.has_settings:
             raise GrammarError(f"{origin}: {self.a_grammar} has no settings")
         if not self.has_rules and options.start != self.defaults.start:
             raise GrammarError(f"{origin}: {self.a_grammar} has no rules, so there is no start to choose")
@@ -132,6 +151,12 @@ class FrontEnd(ABC):
     def read(self, text: str, options: GrammarOptions, origin: str, names: TokenNames | None) -> RuleSet | Cfg:
         """The same of what was checked to be text: a ``RuleSet`` (a language of characters) or a ``Cfg`` (with a lexer)."""
 
+    def settings_of(self, text: str) -> Settings:
+        """The settings with a text, see ``Settings.text``. Raises GrammarError: no settings have it."""
+        if text:
+            raise GrammarError(f"{self.a_grammar} has no settings")
+        return NO_SETTINGS
+
     def language_of(self, text: str) -> str:
         """The language that a text in one of its files is in: its own, or that of another front end, by what only that one has."""
         return self.language
@@ -151,7 +176,7 @@ class FrontEnd(ABC):
         """The grammar of a text in which nothing is wrong and whose options are the defaults; it may be read when it is needed."""
         return self.parse(text, self.defaults, origin, names)
 
-    def names_tokens(self, text: str, settings: str) -> bool:
+    def names_tokens(self, text: str, settings: Settings) -> bool:
         """Whether a text may name tokens: what is compiled of it is then for one vocabulary's tokens alone.
 
         A front end tells without parsing, and says the same of a text and of its canonical form. It must say True of each text
@@ -161,7 +186,7 @@ class FrontEnd(ABC):
 
         Args:
             text: the grammar.
-            settings: see ``GrammarOptions.settings``.
+            settings: the language's own options.
         """
         return True
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Final
 
-from psc.compiler.frontends.front_end import UNNAMED, FrontEnd, GrammarOptions, Imports
+from psc.compiler.frontends.front_end import UNNAMED, FrontEnd, GrammarOptions, Imports, Settings
 from psc.errors import GrammarError
 
 if TYPE_CHECKING:
@@ -34,7 +34,7 @@ class _Lark(FrontEnd):
 
         return "llguidance" if is_dialect(text) else self.language
 
-    def names_tokens(self, text: str, settings: str) -> bool:
+    def names_tokens(self, text: str, settings: Settings) -> bool:
         return False
 
     def imports(self, text: str, origin: str) -> Imports | None:
@@ -54,7 +54,7 @@ class _Ebnf(FrontEnd):
 
         return load_ebnf(text, root=options.start, source_name=origin, names=names)
 
-    def names_tokens(self, text: str, settings: str) -> bool:
+    def names_tokens(self, text: str, settings: Settings) -> bool:
         if _LIKE_EBNF_TOKENS.search(text) is None:
             return False
         from psc.compiler.frontends.ebnf.lexer import names_tokens
@@ -68,7 +68,7 @@ class _Regex(FrontEnd):
 
         return regex_rule_set(text, source_name="<regex>" if origin == UNNAMED else origin)
 
-    def names_tokens(self, text: str, settings: str) -> bool:
+    def names_tokens(self, text: str, settings: Settings) -> bool:
         return False
 
 
@@ -77,7 +77,14 @@ class _JsonSchema(FrontEnd):
         from psc.compiler.frontends.json_schema.front_end import rules_of
         from psc.compiler.frontends.json_schema.settings import SchemaSettings
 
-        return rules_of(text, SchemaSettings.of(options.settings), "<JSON schema>" if origin == UNNAMED else origin)
+        settings = options.settings if options.settings.text else SchemaSettings()
+        assert isinstance(settings, SchemaSettings)
+        return rules_of(text, settings, "<JSON schema>" if origin == UNNAMED else origin)
+
+    def settings_of(self, text: str) -> Settings:
+        from psc.compiler.frontends.json_schema.settings import SchemaSettings
+
+        return SchemaSettings.of_text(text)
 
     def language_of(self, text: str) -> str:
         from psc.compiler.frontends.structural_tag.front_end import is_one
@@ -89,7 +96,7 @@ class _JsonSchema(FrontEnd):
 
         return canonical(text)
 
-    def names_tokens(self, text: str, settings: str) -> bool:
+    def names_tokens(self, text: str, settings: Settings) -> bool:
         return False
 
 
@@ -99,7 +106,12 @@ class _Llguidance(FrontEnd):
 
         return parse(text, options, origin, names)
 
-    def names_tokens(self, text: str, settings: str) -> bool:
+    def settings_of(self, text: str) -> Settings:
+        from psc.compiler.frontends.llguidance.grammars import NamedGrammars
+
+        return NamedGrammars.of_text(text)
+
+    def names_tokens(self, text: str, settings: Settings) -> bool:
         from psc.compiler.frontends.llguidance.front_end import names_tokens
 
         return names_tokens(text, settings)
@@ -140,7 +152,7 @@ class _Combination(FrontEnd):
 
         return parse(text, origin, names)
 
-    def names_tokens(self, text: str, settings: str) -> bool:
+    def names_tokens(self, text: str, settings: Settings) -> bool:
         from psc.compiler.frontends.combination.front_end import names_tokens
 
         return names_tokens(text)

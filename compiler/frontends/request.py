@@ -7,15 +7,17 @@ finds the artifact by the key.
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from psc.artifacts.format import VERSION
 from psc.artifacts.input_key import input_key
-from psc.compiler.frontends.front_end import UNNAMED, FrontEnd, GrammarOptions, Imports
+from psc.compiler.frontends.front_end import NO_SETTINGS, UNNAMED, FrontEnd, GrammarOptions, Imports, Settings
 from psc.compiler.frontends.registry import front_end
 from psc.compiler.revision import COMPILER_REVISION
+from psc.support.serialization import field as entry
 
 if TYPE_CHECKING:
     from psc.compiler.cfg.grammar import Cfg, LexerKind
@@ -49,7 +51,7 @@ class GrammarRequest:
         start: str | None = None,
         lexer: LexerKind | None = None,
         keep_all_actions: bool = False,
-        settings: str = "",
+        settings: Settings = NO_SETTINGS,
         origin: str = UNNAMED,
     ) -> GrammarRequest:
         """A request with the language's own options where none are given.
@@ -60,7 +62,7 @@ class GrammarRequest:
             start: the rule that a whole text must match.
             lexer: how text becomes terminals, where the language has the choice.
             keep_all_actions: take any context-free grammar, where the language would resolve conflicts.
-            settings: the language's own options, see ``GrammarOptions``.
+            settings: the language's own options.
             origin: a file's path, or a label.
 
         Raises:
@@ -69,6 +71,41 @@ class GrammarRequest:
         reader = front_end(language)
         options = reader.options(start=start, lexer=lexer, keep_all_actions=keep_all_actions, settings=settings, origin=origin)
         return cls(language, text, options, origin)
+
+    @staticmethod
+    def of_json(document: Mapping[str, Any], what: str = "a grammar", origin: str = UNNAMED) -> GrammarRequest:
+        """The request that :meth:`to_json` has described; an artifact's metadata describe a grammar so, too.
+
+        Args:
+            document: the description. Two of its entries have earlier names, which are read, too: ``source`` and ``root``.
+            what: what it describes, for messages.
+            origin: where the text is from.
+
+        Raises:
+            DeserializeFormatError: an entry is missing or of another type.
+            GrammarError: there is no such language, or the language has no such settings.
+        """
+        language = entry(document, "language", str, what)
+        text = entry(document, "source" if "source" in document else "text", str, what)
+        options = GrammarOptions(
+            entry(document, "root" if "root" in document else "start", str, what),
+            entry(document, "lexer", str, what),
+            entry(document, "keep_all_actions", bool, what),
+            front_end(language).settings_of(entry(document, "settings", str, what) if "settings" in document else ""),
+        )
+        return GrammarRequest(language, text, options, origin)
+
+    def to_json(self) -> dict[str, Any]:
+        """All but the origin, as values that JSON has."""
+        options = self.options
+        return {
+            "language": self.language,
+            "text": self.text,
+            "start": options.start,
+            "lexer": options.lexer,
+            "keep_all_actions": options.keep_all_actions,
+            "settings": options.settings.text,
+        }
 
     @property
     def front_end(self) -> FrontEnd:
@@ -154,7 +191,7 @@ class GrammarKey:
             start=self.options.start,
             lexer=self.options.lexer,
             keep_all_actions=self.options.keep_all_actions,
-            settings=self.options.settings,
+            settings=self.options.settings.text,
             fingerprint=fingerprint,
             format_version=format_version,
         )

@@ -282,7 +282,7 @@ def describe(grammar: Cfg, tokenizer: TokenizerInfo) -> dict[str, Any]:
     """What was compiled for what: the metadata that every compiled grammar has."""
     reader = front_end(grammar.language)
     text = reader.canonical(grammar.source)
-    if reader.names_tokens(text, grammar.settings) or grammar.reads_names or token_sets(grammar):
+    if reader.names_tokens(text, reader.settings_of(grammar.settings)) or grammar.reads_names or token_sets(grammar):
         made_for = {"fingerprint": tokenizer.tokens_fingerprint, "text_fingerprint": tokenizer.fingerprint}
     else:
         made_for = {"fingerprint": tokenizer.fingerprint}

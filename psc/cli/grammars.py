@@ -13,6 +13,7 @@ from psc.cli.schema_options import SchemaOptions, schema_options
 from psc.cli.tokenizers import tokenizer_for
 from psc.compiler.cfg.grammar import LarkLexer
 from psc.compiler.frontends.found import find_grammar, is_grammar
+from psc.compiler.frontends.front_end import NO_SETTINGS
 from psc.compiler.frontends.registry import suffixes
 from psc.grammars.compiled_grammar import CompiledGrammar, compile_just_in_time
 from psc.grammars.grammar import Grammar
@@ -81,7 +82,7 @@ def open_compiled(
         if tokenizer is None:
             raise click.UsageError(f"{spec} is a grammar: say for which --tokenizer, or give an artifact, which names its own")
         found = find_grammar(spec)
-        settings = "" if schema is None else schema.of(found)
+        settings = NO_SETTINGS if schema is None else schema.of(found)
         request = found.request(start=start, lexer=lexer, keep_all_actions=keep_all_actions, settings=settings)
         info = load_tokenizer(tokenizer)
         return compile_just_in_time(Grammar.parse(request, names=request.names_of(info)), info)

@@ -13,8 +13,9 @@ import click
 
 from psc.cli.report import warning
 from psc.compiler.frontends.found import GrammarFile
-from psc.compiler.frontends.json_schema.settings import SchemaSettings
+from psc.compiler.frontends.front_end import Settings
 from psc.compiler.frontends.registry import front_end
+from psc.requests.json_schemas import SchemaSettings
 
 _Command = TypeVar("_Command", bound=Callable[..., Any])
 
@@ -39,10 +40,10 @@ class SchemaOptions:
 
     names: tuple[str, ...]
     """As they are written: ``--no-strict``."""
-    settings: str
-    """What they mean, see ``SchemaSettings.text``."""
+    settings: Settings
+    """What they mean."""
 
-    def of(self, grammar: GrammarFile) -> str:
+    def of(self, grammar: GrammarFile) -> Settings:
         """The settings of a grammar.
 
         Raises:
@@ -80,7 +81,7 @@ def _written(name: str) -> str:
 def _read(given: dict[str, Any]) -> SchemaOptions:
     if given["indent"] is not None and given["max_whitespace"] is not None:
         raise click.UsageError("--indent fixes the white space, so there is no --max-whitespace to choose")
-    settings = SchemaSettings(
+    settings = SchemaSettings.of(
         any_whitespace=given["indent"] is None,
         indent=given["indent"],
         strict_mode=not given["no_strict"],
@@ -90,7 +91,7 @@ def _read(given: dict[str, Any]) -> SchemaOptions:
         assert_format=not given["no_formats"],
     )
     names = tuple(_written(name) for name, value in given.items() if value is not None and value is not False)
-    return SchemaOptions(names, settings.text())
+    return SchemaOptions(names, settings)
 
 
 class _ToStderr(logging.Handler):

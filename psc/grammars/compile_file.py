@@ -26,6 +26,7 @@ from psc.vocabulary.tokenizer_info import TokenizerInfo
 
 if TYPE_CHECKING:
     from psc.compiler.cfg.grammar import LarkLexer
+    from psc.compiler.frontends.front_end import Settings
     from psc.compiler.pipeline.stages import Progress
 
 
@@ -56,7 +57,7 @@ def compile_to_artifact(
     start: str | None = None,
     lexer: LarkLexer | None = None,
     keep_all_actions: bool = False,
-    settings: str = "",
+    settings: Settings | str = "",
     tokenizer_file: str | Path | None = None,
     verify: bool = False,
     warm: Sequence[str | Path] = (),
@@ -71,7 +72,7 @@ def compile_to_artifact(
         start: the rule that a whole text must match; by default ``start`` in Lark's language and ``root`` in EBNF.
         lexer: of a Lark grammar, see ``Grammar.from_lark``; by default "contextual"; a bundled grammar has its own.
         keep_all_actions: of a Lark grammar: take any context-free grammar.
-        settings: the options of a JSON schema that are not the defaults, see ``GrammarOptions.settings``.
+        settings: the options of a JSON schema, or their text, see ``SchemaSettings``.
         tokenizer_file: where the vocabulary is from, if that is a path: kept in the build record, for `psc.load` on this machine.
         verify: before anything is written, prove that the classifier equals the paper's construction, see
         `psc.grammars.verification`. warm: texts of the language, as files or folders of files. The artifact names the mask rows

@@ -101,7 +101,7 @@ class CompiledGrammar(runtime.CompiledGrammar):
         Told from the text; nothing is parsed.
         """
         if self._grammar is not None:
-            return may_mark_rules(self._grammar.language, self._grammar.source, self._grammar.request.options.settings)
+            return may_mark_rules(self._grammar.language, self._grammar.source, self._grammar.request.options.settings.text)
         described = self.metadata["grammar"]
         return may_mark_rules(described["language"], described["text"], described.get("settings", ""))
 

@@ -12,18 +12,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, SupportsIndex
+from typing import TYPE_CHECKING, Any, SupportsIndex, Unpack
 
 from psc.compiler.expressions.expression import RuleSet
 from psc.compiler.expressions.joined_rules import JoinedRules, has_lexers, marks_of
-from psc.compiler.frontends.front_end import UNNAMED, GrammarOptions, Imports, check_text
+from psc.compiler.frontends.front_end import UNNAMED, Imports, check_text
 from psc.compiler.frontends.request import GrammarKey, GrammarRequest
 from psc.errors import DeserializeFormatError, GrammarError, ResourceLimitError
 from psc.grammars import known_grammars
-from psc.requests.json_schemas import Resolver, Schema, schema_request
+from psc.requests.json_schemas import Resolver, Schema, SchemaOptions, schema_request, takes_schema_options
 from psc.requests.lark_texts import LarkDialect, dialect_instead, lark_request
 from psc.requests.structural_tag_request import structural_tag_request
-from psc.support.serialization import field as entry
 from psc.support.serialization import read_document, write_document
 
 if TYPE_CHECKING:
@@ -157,20 +156,14 @@ class Grammar:
             return _read_instead(instead, e, tokenizer_info)
 
     @staticmethod
+    @takes_schema_options
     def from_json_schema(
         schema: Schema,
         *,
-        any_whitespace: bool = True,
-        indent: int | None = None,
-        separators: tuple[str, str] | None = None,
-        strict_mode: bool = True,
-        max_whitespace_cnt: int | None = None,
-        any_order: bool = False,
         print_converted_ebnf: bool = False,
-        lenient: bool = False,
-        assert_format: bool = True,
         resolver: Resolver | None = None,
         source_name: str = UNNAMED,
+        **options: Unpack[SchemaOptions],
     ) -> Grammar:
         """Reads a JSON schema, of draft 4 to 2020-12 by its ``$schema``, else 2020-12; see docs/json-schema.md.
 
@@ -178,19 +171,10 @@ class Grammar:
 
         Args:
             schema: JSON text, a dictionary, or a pydantic model.
-            any_whitespace: whether white space may stand anywhere inside the value; else it is fixed by the next two.
-            indent: spaces for each level, each item and member on a line of its own; None: all on one line.
-            separators: between items, and behind keys; by default ``(", ", ": ")``, with ``indent`` ``(",", ": ")``.
-            strict_mode: closes objects: where a schema names members, or has an empty list of them, and says nothing of others,
-                there are no others. False is what JSON Schema says. The default is XGrammar's.
-            max_whitespace_cnt: with ``any_whitespace``, how much there may be at one place; None is no limit.
-            any_order: whether declared members may come in any order, each once, of objects that declare up to 4,000 (in an
-                artifact eight). Else they come in the order of the schema, with other members anywhere among them.
             print_converted_ebnf: whether to print the grammar that it becomes.
-            lenient: leave out what cannot be enforced, each with a warning in the log, instead of raising.
-            assert_format: whether ``format`` is enforced, for the formats of JSON Schema.
             resolver: gives a schema by its absolute URI, for references to others; psc fetches nothing.
             source_name: the file it came from, for messages.
+            options: how the schema is meant and its values are written; docs/json-schema.md and ``SchemaOptions`` explain them.
 
         Raises:
             GrammarError: not JSON, not a schema, true of no value, or something in it cannot be enforced; the message has the place
@@ -198,19 +182,7 @@ class Grammar:
             ResourceLimitError: a GrammarError, names a limit that is exceeded.
             TypeError: the schema is none of these.
         """
-        request = schema_request(
-            schema,
-            any_whitespace=any_whitespace,
-            indent=indent,
-            separators=separators,
-            strict_mode=strict_mode,
-            max_whitespace_cnt=max_whitespace_cnt,
-            any_order=any_order,
-            lenient=lenient,
-            assert_format=assert_format,
-            resolver=resolver,
-            origin=source_name,
-        )
+        request = schema_request(schema, resolver=resolver, origin=source_name, **options)
         grammar = Grammar.parse(request)
         grammar._lower()  # which raises where no value is valid
         if print_converted_ebnf:
@@ -474,21 +446,12 @@ class Grammar:
         Raises:
             GrammarError: the text cannot be read.
         """
-        options = GrammarOptions(metadata["start"], metadata["lexer"], metadata["keep_all_actions"], metadata.get("settings", ""))
-        request = GrammarRequest(metadata["language"], metadata["text"], options, metadata["name"])
+        request = GrammarRequest.of_json(metadata, origin=metadata["name"])
         return Grammar.parse(request, names=None if tokenizer_info is None else request.names_of(tokenizer_info))
 
     def serialize_json(self) -> str:
         """The grammar as JSON, for ``deserialize_json``: its text and its options."""
-        content = {
-            "language": self.language,
-            "source": self.source,
-            "root": self.root,
-            "lexer": self.lexer,
-            "keep_all_actions": self.keep_all_actions,
-            "settings": self.request.options.settings,
-        }
-        return write_document(_KIND, content)
+        return write_document(_KIND, self.request.to_json())
 
     @staticmethod
     def deserialize_json(json_string: str) -> Grammar:
@@ -506,15 +469,8 @@ class Grammar:
 def deserialized(json_string: str, tokenizer_info: TokenizerInfo | None = None) -> Grammar:
     """As ``Grammar.deserialize_json``, for a vocabulary, which a text that names tokens may need to be read."""
     document = read_document(json_string, _KIND)
-    options = GrammarOptions(
-        entry(document, "root", str, _WHAT),
-        entry(document, "lexer", str, _WHAT),
-        entry(document, "keep_all_actions", bool, _WHAT),
-        entry(document, "settings", str, _WHAT) if "settings" in document else "",
-    )
-    language, text = entry(document, "language", str, _WHAT), entry(document, "source", str, _WHAT)
     try:
-        request = GrammarRequest(language, text, options)
+        request = GrammarRequest.of_json(document, _WHAT)
         return Grammar.parse(request, names=None if tokenizer_info is None else request.names_of(tokenizer_info))
     except GrammarError as e:
         raise DeserializeFormatError(f"{_WHAT}: {e}") from e

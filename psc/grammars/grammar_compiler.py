@@ -13,7 +13,7 @@ from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, Unpack
 
 from psc.artifacts.store import Store
 from psc.compiler.frontends.found import find_grammar
@@ -26,7 +26,7 @@ from psc.grammars.cache import GrammarCache, Shared
 from psc.grammars.compiled_grammar import CompiledGrammar, compile_just_in_time, compiled_from_artifact, compiled_like
 from psc.grammars.grammar import Grammar, named_requests
 from psc.grammars.near_artifacts import Wanted
-from psc.requests.json_schemas import Resolver, Schema, schema_request
+from psc.requests.json_schemas import Resolver, Schema, SchemaOptions, schema_request, takes_schema_options
 from psc.requests.lark_texts import LarkDialect, dialect_instead, lark_request
 from psc.requests.structural_tag_request import structural_tag_request
 from psc.support.cancellation import Cancellation, obeying
@@ -131,42 +131,24 @@ class GrammarCompiler:
         """Compiles a regular expression that the whole text must match. Raises GrammarError, CompilationCancelledError."""
         return self._compile(GrammarRequest.of("regex", regex), cancellation=cancellation)
 
+    @takes_schema_options
     def compile_json_schema(
         self,
         schema: Schema,
         *,
-        any_whitespace: bool = True,
-        indent: int | None = None,
-        separators: tuple[str, str] | None = None,
-        strict_mode: bool = True,
-        max_whitespace_cnt: int | None = None,
-        any_order: bool = False,
-        lenient: bool = False,
-        assert_format: bool = True,
         resolver: Resolver | None = None,
         source_name: str = UNNAMED,
         cancellation: Cancellation | None = None,
+        **options: Unpack[SchemaOptions],
     ) -> CompiledGrammar:
-        """Compiles a JSON schema. For the arguments and errors see ``Grammar.from_json_schema``.
+        """Compiles a JSON schema. For the arguments, ``options`` and errors see ``Grammar.from_json_schema``.
 
         By default objects are closed (``strict_mode``), as XGrammar's are: a schema that names members allows no others.
 
         ``cancellation`` calls the compilation off from another thread; it then raises CompilationCancelledError.
         """
         with obeying(cancellation):
-            request = schema_request(
-                schema,
-                any_whitespace=any_whitespace,
-                indent=indent,
-                separators=separators,
-                strict_mode=strict_mode,
-                max_whitespace_cnt=max_whitespace_cnt,
-                any_order=any_order,
-                lenient=lenient,
-                assert_format=assert_format,
-                resolver=resolver,
-                origin=source_name,
-            )
+            request = schema_request(schema, resolver=resolver, origin=source_name, **options)
         return self._compile(request, cancellation=cancellation)
 
     def compile_structural_tag(

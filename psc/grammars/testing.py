@@ -9,14 +9,14 @@ Cost: whatever makes a matcher compiles the grammar each time, without a cache.
 from __future__ import annotations
 
 import sys
-from typing import Any
+from typing import Any, Unpack
 
 import numpy as np
 
 from psc.errors import BitmaskError, GrammarError
 from psc.grammars.grammar import Grammar
 from psc.grammars.grammar_compiler import GrammarCompiler
-from psc.requests.json_schemas import Schema
+from psc.requests.json_schemas import Schema, SchemaOptions, parameters_as_ebnf, takes_schema_options
 from psc.runtime.compiled import GrammarMatcher
 from psc.runtime.mask_arguments import WORD_BITS
 from psc.vocabulary.tokenizer_info import TokenizerInfo
@@ -24,50 +24,20 @@ from psc.vocabulary.tokenizer_info import TokenizerInfo
 __all__ = ["bitmask_to_bool_mask", "bool_mask_to_bitmask"]
 
 
-def _json_schema_to_ebnf(
-    schema: Schema,
-    *,
-    any_whitespace: bool = True,
-    indent: int | None = None,
-    separators: tuple[str, str] | None = None,
-    max_whitespace_cnt: int | None = None,
-    strict_mode: bool = True,
-    json_format: str = "json",
-    any_order: bool = False,
-) -> str:
+@takes_schema_options
+def _json_schema_to_ebnf(schema: Schema, *, json_format: str = "json", **options: Unpack[SchemaOptions]) -> str:
     """The grammar of a JSON schema as EBNF text, see ``Grammar.from_json_schema``.
 
     Args:
-        schema, any_whitespace, indent, separators, max_whitespace_cnt, strict_mode, any_order: as there.
+        schema, options: as there.
         json_format: "json", or a style of parameters that models write; any white space is allowed in the latter.
 
     Raises:
         GrammarError: as there; or there is no such style.
     """
     if json_format != "json":
-        return _parameters_to_ebnf(schema, json_format, any_order, max_whitespace_cnt, strict_mode)
-    return str(
-        Grammar.from_json_schema(
-            schema,
-            any_whitespace=any_whitespace,
-            indent=indent,
-            separators=separators,
-            max_whitespace_cnt=max_whitespace_cnt,
-            strict_mode=strict_mode,
-            any_order=any_order,
-        )
-    )
-
-
-def _parameters_to_ebnf(schema: Schema, style: str, any_order: bool, max_whitespace_cnt: int | None, strict_mode: bool) -> str:
-    from psc.compiler.expressions import rule_sets
-    from psc.compiler.frontends.structural_tag.parameter_styles import parameter_list
-    from psc.requests.json_schemas import schema_text
-
-    rules = parameter_list(
-        schema_text(schema), style, any_order=any_order, max_whitespace_cnt=max_whitespace_cnt, strict_mode=strict_mode
-    )
-    return rule_sets.to_ebnf(rules if rules.root == "root" else rule_sets.union([rules]))
+        return parameters_as_ebnf(schema, json_format, **options)
+    return str(Grammar.from_json_schema(schema, **options))
 
 
 def _regex_to_ebnf(regex: str, with_rule_name: bool = True) -> str:

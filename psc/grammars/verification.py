@@ -18,6 +18,7 @@ from psc.grammars.grammar import Grammar
 
 if TYPE_CHECKING:
     from psc.compiler.cfg.grammar import LarkLexer
+    from psc.compiler.frontends.front_end import Settings
     from psc.compiler.paper import Difference
     from psc.compiler.pipeline.build import Build
     from psc.compiler.pipeline.stages import Progress
@@ -29,7 +30,7 @@ def check_verifiable(
     start: str | None = None,
     lexer: LarkLexer | None = None,
     keep_all_actions: bool = False,
-    settings: str = "",
+    settings: Settings | str = "",
 ) -> None:
     """Refuses a grammar that is too large to be verified, before a vocabulary is loaded.
 

@@ -4,12 +4,24 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping
-from typing import Any
+from dataclasses import replace
+from typing import Any, Unpack
 
 from psc.compiler.frontends.front_end import UNNAMED, check_text
-from psc.compiler.frontends.json_schema.settings import SchemaSettings
+from psc.compiler.frontends.json_schema.settings import SchemaOptions, SchemaSettings, takes_schema_options
 from psc.compiler.frontends.request import GrammarRequest
 from psc.errors import GrammarError
+
+__all__ = [
+    "Resolver",
+    "Schema",
+    "SchemaOptions",
+    "SchemaSettings",
+    "parameters_as_ebnf",
+    "schema_request",
+    "schema_text",
+    "takes_schema_options",
+]
 
 Schema = str | Mapping[str, Any] | bool | type
 """JSON text, what it stands for, or a pydantic model."""
@@ -19,18 +31,7 @@ Resolver = Callable[[str], "str | Mapping[str, Any] | None"]
 
 
 def schema_request(
-    schema: Schema,
-    *,
-    any_whitespace: bool = True,
-    indent: int | None = None,
-    separators: tuple[str, str] | None = None,
-    strict_mode: bool = True,
-    max_whitespace_cnt: int | None = None,
-    any_order: bool = False,
-    lenient: bool = False,
-    assert_format: bool = True,
-    resolver: Resolver | None = None,
-    origin: str = UNNAMED,
+    schema: Schema, *, resolver: Resolver | None = None, origin: str = UNNAMED, **options: Unpack[SchemaOptions]
 ) -> GrammarRequest:
     """The request for the grammar of a schema; for the arguments see ``Grammar.from_json_schema``.
 
@@ -39,39 +40,10 @@ def schema_request(
         TypeError: the schema is of none of the types.
     """
     text = schema_text(schema)
-    settings = schema_settings(
-        any_whitespace=any_whitespace,
-        indent=indent,
-        separators=separators,
-        strict_mode=strict_mode,
-        max_whitespace_cnt=max_whitespace_cnt,
-        any_order=any_order,
-        lenient=lenient,
-        assert_format=assert_format,
-        resources={} if resolver is None else _resources(text, resolver, origin),
-    )
-    return GrammarRequest.of("json_schema", text, settings=settings.text(), origin=origin)
-
-
-def schema_settings(
-    *,
-    any_whitespace: bool,
-    indent: int | None = None,
-    separators: tuple[str, str] | None = None,
-    max_whitespace_cnt: int | None = None,
-    **others: Any,
-) -> SchemaSettings:
-    """Settings that say nothing that does not count: no layout where white space may be anywhere, and else not how much of it.
-
-    Raises GrammarError: an argument is out of its range.
-    """
-    return SchemaSettings(
-        any_whitespace=any_whitespace,
-        indent=None if any_whitespace else indent,
-        separators=None if any_whitespace else separators,
-        max_whitespace_cnt=max_whitespace_cnt if any_whitespace else None,
-        **others,
-    )
+    settings = SchemaSettings.of(**options)
+    if resolver is not None:
+        settings = replace(settings, resources=_resources(text, resolver, origin))
+    return GrammarRequest.of("json_schema", text, settings=settings, origin=origin)
 
 
 def schema_text(schema: Schema) -> str:
@@ -89,6 +61,24 @@ def schema_text(schema: Schema) -> str:
     if isinstance(schema, (Mapping, bool)):
         return _dumped(schema)
     raise TypeError(f"a schema is JSON text, a dictionary, a boolean or a pydantic model, not {type(schema).__name__}")
+
+
+def parameters_as_ebnf(schema: Schema, style: str, **options: Unpack[SchemaOptions]) -> str:
+    """EBNF text of the lists of parameters that fit a schema, see ``parameter_list``. Raises GrammarError as that does.
+
+    Of the options that say how a value is written, ``any_order`` and ``max_whitespace_cnt`` count.
+    """
+    from psc.compiler.expressions import rule_sets
+    from psc.compiler.frontends.structural_tag.parameter_styles import parameter_list
+
+    rules = parameter_list(
+        schema_text(schema),
+        style,
+        any_order=options.get("any_order", False),
+        max_whitespace_cnt=options.get("max_whitespace_cnt"),
+        strict_mode=options.get("strict_mode", True),
+    )
+    return rule_sets.to_ebnf(rules if rules.root == "root" else rule_sets.union([rules]))
 
 
 def _dumped(schema: object) -> str:

@@ -48,25 +48,22 @@ def lark_request(
         if named:
             raise GrammarError(f"named_grammars ({', '.join(named)}): references like @name are not in Lark's own language")
         return GrammarRequest.of("lark", text, start=start, lexer=lexer, keep_all_actions=keep_all_actions, origin=origin)
-    from psc.compiler.frontends.llguidance.grammars import NamedGrammar, settings_text
+    from psc.compiler.frontends.llguidance.grammars import NamedGrammar, NamedGrammars
 
     grammars = {}
     for name, grammar in named.items():
         if isinstance(grammar, str):
             check_text(grammar, f"named_grammars[{name!r}]")
-            request = GrammarRequest.of("llguidance", grammar)
+            grammars[name] = NamedGrammar(GrammarRequest.of("llguidance", grammar), shares_names=True)
         else:
-            request = grammar
-        grammars[name] = NamedGrammar(
-            language=request.language, text=request.text, shares_names=isinstance(grammar, str), **vars(request.options)
-        )
+            grammars[name] = NamedGrammar(grammar)
     return GrammarRequest.of(
         "llguidance",
         text,
         start=start,
         lexer=None if lexer == "contextual" else lexer,
         keep_all_actions=keep_all_actions,
-        settings=settings_text(grammars),
+        settings=NamedGrammars(grammars),
         origin=origin,
     )
 

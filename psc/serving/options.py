@@ -14,7 +14,7 @@ from functools import cached_property
 from typing import Any, Final, Literal
 
 from psc.errors import PscError
-from psc.requests.json_schemas import schema_settings
+from psc.requests.json_schemas import SchemaSettings
 
 PREFIX: Final = "PSC_"
 """Of the environment variables."""
@@ -150,16 +150,16 @@ class ServiceOptions:
     """Whether what cannot be enforced in a schema is left out, with a warning in the log, instead of refusing the schema."""
 
     @cached_property
-    def schema_settings(self) -> str:
+    def schema_settings(self) -> SchemaSettings:
         """What these say of JSON schemas, as the settings of a `GrammarRequest`."""
-        return schema_settings(
+        return SchemaSettings.of(
             any_whitespace=self.any_whitespace,
             separators=(", ", ": ") if self.spaced else (",", ":"),
             strict_mode=self.strict,
             max_whitespace_cnt=self.max_whitespace,
             any_order=self.any_order,
             lenient=self.lenient,
-        ).text()
+        )
 
     @classmethod
     def of(cls, given: Mapping[str, object] | None = None, environment: Mapping[str, str] = os.environ) -> ServiceOptions:

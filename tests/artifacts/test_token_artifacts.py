@@ -30,7 +30,7 @@ from psc.compiler.cfg.lowering import lower
 from psc.compiler.cfg.token_symbols import token_symbols
 from psc.compiler.expressions.expression import Literal, Sequence
 from psc.compiler.expressions.tokens import token_set
-from psc.compiler.frontends.front_end import FrontEnd
+from psc.compiler.frontends.front_end import NO_SETTINGS, FrontEnd
 from psc.compiler.frontends.registry import FRONT_ENDS
 from psc.compiler.frontends.request import GrammarRequest
 from psc.compiler.pipeline.build import build, grammar_tables
@@ -285,7 +285,7 @@ def test_a_front_end_that_does_not_say_may_always_name_tokens() -> None:
     class Silent(token_language.Tokens):
         names_tokens = FrontEnd.names_tokens
 
-    assert Silent().names_tokens("x", "") and not token_language.Tokens().names_tokens("x", "")
+    assert Silent().names_tokens("x", NO_SETTINGS) and not token_language.Tokens().names_tokens("x", NO_SETTINGS)
 
 
 def test_other_keys_are_as_they_were() -> None:

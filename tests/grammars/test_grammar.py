@@ -198,12 +198,48 @@ BAD_DOCUMENTS = {
     "nothing": ("{}", psc.DeserializeVersionError, "no __VERSION__"),
     "XGrammar's": ({"__VERSION__": "v16"}, psc.DeserializeVersionError, "version 'v16'"),
     "another kind": ({"kind": "tokenizer"}, psc.DeserializeFormatError, "this is a serialized tokenizer"),
-    "no text": ({"source": GONE}, psc.DeserializeFormatError, "'source' is missing"),
-    "text is a number": ({"source": 3}, psc.DeserializeFormatError, "'source' is int"),
+    "no text": ({"text": GONE}, psc.DeserializeFormatError, "'text' is missing"),
+    "text is a number": ({"text": 3}, psc.DeserializeFormatError, "'text' is int"),
     "unknown language": ({"language": "abnf"}, psc.DeserializeFormatError, "there is no language 'abnf'"),
-    "bad text": ({"source": "root ::= x"}, psc.DeserializeFormatError, "serialized grammar: "),
-    "unknown lexer": ({"language": "lark", "source": LARK, "root": "start", "lexer": "x"}, psc.DeserializeFormatError, "lexer='x'"),
+    "bad text": ({"text": "root ::= x"}, psc.DeserializeFormatError, "serialized grammar: "),
+    "unknown lexer": ({"language": "lark", "text": LARK, "start": "start", "lexer": "x"}, psc.DeserializeFormatError, "lexer='x'"),
 }
+
+
+EARLIER = {
+    "ebnf": (
+        {"language": "ebnf", "source": 'x ::= "a"', "root": "x", "lexer": "any", "keep_all_actions": True},  # without settings
+        Grammar.from_ebnf('x ::= "a"', root_rule_name="x"),
+    ),
+    "json_schema": (
+        {
+            "language": "json_schema",
+            "source": '{"type":"object"}',
+            "root": "root",
+            "lexer": "any",
+            "keep_all_actions": True,
+            "settings": '{"any_whitespace":false,"strict_mode":false}',
+        },
+        Grammar.from_json_schema({"type": "object"}, any_whitespace=False, strict_mode=False),
+    ),
+}
+
+
+@pytest.mark.parametrize(("document", "grammar"), EARLIER.values(), ids=EARLIER)
+def test_documents_with_the_earlier_names_are_read(document, grammar):
+    """`text` was called `source`, and `start` was `root`."""
+    written = json.dumps({"__VERSION__": "psc-1", "kind": "grammar", **document})
+    assert Grammar.deserialize_json(written) == grammar
+    assert Grammar.deserialize_json(grammar.serialize_json()) == grammar
+
+
+def test_a_combination_with_the_earlier_names_is_read():
+    part = {"language": "lark", "source": LARK, "root": "start", "lexer": "contextual", "keep_all_actions": False, "settings": ""}
+    text = json.dumps({"combination": "union", "grammars": [part]})
+    options = {"root": "root", "lexer": "any", "keep_all_actions": True, "settings": ""}
+    document = {"__VERSION__": "psc-1", "kind": "grammar", "language": "combination", "source": text, **options}
+    again = Grammar.deserialize_json(json.dumps(document))
+    assert again.language == "combination" and again.source == text and again.linked_rules is not None
 
 
 @pytest.mark.parametrize(("changes", "error", "message"), BAD_DOCUMENTS.values(), ids=BAD_DOCUMENTS)

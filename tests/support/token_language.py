@@ -10,7 +10,7 @@ from token_grammars import spellings
 
 from psc.compiler.expressions.expression import NOTHING, Expression, Literal, RuleSet, Sequence
 from psc.compiler.expressions.tokens import TokenNames, token_set
-from psc.compiler.frontends.front_end import FrontEnd, GrammarOptions
+from psc.compiler.frontends.front_end import NO_SETTINGS, FrontEnd, GrammarOptions, Settings
 from psc.errors import GrammarError
 
 
@@ -24,10 +24,10 @@ class Tokens(FrontEnd):
 
     def read(self, text: str, options: GrammarOptions, origin: str, names: TokenNames | None) -> RuleSet:
         parts = tuple(_part(word, origin, names) for word in text.split())
-        reads_names = self.names_tokens(text, "")
+        reads_names = self.names_tokens(text, NO_SETTINGS)
         return RuleSet({"root": Sequence(parts)}, "root", text, origin, {"root": 1}, "tokens", reads_names=reads_names)
 
-    def names_tokens(self, text: str, settings: str) -> bool:
+    def names_tokens(self, text: str, settings: Settings) -> bool:
         return re.search(r"[@^#$]", text) is not None
 
 

@@ -1,7 +1,7 @@
 """Combinations of grammars, some of which have lexers of their own: what ``Grammar.union`` and ``concat`` make of them.
 
-The text is JSON, ``{"combination": "union", "grammars": [{"language", "source", "root", "lexer", …}, …]}``, with a grammar as
-``Grammar.serialize_json`` has it. Grammars of characters alone do not need it: their combination is EBNF.
+The text is JSON, ``{"combination": "union", "grammars": [{"language", "text", "start", "lexer", …}, …]}``, with a grammar as
+``GrammarRequest.to_json`` has it. Grammars of characters alone do not need it: their combination is EBNF.
 """
 
 from __future__ import annotations
@@ -15,9 +15,9 @@ from psc.compiler.cfg.grammar import Cfg
 from psc.compiler.expressions.expression import Choice, Reference, RuleSet, Sequence
 from psc.compiler.expressions.joined_rules import LexedPart, Part, joined
 from psc.compiler.expressions.tokens import TokenNames
-from psc.compiler.frontends.front_end import UNNAMED, GrammarOptions
+from psc.compiler.frontends.front_end import UNNAMED
 from psc.compiler.frontends.request import GrammarRequest
-from psc.errors import GrammarError
+from psc.errors import DeserializeFormatError, GrammarError
 
 KINDS = ("union", "concat")
 
@@ -58,15 +58,7 @@ def names_tokens(text: str) -> bool:
 
 
 def _described(request: GrammarRequest) -> dict[str, Any]:
-    options = request.options
-    described = {
-        "language": request.language,
-        "source": request.text,
-        "root": options.start,
-        "lexer": options.lexer,
-        "keep_all_actions": options.keep_all_actions,
-        "settings": options.settings,
-    }
+    described = request.to_json()
     return described if request.front_end.imports(request.text, request.origin) == () else described | {"origin": request.origin}
 
 
@@ -74,16 +66,8 @@ def _read(text: str, origin: str) -> tuple[str, list[GrammarRequest]]:
     try:
         document = json.loads(text)
         kind, given = document["combination"], document["grammars"]
-        requests = [
-            GrammarRequest(
-                g["language"],
-                g["source"],
-                GrammarOptions(g["root"], g["lexer"], g["keep_all_actions"], g["settings"]),
-                g.get("origin", UNNAMED),
-            )
-            for g in given
-        ]
-    except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as e:
+        requests = [GrammarRequest.of_json(g, origin=g.get("origin", UNNAMED)) for g in given]
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError, DeserializeFormatError) as e:
         raise GrammarError(f"{origin}: this is no combination of grammars: {e!r}") from None
     if kind not in KINDS or not requests:
         raise GrammarError(f"{origin}: a combination is {' or '.join(KINDS)}, of one grammar at least")

@@ -36,7 +36,7 @@ def rules_of(
         origin,
         {},
         language="json_schema",
-        settings=settings.text(),
+        settings=settings.text,
         if_empty="no value is valid: each would need a value at ",
     )
 

@@ -1,18 +1,50 @@
-"""How a JSON schema is meant, and how its values are to be written: a part of what was asked for, and so of an artifact's key."""
+"""How a JSON schema is meant, and how its values are to be written: a part of the request, and so of an artifact's key.
+
+`SchemaOptions` declares the options for callers, `SchemaSettings` their defaults and checks. Whatever takes them has the parameter
+``**options: Unpack[SchemaOptions]``.
+"""
 
 from __future__ import annotations
 
+import inspect
 import json
-from collections.abc import Mapping
-from dataclasses import dataclass, field
-from typing import Any
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, fields
+from functools import cached_property
+from typing import Any, TypedDict, TypeVar, Unpack
 
+from psc.compiler.frontends.front_end import Settings
 from psc.errors import GrammarError
 
+_Function = TypeVar("_Function", bound=Callable[..., Any])
 
-@dataclass(frozen=True, kw_only=True)
-class SchemaSettings:
-    """The options of ``compile_json_schema``, with the meanings that they have there."""
+
+class SchemaOptions(TypedDict, total=False):
+    """The options of a JSON schema, all by keyword."""
+
+    any_whitespace: bool
+    """Whether white space may stand anywhere inside the value, which is the default; else it is fixed by the next two."""
+    indent: int | None
+    """Spaces for each level, each item and member on a line of its own; by default None: all on one line."""
+    separators: tuple[str, str] | None
+    """Between items, and behind keys; by default ``(", ", ": ")``, with ``indent`` ``(",", ": ")``."""
+    strict_mode: bool
+    """Closes objects: where a schema names members, or has an empty list of them, and says nothing of others, there are no others.
+    False is what JSON Schema says. The default is XGrammar's: True."""
+    max_whitespace_cnt: int | None
+    """With ``any_whitespace``, how much there may be at one place; by default None: no limit."""
+    any_order: bool
+    """Whether declared members may come in any order, each once, of objects that declare up to 4,000 (in an artifact eight). By
+    default they come in the order of the schema, with other members anywhere among them."""
+    lenient: bool
+    """Leave out what cannot be enforced, each with a warning in the log, instead of raising; by default False."""
+    assert_format: bool
+    """Whether ``format`` is enforced, for the formats of JSON Schema; by default True."""
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class SchemaSettings(Settings):
+    """The options of a schema, with the schemas that it refers to. Raises GrammarError for values that no layout has."""
 
     any_whitespace: bool = True
     indent: int | None = None
@@ -26,7 +58,6 @@ class SchemaSettings:
     """Texts of other schemas that the schema refers to, by absolute URI."""
 
     def __post_init__(self) -> None:
-        """Raises GrammarError for values that no layout has."""
         if self.max_whitespace_cnt is not None and not (_is_count(self.max_whitespace_cnt) and self.max_whitespace_cnt >= 1):
             raise GrammarError(f"max_whitespace_cnt must be a whole number, 1 or more, or None, not {self.max_whitespace_cnt!r}")
         if self.indent is not None and not (_is_count(self.indent) and self.indent <= 1000):
@@ -40,14 +71,23 @@ class SchemaSettings:
                     raise GrammarError(f"the separator {text!r} must be {mark!r} with nothing but white space around it")
             object.__setattr__(self, "separators", pair)
 
+    @staticmethod
+    def of(**options: Unpack[SchemaOptions]) -> SchemaSettings:
+        """Settings without options that do not count: no layout where white space may be anywhere, and else not how much of it.
+
+        Raises GrammarError: an option is out of its range.
+        """
+        dropped = ("indent", "separators") if options.get("any_whitespace", True) else ("max_whitespace_cnt",)
+        return SchemaSettings(**{name: value for name, value in options.items() if name not in dropped})  # type: ignore[arg-type]
+
+    @cached_property
     def text(self) -> str:
-        """What differs from the defaults, as canonical JSON; of the defaults the empty text."""
-        given = {name: value for name, value in vars(self).items() if value != _DEFAULTS[name]}
+        given = {name: value for name in _DEFAULTS if (value := getattr(self, name)) != _DEFAULTS[name]}
         return json.dumps(given, sort_keys=True, separators=(",", ":"), ensure_ascii=True) if given else ""
 
     @staticmethod
-    def of(text: str) -> SchemaSettings:
-        """What :meth:`text` wrote. Raises GrammarError for anything else."""
+    def of_text(text: str) -> SchemaSettings:
+        """The settings with a text. Raises GrammarError where there are none."""
         if not text:
             return SchemaSettings()
         try:
@@ -59,7 +99,20 @@ class SchemaSettings:
             raise GrammarError(f"the settings of a JSON schema are malformed: {text[:80]!r}") from e
 
 
-_DEFAULTS: Mapping[str, object] = vars(SchemaSettings())
+_DEFAULTS: Mapping[str, object] = dict(vars(SchemaSettings()))
+
+
+def takes_schema_options(function: _Function) -> _Function:
+    """Gives a function with the parameter ``**options: Unpack[SchemaOptions]`` a signature with each option and its default."""
+    signature = inspect.signature(function)
+    others = [p for p in signature.parameters.values() if p.kind is not p.VAR_KEYWORD]
+    options = [
+        inspect.Parameter(f.name, inspect.Parameter.KEYWORD_ONLY, default=f.default, annotation=f.type)
+        for f in fields(SchemaSettings)
+        if f.name in SchemaOptions.__annotations__
+    ]
+    function.__signature__ = signature.replace(parameters=[*others, *options])  # type: ignore[attr-defined]
+    return function
 
 
 def _is_count(value: object) -> bool:

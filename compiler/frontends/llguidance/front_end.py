@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Final
 
 from psc.compiler.expressions.expression import RuleSet
 from psc.compiler.expressions.tokens import TokenNames
-from psc.compiler.frontends.front_end import GrammarOptions
-from psc.compiler.frontends.llguidance.grammars import NamedGrammar, read_settings
+from psc.compiler.frontends.front_end import GrammarOptions, Settings
+from psc.compiler.frontends.llguidance.grammars import NamedGrammar, NamedGrammars
 from psc.compiler.frontends.llguidance.parser import parse_document
 from psc.compiler.frontends.llguidance.rules import Rules, Surroundings
+from psc.compiler.frontends.registry import front_end
 from psc.errors import GrammarError, ResourceLimitError
 
 MAX_NAMED = 30
@@ -32,31 +34,29 @@ def parse(text: str, options: GrammarOptions, origin: str, names: TokenNames | N
     Raises:
         GrammarError: the text or a named grammar is malformed, or uses what is not supported; the message has the place.
     """
-    rules = _Linked(read_settings(options.settings), names, origin).read(text, options.start, origin, ())
-    return replace(rules, settings=options.settings)
+    rules = _Linked(_named(options.settings), names, origin).read(text, options.start, origin, ())
+    return replace(rules, settings=options.settings.text)
 
 
-def names_tokens(text: str, settings: str) -> bool:
+def names_tokens(text: str, settings: Settings) -> bool:
     """Whether a text, or a grammar that it may refer to, has anything like a special token; also within quotes or a comment."""
-    from psc.compiler.frontends.registry import front_end
-
     if _LIKE_A_TOKEN.search(text):
         return True
-    try:
-        grammars = read_settings(settings).values()
-    except GrammarError:  # parsing says so
-        return True
-    return any(front_end(_read_as(g)).names_tokens(g.text, g.settings) for g in grammars)
+    named = _named(settings).values()
+    return any(front_end(g.read_as).names_tokens(g.request.text, g.request.options.settings) for g in named)
 
 
-def _read_as(grammar: NamedGrammar) -> str:
-    return "llguidance" if grammar.language == "lark" else grammar.language
+def _named(settings: Settings) -> Mapping[str, NamedGrammar]:
+    if not settings.text:
+        return {}
+    assert isinstance(settings, NamedGrammars)
+    return settings.grammars
 
 
 class _Linked:
     """Grammars that refer to each other by name, each read once."""
 
-    def __init__(self, grammars: dict[str, NamedGrammar], names: TokenNames | None, origin: str) -> None:
+    def __init__(self, grammars: Mapping[str, NamedGrammar], names: TokenNames | None, origin: str) -> None:
         self._grammars = grammars
         self._names = names
         self._origin = origin
@@ -83,14 +83,11 @@ class _Linked:
         return found
 
     def _parsed(self, name: str, grammar: NamedGrammar, within: tuple[str, ...]) -> RuleSet:
-        from psc.compiler.frontends.registry import front_end
-
+        text, options = grammar.request.text, grammar.request.options
         if grammar.shares_names:
-            return self.read(grammar.text, grammar.start, f"@{name}", (*within, name))
-        language = _read_as(grammar)
-        options = GrammarOptions(grammar.start, "any", True, grammar.settings)
-        parsed = front_end(language).parse(grammar.text, options, f"@{name}", self._names)
+            return self.read(text, options.start, f"@{name}", (*within, name))
+        reader = front_end(grammar.read_as)
+        parsed = reader.parse(text, replace(options, lexer="any", keep_all_actions=True), f"@{name}", self._names)
         if not isinstance(parsed, RuleSet):
-            what = front_end(language).a_grammar
-            raise GrammarError(f"{self._origin}: @{name} is {what}, which cannot be a part of another grammar")
+            raise GrammarError(f"{self._origin}: @{name} is {reader.a_grammar}, which cannot be a part of another grammar")
         return parsed

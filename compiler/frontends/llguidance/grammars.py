@@ -1,56 +1,60 @@
-"""The grammars that a text refers to by `@name`: part of what was asked for, and so of an artifact's key."""
+"""The grammars that a text refers to by `@name`: the settings of the dialect, and so a part of an artifact's key."""
 
 from __future__ import annotations
 
 import json
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any, Final
 
-from psc.errors import GrammarError
+from psc.compiler.frontends.front_end import Settings
+from psc.compiler.frontends.request import GrammarRequest
+from psc.errors import DeserializeFormatError, GrammarError
 
 _NAME: Final = re.compile(r"[A-Za-z0-9_-]+")
-_FIELDS: Final = {"language": str, "text": str, "start": str, "lexer": str, "keep_all_actions": bool, "settings": str}
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True)
 class NamedGrammar:
-    """A grammar in any language that psc reads; one in Lark's is read as the dialect is."""
+    """A grammar in any language that psc reads."""
 
-    language: str
-    text: str
-    start: str
-    lexer: str
-    keep_all_actions: bool
-    settings: str
+    request: GrammarRequest
     shares_names: bool = False
     """Whether it was given as text, which may refer to the other named grammars."""
 
-
-def settings_text(grammars: Mapping[str, NamedGrammar]) -> str:
-    """The grammars as canonical JSON; of none the empty text. Raises GrammarError for a name that cannot be referred to."""
-    for name in grammars:
-        if not _NAME.fullmatch(name):
-            raise GrammarError(f"Invalid named grammar name {name!r}: a name has letters, digits, '_' and '-'")
-    if not grammars:
-        return ""
-    return json.dumps({"grammars": {n: vars(g) for n, g in grammars.items()}}, sort_keys=True, separators=(",", ":"))
+    @property
+    def read_as(self) -> str:
+        """The language in which it is read: the dialect for Lark's, the request's for others."""
+        return "llguidance" if self.request.language == "lark" else self.request.language
 
 
-def read_settings(text: str) -> dict[str, NamedGrammar]:
-    """What :func:`settings_text` wrote. Raises GrammarError for anything else."""
-    if not text:
-        return {}
-    try:
-        given: Any = json.loads(text)
-        return {name: NamedGrammar(**entry) for name, entry in given["grammars"].items() if _is_sound(entry)}
-    except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as e:
-        raise GrammarError(f"the settings of a grammar in llguidance's dialect are malformed: {text[:80]!r}") from e
+@dataclass(frozen=True, eq=False)
+class NamedGrammars(Settings):
+    """Grammars by their names. Raises GrammarError for a name that no reference can have."""
 
+    grammars: Mapping[str, NamedGrammar] = field(default_factory=dict)
 
-def _is_sound(entry: dict[str, Any]) -> bool:
-    for name, kind in _FIELDS.items():
-        if not isinstance(entry[name], kind):
-            raise TypeError(name)
-    return True
+    def __post_init__(self) -> None:
+        for name in self.grammars:
+            if not _NAME.fullmatch(name):
+                raise GrammarError(f"Invalid named grammar name {name!r}: a name has letters, digits, '_' and '-'")
+
+    @cached_property
+    def text(self) -> str:
+        if not self.grammars:
+            return ""
+        written = {name: {**g.request.to_json(), "shares_names": g.shares_names} for name, g in self.grammars.items()}
+        return json.dumps({"grammars": written}, sort_keys=True, separators=(",", ":"))
+
+    @staticmethod
+    def of_text(text: str) -> NamedGrammars:
+        """The grammars with a text. Raises GrammarError where there are none."""
+        if not text:
+            return NamedGrammars()
+        try:
+            given: dict[str, Any] = json.loads(text)["grammars"]
+            return NamedGrammars({n: NamedGrammar(GrammarRequest.of_json(g), bool(g["shares_names"])) for n, g in given.items()})
+        except (ValueError, TypeError, KeyError, AttributeError, RecursionError, DeserializeFormatError) as e:
+            raise GrammarError(f"the settings of a grammar in llguidance's dialect are malformed: {text[:80]!r}") from e

@@ -346,9 +346,9 @@ def _settings_of(options: dict[str, Any]) -> SchemaSettings:
     separators = (options.get("item_separator", ","), options.get("key_separator", ":"))
     if flexible and separators != (",", ":"):
         raise ValueError("item_separator and key_separator need whitespace_flexible to be false")
-    return SchemaSettings(
+    return SchemaSettings.of(
         strict_mode=False,
         any_whitespace=flexible,
-        separators=None if flexible else separators,
+        separators=separators,
         lenient=options.get("lenient", False),
     )

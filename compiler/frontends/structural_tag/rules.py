@@ -220,7 +220,7 @@ class _Writer:
             )
 
         return self._unread(
-            f"{path}.json_schema", UnreadPart((style, schema, settings.text(), excludes, tuple(special.items())), read)
+            f"{path}.json_schema", UnreadPart((style, schema, settings.text, excludes, tuple(special.items())), read)
         )
 
     def _any_text(self, form: formats.AnyTextFormat, path: str, around: _Surroundings) -> Expression:

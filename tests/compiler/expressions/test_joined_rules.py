@@ -10,6 +10,8 @@ from psc.compiler.cfg.lowering import LoweredRules, lower
 from psc.compiler.expressions.expression import EMPTY, Automaton, Chars, Choice, Literal, Reference, Repeat, RuleSet, Sequence
 from psc.compiler.expressions.joined_rules import joined
 from psc.compiler.frontends.ebnf import load_ebnf
+from psc.compiler.frontends.front_end import NO_SETTINGS, Settings
+from psc.compiler.frontends.json_schema.settings import SchemaSettings
 from psc.compiler.frontends.request import GrammarRequest
 from psc.errors import GrammarError
 
@@ -18,7 +20,7 @@ def _joined(rules, parts, root="root") -> RuleSet:  # type: ignore[no-untyped-de
     return joined(rules, parts, root, source="", source_name="<test>")
 
 
-def _schema(schema: object, settings: str = "") -> RuleSet:
+def _schema(schema: object, settings: Settings = NO_SETTINGS) -> RuleSet:
     parsed = GrammarRequest.of("json_schema", json.dumps(schema), settings=settings).parse()
     assert isinstance(parsed, RuleSet)
     return parsed
@@ -76,7 +78,7 @@ def test_what_is_not_defined_is_told_by_its_name(rules, part, missing) -> None: 
         lower(whole)
 
 
-_OPEN = '{"strict_mode":false}'
+_OPEN = SchemaSettings(strict_mode=False)
 _TWO_OBJECTS = {
     "type": "object",
     "properties": {"name": {"type": "object", "properties": {"a": {"type": "null"}, "names": True}}, "n": {"type": "integer"}},

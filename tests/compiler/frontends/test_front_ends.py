@@ -25,7 +25,7 @@ from psc.compiler.cfg.terminals import TerminalAutomaton
 from psc.compiler.expressions.expression import Choice, Literal, RuleSet
 from psc.compiler.expressions.tokens import TokenNames
 from psc.compiler.frontends.found import find_grammar, is_grammar
-from psc.compiler.frontends.front_end import FrontEnd, GrammarOptions, Imports
+from psc.compiler.frontends.front_end import NO_SETTINGS, FrontEnd, GrammarOptions, Imports, Settings
 from psc.compiler.frontends.registry import FRONT_ENDS
 from psc.compiler.frontends.request import GrammarRequest
 from psc.compiler.pipeline.build import grammar_tables
@@ -51,7 +51,7 @@ class Words(FrontEnd):
         words = Choice(tuple(Literal(line) for line in text.splitlines()))
         return RuleSet({"root": words}, "root", text, origin, {"root": 1}, "words")
 
-    def names_tokens(self, text: str, settings: str) -> bool:
+    def names_tokens(self, text: str, settings: Settings) -> bool:
         return False
 
     def warnings(self, grammar: Cfg, automaton: TerminalAutomaton, lr: LrTables) -> tuple[str, ...]:
@@ -193,12 +193,12 @@ def test_entries(entry: FrontEnd) -> None:
     text, is_right = SOME_TEXT[entry.language]
     assert entry.language_of(text) == entry.language
     assert entry.canonical(entry.canonical(text)) == entry.canonical(text)
-    assert entry.names_tokens(entry.canonical(text), "") == entry.names_tokens(text, "")
+    assert entry.names_tokens(entry.canonical(text), NO_SETTINGS) == entry.names_tokens(text, NO_SETTINGS)
     assert entry.imports(text, "x") is not None
     assert (entry.order_free(text) is not None) == (entry.language == "structural_tag")
     if is_right:
         parsed = entry.parse(text, entry.defaults, "x")
-        assert not parsed.reads_names or entry.names_tokens(text, "")
+        assert not parsed.reads_names or entry.names_tokens(text, NO_SETTINGS)
         tables = grammar_tables(terminals_and_productions(parsed))
         assert entry.warnings(tables.grammar, tables.automaton, tables.lr) == ()
     else:
