@@ -1,8 +1,8 @@
 """A document's rules as rules of expressions over characters.
 
-Each place in a rule where a terminal, a string or a regex stands is a *lexeme*, with a name of its own until `competition` has said
-what the lexemes that may end early leave to the others. Schemas, nested and named grammars are parts, which keep to themselves.
-What is ignored may stand behind each lexeme and each part.
+Each position in a rule at which a terminal, a string or a regex stands is a *lexeme*, with a name of its own until `competition`
+has said what the lexemes that may end early leave to the others. Schemas, nested and named grammars are parts, which keep to
+themselves. What is ignored may stand behind each lexeme and each part.
 
 Cost: linear; what `competition` costs comes on top where a rule ends early.
 """
@@ -23,7 +23,8 @@ from psc.compiler.expressions.text_sets import expression_of, text_set
 from psc.compiler.expressions.tokens import TokenNames
 from psc.compiler.frontends.json_schema.front_end import rules_of
 from psc.compiler.frontends.json_schema.settings import SchemaSettings
-from psc.compiler.frontends.llguidance.competition import Competition, Lexeme
+from psc.compiler.frontends.llguidance.competition import Competition
+from psc.compiler.frontends.llguidance.lexemes import Lexeme
 from psc.compiler.frontends.llguidance.source import Source
 from psc.compiler.frontends.llguidance.special_tokens import special_tokens
 from psc.compiler.frontends.llguidance.syntax import And as Conjunction
@@ -285,7 +286,7 @@ class Rules:
             raise self._source.error(node.at, f"x-guidance: {e}") from None
 
     def _ignored(self, ignored: Expression) -> Expression:
-        """What may stand at one place without being meant: lexemes as others are."""
+        """What may stand at one position without being meant: lexemes as others are."""
         name = f"%lexeme {len(self._lexemes)}"
         self._lexemes[name] = Lexeme(ignored, 0, terminal=IGNORED)
         return Repeat(Reference(name), 0, 1 if self._document.skip_once else None)
@@ -307,7 +308,7 @@ class Rules:
         return fold(expression, combine)
 
     def _finished(self, expression: Expression, found: dict[str, Expression]) -> Expression:
-        """A rule with what its lexemes are in the place of their names."""
+        """A rule with what its lexemes are instead of their names."""
 
         def combine(e: Expression, parts: list[Expression]) -> Expression:
             return found[e.name] if isinstance(e, Reference) and e.name in found else rebuilt(e, parts)

@@ -1,10 +1,10 @@
-"""Rules that do not need themselves, written place by place: what may begin there, and which place comes next.
+"""Rules that do not need themselves, written as an automaton: a rule for each state.
 
-A place is the set of lexemes that may begin at it, and whether the text may end there: all that follows the lexemes which one text
-was read as (the subset construction over Glushkov's positions). So each place knows exactly which of its lexemes end early, and
-what these leave to the others. Texts that more than one lexeme has lead to a place of their own.
+A state is the set of lexemes that may begin next, and whether the text may end: all that follows the lexemes which one text was
+read as (the subset construction over Glushkov's positions). So each state knows exactly which of its lexemes end early, and what
+these leave to the others. Texts that more than one lexeme has lead to a state of their own.
 
-Cost: a rule for each place, `MAX_PLACES` at most, and an automaton for each group of texts that lead from one place to another.
+Cost: a rule for each state, `MAX_STATES` at most, and an automaton for each group of texts that lead from one state to another.
 """
 
 from __future__ import annotations
@@ -17,14 +17,14 @@ from psc._core import TextAutomaton
 from psc.compiler.expressions.expression import EMPTY, Choice, Expression, Literal, Reference, Sequence
 from psc.compiler.expressions.text_sets import expression_of
 
-MAX_PLACES: Final = 2_000
-"""Places of a grammar."""
+MAX_STATES: Final = 2_000
+"""States of a grammar."""
 
 _EMPTY_TEXT: Final = TextAutomaton.texts([""])
 
 
-class TooManyPlaces(Exception):
-    """There are more than `MAX_PLACES`."""
+class TooManyStates(Exception):
+    """There are more than `MAX_STATES`."""
 
 
 @dataclass(frozen=True)
@@ -42,67 +42,67 @@ class Positions:
     """The lexemes that are no text."""
 
 
-_Place = tuple[frozenset[str], bool]
+_State = tuple[frozenset[str], bool]
 
 
 @dataclass
 class _Group:
-    """Texts that lead to the same place."""
+    """Texts that lead to the same state."""
 
     strings: list[str]
     texts: TextAutomaton
     names: list[str]
 
 
-def written_by_place(
+def written_by_state(
     positions: Positions, left: Callable[[frozenset[str], str], TextAutomaton], start: str, add: Callable[[Expression, str], str]
 ) -> dict[str, Expression]:
-    """The rules, one for each place.
+    """The rules, one for each state.
 
     Args:
         positions: of the rule.
-        left: the texts that are left to a lexeme among those that may begin at a place.
-        start: the name of the first place's rule; the names of the others begin with it.
-        add: gives a name to what is read between two places, and to one of the lexemes that it was.
+        left: the texts that are left to a lexeme among those that may begin in a state.
+        start: the name of the first state's rule; the names of the others begin with it.
+        add: gives a name to what is read between two states, and to one of the lexemes that it was.
 
     Raises:
-        TooManyPlaces: see `MAX_PLACES`.
+        TooManyStates: see `MAX_STATES`.
     """
-    names: dict[_Place, str] = {(positions.first, positions.is_empty): start}
-    places = list(names)
+    names: dict[_State, str] = {(positions.first, positions.is_empty): start}
+    states = list(names)
     rules: dict[str, Expression] = {}
-    for place in places:  # grows while it is read
-        options: list[Expression] = [EMPTY] if place[1] else []
-        steps = [(step, add(positions.opaque[name], name)) for name, step in _opaque_steps(positions, place[0])]
-        for step, group in _steps(positions, place[0], left).items():
+    for state in states:  # grows while it is read
+        options: list[Expression] = [EMPTY] if state[1] else []
+        steps = [(step, add(positions.opaque[name], name)) for name, step in _opaque_steps(positions, state[0])]
+        for step, group in _steps(positions, state[0], left).items():
             found: list[Expression] = [Literal(text) for text in sorted(group.strings)]
             if not group.texts.is_empty():
                 found.append(expression_of(group.texts))
             steps.append((step, add(found[0] if len(found) == 1 else Choice(tuple(found)), group.names[0])))
         for step, lexeme in steps:
             if step not in names:
-                if len(names) >= MAX_PLACES:
-                    raise TooManyPlaces
+                if len(names) >= MAX_STATES:
+                    raise TooManyStates
                 names[step] = f"{start} {len(names)}"
-                places.append(step)
+                states.append(step)
             options.append(Sequence((Reference(lexeme), Reference(names[step]))))
-        rules[names[place]] = Choice(tuple(options))
+        rules[names[state]] = Choice(tuple(options))
     return rules
 
 
-def _behind(positions: Positions, read: frozenset[str]) -> _Place:
-    """The place behind a text that was read as these lexemes."""
+def _behind(positions: Positions, read: frozenset[str]) -> _State:
+    """The state behind a text that was read as these lexemes."""
     return frozenset[str]().union(*[positions.follows[name] for name in read]), bool(read & positions.last)
 
 
-def _opaque_steps(positions: Positions, begun: frozenset[str]) -> list[tuple[str, _Place]]:
+def _opaque_steps(positions: Positions, begun: frozenset[str]) -> list[tuple[str, _State]]:
     return [(name, _behind(positions, frozenset((name,)))) for name in sorted(begun & positions.opaque.keys())]
 
 
 def _steps(
     positions: Positions, begun: frozenset[str], left: Callable[[frozenset[str], str], TextAutomaton]
-) -> dict[_Place, _Group]:
-    """The texts that may be read at a place, by the place that comes next."""
+) -> dict[_State, _Group]:
+    """The texts that may be read in a state, by the state that comes next."""
     atoms: list[tuple[TextAutomaton, frozenset[str]]] = []
     strings: dict[str, set[str]] = {}
     for name in sorted(begun - positions.opaque.keys()):
@@ -122,7 +122,7 @@ def _steps(
                 split.append((alone, read))
             rest = rest.difference(texts)
         atoms = split if rest.is_empty() else [*split, (rest, frozenset((name,)))]
-    steps: dict[_Place, _Group] = {}
+    steps: dict[_State, _Group] = {}
 
     def group(read: frozenset[str]) -> _Group:
         found = steps.setdefault(_behind(positions, read), _Group([], TextAutomaton.empty(), []))
