@@ -14,7 +14,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from psc.errors import GrammarError
 
@@ -202,6 +202,26 @@ class FrontEnd(ABC):
         return GrammarError(
             f"{origin}: {self.a_grammar} is a language of characters: it has no lexer to choose, and keeps all actions"
         )
+
+
+class RefusedTextError(GrammarError):
+    """A text that is not in its language, with what another language makes of it, so that nobody parses it again to read it so.
+
+    Args:
+        refused: why it is not in its language.
+        language: the other one.
+        instead: the rules of the text there, or why it has none.
+        hint: what the message says of that language where there are rules.
+    """
+
+    def __init__(self, refused: GrammarError, language: str, instead: RuleSet | GrammarError, hint: str) -> None:
+        super().__init__(str(refused) if isinstance(instead, GrammarError) else f"{refused}\n{hint}")
+        self.refused = refused
+        self.language = language
+        self.instead = instead
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return GrammarError, self.args  # for another process; rules of the native core stay where they are
 
 
 def check_text(text: object, what: str) -> None:

@@ -27,7 +27,7 @@ class _Lark(FrontEnd):
     def read(self, text: str, options: GrammarOptions, origin: str, names: TokenNames | None) -> Cfg:
         from psc.compiler.frontends.lark.front_end import parse
 
-        return parse(text, options, origin)
+        return parse(text, options, origin, names)
 
     def language_of(self, text: str) -> str:
         from psc.compiler.frontends.llguidance.recognition import is_dialect

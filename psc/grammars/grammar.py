@@ -16,12 +16,13 @@ from typing import TYPE_CHECKING, Any, SupportsIndex, Unpack
 
 from psc.compiler.expressions.expression import RuleSet
 from psc.compiler.expressions.joined_rules import JoinedRules, has_lexers, marks_of
-from psc.compiler.frontends.front_end import UNNAMED, Imports, check_text
+from psc.compiler.frontends.front_end import UNNAMED, Imports, RefusedTextError, check_text
+from psc.compiler.frontends.registry import front_end
 from psc.compiler.frontends.request import GrammarKey, GrammarRequest
-from psc.errors import DeserializeFormatError, GrammarError, ResourceLimitError
+from psc.errors import DeserializeFormatError, GrammarError
 from psc.grammars import known_grammars
 from psc.requests.json_schemas import Resolver, Schema, SchemaOptions, schema_request, takes_schema_options
-from psc.requests.lark_texts import LarkDialect, dialect_instead, lark_request
+from psc.requests.lark_texts import LarkDialect, lark_request
 from psc.requests.structural_tag_request import structural_tag_request
 from psc.support.serialization import read_document, write_document
 
@@ -146,14 +147,15 @@ class Grammar:
             keep_all_actions=keep_all_actions,
             origin=source_name,
         )
+        from psc.compiler.expressions.tokens import TokenNames
+
+        names = None if tokenizer_info is None else TokenNames(tokenizer_info)
         try:
-            return Grammar.parse(request, names=None if tokenizer_info is None else request.names_of(tokenizer_info))
-        except ResourceLimitError:
-            raise
-        except GrammarError as e:
-            if (instead := dialect_instead(request, dialect)) is None:
+            return Grammar.parse(request, names=names)
+        except RefusedTextError as e:
+            if dialect is not None:
                 raise
-            return _read_instead(instead, e, tokenizer_info)
+            return read_instead(request, e, names)
 
     @staticmethod
     @takes_schema_options
@@ -476,14 +478,17 @@ def deserialized(json_string: str, tokenizer_info: TokenizerInfo | None = None) 
         raise DeserializeFormatError(f"{_WHAT}: {e}") from e
 
 
-def _read_instead(request: GrammarRequest, refused: GrammarError, tokenizer_info: TokenizerInfo | None) -> Grammar:
-    """A text in llguidance's dialect, since Lark cannot read it. Raises GrammarError: neither can be."""
+def read_instead(request: GrammarRequest, refused: RefusedTextError, names: TokenNames | None) -> Grammar:
+    """The text of a request in the other language, for one that its own language refuses. Raises GrammarError: neither has it."""
     try:
-        grammar = Grammar.parse(request, names=None if tokenizer_info is None else request.names_of(tokenizer_info))
+        if isinstance(refused.instead, GrammarError):
+            raise refused.instead
+        other = GrammarRequest.of(refused.language, request.text, start=request.options.start, origin=request.origin)
+        grammar = Grammar(other, refused.instead, None, names)
         grammar._lower()  # which raises where no text is in it
         return grammar
     except GrammarError as e:
-        raise GrammarError(f"{refused}\nIt is not in llguidance's dialect of Lark either: {e}") from e
+        raise GrammarError(f"{refused.refused}\nIt is not in {front_end(refused.language).title} either: {e}") from e
 
 
 def _combined(kind: str, grammars: tuple[Grammar, ...]) -> Grammar:

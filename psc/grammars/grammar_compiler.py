@@ -17,17 +17,16 @@ from typing import TYPE_CHECKING, Literal, Unpack
 
 from psc.artifacts.store import Store
 from psc.compiler.frontends.found import find_grammar
-from psc.compiler.frontends.front_end import UNNAMED, check_text
+from psc.compiler.frontends.front_end import UNNAMED, RefusedTextError, check_text
 from psc.compiler.frontends.request import GrammarRequest
-from psc.errors import GrammarError, ResourceLimitError
 from psc.grammars.artifact_lookup import ArtifactLookup, Registries
 from psc.grammars.build_grammar import artifact_bytes
 from psc.grammars.cache import GrammarCache, Shared
 from psc.grammars.compiled_grammar import CompiledGrammar, compile_just_in_time, compiled_from_artifact, compiled_like
-from psc.grammars.grammar import Grammar, named_requests
+from psc.grammars.grammar import Grammar, named_requests, read_instead
 from psc.grammars.near_artifacts import Wanted
 from psc.requests.json_schemas import Resolver, Schema, SchemaOptions, schema_request, takes_schema_options
-from psc.requests.lark_texts import LarkDialect, dialect_instead, lark_request
+from psc.requests.lark_texts import LarkDialect, lark_request
 from psc.requests.structural_tag_request import structural_tag_request
 from psc.support.cancellation import Cancellation, obeying
 from psc.vocabulary.tokenizer_info import TokenizerInfo
@@ -211,14 +210,11 @@ class GrammarCompiler:
         )
         try:
             return self._compile(request, cancellation=cancellation)
-        except ResourceLimitError:
-            raise
-        except GrammarError:
-            if dialect_instead(request, dialect) is None:
+        except RefusedTextError as e:
+            if dialect is not None:
                 raise
-            read = Grammar.from_lark(lark_string, start=start, source_name=source_name)
-            if read.language == "lark":  # Lark can read it, and it cannot be compiled
-                raise
+            with obeying(cancellation):
+                read = read_instead(request, e, self._names)
         return self.compile_grammar(read, cancellation=cancellation)
 
     def compile_file(

@@ -66,16 +66,3 @@ def lark_request(
         settings=NamedGrammars(grammars),
         origin=origin,
     )
-
-
-def dialect_instead(request: GrammarRequest, dialect: LarkDialect | None) -> GrammarRequest | None:
-    """The request for the same text in llguidance's dialect, for a text that Lark refused; None where it can only be Lark's.
-
-    Args:
-        request: for a grammar in Lark's language.
-        dialect: what the caller said of it.
-    """
-    options = request.options
-    if dialect is not None or request.language != "lark" or options.lexer != "contextual" or options.keep_all_actions:
-        return None
-    return GrammarRequest.of("llguidance", request.text, start=options.start, origin=request.origin)

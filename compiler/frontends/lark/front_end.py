@@ -3,13 +3,19 @@
 from __future__ import annotations
 
 from psc.compiler.cfg.grammar import Cfg
-from psc.compiler.frontends.front_end import GrammarOptions
+from psc.compiler.expressions.expression import RuleSet
+from psc.compiler.expressions.tokens import TokenNames
+from psc.compiler.frontends.front_end import GrammarOptions, RefusedTextError
 from psc.compiler.frontends.lark import loader
 from psc.errors import GrammarError, ResourceLimitError
 
 
-def parse(text: str, options: GrammarOptions, origin: str) -> Cfg:
-    """See :func:`psc.compiler.frontends.lark.loader.load_lark`; the message says where llguidance's dialect could read the text."""
+def parse(text: str, options: GrammarOptions, origin: str, names: TokenNames | None) -> Cfg:
+    """See :func:`psc.compiler.frontends.lark.loader.load_lark`.
+
+    Raises:
+        GrammarError: the text is malformed; a `RefusedTextError` where llguidance's dialect has the same options.
+    """
     try:
         return loader.load_lark(
             text, source_name=origin, start=options.start, lexer=options.lexer, keep_all_actions=options.keep_all_actions
@@ -17,16 +23,17 @@ def parse(text: str, options: GrammarOptions, origin: str) -> Cfg:
     except ResourceLimitError:
         raise
     except GrammarError as e:
-        if options.lexer == "contextual" and not options.keep_all_actions and _is_read_as_dialect(text, options.start):
-            raise GrammarError(f"{e}\nllguidance's dialect of Lark can read it: begin it with %llguidance {{}}") from e
-        raise
+        if options.lexer != "contextual" or options.keep_all_actions:
+            raise
+        instead = _as_dialect(text, options.start, origin, names)
+        hint = "llguidance's dialect of Lark can read it: begin it with %llguidance {}"
+        raise RefusedTextError(e, "llguidance", instead, hint) from e
 
 
-def _is_read_as_dialect(text: str, start: str) -> bool:
+def _as_dialect(text: str, start: str, origin: str, names: TokenNames | None) -> RuleSet | GrammarError:
     from psc.compiler.frontends.llguidance.front_end import parse as parse_dialect
 
     try:
-        parse_dialect(text, GrammarOptions(start, "any", True), "", None)
-    except GrammarError:
-        return False
-    return True
+        return parse_dialect(text, GrammarOptions(start, "any", True), origin, names)
+    except GrammarError as e:
+        return e

@@ -10,6 +10,8 @@ import pytest
 from dialect_texts import INFO, matches
 
 import psc
+from psc.compiler.frontends.lark import loader
+from psc.compiler.frontends.llguidance import front_end as dialect
 from psc.compiler.frontends.llguidance.recognition import has_token_of_dialect, is_dialect
 from psc.compiler.grammars import bundled_names, bundled_path
 
@@ -99,6 +101,28 @@ def test_what_lark_refuses_and_the_dialect_reads() -> None:
         psc.Grammar.from_lark(text, dialect="lark")
     assert psc.Grammar.from_lark(text) == psc.Grammar.from_lark(text, dialect="llguidance")
     assert matches(psc.GrammarCompiler(INFO, store=False).compile_lark(text), "ab")
+
+
+@pytest.mark.parametrize("text", ['start: "" "a" "b"', 'start: "" "a" "b" /<x>/?'], ids=["no tokens", "what could name tokens"])
+def test_each_of_the_two_reads_a_text_once(text: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    read: list[str] = []
+
+    def counted(module: Any, name: str, what: str) -> None:
+        function = getattr(module, name)
+        monkeypatch.setattr(module, name, lambda *args, **options: (read.append(what), function(*args, **options))[1])
+
+    counted(loader, "load_lark", "Lark")
+    counted(dialect, "parse_document", "dialect")
+    psc.Grammar.from_lark(text)
+    psc.Grammar.from_lark(text, tokenizer_info=INFO)
+    compiler = psc.GrammarCompiler(INFO, store=False)
+    assert matches(compiler.compile_lark(text), "ab")
+    assert read == ["Lark", "dialect"] * 3
+    with pytest.raises(psc.GrammarError, match="can read it: begin it with %llguidance"):
+        psc.Grammar.from_lark(text, dialect="lark")
+    with pytest.raises(psc.GrammarError, match="dialect of Lark either"):
+        compiler.compile_lark("start: missing")
+    assert read == ["Lark", "dialect"] * 5
 
 
 def test_options_of_larks_are_not_the_dialects() -> None:
