@@ -127,7 +127,7 @@ class FrontEnd(ABC):
             raise GrammarError(f"lexer={options.lexer!r}: {self.a_grammar} is lexed by {' or '.join(map(repr, self.lexers))}")
         if self.defaults.keep_all_actions and not options.keep_all_actions:
             raise self._no_choice(origin)
-        if options.settings.text and not self.has_settings:
+        if not self.has_settings and options.settings.text:
             raise GrammarError(f"{origin}: {self.a_grammar} has no settings")
         if not self.has_rules and options.start != self.defaults.start:
             raise GrammarError(f"{origin}: {self.a_grammar} has no rules, so there is no start to choose")

@@ -42,7 +42,7 @@ class SchemaOptions(TypedDict, total=False):
     """Whether ``format`` is enforced, for the formats of JSON Schema; by default True."""
 
 
-@dataclass(frozen=True, kw_only=True, eq=False)
+@dataclass(frozen=True, kw_only=True)
 class SchemaSettings(Settings):
     """The options of a schema, with the schemas that it refers to. Raises GrammarError for values that no layout has."""
 
@@ -56,6 +56,8 @@ class SchemaSettings(Settings):
     assert_format: bool = True
     resources: Mapping[str, str] = field(default_factory=dict)
     """Texts of other schemas that the schema refers to, by absolute URI."""
+
+    __hash__ = Settings.__hash__  # comparing fields says the same as comparing texts, and makes none
 
     def __post_init__(self) -> None:
         if self.max_whitespace_cnt is not None and not (_is_count(self.max_whitespace_cnt) and self.max_whitespace_cnt >= 1):
@@ -82,7 +84,7 @@ class SchemaSettings(Settings):
 
     @cached_property
     def text(self) -> str:
-        given = {name: value for name in _DEFAULTS if (value := getattr(self, name)) != _DEFAULTS[name]}
+        given = {name: value for name, value in vars(self).items() if value != _DEFAULTS[name]}
         return json.dumps(given, sort_keys=True, separators=(",", ":"), ensure_ascii=True) if given else ""
 
     @staticmethod
