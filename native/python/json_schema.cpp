@@ -200,7 +200,7 @@ void bind_json_schema(nb::module_& m) {
     m.def(
         "schema_grammar",
         [](std::string schema, bool strict, bool assert_format, bool lenient, bool any_order, bool any_whitespace,
-           std::int64_t most_whitespace, Word indent, nb::str item_separator, nb::str key_separator,
+           std::optional<std::int64_t> max_whitespace, std::optional<Word> indent, nb::str item_separator, nb::str key_separator,
            std::optional<std::function<std::optional<std::string>(std::string)>> resolver, std::vector<nb::str> excludes,
            std::optional<ParameterStyle> parameters) {
             SchemaResources::Resolver ask;
@@ -211,8 +211,8 @@ void bind_json_schema(nb::module_& m) {
                 };
             SchemaLayout layout{any_order,
                                 any_whitespace,
-                                most_whitespace,
-                                indent,
+                                max_whitespace.value_or(-1),
+                                indent.value_or(-1),
                                 to_code_points(item_separator),
                                 to_code_points(key_separator),
                                 code_points_of(excludes),
@@ -220,9 +220,10 @@ void bind_json_schema(nb::module_& m) {
             nb::gil_scoped_release release;
             return schema_grammar(schema, {strict, assert_format, lenient}, std::move(layout), std::move(ask));
         },
-        "schema"_a, "strict"_a, "assert_format"_a, "lenient"_a, "any_order"_a, "any_whitespace"_a, "most_whitespace"_a, "indent"_a,
-        "item_separator"_a, "key_separator"_a, "resolver"_a.none(), "excludes"_a = nb::list(), "parameters"_a.none() = nb::none(),
-        "The rules of a schema's text; see native/schema/json_schema.hpp. -1 is no limit of white space, and no indentation.");
+        "schema"_a, "strict"_a, "assert_format"_a, "lenient"_a, "any_order"_a, "any_whitespace"_a, "max_whitespace"_a.none(),
+        "indent"_a.none(), "item_separator"_a, "key_separator"_a, "resolver"_a.none(), "excludes"_a = nb::list(),
+        "parameters"_a.none() = nb::none(),
+        "The rules of a schema's text; see native/schema/json_schema.hpp. None is no limit of white space, and no indentation.");
 }
 
 }  // namespace psc

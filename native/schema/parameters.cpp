@@ -129,7 +129,7 @@ TextAutomaton SchemaRules::free_of(const TextAutomaton& texts, const std::vector
 SchemaRules::Words SchemaRules::gap() const {
     Words out;
     rule_words::chars(out, {{'\t', '\n'}, {'\r', '\r'}, {' ', ' '}});
-    rule_words::repeat(out, 0, layout_.most_whitespace);
+    rule_words::repeat(out, 0, layout_.max_whitespace);
     return out;
 }
 

@@ -331,7 +331,7 @@ SchemaRules::Words SchemaRules::space() const {
         return out;
     }
     rule_words::chars(out, {{'\t', '\n'}, {'\r', '\r'}, {' ', ' '}});
-    rule_words::repeat(out, 0, layout_.most_whitespace);
+    rule_words::repeat(out, 0, layout_.max_whitespace);
     return out;
 }
 

@@ -35,8 +35,8 @@ namespace psc {
 struct SchemaLayout {
     bool any_order = false;  // declared members in any order, rather than in the schema's
     bool any_whitespace = true;
-    std::int64_t most_whitespace = -1;  // at one place, or without limit
-    Word indent = -1;                   // spaces for each level, where white space is fixed; -1: all on one line
+    std::int64_t max_whitespace = -1;  // at one place, or without limit
+    Word indent = -1;                  // spaces for each level, where white space is fixed; -1: all on one line
     std::u32string item_separator = U", ", key_separator = U": ";
     std::vector<std::u32string> excludes;      // in no string and no name that no pattern and no format says, as they are spelled
     std::optional<ParameterStyle> parameters;  // how the whole value is written, if not as JSON
