@@ -1,7 +1,7 @@
 """The engines that are set side by side, behind one small interface, and the process that each runs in.
 
 The idea: every engine gets the grammar in its own dialect and the vocabulary as bytes, from psc's table, so that none depends
-on how another library reads the tokenizer. Each lives in a process of its own (`Worker`), because a benchmark must survive an
+on how another library reads the tokenizer. Each lives in a process of its own (`HostedEngine`), because a benchmark must survive an
 engine that crashes or does not come back; only one process works at a time. Of the ways an engine has to fill a mask, the
 fastest from Python is taken: llguidance writes to a raw pointer, the others into an int32 array. psc runs four times: with
 everything built ahead of time and built just in time, each giving the number of a row or a copy of it.
@@ -9,7 +9,7 @@ everything built ahead of time and built just in time, each giving the number of
 The cost: a process and a loaded tokenizer an engine.
 """
 
-import multiprocessing
+import gc
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -17,7 +17,6 @@ from functools import partial
 from importlib import import_module
 from importlib.metadata import PackageNotFoundError, version
 from importlib.resources import files
-from multiprocessing.connection import Connection
 from typing import Any
 
 import numpy as np
@@ -112,8 +111,6 @@ def llguidance_matcher(subject: Subject, tokenizer: Any) -> Any:
     llguidance: Any = import_module("llguidance")
     if subject.language == "lark":
         source = llguidance.LLMatcher.grammar_from_lark(for_llguidance(subject.text))
-    elif subject.language == "regex":
-        source = llguidance.LLMatcher.grammar_from_regex(subject.text)
     else:
         any_to_lark = import_module("llguidance.gbnf_to_lark").any_to_lark
         source = llguidance.LLMatcher.grammar_from_lark(any_to_lark(subject.text))
@@ -146,10 +143,8 @@ def llguidance_engine(subject: Subject, info: psc.TokenizerInfo, encode: Encode)
             matcher = new()
             bind()
 
-    unchanged = (
-        for_llguidance(subject.text) if subject.language == "lark" else subject.text if subject.language == "regex" else None
-    )
-    engine = Engine("as it is" if unchanged == subject.text else "rewritten", seconds, lambda: None, bool, reset)
+    unchanged = subject.language == "lark" and for_llguidance(subject.text) == subject.text
+    engine = Engine("as it is" if unchanged else "rewritten", seconds, lambda: None, bool, reset)
     bind()
     return engine
 
@@ -172,8 +167,6 @@ def xgrammar_compiled(subject: Subject, compiler: Any) -> tuple[Any, str]:
         return compiler.compile_builtin_json_grammar(), "its own JSON"
     if subject.language == "ebnf":
         return compiler.compile_grammar(subject.text), "as it is"
-    if subject.language == "regex":
-        return compiler.compile_regex(subject.text), "as it is"
     rewritten = for_xgrammar(subject.text)
     return compiler.compile_lark(rewritten), "as it is" if rewritten == subject.text else "rewritten"
 
@@ -241,7 +234,7 @@ def visit(engine: Engine, ids: Sequence[int], positions: frozenset[int]) -> Visi
 
 @dataclass(frozen=True)
 class Ready:
-    """What a worker says when it can begin."""
+    """What a hosted engine says when it can begin."""
 
     compile_seconds: float
     first_mask_seconds: float
@@ -251,63 +244,26 @@ class Ready:
     """Nanoseconds, see `timer_overhead`."""
 
 
-class Worker:
-    """An engine in a process of its own; the first message to receive is a `Ready`."""
+class HostedEngine:
+    """An engine over a grammar, for `psc.bench.isolated.Resident`; its first mask is made."""
 
     def __init__(self, engine: str, subject: Subject, spec: str) -> None:
-        self.engine = engine
-        context = multiprocessing.get_context("spawn")
-        self._connection, theirs = context.Pipe()
-        self._process = context.Process(target=_serve, args=(theirs, engine, subject, spec), daemon=True)
-        self._process.start()
-        theirs.close()
-
-    def receive(self, timeout: float) -> Any:
-        """The next message. Raises RuntimeError with what the engine said, or what became of its process."""
-        if not self._connection.poll(timeout):
-            self._process.kill()
-            raise RuntimeError(f"did not come back within {timeout:.0f} s")
-        try:
-            kind, content = self._connection.recv()
-        except EOFError:
-            self._process.join()
-            raise RuntimeError(f"its process died (exit status {self._process.exitcode})") from None
-        if kind == "error":
-            raise RuntimeError(content)
-        return content
-
-    def visit(self, ids: Sequence[int], positions: frozenset[int], timeout: float) -> Visit:
-        """As `visit`, over there."""
-        self._connection.send((ids, positions))
-        result: Visit = self.receive(timeout)
-        return result
-
-    def stop(self) -> None:
-        """End the process."""
-        if self._process.is_alive():
-            self._process.kill()
-        self._process.join()
-
-
-def _serve(connection: Connection, name: str, subject: Subject, spec: str) -> None:
-    import gc
-
-    try:
-        engine = start(name, subject, spec)
+        """Raises what the engine raises when it refuses the grammar."""
+        self._engine = made = start(engine, subject, spec)
         began = time.perf_counter()
-        engine.mask()
+        made.mask()
         first_mask = time.perf_counter() - began
         gc.collect()
         gc.disable()
-        connection.send(("ready", Ready(engine.compile_seconds, first_mask, engine.grammar, timer_overhead())))
-        while True:
-            ids, positions = connection.recv()
-            connection.send(("visit", visit(engine, ids, positions)))
-    except EOFError:
-        pass
-    except Exception as error:
-        lines = str(error).strip().splitlines() or [type(error).__name__]
-        connection.send(("error", lines[0]))
+        self._ready = Ready(made.compile_seconds, first_mask, made.grammar, timer_overhead())
+
+    def ready(self) -> Ready:
+        """What there is to say before the first text."""
+        return self._ready
+
+    def visit(self, ids: Sequence[int], positions: frozenset[int]) -> Visit:
+        """As `visit`."""
+        return visit(self._engine, ids, positions)
 
 
 def installed_peers(names: Sequence[str]) -> dict[str, str | None]:

@@ -30,8 +30,8 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 from psc.artifacts.store import Store
-from psc.bench.engines import Ready, Worker, installed, warm_up
-from psc.bench.isolated import Failed, result
+from psc.bench.engines import HostedEngine, Ready, installed, warm_up
+from psc.bench.isolated import Failed, Resident, result
 from psc.bench.measure import number
 from psc.bench.reports import Report, Settings, Table, about, ratio
 from psc.bench.subjects import Subject, bundled_with_texts, find_subject, own_names
@@ -174,15 +174,14 @@ def _peers(engine: str, subject: Subject, spec: str, repeat: int, patience: floa
         return {"problem": "is not installed"}
     readings: list[Ready] = []
     for _ in range(repeat):
-        worker = Worker(engine, subject, spec)
         try:
-            readings.append(worker.receive(patience))
-            if readings[-1].compile_seconds + readings[-1].first_mask_seconds > _SLOW:
-                break
-        except RuntimeError as error:
+            process = Resident(HostedEngine, engine, subject, spec, timeout=patience)
+            readings.append(process.ask("ready", timeout=patience))
+        except Failed as error:
             return {"problem": str(error)}
-        finally:
-            worker.stop()
+        process.stop()
+        if readings[-1].compile_seconds + readings[-1].first_mask_seconds > _SLOW:
+            break
     fastest = min(readings, key=lambda r: r.compile_seconds + r.first_mask_seconds)
     return {
         "total": fastest.compile_seconds + fastest.first_mask_seconds,

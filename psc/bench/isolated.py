@@ -1,14 +1,13 @@
-"""Run a measurement in a process of its own: a fresh one, which may crash or not come back without taking the others along.
+"""Objects in processes of their own, which may crash or not come back without taking the others along.
 
-The idea: a function of a module here and its arguments go to a new interpreter; it may report more than once (`Reports`), so
-that what was measured before a crash is kept.
+The idea: what makes the object (a class or a function of a module here) and its arguments go to a new interpreter, and its methods
+are called from here, one after the other.
 
-The cost: starting Python and importing what the function's module imports, some 0.3 s.
+The cost: starting Python and importing what the maker's module imports, some 0.3 s; a call some 0.1 ms.
 """
 
 import multiprocessing
-import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from multiprocessing.connection import Connection
 from typing import Any
 
@@ -17,48 +16,23 @@ class Failed(RuntimeError):
     """What became of a process that did not end well; says so in words."""
 
 
-def reports(function: Callable[..., Iterator[Any]], *arguments: Any, timeout: float) -> Iterator[Any]:
-    """What `function(*arguments)` yields over there, each within `timeout` seconds of the one before. Raises Failed."""
-    context = multiprocessing.get_context("spawn")
-    ours, theirs = context.Pipe()
-    process = context.Process(target=_run, args=(theirs, function, arguments), daemon=True)
-    process.start()
-    theirs.close()
-    try:
-        while True:
-            if not ours.poll(timeout):
-                raise Failed(f"did not come back within {timeout:.0f} s")
-            try:
-                kind, content = ours.recv()
-            except EOFError:
-                process.join()
-                raise Failed(f"its process died (exit status {process.exitcode})") from None
-            if kind == "end":
-                return
-            if kind == "error":
-                raise Failed(content)
-            yield content
-    finally:
-        process.kill()
-        process.join()
-
-
 def result(function: Callable[..., Any], *arguments: Any, timeout: float) -> Any:
-    """What `function(*arguments)` returns over there. Raises Failed."""
-    return next(reports(_once, function, arguments, timeout=timeout))
-
-
-def _once(function: Callable[..., Any], arguments: tuple[Any, ...]) -> Iterator[Any]:
-    yield function(*arguments)
-
-
-def _run(connection: Connection, function: Callable[..., Iterator[Any]], arguments: tuple[Any, ...]) -> None:
+    """What `function(*arguments)` returns in a fresh process. Raises Failed."""
+    resident = Resident(_Call, function, arguments, timeout=timeout)
     try:
-        for report in function(*arguments):
-            connection.send(("report", report))
-        connection.send(("end", None))
-    except Exception as error:
-        connection.send(("error", _first_line(error)))
+        return resident.ask("returned", timeout=timeout)
+    finally:
+        resident.stop()
+
+
+class _Call:
+    """A call and what it has returned."""
+
+    def __init__(self, function: Callable[..., Any], arguments: tuple[Any, ...]) -> None:
+        self._returned = function(*arguments)
+
+    def returned(self) -> Any:
+        return self._returned
 
 
 class Resident:
@@ -106,11 +80,10 @@ class Resident:
 
 
 def _reside(connection: Connection, make: Callable[..., Any], arguments: tuple[Any, ...]) -> None:
-    os.dup2(os.open(os.devnull, os.O_WRONLY), 2)  # XGrammar warns there of each schema; errors come through the connection
     try:
         resident = make(*arguments)
     except Exception as error:
-        connection.send(("error", _first_line(error)))
+        connection.send(_failed(error))
         return
     connection.send(("ready", None))
     while True:
@@ -121,8 +94,8 @@ def _reside(connection: Connection, make: Callable[..., Any], arguments: tuple[A
         try:
             connection.send(("answer", getattr(resident, method)(*given)))
         except Exception as error:
-            connection.send(("error", _first_line(error)))
+            connection.send(_failed(error))
 
 
-def _first_line(error: Exception) -> str:
-    return (str(error).strip().splitlines() or [type(error).__name__])[0]
+def _failed(error: Exception) -> tuple[str, str]:
+    return "error", (str(error).strip().splitlines() or [type(error).__name__])[0]

@@ -1,12 +1,13 @@
 """Engines that compile JSON schemas, behind one interface: a schema's text to what makes matchers, which share one mask.
 
-`SchemaEngine` is one of them in a process of its own, since an engine may crash on a schema, or not come back.
+`SchemaEngine` is one of them, and `SchemaServer` has it in a process of its own: an engine may crash on a schema, or not come back.
 """
 
-import sys
+import os
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from importlib import import_module
 from typing import Any
 
@@ -14,6 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from psc.bench.engines import installed, llguidance_tokenizer, xgrammar_compiler
+from psc.bench.isolated import Failed, Resident
+from psc.bench.reports import Settings
 from psc.bench.texts import Encode, encoder
 from psc.errors import ResourceLimitError
 from psc.grammars.grammar_compiler import GrammarCompiler
@@ -21,7 +24,6 @@ from psc.runtime.compiled import GrammarMatcher
 from psc.vocabulary import load_tokenizer
 from psc.vocabulary.tokenizer_info import TokenizerInfo
 
-ENGINES = ("psc", "llguidance", "xgrammar")
 Bits = NDArray[np.int32]
 
 
@@ -97,28 +99,6 @@ def xgrammar_engine(info: TokenizerInfo, bits: Bits) -> Compile:
     return compile_schema
 
 
-def made(names: list[str], info: TokenizerInfo, bits: Bits, encode: Encode, ours: Callable[[], Compile]) -> dict[str, Compile]:
-    """The engines of these names that are installed, with their imports done and the vocabulary read. `ours`: makes psc's."""
-    makers: dict[str, Callable[[], Compile]] = {
-        "psc": ours,
-        "llguidance": lambda: llguidance_engine(info, bits, encode),
-        "xgrammar": lambda: xgrammar_engine(info, bits),
-    }
-    by: dict[str, Compile] = {}
-    for name in names:
-        if name != "psc" and installed(name) is None:
-            print(f"{name}: not installed", file=sys.stderr)
-            continue
-        by[name] = makers[name]()
-        by[name]('{"type": "integer"}')().mask()
-    return by
-
-
-def empty_mask(info: TokenizerInfo) -> Bits:
-    """The array that masks are computed into."""
-    return np.zeros((info.vocab_size + 31) // 32, np.int32)
-
-
 def passes(matcher: Matcher, bits: Bits, ids: list[int], end: int, nanoseconds: list[int]) -> bool:
     """Whether every token, and the end after them, is in its mask."""
     for token in [*ids, end]:
@@ -133,21 +113,23 @@ def passes(matcher: Matcher, bits: Bits, ids: list[int], end: int, nanoseconds: 
 
 
 class SchemaEngine:
-    """One engine with one vocabulary, for `psc.bench.isolated.Resident`. Times are nanoseconds."""
+    """One engine with one vocabulary, for `SchemaServer`. Times are nanoseconds."""
 
     def __init__(self, name: str, spec: str, options: dict[str, Any]) -> None:
         """`options`: of psc's engine, see `psc_engine`, and `kept`, whether one compiler serves all schemas, as in a server."""
-        self._info = load_tokenizer(spec)
-        self._bits = empty_mask(self._info)
-        self._end = self._info.stop_token_ids[0]
-        _, encode = encoder(spec, self._info)
-        any_order, kept = options.get("any_order", False), options.get("kept", False)
-
-        def ours() -> Compile:
-            limits: dict[str, Any] = {"cache_limit_bytes": 1 << 30} if kept else {"cache_enabled": False}
-            return psc_engine(GrammarCompiler(self._info, store=False, **limits), self._bits, any_order=any_order)
-
-        self._compile = made([name], self._info, self._bits, encode, ours)[name]
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 2)  # XGrammar warns there of each schema
+        info = load_tokenizer(spec)
+        self._bits = np.zeros((info.vocab_size + 31) // 32, np.int32)
+        self._end = info.stop_token_ids[0]
+        if name == "psc":
+            limits: dict[str, Any] = {"cache_limit_bytes": 1 << 30} if options.get("kept") else {"cache_enabled": False}
+            compiler = GrammarCompiler(info, store=False, **limits)
+            self._compile = psc_engine(compiler, self._bits, any_order=options.get("any_order", False))
+        elif name == "llguidance":
+            self._compile = llguidance_engine(info, self._bits, encoder(spec, info)[1])
+        else:
+            self._compile = xgrammar_engine(info, self._bits)
+        self._compile('{"type": "integer"}')().mask()  # imports are done, and the vocabulary is read
         self._admitted: dict[str, Callable[[], Matcher]] = {}
 
     def admitted(self, schema: str, ids: list[int]) -> tuple[int, int, bool]:
@@ -201,3 +183,50 @@ class SchemaEngine:
                         at[k], matchers[k] = 0, made_of[schema]()
             rounds.append(took)
         return rounds
+
+
+class SchemaServer:
+    """An engine in a process of its own, started again after a request that it did not come back from.
+
+    Args:
+        name: of the engine.
+        spec: the tokenizer.
+        options: as `SchemaEngine` takes them.
+        patience: seconds that starting may take.
+
+    Raises Failed.
+    """
+
+    def __init__(self, name: str, spec: str, options: dict[str, Any], patience: float) -> None:
+        self.given_up = 0
+        """Requests that it did not come back from."""
+        self._start = partial(Resident, SchemaEngine, name, spec, options, timeout=patience)
+        self._resident = self._start()
+
+    def ask(self, method: str, *arguments: Any, timeout: float) -> Any:
+        """What a method of the engine returns. Raises Failed."""
+        if not self._resident.alive:
+            self._resident = self._start()
+        try:
+            return self._resident.ask(method, *arguments, timeout=timeout)
+        finally:
+            self.given_up += not self._resident.alive
+
+    def stop(self) -> None:
+        """Ends its process."""
+        self._resident.stop()
+
+
+def started(settings: Settings, options: dict[str, Any], patience: float, notes: list[str]) -> dict[str, SchemaServer]:
+    """psc and its peers by name; ``notes`` get a line for each that is not installed, or does not start."""
+    running: dict[str, SchemaServer] = {}
+    for name in ("psc", *settings.peers):
+        if installed(name) is None:
+            notes.append(f"{name} is not installed.")
+            continue
+        settings.tell(f"{name} starts")
+        try:
+            running[name] = SchemaServer(name, settings.tokenizer, options, patience)
+        except Failed as error:
+            notes.append(f"{name}: {error}.")
+    return running

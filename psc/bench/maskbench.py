@@ -22,9 +22,8 @@ from typing import Any
 import numpy as np
 import zstandard
 
-from psc.bench.engines import installed
-from psc.bench.isolated import Failed, Resident
-from psc.bench.json_engines import SchemaEngine
+from psc.bench.isolated import Failed
+from psc.bench.json_engines import started
 from psc.bench.measure import number
 from psc.bench.reports import Report, Settings, Table, about, ratio
 from psc.bench.texts import encoder
@@ -120,18 +119,9 @@ def run(settings: Settings) -> Report:
     _, encode = encoder(settings.tokenizer, info)
     conditions = about(settings, info.name)
     notes: list[str] = []
-    running: dict[str, Resident] = {}
-    found: dict[str, _Found] = {}
+    running = started(settings, {"any_order": True}, _START, notes)
+    found = {name: _Found() for name in running}
     try:
-        for name in ("psc", *settings.peers):
-            if installed(name) is None:
-                notes.append(f"{name} is not installed.")
-                continue
-            try:
-                running[name] = _started(name, settings.tokenizer)
-                found[name] = _Found()
-            except Failed as error:
-                notes.append(f"{name}: {error}.")
         for i, entry in enumerate(entries):
             if i % 50 == 0:
                 settings.tell(f"schema {i + 1} of {len(entries)}")
@@ -139,16 +129,14 @@ def run(settings: Settings) -> Report:
             texts = [encode(json.dumps(test["data"], ensure_ascii=False).encode("utf-8", "replace")) for test in entry["tests"]]
             for name in list(running) if i % 2 else list(reversed(running)):
                 try:
-                    if not running[name].alive:
-                        running[name] = _started(name, settings.tokenizer)
                     first, passed, masks = running[name].ask("instances", schema, texts, timeout=patience)
                 except Failed as error:
                     found[name].refusals[entry["name"]] = str(error)
                     continue
                 found[name].add(entry, first, passed, masks)
     finally:
-        for resident in running.values():
-            resident.stop()
+        for server in running.values():
+            server.stop()
     results = {name: each.figures() for name, each in found.items()}
     suite = "JSON Schema's official test suite, draft 2020-12, without what is optional and what has formats mean nothing"
     which = suite if settings.schemas is None else "a file of schemas with instances"
@@ -163,10 +151,6 @@ def run(settings: Settings) -> Report:
         notes,
         conditions,
     )
-
-
-def _started(name: str, tokenizer: str) -> Resident:
-    return Resident(SchemaEngine, name, tokenizer, {"any_order": True}, timeout=_START)
 
 
 def _spread(values: Sequence[float]) -> list[float]:

@@ -17,7 +17,8 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
-from psc.bench.engines import Ready, Visit, Worker, installed
+from psc.bench.engines import HostedEngine, Ready, Visit, installed
+from psc.bench.isolated import Failed, Resident
 from psc.bench.measure import Summary, number
 from psc.bench.reports import Report, Settings, Table, about, ratio
 from psc.bench.subjects import Subject, bundled_with_texts, find_subject, texts_of
@@ -63,7 +64,7 @@ class _Contestant:
     """An engine of this run and what was measured."""
 
     name: str
-    worker: Worker
+    process: Resident
     ready: Ready
     problem: str = ""
     first: _Pass = field(default_factory=_Pass)
@@ -140,12 +141,12 @@ def _compete(
                 out[name] = "is not installed"
                 continue
             settings.tell(f"{subject.name}: {name} compiles")
-            worker = Worker(name, subject, settings.tokenizer)
+            patience = 10 * effort.patience
             try:
-                running.append(_Contestant(name, worker, worker.receive(10 * effort.patience)))
-            except RuntimeError as error:
+                process = Resident(HostedEngine, name, subject, settings.tokenizer, timeout=patience)
+                running.append(_Contestant(name, process, process.ask("ready", timeout=patience)))
+            except Failed as error:
                 out[name] = f"refuses the grammar, {error}" if "come back" not in str(error) else f"{error}, compiling"
-                worker.stop()
         for turn in range(1 + effort.passes):
             for n, ids in enumerate(texts):
                 settings.tell(f"{subject.name}: pass {turn + 1}, text {n + 1} of {len(texts)}")
@@ -154,7 +155,7 @@ def _compete(
                         _take_turn(contestant, ids, effort, first=turn == 0)
     finally:
         for contestant in running:
-            contestant.worker.stop()
+            contestant.process.stop()
     out |= {c.name: f"{c.problem}; what it had done by then is counted" for c in running if c.problem}
     out |= {c.name: f"accepted {c.accepted:,} of {c.offered:,} tokens" for c in running if not c.problem and c.accepted < c.offered}
     return {c.name: c.figures() for c in running}, out
@@ -164,11 +165,11 @@ def _take_turn(contestant: _Contestant, ids: list[int], effort: _Effort, *, firs
     try:
         mean = contestant.mask_seconds()
         if not contestant.first.masks:  # how slow is it? A few masks near the beginning, not recorded
-            probe = contestant.worker.visit(ids[:100], _evenly(100, 5), effort.patience)
+            probe = contestant.process.ask("visit", ids[:100], _evenly(100, 5), timeout=effort.patience)
             mean = sum(probe.masks) / max(len(probe.masks), 1) / 1e9
         steps = effort.steps if mean * effort.steps <= effort.seconds else max(5, int(effort.seconds / mean))
-        result = contestant.worker.visit(ids, _evenly(len(ids), steps), effort.patience)
-    except RuntimeError as error:
+        result = contestant.process.ask("visit", ids, _evenly(len(ids), steps), timeout=effort.patience)
+    except Failed as error:
         contestant.problem = str(error)
         return
     (contestant.first if first else contestant.later).add(result)

@@ -24,11 +24,6 @@ _NOT_RESERVED = _COLUMNS.split()
 _WORDS, _NAMES, _PLACES = _THINGS.split(), _PEOPLE.split(), _CITIES.split(", ")
 
 
-def words() -> list[str]:
-    """Names of things, all different."""
-    return list(_WORDS)
-
-
 def arithmetic(rng: random.Random) -> str:
     """Statements, some of them long."""
 

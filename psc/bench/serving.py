@@ -21,9 +21,8 @@ from typing import Any
 
 import numpy as np
 
-from psc.bench.engines import installed
-from psc.bench.isolated import Failed, Resident
-from psc.bench.json_engines import SchemaEngine
+from psc.bench.isolated import Failed
+from psc.bench.json_engines import SchemaServer, started
 from psc.bench.measure import number
 from psc.bench.reports import Report, Settings, Table, about, ratio
 from psc.bench.texts import encoder
@@ -50,17 +49,8 @@ def run(settings: Settings) -> Report:
         works.append((request_of(drawn), encode(calls_of(drawn, rng).encode())))
     conditions = about(settings, info.name)
     notes: list[str] = []
-    running: dict[str, _Server] = {}
+    running = started(settings, {"kept": True}, _PATIENCE, notes)
     try:
-        for name in ("psc", *settings.peers):
-            if installed(name) is None:
-                notes.append(f"{name} is not installed.")
-                continue
-            settings.tell(f"{name} starts")
-            try:
-                running[name] = _Server(name, settings)
-            except Failed as error:
-                notes.append(f"{name}: {error}.")
         admitted = _admit(running, works, settings, notes)
         notes += [f"{name} refuses {n} of {n_requests} requests." for name, n in admitted.refused.items() if name in running]
         taken = admitted.taken_by(running)
@@ -83,32 +73,6 @@ def run(settings: Settings) -> Report:
     )
 
 
-class _Server:
-    """One engine, started again after a request that it did not come back from."""
-
-    def __init__(self, name: str, settings: Settings) -> None:
-        self.name = name
-        self.given_up = 0
-        self._settings = settings
-        self._resident = self._start()
-
-    def _start(self) -> Resident:
-        return Resident(SchemaEngine, self.name, self._settings.tokenizer, {"kept": True}, timeout=_PATIENCE)
-
-    def ask(self, method: str, *arguments: Any, timeout: float) -> Any:
-        """Raises Failed."""
-        if not self._resident.alive:
-            self._resident = self._start()
-        try:
-            return self._resident.ask(method, *arguments, timeout=timeout)
-        finally:
-            self.given_up += not self._resident.alive
-
-    def stop(self) -> None:
-        """Ends its process."""
-        self._resident.stop()
-
-
 @dataclass
 class _Admissions:
     """Of each request, by engine: what compiling and the first mask took, in milliseconds."""
@@ -122,7 +86,7 @@ class _Admissions:
         return [i for i, of in enumerate(self.times) if wanted <= set(of)]
 
 
-def _admit(running: dict[str, _Server], works: Sequence[Work], settings: Settings, notes: list[str]) -> _Admissions:
+def _admit(running: dict[str, SchemaServer], works: Sequence[Work], settings: Settings, notes: list[str]) -> _Admissions:
     """Each request, by each engine in turn. One that does not come back again and again is out of `running`."""
     patience = 10.0 if settings.quick else 60.0
     found = _Admissions()
@@ -148,7 +112,7 @@ def _admit(running: dict[str, _Server], works: Sequence[Work], settings: Setting
 
 
 def _batches(
-    running: dict[str, _Server],
+    running: dict[str, SchemaServer],
     taken: Sequence[Work],
     batches: Sequence[int],
     n_steps: int,

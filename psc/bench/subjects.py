@@ -33,7 +33,7 @@ class Subject:
     name: str
     spec: str
     """A bundled name or a path, as `find_grammar` takes it; of a regular expression, the expression."""
-    language: Literal["ebnf", "lark", "regex", "builtin"]
+    language: Literal["ebnf", "lark", "builtin"]
     text: str
 
     def open(self, store: Store | None = None) -> Grammar:
@@ -42,8 +42,6 @@ class Subject:
             return Grammar.builtin_json_grammar()
         if self.language == "ebnf":
             return Grammar.from_ebnf(self.text)
-        if self.language == "regex":
-            return Grammar.from_regex(self.text)
         return Grammar.parse(find_grammar(self.spec).request(), store=store)
 
 
@@ -57,16 +55,6 @@ def find_subject(name: str) -> Subject:
     if found.language not in ("ebnf", "lark"):
         raise BenchError(f"{name}: grammars in Lark's language and in EBNF are measured, not {found.language}")
     return Subject(found.stem, found.name, "lark" if found.language == "lark" else "ebnf", text)
-
-
-def ebnf(name: str, text: str) -> Subject:
-    """A grammar that is no file."""
-    return Subject(name, name, "ebnf", text)
-
-
-def regex(pattern: str) -> Subject:
-    """A regular expression."""
-    return Subject(pattern, pattern, "regex", pattern)
 
 
 def bundled_with_texts() -> list[str]:
