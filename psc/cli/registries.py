@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import functools
 import os
 import re
 from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -21,9 +23,77 @@ _AGES = {"s": 1, "m": 60, "h": 3600, "d": 86400, "w": 7 * 86400}
 _SIZES = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9, "t": 10**12, "ki": 1 << 10, "mi": 1 << 20, "gi": 1 << 30, "ti": 1 << 40}
 
 
-def registry_options(function: _F) -> _F:
-    """``--registry`` and how it is reached."""
+@dataclass(frozen=True)
+class Chosen:
+    """The store, the registries and how these are reached, as `registry_options` say."""
+
+    addresses: tuple[str, ...]
+    token_file: Path | None
+    ca_file: Path | None
+    folder: Path | None
+    required: tuple[Path, ...]
+
+    @property
+    def store(self) -> Store:
+        """The store that ``--store`` names, or the user's."""
+        return store_at(self.folder)
+
+    def registries(self, addresses: tuple[str, ...] | None = None) -> Registries:
+        """The registries of ``--registry``, else of the environment; perhaps none.
+
+        Args:
+            addresses: in place of ``--registry``.
+
+        Raises:
+            RegistryError: an address cannot be one, a file cannot be read, or the network is forbidden.
+        """
+        named = self.addresses if addresses is None else addresses
+        chosen = list(named) or addresses_in(os.environ.get(REGISTRIES_ENVIRONMENT, ""))
+        found = Registries(
+            chosen,
+            token=_token(self.token_file),
+            ca_file=self.ca_file,
+            require_signature=self.required or None,
+            memory=self.store.root / "seen",
+        )
+        if chosen and not found and is_offline():
+            raise RegistryError("PSC_OFFLINE is set, and none of the registries is a folder")
+        return found
+
+    def some_registries(self) -> Registries:
+        """The same. Raises RegistryError when there is none."""
+        found = self.registries()
+        if not found:
+            raise RegistryError(f"no registry is named: give --registry URL, or set {REGISTRIES_ENVIRONMENT}")
+        return found
+
+
+def registry_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """``--registry`` and how it is reached, ``--store`` and ``--require-signature``, given to the command as ``chosen``."""
+
+    @functools.wraps(command)
+    def with_options(
+        *arguments: Any,
+        addresses: tuple[str, ...],
+        token_file: Path | None,
+        ca_file: Path | None,
+        folder: Path | None,
+        required: tuple[Path, ...],
+        **others: Any,
+    ) -> Any:
+        return command(*arguments, chosen=Chosen(addresses, token_file, ca_file, folder, required), **others)
+
+    decorated: Callable[..., Any] = with_options
     for option in (
+        click.option(
+            "--require-signature",
+            "required",
+            multiple=True,
+            type=_FILE,
+            metavar="PUBKEYFILE",
+            help="Believe only what this key has signed; may be repeated.",
+        ),
+        store_option,
         click.option("--ca-file", type=_FILE, help="Certificates to trust, PEM; by default the system's."),
         click.option(
             "--token-file",
@@ -38,20 +108,8 @@ def registry_options(function: _F) -> _F:
             help=f"http(s)://…, a folder, s3://…; may be repeated. By default {REGISTRIES_ENVIRONMENT} in the environment.",
         ),
     ):
-        function = option(function)
-    return function
-
-
-def signature_option(function: _F) -> _F:
-    """``--require-signature``."""
-    return click.option(
-        "--require-signature",
-        "required",
-        multiple=True,
-        type=_FILE,
-        metavar="PUBKEYFILE",
-        help="Believe only what this key has signed; may be repeated.",
-    )(function)
+        decorated = option(decorated)
+    return decorated
 
 
 def store_option(function: _F) -> _F:
@@ -68,38 +126,6 @@ def store_option(function: _F) -> _F:
 def store_at(folder: Path | None) -> Store:
     """The store that ``--store`` names, or the user's."""
     return Store(folder) if folder is not None else default_store()
-
-
-def named_registries(
-    addresses: tuple[str, ...],
-    token_file: Path | None,
-    ca_file: Path | None,
-    required: tuple[Path, ...],
-    store: Store,
-) -> Registries:
-    """The registries of the options, else of the environment; perhaps none.
-
-    Raises:
-        RegistryError: an address cannot be one, a file cannot be read, or the network is forbidden.
-    """
-    chosen = list(addresses) or addresses_in(os.environ.get(REGISTRIES_ENVIRONMENT, ""))
-    found = Registries(
-        chosen,
-        token=_token(token_file),
-        ca_file=ca_file,
-        require_signature=required or None,
-        memory=store.root / "seen",
-    )
-    if chosen and not found and is_offline():
-        raise RegistryError("PSC_OFFLINE is set, and none of the registries is a folder")
-    return found
-
-
-def some_registries(found: Registries) -> Registries:
-    """The same. Raises RegistryError when there is none."""
-    if not found:
-        raise RegistryError(f"no registry is named: give --registry URL, or set {REGISTRIES_ENVIRONMENT}")
-    return found
 
 
 def age(_context: click.Context, _parameter: click.Parameter, value: str | None) -> float | None:

@@ -13,17 +13,10 @@ from psc.artifacts.references import MAX_BLOB_BYTES, MAX_PAYLOAD_BYTES, Referenc
 from psc.artifacts.registry.registries import Registries
 from psc.artifacts.registry.signing import Signer
 from psc.artifacts.store import Store
+from psc.cli.arguments import json_option, quiet_option
 from psc.cli.groups import CommandGroup
 from psc.cli.progress import Transfers
-from psc.cli.registries import (
-    named_registries,
-    registry_options,
-    signature_option,
-    some_registries,
-    store_at,
-    store_option,
-    two_names,
-)
+from psc.cli.registries import Chosen, registry_options, two_names
 from psc.cli.registry_serve import keygen, serve
 from psc.cli.registry_upkeep import gc, verify
 from psc.cli.report import warning, write_json
@@ -48,8 +41,6 @@ command.add_command(gc)
 @command.command("push")
 @click.argument("files", nargs=-1, type=click.Path(path_type=Path, dir_okay=False), metavar="[FILE.psc]…")
 @registry_options
-@store_option
-@signature_option
 @click.option(
     "--as", "names", metavar="GRAMMAR/TOKENIZER", help="The names to publish one artifact under; by default those recorded."
 )
@@ -58,15 +49,11 @@ command.add_command(gc)
 )
 @click.option("--all", "everything", is_flag=True, help="Publish everything in the local store.")
 @click.option("--sign", type=click.Path(path_type=Path, dir_okay=False), metavar="KEYFILE", help="Add to the signed index.")
-@click.option("--json", "as_json", is_flag=True, help="Print the report as JSON.")
-@click.option("--quiet", is_flag=True, help="Print errors and warnings only.")
+@json_option
+@quiet_option()
 def push(
     files: tuple[Path, ...],
-    addresses: tuple[str, ...],
-    token_file: Path | None,
-    ca_file: Path | None,
-    folder: Path | None,
-    required: tuple[Path, ...],
+    chosen: Chosen,
     names: str | None,
     named: tuple[str, ...],
     everything: bool,
@@ -78,14 +65,14 @@ def push(
 
     Each artifact is published whole or not at all: first its bytes, then the references to it, then the index.
     """
-    store = store_at(folder)
+    store = chosen.store
     if not files and not named and not everything:
         raise click.UsageError("nothing to publish: give files, --named GRAMMAR/TOKENIZER or --all")
     if names is not None and len(files) + len(named) + everything * 2 != 1:
         raise click.UsageError("--as names one artifact; give one")
     signer = Signer(sign) if sign is not None else None
     report: list[dict[str, Any]] = []
-    with some_registries(named_registries(addresses, token_file, ca_file, required, store)) as registries:
+    with chosen.some_registries() as registries:
         for registry in registries.registries:
             pushed: list[Reference] = []
 
@@ -114,22 +101,16 @@ def push(
 @command.command("pull")
 @click.argument("names", nargs=-1, metavar="[GRAMMAR TOKENIZER]")
 @registry_options
-@store_option
-@signature_option
 @click.option("--key", metavar="KEY", help="Pull the artifact of this input key.")
 @click.option("--all", "everything", is_flag=True, help="Pull everything that the registries list.")
 @click.option(
     "-o", "--output", type=click.Path(path_type=Path, dir_okay=False), metavar="FILE", help="Write the artifact here too."
 )
-@click.option("--json", "as_json", is_flag=True, help="Print the report as JSON.")
-@click.option("--quiet", is_flag=True, help="Print errors and warnings only.")
+@json_option
+@quiet_option()
 def pull(
     names: tuple[str, ...],
-    addresses: tuple[str, ...],
-    token_file: Path | None,
-    ca_file: Path | None,
-    folder: Path | None,
-    required: tuple[Path, ...],
+    chosen: Chosen,
     key: str | None,
     everything: bool,
     output: Path | None,
@@ -151,11 +132,11 @@ def pull(
         check_name(names[1], "tokenizer")
     if key is not None:
         check_digest(key, "input key")
-    store = store_at(folder)
+    store = chosen.store
     pulled: list[Reference] = []
     failed: list[str] = []
     with (
-        some_registries(named_registries(addresses, token_file, ca_file, required, store)) as registries,
+        chosen.some_registries() as registries,
         Transfers("pulling", quiet=quiet) as transfers,
     ):
         if everything:
@@ -210,23 +191,17 @@ def _pull_all(registries: Registries, store: Store, transfers: Transfers) -> tup
 
 @command.command("list")
 @registry_options
-@store_option
-@signature_option
 @click.option("--json", "as_json", is_flag=True, help="Print the list as JSON.")
 def list_(
-    addresses: tuple[str, ...],
-    token_file: Path | None,
-    ca_file: Path | None,
-    folder: Path | None,
-    required: tuple[Path, ...],
+    chosen: Chosen,
     as_json: bool,
 ) -> None:
     """List what registries have; without one, what the local store has."""
-    store = store_at(folder)
+    of_store = chosen.folder is not None and not chosen.addresses
     listed: list[tuple[str, list[Reference]]] = []
-    with named_registries(() if folder is not None and not addresses else addresses, token_file, ca_file, required, store) as found:
-        if (folder is not None and not addresses) or not found:
-            listed.append((str(store.root), store.references()))
+    with chosen.registries() as found:
+        if of_store or not found:
+            listed.append((str(chosen.store.root), chosen.store.references()))
         else:
             listed.extend((registry.url, registry.references()) for registry in found.registries)
     if as_json:

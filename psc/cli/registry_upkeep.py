@@ -7,16 +7,9 @@ from pathlib import Path
 import click
 
 from psc.artifacts.store import Store
+from psc.cli.arguments import json_option
 from psc.cli.progress import Steps
-from psc.cli.registries import (
-    age,
-    n_bytes,
-    named_registries,
-    registry_options,
-    signature_option,
-    store_at,
-    store_option,
-)
+from psc.cli.registries import Chosen, age, n_bytes, registry_options, store_at, store_option
 from psc.cli.report import write_json
 from psc.support.readable import size
 
@@ -24,16 +17,10 @@ from psc.support.readable import size
 @click.command("verify")
 @click.argument("target", required=False, metavar="[DIR|URL]")
 @registry_options
-@store_option
-@signature_option
-@click.option("--json", "as_json", is_flag=True, help="Print the report as JSON.")
+@json_option
 def verify(
     target: str | None,
-    addresses: tuple[str, ...],
-    token_file: Path | None,
-    ca_file: Path | None,
-    folder: Path | None,
-    required: tuple[Path, ...],
+    chosen: Chosen,
     as_json: bool,
 ) -> None:
     """Read everything in DIR, at URL, in the registries named, or in the local store, and say what is damaged or missing.
@@ -41,7 +28,7 @@ def verify(
     Nothing is changed. The exit code is 1 if anything is wrong.
     """
     report: list[tuple[str, int, list[str]]] = []
-    store = store_at(folder)
+    addresses = chosen.addresses
     directory: Path | None = None
     if target is not None and "://" in target:
         addresses = (target,)
@@ -50,12 +37,12 @@ def verify(
         if not directory.is_dir():
             raise click.UsageError(f"{target}: there is no such folder")
     if addresses and directory is None:
-        with named_registries(addresses, token_file, ca_file, required, store) as found, Steps("verifying") as steps:
+        with chosen.registries(addresses) as found, Steps("verifying") as steps:
             for registry in found.registries:
                 problems = registry.verify(steps.step)
                 report.append((registry.url, len(registry.references()), problems))
     else:
-        checked = Store(directory) if directory is not None else store
+        checked = Store(directory) if directory is not None else chosen.store
         with Steps(f"verifying {checked.root}") as steps:
             steps.step("reading", 0, 1)
             report.append((str(checked.root), checked.n_reference_files(), [p.what for p in checked.verify()]))
@@ -81,7 +68,7 @@ def verify(
     "--grace", callback=age, default="1h", show_default=True, metavar="AGE", help="What is unreachable but younger stays."
 )
 @click.option("--dry-run", is_flag=True, help="Only say what would go.")
-@click.option("--json", "as_json", is_flag=True, help="Print the report as JSON.")
+@json_option
 def gc(
     directory: Path | None,
     folder: Path | None,
