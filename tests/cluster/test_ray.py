@@ -22,6 +22,7 @@ from psc.cluster.run.ray_executor import RayExecutor, connect
 from psc.cluster.run.splitting import split_long_jobs
 from psc.cluster.run.task import Progress
 
+pytest.importorskip("ray")
 pytestmark = [
     pytest.mark.skipif("PSC_SANITIZED" in os.environ, reason="Ray's processes do not run under the sanitizer"),
     pytest.mark.filterwarnings("ignore::ResourceWarning"),

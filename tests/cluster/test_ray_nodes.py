@@ -18,6 +18,7 @@ from psc.cluster.run.plan import Task
 from psc.cluster.run.ray_executor import connect
 from psc.cluster.run.task import Progress
 
+pytest.importorskip("ray")
 pytestmark = [
     pytest.mark.skipif("PSC_SANITIZED" in os.environ, reason="Ray's processes do not run under the sanitizer"),
     pytest.mark.filterwarnings("ignore::ResourceWarning", "ignore::DeprecationWarning", "ignore::FutureWarning"),
