@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from psc.compiler.frontends.front_end import UNNAMED, check_text
@@ -35,33 +35,29 @@ def structural_tag_text(structural_tag: object) -> str:
     if isinstance(structural_tag, str):
         check_text(structural_tag, "structural_tag")
         return structural_tag
-    if callable(dumped := getattr(structural_tag, "model_dump", None)) and not isinstance(structural_tag, type):
-        structural_tag = _guarded(dumped)
-    if not isinstance(structural_tag, Mapping):
+    if not isinstance(structural_tag, Mapping) and (isinstance(structural_tag, type) or _dump_of(structural_tag) is None):
         raise TypeError(f"a structural tag is a dictionary, JSON text or a StructuralTag, not {type(structural_tag).__name__}")
-    given = structural_tag
-    text: str = _guarded(lambda: json.dumps(given, allow_nan=False, separators=(",", ":"), default=_plain))
-    return text
+    try:
+        return json.dumps(structural_tag, allow_nan=False, separators=(",", ":"), default=_plain)
+    except RecursionError:
+        raise InvalidStructuralTagError("the structural tag is nested too deep, or contains itself") from None
+    except (TypeError, ValueError) as e:
+        raise InvalidStructuralTagError(f"the structural tag is not JSON: {e}") from None
 
 
 def _plain(value: object) -> object:
     """What JSON has for an object that is none of its own."""
     if isinstance(value, Mapping):
         return dict(value)
-    if callable(dumped := getattr(value, "model_dump", None)) and not isinstance(value, type):
-        return dumped()
-    if isinstance(value, type) and callable(made := getattr(value, "model_json_schema", None)):
-        return made()
+    if (dump := _dump_of(value)) is not None:
+        return dump()
     raise TypeError(f"an object of the type {type(value).__name__} is no value of JSON")
 
 
-def _guarded(dump: Any) -> Any:
-    try:
-        return dump()
-    except RecursionError:
-        raise InvalidStructuralTagError("the structural tag is nested too deep, or contains itself") from None
-    except (TypeError, ValueError) as e:
-        raise InvalidStructuralTagError(f"the structural tag is not JSON: {e}") from None
+def _dump_of(value: object) -> Callable[[], object] | None:
+    """What gives the value of an object, or of a class the schema of its objects, as pydantic's have it."""
+    dump = getattr(value, "model_json_schema" if isinstance(value, type) else "model_dump", None)
+    return dump if callable(dump) else None
 
 
 def _of_pair(tags: object, triggers: Sequence[str] | None) -> dict[str, Any]:

@@ -153,7 +153,13 @@ def test_text_that_is_not_json(text: str) -> None:
         Grammar.from_structural_tag(text)
 
 
-@pytest.mark.parametrize("given", [None, 3, b"{}", {"format": _ANY}.items()])
+class _Model:
+    @staticmethod
+    def model_json_schema() -> dict[str, Any]:
+        return {}
+
+
+@pytest.mark.parametrize("given", [None, 3, b"{}", {"format": _ANY}.items(), _Model])
 def test_other_types(given: Any) -> None:
     with pytest.raises(TypeError):
         Grammar.from_structural_tag(given)
