@@ -16,6 +16,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
+from psc.adapters.guarded_matcher import row_of
 from psc.decoding.deferred import AnyMatcher, DeferredGrammar
 from psc.errors import ArtifactError, BitmaskError, MatcherError, TokenizerError
 from psc.runtime.compiled import CompiledGrammar, GrammarMatcher
@@ -151,9 +152,7 @@ class Requests:
     @cached_property
     def stop_mask(self) -> NDArray[np.int32]:
         """A mask of only the tokens that end the text."""
-        bits = np.zeros(self.n_words * 32, dtype=np.uint8)
-        bits[list(self.stop_token_ids)] = 1
-        return np.packbits(bits, bitorder="little").view("<i4").astype(np.int32)
+        return row_of(self.stop_token_ids, self.vocab_size)
 
     def fill(self, hypotheses: Sequence[Hypothesis], bitmask: NDArray[np.int32]) -> list[int]:
         """Writes the masks of the sequences that have one to their rows of `bitmask`; which rows those are.

@@ -68,7 +68,6 @@ class Compiler:
     def __init__(self, xgrammar: ModuleType, tokenizer_info: vocabulary.TokenizerInfo) -> None:
         self.service: Final = GrammarService(tokenizer_info)
         self._xgrammar: Final = xgrammar
-        self._engine: Any = None
         self._ends: Final = row_of(tokenizer_info.stop_token_ids, tokenizer_info.vocab_size)
 
     def compile_json_schema(self, schema: str) -> Any:
@@ -85,7 +84,7 @@ class Compiler:
 
     def _compile(self, kind: Kind, text: str, method: str) -> Any:
         try:
-            made = self.service.compile_or_fall_back(kind, text, lambda: getattr(self._engines_own(), method)(text))
+            made = self.service.compile_or_fall_back(kind, text, lambda: getattr(self._engines_own, method)(text))
         except REFUSALS as e:
             _log.error("a request ends at once, since psc refuses its grammar of the kind %s: %s", kind, e)
             return RequestGrammar(str(e), self._ends)
@@ -94,14 +93,13 @@ class Compiler:
         self.service.build_ahead(made)
         return RequestGrammar(made, self._ends)
 
+    @functools.cached_property
     def _engines_own(self) -> Any:
-        if self._engine is None:
-            info, xgr = self.service.tokenizer_info, self._xgrammar
-            theirs = xgr.TokenizerInfo(
-                info.decoded_vocab, xgr.VocabType.RAW, vocab_size=info.vocab_size, stop_token_ids=info.stop_token_ids
-            )
-            self._engine = xgr.GrammarCompiler(theirs)
-        return self._engine
+        info, xgr = self.service.tokenizer_info, self._xgrammar
+        theirs = xgr.TokenizerInfo(
+            info.decoded_vocab, xgr.VocabType.RAW, vocab_size=info.vocab_size, stop_token_ids=info.stop_token_ids
+        )
+        return xgr.GrammarCompiler(theirs)
 
 
 class Names:

@@ -13,6 +13,7 @@ The engine compiles in its own loop, when a request's prompt is done: a store wi
 from __future__ import annotations
 
 import dataclasses
+import functools
 import importlib
 from typing import Any, Final
 
@@ -69,7 +70,6 @@ class PscMatcherFactory(GrammarMatcherFactory):  # type: ignore[misc]
         self.service: Final = GrammarService(info, options=dataclasses.replace(ServiceOptions.of(), compile_timeout_s=0))
         self._last_row: Final = row_of(info.text_token_ids, info.vocab_size)
         self._arguments: Final = (guided_decoding_config, vocab_size_padded, max_num_draft_tokens)
-        self._engine: Any = None
 
     def create(self, guided_decoding_params: Any) -> GrammarMatcher:
         """The matcher of a request.
@@ -86,16 +86,15 @@ class PscMatcherFactory(GrammarMatcherFactory):  # type: ignore[misc]
         if kind is None:
             raise ValueError(f"there is no type of guide {name!r}; there are {', '.join(_KINDS)}")
         text = "{}" if name == "JSON" else guided_decoding_params.guide
-        made = self.service.compile_or_fall_back(kind, text, lambda: self._engines_own().create(guided_decoding_params))
+        made = self.service.compile_or_fall_back(kind, text, lambda: self._engines_own.create(guided_decoding_params))
         if not isinstance(made, CompiledGrammar):
             return made
         self.service.build_ahead(made)
         return PscMatcher(made, self._last_row)
 
+    @functools.cached_property
     def _engines_own(self) -> Any:
-        if self._engine is None:
-            self._engine = self.original(*self._arguments)
-        return self._engine
+        return self.original(*self._arguments)
 
 
 class _TokenizerJson:

@@ -74,7 +74,6 @@ def open_compiled(
         GrammarError: the grammar is not found or cannot be compiled.
         ArtifactError: the artifact cannot be read, or is for another tokenizer than the one named.
         TokenizerError: the tokenizer named cannot be loaded.
-        MissingExtraError: the grammar is in Lark's language, and Lark is not installed.
         click.UsageError: a grammar without a tokenizer, an artifact with options of a grammar, or a grammar that is no JSON schema
             with options of one.
     """

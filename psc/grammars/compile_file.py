@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 from psc.artifacts.format import encode, write_file
 from psc.artifacts.scalars import is_closed
 from psc.compiler.frontends.found import find_grammar
-from psc.errors import ArtifactError, needs_extra
+from psc.errors import ArtifactError
 from psc.grammars.grammar import Grammar
 from psc.grammars.verification import verify_build
 from psc.grammars.warm_texts import WarmRowNames, read_texts, rows_met
@@ -85,7 +85,7 @@ def compile_to_artifact(
         VerificationError: the classifier differs from the paper's construction.
         ArtifactError: a file cannot be written; what was there before is still there.
         PscError: a text cannot be read. One that the grammar refuses is a warning.
-        MissingExtraError: the ``compiler`` extra is not installed, or ``openfst`` to verify.
+        MissingExtraError: the ``openfst`` extra is not installed, to verify.
     """
     path = Path(path)
     found = find_grammar(grammar)
@@ -93,11 +93,10 @@ def compile_to_artifact(
     _check_writable(path)  # found out now rather than after the compilation
     request = found.request(start=start, lexer=lexer, keep_all_actions=keep_all_actions, settings=settings)
     loaded = Grammar.parse(request, names=request.names_of(tokenizer_info)).to_cfg()
-    with needs_extra("compiler"):
-        from psc.compiler.pipeline.build import build
-        from psc.compiler.pipeline.spelling_check import unspellable
+    from psc.compiler.pipeline.build import build
+    from psc.compiler.pipeline.spelling_check import unspellable
 
-        result = build(loaded, tokenizer_info, progress=progress)
+    result = build(loaded, tokenizer_info, progress=progress)
     verification = verify_build(result, progress) if verify else None
     warm_rows = None
     if texts and is_closed(result.arrays):

@@ -86,7 +86,6 @@ class CompiledGrammar(runtime.CompiledGrammar):
 
         Raises:
             GrammarError: the text cannot be read here: it is a Lark grammar that imports files which are not there.
-            MissingExtraError: it is in Lark's language, and Lark is not installed.
             TokenizerError: it names tokens, and the vocabulary cannot be found; see ``tokenizer_info``.
         """
         if self._grammar is None:

@@ -64,7 +64,6 @@ class Grammar:
 
         Raises:
             GrammarError: the text is malformed, an option does not fit its language, or there is no such language.
-            MissingExtraError: the language is read by a package that is not installed.
         """
         request.front_end.check(request.options, request.origin)
         known = known_grammars.find(request, store)
@@ -135,7 +134,6 @@ class Grammar:
 
         Raises:
             GrammarError: it is in neither of the two; the message says why not.
-            MissingExtraError: Lark is not installed.
         """
         check_text(lark_string, "lark_string")
         request = lark_request(
@@ -463,7 +461,6 @@ class Grammar:
             InvalidJSONError: it is not JSON.
             DeserializeVersionError: it was written in another version of the format, or by XGrammar.
             DeserializeFormatError: it is damaged, or describes something else.
-            MissingExtraError: it is in Lark's language, and Lark is not installed.
         """
         return deserialized(json_string)
 

@@ -424,7 +424,7 @@ class _Writer:
 
 @cache  # which takes as long as all the rest, and documents that name a grammar come again and again
 def bundled_part(name: str) -> Part:
-    """A bundled grammar as a part. Raises MissingExtraError: it is in Lark's language, which is not installed."""
+    """A bundled grammar as a part."""
     parsed = find_grammar(name).request().parse()
     return parsed if isinstance(parsed, RuleSet) else LexedPart(parsed)
 
