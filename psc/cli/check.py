@@ -10,12 +10,10 @@ from typing import Any
 import click
 
 from psc.cli.arguments import FILE, GRAMMAR, json_option, quiet_option, with_paragraph
-from psc.cli.grammars import GRAMMAR_HELP, grammar_options, open_compiled
+from psc.cli.grammars import GRAMMAR_HELP, Chosen, grammar_options, open_compiled
 from psc.cli.progress import Steps
 from psc.cli.report import note, write_json
-from psc.cli.schema_options import SchemaOptions
 from psc.cli.tokenizers import recorded_tokenizer_option
-from psc.compiler.cfg.grammar import LarkLexer
 from psc.errors import PscError
 from psc.grammars.compiled_grammar import CompiledGrammar
 from psc.inspection.checking import Check, Checker
@@ -37,10 +35,7 @@ def command(
     grammar: str,
     files: tuple[str, ...],
     tokenizer: str | None,
-    start: str | None,
-    lexer: LarkLexer | None,
-    keep_all_actions: bool,
-    schema: SchemaOptions,
+    chosen: Chosen,
     as_json: bool,
     quiet: bool,
 ) -> None:
@@ -52,7 +47,7 @@ def command(
     """
     with Steps("checking", quiet=quiet) as steps:
         steps.step("reading the grammar", 0, len(files))
-        compiled = open_compiled(grammar, tokenizer, start=start, lexer=lexer, keep_all_actions=keep_all_actions, schema=schema)
+        compiled = open_compiled(grammar, tokenizer, chosen)
         checker, remark = checker_for(compiled)
         if remark:
             note(remark)

@@ -9,12 +9,10 @@ from typing import Any
 import click
 
 from psc.cli.arguments import FILE, GRAMMAR, TOKENIZER, json_option, quiet_option, with_paragraph
-from psc.cli.grammars import GRAMMAR_FILE, grammar_options
+from psc.cli.grammars import GRAMMAR_FILE, Chosen, grammar_options
 from psc.cli.progress import Steps
 from psc.cli.report import warning, write_json, write_pairs
-from psc.cli.schema_options import SchemaOptions
 from psc.cli.tokenizers import SPEC_HELP, token_ids
-from psc.compiler.cfg.grammar import LarkLexer
 from psc.compiler.frontends.found import find_grammar
 from psc.compiler.grammars import bundled_names
 from psc.grammars.compile_file import CompileReport, build_record_path, compile_to_artifact
@@ -59,10 +57,7 @@ def command(
     grammar: str,
     tokenizer: str,
     output: Path | None,
-    start: str | None,
-    lexer: LarkLexer | None,
-    keep_all_actions: bool,
-    schema: SchemaOptions,
+    chosen: Chosen,
     stop_token_ids: tuple[int, ...] | None,
     vocab_size: int | None,
     verify: bool,
@@ -77,10 +72,10 @@ def command(
     beside it, to FILE.build.json.
     """
     found = find_grammar(grammar)
-    settings = schema.of(found)
+    options = chosen.of(found)
     path = output or Path(f"{found.stem}.psc")
     if verify:
-        check_verifiable(grammar, start=start, lexer=lexer, keep_all_actions=keep_all_actions, settings=settings)
+        check_verifiable(grammar, **options)
     with Steps(f"compiling {found.name}", quiet=quiet) as steps:
         steps.step("tokenizer", 0, 1)
         info = load_tokenizer(tokenizer, vocab_size=vocab_size, stop_token_ids=stop_token_ids)
@@ -88,10 +83,7 @@ def command(
             grammar,
             info,
             path,
-            start=start,
-            lexer=lexer,
-            keep_all_actions=keep_all_actions,
-            settings=settings,
+            **options,
             tokenizer_file=tokenizer if find_name(tokenizer) is None and Path(tokenizer).expanduser().exists() else None,
             verify=verify,
             warm=warm,

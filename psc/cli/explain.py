@@ -10,12 +10,10 @@ from pathlib import Path
 import click
 
 from psc.cli.arguments import FILE, GRAMMAR, quiet_option, with_paragraph
-from psc.cli.grammars import GRAMMAR_HELP, grammar_options, open_compiled
+from psc.cli.grammars import GRAMMAR_HELP, Chosen, grammar_options, open_compiled
 from psc.cli.progress import Steps
 from psc.cli.report import note, write_json
-from psc.cli.schema_options import SchemaOptions
 from psc.cli.tokenizers import recorded_tokenizer_option
-from psc.compiler.cfg.grammar import LarkLexer
 from psc.errors import PscError
 from psc.inspection.explaining import Explainer, Explanation, Reading, TokenGroup, Verdict, shown
 
@@ -46,10 +44,7 @@ def command(
     text: str | None,
     text_file: str | None,
     tokens: tuple[int, ...],
-    start: str | None,
-    lexer: LarkLexer | None,
-    keep_all_actions: bool,
-    schema: SchemaOptions,
+    chosen: Chosen,
     as_json: bool,
     quiet: bool,
 ) -> None:
@@ -60,7 +55,7 @@ def command(
     data = _text(text, text_file)
     with Steps("explaining", quiet=quiet) as steps:
         steps.step("reading the grammar", 0, 2)
-        compiled = open_compiled(grammar, tokenizer, start=start, lexer=lexer, keep_all_actions=keep_all_actions, schema=schema)
+        compiled = open_compiled(grammar, tokenizer, chosen)
         explainer = Explainer(compiled)
         steps.step("reading the text", 1, 2)
         explanation = explainer.explain(data, tokens)

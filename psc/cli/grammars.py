@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, TypeVar, get_args
+from typing import Any, get_args
 
 import click
 
@@ -12,7 +14,7 @@ from psc.artifacts.format import read_file
 from psc.cli.schema_options import SchemaOptions, schema_options
 from psc.cli.tokenizers import tokenizer_for
 from psc.compiler.cfg.grammar import LarkLexer
-from psc.compiler.frontends.found import find_grammar, is_grammar
+from psc.compiler.frontends.found import GrammarFile, find_grammar, is_grammar
 from psc.compiler.frontends.front_end import NO_SETTINGS
 from psc.compiler.frontends.registry import suffixes
 from psc.grammars.compiled_grammar import CompiledGrammar, compile_just_in_time
@@ -20,16 +22,36 @@ from psc.grammars.grammar import Grammar
 from psc.grammars.recorded_tokenizer import recorded_tokenizer
 from psc.vocabulary import load_tokenizer
 
-_Command = TypeVar("_Command", bound=Callable[..., Any])
-
 *_OTHERS, _LAST = suffixes()
 GRAMMAR_FILE = f"{', '.join(_OTHERS)} or {_LAST} file"
 GRAMMAR_HELP = f"an artifact, or a bundled name or the path of a {GRAMMAR_FILE}, which needs --tokenizer"
 
 
-def grammar_options(command: _Command) -> _Command:
-    """Adds ``start``, ``lexer``, ``keep_all_actions``, and ``schema``, see `psc.cli.schema_options`."""
-    command = schema_options(command)
+@dataclass(frozen=True)
+class Chosen:
+    """What `grammar_options` say."""
+
+    start: str | None = None
+    lexer: LarkLexer | None = None
+    keep_all_actions: bool = False
+    schema: SchemaOptions | None = None
+
+    def of(self, grammar: GrammarFile) -> dict[str, Any]:
+        """The keywords of a grammar's request. Raises click.UsageError for options of a JSON schema where it is none."""
+        settings = NO_SETTINGS if self.schema is None else self.schema.of(grammar)
+        return {"start": self.start, "lexer": self.lexer, "keep_all_actions": self.keep_all_actions, "settings": settings}
+
+
+def grammar_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """``--start``, ``--lexer``, ``--keep-all-actions`` and `psc.cli.schema_options`, given to the command as ``chosen``."""
+
+    @functools.wraps(command)
+    def with_options(
+        *arguments: Any, start: str | None, lexer: LarkLexer | None, keep_all_actions: bool, schema: SchemaOptions, **others: Any
+    ) -> Any:
+        return command(*arguments, chosen=Chosen(start, lexer, keep_all_actions, schema), **others)
+
+    decorated = schema_options(with_options)
     for option in (
         click.option(
             "--keep-all-actions",
@@ -47,28 +69,17 @@ def grammar_options(command: _Command) -> _Command:
             "--start", metavar="RULE", help="The rule that a whole text must match: by default start, and root in an EBNF grammar."
         ),
     ):
-        command = option(command)
-    return command
+        decorated = option(decorated)
+    return decorated
 
 
-def open_compiled(
-    spec: str,
-    tokenizer: str | None,
-    *,
-    start: str | None = None,
-    lexer: LarkLexer | None = None,
-    keep_all_actions: bool = False,
-    schema: SchemaOptions | None = None,
-) -> CompiledGrammar:
+def open_compiled(spec: str, tokenizer: str | None, chosen: Chosen = Chosen()) -> CompiledGrammar:
     """What a user names, ready for matchers: an artifact is read, a grammar is built just in time.
 
     Args:
         spec: a bundled name, the path of a grammar, or that of an artifact.
         tokenizer: what the user named; without it, an artifact's is looked up when it is first needed.
-        start: of a grammar, with the next two, see ``GrammarFile.request``.
-        lexer: of a Lark grammar.
-        keep_all_actions: of a Lark grammar.
-        schema: the options of a JSON schema.
+        chosen: how a grammar is read.
 
     Raises:
         GrammarError: the grammar is not found or cannot be compiled.
@@ -81,14 +92,13 @@ def open_compiled(
         if tokenizer is None:
             raise click.UsageError(f"{spec} is a grammar: say for which --tokenizer, or give an artifact, which names its own")
         found = find_grammar(spec)
-        settings = NO_SETTINGS if schema is None else schema.of(found)
-        request = found.request(start=start, lexer=lexer, keep_all_actions=keep_all_actions, settings=settings)
+        request = found.request(**chosen.of(found))
         info = load_tokenizer(tokenizer)
         return compile_just_in_time(Grammar.parse(request, names=request.names_of(info)), info)
-    if start is not None or lexer is not None or keep_all_actions:
+    if chosen.start is not None or chosen.lexer is not None or chosen.keep_all_actions:
         raise click.UsageError(f"{spec} is an artifact: --start, --lexer and --keep-all-actions were decided when it was compiled")
-    if schema is not None and schema.names:
-        raise click.UsageError(f"{spec} is an artifact: {schema} was decided when it was compiled")
+    if chosen.schema is not None and chosen.schema.names:
+        raise click.UsageError(f"{spec} is an artifact: {chosen.schema} was decided when it was compiled")
     artifact = read_file(Path(spec))
     found_by = tokenizer_for(artifact, tokenizer, spec) if tokenizer else recorded_tokenizer
     return CompiledGrammar.from_artifact(artifact, tokenizer_info=found_by, place=spec)

@@ -7,12 +7,10 @@ import random
 import click
 
 from psc.cli.arguments import GRAMMAR, quiet_option, with_paragraph
-from psc.cli.grammars import GRAMMAR_HELP, grammar_options, open_compiled
+from psc.cli.grammars import GRAMMAR_HELP, Chosen, grammar_options, open_compiled
 from psc.cli.progress import Steps
 from psc.cli.report import write_json
-from psc.cli.schema_options import SchemaOptions
 from psc.cli.tokenizers import recorded_tokenizer_option
-from psc.compiler.cfg.grammar import LarkLexer
 from psc.inspection.sampling import Sample, Sampler
 
 
@@ -37,10 +35,7 @@ def command(
     seed: int | None,
     max_tokens: int,
     tokenizer: str | None,
-    start: str | None,
-    lexer: LarkLexer | None,
-    keep_all_actions: bool,
-    schema: SchemaOptions,
+    chosen: Chosen,
     as_json: bool,
     quiet: bool,
 ) -> None:
@@ -54,7 +49,7 @@ def command(
     samples: list[Sample] = []
     with Steps("sampling", quiet=quiet) as steps:
         steps.step("reading the grammar", 0, count)
-        compiled = open_compiled(grammar, tokenizer, start=start, lexer=lexer, keep_all_actions=keep_all_actions, schema=schema)
+        compiled = open_compiled(grammar, tokenizer, chosen)
         sampler = Sampler(compiled)
         for i in range(count):
             steps.step(f"sentence {i + 1}", i, count)
