@@ -1,12 +1,12 @@
-"""A chart of a text: which rules are open at each of its places, and which are over (Earley 1970).
+"""A chart of a text: which rules are open at each of its positions, and which are complete (Earley 1970).
 
 The text is bytes, and each of its tokens may also be read as itself. Columns stand where characters or tokens end. A column is made
-once; what follows does not change it, so that text can be taken back by dropping columns.
+once; later text does not change it, so text is taken back by dropping columns.
 
-Where a rule has a budget of tokens, and as many have had bytes in it, it is *closed* where the next token begins if it can be over
-there: it reads nothing behind.
+A rule may have a budget of n tokens. Once n tokens have had bytes in it, it is *closed* where the next token begins, if it can be
+complete there: it reads nothing after that.
 
-Cost: 10 to 20 us a character for each way in which it can be read; memory as much.
+Cost: 10 to 20 us a character for each way in which it can be read; memory likewise.
 """
 
 from __future__ import annotations
@@ -16,22 +16,22 @@ from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Final, NamedTuple
 
-from psc.rule_records.network import Network
+from psc.rule_records.network import Network, NetworkState
 
 Mark = tuple[int, tuple[int, ...]]
-"""A place of the text, and the columns behind which a character is not yet whole."""
+"""A position in the text, and the columns after which a character is not yet whole."""
 START: Final[Mark] = (0, (0,))
-"""Of a chart that has read nothing."""
+"""The mark of a chart that has read nothing."""
 
 
 class Item(NamedTuple):
-    """A rule of which a part was read."""
+    """A rule that is partly read."""
 
     rule: str
-    place: int
-    """What is left of it."""
+    state: NetworkState
+    """What is left of the rule."""
     origin: int
-    """Where it began."""
+    """The column where it began."""
 
 
 class Link(NamedTuple):
@@ -41,19 +41,19 @@ class Link(NamedTuple):
     column: int
     """Of the item before."""
     child: str | None
-    """The rule, which began in that column."""
+    """The rule between the two, which began in that column."""
 
 
 @dataclass(slots=True)
 class Column:
-    """What is known at a place of the text."""
+    """The items at a position in the text."""
 
     items: dict[Item, list[Link]] = field(default_factory=dict)
-    """How each came about; an item of which nothing was read has no links."""
-    waiting: dict[str, list[tuple[Item, int]]] = field(default_factory=dict)
-    """By rule that begins here: the items that need it, and their places behind it."""
-    over: dict[tuple[str, int], list[Item]] = field(default_factory=dict)
-    """Items of rules that end here, by (rule, where it began), in the order in which that was found: inner ones first."""
+    """How each item came about; one at the beginning of its rule has no links."""
+    waiting: dict[str, list[tuple[Item, NetworkState]]] = field(default_factory=dict)
+    """By rule that begins here: the items that need it, and their states after it."""
+    completed: dict[tuple[str, int], list[Item]] = field(default_factory=dict)
+    """Items of rules that end here, by (rule, where it began); inner ones first."""
 
 
 class Chart:
@@ -61,25 +61,27 @@ class Chart:
 
     Args:
         network: of the rules.
-        root: the rule that the whole text is one of, or the beginning of one.
-        budgets: per rule that has one, how many tokens.
-        spent: rules that can be over where a step ends, and the rule that they are the beginning of is spent, and nowhere else.
+        root: the rule of the whole text, which may be incomplete.
+        budgets: tokens per rule that has a budget.
+        exhausted: rules that can be complete only where a step ends and the budget of the rule that they begin is exhausted.
     """
 
-    def __init__(self, network: Network, root: str, budgets: Mapping[str, int] | None = None, spent: Collection[str] = ()) -> None:
+    def __init__(
+        self, network: Network, root: str, budgets: Mapping[str, int] | None = None, exhausted: Collection[str] = ()
+    ) -> None:
         self._network = network
         self._root = root
         self._budgets = budgets or {}
-        self._spent = spent
+        self._exhausted = exhausted
         self._token_ends: list[int] = []
         self._closed: dict[tuple[str, int], int] = {}
-        """By (rule, where it began) the place behind which it reads nothing."""
+        """By (rule, where it began) the position after which it reads nothing."""
         self.text = bytearray()
-        """What was read."""
+        """The bytes read."""
         self.columns: dict[int, Column] = {0: Column({Item(root, network.start(root), 0): []})}
-        """By place of the text, ascending."""
+        """By position in the text, ascending."""
         self._open = [0]
-        """Columns behind which a character is not yet whole."""
+        """Columns after which a character is not yet whole."""
         self._close(0)
 
     def append(self, text: bytes, token: int | None = None, *, is_text: bool = True) -> None:
@@ -87,14 +89,14 @@ class Chart:
 
         Args:
             text: more bytes, at least one.
-            token: the symbol of the token that they are.
+            token: the token's symbol, if they are a token.
             is_text: whether they may be read as characters.
         """
         start = len(self.text)
         if self._budgets:
             self._reopen(start)
             if token is not None:
-                self._close_spent(start)
+                self._close_exhausted(start)
                 self._token_ends.append(start + len(text))
         self.text += text
         end = len(self.text)
@@ -103,7 +105,7 @@ class Chart:
         if not is_text:
             self._open = []
         waiting = []
-        for at in self._places(end):
+        for at in self._readable(end):
             width = _width(self.text[at])
             if at + width > end:
                 waiting.append(at)
@@ -119,7 +121,7 @@ class Chart:
         return len(self.text), tuple(self._open)
 
     def rewind(self, mark: Mark) -> None:
-        """Takes back what was read since then."""
+        """Takes back the text since that mark."""
         length, waiting = mark
         del self.text[length:]
         for at in [at for at in self.columns if at > length]:
@@ -130,16 +132,16 @@ class Chart:
         self._reopen(length)
 
     def reading(self) -> Iterator[tuple[Item, int]]:
-        """The items, with their columns, that go on with the token that may come next."""
+        """The items, with their columns, that can read a next token."""
         if self._budgets:
-            self._close_spent(len(self.text))
-        known: dict[tuple[str, int], bool] = {}
+            self._close_exhausted(len(self.text))
+        seen: dict[tuple[str, int], bool] = {}
         for at in self._open:
             begun = bytes(self.text[at:])
             first, last = _begun_by(begun) if begun else (0, -1)
             for item in self.columns[at].items:
-                reads = self._network.reads_within(item.place, first, last) if begun else self._network.moves(item.place).reads
-                if reads and not self._is_closed(item, at) and (not self._closed or self._may_go_on(item, known)):
+                reads = self._network.reads_within(item.state, first, last) if begun else self._network.moves(item.state).reads
+                if reads and not self._is_closed(item, at) and (not self._closed or self._may_go_on(item, seen)):
                     yield item, at
 
     def callers(self, rule: str, origin: int) -> Iterator[Item]:
@@ -149,32 +151,32 @@ class Chart:
                 yield caller
 
     def _is_closed(self, item: Item, at: int) -> bool:
-        place = self._closed.get((item.rule, item.origin))
-        return place is not None and place <= at
+        end = self._closed.get((item.rule, item.origin))
+        return end is not None and end <= at
 
-    def _may_go_on(self, item: Item, known: dict[tuple[str, int], bool]) -> bool:
-        """Whether a rule that is open is needed by open ones only, up to the root."""
+    def _may_go_on(self, item: Item, answers: dict[tuple[str, int], bool]) -> bool:
+        """Whether open rules lead from an open rule up to the root."""
         todo, seen = [(item.rule, item.origin)], {(item.rule, item.origin)}
-        found = False
+        needed = False
         for rule, origin in todo:  # which grows
-            if (rule, origin) == (self._root, 0) or known.get((rule, origin)):
-                found = True
+            if (rule, origin) == (self._root, 0) or answers.get((rule, origin)):
+                needed = True
                 break
             more = {(c.rule, c.origin) for c in self.callers(rule, origin)} - seen
             seen |= more
             todo += more
-        known[item.rule, item.origin] = found
-        return found
+        answers[item.rule, item.origin] = needed
+        return needed
 
-    def _is_spent(self, rule: str, origin: int) -> bool:
-        most = self._budgets.get(rule)
-        return most is not None and len(self._token_ends) - bisect_right(self._token_ends, origin) >= most
+    def _is_exhausted(self, rule: str, origin: int) -> bool:
+        budget = self._budgets.get(rule)
+        return budget is not None and len(self._token_ends) - bisect_right(self._token_ends, origin) >= budget
 
-    def _is_within_spent(self, rule: str, origin: int) -> bool:
-        """Whether a rule is in one that is spent."""
+    def _is_within_exhausted(self, rule: str, origin: int) -> bool:
+        """Whether a rule is in one whose budget is exhausted."""
         todo, seen = [(rule, origin)], {(rule, origin)}
         for one, began in todo:  # which grows
-            if self._is_spent(one, began):
+            if self._is_exhausted(one, began):
                 return True
             more = {(c.rule, c.origin) for c in self.callers(one, began)} - seen
             seen |= more
@@ -182,21 +184,21 @@ class Chart:
         return False
 
     def _reopen(self, at: int) -> None:
-        """Takes back what was closed at a place, or behind."""
+        """Opens the rules that were closed at a position or after it."""
         if self._closed:
-            self._closed = {rule: place for rule, place in self._closed.items() if place < at}
+            self._closed = {rule: end for rule, end in self._closed.items() if end < at}
 
-    def _close_spent(self, at: int) -> None:
-        """Closes what is spent and over at a place."""
+    def _close_exhausted(self, at: int) -> None:
+        """Closes the rules that are complete at a position and have exhausted their budget."""
         if at not in self.columns:
             return
         self._close(at)
-        for rule, origin in self.columns[at].over:
-            if origin < at and self._is_spent(rule, origin):
+        for rule, origin in self.columns[at].completed:
+            if origin < at and self._is_exhausted(rule, origin):
                 self._closed.setdefault((rule, origin), at)
 
-    def _places(self, end: int) -> Iterator[int]:
-        """Columns to read a character from, ascending; each that is reached before `end` comes later."""
+    def _readable(self, end: int) -> Iterator[int]:
+        """Columns to read a character from, ascending, with those that the reading reaches before `end`."""
         todo = sorted(self._open)
         while todo:
             at = todo.pop(0)
@@ -204,9 +206,9 @@ class Chart:
                 continue
             self._close(at)
             yield at
-            behind = at + _width(self.text[at])
-            if behind < end and behind in self.columns and behind not in todo:
-                todo = sorted([*todo, behind])
+            after = at + _width(self.text[at])
+            if after < end and after in self.columns and after not in todo:
+                todo = sorted([*todo, after])
 
     def _scan(self, at: int, symbol: int | None, end: int) -> None:
         if symbol is None:
@@ -215,46 +217,46 @@ class Chart:
         for item in self.columns[at].items:
             if self._closed and self._is_closed(item, at):
                 continue
-            for place in step(item.place, symbol):
+            for state in step(item.state, symbol):
                 column = self.columns.setdefault(end, Column())
-                column.items.setdefault(Item(item.rule, place, item.origin), []).append(Link(item, at, None))
+                column.items.setdefault(Item(item.rule, state, item.origin), []).append(Link(item, at, None))
 
     def _close(self, at: int) -> None:
-        """Adds what the items of a column need, and what the rules that end there lead to."""
+        """Adds the items that those of a column need, and those after the rules that end there."""
         column = self.columns[at]
-        if column.waiting or column.over:  # it was done
+        if column.waiting or column.completed:  # it was done
             return
         moves_at = self._network.moves
         todo = list(column.items)
 
         def add(item: Item, *links: Link) -> None:
-            known = column.items.get(item)
-            if known is None:
-                column.items[item] = known = []
+            present = column.items.get(item)
+            if present is None:
+                column.items[item] = present = []
                 todo.append(item)
-            known += links
+            present += links
 
         for item in todo:  # which grows
-            moves = moves_at(item.place)
-            for rule, behind in moves.calls:
+            moves = moves_at(item.state)
+            for rule, after in moves.calls:
                 callers = column.waiting.get(rule)
                 if callers is None:
-                    column.waiting[rule] = [(item, behind)]
+                    column.waiting[rule] = [(item, after)]
                     add(Item(rule, self._network.start(rule), at))
                 else:
-                    callers.append((item, behind))
-                if (rule, at) in column.over:
-                    add(Item(item.rule, behind, item.origin), Link(item, at, rule))
+                    callers.append((item, after))
+                if (rule, at) in column.completed:
+                    add(Item(item.rule, after, item.origin), Link(item, at, rule))
             if not moves.ends:
                 continue
-            if item.rule in self._spent and not (at == len(self.text) and self._is_within_spent(item.rule, item.origin)):
+            if item.rule in self._exhausted and not (at == len(self.text) and self._is_within_exhausted(item.rule, item.origin)):
                 continue
-            column.over.setdefault((item.rule, item.origin), []).append(item)
-            if len(column.over[item.rule, item.origin]) == 1:
-                for caller, behind in list(self.columns[item.origin].waiting.get(item.rule, ())):
+            column.completed.setdefault((item.rule, item.origin), []).append(item)
+            if len(column.completed[item.rule, item.origin]) == 1:
+                for caller, after in list(self.columns[item.origin].waiting.get(item.rule, ())):
                     if self._closed.get((caller.rule, caller.origin), at) < at:
                         continue
-                    add(Item(caller.rule, behind, caller.origin), Link(caller, item.origin, item.rule))
+                    add(Item(caller.rule, after, caller.origin), Link(caller, item.origin, item.rule))
 
 
 def _width(lead: int) -> int:
@@ -270,7 +272,7 @@ def _code_point(text: bytearray) -> int | None:
 
 
 def _begun_by(begun: bytes) -> tuple[int, int]:
-    """The range of the characters whose bytes begin so; what is no character in it matters to no rule."""
+    """The range of the characters whose bytes begin so. It may hold numbers that are no characters; no rule reads them."""
     width = _width(begun[0])
     bits = begun[0] & (0x7F >> width)
     for byte in begun[1:]:

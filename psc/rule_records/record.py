@@ -1,7 +1,7 @@
-"""What a matcher's text says of the marked rules of its grammar: their temperatures and captures.
+"""The temperatures and captures that a matcher's text gives to the marked rules of its grammar.
 
-A capture is a rule that was over at some place of the text, in a way to read the text that it can still have. Where such a rule
-may have been over at several places, it is the longest that counts.
+A capture is a rule that was complete at some position, in a way to read the text that is still possible. If a rule was complete
+at several positions, the longest text counts.
 """
 
 from __future__ import annotations
@@ -45,12 +45,12 @@ class MarkedRules:
 
     @cached_property
     def budgets(self) -> Mapping[str, int]:
-        """Per rule that has a budget, how many tokens."""
+        """Tokens per rule that has a budget."""
         return {name: mark.max_tokens for name, mark in self.marks.items() if mark.max_tokens is not None}
 
     @cached_property
-    def spent(self) -> frozenset[str]:
-        """The rules of texts at which others may be over when they are spent."""
+    def exhausted(self) -> frozenset[str]:
+        """The rules whose texts let other rules be complete once their budget is exhausted."""
         return frozenset(mark.spent for mark in self.marks.values() if mark.spent is not None)
 
     @cached_property
@@ -60,11 +60,11 @@ class MarkedRules:
 
 
 class RuleRecord:
-    """The record of one text, which follows where it is asked for.
+    """The record of one text, brought up to date by each query.
 
     Args:
         rules: of the grammar.
-        tokenizer: whose tokens are accepted.
+        tokenizer: of the accepted tokens.
     """
 
     def __init__(self, rules: MarkedRules, tokenizer: TokenizerInfo) -> None:
@@ -78,79 +78,79 @@ class RuleRecord:
 
     @cached_property
     def _chart(self) -> Chart:
-        return Chart(self._rules.network, self._rules.root, self._rules.budgets, self._rules.spent)
+        return Chart(self._rules.network, self._rules.root, self._rules.budgets, self._rules.exhausted)
 
     def temperature(self, steps: Sequence[Step], default: float | None) -> float | None:
         """The highest temperature of what may come next after these steps; the default where no open rule has one."""
         if not self._rules.has_temperatures:
             return default
         self._follow(steps)
-        found: set[float] = set()
+        temperatures: set[float] = set()
         todo = {(item.rule, item.origin) for item, _ in self._chart.reading()}
         seen = set(todo)
         while todo:
             rule, origin = todo.pop()
             mark = self._rules.marks.get(rule)
             if mark is not None and mark.temperature is not None:
-                found.add(mark.temperature)
+                temperatures.add(mark.temperature)
                 continue
             more = {(caller.rule, caller.origin) for caller in self._chart.callers(rule, origin)} - seen
             seen |= more
             todo |= more
-        return max(found, default=default)
+        return max(temperatures, default=default)
 
     def temperatures_along(
         self, steps: list[Step], child: list[int], sibling: list[int], token: list[int], default: float | None
     ) -> list[float]:
         """`temperature` at each node of a tree of draft tokens, see ``GrammarMatcher.traverse_draft_tree``.
 
-        -1 where there is none, and where the tokens do not lead.
+        -1 where there is none, and at nodes that the tokens cannot reach.
         """
         if not self._rules.has_temperatures:
             return [-1.0 if default is None else default] * len(token)
-        found = [-1.0] * len(token)
+        temperatures = [-1.0] * len(token)
         todo: list[tuple[int, list[Step]]] = [(0, steps)]
         while todo:
             node, path = todo.pop()
             temperature = self.temperature(path, default)
             if not self._chart.mark()[1]:
                 continue
-            found[node] = -1.0 if temperature is None else temperature
+            temperatures[node] = -1.0 if temperature is None else temperature
             after = child[node]
             while after >= 0:
                 todo.append((after, [*path, token[after]]))
                 after = sibling[after]
         self._follow(steps)
-        return found
+        return temperatures
 
     def captures(self, steps: Sequence[Step], deduplicate: bool) -> list[tuple[str, bytes]]:
-        """(name, text) of the captured rules that were over after these steps, in the order in which they ended.
+        """(name, text) of the captured rules that these steps complete, in the order in which they ended.
 
         Args:
             steps: tokens and texts.
-            deduplicate: of a rule that began at one place, only the longest text with which the text can be read; else each text
-                with which the rule was over, whatever came after.
+            deduplicate: for a rule that began at one position, only the longest of its texts with which the whole can be read;
+                else every text that completed the rule.
         """
         if not self._rules.has_captures:
             return []
         self._follow(steps)
         live = self._live() if deduplicate else None
-        found: dict[object, tuple[str, bytes]] = {}
+        captures: dict[object, tuple[str, bytes]] = {}
         for end in sorted(self._chart.columns):
-            for rule, origin in self._chart.columns[end].over:
+            for rule, origin in self._chart.columns[end].completed:
                 mark = self._rules.marks.get(rule)
                 if mark is None or (live is not None and (rule, origin, end) not in live):
                     continue
-                for what, name, text in self._of(mark, rule, origin, end):
-                    key = (what, rule, origin) if deduplicate else (what, rule, origin, end)
-                    found.pop(key, None)
-                    found[key] = name, text
-        return list(found.values())
+                for kind, name, text in self._captured(mark, rule, origin, end):
+                    key = (kind, rule, origin) if deduplicate else (kind, rule, origin, end)
+                    captures.pop(key, None)
+                    captures[key] = name, text
+        return list(captures.values())
 
     def _live(self) -> set[tuple[str, int, int]]:
-        """(rule, where it began, where it ended) of what was over in the ways in which the text can be read on, or ends."""
+        """(rule, where it began, where it ended) of the rules completed in a way in which the text can go on, or ends."""
         columns, end = self._chart.columns, len(self._chart.text)
-        over: set[tuple[str, int, int]] = set()
+        completed: set[tuple[str, int, int]] = set()
         seen: set[tuple[Item, int]] = set()
         todo: list[tuple[Item, int]] = []
 
@@ -159,10 +159,10 @@ class RuleRecord:
                 seen.add((item, at))
                 todo.append((item, at))
 
-        def is_over(rule: str, origin: int, at: int) -> None:
-            if (rule, origin, at) not in over:
-                over.add((rule, origin, at))
-                for item in columns[at].over[rule, origin]:
+        def complete(rule: str, origin: int, at: int) -> None:
+            if (rule, origin, at) not in completed:
+                completed.add((rule, origin, at))
+                for item in columns[at].completed[rule, origin]:
                     read(item, at)
 
         is_open: set[tuple[str, int]] = set()
@@ -176,40 +176,40 @@ class RuleRecord:
                 if (caller.rule, caller.origin) not in is_open:
                     is_open.add((caller.rule, caller.origin))
                     spine.append((caller.rule, caller.origin))
-        if end in columns and (self._rules.root, 0) in columns[end].over:
-            is_over(self._rules.root, 0, end)
+        if end in columns and (self._rules.root, 0) in columns[end].completed:
+            complete(self._rules.root, 0, end)
         while todo:
             item, at = todo.pop()
             for link in columns[at].items[item]:
                 read(link.before, link.column)
                 if link.child is not None:
-                    is_over(link.child, link.column, at)
-        return over
+                    complete(link.child, link.column, at)
+        return completed
 
-    def _of(self, mark: RuleMark, rule: str, origin: int, end: int) -> list[tuple[str, str, bytes]]:
-        """What a rule that is over captures: ("marker" or "text", name, text)."""
-        found = []
+    def _captured(self, mark: RuleMark, rule: str, origin: int, end: int) -> list[tuple[str, str, bytes]]:
+        """The captures of a completed rule: ("marker" or "text", name, text)."""
+        captures = []
         body_end = end
         if mark.ending is not None:
             body_end = self._border(mark.ending, origin, end)
             if mark.ending.captured_as is not None:
-                found.append(("marker", mark.ending.captured_as, bytes(self._chart.text[body_end:end])))
+                captures.append(("marker", mark.ending.captured_as, bytes(self._chart.text[body_end:end])))
         if mark.capture is not None:
-            found.append(("text", mark.capture, self._without_hidden(rule, origin, end, body_end)))
-        return found
+            captures.append(("text", mark.capture, self._without_hidden(rule, origin, end, body_end)))
+        return captures
 
     def _border(self, ending: Ending, origin: int, end: int) -> int:
-        """Where the body of an ending rule stops and the marker starts: the first place where both are what they must be."""
+        """Where the body of an ending rule stops and the marker starts: the first position where both match."""
         text = bytes(self._chart.text)
         body = Chart(self._rules.network, ending.body)
         body.append(text[origin:end])
         for at in sorted(body.columns):
-            if (ending.body, 0) in body.columns[at].over:
+            if (ending.body, 0) in body.columns[at].completed:
                 marker = Chart(self._rules.network, ending.marker)
                 if text[origin + at : end]:
                     marker.append(text[origin + at : end])
                 last = marker.columns.get(end - origin - at)
-                if last is not None and (ending.marker, 0) in last.over:
+                if last is not None and (ending.marker, 0) in last.completed:
                     return origin + at
         return end
 
@@ -223,24 +223,24 @@ class RuleRecord:
         return text
 
     def _hidden(self, rule: str, origin: int, end: int) -> set[Span]:
-        """The markers inside a rule that is over which its text does not show, in one way to read it."""
-        found = set()
+        """The markers inside a completed rule that are hidden from its text, in one way to read it."""
+        markers = set()
         todo = [(rule, origin, end)]
         while todo:
             outer, began, ended = todo.pop()
-            item, at = self._chart.columns[ended].over[outer, began][0], ended
+            item, at = self._chart.columns[ended].completed[outer, began][0], ended
             while links := self._chart.columns[at].items[item]:
                 link = links[0]
                 if link.child is not None:
                     mark = self._rules.marks.get(link.child)
                     if mark is not None and mark.ending is not None and mark.ending.is_hidden:
-                        found.add((self._border(mark.ending, link.column, at), at))
+                        markers.add((self._border(mark.ending, link.column, at), at))
                     todo.append((link.child, link.column, at))
                 item, at = link.before, link.column
-        return found
+        return markers
 
     def _follow(self, steps: Sequence[Step]) -> None:
-        """Makes the chart that of these steps."""
+        """Brings the chart to these steps."""
         same = 0
         for mine, theirs in zip(self._steps, steps, strict=False):
             if mine != theirs:

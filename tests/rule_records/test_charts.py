@@ -104,7 +104,7 @@ def test_a_chart_knows_where_the_text_may_end(grammar: str, text: bytes, data: s
             if first < last:
                 assert matcher.accept_string(taken[first:last])
                 chart.append(taken[first:last])
-            is_over = last in chart.columns and (root, 0) in chart.columns[last].over
+            is_over = last in chart.columns and (root, 0) in chart.columns[last].completed
             assert is_over == matcher.is_completed(), (grammar, taken[:last])
             assert is_over or list(chart.reading()), (grammar, taken[:last])
         chart.rewind(start)
@@ -131,7 +131,7 @@ def test_captures_are_in_a_derivation(grammar: str, text: str) -> None:
 
 
 def _spans(record: RuleRecord) -> set[Span]:
-    """What was over at any place, in characters."""
+    """The rules completed at any position, in characters."""
     text = bytes(record._chart.text)
     at = {len(text[:i].decode(errors="ignore").encode()): len(text[:i].decode(errors="ignore")) for i in range(len(text) + 1)}
-    return {(rule, at[origin], at[end]) for end, column in record._chart.columns.items() for rule, origin in column.over}
+    return {(rule, at[origin], at[end]) for end, column in record._chart.columns.items() for rule, origin in column.completed}
