@@ -132,8 +132,8 @@ public:
     void prefetch(Word a, Word b) const { __builtin_prefetch(&slots_[slot_of(a, b)]); }
     // The value stored for (a, b), or `missing`.
     Word find(Word a, Word b, Word missing = -1) const {
-        const Word* known = look(a, b);
-        return known ? *known : missing;
+        const Word* cached = look(a, b);
+        return cached ? *cached : missing;
     }
 
     // Stores `value` for (a, b), which must not be present.

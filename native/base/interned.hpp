@@ -83,8 +83,8 @@ template <class A, class B, WordLike V>
 class IdMap {
 public:
     std::optional<V> find(A a, B b) const {
-        const Word* known = map_.look(key_word(a), key_word(b));
-        return known ? std::optional<V>(std::bit_cast<V>(*known)) : std::nullopt;
+        const Word* cached = map_.look(key_word(a), key_word(b));
+        return cached ? std::optional<V>(std::bit_cast<V>(*cached)) : std::nullopt;
     }
     bool contains(A a, B b) const { return map_.look(key_word(a), key_word(b)); }
     void prefetch(A a, B b) const { map_.prefetch(key_word(a), key_word(b)); }

@@ -100,7 +100,7 @@ public:
     // The name's number; a new name gets `last`.
     Word add(std::string_view name, Word last) {
         const std::size_t hash = TextIndex::hash(name);
-        if (const Word known = index_.find(name, hash, text_of()); known >= 0) return known;
+        if (const Word existing = index_.find(name, hash, text_of()); existing >= 0) return existing;
         const Word number = static_cast<Word>(list_.size());
         list_.push_back(name);
         last_.push_back(last);

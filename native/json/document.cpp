@@ -70,7 +70,7 @@ std::u32string code_points(std::string_view utf8) {
 Word TextTable::number(std::string_view text) {
     const std::size_t hash = TextIndex::hash(text);
     const auto text_of = [&](Word number) { return (*this)[number]; };
-    if (const Word known = index_.find(text, hash, text_of); known >= 0) return known;
+    if (const Word cached = index_.find(text, hash, text_of); cached >= 0) return cached;
     const Word number = size();
     texts_.push_back(kept(text));
     index_.insert(number, hash, text_of);

@@ -85,7 +85,7 @@ private:
     Word any_digits(Word to, Word count) {
         if (to < 0) return -1;
         if (count == 0) return to;
-        if (const Word* known = any_digits_.look(to, count)) return *known;
+        if (const Word* cached = any_digits_.look(to, count)) return *cached;
         std::array<Word, 16> next{};
         next.fill(any_digits(to, count - 1));
         const Word made = digits(next);
@@ -188,7 +188,7 @@ private:
     }
     Word any_low_surrogate(Word to) {
         constexpr Word kKey = -1;  // beside the counts of digits
-        if (const Word* known = any_digits_.look(to, kKey)) return *known;
+        if (const Word* cached = any_digits_.look(to, kKey)) return *cached;
         const Word made = low_surrogates([&](Word) { return any_digits(to, 2); });
         any_digits_.insert(to, kKey, made);
         return made;

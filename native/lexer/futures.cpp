@@ -19,7 +19,7 @@
 namespace psc {
 
 FutureSet Lexer::futures(LexerState state) {
-    if (const auto known = known_futures(state)) return *known;
+    if (const auto cached = built_futures(state)) return *cached;
     const FutureSet set = future_set(state, kMaxFallback);
     at(state).futures.store(set.v + 1, std::memory_order_release);
     return set;
@@ -36,7 +36,7 @@ FutureSet Lexer::future_set(LexerState state, std::size_t budget) {
     const FutureSet becomes = future_sets_.intern(edges);
     if (s.fallback == kNoFallback) return becomes;
     if (budget == 0) return FutureSets::kNone;
-    if (const auto known = future_ids_.find(state, static_cast<Word>(budget))) return *known;
+    if (const auto cached = future_ids_.find(state, static_cast<Word>(budget))) return *cached;
     const std::vector<Failure> all_failures = failures(state);
     std::vector<FutureSet> sets{becomes}, then;
     for (std::size_t i = 0; i < all_failures.size();) {
@@ -56,7 +56,7 @@ FutureSet Lexer::future_set(LexerState state, std::size_t budget) {
 
 // The ways in which the open lexeme can fail, at once or after bytes that go on with it while it is not complete.
 const std::vector<Lexer::Failure>& Lexer::failures(LexerState state) {
-    if (const auto known = failures_.find(state); known != failures_.end()) return known->second;
+    if (const auto cached = failures_.find(state); cached != failures_.end()) return cached->second;
     const OutputSymbol end = OutputSymbol::of(Terminal{dfa_->n_terminals()});
     std::vector<Failure> found;
     std::vector<LexerState> todo{state};

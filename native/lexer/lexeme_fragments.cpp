@@ -7,12 +7,12 @@ namespace psc {
 
 const LexemeFragment* LexemeFragments::from(LexerState state, bool hesitates) {
     if (spreads(state)) return nullptr;
-    if (state.index() < known_.size() && known_[state.index()].found) return known_[state.index()].found.get();
+    if (state.index() < cache_.size() && cache_[state.index()].found) return cache_[state.index()].found.get();
     auto found = look(state, hesitates);
     if (found) bytes_ += sizeof(LexemeFragment) + found->states.capacity() * sizeof(LexerState);
-    if (state.index() >= known_.size()) known_.resize(static_cast<std::size_t>(lexer_.n_states()));
-    known_[state.index()].found = std::move(found);
-    return known_[state.index()].found.get();
+    if (state.index() >= cache_.size()) cache_.resize(static_cast<std::size_t>(lexer_.n_states()));
+    cache_[state.index()].found = std::move(found);
+    return cache_[state.index()].found.get();
 }
 
 // Whether words of letters, digits and blanks stay inside.
@@ -52,8 +52,8 @@ std::unique_ptr<LexemeFragment> LexemeFragments::look(LexerState state, bool hes
             if (at != states.end()) continue;
             // What leads to a state from which too many are reached reaches too many.
             if (states.size() >= static_cast<std::size_t>(VocabularyIndex::kMaxFragmentStates) || spreads(*inside.to)) {
-                if (state.index() >= known_.size()) known_.resize(static_cast<std::size_t>(lexer_.n_states()));
-                known_[state.index()].spreads = true;
+                if (state.index() >= cache_.size()) cache_.resize(static_cast<std::size_t>(lexer_.n_states()));
+                cache_[state.index()].spreads = true;
                 return nullptr;
             }
             states.push_back(*inside.to);

@@ -27,7 +27,7 @@ public:
     const LexemeFragment* from(LexerState state) { return from(state, false); }
     // Null, too, where few tokens stay inside, which costs less to read, and where the vocabulary has not met the shape before.
     const LexemeFragment* worthwhile_from(LexerState state) { return is_wide(state) ? from(state, true) : nullptr; }
-    std::size_t bytes() const { return known_.capacity() * sizeof(known_[0]) + bytes_; }
+    std::size_t bytes() const { return cache_.capacity() * sizeof(cache_[0]) + bytes_; }
 
 private:
     // Where a byte leads inside the lexeme; none where it does more, or fails.
@@ -39,15 +39,15 @@ private:
     const LexemeFragment* from(LexerState state, bool hesitates);
     bool is_wide(LexerState state);
     std::unique_ptr<LexemeFragment> look(LexerState state, bool hesitates);
-    bool spreads(LexerState state) const { return state.index() < known_.size() && known_[state.index()].spreads; }
+    bool spreads(LexerState state) const { return state.index() < cache_.size() && cache_[state.index()].spreads; }
 
-    struct Known {
+    struct Entry {
         bool spreads = false;  // whether too many states are reached
         std::unique_ptr<LexemeFragment> found;
     };
     Lexer& lexer_;
     VocabularyIndex& vocabulary_;
-    std::vector<Known> known_;  // per lexer state, as far as there are any
+    std::vector<Entry> cache_;  // per lexer state, as far as there are any
     std::size_t bytes_ = 0;
 };
 

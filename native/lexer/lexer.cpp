@@ -57,7 +57,7 @@ Lexer::Lexer(std::unique_ptr<LexemeAutomaton> automaton, Contexts contexts, Munc
 }
 
 LexerState Lexer::state_id(Maybe<DfaState> dfa, Branch fallback) {
-    if (const auto known = state_ids_.find(dfa, fallback)) return *known;
+    if (const auto cached = state_ids_.find(dfa, fallback)) return *cached;
     const LexerState id{n_states()};
     if (id.index() >= kMaxLexerStates) throw LimitExceeded("lexer states", kMaxLexerStates);
     // What can fail comes first.
@@ -148,11 +148,11 @@ void Lexer::fall_back(const State& s, ByteClass byte_class, Ways& out) {
 }
 
 Branch Lexer::branch_of(LexerState state, ByteClass byte_class) {
-    if (const auto known = steps_.find(state, byte_class)) return *known;
+    if (const auto cached = steps_.find(state, byte_class)) return *cached;
     const Nested nested(depth_);
     const Branch id = branch_id(find_steps(state, byte_class));
     // A fall-back may have asked the same meanwhile.
-    if (const auto known = steps_.find(state, byte_class)) return *known;
+    if (const auto cached = steps_.find(state, byte_class)) return *cached;
     steps_.insert(state, byte_class, id);
     return id;
 }
@@ -213,7 +213,7 @@ Lexer::Ways Lexer::find_steps(LexerState state, ByteClass byte_class) {
 // `open` does not accept and is not unbounded, so the search along it ends; should a step of `again` ask the same question
 // meanwhile, the answer is yes: keeping a fall-back is always right.
 bool Lexer::can_fall_back(DfaState open, LexerState again) {
-    if (const auto known = fall_back_.find(open, again)) return *known;
+    if (const auto cached = fall_back_.find(open, again)) return *cached;
     if (!asked_.insert(open, again)) return true;
     const Nested nested(depth_);
     bool found = !at_end(again).empty();
@@ -232,7 +232,7 @@ bool Lexer::can_fall_back(DfaState open, LexerState again) {
 
 const std::vector<LexOutput>& Lexer::at_end(LexerState state) {
     State& s = at(state);
-    if (const auto* known = s.at_end.load(std::memory_order_relaxed)) return *known;
+    if (const auto* cached = s.at_end.load(std::memory_order_relaxed)) return *cached;
     const Nested nested(depth_);
     auto out = std::make_unique<std::vector<LexOutput>>();
     if (is_start(state)) {
@@ -252,11 +252,11 @@ const std::vector<LexOutput>& Lexer::at_end(LexerState state) {
 Lexer::Split Lexer::split(LexerState state, ByteClass byte_class) {
     State& s = at(state);
     if (!s.dfa) return {false, {}, {}};
-    if (!s.endings_known) {
+    if (!s.endings_built) {
         std::vector<LexOutput> endings;
         for (Terminal t : dfa_->accepted(*s.dfa)) endings.push_back(output_of(t));
         s.endings = std::move(endings);
-        s.endings_known = true;
+        s.endings_built = true;
     }
     const auto to = dfa_->next(*s.dfa, byte_class);
     if (!to && s.endings.empty()) return {s.fallback == kNoFallback, {}, {}};
@@ -280,7 +280,7 @@ LexerState Lexer::restricted(LexerState state, const std::vector<char>& allowed)
 LexArc Lexer::arc(LexerState state, ByteClass byte_class) {
     const State& s = at(state);
     auto& cell = s.row[byte_class.index()];
-    if (const LexArc known = unpack(cell.load(std::memory_order_acquire)); !known.target.is_unknown()) return known;
+    if (const LexArc built = unpack(cell.load(std::memory_order_acquire)); !built.target.is_unknown()) return built;
     LexArc made{LexTarget::fail(), kSilent};
     if (munch_ == Munch::any && !dfa_->accepts(*s.dfa)) {
         // Most states are inside a lexeme, and most bytes leave it open.

@@ -110,10 +110,10 @@ public:
     FutureSet futures(LexerState state);
     const FutureSets& future_sets() const { return future_sets_; }
     // The same without building: null, or none, where not known.
-    const std::vector<LexOutput>* known_at_end(LexerState state) const {
+    const std::vector<LexOutput>* built_at_end(LexerState state) const {
         return states_[state.index()].at_end.load(std::memory_order_acquire);
     }
-    Maybe<FutureSet> known_futures(LexerState state) const {
+    Maybe<FutureSet> built_futures(LexerState state) const {
         return Maybe<FutureSet>::from_word(states_[state.index()].futures.load(std::memory_order_acquire) - 1);
     }
 
@@ -140,7 +140,7 @@ private:
         std::atomic<const std::vector<LexOutput>*> at_end;
         std::atomic<Word> futures;       // the set + 1; 0: not known
         std::vector<LexOutput> endings;  // the outputs of the terminals that match here
-        bool endings_known;
+        bool endings_built;
         std::unique_ptr<std::vector<LexOutput>> at_end_owner;
     };
 

@@ -78,7 +78,7 @@ private:
 
     // Numbered after the sets that follow in it.
     FutureSet future_set(FutureSet set) {
-        if (const auto known = future_numbers_.find(set); known != future_numbers_.end()) return known->second;
+        if (const auto cached = future_numbers_.find(set); cached != future_numbers_.end()) return cached->second;
         const auto edges = lexer_.future_sets().edges(set);
         for (const FutureEdge& edge : edges) future_set(edge.then);
         for (const FutureEdge& edge : edges) {

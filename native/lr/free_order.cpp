@@ -64,9 +64,9 @@ FreeOrder::Truth FreeOrder::holds(const std::vector<Truth>& there) const {
     std::vector<Truth> stack;
     for (const auto& [kind, n] : terms_.formula) {
         if (kind == Kind::present || kind == Kind::absent) {
-            const Truth known = there[static_cast<std::size_t>(n)];
+            const Truth value = there[static_cast<std::size_t>(n)];
             const bool flip = kind == Kind::absent;
-            stack.push_back(known == Truth::open ? known : (known == Truth::yes) != flip ? Truth::yes : Truth::no);
+            stack.push_back(value == Truth::open ? value : (value == Truth::yes) != flip ? Truth::yes : Truth::no);
             continue;
         }
         const Truth decides = kind == Kind::all ? Truth::no : Truth::yes;
@@ -98,19 +98,19 @@ bool FreeOrder::can_be_enough(const Seen& seen) const {
     std::int64_t fewest = count(seen), most_possible = fewest;
     std::vector<Truth> there(available_.size(), Truth::open);
     for (Word m = 0; m < n_members(); ++m) {
-        Truth& known = there[static_cast<std::size_t>(m)];
+        Truth& truth = there[static_cast<std::size_t>(m)];
         const bool available = available_[static_cast<std::size_t>(m)] != 0;
         if (has(seen, m)) {
-            known = Truth::yes;
+            truth = Truth::yes;
         } else if (terms_.required[static_cast<std::size_t>(m)]) {
             if (!available) return false;
-            known = Truth::yes;
+            truth = Truth::yes;
             ++fewest;
             ++most_possible;
         } else if (available) {
             ++most_possible;
         } else {
-            known = Truth::no;
+            truth = Truth::no;
         }
     }
     std::size_t steps = 0;
@@ -128,15 +128,15 @@ bool FreeOrder::search(std::vector<Truth>& there, std::int64_t fewest, std::int6
     for (const auto& [kind, n] : terms_.formula) {
         using Kind = MemberTerms::Step::Kind;
         if (kind != Kind::present && kind != Kind::absent) continue;
-        Truth& known = there[static_cast<std::size_t>(n)];
-        if (known != Truth::open) continue;
+        Truth& truth = there[static_cast<std::size_t>(n)];
+        if (truth != Truth::open) continue;
         // What the formula speaks of first is what most likely makes it true.
         bool found = false;
         for (const bool present : {kind == Kind::present, kind != Kind::present}) {
-            known = present ? Truth::yes : Truth::no;
+            truth = present ? Truth::yes : Truth::no;
             found = found || search(there, fewest + present, most_possible - !present, steps);
         }
-        known = Truth::open;
+        truth = Truth::open;
         return found;
     }
     return false;
@@ -161,9 +161,9 @@ std::vector<char> FreeOrder::next(const Seen& seen) const {
             may[i] = can_be_enough(with(seen, {m}));
             continue;
         }
-        signed char& known = of_plain[terms_.required[i] != 0];
-        if (known < 0) known = can_be_enough(with(seen, {m}));
-        may[i] = known;
+        signed char& cached = of_plain[terms_.required[i] != 0];
+        if (cached < 0) cached = can_be_enough(with(seen, {m}));
+        may[i] = cached;
     }
     return may;
 }

@@ -21,8 +21,8 @@ struct FreeOrderStates::Index {
         for (LrState s{0}; s.v < lr.n_lr_states.n; ++s.v)
             lr.each_arc(s, [&](Symbol symbol, LrState to) {
                 if (symbol.is_terminal(lr.n_terminals)) return;
-                auto& known = go_to[symbol.nonterminal(lr.n_terminals).index()];
-                if (known.size() < 2 && (known.empty() || known[0] != to)) known.push_back(to);
+                auto& targets = go_to[symbol.nonterminal(lr.n_terminals).index()];
+                if (targets.size() < 2 && (targets.empty() || targets[0] != to)) targets.push_back(to);
             });
     }
     std::vector<std::vector<Production>> of_lhs, begun_by;  // per nonterminal
@@ -154,13 +154,13 @@ Maybe<LrState> FreeOrderStates::go_to(LrState state, Nonterminal nonterminal) co
 }
 
 Word FreeOrderStates::state_with(LrState plain, Word set) const {
-    if (const Word known = numbers_.find(plain.v, set); known >= 0) return known;
+    if (const Word cached = numbers_.find(plain.v, set); cached >= 0) return cached;
     const std::scoped_lock lock(lock_);
     return made(plain, set);
 }
 
 Word FreeOrderStates::made(LrState plain, Word set) const {
-    if (const Word known = numbers_.find(plain.v, set); known >= 0) return known;
+    if (const Word cached = numbers_.find(plain.v, set); cached >= 0) return cached;
     const Place& place = places_.at(plain.v);
     const Order& order = *place.of;
     State s{plain, set, &place, {}, {}};
@@ -183,7 +183,7 @@ Word FreeOrderStates::made(LrState plain, Word set) const {
 
 Word FreeOrderStates::set_of(const Order& order, FreeOrder::Seen seen) const {
     const std::pair key(order.number, seen);
-    if (const auto known = set_numbers_.find(key); known != set_numbers_.end()) return known->second;
+    if (const auto cached = set_numbers_.find(key); cached != set_numbers_.end()) return cached->second;
     Set set{std::move(seen), {}};
     set.next = order.order.next(set.seen);
     set.may_continue = std::any_of(set.next.begin(), set.next.end(), [](char may) { return may != 0; });

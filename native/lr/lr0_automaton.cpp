@@ -107,9 +107,9 @@ private:
 
     LrState state_of(std::span<const Word> kernel) {
         if (kernel.size() == 1) {
-            Word& known = alone_[static_cast<std::size_t>(kernel[0])];
-            if (known < 0) known = new_state(kernel);
-            return {known};
+            Word& state = alone_[static_cast<std::size_t>(kernel[0])];
+            if (state < 0) state = new_state(kernel);
+            return {state};
         }
         const auto [set, fresh] = sets_.intern(kernel);
         if (fresh) state_of_set_.push_back(new_state(kernel));

@@ -12,7 +12,7 @@ TopStates::TopStates(const LrTables& tables, const StackPredecessors& below, Wor
 }
 
 const std::vector<LrState>& TopStates::after_state(LrState state, Terminal terminal) {
-    if (const auto known = after_state_.find(state, terminal)) return after_states_[*known];
+    if (const auto cached = after_state_.find(state, terminal)) return after_states_[*cached];
     // States on top while the reductions under `terminal` go on.
     std::vector<LrState> found, todo{state};
     on_top_.clear();
@@ -41,7 +41,7 @@ const std::vector<LrState>& TopStates::after_state(LrState state, Terminal termi
 // Where the gotos lead after a reduction on `state`, whatever is under it. The same for all terminals: in a grammar of many rules that
 // may be empty, hundreds of terminals reduce by the same long production.
 const std::vector<LrState>& TopStates::reduced(LrState state, Production production) {
-    if (const auto known = reduced_.find(state, production)) return reduced_to_[*known];
+    if (const auto cached = reduced_.find(state, production)) return reduced_to_[*cached];
     std::vector<LrState> bases{state}, lower, to;
     for (Word popped = 0; popped < tables_.length(production); ++popped) {
         lower.clear();
@@ -63,7 +63,7 @@ const std::vector<LrState>& TopStates::reduced(LrState state, Production product
 }
 
 Maybe<TopSet> TopStates::after(TopSet set, Terminal terminal) {
-    if (const auto known = after_.find(set, terminal)) return *known;
+    if (const auto cached = after_.find(set, terminal)) return *cached;
     std::vector<LrState> all;
     for (LrState s : sets_[set]) {
         // Most states have no action for most terminals, and nearly all others shift: neither is worth remembering.
@@ -86,7 +86,7 @@ Maybe<TopSet> TopStates::after(TopSet set, Terminal terminal) {
 }
 
 TopSet TopStates::takers(TopSet set, Terminal terminal) {
-    if (const auto known = takers_.find(set, terminal)) return *known;
+    if (const auto cached = takers_.find(set, terminal)) return *cached;
     std::vector<LrState> kept;
     for (LrState s : sets_[set])
         if (!tables_.cell(s, terminal).empty() && !after_state(s, terminal).empty()) kept.push_back(s);

@@ -79,13 +79,13 @@ Word LazyMachine::n_conditions() {
 }
 
 std::span<const LexOutput> LazyMachine::at_end(LexerState state) {
-    if (const auto* known = lexer_owner_->known_at_end(state)) return *known;
+    if (const auto* known = lexer_owner_->built_at_end(state)) return *known;
     const PatientLock lock(lock_);
     return with_lexer([&]() -> std::span<const LexOutput> { return lexer_owner_->at_end(state); });
 }
 
 FutureSet LazyMachine::futures(LexerState state) {
-    if (const auto known = lexer_owner_->known_futures(state)) return *known;
+    if (const auto known = lexer_owner_->built_futures(state)) return *known;
     const PatientLock lock(lock_);
     return with_lexer([&] { return lexer_owner_->futures(state); });
 }

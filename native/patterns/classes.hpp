@@ -48,13 +48,13 @@ struct PatternClasses {
             for (Word s = 0; s < a->size(); ++s, ++label)
                 for (Word i = a->offsets[s]; i < a->offsets[s + 1]; ++i)
                     put(a->arcs[i].first, a->arcs[i].last, {label, a->arcs[i].to});
-        SequenceInterner known;
+        SequenceInterner signatures;
         for (std::size_t i = 0; i < n; ++i) {
             if (starts[i] == kFirstSurrogateCode) {
                 class_of.push_back(-1);
                 continue;
             }
-            const auto [c, is_new] = known.intern(signature[i]);
+            const auto [c, is_new] = signatures.intern(signature[i]);
             class_of.push_back(c);
             if (is_new) speaker.push_back(starts[i]);
         }

@@ -173,7 +173,7 @@ private:
     }
 
     Word after_character(Word conditions, Word c, Word code_point) {
-        if (const Word* known = condition_steps_.look(conditions, c)) return *known;
+        if (const Word* cached = condition_steps_.look(conditions, c)) return *cached;
         const Word rest = conditions_.step(conditions, code_point, steps_);
         condition_steps_.insert(conditions, c, rest);
         return rest;
@@ -183,8 +183,8 @@ private:
         const Word next = threads_[t].node == kSearch ? 0 : program_->nodes[threads_[t].node].b;
         if (conditions != 0) return closure(next, before, conditions);
         if (threads_[t].next[static_cast<Word>(before)] < 0) {
-            const Word known = closure_id(next, before, 0);  // may add threads
-            threads_[t].next[static_cast<Word>(before)] = known;
+            const Word closure = closure_id(next, before, 0);  // may add threads
+            threads_[t].next[static_cast<Word>(before)] = closure;
         }
         return closures_[threads_[t].next[static_cast<Word>(before)]];
     }
@@ -196,8 +196,8 @@ private:
 
     Word closure_id(Word node, TextBefore before, Word conditions) {
         PairMap& ids = closure_ids_[static_cast<Word>(before)];
-        const Word known = ids.find(node, conditions);
-        if (known >= 0) return known;
+        const Word cached = ids.find(node, conditions);
+        if (cached >= 0) return cached;
         std::vector<Word> threads;
         PairMap seen;
         todo_.assign(1, {node, conditions});

@@ -142,7 +142,7 @@ bool GrammarAnalysis::nullable(Expression node) {
     const Kind kind = graph.kind(node);
     if (kind == Kind::reference) return empty_rules_[graph.rule(node).index()];
     if (nullable_.size() < static_cast<std::size_t>(graph.size())) nullable_.resize(graph.size());
-    if (const Word known = nullable_[node.index()]; known == kNullable || known == n_empty_) return known == kNullable;
+    if (const Word cached = nullable_[node.index()]; cached == kNullable || cached == n_empty_) return cached == kNullable;
     const auto parts = graph.parts(node);
     const auto is_nullable = [&](Expression p) { return nullable(p); };
     const bool found = kind == Kind::sequence ? std::all_of(parts.begin(), parts.end(), is_nullable)
@@ -153,14 +153,14 @@ bool GrammarAnalysis::nullable(Expression node) {
 
 bool GrammarAnalysis::is_terminal(Expression node, std::size_t limit) {
     if (graph.refers(node)) return false;
-    auto& known = terminal_[limit];
-    if (known.size() < static_cast<std::size_t>(graph.size())) known.resize(graph.size(), Known::unknown);
-    if (known[node.index()] == Known::unknown) {
+    auto& answers = terminal_[limit];
+    if (answers.size() < static_cast<std::size_t>(graph.size())) answers.resize(graph.size(), Answer::unknown);
+    if (answers[node.index()] == Answer::unknown) {
         const bool found = fits(node, limit == 0 ? limits_.size : limits_.named_size);
-        known[node.index()] = found ? Known::yes : Known::no;
+        answers[node.index()] = found ? Answer::yes : Answer::no;
         return found;
     }
-    return known[node.index()] == Known::yes;
+    return answers[node.index()] == Answer::yes;
 }
 
 bool GrammarAnalysis::fits(Expression node, std::int64_t limit) {
@@ -229,7 +229,7 @@ std::optional<Expression> GrammarAnalysis::expanded(Expression node) {
         const Maybe<Expression> rule = inlined_[graph.rule(node).index()];
         return rule ? std::optional(*rule) : std::nullopt;
     }
-    if (const auto known = expanded_.find(node.v); known != expanded_.end()) return known->second;
+    if (const auto cached = expanded_.find(node.v); cached != expanded_.end()) return cached->second;
     std::vector<Expression> found;
     stop_if_cancelled();
     found.reserve(graph.parts(node).size());

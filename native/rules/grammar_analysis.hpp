@@ -79,9 +79,9 @@ private:
     std::vector<Expression> stack_;  // of read(), as are the words
     std::vector<Word> words_;
     std::optional<Rule> undefined_;
-    enum class Known : signed char { no, yes, unknown };
+    enum class Answer : signed char { no, yes, unknown };
     DeterminismCheck determinism_{graph};
-    std::vector<Known> terminal_[2];  // per node, for each limit
+    std::vector<Answer> terminal_[2];  // per node, for each limit
     // Per node 0 where nullable() was not asked, kNullable, or the number of empty rules with which it was found not to be.
     static constexpr Word kNullable = -1;
     std::vector<Word> nullable_;

@@ -260,7 +260,7 @@ private:
 
     // One or more of a node. Short bodies are written into the list, which saves the parser a reduction for each.
     DraftSymbol list(Expression body) {
-        if (const auto known = lists_.find(body.v); known != lists_.end()) return known->second;
+        if (const auto cached = lists_.find(body.v); cached != lists_.end()) return cached->second;
         const Borrowed all(spare_);
         if (graph_.kind(body) == Kind::sequence) add_alternatives(body, *all);
         const auto is_optional = [](const Item& item) { return item.optional; };
@@ -280,7 +280,7 @@ private:
 
     // A symbol that derives what the node does, but for the empty text.
     DraftSymbol symbol(Expression node) {
-        if (const auto known = symbols_.find(node.v); known != symbols_.end()) return known->second;
+        if (const auto cached = symbols_.find(node.v); cached != symbols_.end()) return cached->second;
         const Borrowed all(spare_);
         add_alternatives(node, *all);
         DraftSymbol made{};

@@ -27,8 +27,8 @@ Items Repetition::items(DraftSymbol x, Bounds b, std::string_view name) {
 }
 
 DraftSymbol Repetition::list_of(DraftSymbol x, std::string_view name) {
-    const auto known = lists_.find(x);
-    if (known != lists_.end()) return known->second;
+    const auto cached = lists_.find(x);
+    if (cached != lists_.end()) return cached->second;
     const DraftSymbol list = fresh(name);
     lists_.emplace(x, list);
     add(list, {{x, false}});
@@ -56,24 +56,24 @@ Items Repetition::exactly(DraftSymbol x, std::int64_t count, std::string_view na
 }
 
 DraftSymbol Repetition::below_power(DraftSymbol x, std::size_t k, std::string_view name) {
-    auto& known = all_below_[x];
-    if (known.empty()) known = {x, x};
-    while (known.size() <= k) {
-        const DraftSymbol digit = power(x, known.size() - 1, name), fewer = known.back();
-        known.push_back(fresh(name));
-        add(known.back(), {{digit, false}, {fewer, false}});
-        add(known.back(), {{digit, false}});
-        add(known.back(), {{fewer, false}});
+    auto& below = all_below_[x];
+    if (below.empty()) below = {x, x};
+    while (below.size() <= k) {
+        const DraftSymbol digit = power(x, below.size() - 1, name), fewer = below.back();
+        below.push_back(fresh(name));
+        add(below.back(), {{digit, false}, {fewer, false}});
+        add(below.back(), {{digit, false}});
+        add(below.back(), {{fewer, false}});
     }
-    return known[k];
+    return below[k];
 }
 
 DraftSymbol Repetition::at_most(DraftSymbol x, std::int64_t count, std::string_view name) {
     const std::size_t k = highest_bit(count);
     const std::int64_t rest = count - (std::int64_t{1} << k);
     if (rest == (std::int64_t{1} << k) - 1) return below_power(x, k + 1, name);
-    const auto known = up_to_.find({x, count});
-    if (known != up_to_.end()) return known->second;
+    const auto cached = up_to_.find({x, count});
+    if (cached != up_to_.end()) return cached->second;
     Items with_rest;
     if (rest > 0) with_rest.push_back({at_most(x, rest, name), false});
     const DraftSymbol digit = power(x, k, name), fewer = below_power(x, k, name);

@@ -122,16 +122,16 @@ SchemaReader::Evaluated SchemaReader::own(const Context& context, bool is_root) 
 
 // Whether the schema, or one that it applies to the same value, looks at anything.
 bool SchemaReader::looks(JsonNode node, Word scope) {
-    if (const auto known = looks_.find({node, scope}); known != looks_.end()) return known->second;
+    if (const auto cached = looks_.find({node, scope}); cached != looks_.end()) return cached->second;
     std::set<std::pair<JsonNode, Word>> seen;
     std::vector<std::pair<JsonNode, Word>> todo{{node, scope}};
     bool found = false;
     while (!todo.empty() && !found) {
         const auto at = todo.back();
         todo.pop_back();
-        const auto known = looks_.find(at);
-        if (known != looks_.end()) found = known->second;
-        if (known != looks_.end() || !document_.is(at.first, JsonKind::object) || !seen.insert(at).second) continue;
+        const auto cached = looks_.find(at);
+        if (cached != looks_.end()) found = cached->second;
+        if (cached != looks_.end() || !document_.is(at.first, JsonKind::object) || !seen.insert(at).second) continue;
         const Context context{at.first, at.second, Mode::open, resources_.draft(at.first), {}};
         const Evaluated own = this->own(context, false);
         found = own.declares || own.all_members || own.items > 0 || own.all_items || !own.contains.empty() || own.lists_objects;
@@ -277,25 +277,25 @@ Predicate SchemaReader::unevaluated(const Context& context, Predicate rest, bool
     for (std::size_t choice = 0; choice < choices * (exclusive.size() + 1); ++choice) {
         const std::size_t branch = choice / choices;
         if (branch == exclusive.size() && one_adds) break;
-        Evaluated known = base;
+        Evaluated looked_at = base;
         std::vector<Predicate> parts;
         if (branch < exclusive.size()) {
             parts.push_back(exclusive[branch].condition);
-            join(known, exclusive[branch]);
+            join(looked_at, exclusive[branch]);
         } else {
             for (const Evaluated& e : exclusive) parts.push_back(graph_.negation(e.condition));
         }
         for (std::size_t i = 0; i < conditional.size(); ++i) {
             const bool holds = choice >> i & 1;
             parts.push_back(holds ? conditional[i].condition : graph_.negation(conditional[i].condition));
-            if (holds) join(known, conditional[i]);
+            if (holds) join(looked_at, conditional[i]);
         }
-        if (members && !known.all_members)
-            parts.push_back(graph_.if_of(json_types::object, graph_.every_member(complement(known.names), rest)));
-        if (!members && !known.all_items) {
-            known.contains.push_back(rest);
-            parts.push_back(graph_.if_of(json_types::array,
-                                         graph_.every_item(known.items, PredicateGraph::kOpen, graph_.either(known.contains))));
+        if (members && !looked_at.all_members)
+            parts.push_back(graph_.if_of(json_types::object, graph_.every_member(complement(looked_at.names), rest)));
+        if (!members && !looked_at.all_items) {
+            looked_at.contains.push_back(rest);
+            parts.push_back(graph_.if_of(
+                json_types::array, graph_.every_item(looked_at.items, PredicateGraph::kOpen, graph_.either(looked_at.contains))));
         }
         options.push_back(graph_.both(parts));
     }

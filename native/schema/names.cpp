@@ -172,8 +172,8 @@ constexpr std::size_t kLongName = 1000;
 // Any name but these, as a rule; the names ascend.
 Word SchemaRules::names_but(const std::vector<Word>& names) {
     if (names.empty()) return this->names(LanguageTable::kAny);
-    const auto [known, is_new] = names_but_.try_emplace(names, 0);
-    if (!is_new) return known->second;
+    const auto [entry, is_new] = names_but_.try_emplace(names, 0);
+    if (!is_new) return entry->second;
     std::vector<std::string_view> texts;
     for (Word name : names) texts.push_back(reader_.texts()[name]);
     const auto plain = [](std::string_view text) {
@@ -183,9 +183,9 @@ Word SchemaRules::names_but(const std::vector<Word>& names) {
     if (!layout_.excludes.empty() || !std::all_of(texts.begin(), texts.end(), plain)) {
         std::vector<std::u32string> declared;
         for (std::string_view text : texts) declared.push_back(code_points(text));
-        return known->second = this->names(languages_.but(LanguageTable::kAny, languages_.number(of_texts(std::move(declared)))));
+        return entry->second = this->names(languages_.but(LanguageTable::kAny, languages_.number(of_texts(std::move(declared)))));
     }
-    const Word rule = known->second = fresh("other names");
+    const Word rule = entry->second = fresh("other names");
     Words option;
     const NamesBut::EndOf nowhere = [](NamesBut&, std::string_view) { return -1; };
     rule_words::automaton(option, NamesBut(std::move(texts), nowhere).automaton());
@@ -212,9 +212,9 @@ LabelledAutomaton SchemaRules::labelled() const {
         const auto& not_of = without.at(name);
         std::set_difference(all.begin(), all.end(), not_of.begin(), not_of.end(), std::back_inserter(rest));
         if (rest.empty()) return Word{-1};
-        const auto [known, is_new] = ends.try_emplace(std::move(rest), 0);
-        if (is_new) known->second = automaton.add_end();
-        return known->second;
+        const auto [entry, is_new] = ends.try_emplace(std::move(rest), 0);
+        if (is_new) entry->second = automaton.add_end();
+        return entry->second;
     };
     const NamesBut made(names, end_of);
     out.matches.resize(static_cast<std::size_t>(made.size()));

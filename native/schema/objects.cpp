@@ -326,7 +326,7 @@ Predicate SchemaRules::Members::after(Predicate presence, Word name, bool presen
             return (graph.kind(presence) == PredicateKind::some_member) == present ? graph.always() : graph.never();
         case PredicateKind::both:
         case PredicateKind::either: {
-            if (const auto known = after_.find({presence, name, present}); known != after_.end()) return known->second;
+            if (const auto cached = after_.find({presence, name, present}); cached != after_.end()) return cached->second;
             std::vector<Predicate> parts(graph.parts(presence).begin(), graph.parts(presence).end());
             for (Predicate& part : parts) part = after(part, name, present);
             return after_[{presence, name, present}] =

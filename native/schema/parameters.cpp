@@ -94,10 +94,10 @@ TextAutomaton escaped(const TextAutomaton& texts, const std::vector<std::pair<Wo
                 for (std::size_t k = 1; k < written.size(); ++k) {
                     const auto c = static_cast<Word>(written[k]);
                     auto& arcs = nodes[static_cast<std::size_t>(from)].arcs;
-                    const auto known = std::find_if(arcs.begin(), arcs.end(), [&](const auto& a) { return a.first == c; });
+                    const auto existing = std::find_if(arcs.begin(), arcs.end(), [&](const auto& a) { return a.first == c; });
                     const bool last = k + 1 == written.size();
-                    Word to = known != arcs.end() ? known->to : last ? arc.to : static_cast<Word>(nodes.size());
-                    if (known == arcs.end()) {
+                    Word to = existing != arcs.end() ? existing->to : last ? arc.to : static_cast<Word>(nodes.size());
+                    if (existing == arcs.end()) {
                         arcs.push_back({c, c, to});
                         if (!last) nodes.push_back({});
                     }
@@ -155,16 +155,16 @@ void SchemaRules::marker(Words& to, const std::u32string& text) const {
 // Nothing stands before the first parameter and between two that is not theirs; white space stands at the end.
 Word SchemaRules::list_mark(Mark mark) {
     const bool closes = mark == Mark::close_object || mark == Mark::close_array;
-    Word& known = list_marks_[closes];
-    if (known >= 0) return known;
-    known = fresh(closes ? "end of list" : "nothing");
+    Word& rule = list_marks_[closes];
+    if (rule >= 0) return rule;
+    rule = fresh(closes ? "end of list" : "nothing");
     Words option;
     if (closes)
         option = gap();
     else
         rule_words::text(option, U"");
-    add(known, option);
-    return known;
+    add(rule, option);
+    return rule;
 }
 
 void SchemaRules::write_parameters(Word rule, Predicate root) {
@@ -180,9 +180,9 @@ void SchemaRules::write_parameters(Word rule, Predicate root) {
 }
 
 Word SchemaRules::list(bool object, const Atoms& atoms) {
-    const auto [known, is_new] = lists_.try_emplace({object, atoms}, 0);
-    if (!is_new) return known->second;
-    const Word rule = known->second = fresh(place_ + (object ? " parameters" : " items"));
+    const auto [entry, is_new] = lists_.try_emplace({object, atoms}, 0);
+    if (!is_new) return entry->second;
+    const Word rule = entry->second = fresh(place_ + (object ? " parameters" : " items"));
     if (object)
         Members(*this, rule, 0, true).write(atoms);
     else
@@ -191,19 +191,19 @@ Word SchemaRules::list(bool object, const Atoms& atoms) {
 }
 
 Word SchemaRules::argument(Predicate p, const std::u32string& end) {
-    const auto [known, is_new] = arguments_.try_emplace({p, end}, 0);
+    const auto [entry, is_new] = arguments_.try_emplace({p, end}, 0);
     if (is_new) {
-        known->second = fresh(name_of(p) + " argument");
+        entry->second = fresh(name_of(p) + " argument");
         ends_.push_back(end);
-        queue_.push_back({known->second, p, 0, static_cast<Word>(ends_.size()) - 1});
+        queue_.push_back({entry->second, p, 0, static_cast<Word>(ends_.size()) - 1});
     }
-    return known->second;
+    return entry->second;
 }
 
 Word SchemaRules::item(Predicate p) {
-    const auto [known, is_new] = items_.try_emplace(p, 0);
-    if (!is_new) return known->second;
-    const Word rule = known->second = fresh(name_of(p) + " item");
+    const auto [entry, is_new] = items_.try_emplace(p, 0);
+    if (!is_new) return entry->second;
+    const Word rule = entry->second = fresh(name_of(p) + " item");
     const ParameterStyle& style = *layout_.parameters;
     Words option = gap();
     marker(option, style.before_item);
@@ -274,9 +274,9 @@ void SchemaRules::write_argument(Word rule, Predicate p, Word end) {
 
 // A head, the strings as raw text, and an end, which is the first one. Those of `matched` may contain excluded texts.
 Word SchemaRules::raw_strings(const StringSet& set, Word matched, const std::u32string& head, const std::u32string& end) {
-    const auto [known, is_new] = raw_strings_.try_emplace({set, matched, head, end}, 0);
-    if (!is_new) return known->second;
-    const Word rule = known->second = fresh("raw text");
+    const auto [entry, is_new] = raw_strings_.try_emplace({set, matched, head, end}, 0);
+    if (!is_new) return entry->second;
+    const Word rule = entry->second = fresh("raw text");
     std::vector<std::u32string> excludes = layout_.excludes;
     excludes.push_back(layout_.parameters->raw_stop);
     const auto& tokens = layout_.parameters->tokens;
@@ -357,8 +357,8 @@ Word SchemaRules::other_keys(Word language, bool by_pattern, bool matched, const
         throw SchemaError(place_, by_pattern ? "patternProperties" : "additionalProperties",
                           "members of any name cannot be enforced where the marker at the end names the member, only fixed object "
                           "property names; say \"additionalProperties\": false");
-    const auto [known, is_new] = other_keys_.try_emplace({language, by_pattern, matched, declared}, 0);
-    if (!is_new) return known->second;
+    const auto [entry, is_new] = other_keys_.try_emplace({language, by_pattern, matched, declared}, 0);
+    if (!is_new) return entry->second;
     std::vector<std::u32string> texts;
     for (Word name : declared) texts.push_back(code_points(reader_.texts()[name]));
     TextAutomaton names = style.other_keys == OtherKeys::any ? some_characters() : by_pattern ? plain_names() : identifiers();
@@ -366,8 +366,8 @@ Word SchemaRules::other_keys(Word language, bool by_pattern, bool matched, const
     if (!texts.empty()) names = difference(names, of_texts(std::move(texts)));
     names = escaped(names, style.escapes);
     if (!matched) names = free_of(names, layout_.excludes);
-    if (is_empty(names)) return known->second = -1;
-    const Word rule = known->second = fresh("other keys");
+    if (is_empty(names)) return entry->second = -1;
+    const Word rule = entry->second = fresh("other keys");
     Words option = gap();
     marker(option, style.before_key);
     rule_words::automaton(option, names);

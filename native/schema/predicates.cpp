@@ -58,10 +58,10 @@ const TextAutomaton* LanguageTable::spelled(Word number) const {
 template <class Make>
 Word LanguageTable::combined(Word operation, Word a, Word b, Make make) {
     const std::uint64_t key = static_cast<std::uint64_t>(a) << 32 | static_cast<std::uint32_t>(b);
-    auto& known = known_[operation];
-    if (const auto found = known.find(key); found != known.end()) return found->second;
+    auto& cache = cache_[operation];
+    if (const auto found = cache.find(key); found != cache.end()) return found->second;
     const Word made = number(make((*this)[a], (*this)[b]));
-    known.emplace(key, made);
+    cache.emplace(key, made);
     return made;
 }
 
@@ -193,7 +193,7 @@ Predicate PredicateGraph::combined(Kind kind, std::span<const Predicate> parts) 
 }
 
 Predicate PredicateGraph::negation(Predicate p) {
-    if (const auto known = negations_.find(p.v); known != negations_.end()) return known->second;
+    if (const auto cached = negations_.find(p.v); cached != negations_.end()) return cached->second;
     const auto unless = [&](TypeSet types, Predicate p) { return either(this->types(json_types::all & ~types), p); };
     // Counts outside of least..most.
     const auto outside = [&](Word least, Word most, auto counted) {

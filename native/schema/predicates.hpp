@@ -99,7 +99,7 @@ private:
     std::deque<TextAutomaton> own_;
     std::vector<Constant> constants_;  // a few
     std::vector<Word> key_;
-    std::unordered_map<std::uint64_t, Word> known_[3];
+    std::unordered_map<std::uint64_t, Word> cache_[3];
 };
 
 class PredicateGraph {

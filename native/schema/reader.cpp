@@ -33,9 +33,9 @@ Predicate SchemaReader::schema(JsonNode node, Word scope, Mode mode) {
     if (document_.is(node, JsonKind::boolean)) return document_.truth(node) ? graph_.always() : graph_.never();
     if (document_.is(node, JsonKind::object) && document_.members(node).empty()) return graph_.always();
     scope = entered(scope, node);
-    const auto [known, fresh] = numbers_.try_emplace({node, scope, mode}, static_cast<Word>(schemas_.size()));
+    const auto [entry, fresh] = numbers_.try_emplace({node, scope, mode}, static_cast<Word>(schemas_.size()));
     if (fresh) schemas_.push_back({node, scope, mode});
-    return graph_.schema(known->second, true);
+    return graph_.schema(entry->second, true);
 }
 
 Predicate SchemaReader::meaning(Word number) {
@@ -57,9 +57,9 @@ Word SchemaReader::entered(Word scope, JsonNode node) {
     if (!resources_.has_dynamic_anchors()) return scope;
     auto bound = scopes_[static_cast<std::size_t>(scope)];
     for (const auto& [name, target] : resources_.dynamic_anchors(resources_.resource_of(node))) bound.emplace(name, target);
-    const auto [known, fresh] = scope_numbers_.try_emplace(bound, static_cast<Word>(scopes_.size()));
+    const auto [entry, fresh] = scope_numbers_.try_emplace(bound, static_cast<Word>(scopes_.size()));
     if (fresh) scopes_.push_back(std::move(bound));
-    return known->second;
+    return entry->second;
 }
 
 Predicate SchemaReader::read(const Schema& schema) {
@@ -320,15 +320,15 @@ Word SchemaReader::count(const Context& context, Keyword keyword, JsonNode value
 }
 
 Word SchemaReader::pattern(const Context& context, Keyword keyword, std::string_view pattern) {
-    const auto [known, fresh] = patterns_.try_emplace(std::string(pattern), -1);
-    if (!fresh) return known->second;
+    const auto [entry, fresh] = patterns_.try_emplace(std::string(pattern), -1);
+    if (!fresh) return entry->second;
     try {
-        return known->second = languages_.number(pattern_automaton(code_points(pattern)));
+        return entry->second = languages_.number(pattern_automaton(code_points(pattern)));
     } catch (const LimitExceeded& e) {
-        patterns_.erase(known);
+        patterns_.erase(entry);
         throw located(e, resources_.pointer(context.node) + ", " + std::string(text_of(keyword)));
     } catch (const PatternError& e) {
-        patterns_.erase(known);
+        patterns_.erase(entry);
         fail(context, keyword, std::string(e.what()));
     }
 }

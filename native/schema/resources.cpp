@@ -201,7 +201,7 @@ void SchemaResources::find_identifiers(JsonNode root, std::size_t of_text) {
         const bool is_root = node == root;
         if (is_root || string(Keyword::id) || string(Keyword::id_draft4))
             if (const auto schema = string(Keyword::draft))
-                if (const auto known = draft_of(*schema)) draft = *known;
+                if (const auto named = draft_of(*schema)) draft = *named;
         if (is_root) resources_[resource].draft = draft;
         const bool only_reference = draft <= Draft::draft7 && string(Keyword::ref);
         if (!only_reference) {
@@ -250,7 +250,7 @@ void SchemaResources::find_identifiers(JsonNode root, std::size_t of_text) {
 }
 
 std::optional<std::size_t> SchemaResources::find_resource(const std::string& uri) {
-    if (const auto known = by_uri_.find(uri); known != by_uri_.end()) return known->second;
+    if (const auto cached = by_uri_.find(uri); cached != by_uri_.end()) return cached->second;
     if (!resolver_) return std::nullopt;
     const auto text = resolver_(uri);
     if (!text) return std::nullopt;

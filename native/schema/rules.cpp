@@ -166,9 +166,9 @@ Word SchemaRules::fresh(std::string_view name) {
     stop_if_cancelled();
     const auto n = static_cast<Word>(names_.list().size());
     if (n >= kMaxSchemaRules) throw LimitExceeded("the schema needs more than 200,000 rules, the limit");
-    const Word known = names_.add(name, 1);
-    if (known == n) return n;
-    Word& number = ++names_.last(known);
+    const Word existing = names_.add(name, 1);
+    if (existing == n) return n;
+    Word& number = ++names_.last(existing);
     std::string numbered(name);
     numbered += '~';
     do {
@@ -193,12 +193,12 @@ std::string SchemaRules::name_of(Predicate p) const {
 Word SchemaRules::value(Predicate p, Word depth) {
     if (layout_.indent < 0) depth = 0;
     depth = std::min(depth, kMaxIndented);
-    const auto [known, fresh] = values_of_.try_emplace({p, depth}, 0);
+    const auto [entry, fresh] = values_of_.try_emplace({p, depth}, 0);
     if (fresh) {
-        known->second = this->fresh(name_of(p));
-        queue_.push_back({known->second, p, depth});
+        entry->second = this->fresh(name_of(p));
+        queue_.push_back({entry->second, p, depth});
     }
-    return known->second;
+    return entry->second;
 }
 
 void SchemaRules::write_value(Word rule, Predicate p, Word depth) {
@@ -224,12 +224,12 @@ void SchemaRules::write_value(Word rule, Predicate p, Word depth) {
 }
 
 Word SchemaRules::strings(const StringSet& set) {
-    const auto [known, is_new] = strings_.try_emplace(set, 0);
-    if (!is_new) return known->second;
+    const auto [entry, is_new] = strings_.try_emplace(set, 0);
+    if (!is_new) return entry->second;
     using namespace rule_words;
     if (set.language == LanguageTable::kAny) {
         const bool free = set.least == 0 && set.most < 0;
-        const Word rule = known->second =
+        const Word rule = entry->second =
             fresh(free ? "string"
                        : "string of " + std::to_string(set.least) + " to " + (set.most < 0 ? "any" : std::to_string(set.most)));
         Words option;
@@ -250,15 +250,15 @@ Word SchemaRules::strings(const StringSet& set) {
         add(rule, option);
         return rule;
     }
-    return known->second = names(values_.language_of(set));
+    return entry->second = names(values_.language_of(set));
 }
 
 Word SchemaRules::names(Word language, Word matched) {
     if (language == LanguageTable::kAny && layout_.excludes.empty()) return strings({LanguageTable::kAny, 0, -1});
-    const auto [known, is_new] = name_rules_.try_emplace({language, matched}, 0);
-    if (!is_new) return known->second;
-    known->second = fresh("strings");
-    const Word rule = known->second;
+    const auto [entry, is_new] = name_rules_.try_emplace({language, matched}, 0);
+    if (!is_new) return entry->second;
+    entry->second = fresh("strings");
+    const Word rule = entry->second;
     Words option;
     if (!layout_.excludes.empty()) {
         const auto spelled = [&](Word set) {
@@ -267,8 +267,8 @@ Word SchemaRules::names(Word language, Word matched) {
         TextAutomaton texts = free_of(spelled(language), layout_.excludes);
         if (matched != LanguageTable::kNone) texts = union_of(texts, spelled(matched));
         rule_words::automaton(option, quoted(texts));
-    } else if (const TextAutomaton* known = languages_.spelled(language))
-        rule_words::automaton(option, *known);
+    } else if (const TextAutomaton* spelling = languages_.spelled(language))
+        rule_words::automaton(option, *spelling);
     else
         rule_words::automaton(option, quoted(spelled_as_json(languages_[language])));
     add(rule, option);
@@ -289,11 +289,11 @@ SchemaRules::Words SchemaRules::name(Word text) {
 }
 
 Word SchemaRules::numbers(Word language) {
-    const auto [known, is_new] = numbers_.try_emplace(language, 0);
-    if (!is_new) return known->second;
+    const auto [entry, is_new] = numbers_.try_emplace(language, 0);
+    if (!is_new) return entry->second;
     using namespace rule_words;
     Words option;
-    known->second = fresh(language == SchemaValues::kAllNumbers ? "number" : "numbers");
+    entry->second = fresh(language == SchemaValues::kAllNumbers ? "number" : "numbers");
     if (language != SchemaValues::kAllNumbers) {
         automaton(option, languages_[language]);
     } else {
@@ -320,8 +320,8 @@ Word SchemaRules::numbers(Word language) {
         repeat(option, 0, 1);
         sequence(option, 4);
     }
-    add(known->second, option);
-    return known->second;
+    add(entry->second, option);
+    return entry->second;
 }
 
 SchemaRules::Words SchemaRules::space() const {
@@ -338,11 +338,11 @@ SchemaRules::Words SchemaRules::space() const {
 // White space stands behind an opening mark and a comma, and before a comma and a closing mark, so that it is read in one way.
 Word SchemaRules::mark(Mark mark, Word depth) {
     if (layout_.indent < 0) depth = 0;
-    const auto [known, is_new] = marks_.try_emplace({mark, depth}, 0);
-    if (!is_new) return known->second;
+    const auto [entry, is_new] = marks_.try_emplace({mark, depth}, 0);
+    if (!is_new) return entry->second;
     static constexpr std::u32string_view kMarks[] = {U"{", U"[", U",", U"}", U"]", U":"};
     static constexpr const char* kNames[] = {"open object", "open array", "comma", "close object", "close array", "colon"};
-    const Word rule = known->second = fresh(kNames[static_cast<Word>(mark)]);
+    const Word rule = entry->second = fresh(kNames[static_cast<Word>(mark)]);
     const std::u32string_view written = kMarks[static_cast<Word>(mark)];
     Words option;
     if (layout_.any_whitespace) {
@@ -391,17 +391,17 @@ SchemaRules::Words SchemaRules::empty(Mark open, Word depth) {
 }
 
 Word SchemaRules::object(const Atoms& atoms, Word depth) {
-    const auto [known, is_new] = containers_.try_emplace({true, layout_.indent < 0 ? 0 : depth, atoms}, 0);
-    if (!is_new) return known->second;
-    const Word rule = known->second = fresh(place_ + " object");
+    const auto [entry, is_new] = containers_.try_emplace({true, layout_.indent < 0 ? 0 : depth, atoms}, 0);
+    if (!is_new) return entry->second;
+    const Word rule = entry->second = fresh(place_ + " object");
     Members(*this, rule, depth).write(atoms);
     return rule;
 }
 
 Word SchemaRules::array(const Atoms& atoms, Word depth) {
-    const auto [known, is_new] = containers_.try_emplace({false, layout_.indent < 0 ? 0 : depth, atoms}, 0);
-    if (!is_new) return known->second;
-    const Word rule = known->second = fresh(place_ + " array");
+    const auto [entry, is_new] = containers_.try_emplace({false, layout_.indent < 0 ? 0 : depth, atoms}, 0);
+    if (!is_new) return entry->second;
+    const Word rule = entry->second = fresh(place_ + " array");
     Items(*this, rule, depth).write(atoms);
     return rule;
 }

@@ -49,9 +49,9 @@ Predicate& SchemaValues::restricted_place(Predicate p, TypeSet type) {
 // least solution. Without a choice on the way nothing else than itself is said, which is an error. What is found meanwhile depends on
 // this, and is not kept.
 Predicate SchemaValues::restricted(Predicate p, TypeSet type) {
-    if (const Predicate known = restricted_place(p, type); known != kNotAsked) {
-        if (known == kBeingAsked) throw SchemaError("", "$ref", "it refers to itself, about the same value");
-        return known;
+    if (const Predicate cached = restricted_place(p, type); cached != kNotAsked) {
+        if (cached == kBeingAsked) throw SchemaError("", "$ref", "it refers to itself, about the same value");
+        return cached;
     }
     stop_if_cancelled();
     if (deepness_ >= kDeepestMeaning)
@@ -209,8 +209,8 @@ SchemaValues::Origins SchemaValues::origins_of(Predicate p) {
 
 Word SchemaValues::language_of(const StringSet& set) {
     if (set.least == 0 && set.most < 0) return set.language;
-    const auto known = lengths_.find(set);
-    if (known != lengths_.end()) return known->second;
+    const auto cached = lengths_.find(set);
+    if (cached != lengths_.end()) return cached->second;
     TextAutomaton made = with_length(languages_[set.language], set.least, set.most);
     return lengths_[set] = is_empty(made) ? LanguageTable::kNone : languages_.number(std::move(made));
 }
@@ -301,8 +301,8 @@ std::pair<Word, Word> SchemaValues::length_of(std::span<const Predicate> atoms, 
 bool SchemaValues::surely_empty(Predicate p, int depth) {
     if (p == graph_.never()) return true;
     if (p == graph_.always() || depth > kDeepestLook) return false;
-    const auto [known, fresh] = empty_.try_emplace(p.v, Known::asked);
-    if (!fresh) return known->second == Known::yes;
+    const auto [entry, fresh] = empty_.try_emplace(p.v, Answer::asked);
+    if (!fresh) return entry->second == Answer::yes;
     const auto found = [&] {
         using namespace json_types;
         for (TypeSet type : {null, falsehood, truth})
@@ -319,7 +319,7 @@ bool SchemaValues::surely_empty(Predicate p, int depth) {
         }
         return true;
     }();
-    empty_[p.v] = found ? Known::yes : Known::no;
+    empty_[p.v] = found ? Answer::yes : Answer::no;
     return found;
 }
 

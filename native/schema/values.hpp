@@ -49,7 +49,7 @@ public:
     bool contains(const NameSet& set, Word name);
 
 private:
-    enum class Known : signed char { no, yes, asked };
+    enum class Answer : signed char { no, yes, asked };
     using Atoms = std::vector<Predicate>;
 
     StringSet strings_of(Predicate restricted);
@@ -78,7 +78,7 @@ private:
     static constexpr Predicate kNotAsked{-2}, kBeingAsked{-1};
     std::vector<std::array<Predicate, json_types::count>> restricted_;
     Predicate& restricted_place(Predicate p, TypeSet type);
-    std::unordered_map<Word, Known> empty_;
+    std::unordered_map<Word, Answer> empty_;
     std::map<StringSet, Word> lengths_;  // their languages
     std::vector<Predicate> said_;        // of one member or item
     std::vector<Predicate> parts_;       // of what `restricted` is in the middle of

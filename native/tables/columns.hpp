@@ -100,7 +100,7 @@ public:
         n_[static_cast<std::size_t>(Space::byte)] = 256;
     }
     std::int64_t operator[](Space s) const { return n_[static_cast<std::size_t>(s)]; }
-    bool known(Space s) const { return (*this)[s] >= 0; }
+    bool has(Space s) const { return (*this)[s] >= 0; }
     void set(Space s, std::int64_t n) { n_[static_cast<std::size_t>(s)] = n; }
 
 private:
@@ -243,11 +243,11 @@ private:
     void count(const char*, const Field&) {}
 
     template <class I>
-    bool known(const I*) const {
-        return sizes_.known(I::space);
+    bool has(const I*) const {
+        return sizes_.has(I::space);
     }
     template <class Row, class Col>
-    bool known(const Cell<Row, Col>*) const {
+    bool has(const Cell<Row, Col>*) const {
         return true;  // both spaces have counts
     }
     template <class I>
@@ -270,14 +270,14 @@ private:
     void length(const char* name, const Column<Index, T, kPresence>& column) {
         const Index* index = nullptr;
         if (kPresence == Presence::optional && column.empty()) return;
-        if (!known(index)) define(index, column.size(), name);
+        if (!has(index)) define(index, column.size(), name);
         if (column.size() != static_cast<std::size_t>(size(index))) fail(name, "has the wrong length");
     }
     template <class Index, class Pool, Word kLeast>
     void length(const char* name, const Offsets<Index, Pool, kLeast>& offsets) {
         const Index* index = nullptr;
         if (offsets.n_lists() < kLeast) fail(name, "is empty");
-        if (!known(index)) define(index, offsets.size() - 1, name);
+        if (!has(index)) define(index, offsets.size() - 1, name);
         sizes_.set(Pool::space, end_of(name, offsets.all(), size(index)));
     }
     // The end of the last of so many lists.

@@ -177,7 +177,7 @@ const std::vector<Word>& OpenLexemes::reached_in(Word terminal) {
         if (a == b || b == none) return a;
         if (a == none) return b;
         if (a > b) std::swap(a, b);
-        if (const Word* known = unions.look(a, b)) return *known;
+        if (const Word* cached = unions.look(a, b)) return *cached;
         both.clear();
         std::set_union(lists_[a].begin(), lists_[a].end(), lists_[b].begin(), lists_[b].end(), std::back_inserter(both));
         const Word made = lists_.intern(both).first;

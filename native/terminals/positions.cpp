@@ -210,9 +210,9 @@ private:
                 continue;
             }
             const Word number = lists_.intern(list).first;
-            const auto known = std::find(lists.begin(), lists.end(), number);
-            ends.push_back(static_cast<Word>(known - lists.begin()));
-            if (known == lists.end()) lists.push_back(number);
+            const auto listed = std::find(lists.begin(), lists.end(), number);
+            ends.push_back(static_cast<Word>(listed - lists.begin()));
+            if (listed == lists.end()) lists.push_back(number);
         }
         read_arcs(n, k, ends);
         for (Word number : lists) add(Step::match_all, number);
