@@ -154,11 +154,11 @@ public:
             t = add_table((old->mask + 1) * 2);
             for (std::size_t i = 0; i <= old->mask; ++i)
                 if (const auto key = old->slots[i].key.load(std::memory_order_relaxed); key != kNone)
-                    place(*t, key, old->slots[i].value);
-            place(*t, key_of(a, b), value);
+                    put(*t, key, old->slots[i].value);
+            put(*t, key_of(a, b), value);
             table_.store(t, std::memory_order_release);
         } else {
-            place(*t, key_of(a, b), value);
+            put(*t, key_of(a, b), value);
         }
         ++count_;
     }
@@ -194,7 +194,7 @@ private:
         return tables_.back().get();
     }
 
-    static void place(Table& t, std::uint64_t key, Word value) {
+    static void put(Table& t, std::uint64_t key, Word value) {
         std::size_t slot = mix(key) & t.mask;
         while (t.slots[slot].key.load(std::memory_order_relaxed) != kNone) slot = (slot + 1) & t.mask;
         t.slots[slot].value = value;

@@ -140,7 +140,7 @@ public:
     void insert(Word a, Word b, Word value) {
         if ((count_ + 1) * 2 > slots_.size()) grow();
         ++count_;
-        place({a, b, value, true});
+        put({a, b, value, true});
     }
 
     std::size_t size() const { return count_; }
@@ -157,7 +157,7 @@ private:
                (slots_.size() - 1);
     }
 
-    void place(Slot s) {
+    void put(Slot s) {
         std::size_t slot = slot_of(s.a, s.b);
         while (slots_[slot].used) slot = (slot + 1) & (slots_.size() - 1);
         slots_[slot] = s;
@@ -167,7 +167,7 @@ private:
         std::vector<Slot> old(slots_.size() * 2);
         old.swap(slots_);
         for (const Slot& s : old)
-            if (s.used) place(s);
+            if (s.used) put(s);
     }
 
     std::vector<Slot> slots_;

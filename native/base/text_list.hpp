@@ -61,9 +61,9 @@ public:
             std::vector<Slot> old(slots_.size() * 4);
             old.swap(slots_);
             for (const Slot& s : old)
-                if (s.number >= 0) place(s.number, TextIndex::hash(text_of(s.number)));
+                if (s.number >= 0) put(s.number, TextIndex::hash(text_of(s.number)));
         }
-        place(number, hash);
+        put(number, hash);
     }
 
 private:
@@ -73,7 +73,7 @@ private:
     };
     std::size_t mask() const { return slots_.size() - 1; }
     static std::uint32_t tag(std::size_t hash) { return static_cast<std::uint32_t>(hash >> 32); }
-    void place(Word number, std::size_t hash) {
+    void put(Word number, std::size_t hash) {
         std::size_t slot = hash & mask();
         while (slots_[slot].number >= 0) slot = (slot + 1) & mask();
         slots_[slot] = {number, tag(hash)};

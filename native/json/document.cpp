@@ -72,25 +72,25 @@ Word TextTable::number(std::string_view text) {
     const auto text_of = [&](Word number) { return (*this)[number]; };
     if (const Word cached = index_.find(text, hash, text_of); cached >= 0) return cached;
     const Word number = size();
-    texts_.push_back(kept(text));
+    texts_.push_back(stored(text));
     index_.insert(number, hash, text_of);
     return number;
 }
 
-std::string_view TextTable::kept(std::string_view text) {
-    char* place = free_;
+std::string_view TextTable::stored(std::string_view text) {
+    char* to = free_;
     if (text.size() > kBlock / 4) {
-        place = blocks_.emplace_back(std::make_unique_for_overwrite<char[]>(text.size())).get();
+        to = blocks_.emplace_back(std::make_unique_for_overwrite<char[]>(text.size())).get();
     } else {
         if (text.size() > n_free_) {
-            place = blocks_.emplace_back(std::make_unique_for_overwrite<char[]>(kBlock)).get();
+            to = blocks_.emplace_back(std::make_unique_for_overwrite<char[]>(kBlock)).get();
             n_free_ = kBlock;
         }
-        free_ = place + text.size();
+        free_ = to + text.size();
         n_free_ -= text.size();
     }
-    std::copy(text.begin(), text.end(), place);
-    return {place, text.size()};
+    std::copy(text.begin(), text.end(), to);
+    return {to, text.size()};
 }
 
 class JsonDocument::Reader {
@@ -118,8 +118,8 @@ private:
     };
 
     [[noreturn]] void fail(const std::string& why) const { fail_at(at_, why); }
-    [[noreturn]] void fail_at(std::size_t place, const std::string& why) const {
-        const std::string_view before = text_.substr(0, place);
+    [[noreturn]] void fail_at(std::size_t position, const std::string& why) const {
+        const std::string_view before = text_.substr(0, position);
         const auto line = static_cast<std::size_t>(std::count(before.begin(), before.end(), '\n'));
         const std::size_t begin = line ? before.rfind('\n') + 1 : 0;
         const auto is_first = [](char c) { return (static_cast<unsigned char>(c) & 0xc0) != 0x80; };
@@ -188,10 +188,10 @@ private:
             if (peek() != ':') fail("expected ':'");
             ++at_;
         }
-        const std::size_t place = pending_.size();
+        const std::size_t slot = pending_.size();
         pending_.push_back({name, kNone});
         const JsonNode value = begin_value();
-        pending_[place].value = value;
+        pending_[slot].value = value;
     }
 
     void close() {

@@ -37,7 +37,7 @@ public:
     Word size() const { return static_cast<Word>(texts_.size()); }
 
 private:
-    std::string_view kept(std::string_view text);
+    std::string_view stored(std::string_view text);
 
     static constexpr std::size_t kBlock = 4096;
     std::vector<std::unique_ptr<char[]>> blocks_;  // long texts have one each

@@ -52,8 +52,8 @@ void FreeOrderStates::add_order(FreeOrderSymbols symbols, const Index& index) {
     order.done_symbol = symbols.done;
     order.ready = only_goto(symbols.ready);
     order.done = only_goto(symbols.done);
-    places_.emplace(order.ready.v, Place{Kind::ready, &order});
-    places_.emplace(order.done.v, Place{Kind::done, &order});
+    roles_.emplace(order.ready.v, Role{Kind::ready, &order});
+    roles_.emplace(order.done.v, Role{Kind::done, &order});
     begun_.emplace(symbols.ready.v, &order);
     std::unordered_map<Word, MemberWay> way_of;  // by nonterminal
     for (const auto& way : symbols.ways) way_of.emplace(way.nonterminal.v, way.is);
@@ -65,7 +65,7 @@ void FreeOrderStates::add_order(FreeOrderSymbols symbols, const Index& index) {
         const auto way = way_of.find(nonterminal.v);
         require(way != way_of.end());
         const auto behind = lr_.plain_go_to(order.ready, nonterminal);
-        require(behind && places_.emplace((*behind).v, Place{Kind::behind_member, &order, way->second, kLength}).second);
+        require(behind && roles_.emplace((*behind).v, Role{Kind::behind_member, &order, way->second, kLength}).second);
         const Word member = way->second.member;
         for (Terminal t : first_terminals(rhs[1], index)) require(order.first.emplace(t.v, member).first->second == member);
     }
@@ -87,7 +87,7 @@ void FreeOrderStates::add_order(FreeOrderSymbols symbols, const Index& index) {
             require(static_cast<bool>(behind));
             order.behind_comma = *behind;
         }
-        require(places_.emplace(order.behind_comma.v, Place{Kind::behind_comma, &order, {-1}, kLength}).second);
+        require(roles_.emplace(order.behind_comma.v, Role{Kind::behind_comma, &order, {-1}, kLength}).second);
     }
     order.nothing_seen = set_of(order, order.order.none());
 }
@@ -111,11 +111,11 @@ std::vector<Terminal> FreeOrderStates::first_terminals(Symbol symbol, const Inde
 
 std::span<const Action> FreeOrderStates::cell(LrState state, Terminal terminal) const {
     const State& s = states_[at(state)];
-    const Order& order = *s.place->of;
+    const Order& order = *s.role->of;
     const Set& set = sets_[static_cast<std::size_t>(s.set)];
     const auto plain = lr_.cell(s.plain, terminal);
     if (plain.empty()) return plain;
-    switch (s.place->kind) {
+    switch (s.role->kind) {
         case Kind::ready:
             return set.next[static_cast<std::size_t>(order.first.at(terminal.v))] ? plain : std::span<const Action>();
         case Kind::done:
@@ -130,7 +130,7 @@ std::span<const Action> FreeOrderStates::cell(LrState state, Terminal terminal) 
 // Of the states of one open object one has the set and is `ready` or `done`; what is above these has it, too.
 Word FreeOrderStates::n_missing(LrState state) const {
     const State& s = states_[at(state)];
-    const bool counts = s.place->kind == Kind::ready || s.place->kind == Kind::done;
+    const bool counts = s.role->kind == Kind::ready || s.role->kind == Kind::done;
     return counts ? sets_[static_cast<std::size_t>(s.set)].n_missing : 0;
 }
 
@@ -140,16 +140,16 @@ Maybe<LrState> FreeOrderStates::go_to(LrState state, Nonterminal nonterminal) co
     if (nonterminal.v >= n_nonterminals_) {
         // A state with a goto on `ready`, or on `done`, goes to the one state there is: with the set, that is the one asked for.
         const State& to = states_[at(nonterminal)];
-        const Order& order = *to.place->of;
-        const auto plain_to = lr_.plain_go_to(plain, to.place->kind == Kind::ready ? order.ready_symbol : order.done_symbol);
+        const Order& order = *to.role->of;
+        const auto plain_to = lr_.plain_go_to(plain, to.role->kind == Kind::ready ? order.ready_symbol : order.done_symbol);
         return plain_to ? Maybe<LrState>(numbered(static_cast<Word>(at(nonterminal)))) : Maybe<LrState>();
     }
     const auto to = lr_.plain_go_to(plain, nonterminal);
     if (!to) return to;
     if (const auto order = begun_.find(nonterminal.v); order != begun_.end())
         return numbered(state_with(*to, order->second->nothing_seen));
-    if (from && from->place->kind != Kind::behind_comma && from->place->kind != Kind::behind_member)
-        if (const Place* place = place_of(*to); place && place->of == from->place->of) return numbered(state_with(*to, from->set));
+    if (from && from->role->kind != Kind::behind_comma && from->role->kind != Kind::behind_member)
+        if (const Role* role = role_of(*to); role && role->of == from->role->of) return numbered(state_with(*to, from->set));
     return to;
 }
 
@@ -161,21 +161,21 @@ Word FreeOrderStates::state_with(LrState plain, Word set) const {
 
 Word FreeOrderStates::made(LrState plain, Word set) const {
     if (const Word cached = numbers_.find(plain.v, set); cached >= 0) return cached;
-    const Place& place = places_.at(plain.v);
-    const Order& order = *place.of;
-    State s{plain, set, &place, {}, {}};
-    if (place.kind == Kind::behind_member) {
-        const Word more = set_of(order, order.order.with(sets_[static_cast<std::size_t>(set)].seen, place.way));
+    const Role& role = roles_.at(plain.v);
+    const Order& order = *role.of;
+    State s{plain, set, &role, {}, {}};
+    if (role.kind == Kind::behind_member) {
+        const Word more = set_of(order, order.order.with(sets_[static_cast<std::size_t>(set)].seen, role.way));
         s.lhs = {n_nonterminals_ + made(order.done, more)};
-    } else if (place.kind == Kind::behind_comma) {
+    } else if (role.kind == Kind::behind_comma) {
         s.lhs = {n_nonterminals_ + made(order.ready, set)};
-    } else if (place.kind == Kind::done && order.shifts_comma) {
+    } else if (role.kind == Kind::done && order.shifts_comma) {
         s.own = Action::shift(numbered(made(order.behind_comma, set)));
     }
     const auto number = static_cast<Word>(states_.size());
     if (number >= kMostStates - std::max({n_states_, n_productions_, n_nonterminals_}))
         throw LimitExceeded("sets of members in any order", kMostStates);
-    if (place.length > 0) s.own = Action::reduce({n_productions_ + number});
+    if (role.length > 0) s.own = Action::reduce({n_productions_ + number});
     states_.push_back(s);
     numbers_.insert(plain.v, set, number);
     return number;
@@ -198,7 +198,7 @@ Word FreeOrderStates::set_of(const Order& order, FreeOrder::Seen seen) const {
 
 std::size_t FreeOrderStates::bytes() const {
     const std::scoped_lock lock(lock_);
-    return states_.size() * sizeof(State) + set_bytes_ + numbers_.bytes() + places_.size() * (sizeof(Place) + 32);
+    return states_.size() * sizeof(State) + set_bytes_ + numbers_.bytes() + roles_.size() * (sizeof(Role) + 32);
 }
 
 }  // namespace psc

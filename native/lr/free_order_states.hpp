@@ -55,7 +55,7 @@ public:
     // Of any state.
     Maybe<LrState> go_to(LrState state, Nonterminal nonterminal) const;
     // Of a production with a set.
-    Word length(Production production) const { return states_[at(production)].place->length; }
+    Word length(Production production) const { return states_[at(production)].role->length; }
     Nonterminal lhs(Production production) const { return states_[at(production)].lhs; }
     // Of a state with a set, see LrTables.
     Word n_missing(LrState state) const;
@@ -67,7 +67,7 @@ private:
     struct Order;
     struct Index;
     // A state of the tables that has a set.
-    struct Place {
+    struct Role {
         Kind kind;
         const Order* of;
         MemberWay way{-1};  // behind_member
@@ -93,7 +93,7 @@ private:
     struct State {
         LrState plain{};
         Word set = -1;
-        const Place* place = nullptr;
+        const Role* role = nullptr;
         Action own{};       // where it is not the plain one: a reduction to a nonterminal with a set, or the shift of a comma
         Nonterminal lhs{};  // of its reduction
     };
@@ -104,9 +104,9 @@ private:
     std::size_t at(Nonterminal n) const { return static_cast<std::size_t>(n.v - n_nonterminals_); }
     void add_order(FreeOrderSymbols symbols, const Index& index);
     std::vector<Terminal> first_terminals(Symbol symbol, const Index& index) const;
-    const Place* place_of(LrState plain) const {
-        const auto found = places_.find(plain.v);
-        return found == places_.end() ? nullptr : &found->second;
+    const Role* role_of(LrState plain) const {
+        const auto found = roles_.find(plain.v);
+        return found == roles_.end() ? nullptr : &found->second;
     }
     // The state with a set, by its place among all.
     Word state_with(LrState plain, Word set) const;
@@ -117,7 +117,7 @@ private:
     LrTables lr_;
     Word n_states_, n_productions_, n_nonterminals_;
     std::vector<std::unique_ptr<Order>> orders_;
-    std::unordered_map<Word, Place> places_;        // by plain state
+    std::unordered_map<Word, Role> roles_;          // by plain state
     std::unordered_map<Word, const Order*> begun_;  // by the nonterminal `ready`
     mutable std::mutex lock_;                       // of all that is made
     mutable SharedPairMap numbers_;                 // by plain state and set

@@ -181,8 +181,8 @@ TerminalSets lookaheads(const Productions& g, const Lr0Automaton& lr0) {
                     at = gotos[over].to;
                 }
                 const auto complete = lr0.complete(at);
-                const auto place = std::lower_bound(complete.begin(), complete.end(), p) - complete.begin();
-                lookback.push_back({static_cast<Word>(lr0.first_complete(at)) + static_cast<Word>(place), number});
+                const auto position = std::lower_bound(complete.begin(), complete.end(), p) - complete.begin();
+                lookback.push_back({static_cast<Word>(lr0.first_complete(at)) + static_cast<Word>(position), number});
             }
         }
     });

@@ -24,7 +24,7 @@ LrTables::LrTables(LrProductions productions, const LrCells& stored)
     Gotos::Builder gotos(static_cast<std::size_t>(n_lr_states.n));
     std::vector<Cells::Entry> of_terminals;
     std::vector<Gotos::Entry> of_nonterminals;
-    std::size_t cell = 0, place = 0;
+    std::size_t cell = 0, goto_cell = 0;
     each_lr_state(*this, [&](LrState) {
         of_terminals.clear();
         for (Word a = 0; a < n_terminals; ++a, ++cell)
@@ -32,8 +32,8 @@ LrTables::LrTables(LrProductions productions, const LrCells& stored)
                 of_terminals.push_back({a, Cell::of(actions_.all(), range)});
         cells.add(of_terminals);
         of_nonterminals.clear();
-        for (Word n = 0; n < n_nonterminals; ++n, ++place)
-            if (const auto to = stored.gotos.at(place)) of_nonterminals.push_back({n, *to});
+        for (Word n = 0; n < n_nonterminals; ++n, ++goto_cell)
+            if (const auto to = stored.gotos.at(goto_cell)) of_nonterminals.push_back({n, *to});
         gotos.add(of_nonterminals);
     });
     cells_ = cells.take();

@@ -227,14 +227,14 @@ bool ExpressionGraph::join(Expression& left, Expression right) {
 Expression ExpressionGraph::choice(std::span<const Expression> options) {
     std::vector<Expression> flat;
     std::vector<Word> characters;  // of all options that are one character: they become one class, where the first of them stood
-    std::size_t place = 0;
+    std::size_t position = 0;
     const Word mine = ++choices_;
     stamp_.resize(size());
     const auto add = [&](Expression o) {
         const bool is_text = kind(o) == Kind::text;
         if (kind(o) == Kind::chars || (is_text && positions(o) == 1)) {
             if (characters.empty()) {
-                place = flat.size();
+                position = flat.size();
                 flat.push_back(o);
             }
             const auto of = keys_[o.v].subspan(1);
@@ -251,7 +251,7 @@ Expression ExpressionGraph::choice(std::span<const Expression> options) {
             add(option);
         }
     }
-    if (characters.size() > 2) flat[place] = chars(merged_ranges(characters));
+    if (characters.size() > 2) flat[position] = chars(merged_ranges(characters));
     if (flat.size() < 2) return flat.empty() ? nothing() : flat[0];
     if (flat.size() == 2 && (flat[0] == empty() || flat[1] == empty())) return repeat(flat[flat[0] == empty()], {0, 1});
     return composite(Kind::choice, flat);

@@ -153,18 +153,18 @@ NormalForm::Dead dead_way(const Plain& plain, const std::vector<char>& productiv
     std::vector<Word> first(productive.size(), -1);  // per nonterminal, its first production
     for (Word p = plain.size(); p-- > 0;) first[plain.lhs(p).index()] = p;
     NormalForm::Dead dead{{start}, {}};
-    std::vector<Word> place(productive.size(), -1);  // per nonterminal, in the way
-    place[start.index()] = 0;
+    std::vector<Word> position(productive.size(), -1);  // per nonterminal, in the way
+    position[start.index()] = 0;
     while (first[dead.way.back().index()] >= 0) {
         const auto rhs = plain.rhs(first[dead.way.back().index()]);
         const auto needed = std::find_if(rhs.begin(), rhs.end(),
                                          [&](DraftSymbol s) { return !s.is_terminal() && !productive[s.nonterminal().index()]; });
         const Nonterminal next = needed->nonterminal();
-        if (place[next.index()] >= 0) {
-            dead.circle = static_cast<std::size_t>(place[next.index()]);
+        if (position[next.index()] >= 0) {
+            dead.circle = static_cast<std::size_t>(position[next.index()]);
             break;
         }
-        place[next.index()] = static_cast<Word>(dead.way.size());
+        position[next.index()] = static_cast<Word>(dead.way.size());
         dead.way.push_back(next);
     }
     return dead;

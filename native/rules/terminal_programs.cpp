@@ -56,12 +56,12 @@ void TerminalPrograms::add_labelled(const LabelledAutomaton& automaton, const st
     words_.insert(words_.end(), {TerminalPositions::Code::labelled, static_cast<Word>(automaton.matches.size()), 0});
     const std::size_t count = words_.size() - 1;
     for (const auto& rules : automaton.matches) {
-        const std::size_t place = words_.size();
+        const std::size_t count_at = words_.size();
         words_.push_back(0);
         for (Rule rule : rules)
             if (const auto terminal = of_label.find(rule.v); terminal != of_label.end()) words_.push_back(terminal->second.v);
-        words_[place] = static_cast<Word>(words_.size() - place - 1);
-        std::sort(words_.begin() + static_cast<std::ptrdiff_t>(place) + 1, words_.end());
+        words_[count_at] = static_cast<Word>(words_.size() - count_at - 1);
+        std::sort(words_.begin() + static_cast<std::ptrdiff_t>(count_at) + 1, words_.end());
     }
     std::vector<std::array<Word, 4>> arcs;
     for (const auto& arc : automaton.arcs) arcs.push_back({arc.from, arc.to, arc.first, arc.last});

@@ -45,7 +45,7 @@ private:
     bool has_many_sets() const;
     void write_free_order();
     void write_free_order(const std::vector<Declared>& declared, Word by_others);
-    void add_formula(Predicate presence, const std::unordered_map<Word, Word>& place, std::vector<MemberTerms::Step>& out) const;
+    void add_formula(Predicate presence, const std::unordered_map<Word, Word>& index_of, std::vector<MemberTerms::Step>& out) const;
     Predicate after(Predicate presence, Word name, bool present);
     bool accepts(const State& state);
     bool requires_more(const State& state) const;

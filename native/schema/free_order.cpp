@@ -81,10 +81,10 @@ void SchemaRules::Members::write_free_order(const std::vector<Declared>& declare
             order.ways.push_back({rule, {which, met}});
         });
     };
-    std::unordered_map<Word, Word> place;
+    std::unordered_map<Word, Word> index_of;
     for (const Declared& d : declared) {
-        const auto which = static_cast<Word>(place.size());
-        place.emplace(d.name, which);
+        const auto which = static_cast<Word>(index_of.size());
+        index_of.emplace(d.name, which);
         add_member(which, d.name, -1, d.value, d.satisfies);
         order.terms.required.push_back(d.required);
     }
@@ -92,11 +92,11 @@ void SchemaRules::Members::write_free_order(const std::vector<Declared>& declare
     order.terms.meets = by_others;
     order.terms.least = least_;
     order.terms.most = most_;
-    add_formula(presence_, place, order.terms.formula);
+    add_formula(presence_, index_of, order.terms.formula);
     rules_.free_orders_.push_back(std::move(order));
 }
 
-void SchemaRules::Members::add_formula(Predicate presence, const std::unordered_map<Word, Word>& place,
+void SchemaRules::Members::add_formula(Predicate presence, const std::unordered_map<Word, Word>& index_of,
                                        std::vector<MemberTerms::Step>& out) const {
     using Kind = MemberTerms::Step::Kind;
     const PredicateGraph& graph = rules_.graph_;
@@ -104,11 +104,12 @@ void SchemaRules::Members::add_formula(Predicate presence, const std::unordered_
     if (presence == graph.always()) return out.push_back({Kind::all, 0});
     if (presence == graph.never()) return out.push_back({Kind::any, 0});
     if (kind == PredicateKind::both || kind == PredicateKind::either) {
-        for (Predicate part : graph.parts(presence)) add_formula(part, place, out);
+        for (Predicate part : graph.parts(presence)) add_formula(part, index_of, out);
         const auto n = static_cast<Word>(graph.parts(presence).size());
         return out.push_back({kind == PredicateKind::both ? Kind::all : Kind::any, n});
     }
-    out.push_back({kind == PredicateKind::some_member ? Kind::present : Kind::absent, place.at(graph.names(presence).names.at(0))});
+    out.push_back(
+        {kind == PredicateKind::some_member ? Kind::present : Kind::absent, index_of.at(graph.names(presence).names.at(0))});
 }
 
 }  // namespace psc

@@ -43,9 +43,9 @@ bool SchemaRules::Members::has_many_sets() const {
 void SchemaRules::Members::read(const Atoms& atoms) {
     PredicateGraph& graph = rules_.graph_;
     std::vector<Word> order;
-    std::unordered_map<Word, Word> place;
+    std::unordered_map<Word, Word> index_of;
     const auto declare = [&](Word name) {
-        if (place.try_emplace(name, static_cast<Word>(order.size())).second) order.push_back(name);
+        if (index_of.try_emplace(name, static_cast<Word>(order.size())).second) order.push_back(name);
     };
     for (Predicate atom : atoms)
         if (graph.kind(atom) == PredicateKind::order)
@@ -68,7 +68,7 @@ void SchemaRules::Members::read(const Atoms& atoms) {
                 const bool some = graph.kind(atom) == PredicateKind::some_member;
                 const NameSet& set = graph.names(atom);
                 if (set.is_one()) {
-                    const auto at = static_cast<std::size_t>(place.at(set.names[0]));
+                    const auto at = static_cast<std::size_t>(index_of.at(set.names[0]));
                     said[at].push_back(graph.value(atom));
                     required[at] |= some;
                 } else if (some) {

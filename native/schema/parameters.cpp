@@ -141,8 +141,8 @@ void SchemaRules::marker(Words& to, const std::u32string& text) const {
             arcs.push_back({static_cast<std::int64_t>(at), symbol, symbol, static_cast<std::int64_t>(at + name.size())});
     if (arcs.empty()) return rule_words::text(to, text);
     for (std::size_t i = 0; i < text.size(); ++i) {
-        const auto place = static_cast<std::int64_t>(i), character = static_cast<std::int64_t>(text[i]);
-        arcs.push_back({place, character, character, place + 1});
+        const auto position = static_cast<std::int64_t>(i), character = static_cast<std::int64_t>(text[i]);
+        arcs.push_back({position, character, character, position + 1});
     }
     std::sort(arcs.begin(), arcs.end());
     to.insert(to.end(),
@@ -168,7 +168,7 @@ Word SchemaRules::list_mark(Mark mark) {
 }
 
 void SchemaRules::write_parameters(Word rule, Predicate root) {
-    place_ = "#";
+    location_ = "#";
     const auto cases = values_.cases(root, json_types::object);
     for (const Atoms& atoms : cases) add_row(rule, {list(true, atoms)});
     if (!cases.empty()) return;
@@ -182,7 +182,7 @@ void SchemaRules::write_parameters(Word rule, Predicate root) {
 Word SchemaRules::list(bool object, const Atoms& atoms) {
     const auto [entry, is_new] = lists_.try_emplace({object, atoms}, 0);
     if (!is_new) return entry->second;
-    const Word rule = entry->second = fresh(place_ + (object ? " parameters" : " items"));
+    const Word rule = entry->second = fresh(location_ + (object ? " parameters" : " items"));
     if (object)
         Members(*this, rule, 0, true).write(atoms);
     else
@@ -219,7 +219,7 @@ void SchemaRules::write_argument(Word rule, Predicate p, Word end) {
     constexpr TypeSet containers[] = {json_types::object, json_types::array};
     const ParameterStyle& style = *layout_.parameters;
     const std::u32string marker = ends_[static_cast<std::size_t>(end)];
-    place_ = rule_name(rule).substr(0, rule_name(rule).size() - std::string_view(" argument").size());
+    location_ = rule_name(rule).substr(0, rule_name(rule).size() - std::string_view(" argument").size());
     const StringSet set = values_.strings(p);
     const auto origins =
         layout_.excludes.empty() ? SchemaValues::Origins{set.language, LanguageTable::kNone} : values_.by_origin(p);
@@ -324,7 +324,7 @@ SchemaRules::Words SchemaRules::key(Word name) const {
     const std::u32string text = code_points(reader_.texts()[name]);
     if (style.end_names_key && !is_element_name(text))
         throw SchemaError(
-            place_, "properties",
+            location_, "properties",
             "a member's name is an element name in this style: it must not be blank, begin with '/' or have '>' in it");
     Words out = gap();
     std::u32string written = style.before_key;
@@ -354,7 +354,7 @@ Word SchemaRules::other_keys(Word language, bool by_pattern, bool matched, const
     using OtherKeys = ParameterStyle::OtherKeys;
     const ParameterStyle& style = *layout_.parameters;
     if (style.other_keys == OtherKeys::none)
-        throw SchemaError(place_, by_pattern ? "patternProperties" : "additionalProperties",
+        throw SchemaError(location_, by_pattern ? "patternProperties" : "additionalProperties",
                           "members of any name cannot be enforced where the marker at the end names the member, only fixed object "
                           "property names; say \"additionalProperties\": false");
     const auto [entry, is_new] = other_keys_.try_emplace({language, by_pattern, matched, declared}, 0);

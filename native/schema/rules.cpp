@@ -203,7 +203,7 @@ Word SchemaRules::value(Predicate p, Word depth) {
 
 void SchemaRules::write_value(Word rule, Predicate p, Word depth) {
     using namespace json_types;
-    place_ = rule_name(rule);
+    location_ = rule_name(rule);
     const auto word = [&](TypeSet type, std::u32string_view spelling) {
         if (values_.restricted(p, type) == graph_.never()) return;
         Words option;
@@ -393,7 +393,7 @@ SchemaRules::Words SchemaRules::empty(Mark open, Word depth) {
 Word SchemaRules::object(const Atoms& atoms, Word depth) {
     const auto [entry, is_new] = containers_.try_emplace({true, layout_.indent < 0 ? 0 : depth, atoms}, 0);
     if (!is_new) return entry->second;
-    const Word rule = entry->second = fresh(place_ + " object");
+    const Word rule = entry->second = fresh(location_ + " object");
     Members(*this, rule, depth).write(atoms);
     return rule;
 }
@@ -401,7 +401,7 @@ Word SchemaRules::object(const Atoms& atoms, Word depth) {
 Word SchemaRules::array(const Atoms& atoms, Word depth) {
     const auto [entry, is_new] = containers_.try_emplace({false, layout_.indent < 0 ? 0 : depth, atoms}, 0);
     if (!is_new) return entry->second;
-    const Word rule = entry->second = fresh(place_ + " array");
+    const Word rule = entry->second = fresh(location_ + " array");
     Items(*this, rule, depth).write(atoms);
     return rule;
 }

@@ -134,7 +134,7 @@ private:
     std::unordered_map<Word, Word> numbers_;
     std::map<std::pair<Word, Word>, Word> name_rules_;
     std::map<std::pair<Mark, Word>, Word> marks_;
-    std::string place_;  // of the value that is being written
+    std::string location_;  // of the value that is being written
 };
 
 // Pieces of rule programs.

@@ -35,7 +35,7 @@ TypeSet type_of(PredicateKind kind) {
 
 }  // namespace
 
-Predicate& SchemaValues::restricted_place(Predicate p, TypeSet type) {
+Predicate& SchemaValues::restricted_entry(Predicate p, TypeSet type) {
     const auto row = static_cast<std::size_t>(p.v);
     if (row >= restricted_.size()) {
         std::array<Predicate, json_types::count> unasked;
@@ -49,7 +49,7 @@ Predicate& SchemaValues::restricted_place(Predicate p, TypeSet type) {
 // least solution. Without a choice on the way nothing else than itself is said, which is an error. What is found meanwhile depends on
 // this, and is not kept.
 Predicate SchemaValues::restricted(Predicate p, TypeSet type) {
-    if (const Predicate cached = restricted_place(p, type); cached != kNotAsked) {
+    if (const Predicate cached = restricted_entry(p, type); cached != kNotAsked) {
         if (cached == kBeingAsked) throw SchemaError("", "$ref", "it refers to itself, about the same value");
         return cached;
     }
@@ -86,7 +86,7 @@ Predicate SchemaValues::restricted(Predicate p, TypeSet type) {
     depends_ = is_kept ? around : std::min(around, depends_);
     if (!is_kept && ++n_found_again_ > kMaxFoundAgain)
         throw LimitExceeded("schemas about one value refer to each other in more than 200,000 ways, the limit");
-    restricted_place(p, type) = is_kept ? found : kNotAsked;
+    restricted_entry(p, type) = is_kept ? found : kNotAsked;
     return found;
 }
 
@@ -99,7 +99,7 @@ Predicate SchemaValues::restricted_parts(Predicate p, TypeSet type) {
         return graph_.kind(part) == PredicateKind::types && ((graph_.type_set(part) & type) != 0) != all;
     };
     if (std::any_of(of_graph.begin(), of_graph.end(), decides)) return deciding;
-    restricted_place(p, type) = kBeingAsked;
+    restricted_entry(p, type) = kBeingAsked;
     int& n_around = all ? n_both_ : n_either_;
     ++n_around;
     const std::size_t begin = parts_.size(), end = begin + of_graph.size();

@@ -77,7 +77,7 @@ private:
     // Per predicate and type what restricted() found, and besides:
     static constexpr Predicate kNotAsked{-2}, kBeingAsked{-1};
     std::vector<std::array<Predicate, json_types::count>> restricted_;
-    Predicate& restricted_place(Predicate p, TypeSet type);
+    Predicate& restricted_entry(Predicate p, TypeSet type);
     std::unordered_map<Word, Answer> empty_;
     std::map<StringSet, Word> lengths_;  // their languages
     std::vector<Predicate> said_;        // of one member or item

@@ -42,31 +42,31 @@ public:
         void add(std::span<const Entry> entries) {
             const std::size_t n = entries.size();
             if (n == 0) {
-                rows_.push_back({static_cast<Word>(places_.size()) - 1, kNoBits});
+                rows_.push_back({static_cast<Word>(slots_.size()) - 1, kNoBits});
                 return;
             }
             const auto width = static_cast<int>(std::bit_width(n));
             int bits = n == 1 ? 0 : width;
             while (!spread(entries, bits) && bits < width + kMoreBits) ++bits;
-            const Row row{static_cast<Word>(places_.size()), kNoBits - bits};
+            const Row row{static_cast<Word>(slots_.size()), kNoBits - bits};
             rows_.push_back(row);
-            places_.resize(places_.size() + (std::size_t{1} << bits), kFree);
+            slots_.resize(slots_.size() + (std::size_t{1} << bits), kFree);
             for (const Entry& e : entries) {
-                std::size_t at = place(row, e.column);
-                while (at < places_.size() && places_[at].column >= 0) ++at;
-                if (at == places_.size()) places_.push_back(kFree);
-                places_[at] = e;
+                std::size_t at = slot_of(row, e.column);
+                while (at < slots_.size() && slots_[at].column >= 0) ++at;
+                if (at == slots_.size()) slots_.push_back(kFree);
+                slots_[at] = e;
             }
-            if (places_.back().column >= 0) places_.push_back(kFree);
+            if (slots_.back().column >= 0) slots_.push_back(kFree);
         }
         SparseRows take() {
-            rows_.push_back({static_cast<Word>(places_.size()) - 1, kNoBits});
-            const auto kept = std::make_shared<const Arrays>(std::move(rows_), std::move(places_));
+            rows_.push_back({static_cast<Word>(slots_.size()) - 1, kNoBits});
+            const auto arrays = std::make_shared<const Arrays>(std::move(rows_), std::move(slots_));
             SparseRows made;
-            made.rows_ = kept->first.data();
-            made.places_ = kept->second.data();
-            made.bytes_ = kept->first.size() * sizeof(Row) + kept->second.size() * sizeof(Entry);
-            made.owner_ = kept;
+            made.rows_ = arrays->first.data();
+            made.slots_ = arrays->second.data();
+            made.bytes_ = arrays->first.size() * sizeof(Row) + arrays->second.size() * sizeof(Entry);
+            made.owner_ = arrays;
             return made;
         }
 
@@ -74,19 +74,19 @@ public:
         // Whether but for one in eight each has the place that is its own.
         bool spread(std::span<const Entry> entries, int bits) {
             taken_.assign(std::size_t{1} << bits, 0);
-            std::size_t n_met = 0;
-            for (const Entry& e : entries) n_met += std::exchange(taken_[place({0, kNoBits - bits}, e.column)], 1);
-            return n_met <= entries.size() / 8;
+            std::size_t collisions = 0;
+            for (const Entry& e : entries) collisions += std::exchange(taken_[slot_of({0, kNoBits - bits}, e.column)], 1);
+            return collisions <= entries.size() / 8;
         }
 
         std::vector<Row> rows_;
-        std::vector<Entry> places_{kFree};
+        std::vector<Entry> slots_{kFree};
         std::vector<char> taken_;
     };
 
     // Null where the row has nothing in the column.
     const V* find(std::size_t row, Word column) const {
-        const Entry* at = places_ + place(rows_[row], column);
+        const Entry* at = slots_ + slot_of(rows_[row], column);
         for (; at->column != column; ++at)
             if (at->column < 0) return nullptr;
         return &at->value;
@@ -95,7 +95,7 @@ public:
     template <class F>
     void each(std::size_t row, const F& f) const {
         for (Word i = rows_[row].begin; i < rows_[row + 1].begin; ++i)
-            if (places_[i].column >= 0) f(places_[i].column, places_[i].value);
+            if (slots_[i].column >= 0) f(slots_[i].column, slots_[i].value);
     }
     std::size_t bytes() const { return bytes_; }
 
@@ -104,13 +104,13 @@ private:
     static constexpr Entry kFree{-1, {}};
     using Arrays = std::pair<std::vector<Row>, std::vector<Entry>>;
 
-    static std::size_t place(Row row, Word column) {
+    static std::size_t slot_of(Row row, Word column) {
         const std::uint64_t hash = static_cast<std::uint32_t>(column) * std::uint32_t{0x9e3779b1};
         return static_cast<std::size_t>(row.begin) + (hash >> row.shift);
     }
 
     const Row* rows_ = nullptr;
-    const Entry* places_ = nullptr;
+    const Entry* slots_ = nullptr;
     std::size_t bytes_ = 0;
     std::shared_ptr<const void> owner_;  // copies share
 };
