@@ -11,7 +11,7 @@ class Cancellation:
     A flag that compilations look at. Its methods may be called from any thread.
     """
 
-    def __init__(self, after_looks: int = -1) -> None:
+    def __init__(self, after_checks: int = -1) -> None:
         """
         For tests: the flag is set when it has been looked at so often; -1: it is not.
         """

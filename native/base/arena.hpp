@@ -1,18 +1,22 @@
-// Memory for trees that only grow, shared by copies: allocation by moving a pointer, freed in one go.
+// An arena for trees that only grow: allocation moves a pointer, copies share what exists, and all memory is freed at once.
 //
-// A copy (a fork) shares every chunk that exists and takes new ones of its own, so two threads never write to one chunk. Memory is
-// given back in two ways, and by these alone:
+// A copy (a fork of a matcher) shares every chunk that exists and adds chunks of its own, so two threads never write to one chunk.
+// Memory is given back in two ways only:
 //   * Arena::Attempt: what is allocated while the object lives is given back when it ends, by return or by exception, unless keep()
 //     was called. Attempts nest as blocks do.
-//   * rewind_to_end_of(object): all that was allocated after an object that stays. It asks whether a copy can still see the chunk.
-// An arena that is copied or rewound while an attempt is open would let a copy see what the attempt gives back: that throws.
+//   * rewind_to_end_of(object): gives back all that was allocated after an object that stays, unless a copy sees the chunk.
+// To copy or rewind an arena with an open attempt would let a copy see what the attempt gives back; both throw std::logic_error.
 //
-// The free part of a chunk belongs to the arena that made the chunk, also when copies share it: they see only what was allocated
-// before them. So an attempt restores the whole place (chunk, next free byte, end of the free part), without asking who shares it.
-// Example of the case that needs all three: a fork is alive, an attempt inside an attempt outgrows the chunk; going back to the
-// inner attempt's begin and then to the outer's is going back to the same chunk twice.
+// The free part of a chunk belongs to the arena that made the chunk, even when copies share it: they see only what was allocated
+// before them. So an attempt restores the whole position (chunk, next free byte, end of the free part) and need not know who shares
+// it.
+// Example that needs all three: a fork is alive, and an attempt inside an attempt outgrows the chunk. Undoing the inner one and
+// then the outer one returns to the same chunk twice.
 //
 // Cost: allocate, copy and rewind are O(1) amortized; an attempt is a few moves.
+// Threads: one at a time for each arena. Copies may live and be destroyed on other threads.
+// Tried and dropped: mark() and rewind(mark), which restored the chunk and the next byte alone. With a fork alive they returned to
+// a chunk that the fork could see, and a matcher wrote behind its memory.
 #pragma once
 
 #include <algorithm>
@@ -33,7 +37,7 @@ class Arena {
 
 public:
     Arena() = default;
-    // Shares what `other` holds.
+    // Shares the chunks of `other`.
     Arena(const Arena& other) : chunk_(other.chunk_) { other.no_attempt(); }
     Arena& operator=(const Arena&) = delete;
 
@@ -43,14 +47,14 @@ public:
         return reinterpret_cast<T*>(allocate((n * sizeof(T) + 7) / 8 * 8));
     }
 
-    // Whether the next make<T>() gives an object in the chunk that has `object`, which is the arena's, and after it.
+    // Whether the next make<T>() allocates after `object`, an object of this arena, in the same chunk.
     template <class T>
     bool has_room_beside(const void* object) const {
         const auto* p = static_cast<const char*>(object);
         return static_cast<std::size_t>(end_ - at_) >= sizeof(T) && p >= chunk_->begin() && p < at_;
     }
 
-    // Lives on the stack of the function that tries something.
+    // A transaction over the arena, on the stack of the function that begins it.
     class Attempt {
     public:
         explicit Attempt(Arena& arena) : at_(arena.at_), end_(arena.end_), chunk_(arena.chunk_.get()), arena_(arena) {
@@ -76,14 +80,14 @@ public:
         bool kept_ = false;
     };
 
-    // Gives back what was allocated after this object, which is the arena's and not within an array.
+    // Gives back what was allocated after `last`, an object of this arena that is no array element.
     template <class T>
     void rewind_to_end_of(const T* last) {
         static_assert(sizeof(T) % 8 == 0);
         no_attempt();
         char* end = const_cast<char*>(reinterpret_cast<const char*>(last + 1));
         while (chunk_ && !chunk_->contains(end)) drop_chunk();
-        // A fork that was dropped on another thread has read its last then.
+        // is_sole_owner() also waits for the reads of a fork that another thread has destroyed.
         if (chunk_ && chunk_->owner == id() && is_sole_owner(chunk_)) {
             at_ = end;
             end_ = chunk_->end();
@@ -94,9 +98,9 @@ public:
 
 private:
     struct Chunk {
-        Chunk(std::size_t n, std::shared_ptr<Chunk> under, std::uint64_t who)
-            : below(std::move(under)), data(std::make_unique_for_overwrite<std::uint64_t[]>(n / 8)), size(n), owner(who) {}
-        // A long chain is let go of one by one, not by recursion.
+        Chunk(std::size_t n, std::shared_ptr<Chunk> under, std::uint64_t maker)
+            : below(std::move(under)), data(std::make_unique_for_overwrite<std::uint64_t[]>(n / 8)), size(n), owner(maker) {}
+        // A long chain is destroyed in a loop; recursion would overflow the stack.
         ~Chunk() {
             while (below && is_sole_owner(below)) {
                 auto next = std::move(below->below);
@@ -124,7 +128,7 @@ private:
     }
 
     [[gnu::noinline, gnu::cold]] void add_chunk(std::size_t n) {
-        // A quarter of what there is, so that little of it is not used.
+        // A quarter of the present size, so that little of it stays unused.
         const std::size_t before = chunk_ ? chunk_->total : 0;
         const std::size_t size = std::max(n, std::clamp(before / 4 / 8 * 8, kFirst, kLargest));
         auto chunk = std::make_shared<Chunk>(size, chunk_, id());
@@ -151,7 +155,7 @@ private:
     }
 
     std::shared_ptr<Chunk> chunk_;
-    char *at_ = nullptr, *end_ = nullptr;  // the free part of chunk_; both null: none of it is ours to write
+    char *at_ = nullptr, *end_ = nullptr;  // the free part of chunk_; both null: this arena may write to none of it
     std::uint64_t id_ = 0;
     std::uint64_t n_attempts_ = 0;  // open ones
 };

@@ -1,4 +1,4 @@
-// A set of byte values.
+// A set of byte values, 32 bytes.
 #pragma once
 
 #include <bitset>

@@ -1,13 +1,14 @@
-// A compilation that another thread calls off.
+// Cancelling a compilation from another thread.
 //
-// The calling thread says once which flag it obeys (Cancellation::obey), and whatever it runs looks at that flag where it counts work (base/work.hpp)
-// and once for each state, rule or production that it makes. A thread-local pointer, rather than an argument of every pass: a
-// compilation is one thread's, passes are many, and a pass that is given no flag would be one that nobody can stop.
+// The thread that compiles names the flag that it obeys once (Cancellation::obey). Everything that it runs checks that flag where
+// it counts work (base/work.hpp) and once for each state, rule or production that it makes. The flag is a thread-local pointer and
+// no argument of every pass: a compilation belongs to one thread, there are many passes, and a pass that forgot to hand the
+// argument on could not be cancelled.
 //
-// Who looks may throw, so only passes look that own what they build, and structures that several compilations share where their
-// work is counted, at which they are whole.
+// A check may throw. So a pass checks only where it owns what it builds, and a structure that several compilations share checks
+// only where its work is counted, at which points it is consistent.
 //
-// Cost: a load of a pointer; where there is a flag, a second one.
+// Cost: a load of a pointer; where there is a flag, a second load. Threads: cancel() may be called from any.
 #pragma once
 
 #include <atomic>
@@ -17,7 +18,7 @@
 
 namespace psc {
 
-// What a compilation ends with that was called off. Not a LimitExceeded: whoever goes on where a limit is passed must not go on here.
+// Thrown in a cancelled compilation. Not a LimitExceeded: code that continues after a limit must not continue here.
 class Cancelled : public std::exception {
 public:
     const char* what() const noexcept override { return "the compilation was cancelled"; }
@@ -25,14 +26,14 @@ public:
 
 class Cancellation {
 public:
-    // Cancels itself when it has been looked at so often, so that tests can stop a compilation at each place; -1: it does not.
-    explicit Cancellation(std::int64_t after_looks = -1) : looks_left_(after_looks) {}
+    // Cancels itself at check number `after_checks`, so that tests can stop a compilation at every check; -1: it does not.
+    explicit Cancellation(std::int64_t after_checks = -1) : checks_left_(after_checks) {}
 
     // From any thread.
     void cancel() { cancelled_.store(true, std::memory_order_relaxed); }
     bool cancelled() const { return cancelled_.load(std::memory_order_relaxed); }
 
-    // Which one the calling thread obeys from now on, or null; gives the one before. It must live until that is set again.
+    // Sets the flag that the calling thread obeys, or null, and returns the one before. The flag must outlive its use.
     static Cancellation* obey(Cancellation* next) {
         Cancellation* const before = obeyed_;
         obeyed_ = next;
@@ -42,17 +43,18 @@ public:
 private:
     friend void stop_if_cancelled();
 
-    bool look() {
-        if (looks_left_.load(std::memory_order_relaxed) >= 0 && looks_left_.fetch_sub(1, std::memory_order_relaxed) == 0) cancel();
+    bool check() {
+        if (checks_left_.load(std::memory_order_relaxed) >= 0 && checks_left_.fetch_sub(1, std::memory_order_relaxed) == 0)
+            cancel();
         return cancelled();
     }
 
     std::atomic<bool> cancelled_ = false;
-    std::atomic<std::int64_t> looks_left_;
+    std::atomic<std::int64_t> checks_left_;
     static inline thread_local constinit Cancellation* obeyed_ = nullptr;
 };
 
-// While it lives the calling thread's work goes on whatever was called off: what it makes is the process's.
+// While it lives, the calling thread's work is not cancelled: its result is for the whole process.
 class Uninterrupted {
 public:
     Uninterrupted() : before_(Cancellation::obey(nullptr)) {}
@@ -64,13 +66,13 @@ private:
     Cancellation* before_;
 };
 
-// Throws Cancelled where the calling thread's work was called off.
+// Throws Cancelled if the calling thread's compilation was cancelled.
 inline void stop_if_cancelled() {
-    if (Cancellation::obeyed_ && Cancellation::obeyed_->look()) [[unlikely]]
+    if (Cancellation::obeyed_ && Cancellation::obeyed_->check()) [[unlikely]]
         throw Cancelled();
 }
 
-// The same for loops whose steps take less than looking does: each few thousand steps.
+// The same for loops whose steps are cheaper than a check: it checks each few thousand steps.
 class CancellationWatch {
 public:
     void step(std::size_t steps = 1) {

@@ -1,6 +1,6 @@
 // Strongly connected components of a directed graph, callees first, without recursion.
 //
-// Cost: linear in nodes and edges.
+// Cost: linear in nodes and edges. Threads: a pure function.
 // Source: R. Tarjan, "Depth-First Search and Linear Graph Algorithms", SIAM J. Comput. 1(2), 1972.
 #pragma once
 
@@ -12,7 +12,7 @@
 
 namespace psc {
 
-// The components that can be reached from `nodes`, each after those that it leads to. Nodes are numbers below `n`;
+// The components that are reachable from `nodes`, each after those that it leads to. Nodes are numbers below `n`;
 // `successors(node)` is a span of them that stays valid.
 template <class Successors>
 std::vector<std::vector<Word>> components(Word n, std::span<const Word> nodes, Successors successors) {
@@ -22,11 +22,11 @@ std::vector<std::vector<Word>> components(Word n, std::span<const Word> nodes, S
     };
     std::vector<Word> index(n, -1), low(n, -1), stack;
     std::vector<char> on_stack(n, 0);
-    std::vector<std::vector<Word>> found;
+    std::vector<std::vector<Word>> groups;
     std::vector<Visit> walk;
-    Word met = 0;
+    Word visited = 0;
     const auto enter = [&](Word node) {
-        index[node] = low[node] = met++;
+        index[node] = low[node] = visited++;
         stack.push_back(node);
         on_stack[node] = 1;
         walk.push_back({node, 0});
@@ -49,7 +49,7 @@ std::vector<std::vector<Word>> components(Word n, std::span<const Word> nodes, S
             walk.pop_back();
             if (!walk.empty()) low[walk.back().node] = std::min(low[walk.back().node], low[node]);
             if (low[node] != index[node]) continue;
-            std::vector<Word>& group = found.emplace_back();
+            std::vector<Word>& group = groups.emplace_back();
             do {
                 group.push_back(stack.back());
                 on_stack[stack.back()] = 0;
@@ -57,7 +57,7 @@ std::vector<std::vector<Word>> components(Word n, std::span<const Word> nodes, S
             } while (group.back() != node);
         }
     }
-    return found;
+    return groups;
 }
 
 }  // namespace psc

@@ -1,12 +1,16 @@
-// Tables that one thread at a time extends, under a lock of its own, while any number of threads read without one.
+// Tables that one thread at a time extends, under a lock of the caller, while any number of threads read without a lock.
 //
-// StableVector: elements never move; an index is read after it was published by an atomic store elsewhere. O(1).
-// PublishedArray: values in one array that is replaced when it grows. O(1).
+// StableVector: elements never move. An element is visible to readers once publish() has counted it.
+// PublishedArray: values in one array, which is replaced when it grows.
 // StableSequences: a SequenceInterner whose spans stay valid.
-// SharedPairMap: from a pair of 32-bit words to one word. A reader that misses asks again under the writers' lock. A table that
-// was outgrown is kept until the map dies, because readers may still be in it: twice the memory at most.
+// SharedPairMap: from a pair of 32-bit words to one word. A reader that misses looks again under the writers' lock.
 //
-// Where there is no memory for what is new, each is as before.
+// Arrays and tables that were outgrown stay until the owner dies, because readers may still use them: twice the memory at most.
+//
+// Cost: O(1) amortized. A PublishedArray is faster to read than a StableVector: one load finds the array.
+// Threads: as above. When an allocation fails, every table is as it was before the call.
+// Tried and dropped: StableVector::grow(), which counted the new element before the writer had filled it. A reader could keep half
+// an element; ThreadSanitizer found it. next() and publish() are two calls since then.
 #pragma once
 
 #include <algorithm>
@@ -42,8 +46,8 @@ public:
         return chunks_[chunk].load(std::memory_order_acquire)[at - (kFirst << chunk)];
     }
 
-    // Writers only. The place of one more element, as `new T[]()` makes it, or as whoever began to fill it in before has left it. It is
-    // no element before publish(): a reader takes whatever is below size().
+    // Writers only. The storage of one more element: as `new T[]()` makes it, or as an earlier, failed attempt to fill it has left
+    // it. It becomes an element by publish(); readers may read everything below size().
     T& next() {
         const std::size_t at = size_.load(std::memory_order_relaxed) + kFirst;
         const int chunk = chunk_of(at);
@@ -63,14 +67,13 @@ public:
 private:
     static constexpr int kBits = 5;
     static constexpr std::size_t kFirst = 1 << (kBits - 1);
-    // `at` is kFirst at least: with that bit set the compiler knows that no chunk is before the first.
+    // `at` is at least kFirst; setting that bit shows the compiler that the result is not negative.
     static int chunk_of(std::size_t at) { return std::bit_width(at | kFirst) - kBits; }
     std::array<std::atomic<T*>, 32> chunks_{};
     std::atomic<std::size_t> size_{0};
 };
 
-// Values in one array, each written once, before its index is published. An array that was outgrown is kept for those who still
-// read it. Faster to read than a StableVector: one load finds the array.
+// Values in one array, each written once, before the caller publishes its index.
 template <class T>
 class PublishedArray {
 public:
@@ -82,7 +85,7 @@ public:
         make_room();
         data_.load(std::memory_order_relaxed)[size_++] = value;
     }
-    // For one more, whose push_back() does not fail then.
+    // For one more value, whose push_back() then cannot fail.
     void make_room() {
         if (size_ < capacity_) return;
         const std::size_t capacity = std::max<std::size_t>(16, capacity_ * 2);
@@ -119,7 +122,7 @@ public:
     }
     std::span<const Word> operator[](Word id) const { return spans_[id]; }
     Word size() const { return static_cast<Word>(spans_.size()); }
-    // With the words twice: as ids are found, and as they never move.
+    // The words are stored twice: for interning, and where they never move.
     std::size_t bytes() const {
         constexpr std::size_t each = sizeof(std::vector<Word>) + 2 * sizeof(std::span<const Word>);
         return ids_.bytes() + n_words_ * sizeof(Word) + static_cast<std::size_t>(size()) * each;
@@ -165,7 +168,7 @@ public:
 
     std::size_t bytes() const { return tables_.empty() ? 0 : (tables_.back()->mask + 1) * 2 * sizeof(Slot); }
 
-    // Calls f(a, b, value) for what is there, in no order.
+    // Calls f(a, b, value) for each entry, in no order.
     template <class F>
     void each(const F& f) const {
         const Table* t = table_.load(std::memory_order_acquire);

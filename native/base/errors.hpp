@@ -1,4 +1,4 @@
-// C++ exceptions for wrong calls and damaged tables; each becomes the one of its name in psc.errors. Resource limits: base/limits.hpp.
+// Exceptions for wrong calls and damaged tables. Each becomes the exception of its name in psc.errors. Limits: base/limits.hpp.
 #pragma once
 
 #include <stdexcept>
@@ -9,7 +9,7 @@ struct MatcherError : std::runtime_error {
     using runtime_error::runtime_error;
 };
 
-// An artifact that says one thing in one table and another in the next: no check of a single table finds that.
+// An artifact whose tables contradict each other, which no check of a single table finds.
 struct ArtifactError : std::runtime_error {
     using runtime_error::runtime_error;
 };

@@ -1,6 +1,7 @@
-// A set of pairs of 64-bit words by open addressing: the places and edges that a search over a graph of stacks has met.
+// A set of pairs of 64-bit words by open addressing: the nodes and edges that a search over a graph of stacks has visited.
 //
-// Cost: insert() is O(1) expected, 16 bytes a slot, at most half of them used; nothing is allocated before the ninth pair.
+// Cost: insert() is O(1) expected; 16 bytes a slot, at most half of the slots used. The first eight pairs are in the object itself,
+// so nothing is allocated before the ninth. Threads: one at a time.
 #pragma once
 
 #include <array>

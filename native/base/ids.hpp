@@ -1,8 +1,10 @@
-// The id spaces of the core, each a type of its own, so that a lexer state cannot be passed where an LR state is meant.
+// The id spaces of the core, each with a type of its own, so that no lexer state is passed where an LR state is meant.
 //
-// An id is one integer, and a vector of ids has the memory of a vector of integers: tables are read from files and NumPy arrays as
-// they lie there (`words_of`, `ids_of`). What is not an id but shares the integer with one (no state, a shift or a reduction, a lexer
-// state or a restart) is a class that says which with names.
+// An id is one integer, and a vector of ids has the layout of a vector of integers: tables are read from files and NumPy arrays in
+// place (`words_of`, `ids_of`). Where one integer holds an id or something else (no state; a shift or a reduction; a lexer state or
+// a restart), it is a class whose functions say which.
+//
+// Example: Action::shift(LrState{7}).v == 14 and Action::reduce(Production{7}).v == 15.
 //
 // Cost: none at run time.
 #pragma once
@@ -17,7 +19,7 @@
 
 namespace psc {
 
-// What there are numbered sets of. Those from `output_symbol` on are positions in the pools of lists, see tables/columns.hpp.
+// The id spaces. Some are positions in the pools of lists, see tables/columns.hpp.
 enum class Space : std::uint8_t {
     byte,
     byte_class,
@@ -81,7 +83,7 @@ enum class Space : std::uint8_t {
     count,
 };
 
-// As messages and docs/artifact-format.md call a member of each.
+// What messages and docs/artifact-format.md call a member of each.
 constexpr const char* kSpaceNames[] = {
     "byte",
     "byte class",
@@ -173,9 +175,9 @@ using ClassSet = Id<Space::class_set>;                // a set of token classes
 using TokenId = Id<Space::token_id>;
 using TokenClass = Id<Space::token_class>;
 using MaskRow = Id<Space::mask_row>;
-using StopSet = Id<Space::stop_set>;                // of a matcher's own stop tokens, see Machine::add_stop_set()
+using StopSet = Id<Space::stop_set>;                // a matcher's own stop tokens, see Machine::add_stop_set()
 using ArcId = Id<Space::arc>;                       // of the classifier
-using Gathered = Id<Space::gathered>;               // what all emissions met on a stack hold; 0 is nothing
+using Gathered = Id<Space::gathered>;               // the union of the emissions along a stack; 0 is empty
 using SequenceNode = Id<Space::sequence_node>;      // of the trie of terminal sequences; 0 is the empty one
 using Rule = Id<Space::rule>;                       // of a grammar's text
 using Expression = Id<Space::expression>;           // a node of an expression graph

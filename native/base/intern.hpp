@@ -1,14 +1,15 @@
 // Interning: every distinct sequence of 32-bit words gets one small id.
 //
 // The compiler's sets (threads of a classifier state, items of a bundle, sequences of an emission) are compared and hashed all the
-// time. Stored once and named by an id, equality is one integer comparison and a set can be a member of another set. Where the ids
-// have a type of their own, use the same by the names of base/interned.hpp.
+// time. With an id for each set, equality is one integer comparison, and a set can be a member of another set. Ids with a type of
+// their own use the same classes through base/interned.hpp.
 //
-// SequenceInterner: intern() is O(length) expected, operator[] is O(1); words live in one growing pool, so spans handed out are
-// invalidated by the next intern().
-// PairMap: open addressing from a pair of 32-bit words to one word, O(1) expected, 12 bytes a slot.
+// Example: intern({3, 7}) is {0, true}, intern({7}) is {1, true}, and intern({3, 7}) again is {0, false}.
 //
-// Where there is no memory for what is new, both are as before.
+// Cost: SequenceInterner: intern() is O(length) expected, operator[] is O(1). Words live in one growing pool, so the next intern()
+// invalidates spans. PairMap: open addressing from a pair of words to one word, O(1) expected, 16 bytes a slot.
+// Threads: one at a time; base/concurrent.hpp has tables with lock-free readers. When an allocation fails, both are as before the
+// call.
 #pragma once
 
 #include <cstdint>
@@ -30,7 +31,7 @@ inline std::uint64_t mix(std::uint64_t x) {
     return x;
 }
 
-// Two words a step, which loses nothing; what all are mixed into is mixed well at the end.
+// Takes two words a step; the last mix() spreads the result.
 inline std::uint64_t hash_words(std::span<const Word> words) {
     std::uint64_t h = 0x9e3779b97f4a7c15ULL + words.size();
     const auto add = [&](std::uint64_t x) {
@@ -70,10 +71,10 @@ public:
         return {id, true};
     }
 
-    // As if the sequence that was new last had never been there.
+    // Undoes the last intern() that returned a new id.
     void forget_last() {
         const Word last = size() - 1;
-        // No slot was taken after its own, so no search goes on behind that.
+        // No slot was taken after this one, so no probe sequence runs through it.
         std::size_t slot = entries_.back().hash & (slots_.size() - 1);
         while (slots_[slot] != last) slot = (slot + 1) & (slots_.size() - 1);
         slots_[slot] = -1;
@@ -128,7 +129,7 @@ public:
         }
         return nullptr;
     }
-    // For who is going to ask for (a, b) soon: in a large table most of a lookup is waiting for memory.
+    // Prefetches for a lookup of (a, b) that follows soon: in a large table most of a lookup is waiting for memory.
     void prefetch(Word a, Word b) const { __builtin_prefetch(&slots_[slot_of(a, b)]); }
     // The value stored for (a, b), or `missing`.
     Word find(Word a, Word b, Word missing = -1) const {

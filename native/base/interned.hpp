@@ -1,9 +1,9 @@
-// The interners and maps of base/intern.hpp and base/concurrent.hpp for ids: each knows what it numbers, by what, and what it is asked for.
+// The interners and maps of base/intern.hpp and base/concurrent.hpp with typed ids as keys and values.
 //
-// Interned: every distinct sequence of T (ids, or small structs of ids) has one id of the space I. IdMap: from two ids to one, with
-// no value that means "none": what is missing is std::nullopt. SharedIdMap: the same with readers that take no lock.
+// Interned: every distinct sequence of T (ids, or small structs of ids) has one id of the space I. IdMap: from two ids to a value;
+// a missing one is std::nullopt, and no value has to mean "none". SharedIdMap: the same with lock-free readers.
 //
-// Cost: none beyond that of what they are made of.
+// Cost, threads: those of the tables underneath.
 #pragma once
 
 #include <bit>
@@ -34,7 +34,7 @@ public:
     I id_of(std::initializer_list<T> members) { return intern({members.begin(), members.size()}).first; }
 
     std::span<const T> operator[](I id) const { return ids_of<T>(words_[id.v]); }
-    // A copy, for whoever interns more while going through it.
+    // A copy, for callers that intern more while they iterate.
     std::vector<T> copy(I id) const {
         const auto members = (*this)[id];
         return {members.begin(), members.end()};
@@ -49,12 +49,12 @@ private:
 template <class I, WordsLike T>
 using StableInterned = Interned<I, T, StableSequences>;
 
-// The same for records of one size: every distinct T has one id.
+// Interned for records of one size: every distinct T has one id.
 template <class I, WordsLike T>
 class InternedRecords {
 public:
     I id_of(const T& record) { return records_.id_of(std::span<const T>(&record, 1)); }
-    // Until the next id_of().
+    // Valid until the next id_of().
     const T& operator[](I id) const { return records_[id][0]; }
     std::size_t bytes() const { return records_.bytes(); }
 
@@ -62,7 +62,7 @@ private:
     Interned<I, T> records_;
 };
 
-// For the standard library's hash tables: as their order of iteration is that of plain integers.
+// For the standard library's hash tables; their iteration order is then that of plain integers.
 struct IdHash {
     template <class I>
     std::size_t operator()(I id) const {
@@ -101,7 +101,7 @@ template <class A, class B>
 class IdPairs {
 public:
     bool contains(A a, B b) const { return map_.look(key_word(a), key_word(b)); }
-    // Whether it is new.
+    // Whether the pair is new.
     bool insert(A a, B b) {
         if (contains(a, b)) return false;
         map_.insert(key_word(a), key_word(b), 0);
@@ -120,7 +120,7 @@ public:
     // Writers only: (a, b) must not be present.
     void insert(A a, B b, V value) { map_.insert(key_word(a), key_word(b), value.v); }
     std::size_t bytes() const { return map_.bytes(); }
-    // Calls f(a, b, value) for what is there, in no order.
+    // Calls f(a, b, value) for each entry, in no order.
     template <class F>
     void each(const F& f) const {
         map_.each([&](Word a, Word b, Word value) { f(A{a}, B{b}, V{value}); });

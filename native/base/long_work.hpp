@@ -1,4 +1,7 @@
-// Work that takes long, or waits for another thread: whoever embeds the core is told first, and can let go of what others wait for.
+// Announcing work that takes long or waits for another thread, so that the embedding program can release what others wait for.
+//
+// The bindings set `before_long_work` to a function that releases the interpreter's lock. A thread that extends a shared machine,
+// or waits for one that does, calls it first; a call that finds everything built never does.
 //
 // Cost: nothing where a thread neither builds nor waits.
 #pragma once
@@ -8,14 +11,14 @@
 
 namespace psc {
 
-// Called before a thread waits for another one, or goes on with work that takes long; set once, by the bindings, which let go of
-// the interpreter's lock. It must not throw, and must not wait for a thread that could be building.
+// Called before a thread waits for another one, or continues with work that takes long. Set once, by the bindings. It must not
+// throw, and must not wait for a thread that may be building.
 inline void (*before_long_work)() = [] {};
 
-// Threads that wait for a lock of the core. Work that nobody asked for pauses meanwhile.
+// How many threads wait for a lock of the core. Work ahead of requests pauses while there are any.
 inline std::atomic<int> threads_waiting{0};
 
-// A std::lock_guard that says so before it waits.
+// A std::lock_guard that announces the wait before it waits.
 class PatientLock {
 public:
     explicit PatientLock(std::mutex& mutex) : lock_(mutex, std::try_to_lock) {

@@ -15,7 +15,7 @@ std::vector<Word> coarsest_partition(const LabelledGraph& g) {
             for (std::size_t i = g.offsets[s]; i < g.offsets[s + 1]; ++i)
                 add(static_cast<std::size_t>(g.arcs[i].target), static_cast<Word>(s));
     });
-    // What a state's arcs read and put out, target aside, which no round changes: runs of labels with one output.
+    // Labels and outputs of a state's arcs without their targets, as runs of labels with one output. No round changes them.
     std::vector<Word> shape(n), signature;
     {
         SequenceInterner shapes;
@@ -32,7 +32,7 @@ std::vector<Word> coarsest_partition(const LabelledGraph& g) {
             shape[s] = shapes.intern(signature).first;
         }
     }
-    // All in one block, all to be looked at: the first round splits by shapes.
+    // One block, in which all states are dirty: the first round splits by shapes.
     std::vector<Word> block(n, 0);
     std::vector<std::vector<Word>> members(1);
     for (std::size_t s = 0; s < n; ++s) members[0].push_back(static_cast<Word>(s));
@@ -47,22 +47,22 @@ std::vector<Word> coarsest_partition(const LabelledGraph& g) {
         const Word b = todo.back();
         todo.pop_back();
         queued[b] = 0;
-        std::vector<Word> look = std::move(dirty_of[b]);
+        std::vector<Word> visit = std::move(dirty_of[b]);
         dirty_of[b].clear();
-        // States not looked at had equal signatures when their block was last split and none of their targets moved
-        // since: one of them speaks for all.
-        const bool some_clean = look.size() < members[b].size();
+        // Clean states had equal signatures when their block was last split, and none of their targets has moved since: one of them
+        // represents all.
+        const bool some_clean = visit.size() < members[b].size();
         Word clean = -1;
         if (some_clean)
             for (std::size_t i = 0; clean < 0; ++i)
                 if (!dirty[members[b][i]]) clean = members[b][i];
-        for (Word s : look) dirty[s] = 0;
+        for (Word s : visit) dirty[s] = 0;
         if (members[b].size() == 1) continue;
-        if (some_clean) look.push_back(clean);
+        if (some_clean) visit.push_back(clean);
         SequenceInterner signatures;
         std::vector<std::vector<Word>> parts;
-        std::size_t keep = 0;  // the part that keeps the block's number: that of the clean states, else the largest
-        for (Word s : look) {
+        std::size_t keep = 0;  // the part that keeps the block's number: the one of the clean states, else the largest
+        for (Word s : visit) {
             watch.step(1 + g.offsets[s + 1] - g.offsets[s]);
             signature.assign(1, shape[s]);  // and runs of arcs into one block
             Word into = -1;

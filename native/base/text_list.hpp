@@ -1,9 +1,9 @@
-// Many short texts in one block of memory, under numbers; and an index that finds the number of a text.
+// Many short texts in one block of memory, by number; and an index from a text to its number.
 //
-// A grammar has thousands of names of rules, each derived from another. As strings of their own each would be an allocation for every
-// stage that has them; so a list is copied as two blocks, and the index holds numbers and hashes, no texts.
+// A grammar has thousands of rule names, most of them derived from another one (`object_1`, `object_2`). Strings would be an
+// allocation for each name in each stage. A TextList is copied as two blocks, and a TextIndex stores numbers and hashes, no texts.
 //
-// Cost: adding a text copies it; looking a text up is O(length) expected.
+// Cost: push_back() copies the text; a lookup is O(length) expected. Threads: one at a time.
 #pragma once
 
 #include <cstdint>
@@ -18,7 +18,7 @@ namespace psc {
 
 class TextList {
 public:
-    // The view is valid until the next push_back().
+    // Valid until the next push_back().
     std::string_view operator[](std::size_t i) const {
         const std::size_t begin = i > 0 ? ends_[i - 1] : 0;
         return {text_.data() + begin, ends_[i] - begin};
@@ -28,7 +28,7 @@ public:
         ends_.push_back(text_.size());
     }
     std::size_t size() const { return ends_.size(); }
-    // For whoever needs them as objects.
+    // For callers that need objects.
     std::vector<std::string> strings() const {
         std::vector<std::string> out;
         out.reserve(size());
@@ -41,7 +41,7 @@ private:
     std::vector<std::size_t> ends_;
 };
 
-// Numbers 0, 1, ... by their texts, which are kept elsewhere; `text_of(number)` is asked for them.
+// The numbers 0, 1, ... by their texts, which the caller stores: `text_of(number)` returns one.
 class TextIndex {
 public:
     TextIndex() : slots_(16) {}
@@ -54,7 +54,7 @@ public:
             if (slots_[slot].tag == tag(hash) && text_of(slots_[slot].number) == text) return slots_[slot].number;
         return -1;
     }
-    // The text must not have been there.
+    // The text must be new.
     template <class TextOf>
     void insert(Word number, std::size_t hash, const TextOf& text_of) {
         if (++count_ * 2 > slots_.size()) {
@@ -69,7 +69,7 @@ public:
 private:
     struct Slot {
         Word number = -1;
-        std::uint32_t tag = 0;  // bits of the hash that the place does not tell
+        std::uint32_t tag = 0;  // bits of the hash that the slot does not determine
     };
     std::size_t mask() const { return slots_.size() - 1; }
     static std::uint32_t tag(std::size_t hash) { return static_cast<std::uint32_t>(hash >> 32); }
@@ -83,7 +83,7 @@ private:
     std::size_t count_ = 0;
 };
 
-// Distinct names, and for each the last number that was put behind it to make another one.
+// Distinct names, and for each the last number that was appended to it to make another name.
 class NameTable {
     struct TextOf {
         const TextList& list;

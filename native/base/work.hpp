@@ -1,15 +1,16 @@
-// What one call may cost, in steps: a parent visited, an edge made, an item looked at; each takes 10 to 100 ns.
+// What one call may cost, in steps: a parent visited, an edge made, an item processed. A step takes 10 to 100 ns.
 //
-// The algorithms over ambiguous grammars are polynomial in the text and exponential in nothing but the grammar (the states of a closed
-// classifier, the ways to lex a token), yet a power of five is enough to hang a server. So whoever begins a call gives it an
-// allowance, everything that the call does spends from it, and when it is used up the call ends with an error that names the limit.
-// Structures that many calls build together are lent the allowance of the call that builds (Lent), so that a call cannot
-// be charged for another.
+// The algorithms over ambiguous grammars are polynomial in the text and exponential in nothing but the grammar (the states of a
+// closed classifier, the ways to lex a token). Yet a fifth power is enough to hang a server. So a call gets an allowance,
+// everything that it does spends from it, and when the allowance is exhausted the call ends with an error that names the limit.
+// Structures that many calls build together borrow the allowance of the call that builds (Lent), so that no call pays for another.
 //
-// Most calls spend little. What a call spends beyond kSoon is work that takes long, and is announced (base/long_work.hpp); a compilation that
-// was called off ends each kSoon steps (base/cancellation.hpp).
+// Most calls spend little. Work beyond kSoon steps is announced first (base/long_work.hpp), and each kSoon steps the call checks
+// whether its compilation was cancelled (base/cancellation.hpp).
 //
-// Cost: a comparison and a subtraction each.
+// Cost: a comparison and a subtraction each. Threads: one at a time for each Work.
+// Tried and dropped: to drop a machine's cache when an allowance was exhausted. Shared structures are consistent wherever work is
+// spent, so what was finished stays, and the next call continues from there.
 #pragma once
 
 #include <algorithm>
@@ -22,8 +23,8 @@
 
 namespace psc {
 
-// An allowance is used up. What many calls build together is written down when it is whole, and nothing is spent in between: what was
-// finished stays, and another call goes on from there.
+// An allowance is exhausted. Shared structures store only finished results and spend nothing in between, so another call can
+// continue.
 class OutOfWork : public LimitExceeded {
 public:
     using LimitExceeded::LimitExceeded;
@@ -31,7 +32,7 @@ public:
 
 class Work {
 public:
-    // `what`: the limit's name, for the message.
+    // `what`: the name of the limit, for the message.
     Work(const char* what, std::size_t limit) : what_(what), limit_(limit) { renew(); }
 
     void spend(std::size_t steps = 1) {
@@ -39,16 +40,16 @@ public:
         left_ -= steps;
     }
 
-    // The whole allowance again, and so much more.
+    // The whole allowance again, plus `more`.
     void renew(std::size_t more = 0) { allow(limit_ + more); }
-    // So many steps from now on, whatever the limit is.
+    // `steps` from now on, whatever the limit is.
     void allow(std::size_t steps) {
         left_ = steps < kSoon ? steps : kSoon;
         held_back_ = steps - left_;
     }
     std::size_t left() const { return left_ + held_back_; }
 
-    // While it lives, `to` spends what `from` has.
+    // While it lives, `to` spends the allowance of `from`.
     class Lent {
     public:
         Lent(Work& to, Work& from) : to_(to), from_(from) { std::swap(to_, from_); }

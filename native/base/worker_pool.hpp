@@ -1,6 +1,7 @@
-// Threads that run one loop together, as often as asked; the caller's thread is one of them.
+// Threads that run one loop together, again and again; the caller's thread is one of them.
 //
-// Cost: waking the others is some ten microseconds, so short loops are run by the caller alone.
+// Cost: waking the others takes some ten microseconds, so the caller runs short loops alone.
+// Threads: run() may be called from several threads; a call returns when its own loop is done.
 #pragma once
 
 #include <algorithm>
@@ -32,8 +33,8 @@ public:
 
     int n_threads() const { return n_threads_; }
 
-    // Calls body(i) for each i below n, in pieces of `grain`. The first exception is thrown again once all have ended; the other
-    // calls are made all the same. Threads that wake up too late find nothing left and are not waited for.
+    // Calls body(i) for each i below n, in pieces of `grain`. An exception does not stop the other calls; the first one is rethrown
+    // when all have ended. Threads that wake up after the last piece was taken are not waited for.
     void run(std::size_t n, std::size_t grain, const std::function<void(std::size_t)>& body) {
         const auto task = std::make_shared<Task>(n, grain, body);
         if (n_threads_ > 1 && n > grain) {
@@ -41,7 +42,7 @@ public:
             try {
                 while (static_cast<int>(threads_.size()) < n_threads_ - 1) threads_.emplace_back([this] { serve(); });
             } catch (const std::system_error&) {
-                // The system has no more threads: those that there are do the work.
+                // The system has no more threads; the existing ones do the work.
             }
             task_ = task;
             ++round_;

@@ -6,7 +6,7 @@ namespace psc {
 
 void bind_cancellation(nb::module_& m) {
     nb::class_<Cancellation>(m, "Cancellation", "A flag that compilations look at. Its methods may be called from any thread.")
-        .def(nb::init<std::int64_t>(), "after_looks"_a = -1,
+        .def(nb::init<std::int64_t>(), "after_checks"_a = -1,
              "For tests: the flag is set when it has been looked at so often; -1: it is not.")
         .def("cancel", &Cancellation::cancel)
         .def_prop_ro("cancelled", &Cancellation::cancelled);

@@ -1,13 +1,20 @@
-// What stored tables are made of: counts, single ids, columns of ids, and offsets of lists; and what follows from a table's declaration.
+// What stored tables are made of: counts, single ids, columns of ids, and offsets of lists; and what follows from a declaration.
 //
-// A *column* has one element for each id of its index space, an *offsets* array a range of its pool space for each (lists of different
-// lengths, one after the other: several columns may be indexed by one pool). Both are views with an owner, a vector that was just built
-// or a file that is mapped into memory, so that a table is the same type wherever it comes from, and copies share.
+// A *column* has one element for each id of its index space. An *offsets* array has a range of its pool space for each id: lists of
+// different lengths, one after the other, and several columns may share one pool. Both are views with an owner, which is a vector
+// that was just built or a file that is mapped into memory. So a table has one type wherever it comes from, and copies share its
+// memory.
 //
-// A table is a struct with such members and one function `fields` that names them (tables/tables.hpp). From that follow the check of untrusted
-// arrays (below), bytes of memory, words for another process (tables/wire.hpp), NumPy arrays (python/tables.hpp) and documentation.
+// Example: LrProductions has production_lhs, a Column<Production, Nonterminal>, and rhs_offsets, Offsets from Production into the
+// pool of right-hand symbols, which the column rhs is over: the right-hand side of p is rhs[rhs_offsets[p]].
 //
-// Cost: indexing is that of a raw pointer.
+// A table is a struct with such members and one function `fields` that names them (tables/tables.hpp). From it follow the check of
+// untrusted arrays (TableCheck), bytes of memory, words for another process (tables/wire.hpp), NumPy arrays (python/tables.hpp) and
+// documentation.
+//
+// Cost: indexing is that of a raw pointer. Threads: tables do not change once made.
+// Tried and dropped: bindings compiled for every column type: a quarter of the time that the bindings of compilations take to
+// compile.
 #pragma once
 
 #include <array>
@@ -22,7 +29,7 @@
 
 namespace psc {
 
-// Two spaces: an element for each pair, those of the first id together.
+// The pairs of two spaces as an index, row by row.
 template <class Row, class Col>
 struct Cell {};
 
@@ -43,10 +50,10 @@ public:
 
     Column() = default;
     Column(std::vector<T> elements) {
-        const auto kept = std::make_shared<const std::vector<T>>(std::move(elements));
-        data_ = kept->data();
-        size_ = kept->size();
-        owner_ = kept;
+        const auto stored = std::make_shared<const std::vector<T>>(std::move(elements));
+        data_ = stored->data();
+        size_ = stored->size();
+        owner_ = stored;
     }
     Column(std::span<const T> elements, std::shared_ptr<const void> owner)
         : data_(elements.data()), size_(elements.size()), owner_(std::move(owner)) {}
@@ -85,14 +92,14 @@ public:
     Word n_lists() const { return static_cast<Word>(this->size()) - 1; }
 };
 
-// How many ids a space has.
+// The number of ids of a space.
 template <class I, Word kLeast = 1>
 struct Count {
     Word n = 0;
     operator Word() const { return n; }
 };
 
-// The members of each space, as far as they are known.
+// The number of ids of each space, where it is defined yet.
 class Sizes {
 public:
     Sizes() {
@@ -107,10 +114,10 @@ private:
     std::array<std::int64_t, static_cast<std::size_t>(Space::count)> n_;
 };
 
-// How many stack symbols are to be passed over.
+// The number of stack symbols to pass over.
 struct StackDepth {
     Word v;
-    static constexpr Word kMost = 1 << 20;
+    static constexpr Word kMax = 1 << 20;
 };
 
 // A token class, or, numbered after them, the stop tokens.
@@ -125,7 +132,7 @@ struct WarmOperand {
     auto operator<=>(const WarmOperand&) const = default;
 };
 
-// What an element may be: in range, and as docs/artifact-format.md calls it.
+// Whether an element is in range. Name, below, is what docs/artifact-format.md calls it.
 template <Space S, class Rep>
 bool in_range(Id<S, Rep> x, const Sizes& n) {
     return x.v >= 0 && x.v < n[S];
@@ -139,13 +146,13 @@ inline bool in_range(OutputSymbol x, const Sizes& n) { return x.v >= 0 && x.v < 
 inline bool in_range(StoredTarget x, const Sizes& n) { return x.v >= -1 && x.v < n[Space::lexer_state] + 1 + n[Space::branch]; }
 inline bool in_range(SetMember x, const Sizes& n) { return x.v >= 0 && x.v <= n[Space::token_class]; }
 inline bool in_range(WarmOperand x, const Sizes& n) { return x.v >= 0 && x.v < n[Space::warm_row] + n[Space::warm_union]; }
-inline bool in_range(StackDepth x, const Sizes&) { return x.v >= 0 && x.v < StackDepth::kMost; }
+inline bool in_range(StackDepth x, const Sizes&) { return x.v >= 0 && x.v < StackDepth::kMax; }
 inline bool in_range(Action x, const Sizes& n) {
     return x.v >= 0 && (x.is_shift() ? in_range(x.state(), n) : in_range(x.production(), n));
 }
 inline bool in_range(std::uint8_t, const Sizes&) { return true; }
 
-// Put together only where they are printed, so that a table's declaration makes no code for it.
+// Three parts that are joined only where the name is printed, so that a table's declaration makes no code for it.
 struct NameParts {
     const char *first, *between = "", *second = "";
 };
@@ -214,9 +221,9 @@ std::size_t bytes_of_tables(const Tables&... tables) {
     return n;
 }
 
-// Throws std::invalid_argument, which names the array, unless every count, length and element is in range. In this order: counts, then
-// lengths (products in 64 bits) and offsets, then elements. A space that has no count has as many ids as the first array that it
-// indexes. What the ids mean together is checked by who uses them.
+// Throws std::invalid_argument, which names the array, unless every count, length and element is in range. In this order: counts,
+// then lengths (products in 64 bits) and offsets, then elements. A space without a count has as many ids as the first array that it
+// indexes. The users of the tables check what the ids mean together.
 class TableCheck {
 public:
     template <class... Tables>
@@ -232,11 +239,11 @@ public:
     }
 
 private:
-    static constexpr Word kMostIds = 1 << 28;
+    static constexpr Word kMaxIds = 1 << 28;
 
     template <class I, Word kLeast>
     void count(const char* name, const Count<I, kLeast>& c) {
-        if (c.n < kLeast || c.n > kMostIds) fail(name, "is out of range");
+        if (c.n < kLeast || c.n > kMaxIds) fail(name, "is out of range");
         sizes_.set(I::space, c.n);
     }
     template <class Field>
@@ -260,7 +267,7 @@ private:
     }
     template <class I>
     void define(const I*, std::size_t n, const char* name) {
-        if (n > static_cast<std::size_t>(kMostIds)) fail(name, "is too long");
+        if (n > static_cast<std::size_t>(kMaxIds)) fail(name, "is too long");
         sizes_.set(I::space, static_cast<std::int64_t>(n));
     }
     template <class Row, class Col>
@@ -280,7 +287,7 @@ private:
         if (!has(index)) define(index, offsets.size() - 1, name);
         sizes_.set(Pool::space, end_of(name, offsets.all(), size(index)));
     }
-    // The end of the last of so many lists.
+    // The end of the last of n lists.
     [[gnu::noinline]] static Word end_of(const char* name, std::span<const Word> offsets, std::int64_t n_lists) {
         const auto n = static_cast<std::size_t>(n_lists);
         if (offsets.size() != n + 1) fail(name, "has the wrong length");

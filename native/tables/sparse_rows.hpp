@@ -1,11 +1,12 @@
 // A matrix of which most cells are empty: what a row has in a column, or nothing.
 //
-// Each row is a hash table of its own, and all lie one after the other. A column's place in its row is taken by multiplicative hashing,
-// which spreads columns that follow each other, as those of a row often do. What finds its place taken goes to the next one, beyond the
-// end of the row's places if need be; a row has more places where that would happen to many. A row ends with a free place, so that a
-// search needs no bound. An empty row is the free place at the end of the row before.
+// Each row is a hash table of its own; the tables lie one after the other. Multiplicative hashing gives a column its slot, which
+// spreads consecutive columns, as rows often have. A column whose slot is taken goes into the next free one, beyond the end of the
+// row's own slots if need be, and a row gets more slots where many columns would. A row ends with a free slot, so that a search
+// needs no bound. An empty row is the free slot at the end of the row before.
 //
-// Cost: find() is O(1) expected: the row's beginning, a multiplication, mostly one place. 8 bytes a row, two to eight places an entry.
+// Cost: find() is O(1) expected: the row's begin, a multiplication, mostly one slot. 8 bytes a row, two to eight slots an entry.
+// Threads: rows do not change once made; copies share them.
 // Source: D. Knuth, "The Art of Computer Programming" 3, 6.4 (multiplicative hashing, linear probing).
 #pragma once
 
@@ -23,14 +24,14 @@ template <class V>
 class SparseRows {
 public:
     struct Entry {
-        Word column;  // -1: a free place
+        Word column;  // -1: a free slot
         V value;
     };
 
 private:
     struct Row {
         Word begin;
-        int shift;  // of a column's hash, 32 bits, to its place
+        int shift;  // of a column's hash, 32 bits, to its slot
     };
 
 public:
@@ -71,7 +72,7 @@ public:
         }
 
     private:
-        // Whether but for one in eight each has the place that is its own.
+        // Whether at most one in eight collides with another.
         bool spread(std::span<const Entry> entries, int bits) {
             taken_.assign(std::size_t{1} << bits, 0);
             std::size_t collisions = 0;

@@ -1,11 +1,13 @@
 // The stored tables: what a compilation makes, an artifact holds, and a machine reads.
 //
-// To add a table: add a member to one of these structs, of one of the types of tables/columns.hpp over ids of base/ids.hpp (a new id space is a
-// line there), and its line in `fields`: name, member, meaning. The rest follows: the artifact has a section or scalar of that name,
-// loading checks its length and range, `_core` shows it as a documented array, LR tables carry it between processes, and
-// docs/artifact-format.md lists it (its test prints the list when the page is stale). What then fills the column is the compiler's
-// (lexer/tables.cpp, lr/lalr.cpp, classifier/assembly.cpp, or build.py for the tokens), and what ids mean together (sorted, never restarting at a start) is
-// checked in machine/artifact_machine.cpp. Raise the artifact's format version and the compiler's revision.
+// To add a table, add a member to one of these structs, of a type of tables/columns.hpp over ids of base/ids.hpp (a new id space is
+// a line there), and its line in `fields`: name, member, meaning. The rest follows. The artifact has a section or scalar of that
+// name; loading checks its length and range; `_core` shows it as a documented array; LR tables carry it between processes;
+// docs/artifact-format.md lists it, and its test prints the list when the page is stale. The compiler fills the column
+// (lexer/tables.cpp, lr/lalr.cpp, classifier/assembly.cpp, or build.py for the tokens). machine/artifact_machine.cpp checks what
+// ids mean together (sorted, never restarting at a start). Raise the artifact's format version and the compiler's revision.
+//
+// Cost, threads: see tables/columns.hpp.
 #pragma once
 
 #include "tables/columns.hpp"
@@ -96,7 +98,7 @@ struct LrProductions {
     Terminal end_terminal() const { return {n_terminals.n - 1}; }
 };
 
-// Its cells, as an artifact has them. Whoever reads many of them has them otherwise: lr/tables.hpp.
+// Its cells, as an artifact stores them. lr/tables.hpp has them in the form that readers use.
 struct LrCells {
     Offsets<Cell<LrState, Terminal>, Id<Space::action>> action_offsets;
     Column<Id<Space::action>, Action> actions;
@@ -114,7 +116,7 @@ struct LrCells {
 
 constexpr ClassifierState kDone{0};
 
-// Of the classifier, on an LR state read.
+// What the classifier does on an LR state that it reads.
 struct Transition {
     ClassifierState next;  // kDone when nothing is left to decide
     Word skip;             // stack symbols to pass over before the next read
@@ -181,7 +183,7 @@ struct TokenTables {
     }
 };
 
-// The automaton of all terminals: what a machine is built of just in time, in an artifact that is not closed.
+// The automaton of all terminals, in an artifact that is not closed: a machine is built from it just in time.
 struct TerminalTables {
     Offsets<DfaState, Id<Space::byte_run>, 1> run_offsets;
     Column<Id<Space::byte_run>, Byte> run_bytes;
@@ -207,8 +209,8 @@ struct TerminalTables {
     }
 };
 
-// Of a grammar that speaks of tokens: which of them it speaks of, and which of these it tells apart (text/token_symbols.hpp). An artifact has both
-// columns, which may be empty, or the grammar speaks of none.
+// For a grammar that names tokens: which tokens it names, and which of these it tells apart (text/token_symbols.hpp). An artifact
+// of such a grammar has both columns, which may be empty; any other has neither.
 struct SymbolTables {
     Column<Id<Space::symbol_token>, TokenId> symbol_tokens;
     Column<Id<Space::symbol_token>, TokenId> symbol_numbers;
@@ -222,7 +224,8 @@ struct SymbolTables {
     }
 };
 
-// Mask rows that texts met when the artifact was made, by what they are composed of; empty in most artifacts. See machine/warm_rows.hpp.
+// Mask rows that texts visited when the artifact was made, by what they are composed of; empty in most artifacts. See
+// machine/warm_rows.hpp.
 struct WarmTables {
     Column<WarmSet, Maybe<WarmSet>> warm_set_before;
     Column<WarmSet, EmissionSet> warm_set_emission;
@@ -244,7 +247,7 @@ struct WarmTables {
     }
 };
 
-// What depends on more than the text tokens: it is not stored but given where a machine is made of the tables.
+// What depends on more than the text of tokens. It is not stored: the caller gives it where a machine is made of the tables.
 struct GivenTokens {
     Count<TokenId, 0> vocab_size;  // none where only text is matched
     Column<Id<Space::stop_token>, TokenId> stop_tokens;

@@ -1,7 +1,9 @@
-// Structures as one list of words, to be sent from one process to another of the same version of psc.
+// Structures as one list of words, for another process with the same version of psc.
 //
-// Vectors are written with their lengths. Reading checks that every length lies inside the list and that nothing is left over; what
-// the words mean is not checked: both ends are ours.
+// Vectors are written with their lengths. Reading checks that every length lies inside the list and that nothing is left over. It
+// does not check what the words mean: psc wrote them.
+//
+// Cost: a copy. Threads: one at a time.
 #pragma once
 
 #include <stdexcept>

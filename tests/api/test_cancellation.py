@@ -53,7 +53,7 @@ COMPILATIONS: dict[str, Compile] = {
 def after(looks: int) -> psc.Cancellation:
     """A cancellation that is called off by itself the so-manieth time that a compilation looks at it."""
     cancellation = psc.Cancellation()
-    cancellation._flag = _core.Cancellation(after_looks=looks)
+    cancellation._flag = _core.Cancellation(after_checks=looks)
     return cancellation
 
 
