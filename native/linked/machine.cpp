@@ -12,12 +12,12 @@ namespace {
 constexpr std::size_t kMostContexts = 1 << 16;
 }  // namespace
 
-LinkedMachine::LinkedMachine(std::shared_ptr<Machine> frame, std::vector<Call> calls, std::shared_ptr<VocabularyIndex> index,
+LinkedMachine::LinkedMachine(std::shared_ptr<Engine> frame, std::vector<Call> calls, std::shared_ptr<VocabularyIndex> index,
                              std::size_t cache_limit)
     : frame_(std::move(frame)), calls_(std::move(calls)), index_(std::move(index)) {
     if (calls_.size() > static_cast<std::size_t>(kMaxParts)) throw LimitExceeded("parts of a grammar", kMaxParts);
     vocabulary_ = {index_->n_tokens(), nullptr, index_->offsets().data(), index_->bytes().data(), index_->is_stop().data()};
-    const auto look_at = [&](const std::shared_ptr<Machine>& machine) {
+    const auto look_at = [&](const std::shared_ptr<Engine>& machine) {
         if (!machine || machine->vocabulary().size < vocabulary_.size || !machine->stop_tokens().empty())
             throw std::invalid_argument("machines that are linked have one vocabulary, and no stop tokens");
         if (machine->has_symbols()) speak_of_tokens_.push_back(machine);
@@ -31,14 +31,9 @@ LinkedMachine::LinkedMachine(std::shared_ptr<Machine> frame, std::vector<Call> c
     }
     stop_tokens_ = index_->stop_tokens();
     ends_apart_ = true;
-    lr_ = frame_->lr();
-    byte_class_ = frame_->byte_class();
-    n_byte_classes_ = frame_->n_byte_classes();
     cache_limit_ = cache_limit;
     begin();
 }
-
-void LinkedMachine::not_asked() { throw std::logic_error("linked machines are read by their own matcher"); }
 
 std::size_t LinkedMachine::table_bytes() const {
     std::size_t total = frame_->table_bytes();
@@ -56,7 +51,7 @@ bool LinkedMachine::is_broken() const {
 
 bool LinkedMachine::has_symbol(TokenId token) const {
     return std::any_of(speak_of_tokens_.begin(), speak_of_tokens_.end(),
-                       [&](const std::shared_ptr<Machine>& machine) { return machine->has_symbol(token); });
+                       [&](const std::shared_ptr<Engine>& machine) { return machine->has_symbol(token); });
 }
 
 bool LinkedMachine::may_call(Word part) const {
@@ -66,8 +61,6 @@ bool LinkedMachine::may_call(Word part) const {
         if (std::ranges::equal(all.text(t), kCallBytes)) return true;
     return false;
 }
-
-std::shared_ptr<Machine::Cache> LinkedMachine::new_cache() const { return std::make_shared<Built>(vocabulary_.size); }
 
 std::vector<LinkedMachine::Boundary> LinkedMachine::boundaries(Word part, const std::uint32_t* words) const {
     const VocabularyView& all = at(part)->vocabulary();
@@ -81,7 +74,7 @@ std::vector<LinkedMachine::Boundary> LinkedMachine::boundaries(Word part, const 
     return near;
 }
 
-LinkedMachine::Built& LinkedMachine::current(Cache& cache, const std::shared_ptr<Cache>& of, Word part) {
+LinkedMachine::Built& LinkedMachine::current(RowCache& cache, const std::shared_ptr<RowCache>& of, Word part) {
     auto& built = static_cast<Built&>(cache);
     built.of.resize(calls_.size() + 1);
     auto& known_of = built.of[static_cast<std::size_t>(part + 1)];
@@ -92,15 +85,15 @@ LinkedMachine::Built& LinkedMachine::current(Cache& cache, const std::shared_ptr
     return built;
 }
 
-std::optional<LinkedMachine::Known> LinkedMachine::find(Cache& cache, const std::shared_ptr<Cache>& of, const Asked& asked) {
+std::optional<LinkedMachine::Known> LinkedMachine::find(RowCache& cache, const std::shared_ptr<RowCache>& of, const Asked& asked) {
     const PatientLock lock(lock_);
     const Built& built = current(cache, of, asked.part);
     const auto it = built.known.find(asked);
     return it == built.known.end() ? std::nullopt : std::optional(it->second);
 }
 
-LinkedMachine::Known LinkedMachine::add(Cache& cache, const std::shared_ptr<Cache>& of, const Asked& asked, MaskRows::Bits& words,
-                                        Known known) {
+LinkedMachine::Known LinkedMachine::add(RowCache& cache, const std::shared_ptr<RowCache>& of, const Asked& asked,
+                                        MaskRows::Bits& words, Known known) {
     const PatientLock lock(lock_);
     Built& built = current(cache, of, asked.part);
     if (const Word beyond = vocabulary_.size & 31) words[n_words() - 1] &= (1u << beyond) - 1;

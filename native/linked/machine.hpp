@@ -27,7 +27,7 @@
 #include <vector>
 
 #include "linked/part.hpp"
-#include "machine/machine.hpp"
+#include "machine/engine.hpp"
 #include "text/token_symbols.hpp"
 #include "vocabulary/index.hpp"
 
@@ -43,12 +43,12 @@ public:
     };
     static constexpr Word kAnyNumber = std::numeric_limits<Word>::max();
     // `index`: the vocabulary, with no boundary tokens. The others have its tokens, no stop tokens, and boundary tokens behind these.
-    LinkedMachine(std::shared_ptr<Machine> frame, std::vector<Call> calls, std::shared_ptr<VocabularyIndex> index,
+    LinkedMachine(std::shared_ptr<Engine> frame, std::vector<Call> calls, std::shared_ptr<VocabularyIndex> index,
                   std::size_t cache_limit);
 
     static constexpr Word kFrame = -1;
-    // A part's machine is made when it is asked for first.
-    const std::shared_ptr<Machine>& at(Word part) const {
+    // A part's engine is made when it is asked for first.
+    const std::shared_ptr<Engine>& at(Word part) const {
         return part == kFrame ? frame_ : calls_[static_cast<std::size_t>(part)].part->machine();
     }
     Word most_tokens(Word part) const { return part == kFrame ? kAnyNumber : calls_[static_cast<std::size_t>(part)].most_tokens; }
@@ -82,29 +82,11 @@ public:
         Word context;
         bool operator==(const Asked&) const = default;
     };
-    std::optional<Known> find(Cache& cache, const std::shared_ptr<Cache>& of, const Asked& asked);
+    std::optional<Known> find(RowCache& cache, const std::shared_ptr<RowCache>& of, const Asked& asked);
     // Adds it, with these bits, of which only the tokens' count.
-    Known add(Cache& cache, const std::shared_ptr<Cache>& of, const Asked& asked, MaskRows::Bits& words, Known known);
+    Known add(RowCache& cache, const std::shared_ptr<RowCache>& of, const Asked& asked, MaskRows::Bits& words, Known known);
     // Equal for equal contents, as long as both are remembered; different for others, always.
     Word context(const std::vector<Word>& content);
-
-    // The lexer and the classifier are the frame's.
-    Word n_lexer_states() override { return frame_->n_lexer_states(); }
-    std::span<const OutputSymbol> output(LexOutput id) const override { return frame_->output(id); }
-    std::span<const LexWay> ways(Branch branch) const override { return frame_->ways(branch); }
-    Word n_conditions() override { return frame_->n_conditions(); }
-    std::span<const LrState> condition(OutputSymbol symbol) const override { return frame_->condition(symbol); }
-    std::span<const LexOutput> at_end(LexerState state) override { return frame_->at_end(state); }
-    FutureSet futures(LexerState state) override { return frame_->futures(state); }
-    std::span<const FutureEdge> future_edges(FutureSet set) const override { return frame_->future_edges(set); }
-
-protected:
-    std::shared_ptr<Cache> new_cache() const override;
-    LexArc build_lex_arc(LexerState state, ByteClass byte_class) override { return frame_->lex(state, byte_class); }
-    LexerView build_view(Cache&, LexerState, LrState, Work&) override { not_asked(); }
-    Transition build_transition(Cache&, ClassifierState, LrState, Work&) override { not_asked(); }
-    void add_members(Cache&, EmissionSet, std::vector<Word>&) override { not_asked(); }
-    MaskRow compose(Cache&, LexerView, std::span<const Word>) override { not_asked(); }
 
 private:
     struct Hash {
@@ -118,20 +100,20 @@ private:
             return hash;
         }
     };
-    struct Built : Cache {
-        using Cache::Cache;
-        std::size_t bytes() const override { return Cache::bytes() + known.size() * 64; }
+    struct Built : RowCache {
+        using RowCache::RowCache;
+        std::size_t bytes() const override { return RowCache::bytes() + known.size() * 64; }
         // Of the rows of these caches: when a machine begins an empty one, what was known of its rows is dropped.
-        std::vector<std::shared_ptr<Cache>> of;
+        std::vector<std::shared_ptr<RowCache>> of;
         std::unordered_map<Asked, Known, Hash> known;
     };
-    [[noreturn]] static void not_asked();
-    Built& current(Cache& cache, const std::shared_ptr<Cache>& of, Word part);
+    std::shared_ptr<RowCache> new_cache() const override { return std::make_shared<Built>(vocabulary_.size); }
+    Built& current(RowCache& cache, const std::shared_ptr<RowCache>& of, Word part);
 
-    std::shared_ptr<Machine> frame_;
+    std::shared_ptr<Engine> frame_;
     std::vector<Call> calls_;
     std::shared_ptr<VocabularyIndex> index_;
-    std::vector<std::shared_ptr<Machine>> speak_of_tokens_;  // of the frame and the parts those that do
+    std::vector<std::shared_ptr<Engine>> speak_of_tokens_;  // of the frame and the parts those that do
     std::unordered_map<std::vector<Word>, Word, Hash> contexts_;
     Word next_context_ = 0;
 };

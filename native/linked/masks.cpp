@@ -58,7 +58,7 @@ MaskRow LinkedMatcher::mask_row() {
         const auto of = known(place);
         near_ |= of.near;
         complete |= of.complete;
-        row = row ? machine_->row_union(*cache_, *row, of.row) : of.row;
+        row = row ? base_->row_union(*cache_, *row, of.row) : of.row;
     }
     row_ = with_stops(*row, complete);
     return *row_;
@@ -66,7 +66,7 @@ MaskRow LinkedMatcher::mask_row() {
 
 // The row with what the stop tokens are here.
 MaskRow LinkedMatcher::with_stops(MaskRow row, bool complete) {
-    return stops_.put_into(row, *machine_, *cache_, complete, [&](TokenId token) { return !as_itself(token).empty(); });
+    return stops_.put_into(row, *base_, *cache_, complete, [&](TokenId token) { return !as_itself(token).empty(); });
 }
 
 LinkedMachine::Known LinkedMatcher::known(const Place& place) {
@@ -124,7 +124,7 @@ LinkedMachine::Known LinkedMatcher::own_row(const Place& place, MaskRow inner, W
             const auto near_next = linked().boundaries(next.part, bits.get());
             for (const auto& boundary : near_next) result.complete |= boundary.before.empty() && !next.below && !boundary.is_call;
             add_over(next, near_next, words.get());
-            for (std::size_t i = 0; i < machine_->n_words(); ++i) words[i] |= bits[i];
+            for (std::size_t i = 0; i < base_->n_words(); ++i) words[i] |= bits[i];
         }
     }
     return linked().add(*cache_, of, {place.part, inner, context}, words, result);

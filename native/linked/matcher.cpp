@@ -320,8 +320,8 @@ LinkedMatcher::Places LinkedMatcher::as_itself(TokenId token) {
 }
 
 bool LinkedMatcher::accept(TokenId token) {
-    if (stopped() || token.v < 0 || token.v >= machine_->vocabulary().size) return false;
-    const bool stops = stops_.has(*machine_, token);
+    if (stopped() || token.v < 0 || token.v >= base_->vocabulary().size) return false;
+    const bool stops = stops_.has(*base_, token);
     if (!stops && row_ && !near_ && top_->places.size() == 1 && !top_->places[0].is_counted()) {
         Stage& stage = own();
         if (!stage.places[0].at->accept(token)) return false;
@@ -333,7 +333,7 @@ bool LinkedMatcher::accept(TokenId token) {
     Places after = linked().speaks_of_tokens() ? as_itself(token) : Places();
     bool crossed = false;
     if (!stops && linked().tokens().is_text(token)) {
-        const Bytes text = machine_->vocabulary().text(token);
+        const Bytes text = base_->vocabulary().text(token);
         if (after.empty() && !has_symbol_byte(text)) return accept_bytes(text, true);
         if (!has_symbol_byte(text))
             for (Place& place : read(text, true, crossed)) after.push_back(std::move(place));

@@ -151,7 +151,7 @@ private:
     // Sets the bits of the tokens below a node of which the rest can be read from these places, which begin with these bytes.
     void add_tokens(VocabularyNode node, const Places& places, const ByteSet& first, std::uint32_t* words);
 
-    LinkedMachine& linked() const { return static_cast<LinkedMachine&>(*machine_); }
+    LinkedMachine& linked() const { return static_cast<LinkedMachine&>(*base_); }
 
     std::optional<std::size_t> most_steps_;  // where it is not what a matcher has
     std::shared_ptr<Stage> top_;

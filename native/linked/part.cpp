@@ -182,7 +182,7 @@ LinkedPart::LinkedPart(RulePrograms rules, const PartLimits& limits, std::shared
     if (!may_wait(rules_, limits_)) throw std::invalid_argument("these rules may not wait");
 }
 
-LinkedPart::LinkedPart(std::shared_ptr<Machine> machine) : machine_(std::move(machine)) {
+LinkedPart::LinkedPart(std::shared_ptr<Engine> machine) : machine_(std::move(machine)) {
     if (!machine_) throw std::invalid_argument("a part has rules or a machine");
 }
 
@@ -217,12 +217,12 @@ bool LinkedPart::may_wait(const RulePrograms& rules, const PartLimits& limits) {
     return whole.matches && !whole.speaks_of_tokens;
 }
 
-std::shared_ptr<Machine> LinkedPart::made() {
+std::shared_ptr<Engine> LinkedPart::made() {
     const PatientLock lock(lock_);
     return machine_;
 }
 
-const std::shared_ptr<Machine>& LinkedPart::machine() {
+const std::shared_ptr<Engine>& LinkedPart::machine() {
     const PatientLock lock(lock_);
     if (!machine_) {
         before_long_work();
@@ -231,7 +231,7 @@ const std::shared_ptr<Machine>& LinkedPart::machine() {
     return machine_;
 }
 
-std::shared_ptr<Machine> LinkedPart::make() const {
+std::shared_ptr<Engine> LinkedPart::make() const {
     const NamedRules part{kNameOfPart, &rules_};
     const LoweredRules lowered = lower(joined_rules(outer_rules(), {&part, 1}), limits_.terminals);
     if (lowered.refusal) throw std::logic_error("the rules of a part match no text");

@@ -12,7 +12,7 @@
 #include <mutex>
 
 #include "base/byte_set.hpp"
-#include "machine/machine.hpp"
+#include "machine/engine.hpp"
 #include "rules/grammar_analysis.hpp"
 #include "rules/rule_programs.hpp"
 #include "vocabulary/index.hpp"
@@ -52,26 +52,26 @@ public:
     // Rules that may wait.
     LinkedPart(RulePrograms rules, const PartLimits& limits, std::shared_ptr<PartVocabularies> vocabularies);
     // A part that is made.
-    explicit LinkedPart(std::shared_ptr<Machine> machine);
+    explicit LinkedPart(std::shared_ptr<Engine> machine);
 
     static bool may_wait(const RulePrograms& rules, const PartLimits& limits);
 
     // Made by the first who asks. Throws LimitExceeded.
-    const std::shared_ptr<Machine>& machine();
+    const std::shared_ptr<Engine>& machine();
     // Null while nobody has asked.
-    std::shared_ptr<Machine> made();
+    std::shared_ptr<Engine> made();
     // The vocabulary that its machine is over, without the ends; null where it was handed over with its machine.
     std::shared_ptr<VocabularyIndex> index() const { return vocabularies_ ? vocabularies_->index() : nullptr; }
     std::size_t bytes();
 
 private:
-    std::shared_ptr<Machine> make() const;
+    std::shared_ptr<Engine> make() const;
 
     RulePrograms rules_;
     PartLimits limits_{};
     std::shared_ptr<PartVocabularies> vocabularies_;
     std::mutex lock_;
-    std::shared_ptr<Machine> machine_;  // does not change once it is there
+    std::shared_ptr<Engine> machine_;  // does not change once it is there
 };
 
 }  // namespace psc

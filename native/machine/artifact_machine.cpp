@@ -1,7 +1,6 @@
 #include "machine/artifact_machine.hpp"
 
 #include <algorithm>
-#include <stdexcept>
 
 #include "base/sorted.hpp"
 #include "machine/warm_rows.hpp"
@@ -48,7 +47,6 @@ ArtifactMachine::ArtifactMachine(ArtifactTables tables, std::size_t cache_limit)
     check();
     lr_ = {t_.lr, t_.lr_cells};
     classifier_ = t_.classifier;
-    has_classifier_ = true;
     const LexerTables& lexer = t_.lexer;
     const std::size_t n_arcs = lexer.lexer_next.size();
     arcs_ = std::make_unique<std::atomic<PackedArc>[]>(n_arcs);
@@ -77,19 +75,12 @@ ArtifactMachine::ArtifactMachine(ArtifactTables tables, std::size_t cache_limit)
     begin();
 }
 
-// An artifact is complete: nothing of this is asked for.
-LexArc ArtifactMachine::build_lex_arc(LexerState, ByteClass) { throw std::logic_error("an artifact has every lexer arc"); }
-LexerView ArtifactMachine::build_view(Cache&, LexerState, LrState, Work&) { throw std::logic_error("an artifact has a start"); }
-Transition ArtifactMachine::build_transition(Cache&, ClassifierState, LrState, Work&) {
-    throw std::logic_error("an artifact has every transition");
-}
-
-void ArtifactMachine::add_members(Cache&, EmissionSet set, std::vector<Word>& out) {
+void ArtifactMachine::add_members(EngineCache&, EmissionSet set, std::vector<Word>& out) {
     const auto labels = words_of(classifier_.labels[classifier_.label_offsets[set]]);
     out.insert(out.end(), labels.begin(), labels.end());
 }
 
-MaskRow ArtifactMachine::compose(Cache& cache, LexerView view, std::span<const Word> members) {
+MaskRow ArtifactMachine::compose(EngineCache& cache, LexerView view, std::span<const Word> members) {
     const ClassifierTables& t = classifier_;
     const LexerState lexer_state{view.v};  // an artifact has no other views
     const auto meanings = t.meaning_offsets[lexer_state];

@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "machine/machine.hpp"
+#include "machine/engine.hpp"
 #include "masks/composed_rows.hpp"
 
 namespace psc {
@@ -25,7 +25,7 @@ struct ArtifactTables {
     WarmTables warm;  // empty where no texts were read
 };
 
-class ArtifactMachine final : public Machine {
+class ArtifactMachine final : public Engine {
 public:
     // `cache_limit`: bytes, 0 for none.
     ArtifactMachine(ArtifactTables tables, std::size_t cache_limit);
@@ -54,18 +54,15 @@ public:
     }
 
 private:
-    struct Composed : Cache {
-        using Cache::Cache;
-        std::size_t bytes() const override { return Cache::bytes() + composed.bytes(); }
+    struct Composed : EngineCache {
+        using EngineCache::EngineCache;
+        std::size_t bytes() const override { return EngineCache::bytes() + composed.bytes(); }
         ComposedRows composed;
     };
 
-    LexArc build_lex_arc(LexerState, ByteClass) override;
-    LexerView build_view(Cache&, LexerState, LrState, Work&) override;
-    Transition build_transition(Cache&, ClassifierState, LrState, Work&) override;
-    void add_members(Cache& cache, EmissionSet set, std::vector<Word>& out) override;
-    MaskRow compose(Cache& cache, LexerView view, std::span<const Word> members) override;
-    std::shared_ptr<Cache> new_cache() const override { return std::make_shared<Composed>(vocabulary_.size); }
+    void add_members(EngineCache& cache, EmissionSet set, std::vector<Word>& out) override;
+    MaskRow compose(EngineCache& cache, LexerView view, std::span<const Word> members) override;
+    std::shared_ptr<RowCache> new_cache() const override { return std::make_shared<Composed>(vocabulary_.size); }
 
     void check() const;
 

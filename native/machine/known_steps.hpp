@@ -130,8 +130,8 @@ private:
     static Slot& free_slot(Table& table, std::uint64_t tag);
     void make_room();
 
-    std::vector<std::unique_ptr<Table>> tables_;  // one that was outgrown is kept for those who read it
-    std::atomic<Table*> table_{nullptr};
+    std::atomic<Table*> table_{nullptr};                   // the last one
+    std::vector<std::unique_ptr<Table>> tables_;           // one that was outgrown stays for the threads that read it
     StableVector<std::array<LrState, kMostStates>> long_;  // what does not fit into a slot
     std::atomic<std::size_t> n_{0};
 };

@@ -32,12 +32,13 @@ LazyMachine::LazyMachine(LrTables lr, std::unique_ptr<Lexer> lexer, std::shared_
     lexer_ = lexer_owner_.get();
     if (lexer_owner_->contextual()) starts_of_tops_ = lexer_owner_->starts_of_tops();
     cache_limit_ = cache_limit;
+    visits_ = this;
     narrows_ = lexer_owner_->munch() == Lexer::Munch::any;
     allowed_.resize(lr_.n_lr_states);
-    read_first_mask();
+    reading_.read_first_mask();
     // With maximal munch a view costs as little as reading, and its parts are used by the next.
     if (lexer_owner_->munch() == Lexer::Munch::any && index_->n_tokens() >= kLargeVocabulary) {
-        set_most_read(kMostRead);
+        reading_.set_max_reads(kMaxReads);
         if (const auto runs = index_->runs(kinds_of_json_texts()))
             runs->all();  // once a vocabulary, and not while somebody waits for a mask
     }
@@ -45,18 +46,18 @@ LazyMachine::LazyMachine(LrTables lr, std::unique_ptr<Lexer> lexer, std::shared_
 }
 
 LazyMachine::Built::Built(const LazyMachine& m)
-    : Cache(m.vocabulary_.size),
+    : EngineCache(m.vocabulary_.size),
       trie(m.lr_, m.below_, work),
       walk(*m.lexer_owner_, trie, *m.index_, m.fragments_),
       classifier(m.lr_, m.below_, trie, work) {}
 
 std::size_t LazyMachine::table_bytes() const {
     const PatientLock lock(lock_);
-    return Machine::table_bytes() + below_.bytes() + lexer_owner_->bytes() + fragments_.bytes() + narrowed_.bytes();
+    return Engine::table_bytes() + below_.bytes() + lexer_owner_->bytes() + fragments_.bytes() + narrowed_.bytes();
 }
 
 std::size_t LazyMachine::Built::bytes() const {
-    return Cache::bytes() + trie.bytes() + walk.bytes() + classifier.bytes() + visited_bytes;
+    return EngineCache::bytes() + trie.bytes() + walk.bytes() + classifier.bytes() + visited_bytes;
 }
 
 LazyMachine::Counts LazyMachine::counts() {
@@ -115,7 +116,7 @@ LexerState LazyMachine::narrow(LexerState state, LrState top) {
     return to;
 }
 
-LexerView LazyMachine::build_view(Cache& cache, LexerState lexer_state, LrState top, Work& work) {
+LexerView LazyMachine::build_view(EngineCache& cache, LexerState lexer_state, LrState top, Work& work) {
     before_long_work();  // a walk over the vocabulary
     const PatientLock lock(lock_);
     if (const auto known = cache.views.find(lexer_state, kAnyTop)) return *known;
@@ -136,7 +137,7 @@ LexerView LazyMachine::build_view(Cache& cache, LexerState lexer_state, LrState 
     return view;
 }
 
-Transition LazyMachine::build_transition(Cache& cache, ClassifierState state, LrState symbol, Work& work) {
+Transition LazyMachine::build_transition(EngineCache& cache, ClassifierState state, LrState symbol, Work& work) {
     const PatientLock lock(lock_);
     if (const auto known = cache.arc_ids.find(state, symbol)) return cache.arcs[known.v];
     auto& built = static_cast<Built&>(cache);
@@ -173,7 +174,7 @@ std::unique_ptr<LazyMachine::Visited> LazyMachine::visit(Built& cache, LexerStat
     return made;
 }
 
-void LazyMachine::add_members(Cache& base, EmissionSet set, std::vector<Word>& out) {
+void LazyMachine::add_members(EngineCache& base, EmissionSet set, std::vector<Word>& out) {
     const Classifier& classifier = static_cast<Built&>(base).classifier;
     for (Emission emission : classifier.emissions_of(set)) {
         const auto sequences = words_of(classifier.sequences_of(emission));
@@ -181,7 +182,8 @@ void LazyMachine::add_members(Cache& base, EmissionSet set, std::vector<Word>& o
     }
 }
 
-std::vector<std::vector<Terminal>> LazyMachine::sequences_of(Cache& base, EmissionSet set) {
+std::vector<std::vector<Terminal>> LazyMachine::emitted_sequences(EngineCache& base, EmissionSet set) {
+    const PatientLock lock(lock_);
     auto& cache = static_cast<Built&>(base);
     std::vector<Word> members;
     add_members(base, set, members);
@@ -197,7 +199,7 @@ std::vector<std::vector<Terminal>> LazyMachine::sequences_of(Cache& base, Emissi
     return out;
 }
 
-MaskRow LazyMachine::compose(Cache& base, LexerView view, std::span<const Word> members) {
+MaskRow LazyMachine::compose(EngineCache& base, LexerView view, std::span<const Word> members) {
     auto& cache = static_cast<Built&>(base);
     const Visited& q = *cache.visited[view.index()];
     cache.wanted.resize(cache.trie.size());

@@ -19,12 +19,12 @@
 #include "lexer/lexeme_fragments.hpp"
 #include "lexer/lexer.hpp"
 #include "lr/lalr.hpp"
-#include "machine/machine.hpp"
+#include "machine/engine.hpp"
 #include "vocabulary/index.hpp"
 
 namespace psc {
 
-class LazyMachine final : public Machine {
+class LazyMachine final : public Engine, private FirstVisits {
 public:
     // `lexer`: of these tables, see lexer/kinds.hpp. `cache_limit`: bytes, 0 for none.
     LazyMachine(LrTables lr, std::unique_ptr<Lexer> lexer, std::shared_ptr<VocabularyIndex> vocabulary, std::size_t cache_limit);
@@ -54,7 +54,7 @@ private:
         std::vector<Word> offsets;                      // per sequence a range of sets
         std::vector<std::shared_ptr<TokenSet>> sets;    // null stands for the stop tokens
     };
-    struct Built : Cache {
+    struct Built : EngineCache {
         Built(const LazyMachine& m);
         std::size_t bytes() const override;
         Work work{"steps for one token or mask", 1 << 25};  // lent by the call that builds
@@ -67,15 +67,15 @@ private:
         std::vector<char> wanted;  // scratch of compose(): per sequence
     };
 
-    std::shared_ptr<Cache> new_cache() const override { return std::make_shared<Built>(*this); }
+    std::shared_ptr<RowCache> new_cache() const override { return std::make_shared<Built>(*this); }
     LexArc build_lex_arc(LexerState state, ByteClass byte_class) override;
     const LexemeFragment* fragment(LexerState state) override;
     LexerState narrow(LexerState state, LrState top) override;
-    LexerView build_view(Cache& cache, LexerState lexer_state, LrState top, Work& work) override;
-    Transition build_transition(Cache& cache, ClassifierState state, LrState symbol, Work& work) override;
-    void add_members(Cache& cache, EmissionSet set, std::vector<Word>& out) override;
-    std::vector<std::vector<Terminal>> sequences_of(Cache& cache, EmissionSet set) override;
-    MaskRow compose(Cache& cache, LexerView view, std::span<const Word> members) override;
+    LexerView build_view(EngineCache& cache, LexerState lexer_state, LrState top, Work& work) override;
+    Transition build_transition(EngineCache& cache, ClassifierState state, LrState symbol, Work& work) override;
+    void add_members(EngineCache& cache, EmissionSet set, std::vector<Word>& out) override;
+    std::vector<std::vector<Terminal>> emitted_sequences(EngineCache& cache, EmissionSet set) override;
+    MaskRow compose(EngineCache& cache, LexerView view, std::span<const Word> members) override;
 
     // What tokens do from a lexer state, under this node of the trie: the empty sequence, or a condition on the LR state on top.
     std::unique_ptr<Visited> visit(Built& cache, LexerState lexer_state, SequenceNode root);
@@ -94,7 +94,7 @@ private:
     }
 
     // Of smaller vocabularies all is found at once, which costs little.
-    static constexpr Word kLargeVocabulary = 4096, kMostRead = 64;
+    static constexpr Word kLargeVocabulary = 4096, kMaxReads = 64;
     // A machine with fewer views is young: one of a lexer state may be under one LR state only.
     static constexpr std::size_t kYoung = 8;
 

@@ -43,7 +43,7 @@ std::shared_ptr<VocabularyIndex> vocabulary_of(const TokenTables& tokens, const 
 
 }  // namespace
 
-std::shared_ptr<Machine> open_machine(const OpenTables& t, LexerKind kind, std::size_t cache_limit) {
+std::shared_ptr<Engine> open_machine(const OpenTables& t, LexerKind kind, std::size_t cache_limit) {
     const TableCheck in_range(t.lr, t.lr_cells, t.terminals, t.tokens, t.given, t.symbols.value_or(SymbolTables()));
     auto symbols = symbols_of(t.symbols, t.given.vocab_size);
     LrTables lr(t.lr, t.lr_cells);

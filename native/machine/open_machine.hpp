@@ -29,6 +29,6 @@ struct OpenTables {
 };
 
 // `cache_limit`: bytes, 0 for none.
-std::shared_ptr<Machine> open_machine(const OpenTables& tables, LexerKind kind, std::size_t cache_limit);
+std::shared_ptr<Engine> open_machine(const OpenTables& tables, LexerKind kind, std::size_t cache_limit);
 
 }  // namespace psc

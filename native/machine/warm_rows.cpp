@@ -38,7 +38,7 @@ double processor_seconds() {
 
 }  // namespace
 
-WarmTables warm_tables(const Machine::Cache& cache) {
+WarmTables warm_tables(const EngineCache& cache) {
     // A set gets its id when it is first gathered, after what it was gathered from. So, by rising ids, what an entry goes on from has a
     // name before the entry.
     auto sets = entries_of(cache.unions);
@@ -95,7 +95,7 @@ void check_warm(const WarmTables& t) {
     }
 }
 
-WarmRows::WarmRows(std::shared_ptr<ArtifactMachine> machine) : machine_(std::move(machine)), cache_(machine_->cache()) {}
+WarmRows::WarmRows(std::shared_ptr<ArtifactMachine> machine) : machine_(std::move(machine)), cache_(machine_->engine_cache()) {}
 
 bool WarmRows::compose(double seconds, std::size_t most_bytes) {
     const double end = processor_seconds() + seconds;

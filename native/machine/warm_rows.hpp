@@ -22,7 +22,7 @@ constexpr std::size_t kMostWarm = 1 << 13;
 
 // The names of what an artifact's matchers have met, in an order that depends on nothing but that. Beyond kMostWarm the later ones
 // are left out.
-WarmTables warm_tables(const Machine::Cache& cache);
+WarmTables warm_tables(const EngineCache& cache);
 
 // Throws std::invalid_argument, which names the array, unless tables whose elements are in range are in order, and few.
 void check_warm(const WarmTables& tables);
@@ -40,7 +40,7 @@ private:
     bool compose_one();  // false: nothing is left
 
     std::shared_ptr<ArtifactMachine> machine_;
-    std::shared_ptr<Machine::Cache> cache_;
+    std::shared_ptr<EngineCache> cache_;
     std::vector<Gathered> sets_;
     std::vector<MaskRow> rows_;
 };

@@ -26,10 +26,10 @@ std::size_t count_allowed(TextMatcher& matcher, std::span<const std::int64_t> to
     const TakenBack back(matcher);
     std::size_t n = 0;
     for (; n < tokens.size() && !matcher.stopped(); ++n) {
-        matcher.find_known_row();
+        matcher.find_cached_row();
         if (!matcher.accept(draft(tokens[n]))) return n;
     }
-    if (!matcher.stopped()) matcher.find_known_row();
+    if (!matcher.stopped()) matcher.find_cached_row();
     return n;
 }
 
@@ -38,7 +38,7 @@ DraftRows fill_drafts(TextMatcher& matcher, std::span<const std::int64_t> drafts
     const std::size_t end = first + drafts.size() + 1;
     std::size_t at = first;
     try {
-        std::shared_ptr<Machine::Cache> cache;
+        std::shared_ptr<RowCache> cache;
         std::vector<MaskRow> rows;  // of this cache, from `at` on
         rows.reserve(drafts.size() + 1);
         const auto write = [&] {

@@ -85,7 +85,7 @@ Matcher::Outcome Matcher::emit(LexOutput output, const Node*& top) {
 }
 
 Matcher::Outcome Matcher::lex(std::span<const std::uint8_t> bytes, LexerState& state, const Node*& top, std::size_t& n_read) {
-    Machine& m = *machine_;
+    Engine& m = *machine_;
     const bool contextual = m.contextual();
     for (n_read = 0; n_read < bytes.size(); ++n_read) {
         const std::uint8_t byte = bytes[n_read];

@@ -17,25 +17,30 @@ MaskRow Matcher::mask_row() {
     refresh();
     if (row_) return *row_;
     begin();
-    MaskRow row = machine_->index() ? affordable_row() : classified_row();
-    if (stops_.in_rows_of_their_own()) row = with_stops(row);
-    row_ = row;
-    if (row_before_) keep_step();
-    return row;
+    set_row(machine_->index() ? affordable_row() : classified_row());
+    return *row_;
 }
 
-// For a text that is at one place with one stack, which most are.
-void Matcher::find_known_row() {
+// For a text that has one configuration, as most have.
+void Matcher::find_cached_row() {
     if (row_ || position_->stopped || !position_->is_one || cache_->retired.load(std::memory_order_relaxed)) return;
-    Maybe<MaskRow> row;
-    if (machine_->index() && machine_->most_read() > 0) row = known_read_row();
-    if (!row && (!machine_->index() || machine_->classifies())) row = known_row();
-    if (row && stops_.in_rows_of_their_own()) {
-        begin();
-        row = with_stops(*row);
-    }
-    row_ = row;
-    if (row && row_before_) keep_step();
+    const auto row = cached_row();
+    if (!row) return;
+    begin();
+    set_row(*row);
+}
+
+void Matcher::set_row(MaskRow row) {
+    row_ = stops_.in_rows_of_their_own() ? with_stops(row) : row;
+    if (row_before_) keep_step();
+}
+
+// The row of the only configuration, as far as all that it needs is there; the same questions as mask_row() asks.
+Maybe<MaskRow> Matcher::cached_row(Depth* looked_at) const {
+    const ReadingPolicy& reading = machine_->reading();
+    if (reading.reads_first_masks())
+        if (const auto row = cached_read_row(looked_at)) return row;
+    return reading.classifies() ? cached_classified_row(looked_at) : Maybe<MaskRow>();
 }
 
 template <class Holds>
@@ -49,15 +54,13 @@ bool Matcher::all_positions(const Holds& holds) const {
 // Whether the lexer is in a state in which few masks were asked for. Most grammars serve one text, which is in most states once: to
 // read the tokens costs that text less than to find what they do on every stack.
 bool Matcher::is_seldom_here() {
-    return !all_positions([&](const Configuration& at) {
-        return machine_->has_view(*cache_, at.state, at.top->state) || !machine_->reads_tokens(*cache_, at.state);
-    });
+    return !all_positions([&](const Configuration& at) { return !machine_->reads_here(cache(), at.state, at.top->state); });
 }
 
 MaskRow Matcher::classified_row() {
     if (position_->is_one) return row_of({position_->top, position_->state});
     MaskRow row = row_of(position_->several[0]);
-    for (Word i = 1; i < position_->n_several; ++i) row = machine_->row_union(*cache_, row, row_of(position_->several[i]));
+    for (Word i = 1; i < position_->n_several; ++i) row = machine_->row_union(cache(), row, row_of(position_->several[i]));
     return row;
 }
 
@@ -65,15 +68,16 @@ MaskRow Matcher::classified_row() {
 // finished stays, so a mask, or a later one, has it whole; and as it is tried again only when reading has cost as much, both cost
 // at most twice what the better of them would.
 MaskRow Matcher::affordable_row() {
-    if (machine_->most_read() > 0)
-        if (const auto known = known_read_row()) return *known;
-    const bool classifies = machine_->classifies() && !(machine_->most_read() > 0 && is_seldom_here());
+    ReadingPolicy& reading = machine_->reading();
+    if (reading.reads_first_masks())
+        if (const auto row = cached_read_row()) return *row;
+    const bool classifies = reading.classifies() && !(reading.reads_first_masks() && is_seldom_here());
     if (classifies) {
-        work_.allow(std::min(machine_->steps_to_classify(), most_steps_));
+        work_.allow(std::min(reading.steps_to_classify(), most_steps_));
         try {
             return classified_row();
         } catch (const LimitExceeded&) {
-            machine_->put_off_classifier();
+            reading.put_off_classifier();
         }
         refresh();
         begin();
@@ -81,7 +85,7 @@ MaskRow Matcher::affordable_row() {
     try {
         return read_row();
     } catch (const LimitExceeded&) {
-        machine_->has_read(most_steps_);
+        reading.has_read(most_steps_);
         if (classifies) throw;
     }
     begin();
@@ -89,31 +93,31 @@ MaskRow Matcher::affordable_row() {
 }
 
 MaskRow Matcher::row_of(const Configuration& configuration) {
-    const auto [start, view] = machine_->start(*cache_, configuration.state, configuration.top->state, work_);
+    const auto [start, view] = machine_->start(cache(), configuration.state, configuration.top->state, work_);
     if (read_top_ != configuration.top || read_start_ != start) {
         read_ = read(configuration.top, start);
         read_top_ = configuration.top;
         read_start_ = start;
     }
-    return machine_->row(*cache_, view, read_);
+    return machine_->row(cache(), view, read_);
 }
 
-// row_of() the only configuration, as far as all of it is there.
-Maybe<MaskRow> Matcher::known_row(Depth* looked_at) const {
-    const Machine& m = *machine_;
+// row_of() the only configuration, where nothing has to be built for it.
+Maybe<MaskRow> Matcher::cached_classified_row(Depth* looked_at) const {
+    const Engine& m = *machine_;
     Depth depth{1};
-    const auto start = m.known_start(*cache_, position_->state, position_->top->state);
+    const auto start = m.cached_start(cache(), position_->state, position_->top->state);
     if (!start) return {};
     Gathered emissions{0};
     ClassifierState state = start->state;
     Transition arc;
     const Node* n = position_->top;
     while (state.v != 0 && n) {
-        const auto leads = m.known_transition(*cache_, state, n->state, arc);
+        const auto leads = m.cached_transition(cache(), state, n->state, arc);
         if (!leads) return {};
         if (!*leads) break;
         if (arc.emission.v) {
-            const auto all = cache_->unions.find(emissions, arc.emission);
+            const auto all = cache().unions.find(emissions, arc.emission);
             if (!all) return {};
             emissions = *all;
         }
@@ -126,17 +130,17 @@ Maybe<MaskRow> Matcher::known_row(Depth* looked_at) const {
     }
     depth.bottom = !n;
     if (looked_at) *looked_at = depth;
-    return cache_->row_ids.find(start->view, emissions);
+    return cache().row_ids.find(start->view, emissions);
 }
 
 Gathered Matcher::read(const Node* top, ClassifierState start) {
-    Machine& m = *machine_;
+    Engine& m = *machine_;
     Gathered emissions{0};
     ClassifierState state = start;
     const Node* n = top;
     Transition arc;
-    while (state.v != 0 && n && m.transition(*cache_, state, n->state, arc, work_)) {
-        if (arc.emission.v) emissions = m.with_emission(*cache_, emissions, arc.emission);
+    while (state.v != 0 && n && m.transition(cache(), state, n->state, arc, work_)) {
+        if (arc.emission.v) emissions = m.with_emission(cache(), emissions, arc.emission);
         state = arc.next;
         if (state.v == 0) break;
         if (n->n_parents) return read_graph(top, start);
@@ -151,7 +155,7 @@ Gathered Matcher::read(const Node* top, ClassifierState start) {
 
 // The same along every path of the graph.
 Gathered Matcher::read_graph(const Node* top, ClassifierState start) {
-    Machine& m = *machine_;
+    Engine& m = *machine_;
     struct Reading {
         ClassifierState state;
         Word skip;
@@ -177,7 +181,7 @@ Gathered Matcher::read_graph(const Node* top, ClassifierState start) {
         todo.pop_back();
         Transition arc{at.state, at.skip - 1, {0}};
         if (at.skip == 0) {
-            if (!m.transition(*cache_, at.state, at.node->state, arc, work_)) continue;
+            if (!m.transition(cache(), at.state, at.node->state, arc, work_)) continue;
             if (arc.emission.v) emissions.push_back(arc.emission);
             if (arc.next.v == 0) continue;
         }
@@ -189,7 +193,7 @@ Gathered Matcher::read_graph(const Node* top, ClassifierState start) {
     Gathered all{0};
     for (EmissionSet emission : emissions) {
         work_.spend(16);
-        all = m.with_emission(*cache_, all, emission);
+        all = m.with_emission(cache(), all, emission);
     }
     return all;
 }

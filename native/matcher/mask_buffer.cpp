@@ -55,7 +55,7 @@ MaskBuffer::MaskBuffer(std::size_t n_rows, Word vocab_size)
     for (Held& held : held_) held.what = Held::What::everything;
 }
 
-void MaskBuffer::put(std::size_t first, const std::shared_ptr<Machine::Cache>& cache, std::span<const MaskRow> rows) {
+void MaskBuffer::put(std::size_t first, const std::shared_ptr<RowCache>& cache, std::span<const MaskRow> rows) {
     const auto is_there = [&](std::size_t k) {
         const Held& held = held_[first + k];
         return held.what == Held::What::row && held.row == rows[k] && held.is(cache);
@@ -84,7 +84,7 @@ void MaskBuffer::put(std::size_t first, const std::shared_ptr<Machine::Cache>& c
     }
 }
 
-void MaskBuffer::write(std::size_t i, const std::shared_ptr<Machine::Cache>& cache, MaskRow row) {
+void MaskBuffer::write(std::size_t i, const std::shared_ptr<RowCache>& cache, MaskRow row) {
     Held& held = held_[i];
     std::uint32_t* const words = this->row(i);
     const MaskRows::Stored after = cache->rows.stored(row);

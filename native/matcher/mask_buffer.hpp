@@ -32,7 +32,7 @@ public:
     std::uint32_t* row(std::size_t i) const { return words_.get() + i * n_words_; }
 
     // Makes the rows from `first` on these of a cache. Several threads may write different rows at once.
-    void put(std::size_t first, const std::shared_ptr<Machine::Cache>& cache, std::span<const MaskRow> rows);
+    void put(std::size_t first, const std::shared_ptr<RowCache>& cache, std::span<const MaskRow> rows);
     // Whether what was put there has no bit.
     bool allows_nothing(std::size_t i) const { return held_[i].what == Held::What::row && held_[i].none; }
     // All bits of the row, those beyond the vocabulary too.
@@ -46,14 +46,14 @@ private:
         What what = What::unknown;
         bool none = false;  // of a row, that it allows no token
         MaskRow row{0};
-        MaskRows::Stored stored{};            // the row, as long as the cache lives
-        std::weak_ptr<Machine::Cache> cache;  // whose the row is
+        MaskRows::Stored stored{};      // the row, as long as the cache lives
+        std::weak_ptr<RowCache> cache;  // whose the row is
 
-        bool is(const std::shared_ptr<Machine::Cache>& other) const {  // by the object itself: an address may be used again
+        bool is(const std::shared_ptr<RowCache>& other) const {  // by the object itself: an address may be used again
             return !cache.owner_before(other) && !other.owner_before(cache);
         }
     };
-    void write(std::size_t i, const std::shared_ptr<Machine::Cache>& cache, MaskRow row);
+    void write(std::size_t i, const std::shared_ptr<RowCache>& cache, MaskRow row);
     // Rewrites a row of the same form; false where it is not worth it.
     bool exchange(std::uint32_t* words, const MaskRows::Stored& before, const MaskRows::Stored& after) const;
 

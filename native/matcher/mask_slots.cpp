@@ -17,7 +17,7 @@ void MaskSlots::begin() {
     pool_.clear();
 }
 
-Word MaskSlots::slot_of(const std::shared_ptr<Machine::Cache>& cache, MaskRow row) {
+Word MaskSlots::slot_of(const std::shared_ptr<RowCache>& cache, MaskRow row) {
     if (last_ != cache.get()) {
         Grammar& g = grammars_[cache.get()];
         if (g.cache.expired()) g.cache = cache;

@@ -33,19 +33,19 @@ public:
     // Begins a step: forgets what was to be written.
     void begin();
     // The slot of a row; throws BitmaskError when there are more rows in this step than slots.
-    Word slot_of(const std::shared_ptr<Machine::Cache>& cache, MaskRow row);
+    Word slot_of(const std::shared_ptr<RowCache>& cache, MaskRow row);
 
     std::span<const Write> writes() const { return writes_; }
     std::span<const std::uint32_t> pool() const { return pool_; }
 
 private:
-    struct Grammar {                          // one generation of its rows
-        std::weak_ptr<Machine::Cache> cache;  // keeps the address from being another's
+    struct Grammar {                    // one generation of its rows
+        std::weak_ptr<RowCache> cache;  // keeps the address from being another's
         std::vector<Word> slot_of_row;
         Word n_slots = 0;
     };
     struct Slot {
-        Machine::Cache* cache = nullptr;
+        RowCache* cache = nullptr;
         MaskRow row{0};
         bool met = false;
         std::uint64_t step = 0;
@@ -53,8 +53,8 @@ private:
 
     Word free_slot();
 
-    std::unordered_map<Machine::Cache*, Grammar> grammars_;
-    Machine::Cache* last_ = nullptr;
+    std::unordered_map<RowCache*, Grammar> grammars_;
+    RowCache* last_ = nullptr;
     Grammar* last_grammar_ = nullptr;
     Word n_slots_;
     std::vector<Slot> slots_;  // those used

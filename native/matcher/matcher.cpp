@@ -16,7 +16,7 @@ namespace {
 }
 }  // namespace
 
-Matcher::Matcher(std::shared_ptr<Machine> machine) : TextMatcher(std::move(machine)) {
+Matcher::Matcher(const std::shared_ptr<Engine>& engine) : TextMatcher(engine), machine_(engine.get()) {
     const Node* bottom = node({0}, nullptr);
     auto* p = arena_.make<Position>();
     *p = Position{};
@@ -28,15 +28,16 @@ Matcher::Matcher(std::shared_ptr<Machine> machine) : TextMatcher(std::move(machi
 
 Matcher::Matcher(const Matcher& other)
     : TextMatcher(other),
-      arena_(other.arena_),
-      most_steps_(other.most_steps_),
-      work_(work(most_steps_)),
+      machine_(other.machine_),
       position_(other.position_),
-      first_(other.first_),
       n_steps_(other.n_steps_),
+      arena_(other.arena_),
+      first_(other.first_),
       read_top_(other.read_top_),
       read_start_(other.read_start_),
-      read_(other.read_) {}
+      read_(other.read_),
+      most_steps_(other.most_steps_),
+      work_(work(most_steps_)) {}
 
 const Matcher::Node* Matcher::node(LrState state, const Nodes& parents) {
     if (parents.size() < 2) return node(state, parents.empty() ? nullptr : parents[0]);
@@ -200,7 +201,7 @@ bool Matcher::accept(TokenId token) {
     forget_taken_back();
     if (make_known_step(token)) return true;
     const Maybe<MaskRow> before = row_;
-    const Machine::Cache* const of = cache_.get();
+    const RowCache* const of = cache_.get();
     if (!accept_new(token)) return false;
     if (takes_back_) last_steps_.back().token = token;
     if (cache_.get() == of) row_before_ = before;

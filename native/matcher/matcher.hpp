@@ -21,14 +21,14 @@
 
 #include "base/arena.hpp"
 #include "base/work.hpp"
-#include "machine/machine.hpp"
+#include "machine/engine.hpp"
 #include "matcher/text_matcher.hpp"
 
 namespace psc {
 
 class Matcher final : public TextMatcher {
 public:
-    explicit Matcher(std::shared_ptr<Machine> machine);
+    explicit Matcher(const std::shared_ptr<Engine>& engine);
     Matcher(const Matcher& other);  // a fork: O(1)
     std::unique_ptr<TextMatcher> fork() const override { return std::make_unique<Matcher>(*this); }
 
@@ -38,9 +38,9 @@ public:
     }
 
     MaskRow mask_row() override;
-    void find_known_row() override;
-    // Whether the mask of this position was asked for.
-    bool knows_row() const { return row_ && !cache_->retired.load(std::memory_order_relaxed); }
+    void find_cached_row() override;
+    // Whether the row of this position is there.
+    bool has_row() const { return row_ && !cache_->retired.load(std::memory_order_relaxed); }
     bool accept(TokenId token) override;
     bool accept_text(std::span<const std::uint8_t> bytes) override;
     // The same for bytes that may be those of symbols.
@@ -85,6 +85,8 @@ public:
         std::vector<StackRead> reads;
     };
     ClassifierWalk classifier_walk(std::size_t n);
+
+    EngineCache& cache() const { return static_cast<EngineCache&>(*cache_); }
 
 private:
     struct Node {
@@ -162,7 +164,7 @@ private:
     Nodes pop(const Node* from, Word pops, Graph& graph);
     Nodes pop_level_by_level(const Node* from, Word pops);
     void merge(Configurations& configurations, Graph& graph);
-    // Leaves out of what is open what the stacks' tops cannot take, see Machine::narrowed().
+    // Leaves out of what is open what the stacks' tops cannot take, see Engine::narrowed().
     void narrow(Configurations& configurations, Graph& graph);
     // Begins a call that reads so many bytes: it may do so much work, however the text is ambiguous.
     void begin(std::size_t n_bytes = 0) { work_.renew(n_bytes * kStepsForByte); }
@@ -206,17 +208,19 @@ private:
 
     template <class Holds>
     bool all_positions(const Holds& holds) const;
+    Maybe<MaskRow> cached_row(Depth* looked_at = nullptr) const;
+    void set_row(MaskRow row);  // of this position, but for the stop tokens
     bool is_seldom_here();
     MaskRow affordable_row();
     MaskRow classified_row();
     MaskRow row_of(const Configuration& configuration);
-    Maybe<MaskRow> known_row(Depth* looked_at = nullptr) const;
+    Maybe<MaskRow> cached_classified_row(Depth* looked_at) const;
     Gathered read(const Node* top, ClassifierState start);
     Gathered read_graph(const Node* top, ClassifierState start);
     // The same row by reading every token on the stacks: matcher/tokens.cpp.
     class TokenReader;
     MaskRow read_row();
-    Maybe<MaskRow> known_read_row(Depth* looked_at = nullptr) const;  // what was read for a matcher at a like place
+    Maybe<MaskRow> cached_read_row(Depth* looked_at = nullptr) const;  // what was read for a matcher in a like position
     class Answers;
     // Of the stacks that a row is read on, copies of all nodes, one after the other, and which of their states were looked at.
     struct Watched {
@@ -231,23 +235,24 @@ private:
     }
     std::vector<ReadRows::Question> seen_of(const Configurations& watched) const;
 
-    Watched watched_;  // while tokens are read for a row
-    Arena arena_;
-    std::size_t most_steps_ = kMaxSteps;
-    Work work_ = work(most_steps_);  // of the call that is being made
+    Engine* machine_;  // that all matchers of its kind share
     const Position* position_ = nullptr;
+    std::size_t n_steps_ = 0;       // from the first to this
+    std::vector<Step> taken_back_;  // from it on, the next one last; their nodes are above those of the position
+    bool takes_back_ = false;       // whether any step was taken back; before that there are no last ones
+    bool was_linear_ = false;       // whether the last token was read without the graph
+    Maybe<MaskRow> row_before_;     // of the step made last, where that could be cached
+    TokenId last_token_{-1};        // of that step
+    Arena arena_;
+    std::vector<Step> last_steps_;  // to the current position, at most kMostTakenBack; the row of the last one is row_
     const Position* first_ = nullptr;
-    std::size_t n_steps_ = 0;  // from the first to this
-    // What was last read down from, from which start of the classifier, and the emissions met: most tokens leave the stack alone.
+    // What was last read down from, from which start of the classifier, and the emissions visited: most tokens leave the stack alone.
     const Node* read_top_ = nullptr;
     ClassifierState read_start_{-1};
     Gathered read_{0};
-    bool takes_back_ = false;       // whether any step was taken back; before that there are no last ones
-    std::vector<Step> last_steps_;  // to the current position, at most so many; the row of the last one is row_
-    std::vector<Step> taken_back_;  // from it on, the next one last; their nodes are above those of the position
-    Maybe<MaskRow> row_before_;     // of the step made last, where that could be kept as a known one
-    TokenId last_token_{-1};        // of that step
-    bool was_linear_ = false;       // whether the last token was read without the graph
+    std::size_t most_steps_ = kMaxSteps;
+    Work work_ = work(most_steps_);  // of the call that is being made
+    Watched watched_;                // while tokens are read for a row
 };
 
 }  // namespace psc

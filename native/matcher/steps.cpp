@@ -9,11 +9,11 @@
 namespace psc {
 
 bool Matcher::make_known_step(TokenId token) {
-    if (!knows_row() || !position_->is_one) return false;
-    const auto stops = stops_.in_steps(*machine_);
+    if (!has_row() || !position_->is_one) return false;
+    const auto stops = stops_.in_steps();
     if (!stops) return false;
     const Node* base = nullptr;
-    const auto step = cache_->steps.find({*row_, position_->state, token, *stops}, [&](auto counts, const LrState* states) {
+    const auto step = cache().steps.find({*row_, position_->state, token, *stops}, [&](auto counts, const LrState* states) {
         const Node* n = position_->top;
         for (std::size_t depth = 0;; n = n->parent) {
             if (n->state != states[depth]) return false;
@@ -35,26 +35,21 @@ bool Matcher::make_known_step(TokenId token) {
 void Matcher::keep_step() {
     const MaskRow row_before = *row_before_;
     row_before_ = {};
-    const auto stops = stops_.in_steps(*machine_);
+    const auto stops = stops_.in_steps();
     const Position& from = *before(position_);
     if (!stops || !from.is_one || !machine_->keeps_steps()) return;
     // Inside of free text a step leads to where it began, and every token of a vocabulary may be one.
     const bool stays = position_->is_one && position_->top == from.top && position_->state == from.state && *row_ == row_before;
-    if (stays && cache_->steps.size() >= KnownSteps::kMostThatStay) return;
+    if (stays && cache().steps.size() >= KnownSteps::kMostThatStay) return;
     KnownSteps::Step step;
     step.key = {row_before, from.state, last_token_, *stops};
-    if (cache_->steps.is_closed(step.key)) return;
+    if (cache().steps.is_closed(step.key)) return;
     // How far down the row looked at the stack.
     Depth of_row;
-    if (position_->is_one) {
-        Maybe<MaskRow> known;
-        if (machine_->index() && machine_->most_read() > 0) known = known_read_row(&of_row);
-        if (!known) known = known_row(&(of_row = {}));
-        if (!known) return;  // it may be the next time
-    }
+    if (position_->is_one && !cached_row(&of_row)) return;  // it may be the next time
     step.to = position_->state;
     step.row = *row_;
-    machine_->keep_step(*cache_, step, describe(from, of_row, step));
+    machine_->keep_step(cache(), step, describe(from, of_row, step));
 }
 
 // What the step that was made last from there looked at and did; false where that is too much, or cannot be told.

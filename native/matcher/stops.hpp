@@ -22,7 +22,8 @@ public:
 
     // These tokens, and no others, end the text.
     void set(const Machine& machine, const std::vector<TokenId>& tokens) {
-        own_ = std::make_shared<const Own>(Own{tokens, machine.text_or_itself(tokens)});
+        const bool rows_say_end = !machine.ends_apart() && !machine.stop_tokens().empty();
+        own_ = std::make_shared<const Own>(Own{tokens, machine.text_or_itself(tokens), rows_say_end});
         set_ = {};
     }
     // No token ends the text. Stop tokens of the matcher's own are still never text.
@@ -44,7 +45,7 @@ public:
     // The row with them. `complete`: whether the text is. `is_requested(token)`: whether the grammar requests one of them as such, for
     // tokens that are text as well.
     template <class IsRequested>
-    MaskRow put_into(MaskRow row, Machine& machine, Machine::Cache& cache, bool complete, const IsRequested& is_requested) {
+    MaskRow put_into(MaskRow row, Machine& machine, RowCache& cache, bool complete, const IsRequested& is_requested) {
         const bool may_end = complete && !terminates_when_complete_;
         if (own_->text_or_itself.empty()) {
             if (!set_) set_ = machine.stop_set(cache, own_->tokens);
@@ -57,10 +58,9 @@ public:
         return machine.with_stops(cache, row, may_end ? StopSets::at_end(set) : set);
     }
     // A number for what of a row depends on them; none where a row does not say whether the text may end.
-    std::optional<Word> in_steps(const Machine& machine) const {
-        if (machine.ends_apart()) return {};
+    std::optional<Word> in_steps() const {
         if (!own_) return -1;
-        if (!set_ || machine.stop_tokens().empty()) return {};
+        if (!set_ || !own_->rows_say_end) return {};
         return set_.v | (terminates_when_complete_ ? 1 : 0);
     }
 
@@ -68,6 +68,7 @@ private:
     struct Own {
         std::vector<TokenId> tokens;
         std::vector<TokenId> text_or_itself;  // those of which a row does not say which they are
+        bool rows_say_end;                    // whether the machine's rows are others where the text may end
     };
     std::shared_ptr<const Own> own_;  // null: the machine's
     Maybe<StopSet> set_;              // of the cache, once a row has them

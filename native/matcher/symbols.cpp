@@ -7,7 +7,7 @@
 namespace psc {
 
 MaskRow Matcher::with_stops(MaskRow row) {
-    return stops_.put_into(row, *machine_, *cache_, is_complete(), [&](TokenId token) {
+    return stops_.put_into(row, *machine_, cache(), is_complete(), [&](TokenId token) {
         const Arena::Attempt attempt(arena_);
         Configurations all = configurations();
         return advance(spelled_symbol(machine_->vocabulary().symbols[token.index()]), all);

@@ -23,21 +23,21 @@ public:
     // These tokens, and no others, end the text.
     void set_stop_tokens(const std::vector<TokenId>& tokens) {
         forget_steps();
-        stops_.set(*machine_, tokens);
+        stops_.set(*base_, tokens);
     }
     // No token ends the text: is_terminated() once it is a sentence, and more text may still be accepted.
     void set_terminates_when_complete() {
         forget_steps();
-        stops_.set_terminates_when_complete(*machine_);
+        stops_.set_terminates_when_complete(*base_);
     }
-    const std::vector<TokenId>& stop_tokens() const { return stops_.tokens(*machine_); }
+    const std::vector<TokenId>& stop_tokens() const { return stops_.tokens(*base_); }
     // Of one mask, or one token without its bytes, so many steps at most, where others wait for it (see base/work.hpp).
     virtual void set_most_steps(std::size_t steps) = 0;
 
     // The id of the row of allowed tokens in cache().rows; throws MatcherError once a stop token was accepted.
     virtual MaskRow mask_row() = 0;
     // Looks for the row where all that it needs is there, for an accept() or a mask_row() that comes next, and builds nothing.
-    virtual void find_known_row() {}
+    virtual void find_cached_row() {}
     virtual bool accept(TokenId token) = 0;
     // Reads text, all of it or nothing. One step for rollback().
     virtual bool accept_text(std::span<const std::uint8_t> bytes) = 0;
@@ -56,13 +56,13 @@ public:
     virtual std::vector<Terminal> expected_terminals() = 0;  // terminals that the parser can take next, the end of text among them
 
     // What the rows are of.
-    const std::shared_ptr<Machine>& machine() const { return machine_; }
-    const std::shared_ptr<Machine::Cache>& shared_cache() const { return cache_; }
-    Machine::Cache& cache() const { return *cache_; }
+    const std::shared_ptr<Machine>& machine() const { return base_; }
+    const std::shared_ptr<RowCache>& shared_cache() const { return cache_; }
+    RowCache& cache() const { return *cache_; }
 
 protected:
     explicit TextMatcher(std::shared_ptr<Machine> machine)
-        : machine_(std::move(machine)), cache_(machine_->cache()), stops_(*machine_) {}
+        : cache_(machine->cache()), stops_(*machine), base_(std::move(machine)) {}
     TextMatcher(const TextMatcher&) = default;
 
     // The rows that the matcher has of its positions are not those of its cache, or not with its stop tokens.
@@ -74,15 +74,16 @@ protected:
         if (cache_->retired.load(std::memory_order_relaxed)) change_over();
     }
     void change_over() {
-        cache_ = machine_->cache();
+        cache_ = base_->cache();
         stops_.change_over();
         forget_rows();
     }
 
-    std::shared_ptr<Machine> machine_;
-    std::shared_ptr<Machine::Cache> cache_;
-    Stops stops_;
+    // A step of a text in a batch waits for memory: what each step reads comes first here, and in a matcher.
+    std::shared_ptr<RowCache> cache_;
     Maybe<MaskRow> row_;  // of the current position, once it was requested
+    Stops stops_;
+    std::shared_ptr<Machine> base_;
 };
 
 }  // namespace psc

@@ -345,7 +345,7 @@ private:
     // Where a lexeme can only end it has ended: what is the same is told apart otherwise, whether a character could have been the beginning
     // of something else, say.
     void emit_what_is_over() {
-        Machine& machine = *matcher_.machine_;
+        Engine& machine = *matcher_.machine_;
         if (std::ranges::none_of(here_, [&](const Configuration& at) { return is_over(at.state); })) return;
         next_.clear();
         for (const Configuration& at : here_) {
@@ -369,7 +369,7 @@ private:
     }
 
     bool find_is_over(LexerState state) {
-        Machine& machine = *matcher_.machine_;
+        Engine& machine = *matcher_.machine_;
         if (state == LexerState{0} || machine.contextual() || machine.at_end(state).empty()) return false;
         // A longer lexeme goes on without a terminal, or ends with one.
         const auto is_behind = [&](LexWay way) { return machine.output(way.output).size() >= (way.next == LexerState{0} ? 2 : 1); };
@@ -423,7 +423,7 @@ private:
 
     bool alive(const Configuration& configuration) {
         const FutureSet set = matcher_.machine_->futures(configuration.state);
-        if (set == Machine::kNothingNeeded) return true;
+        if (set == Engine::kNothingNeeded) return true;
         const std::pair key{set, configuration.top};
         if (const auto known = alive_.find(key); known != alive_.end()) return known->second;
         matcher_.work_.spend();
@@ -484,7 +484,7 @@ private:
     mutable const Node* node_ = nullptr;
 };
 
-Maybe<MaskRow> Matcher::known_read_row(Depth* looked_at) const { return cache_->read_rows.find(Answers(*this, looked_at)); }
+Maybe<MaskRow> Matcher::cached_read_row(Depth* looked_at) const { return cache().read_rows.find(Answers(*this, looked_at)); }
 
 // Has the configurations stand on copies of their stacks. False where these are too long, or several in one.
 bool Matcher::watch(Configurations& configurations, std::size_t most) {
@@ -533,10 +533,11 @@ MaskRow Matcher::read_row() {
     if (!machine_->ends_apart() && complete(all))
         for (TokenId t : machine_->stop_tokens()) set_bit(words.get(), t);
     const std::size_t steps = before - work_.left();
-    machine_->has_read(steps);
-    const MaskRow row = machine_->read_row(*cache_, words);
-    const bool kept = watches && machine_->keep_read_row(*cache_, seen_of(all), Answers(*this), row);
-    for (const Configuration& configuration : all) machine_->has_read_there(*cache_, configuration.state, steps, kept);
+    machine_->reading().has_read(steps);
+    const MaskRow row = machine_->read_row(cache(), words);
+    const bool kept = watches && machine_->keep_read_row(cache(), seen_of(all), Answers(*this), row);
+    for (const Configuration& configuration : all)
+        machine_->reading().has_read_here(cache().read_counts, configuration.state, steps, kept);
     watched_ = {};
     return row;
 }

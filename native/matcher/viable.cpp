@@ -44,11 +44,11 @@ bool Matcher::viable(std::span<const OutputSymbol> symbols, const Node* top) {
 // Whether some sequence of F(q) can be read on the stack.
 bool Matcher::alive(const Configuration& configuration) {
     const FutureSet set = machine_->futures(configuration.state);
-    if (set == Machine::kNothingNeeded) return true;
+    if (set == Engine::kNothingNeeded) return true;
     // Nearly always the lexeme that is open can become one terminal that the parser takes.
     bool longer = false;
     for (const FutureEdge& edge : machine_->future_edges(set)) {
-        if (edge.then != Machine::kNothingNeeded)
+        if (edge.then != Engine::kNothingNeeded)
             longer = true;
         else if (viable({&edge.symbol, 1}, configuration.top))
             return true;
@@ -68,7 +68,7 @@ std::vector<OutputSymbol> Matcher::viable_ends(FutureSet set, const Node* top) {
         for (const FutureEdge& edge : machine_->future_edges(stacks.begin()->first)) {
             const Nodes after = emit_all({&edge.symbol, 1}, here, graph);
             if (after.empty()) continue;
-            if (edge.then == Machine::kNothingNeeded) {
+            if (edge.then == Engine::kNothingNeeded) {
                 out.push_back(edge.symbol);
                 continue;
             }

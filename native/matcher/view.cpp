@@ -55,15 +55,15 @@ Matcher::ClassifierWalk Matcher::classifier_walk(std::size_t n) {
     refresh();
     begin();
     const Node* node = from.top;
-    auto [state, view] = machine_->start(*cache_, from.state, node->state, work_);
+    auto [state, view] = machine_->start(cache(), from.state, node->state, work_);
     Gathered emissions{0};
-    const auto n_allowed = [&, view = view] { return cache_->rows.tokens(machine_->row(*cache_, view, emissions)).size(); };
+    const auto n_allowed = [&, view = view] { return cache_->rows.tokens(machine_->row(cache(), view, emissions)).size(); };
     ClassifierWalk out{n_allowed(), {}};
     Transition arc;
     Word depth = 0;
-    while (state.v != 0 && node && machine_->transition(*cache_, state, node->state, arc, work_)) {
-        if (arc.emission.v) emissions = machine_->with_emission(*cache_, emissions, arc.emission);
-        out.reads.push_back({depth, node->state, state, machine_->emitted_sequences(*cache_, arc.emission), n_allowed()});
+    while (state.v != 0 && node && machine_->transition(cache(), state, node->state, arc, work_)) {
+        if (arc.emission.v) emissions = machine_->with_emission(cache(), emissions, arc.emission);
+        out.reads.push_back({depth, node->state, state, machine_->emitted_sequences(cache(), arc.emission), n_allowed()});
         state = arc.next;
         for (Word down = arc.skip + 1; down > 0 && node; --down, ++depth)
             node = parents_of(*node).empty() ? nullptr : parents_of(*node)[0];

@@ -49,7 +49,7 @@ void bind_linked_parts(nb::module_& m) {
             "A part of these rules, or None where something might be wrong with them: then their machine is made now, and says "
             "what. For the limits see RulePrograms.lower.")
         .def_static(
-            "of_machine", [](const PyMachine& machine) { return std::make_shared<LinkedPart>(machine.machine); }, "machine"_a,
+            "of_machine", [](const PyMachine& machine) { return std::make_shared<LinkedPart>(machine.engine()); }, "machine"_a,
             "A part that is made.")
         .def_prop_ro(
             "is_made",

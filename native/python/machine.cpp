@@ -27,7 +27,7 @@ namespace {
 
 using Symbols = std::vector<Word>;
 
-Symbols symbols_of(const Machine& m, LexOutput output) {
+Symbols symbols_of(const Engine& m, LexOutput output) {
     const auto s = words_of(m.output(output));
     return {s.begin(), s.end()};
 }
@@ -39,13 +39,13 @@ auto without_lock(const F& f) {
     return f();
 }
 
-LexerState checked(Machine& m, Word lexer_state) {
+LexerState checked(Engine& m, Word lexer_state) {
     if (lexer_state < 0 || lexer_state >= without_lock([&] { return m.n_lexer_states(); }))
         throw nb::index_error("no such lexer state");
     return {lexer_state};
 }
 
-std::vector<Symbols> symbols_of_all(Machine& m, Word state, std::span<const LexOutput> (Machine::*outputs)(LexerState)) {
+std::vector<Symbols> symbols_of_all(Engine& m, Word state, std::span<const LexOutput> (Engine::*outputs)(LexerState)) {
     std::vector<Symbols> out;
     const LexerState of = checked(m, state);
     for (LexOutput o : without_lock([&] { return (m.*outputs)(of); })) out.push_back(symbols_of(m, o));
@@ -53,14 +53,14 @@ std::vector<Symbols> symbols_of_all(Machine& m, Word state, std::span<const LexO
 }
 
 // The last terminal of each sequence of F(q).
-std::vector<Word> last_terminals(const Machine& m, FutureSet futures) {
+std::vector<Word> last_terminals(const Engine& m, FutureSet futures) {
     std::vector<FutureSet> todo{futures};
     std::set<FutureSet> seen{futures};
     std::vector<Word> out;
     const auto ends = [&](auto& self, FutureSet set) -> bool {  // after conditions only
         for (const FutureEdge& edge : m.future_edges(set))
             if (m.is_condition(edge.symbol) && self(self, edge.then)) return true;
-        return set == Machine::kNothingNeeded;
+        return set == Engine::kNothingNeeded;
     };
     while (!todo.empty()) {
         const auto edges = m.future_edges(todo.back());
@@ -77,11 +77,11 @@ std::vector<Word> last_terminals(const Machine& m, FutureSet futures) {
 // The tables as Python's tools read them, to say why a text stopped and to look for how it can go on.
 void bind_tables(nb::class_<PyMachine>& c) {
     c.def_prop_ro(
-        "lr", [](const PyMachine& t) { return LalrTables{t.machine->lr(), {}, 0}; }, "The LR tables, shared with the machine.");
+        "lr", [](const PyMachine& t) { return LalrTables{t.shown().lr(), {}, 0}; }, "The LR tables, shared with the machine.");
     c.def_prop_ro(
         "byte_class",
         [](const PyMachine& t) {
-            const auto& classes = t.machine->byte_class();
+            const auto& classes = t.shown().byte_class();
             std::vector<std::uint8_t> out;
             for (ByteClass c : classes) out.push_back(c.v);
             return to_array(std::move(out));
@@ -90,14 +90,14 @@ void bind_tables(nb::class_<PyMachine>& c) {
     c.def(
         "lexer_start",
         [](const PyMachine& t, Word top) {
-            if (top < 0 || top >= t.machine->lr().n_lr_states) throw nb::index_error("no such LR state");
-            return t.machine->start_of({top}).v;
+            if (top < 0 || top >= t.shown().lr().n_lr_states) throw nb::index_error("no such LR state");
+            return t.shown().start_of({top}).v;
         },
         "lr_state"_a, "The lexer state in which a lexeme begins when this LR state is on top.");
     c.def(
         "lexer_steps",
         [](const PyMachine& t, Word state) {
-            Machine& m = *t.machine;
+            Engine& m = t.shown();
             const LexerState from = checked(m, state);
             nb::typed<nb::list, nb::typed<nb::tuple, Word, Symbols, Word>> out;
             const auto add = [&](Word cls, LexArc arc) {
@@ -121,13 +121,13 @@ void bind_tables(nb::class_<PyMachine>& c) {
         "is read\n"
         "again from that start.");
     c.def(
-        "lexer_ends", [](const PyMachine& t, Word state) { return symbols_of_all(*t.machine, state, &Machine::at_end); },
+        "lexer_ends", [](const PyMachine& t, Word state) { return symbols_of_all(t.shown(), state, &Engine::at_end); },
         "lexer_state"_a, "What is read, one of these, if the text ends here; none where the lexeme is incomplete.");
     c.def(
         "lexer_becomes",
         [](const PyMachine& t, Word state) {
-            const LexerState of = checked(*t.machine, state);
-            return without_lock([&] { return last_terminals(*t.machine, t.machine->futures(of)); });
+            const LexerState of = checked(t.shown(), state);
+            return without_lock([&] { return last_terminals(t.shown(), t.shown().futures(of)); });
         },
         "lexer_state"_a,
         "The terminals that the unfinished lexeme can still become, or what is begun in it where it fails; none where it may be "
@@ -310,7 +310,7 @@ void bind_machine(nb::module_& m) {
                                      !spent_ends.empty() && spent_ends[i]});
                 const WithoutInterpreterLock release;
                 return new PyMachine(
-                    std::make_shared<LinkedMachine>(frame.machine, std::move(calls), vocabulary.index, cache_limit));
+                    std::make_shared<LinkedMachine>(frame.engine(), std::move(calls), vocabulary.index, cache_limit));
             },
             "frame"_a, "parts"_a, "most_tokens"_a, "vocabulary"_a, "cache_limit"_a, "spent_ends"_a = std::vector<bool>(),
             nb::rv_policy::take_ownership,
@@ -339,16 +339,32 @@ void bind_machine(nb::module_& m) {
         .def(
             "clear", [](PyMachine& t) { t.machine->clear(); }, Release())
         .def(
-            "set_steps_to_classify", [](PyMachine& t, std::size_t steps) { t.machine->set_steps_to_classify(steps); }, "steps"_a,
+            "set_steps_to_classify",
+            [](PyMachine& t, std::size_t steps) {
+                if (const auto engine = t.engine()) engine->reading().set_steps_to_classify(steps);
+            },
+            "steps"_a,
             "What the classifier of a lazy machine may cost for one mask before tokens are read instead. For tests: it is well "
             "chosen.")
         .def_prop_rw(
-            "most_read", [](const PyMachine& t) { return t.machine->most_read(); },
-            [](PyMachine& t, Word n) { t.machine->set_most_read(n); },
+            "most_read",
+            [](const PyMachine& t) {
+                const auto engine = t.engine();
+                return engine ? engine->reading().max_reads() : 0;
+            },
+            [](PyMachine& t, Word n) {
+                if (const auto engine = t.engine()) engine->reading().set_max_reads(n);
+            },
             "Of how many masks in one lexer state of a lazy machine tokens are read before what they do on every stack is found.")
         .def_prop_rw(
-            "keeps_steps", [](const PyMachine& t) { return t.machine->keeps_steps(); },
-            [](PyMachine& t, bool keeps) { t.machine->set_keeps_steps(keeps); },
+            "keeps_steps",
+            [](const PyMachine& t) {
+                const auto engine = t.engine();
+                return engine && engine->keeps_steps();
+            },
+            [](PyMachine& t, bool keeps) {
+                if (const auto engine = t.engine()) engine->set_keeps_steps(keeps);
+            },
             "Whether steps that a text makes are kept for other texts. For tests: without them every token is read.")
         .def(
             "set_limit", [](PyMachine& t, std::size_t bytes) { t.machine->set_limit(bytes); }, "bytes"_a)
@@ -380,15 +396,20 @@ void bind_machine(nb::module_& m) {
             "row"_a, nb::sig("def row(self, row: int) -> NDArray[numpy.int32]"));
 }
 
-nb::object PyMachine::view(const std::shared_ptr<Machine::Cache>& cache, MaskRow row) {
+Engine& PyMachine::shown() const {
+    const auto* linked = dynamic_cast<const LinkedMachine*>(machine.get());
+    return linked ? *linked->at(LinkedMachine::kFrame) : static_cast<Engine&>(*machine);
+}
+
+nb::object PyMachine::view(const std::shared_ptr<RowCache>& cache, MaskRow row) {
     if (viewed != cache) {
         views.clear();
         viewed = cache;
     }
     if (row.index() >= views.size()) views.resize(row.index() + 1);
     if (!views[row.index()].is_valid()) {
-        auto* keep = new std::shared_ptr<Machine::Cache>(cache);
-        nb::capsule owner(keep, [](void* p) noexcept { delete static_cast<std::shared_ptr<Machine::Cache>*>(p); });
+        auto* keep = new std::shared_ptr<RowCache>(cache);
+        nb::capsule owner(keep, [](void* p) noexcept { delete static_cast<std::shared_ptr<RowCache>*>(p); });
         const auto* words = reinterpret_cast<const Word*>(cache->rows.words(row));
         // A collection of garbage on the way may run code that looks at other rows.
         nb::object view = nb::cast(nb::ndarray<nb::numpy, const Word, nb::ndim<1>>(words, {machine->n_words()}, owner));

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "lexer/kinds.hpp"
-#include "machine/machine.hpp"
+#include "machine/engine.hpp"
 #include "python/bindings.hpp"
 #include "vocabulary/index.hpp"
 
@@ -15,10 +15,15 @@ struct PyMachine {
     explicit PyMachine(std::shared_ptr<Machine> m) : machine(std::move(m)) {}
 
     // A mask row as a NumPy array that shares its memory; made once each.
-    nb::object view(const std::shared_ptr<Machine::Cache>& cache, MaskRow row);
+    nb::object view(const std::shared_ptr<RowCache>& cache, MaskRow row);
+
+    // Null for machines that are linked.
+    std::shared_ptr<Engine> engine() const { return std::dynamic_pointer_cast<Engine>(machine); }
+    // The engine into which Python's tools look; of machines that are linked, the frame's.
+    Engine& shown() const;
 
     std::shared_ptr<Machine> machine;
-    std::shared_ptr<Machine::Cache> viewed;
+    std::shared_ptr<RowCache> viewed;
     std::vector<nb::object> views;
 };
 

@@ -31,7 +31,7 @@ TurnOfAll::Flags::~Flags() {
 
 std::unique_ptr<TextMatcher> matcher_of(const std::shared_ptr<Machine>& machine) {
     if (const auto linked = std::dynamic_pointer_cast<LinkedMachine>(machine)) return std::make_unique<LinkedMatcher>(linked);
-    return std::make_unique<Matcher>(machine);
+    return std::make_unique<Matcher>(std::static_pointer_cast<Engine>(machine));
 }
 
 bool fill_mask(TextMatcher& m, std::uint32_t* out) {

@@ -17,7 +17,7 @@ std::shared_ptr<ArtifactMachine> artifact_machine(const PyMachine& t) {
 
 void bind_warm_rows(nb::module_& m) {
     m.def(
-        "warm_tables", [](const PyMachine& t) { return to_dict(warm_tables(*artifact_machine(t)->cache())); }, "machine"_a,
+        "warm_tables", [](const PyMachine& t) { return to_dict(warm_tables(*artifact_machine(t)->engine_cache())); }, "machine"_a,
         "The names of all rows that matchers of an artifact have composed so far, as it stores them.");
     m.def(
         "has_room_in_advance",
