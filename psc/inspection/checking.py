@@ -1,8 +1,8 @@
 """Teacher forcing: does a text pass token by token, and if not, where does it stop and what was expected.
 
-Every token is asked for in three ways that share little: its bit in the mask (the stack classifier), ``accept_token``
-(what an engine calls), and reading its bytes with the parser. They must agree, whatever the text is; where they do
-not, psc is wrong, not the text.
+Every token is checked in three ways that share little: its bit in the mask (the stack classifier), ``accept_token``
+(what an engine calls), and reading its bytes with the parser. They must agree for every text; where they do not, psc is
+wrong, not the text.
 
 Cost: some microseconds a token, plus composing each mask row on its first visit.
 """
@@ -41,7 +41,7 @@ class Stop:
     """Terminals, sorted: names, or the text of those that are strings, quoted."""
 
     def message(self, most: int = 12) -> str:
-        """One line: what was found and what was expected, at most so many terminals."""
+        """One line: what was found, and at most `most` of the terminals that were expected."""
         shown = ", ".join(self.expected[:most]) or "the end of an unfinished lexeme"
         more = f" and {len(self.expected) - most} more" if len(self.expected) > most else ""
         return f"found {self.found}, expected {shown}{more}"
@@ -92,11 +92,11 @@ class Checker:
 
     def check_file(self, data: bytes) -> Check:
         """Reads a whole file. A newline at its very end may be there though the grammar has none: editors and echo write it."""
-        found = self.check(data)
-        if found.stop is None or not data.endswith(b"\n") or found.stop.offset != len(data) - 1:
-            return found
+        check = self.check(data)
+        if check.stop is None or not data.endswith(b"\n") or check.stop.offset != len(data) - 1:
+            return check
         without = self.check(data[:-1])
-        return without if without.passed else found
+        return without if without.passed else check
 
     def _forced(self, data: bytes, reader: GrammarMatcher, segmenter: Segmenter) -> Check:
         matcher = GrammarMatcher(self.compiled)
@@ -122,7 +122,7 @@ class Checker:
         return Check(len(data), len(tokens), None if complete else self.stop(data, at, reader))
 
     def stop(self, data: bytes, offset: int, reader: GrammarMatcher) -> Stop:
-        """What to say of a text that stops here, where a matcher has read the bytes before."""
+        """The report on a text that stops here; the reader has read the bytes before."""
         line, column = line_and_column(data, offset)
         return Stop(offset, line, column, _found(data, offset), sorted_names(self._names, MatcherView(reader).continuations()))
 
@@ -136,7 +136,7 @@ def line_and_column(data: bytes, offset: int) -> tuple[int, int]:
 
 
 def display_names(metadata: Mapping[str, Any]) -> tuple[str, ...]:
-    """What to call each terminal in a message: its text in quotes where it is a string, else its name.
+    """The name of each terminal in a message: its text in quotes where it is a string, else its name.
 
     Raises:
         ArtifactError: the metadata do not describe terminals.
@@ -149,7 +149,7 @@ def display_names(metadata: Mapping[str, Any]) -> tuple[str, ...]:
 
 
 def sorted_names(names: Sequence[str], terminals: Iterable[int]) -> tuple[str, ...]:
-    """What to call these terminals, each once, the strings first."""
+    """The names of these terminals, each once, the strings first."""
     return tuple(sorted({names[t] for t in terminals}, key=lambda n: (not n.startswith('"'), n)))
 
 

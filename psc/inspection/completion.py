@@ -28,8 +28,8 @@ from psc.runtime.compiled import CompiledGrammar, GrammarMatcher
 _NEVER = float("inf")
 _MAX_VISITS = 50_000
 _BYTES_OF_MEMBER = 64
-"""That a member counts which is still missing where members come in any order, of which items say nothing: many, so that a search
-goes for it rather than for the end of the object."""
+"""The estimate for a missing member where members come in any order, which items do not show. It is high, so a search prefers the
+member to the end of the object."""
 # Which byte stands for its class: what reads well first.
 _READABLE = b"abcdefghijklmnopqrstuvwxyz 0123456789\"'.;\n" + bytes(range(33, 127)) + b"\t\r"
 
@@ -95,7 +95,7 @@ class Completer:
         """Bytes that make a text complete.
 
         Args:
-            matcher: where the text is; it stays there.
+            matcher: at the text's end; it stays there.
 
         Raises:
             GrammarError: none were found within a bounded search.
@@ -125,11 +125,11 @@ class Completer:
         """About how many bytes are missing; infinity if there is no way on."""
         best = _NEVER
         for i, configuration in enumerate(configurations(matcher)):
-            known = self._estimates.get(configuration)
-            if known is None:
-                known = self._estimate_configuration(matcher, i, configuration.lexer_state)
-                known = self._estimates[configuration] = known + _BYTES_OF_MEMBER * configuration.missing
-            best = min(best, known)
+            estimate = self._estimates.get(configuration)
+            if estimate is None:
+                estimate = self._estimate_configuration(matcher, i, configuration.lexer_state)
+                estimate = self._estimates[configuration] = estimate + _BYTES_OF_MEMBER * configuration.missing
+            best = min(best, estimate)
         return best
 
     def _estimate_configuration(self, matcher: GrammarMatcher, configuration: int, lexer_state: LexerState) -> float:
@@ -143,9 +143,9 @@ class Completer:
 
     def _missing_bytes(self, stack: StackNode) -> float:
         """The fewest bytes from a stack to the end of the text, separators not counted."""
-        known = self._missing.get(stack)
-        if known is not None:
-            return known
+        missing = self._missing.get(stack)
+        if missing is not None:
+            return missing
         stacks, best, before = self._stacks, {stack: 0.0}, {stack: stack}
         queue: list[tuple[float, StackNode]] = [(0.0, stack)]
         total, last = _NEVER, stack

@@ -22,9 +22,9 @@ class Configuration(NamedTuple):
     lexer_state: LexerState
     stack: Stack
     seen: tuple[int, ...] = ()
-    """What the stack knows of members that come in any order: equal for equal sets of those that were there."""
+    """The stack's state of members that come in any order: equal for equal sets of members read."""
     missing: int = 0
-    """How many more of them it takes at least until what is open can end."""
+    """The least number of members still needed before the open objects can end."""
 
 
 def configurations(matcher: GrammarMatcher) -> tuple[Configuration, ...]:
@@ -40,9 +40,9 @@ def stacks_after(matcher: GrammarMatcher, configuration: int, symbols: tuple[Lex
     """What a configuration's stack becomes when these symbols are read on it; none where the parser does not take them.
 
     Args:
-        matcher: where the text is.
+        matcher: at the text's end.
         configuration: its index.
         symbols: terminals and conditions.
     """
-    found = MatcherView(matcher).stacks_after(configuration, list(symbols))
-    return [tuple(map(LrState, stack)) for stack in found]
+    stacks = MatcherView(matcher).stacks_after(configuration, list(symbols))
+    return [tuple(map(LrState, stack)) for stack in stacks]

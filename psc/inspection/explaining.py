@@ -1,6 +1,6 @@
 """What may come after a text, and why a token may not: where lexer and parser are, in the words of the grammar.
 
-Everything is asked of the native matcher and the machine below it, so an explanation cannot differ from the masks. For each index
+Every answer comes from the native matcher and the machine below it, so an explanation cannot differ from the masks. For each index
 of a lexer state and a parser stack (one, unless the text can be read in several ways): the terminals that the unfinished lexeme
 can become, and the rules that the parser is in the middle of (the items of its LR states, ``lr_items``; where several
 rules are possible, those by which the text ends soonest, ``completion``).
@@ -34,9 +34,9 @@ class Reading:
 
     lexer_state: int
     lexeme_begun: bool
-    """Whether the text ends within a lexeme, or behind one that could go on."""
+    """Whether the text ends within a lexeme, or after one that could go on."""
     can_become: tuple[str, ...]
-    """What that lexeme is or can become, of what the parser takes."""
+    """The terminals that the lexeme is or can become, and the parser takes."""
     can_be_ignored: bool
     """Whether it is, or can become, text that the grammar ignores."""
     complete: bool
@@ -91,13 +91,13 @@ class Explanation:
     column: int
     """Where they end, from 1."""
     read: str
-    """The end of what was read."""
+    """The end of the text that was read."""
     stop: Stop | None
     reasons: tuple[str, ...]
     """Why it stops there."""
     places: tuple[Reading, ...]
     n_places: int
-    """In how many ways the text can be read; at most 16 are in ``places``."""
+    """The number of ways in which the text can be read; ``places`` has at most 16."""
     may_end: bool
     expected: tuple[str, ...]
     """Terminals that may come next, after the unfinished lexeme if it is complete."""
@@ -146,7 +146,7 @@ class Explainer:
 
     @cached_property
     def _vocabulary_or_note(self) -> TokenizerInfo | str:
-        """The vocabulary, or where it is not found, a note of that."""
+        """The vocabulary, or a note that it was not found."""
         try:
             return self.compiled.tokenizer_info
         except (PscError, OSError) as e:
@@ -161,7 +161,7 @@ class Explainer:
 
         Args:
             text: the text so far.
-            tokens: ids of tokens to be judged there.
+            tokens: ids of tokens to judge there.
         """
         matcher = GrammarMatcher(self.compiled)
         n = matcher.accept_prefix(text)
@@ -346,11 +346,11 @@ class Explainer:
 
     def _reasons(self, matcher: GrammarMatcher, byte: int) -> list[str]:
         """Why no way of reading the text goes on with this byte; each reason once."""
-        found: dict[str, None] = {}
+        reasons: dict[str, None] = {}
         for i, (state, stack, *_) in enumerate(configurations(matcher)):
             for reason in self._reasons_of(matcher, i, state, stack, byte):
-                found.setdefault(reason)
-        return list(found)
+                reasons.setdefault(reason)
+        return list(reasons)
 
     def _reasons_of(self, matcher: GrammarMatcher, index: int, state: LexerState, stack: Stack, byte: int) -> Iterator[str]:
         what = shown(bytes([byte])) if byte < 0x80 else f"byte 0x{byte:02x}"
@@ -376,7 +376,7 @@ class Explainer:
                 yield self._begun(to, "begins" if begins else "goes on as", what)
 
     def _restarted(self, matcher: GrammarMatcher, index: int, symbols: Symbols, byte: int, what: str) -> Iterator[str]:
-        """The lexeme is over, and another begins with the byte where the parser then is."""
+        """The lexeme is complete, and another begins with the byte."""
         for stack in stacks_after(matcher, index, symbols):
             steps = self._steps(self._lexemes.start(stack[0]), byte)
             if not steps:

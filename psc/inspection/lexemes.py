@@ -1,7 +1,7 @@
 """How a lexeme can go on: what it can still become, and the fewest bytes to its end.
 
-The lexer is a transducer that the matcher's machine holds, or builds when it is asked. Here it is searched, breadth first, from
-one state to where the lexeme is complete, whatever the parser says.
+The lexer is a transducer that the matcher's machine holds, or builds on demand. This module searches it, breadth first, from one
+state to where the lexeme is complete. The parser's state does not matter.
 
 Cost: a search is linear in the lexer states of the lexeme; each is made once.
 """
@@ -15,7 +15,7 @@ from psc.ids import ByteClass, LexerState, LexSymbol, LrState
 from psc.runtime.compiled import CompiledGrammar
 
 START = LexerState(0)
-"""Where a lexeme begins, in whatever context; also where the lexer is after a lexeme that nothing can extend."""
+"""The state where a lexeme begins, in any context; also the state after a lexeme that nothing can extend."""
 RESTART = LexerState(-2)
 """Instead of a state: the byte is read again, from the start that the parser's stack has then."""
 Symbols = tuple[LexSymbol, ...]
@@ -40,16 +40,16 @@ class Lexemes:
         return LexerState(self._machine.lexer_start(lr_state))
 
     def steps(self, state: LexerState) -> list[tuple[ByteClass, Symbols, LexerState]]:
-        """What can happen on a byte: (byte class, what is read, lexer state after it, or ``RESTART``)."""
-        known = self._steps.get(state)
-        if known is None:
-            known = self._steps[state] = [
+        """What can happen on a byte: (byte class, symbols read, lexer state after it, or ``RESTART``)."""
+        steps = self._steps.get(state)
+        if steps is None:
+            steps = self._steps[state] = [
                 (ByteClass(c), tuple(map(LexSymbol, s)), LexerState(to)) for c, s, to in self._machine.lexer_steps(state)
             ]
-        return known
+        return steps
 
     def ends(self, state: LexerState) -> list[Symbols]:
-        """What is read if the text ends here, one of these; none if the lexeme is incomplete."""
+        """The symbols read if the text ends here, one of these; none if the lexeme is incomplete."""
         return [tuple(map(LexSymbol, s)) for s in self._machine.lexer_ends(state)]
 
     def becomes(self, state: LexerState) -> list[LexSymbol]:
@@ -58,28 +58,28 @@ class Lexemes:
 
     def finishes(self, state: LexerState) -> list[tuple[Symbols, int]]:
         """What the unfinished lexeme can become, and the fewest bytes to that; nearest first."""
-        known = self._finishes.get(state)
-        if known is None:
-            known = self._finishes[state] = sorted(self._find_finishes(state), key=lambda f: f[1])
-        return known
+        finishes = self._finishes.get(state)
+        if finishes is None:
+            finishes = self._finishes[state] = sorted(self._find_finishes(state), key=lambda f: f[1])
+        return finishes
 
     def _find_finishes(self, start: LexerState) -> Iterator[tuple[Symbols, int]]:
-        found: set[Symbols] = set()
+        complete: set[Symbols] = set()
         distance = {start: 0}
         queue = deque([start])
         while queue and len(distance) < _MAX_STATES:
             state = queue.popleft()
             n = distance[state]
             for last in self.ends(state):
-                if last not in found:
-                    found.add(last)
+                if last not in complete:
+                    complete.add(last)
                     yield last, n
-            if () in found:
+            if () in complete:
                 return  # nothing is unfinished: another lexeme follows
             for _, symbols, to in self.steps(state):
-                if to == START and not any(symbols[:k] in found for k in range(1, len(symbols) + 1)):
+                if to == START and not any(symbols[:k] in complete for k in range(1, len(symbols) + 1)):
                     # A lexeme that nothing can extend is complete at once. (After another that is complete here, it is the next.)
-                    found.add(symbols)
+                    complete.add(symbols)
                     yield symbols, n + 1
                 elif to > START and not symbols and to not in distance:
                     distance[to] = n + 1

@@ -49,7 +49,7 @@ class LrItems:
 
     @cached_property
     def starts(self) -> list[Nonterminal]:
-        """What a whole text derives from: one nonterminal, unless the tables are damaged."""
+        """The symbols that a whole text derives from: one nonterminal, unless the tables are damaged."""
         all_of_them = (Nonterminal(n) for n in range(self.n_nonterminals))
         return [n for n in all_of_them if self.go_to(LrState(0), n) in self.ends]
 
@@ -57,14 +57,14 @@ class LrItems:
     def items(self) -> list[list[Item]]:
         """Per state its kernel items, sorted."""
         kernels: list[set[Item]] = [set() for _ in range(self.n_states)]
-        todo, met = [LrState(0)], {0}
+        todo, seen = [LrState(0)], {0}
         for state in todo:  # grows while it is read
             for production, dot in self._closure(state, kernels[state]):
                 symbols = self.right_sides[production]
                 if dot < len(symbols) and (to := self.after(state, symbols[dot])) is not None:
                     kernels[to].add((production, dot + 1))
-                    if to not in met:
-                        met.add(to)
+                    if to not in seen:
+                        seen.add(to)
                         todo.append(to)
         return [sorted(kernel) for kernel in kernels]
 
@@ -74,14 +74,14 @@ class LrItems:
         todo = [Nonterminal(n) for n in behind_dots if n >= 0]
         if state == 0:
             todo += self.starts
-        met = set(todo)
+        seen = set(todo)
         while todo:
             for production in self._productions_of[todo.pop()]:
                 items.append((production, 0))
                 for symbol in self.right_sides[production][:1]:
                     first = Nonterminal(symbol - self.n_terminals)
-                    if first >= 0 and first not in met:
-                        met.add(first)
+                    if first >= 0 and first not in seen:
+                        seen.add(first)
                         todo.append(first)
         return items
 

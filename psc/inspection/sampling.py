@@ -11,7 +11,7 @@ can be drawn.
 Drawing alone would hardly end a text: brackets pile up and comments stay open. After a number of tokens the rest is therefore not
 drawn but searched: the shortest way to the end (``completion``), cut into tokens, each of which the mask must allow, too.
 
-Cost: about a millisecond a token drawn, some 15 where the lexer was not before; some 0.1 s to look for the end.
+Cost: about a millisecond a token drawn, some 15 in a lexer state visited for the first time; some 0.1 s to look for the end.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ class Sampler:
     """Draws sentences of one compiled grammar.
 
     Args:
-        compiled: the grammar; its vocabulary must be found.
+        compiled: the grammar; its vocabulary must be available.
     """
 
     def __init__(self, compiled: CompiledGrammar) -> None:
@@ -65,7 +65,7 @@ class Sampler:
 
         Args:
             rng: the same state gives the same sentence.
-            max_tokens: draw at most so many tokens, then end the text the short way, which adds some.
+            max_tokens: the number of tokens after which the text is ended the short way, which adds some.
 
         Raises:
             GrammarError: no end was found.
@@ -87,9 +87,9 @@ class Sampler:
         return Sample(tuple(tokens), kept, b"".join(vocabulary[t] for t in tokens))
 
     def _end(self, matcher: GrammarMatcher) -> list[int]:
-        """Ends the text; the tokens that do.
+        """Ends the text; returns the tokens that do.
 
-        The tokens drawn are kept, unless the next terminal cannot be spelled after them. In Go, for example, a line comment may
+        The tokens drawn stay, unless the next terminal cannot be spelled after them. In Go, for example, a line comment may
         begin wherever blanks may, but its line end may not follow everywhere. Masks take a viable terminal to have a spelling
         (docs/language.md), so drawing gets there. Then ever more tokens are taken back.
         """
@@ -109,7 +109,7 @@ class Sampler:
         return []
 
     def _draw(self, matcher: GrammarMatcher, rng: random.Random) -> int | None:
-        """A token that the mask allows; None if it allows none, which is so where a text can only end and nothing stops it."""
+        """A token that the mask allows; None if it allows none: the text can only end, and no token does that."""
         allowed = matcher.allowed_tokens().astype(np.int64)
         if not len(allowed):
             return None

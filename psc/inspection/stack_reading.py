@@ -1,9 +1,9 @@
 """How the classifier finds a mask: which symbols of the parser's stack it reads, and what each of them decides.
 
-The classifier reads a stack from its top and stops when nothing is left to decide. On the way it tells which sequences of terminals
-have become viable; the tokens that realize them are the mask. What it does here is what it does for masks, step by step.
+The classifier reads a stack from its top and stops when nothing is left to decide. On the way it reports which sequences of
+terminals have become viable; the tokens that realize them are the mask. These are the steps that it takes for masks, too.
 
-Cost: as the mask, once more for each symbol that is read.
+Cost: that of the mask for each symbol that is read.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ class StackReading:
 
 
 class StackReader:
-    """Tells how masks of a compiled grammar are found.
+    """Shows how masks of a compiled grammar are made.
 
     Args:
         compiled: the grammar.

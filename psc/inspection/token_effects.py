@@ -5,10 +5,10 @@ The vocabulary is a trie, level by level as arrays, and is walked breadth first 
 the lexer can go several ways (a lexeme that may end here or go on, a start whose context depends on the parser), all are
 followed at once, as in a subset construction: the walk is in a set of lexer states.
 
-A place is where the lexer is and what was read on the way to it. Places are numbered, and what a byte class does in a place is
-worked out once, so that the walk looks up one number a node.
+A position is a set of lexer states and the symbols read on the way to it. Positions are numbered, and the step of a byte class from
+a position is computed once, so the walk looks up one number a node.
 
-Cost: building the trie takes about 0.1 s for 150,000 tokens; then some 15 ms for each lexer state asked for, once.
+Cost: building the trie takes about 0.1 s for 150,000 tokens; then some 15 ms for each lexer state, on its first use.
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ from psc.vocabulary.tokenizer_info import TokenizerInfo
 
 _Ints = NDArray[np.int64]
 _Label = tuple[tuple[Symbols, LexerState], ...]
-_Place = tuple[int, frozenset[LexerState]]
-_Places = NDArray[np.int32]
+_Position = tuple[int, frozenset[LexerState]]
+_Numbers = NDArray[np.int32]
 _DEAD, _STOP, _UNKNOWN = 0, 1, -1
 
 
@@ -32,7 +32,7 @@ class TokenEffects:
     """The effects of one vocabulary's tokens on one grammar's lexer.
 
     Args:
-        compiled: the grammar; its vocabulary must be found.
+        compiled: the grammar; its vocabulary must be available.
     """
 
     def __init__(self, compiled: CompiledGrammar) -> None:
@@ -43,7 +43,7 @@ class TokenEffects:
         self._levels = [(parent, classes[byte]) for parent, byte in levels]
         """Per level of the trie each node's parent on the level above, and the class of its byte."""
         self._steps: dict[frozenset[LexerState], dict[ByteClass, tuple[_Label, frozenset[LexerState]]]] = {}
-        self._known: dict[frozenset[LexerState], _Ints] = {}
+        self._effects: dict[frozenset[LexerState], _Ints] = {}
 
     def of(self, lexer_states: frozenset[LexerState], tokens: _Ints) -> _Ints:
         """The numbers of these tokens' effects, from 0 on: int64, of the tokens' shape. All stop tokens have one of their own.
@@ -52,46 +52,46 @@ class TokenEffects:
             lexer_states: where the lexer is.
             tokens: ids of allowed tokens.
         """
-        known = self._known.get(lexer_states)
-        if known is None:
-            known = self._known[lexer_states] = self._find(lexer_states)
-        return known[self._node_of_token[tokens]]
+        effects = self._effects.get(lexer_states)
+        if effects is None:
+            effects = self._effects[lexer_states] = self._find(lexer_states)
+        return effects[self._node_of_token[tokens]]
 
     def _find(self, lexer_states: frozenset[LexerState]) -> _Ints:
-        reads: dict[tuple[int, _Label], int] = {}  # by what was read before and what is read now; 0 is nothing
+        reads: dict[tuple[int, _Label], int] = {}  # by the symbols read before and those read now; 0 is none
         start = (0, lexer_states)
-        numbers: dict[_Place, int] = {start: 2}
-        places: list[_Place] = [(-1, frozenset()), (-1, frozenset()), start]  # of which `_DEAD` and `_STOP` are none
-        after = np.full((1024, self._n_classes), _UNKNOWN, np.int32)  # per place and byte class the place then
+        numbers: dict[_Position, int] = {start: 2}
+        positions: list[_Position] = [(-1, frozenset()), (-1, frozenset()), start]  # the first two stand for `_DEAD` and `_STOP`
+        after = np.full((1024, self._n_classes), _UNKNOWN, np.int32)  # per position and byte class the next position
         after[_DEAD] = _DEAD
-        at, found = np.array([2], np.int32), []
+        at, reached = np.array([2], np.int32), []
         for parent, byte_class in self._levels:
             step = at[parent] * np.int32(self._n_classes) + byte_class
             at = after.ravel()[step]
             if len(unknown := np.unique(step[at == _UNKNOWN])):
-                for place, symbol in zip(*(a.tolist() for a in divmod(unknown, self._n_classes)), strict=True):
-                    read, states = places[place]
+                for position, symbol in zip(*(a.tolist() for a in divmod(unknown, self._n_classes)), strict=True):
+                    read, states = positions[position]
                     label, to = self._step(states, symbol)
                     if to:
                         read = reads.setdefault((read, label), len(reads) + 1) if label else read
-                        number = numbers.setdefault((read, to), len(places))
-                        if number == len(places):
-                            places.append((read, to))
-                    after[place, symbol] = number if to else _DEAD
-                while len(after) < len(places):
+                        number = numbers.setdefault((read, to), len(positions))
+                        if number == len(positions):
+                            positions.append((read, to))
+                    after[position, symbol] = number if to else _DEAD
+                while len(after) < len(positions):
                     after = np.concatenate([after, np.full_like(after, _UNKNOWN)])
                 at = after.ravel()[step]
-            found.append(at)
-        return _distinct(np.append(np.concatenate(found), np.int32(_STOP)), len(places))
+            reached.append(at)
+        return _distinct(np.append(np.concatenate(reached), np.int32(_STOP)), len(positions))
 
     def _step(self, states: frozenset[LexerState], byte_class: ByteClass) -> tuple[_Label, frozenset[LexerState]]:
-        known = self._steps.get(states)
-        if known is None:
-            known = self._steps[states] = self._steps_of(states)
-        return known.get(byte_class, ((), frozenset()))
+        steps = self._steps.get(states)
+        if steps is None:
+            steps = self._steps[states] = self._steps_of(states)
+        return steps.get(byte_class, ((), frozenset()))
 
     def _steps_of(self, states: frozenset[LexerState]) -> dict[ByteClass, tuple[_Label, frozenset[LexerState]]]:
-        """Of a set of lexer states: per byte class what is read, empty for nothing, and the set after it."""
+        """The steps of a set of lexer states: per byte class the symbols read, if any, and the set after it."""
         ways: dict[ByteClass, set[tuple[Symbols, LexerState]]] = {}
         for state in states:
             for byte_class, symbols, to in self._lexemes.steps(state):
@@ -102,9 +102,9 @@ class TokenEffects:
             if any(t == RESTART for _, t in w)
         }
         steps: dict[ByteClass, tuple[_Label, frozenset[LexerState]]] = {}
-        for byte_class, found in ways.items():
-            followed = {(symbols, to) for symbols, to in found if to != RESTART}
-            for symbols, to in found:
+        for byte_class, targets in ways.items():
+            followed = {(symbols, to) for symbols, to in targets if to != RESTART}
+            for symbols, to in targets:
                 if to == RESTART:
                     followed.update(((*symbols, *more), beyond) for more, beyond in again[byte_class])
             if followed:
@@ -113,8 +113,8 @@ class TokenEffects:
         return steps
 
 
-def _distinct(numbers: _Places, below: int) -> _Ints:
-    """Where each number is among the distinct ones, ascending. As `np.unique`, but nothing is sorted."""
+def _distinct(numbers: _Numbers, below: int) -> _Ints:
+    """The rank of each number among the distinct ones: `np.unique` without sorting."""
     there = np.zeros(below, bool)
     there[numbers] = True
     return (np.cumsum(there) - 1)[numbers]
