@@ -1,7 +1,7 @@
-"""What an artifact's metadata must have before anything reads them: each entry's type, checked once when the artifact is loaded.
+"""The types of the entries in an artifact's metadata, checked once when the artifact is loaded.
 
-A file whose checksums are right may still hold anything. What is checked here, nobody checks again: a missing name or a list in the
-place of a text is an :class:`~psc.errors.ArtifactError` when loading, and no foreign error in the middle of an explanation.
+A file whose checksums are right may still hold anything. Later code relies on this check: a missing name, or a list instead of a
+text, is an :class:`~psc.errors.ArtifactError` when loading, and no foreign error in the middle of an explanation.
 
 Cost: linear in the number of terminals and productions, some microseconds.
 """

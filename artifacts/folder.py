@@ -1,7 +1,7 @@
-"""Files in a folder, each there whole or not at all, whoever else writes or deletes there at the same time.
+"""Files in a folder, each there whole or not at all, even when other processes write or delete there at the same time.
 
-A file is written under a temporary name beside its place, flushed to disk and renamed, so a reader sees the old one or the new one.
-No lock is taken: on network file systems locks may be granted to everyone.
+A file is written under a temporary name in the same folder, flushed to disk and renamed, so a reader sees the old or the new file.
+No lock is taken: a network file system may grant a lock to everyone.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _TEMPORARY = ".tmp-"
 
 
 def replace_whole(path: Path, data: bytes) -> None:
-    """Writes a file, over one that may be there, in a folder that is there. Raises OSError; nothing is left behind."""
+    """Writes or replaces a file in an existing folder. Raises OSError, and then leaves no temporary file."""
     temporary = path.with_name(f"{_TEMPORARY}{uuid.uuid4().hex}")
     try:
         with temporary.open("xb") as f:
@@ -35,7 +35,7 @@ def replace_whole(path: Path, data: bytes) -> None:
 
 
 def write_whole(path: Path, data: bytes) -> None:
-    """Writes a file as `replace_whole`, and its folder. Raises StoreError when that fails; nothing is left behind."""
+    """Writes a file as `replace_whole`, and makes its folder. Raises StoreError, and then leaves no temporary file."""
     try:
         for attempt in (1, 2):
             try:
@@ -82,10 +82,10 @@ def read_whole(path: Path, limit: int) -> bytes | None:
 def files_in(folder: Path, pattern: str) -> Iterator[Path]:
     """The files there, in order of their names, without those that are being written."""
     try:
-        found = sorted(folder.glob(pattern))
+        files = sorted(folder.glob(pattern))
     except OSError:
         return
-    yield from (path for path in found if not path.name.startswith(_TEMPORARY) and path.is_file())
+    yield from (path for path in files if not path.name.startswith(_TEMPORARY) and path.is_file())
 
 
 def remove_leftovers(folder: Path, older_than_s: float) -> int:

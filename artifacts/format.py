@@ -12,7 +12,7 @@
 A section is an array of integers, stored in the narrowest type that holds it, by differences when that is narrower still.
 Nothing is pickled. Reading checks, in this order: magic, version, header length, header checksum, header structure, the frame's
 checksum, its declared size against the header's, the payload's size; then every section must lie inside the payload.
-What the arrays mean is checked by who uses them.
+The users of the arrays check what they mean.
 
 Cost: writing is dominated by compression; reading decompresses at about 1 GB/s and widens the arrays with NumPy.
 """
@@ -127,12 +127,12 @@ def _zigzag_steps(block: npt.NDArray[np.int64], before: int) -> npt.NDArray[np.i
 
 
 def decode(data: bytes, *, origin: str = "artifact", max_payload: int = _MAX_PAYLOAD) -> Artifact:
-    """Reads the bytes of a file. Raises :class:`ArtifactError` with the place and the first thing that is wrong.
+    """Reads the bytes of a file. Raises :class:`ArtifactError` with the origin and the first error.
 
     Args:
         data: the file's bytes.
-        origin: where they are from, for messages.
-        max_payload: a file that declares to hold more bytes than this is refused before anything is decompressed.
+        origin: the name of their source, for messages.
+        max_payload: a file that declares more bytes is refused before decompression.
     """
     if len(data) < 16 or data[:8] != MAGIC:
         raise ArtifactError(f"{origin}: not a psc artifact" + (" (the file is empty)" if not data else ""))

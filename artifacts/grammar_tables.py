@@ -1,8 +1,8 @@
-"""The tables of grammars in a store: what a text comes to before there is a vocabulary, kept so that it is not parsed again.
+"""The tables of grammars in a store: the part of a compilation that needs no vocabulary, stored so that no text is parsed again.
 
 They lie in ``tables/KEY.1`` of the store's folder, uncompressed, as the copies of artifacts do (see `psc.artifacts.mapped`): whole
-or not there, with checksums, mapped when they are read. They are a cache. Whatever is damaged is not used, a file that cannot be
-written is none, and the ones not used for longest go when there are too many.
+or not there, with checksums, mapped when they are read. They are a cache. A damaged file is not used, a file that cannot be
+written is skipped, and the least recently used files are removed when there are too many.
 
 Cost: a file of about 1 MB for a programming language; 1 ms to open.
 """
@@ -32,12 +32,12 @@ def tables_path(root: Path, key: str) -> Path:
 def read_tables(root: Path, key: str) -> Artifact | None:
     """The tables of a grammar, as arrays and JSON; None where there are none that can be used."""
     path = tables_path(root, key)
-    found = open_mapped(path, key)
-    if found is not None:
+    tables = open_mapped(path, key)
+    if tables is not None:
         with contextlib.suppress(OSError):
             if time.time() - path.stat().st_mtime > _USED_ANEW_S:
                 os.utime(path)
-    return found
+    return tables
 
 
 def write_tables(root: Path, key: str, arrays: Mapping[str, IntArray], metadata: Mapping[str, Any]) -> None:
@@ -83,11 +83,11 @@ def collect_tables(root: Path, *, max_age_s: float | None, max_bytes: int | None
 
 def _newest_first(folder: Path) -> list[tuple[Path, int, float]]:
     """Files, with their sizes and times, but for those that are being written."""
-    found = []
+    files = []
     with contextlib.suppress(OSError), os.scandir(folder) as entries:
         for entry in entries:
             with contextlib.suppress(OSError):
                 if not entry.name.startswith("."):
                     status = entry.stat()
-                    found.append((Path(entry.path), status.st_size, status.st_mtime))
-    return sorted(found, key=lambda f: -f[2])
+                    files.append((Path(entry.path), status.st_size, status.st_mtime))
+    return sorted(files, key=lambda f: -f[2])

@@ -1,9 +1,8 @@
-"""The name of what a compilation is made from, so that its artifact can be found before anything is compiled.
+"""The name of a compilation's inputs, under which its artifact can be looked up before anything is compiled.
 
 The key has everything that the artifact's bytes depend on, except the labels that it records (file and tokenizer names): format,
 compiler revision, language, grammar text, the texts that it imports, start rule, lexer, options, and the fingerprint of the
-vocabulary. All of it is recorded in the artifact's own metadata, so whoever holds an artifact can check under which key it
-belongs.
+vocabulary. The artifact's own metadata records all of it, so an artifact's key can be checked.
 """
 
 from __future__ import annotations

@@ -11,7 +11,8 @@
     …         the arrays, as the runtime reads them: little-endian, each at a multiple of 64 bytes
 
 A copy is made from a verified artifact and is only a cache: it may be deleted at any time, and a copy that is damaged, cut short
-or of another version is not used. The checksum shows damage, not forgery: who can write the copy can write the store as well.
+or of another version is not used. The checksum shows damage, not forgery, since a process that can write the copy can write the
+store.
 
 Cost: opening is a map, a checksum at about 5 GB/s and reading the header: 3 ms for a programming language.
 """
@@ -75,7 +76,7 @@ def write_mapped(path: Path, artifact: Artifact) -> bool:
     temporary = path.with_name(f".tmp-{uuid.uuid4().hex}")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        with temporary.open("xb") as f:  # not flushed to disk: the checksum tells when it did not arrive there
+        with temporary.open("xb") as f:  # not flushed to disk: the checksum shows an incomplete write
             f.write(head)
             f.writelines(parts)
         temporary.replace(path)

@@ -38,7 +38,7 @@ MAX_INDEX_BYTES = 64 << 20
 
 _SUFFIXES = (".lark", ".ebnf", ".gbnf", ".psc", ".zst", ".json", ".model", ".tiktoken", ".gz")
 """Left out of names, in this order. They are a part of the layout: hosts of another version, with other front ends, have to give a
-file the same name. tests/compiler/frontends/test_front_ends.py tells of a front end's suffix that is missing here."""
+file the same name. tests/compiler/frontends/test_front_ends.py fails if the suffix of a front end is missing here."""
 
 _HEX = re.compile(r"[0-9a-f]{64}")
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._+@=-]{0,99}")
@@ -100,23 +100,23 @@ class Reference:
         return json.dumps(self.to_json(), sort_keys=True, indent=1).encode() + b"\n"
 
     @classmethod
-    def from_json(cls, found: Any, *, origin: str) -> Reference:
-        """Reads JSON-like data. Raises RegistryError with the place and what is wrong."""
+    def from_json(cls, data: Any, *, origin: str) -> Reference:
+        """Reads JSON-like data. Raises RegistryError with the origin and the error."""
         try:
-            if found["schema"] != SCHEMA:
-                raise RegistryError(f"{origin}: a reference of schema {found['schema']!r}; this psc reads {SCHEMA}")
-            algorithm, _, digest = str(found["artifact"]["digest"]).partition(":")
+            if data["schema"] != SCHEMA:
+                raise RegistryError(f"{origin}: a reference of schema {data['schema']!r}; this psc reads {SCHEMA}")
+            algorithm, _, digest = str(data["artifact"]["digest"]).partition(":")
             if algorithm != "sha256":
                 raise RegistryError(f"{origin}: a digest by {algorithm!r}; this psc knows sha256")
             return cls(
-                grammar=_of_type(str, found["grammar"]),
-                tokenizer=_of_type(str, found["tokenizer"]["name"]),
-                input_key=_of_type(str, found["input_key"]),
+                grammar=_of_type(str, data["grammar"]),
+                tokenizer=_of_type(str, data["tokenizer"]["name"]),
+                input_key=_of_type(str, data["input_key"]),
                 digest=digest,
-                size=_of_type(int, found["artifact"]["size"]),
-                fingerprint=_of_type(str, found["tokenizer"]["fingerprint"]),
-                compiler_revision=_of_type(int, found["compiler_revision"]),
-                format_version=_of_type(int, found["artifact"]["format"]),
+                size=_of_type(int, data["artifact"]["size"]),
+                fingerprint=_of_type(str, data["tokenizer"]["fingerprint"]),
+                compiler_revision=_of_type(int, data["compiler_revision"]),
+                format_version=_of_type(int, data["artifact"]["format"]),
             )
         except RegistryError as e:
             raise e if str(e).startswith(origin) else RegistryError(f"{origin}: {e}") from e
@@ -125,7 +125,7 @@ class Reference:
 
     @classmethod
     def decode(cls, data: bytes, *, origin: str) -> Reference:
-        """Reads a file's bytes. Raises RegistryError with the place and what is wrong."""
+        """Reads a file's bytes. Raises RegistryError with the origin and the error."""
         return cls.from_json(parse_json(data, origin, MAX_REFERENCE_BYTES), origin=origin)
 
     @classmethod
@@ -230,10 +230,10 @@ def verified(data: bytes, reference: Reference, *, origin: str) -> Artifact:
 
 def check_agrees(artifact: Artifact, reference: Reference, *, origin: str) -> None:
     """Raises RegistryError unless the artifact is what the reference says; the names that it goes by are free."""
-    found = Reference.of(artifact, grammar=reference.grammar, tokenizer=reference.tokenizer)
-    if found.input_key != reference.input_key:
+    actual = Reference.of(artifact, grammar=reference.grammar, tokenizer=reference.tokenizer)
+    if actual.input_key != reference.input_key:
         raise RegistryError(f"{origin}: the artifact was made from something else than input key {reference.input_key}")
-    if found != reference:
+    if actual != reference:
         raise RegistryError(
             f"{origin}: the reference does not describe the artifact: size, digest, fingerprint, compiler revision or format differ"
         )
@@ -246,11 +246,11 @@ def encode_index(references: Iterable[Reference]) -> bytes:
 
 
 def decode_index(data: bytes, *, origin: str) -> list[Reference]:
-    """Reads an index file's bytes. Raises RegistryError with the place and what is wrong."""
-    found = parse_json(data, origin, MAX_INDEX_BYTES)
-    if not isinstance(found, dict) or found.get("schema") != INDEX_SCHEMA or not isinstance(found.get("references"), list):
+    """Reads an index file's bytes. Raises RegistryError with the origin and the error."""
+    index = parse_json(data, origin, MAX_INDEX_BYTES)
+    if not isinstance(index, dict) or index.get("schema") != INDEX_SCHEMA or not isinstance(index.get("references"), list):
         raise RegistryError(f"{origin}: not an index of schema {INDEX_SCHEMA}")
-    return [Reference.from_json(r, origin=f"{origin}: reference {i}") for i, r in enumerate(found["references"])]
+    return [Reference.from_json(r, origin=f"{origin}: reference {i}") for i, r in enumerate(index["references"])]
 
 
 def _of_type(kind: type, value: Any) -> Any:

@@ -14,7 +14,7 @@ import hashlib
 import os
 import time
 import uuid
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -54,7 +54,7 @@ def default_store() -> Store:
 
 @dataclass(frozen=True)
 class Problem:
-    """Something that `Store.verify` found."""
+    """A problem that `Store.verify` reports."""
 
     path: Path
     what: str
@@ -105,7 +105,7 @@ class Store:
             write_whole(self.root / reference.name_path, reference.encode())
             if (self.root / reference.blob_path).exists() or attempt == 2:
                 return
-            # A garbage collection found the blob unreachable just before the reference was there.
+            # A garbage collection took the blob for unreachable just before the reference was written.
 
     def add_blob(self, data: bytes, reference: Reference) -> bool:
         """Takes in a verified artifact's bytes only. Returns whether they were written: false when they are there, undamaged."""
@@ -151,8 +151,8 @@ class Store:
         Raises:
             RegistryError: the folder cannot be read.
         """
-        found = self._read(reference)
-        return None if found is None else found[0]
+        read = self._read(reference)
+        return None if read is None else read[0]
 
     def load(self, reference: Reference) -> Artifact | None:
         """An artifact, verified; None when it is not here.
@@ -167,10 +167,10 @@ class Store:
         copy = mapped_path(self.root, reference.digest)
         artifact = open_mapped(copy, reference.digest)
         if artifact is None:
-            found = self._read(reference)
-            if found is None:
+            read = self._read(reference)
+            if read is None:
                 return None
-            artifact = found[1]
+            artifact = read[1]
             if write_mapped(copy, artifact):
                 artifact = open_mapped(copy, reference.digest) or artifact
         self.used(reference)
@@ -250,10 +250,9 @@ class Store:
 
         Args:
             max_age_s: artifacts not used for longer go.
-            max_bytes: what the artifacts that stay, and their uncompressed copies, may take together; tables of grammars have what
-                the artifacts leave.
-            grace_s: unreachable blobs, and files half written, younger than this stay: somebody may be about to refer to them.
-            dry_run: only say what would go.
+            max_bytes: the size of the artifacts that stay with their uncompressed copies; tables of grammars get the rest.
+            grace_s: younger unreachable blobs and unfinished files stay: a reference to them may be about to be written.
+            dry_run: report only, remove nothing.
 
         Raises:
             StoreError: a file cannot be removed.
@@ -261,16 +260,7 @@ class Store:
         result = Collected()
         now = time.time()
         remove = _size if dry_run else _remove
-        by_digest: dict[str, list[tuple[Path, Reference]]] = {}
-        last_used: dict[str, float] = {}
-        for path in self._reference_files():
-            reference = self._reference(path)
-            if reference is None:
-                continue
-            by_digest.setdefault(reference.digest, []).append((path, reference))
-            for touched in (path, self.root / reference.blob_path):
-                with contextlib.suppress(OSError):
-                    last_used[reference.digest] = max(last_used.get(reference.digest, 0.0), touched.stat().st_mtime)
+        by_digest, last_used = self._references_by_digest()
         newest_first = sorted(by_digest, key=lambda digest: -last_used.get(digest, 0.0))
         total = 0
         gone: set[str] = set()
@@ -286,35 +276,55 @@ class Store:
                 result.blobs += 1
             else:
                 total += size
-        for path in files_in(self.root / "blobs" / "sha256", "*"):
+        for path in self._unreferenced(by_digest, gone, now - grace_s):
             with contextlib.suppress(FileNotFoundError):
-                if path.name not in by_digest and path.name not in gone and now - path.stat().st_mtime > grace_s:
-                    result.freed_bytes += remove(path)
-                    result.blobs += 1
-        for folder in ("mapped", "damaged", "incoming"):
-            for path in files_in(self.root / folder, "*"):
-                digest = path.name.partition(".")[0]
-                if folder == "mapped" and digest in by_digest:
-                    continue
-                with contextlib.suppress(FileNotFoundError):
-                    if (folder == "mapped" and digest in gone) or now - path.stat().st_mtime > grace_s:
-                        result.freed_bytes += remove(path)
+                result.freed_bytes += remove(path)
+                result.blobs += path.parent.name == "sha256"
         if not dry_run:
             result.freed_bytes += remove_leftovers(self.root, grace_s)
             if result.references and (self.root / INDEX_PATH).exists():
                 self.write_index()
-        freed, kept = collect_tables(
+        freed, remaining = collect_tables(
             self.root,
             max_age_s=max_age_s,
             max_bytes=None if max_bytes is None else max(0, max_bytes - total),
             remove=remove,
         )
         result.freed_bytes += freed
-        result.kept_bytes = total + kept
+        result.kept_bytes = total + remaining
         return result
 
+    def _references_by_digest(self) -> tuple[dict[str, list[tuple[Path, Reference]]], dict[str, float]]:
+        """Per blob the references to it, with their files, and when one of these files was last used."""
+        by_digest: dict[str, list[tuple[Path, Reference]]] = {}
+        last_used: dict[str, float] = {}
+        for path in self._reference_files():
+            reference = self._reference(path)
+            if reference is None:
+                continue
+            by_digest.setdefault(reference.digest, []).append((path, reference))
+            for touched in (path, self.root / reference.blob_path):
+                with contextlib.suppress(OSError):
+                    last_used[reference.digest] = max(last_used.get(reference.digest, 0.0), touched.stat().st_mtime)
+        return by_digest, last_used
+
+    def _unreferenced(self, staying: Collection[str], gone: Collection[str], before: float) -> Iterator[Path]:
+        """Files older than `before` that belong to no artifact, and the copies of those that are gone."""
+        for path in files_in(self.root / "blobs" / "sha256", "*"):
+            with contextlib.suppress(FileNotFoundError):
+                if path.name not in staying and path.name not in gone and path.stat().st_mtime < before:
+                    yield path
+        for folder in ("mapped", "damaged", "incoming"):
+            for path in files_in(self.root / folder, "*"):
+                digest = path.name.partition(".")[0]
+                if folder == "mapped" and digest in staying:
+                    continue
+                with contextlib.suppress(FileNotFoundError):
+                    if (folder == "mapped" and digest in gone) or path.stat().st_mtime < before:
+                        yield path
+
     def set_aside(self, path: Path) -> None:
-        """Moves a damaged file out of the way, into ``damaged/``, for whoever wants to know what happened to it."""
+        """Moves a damaged file into ``damaged/``, where it can be examined."""
         origin = self.root / "damaged" / f"{path.name}.{uuid.uuid4().hex[:8]}"
         with contextlib.suppress(OSError):
             origin.parent.mkdir(parents=True, exist_ok=True)
@@ -323,7 +333,7 @@ class Store:
     def write_index(self) -> bytes:
         """Writes ``index.json``, the list of all references, and returns it.
 
-        Two writers at once: whoever writes last has listed the folder after both had added to it, or lists it again.
+        Of two writers at once, the last one has listed the folder after both had added to it, or lists it again.
         """
         while True:
             listed = self.references()

@@ -1,8 +1,7 @@
-"""Bearer tokens: which one a client sends where, and which ones a server accepts until when.
+"""Bearer tokens: which one a client sends to which host, and which ones a server accepts until when.
 
 A client's token is a secret of the registry that gave it: it never goes to another host, and never in the clear over a network. A
-server compares in constant time, and tells an expired token from a wrong one, because whoever holds an expired one should be
-told.
+server compares in constant time. It reports an expired token as such, so that its owner can renew it.
 """
 
 from __future__ import annotations
@@ -53,7 +52,7 @@ def token_for(host: str, port: int | None, given: str | None) -> str | None:
 
 @dataclass(frozen=True)
 class AccessToken:
-    """What a server accepts. Only the secret's hash is kept."""
+    """A token that a server accepts, stored as a hash."""
 
     digest: bytes
     expires: date | None = None
@@ -93,14 +92,14 @@ class AcceptedTokens:
         """None when the token is accepted, else why not, in words for its owner."""
         self._read_anew()
         digest = hashlib.sha256(secret.encode("utf-8", "surrogateescape")).digest()
-        found = None
+        match = None
         for token in (*self._given, *self._from_file):
             if hmac.compare_digest(token.digest, digest):
-                found = token
-        if found is None:
+                match = token
+        if match is None:
             return "the token is not known here"
-        if found.expires is not None and datetime.now(UTC).date() > found.expires:
-            return f"the token expired on {found.expires.isoformat()}"
+        if match.expires is not None and datetime.now(UTC).date() > match.expires:
+            return f"the token expired on {match.expires.isoformat()}"
         return None
 
     def _read_anew(self) -> None:
@@ -112,7 +111,7 @@ class AcceptedTokens:
             if stamp != self._stamp:
                 self._from_file, self._stamp = _read(self._file), stamp
         except RegistryError:
-            pass  # being written, or malformed: the tokens known so far hold until it can be read
+            pass  # being written, or malformed: the tokens read before hold until it can be read
 
 
 def _stamp(file: Path) -> tuple[int, int]:
@@ -128,7 +127,7 @@ def _read(file: Path) -> tuple[AccessToken, ...]:
         lines = file.read_text().splitlines()
     except (OSError, UnicodeDecodeError) as e:
         raise RegistryError(f"{file}: cannot read the tokens: {e}") from e
-    found = []
+    tokens = []
     for number, line in enumerate(lines, 1):
         words = line.partition("#")[0].split()
         if not words:
@@ -144,10 +143,10 @@ def _read(file: Path) -> tuple[AccessToken, ...]:
             expires = date.fromisoformat(words[1]) if len(words) == 2 else None
         except ValueError as e:
             raise RegistryError(f"{origin}: {words[1]!r} is not a day such as 2027-01-31") from e
-        found.append(AccessToken.of(_checked(words[0], origin), expires))
-    if not found:
+        tokens.append(AccessToken.of(_checked(words[0], origin), expires))
+    if not tokens:
         raise RegistryError(f"{file}: there is no token in it")
-    return tuple(found)
+    return tuple(tokens)
 
 
 def _checked(token: str, what: str) -> str:

@@ -1,9 +1,9 @@
-"""A registry in a bucket: S3, GCS, Azure, whatever fsspec has a file system for.
+"""A registry in a bucket: S3, GCS, Azure, or any other file system of fsspec.
 
 Needs the extra `buckets` and the protocol's package.
 
-Objects appear whole. fsspec has no conditional write, so the index is merged: read, compared with a listing of the references,
-written, and all of that again, until it holds: whoever writes last sees what everybody before him has written.
+Objects appear whole. fsspec has no conditional write, so the index is merged: read, compared with a listing of the references and
+written, again and again until it no longer changes. So the last writer sees the references of all writers before.
 """
 
 from __future__ import annotations
@@ -43,11 +43,11 @@ class BucketTransport:
     """The objects below an fsspec address.
 
     Args:
-        url: as fsspec knows it: ``s3://bucket/folder``.
-        patience: how long to wait, where the protocol's package can be told.
+        url: as fsspec writes it: ``s3://bucket/folder``.
+        patience: how long to wait, where the protocol's package takes a limit.
 
     Raises:
-        RegistryError: fsspec does not know the protocol, or its package is not installed.
+        RegistryError: fsspec has no such protocol, or its package is not installed.
         MissingExtraError: fsspec is not installed.
     """
 
@@ -96,7 +96,7 @@ class BucketTransport:
 
     def read(self, path: PurePosixPath, limit: int) -> SmallFile | None:
         try:
-            data = self._fs.cat_file(self._place(path), start=0, end=limit + 1)
+            data = self._fs.cat_file(self._address(path), start=0, end=limit + 1)
         except FileNotFoundError:
             return None
         except RegistryError:
@@ -114,7 +114,7 @@ class BucketTransport:
         path = reference.blob_path
         try:
             self._fs.invalidate_cache()
-            size = self._fs.size(self._place(path))
+            size = self._fs.size(self._address(path))
         except FileNotFoundError:
             yield None
             return
@@ -130,7 +130,7 @@ class BucketTransport:
         step = 16 * PIECE_BYTES
         while offset < size:
             try:
-                piece = self._fs.cat_file(self._place(path), start=offset, end=min(offset + step, size))
+                piece = self._fs.cat_file(self._address(path), start=offset, end=min(offset + step, size))
             except RegistryError:
                 raise
             except Exception as e:
@@ -146,7 +146,7 @@ class BucketTransport:
             if (ABSENT if now is None else now.etag) != if_match:
                 raise ChangedError(f"{self._url}/{path}: somebody else has changed it meanwhile")
         try:
-            self._fs.pipe_file(self._place(path), data)
+            self._fs.pipe_file(self._address(path), data)
         except RegistryError:
             raise
         except Exception as e:
@@ -155,7 +155,7 @@ class BucketTransport:
     def write_blob(self, reference: Reference, data: bytes, progress: Progress) -> bool:
         path = reference.blob_path
         try:
-            there = self._fs.exists(self._place(path)) and self._fs.cat_file(self._place(path)) == data
+            there = self._fs.exists(self._address(path)) and self._fs.cat_file(self._address(path)) == data
         except FileNotFoundError:
             there = False
         except RegistryError:
@@ -168,13 +168,13 @@ class BucketTransport:
         return not there
 
     def check_writable(self) -> None:
-        pass  # a bucket says who may write when somebody does
+        pass  # only a write shows whether the bucket allows it
 
     def publish(self, references: Sequence[Reference]) -> None:
         origin = f"{self._url}/{INDEX_PATH}"
         for _ in range(_MERGES):
-            found = self.read(INDEX_PATH, MAX_INDEX_BYTES)
-            before = set(decode_index(found.data, origin=origin)) if found is not None else set()
+            file = self.read(INDEX_PATH, MAX_INDEX_BYTES)
+            before = set(decode_index(file.data, origin=origin)) if file is not None else set()
             there = self._reference_paths()
             merged = {r for r in before if str(r.key_path) in there or str(r.name_path) in there}.union(references)
             listed = {str(path) for r in merged for path in (r.key_path, r.name_path)}
@@ -190,7 +190,7 @@ class BucketTransport:
     def _reference_paths(self) -> set[str]:
         try:
             self._fs.invalidate_cache()
-            found = [name for folder in ("keys", "names") for name in self._fs.find(f"{self._root}/{folder}")]
+            names = [name for folder in ("keys", "names") for name in self._fs.find(f"{self._root}/{folder}")]
         except FileNotFoundError:
             return set()
         except RegistryError:
@@ -198,17 +198,17 @@ class BucketTransport:
         except Exception as e:
             raise RegistryUnreachableError(f"{self._url}: cannot be listed: {_text(e)}") from e
         root = self._root.strip("/") + "/"
-        return {path for name in found if is_reference_path(path := name.strip("/").removeprefix(root))}
+        return {path for name in names if is_reference_path(path := name.strip("/").removeprefix(root))}
 
     def close(self) -> None:
         pass
 
-    def _place(self, path: PurePosixPath) -> str:
+    def _address(self, path: PurePosixPath) -> str:
         return f"{self._root}/{path}"
 
     def _is_empty(self, path: PurePosixPath) -> bool:
         try:
-            return bool(self._fs.size(self._place(path)) == 0)
+            return bool(self._fs.size(self._address(path)) == 0)
         except Exception:
             return False
 

@@ -1,8 +1,8 @@
-"""One registry: what it has, and moving artifacts to and from it. Nothing that it says is believed before it is checked.
+"""One registry: its contents, and moving artifacts to and from it. Every answer of a registry is checked before it is used.
 
-A reference must be the one that was asked for, a blob must be what the reference says (size, sha256, structure, input key), and
-with required signatures references are taken from the signed index only. A push goes blob, key, names, index, signed index, so
-whoever follows a reference always finds what it refers to, and a push that breaks off has published nothing by halves.
+A reference must be the requested one, and a blob must match its reference (size, sha256, structure, input key). With required
+signatures, references are taken from the signed index only. A push goes blob, key, names, index, signed index, so a reference
+always refers to a complete blob, and an interrupted push has published only whole artifacts.
 """
 
 from __future__ import annotations
@@ -52,15 +52,15 @@ def open_registry(
     require_signature: TrustedKeys | None = None,
     memory: Path | None = None,
 ) -> Registry:
-    """A registry; nothing is asked of it yet.
+    """A registry; making one sends no request.
 
     Args:
-        url: ``https://…``, ``http://…``, a folder (a path or ``file://…``), or what fsspec knows: ``s3://…``, ``gs://…``.
+        url: ``https://…``, ``http://…``, a folder (a path or ``file://…``), or an address of fsspec: ``s3://…``, ``gs://…``.
         token: for an HTTP registry; by default from the environment.
         ca_file: certificates to trust instead of the system's.
         patience: how long to wait.
         token_in_clear: send the token to another machine without TLS.
-        require_signature: believe only what one of these keys has signed.
+        require_signature: accept only references signed by one of these keys.
         memory: the folder that remembers the newest signed index seen; by default in the local store.
 
     Raises:
@@ -92,7 +92,7 @@ class Registry:
     Args:
         transport: to it.
         patience: how long to wait.
-        require_signature: believe only what one of these keys has signed.
+        require_signature: accept only references signed by one of these keys.
         memory: where the newest signed index seen is remembered.
     """
 
@@ -163,22 +163,22 @@ class Registry:
 
     def _listed(self) -> list[Reference]:
         origin = f"{self.url}/{INDEX_PATH}"
-        found = self._transport.read(INDEX_PATH, MAX_INDEX_BYTES)
-        if found is None:
+        file = self._transport.read(INDEX_PATH, MAX_INDEX_BYTES)
+        if file is None:
             raise RegistryError(f"{origin}: there is no index: this is no registry, or nothing has been pushed to it")
-        return decode_index(found.data, origin=origin)
+        return decode_index(file.data, origin=origin)
 
     def pull(self, reference: Reference, store: Store, *, progress: Progress = no_progress) -> Reference:
         """An artifact into the local store, unless it is there; then its references.
 
         Args:
-            reference: as this registry has it.
-            store: where to.
-            progress: told about each piece that is downloaded.
+            reference: of this registry.
+            store: the local store.
+            progress: called for each piece that is downloaded.
 
         Raises:
             RegistryError: the registry does not have it, or something else under its name; or the store cannot be written.
-            RegistryUnreachableError: the registry stopped answering; what came is kept for the next pull.
+            RegistryUnreachableError: the registry stopped answering; the next pull continues with the bytes received.
             ArtifactError: what it has is no artifact.
         """
         data = store.read(reference)
@@ -214,10 +214,10 @@ class Registry:
         Args:
             artifacts: bytes and references.
             sign: adds them to the signed index with this key.
-            progress: told about each piece that is sent.
+            progress: called for each piece that is sent.
 
         Returns:
-            How many blobs were sent: the others were there.
+            The number of blobs sent; the others were there.
 
         Raises:
             RegistryError: an artifact is not what its reference says, or the registry refuses it; those before it are published.
@@ -256,16 +256,16 @@ class Registry:
         for number, reference in enumerate(listed):
             progress(f"{reference.grammar}/{reference.tokenizer}", number, len(listed))
             if reference.digest not in checked:
-                checked[reference.digest] = self._problem_found(lambda r=reference: self._read_verified(r))  # type: ignore[misc]
+                checked[reference.digest] = self._problem(lambda r=reference: self._read_verified(r))  # type: ignore[misc]
                 if (wrong := checked[reference.digest]) is not None:
                     problems.append(wrong)
             for path in (reference.key_path, reference.name_path):
-                wrong = self._problem_found(lambda p=path, r=reference: self._check_refers(p, r))  # type: ignore[misc]
+                wrong = self._problem(lambda p=path, r=reference: self._check_refers(p, r))  # type: ignore[misc]
                 if wrong is not None and wrong not in problems:
                     problems.append(wrong)
         return problems
 
-    def _problem_found(self, check: Callable[[], object]) -> str | None:
+    def _problem(self, check: Callable[[], object]) -> str | None:
         try:
             check()
         except (RegistryError, ArtifactError) as e:
@@ -283,15 +283,15 @@ class Registry:
         verified(bytes(data), reference, origin=origin)
 
     def _check_refers(self, path: PurePosixPath, reference: Reference) -> None:
-        found = self._reference(path)
-        if found is None:
+        there = self._reference(path)
+        if there is None:
             raise RegistryError(f"{self.url}/{path}: the index lists it, but it is missing")
-        if path not in (found.key_path, found.name_path):
-            raise RegistryError(f"{self.url}/{path}: the reference belongs to another place, {found.key_path}")
+        if path not in (there.key_path, there.name_path):
+            raise RegistryError(f"{self.url}/{path}: the reference belongs to another place, {there.key_path}")
 
     def _reference(self, path: PurePosixPath) -> Reference | None:
-        found = self._transport.read(path, MAX_REFERENCE_BYTES)
-        return None if found is None else Reference.decode(found.data, origin=f"{self.url}/{path}")
+        file = self._transport.read(path, MAX_REFERENCE_BYTES)
+        return None if file is None else Reference.decode(file.data, origin=f"{self.url}/{path}")
 
     def _signed_index(self) -> SignedIndex:
         """The newest signed index, verified; not older than any seen here before."""
@@ -300,10 +300,10 @@ class Registry:
             if self._signed is not None and time.monotonic() - self._signed[0] < _SIGNED_INDEX_HOLDS_S:
                 return self._signed[1]
             origin = f"{self.url}/{SIGNED_INDEX_PATH}"
-            found = self._transport.read(SIGNED_INDEX_PATH, 2 * MAX_INDEX_BYTES)
-            if found is None:
+            file = self._transport.read(SIGNED_INDEX_PATH, 2 * MAX_INDEX_BYTES)
+            if file is None:
                 raise RegistryError(f"{origin}: there is no signed index, and a signature is required; push with --sign")
-            index = self._required.open(found.data, origin=origin)
+            index = self._required.open(file.data, origin=origin)
             self._remember(index, origin)
             self._signed = (time.monotonic(), index)
             return index
@@ -333,14 +333,14 @@ class Registry:
         origin = f"{self.url}/{SIGNED_INDEX_PATH}"
         trusted = signer.trusted.and_those_of(self._required)
         for attempt in range(_SIGNING_ATTEMPTS):
-            found = self._transport.read(SIGNED_INDEX_PATH, 2 * MAX_INDEX_BYTES)
-            before = SignedIndex() if found is None else trusted.open(found.data, origin=origin)
-            there = {r.digest for r in self._listed()}  # what a garbage collection took is not signed again
+            file = self._transport.read(SIGNED_INDEX_PATH, 2 * MAX_INDEX_BYTES)
+            before = SignedIndex() if file is None else trusted.open(file.data, origin=origin)
+            there = {r.digest for r in self._listed()}  # artifacts that a garbage collection removed are not signed again
             after = before.without({r.digest for r in before.references()} - there).with_references(pushed)
-            if found is not None and after == before:
+            if file is not None and after == before:
                 return
             try:
-                if_match = ABSENT if found is None else found.etag
+                if_match = ABSENT if file is None else file.etag
                 after = SignedIndex(before.version + 1, after.keys, after.names)
                 self._transport.write(SIGNED_INDEX_PATH, signer.sign(after), if_match=if_match)
             except ChangedError:

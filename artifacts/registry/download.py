@@ -22,7 +22,7 @@ from psc.artifacts.store import Store
 from psc.errors import ArtifactError, RegistryError, StoreError
 
 _FRUITLESS = 4
-"""So many attempts in a row without a new byte end a download; an attempt that brought some costs nothing but its time."""
+"""A download ends after this number of attempts in a row without a new byte. An attempt that brought bytes does not count."""
 _MAX_ATTEMPTS = 10_000
 _STALLS = 2
 """So many in a row, unless there was much between them."""
@@ -35,15 +35,15 @@ def download(transport: Transport, reference: Reference, store: Store, progress:
 
     Args:
         transport: to the registry.
-        reference: says which blob, its size and what it was made from.
-        store: in whose folder the bytes are gathered.
-        progress: told about each piece.
+        reference: of the blob, with its size and input key.
+        store: gathers the bytes in its folder.
+        progress: called for each piece.
         patience: how long to wait between attempts.
 
     Raises:
         RegistryError: the registry does not have the blob, or something else under its name.
         StoreError: the bytes cannot be written here.
-        RegistryUnreachableError: the registry stopped answering. What came is kept for the next pull.
+        RegistryUnreachableError: the registry stopped answering. The next pull continues with the bytes received.
         ArtifactError: the blob is no artifact.
     """
     origin = f"{transport.url}/{reference.blob_path}"
@@ -57,7 +57,7 @@ def download(transport: Transport, reference: Reference, store: Store, progress:
                 part.remove()
                 return data
             except (RegistryError, ArtifactError):
-                part.truncate(0)  # what is wrong is not kept
+                part.truncate(0)  # wrong bytes are dropped
                 if begun_at == 0:
                     part.remove()
                     raise

@@ -1,7 +1,7 @@
 """A registry in a folder of this machine, or of a network file system: nothing is downloaded, everything is checked all the same.
 
-Conditional writes compare and then write, under a lock where the file system has any; who needs to be sure reads back what was
-written.
+Conditional writes compare and then write, under a lock where the file system has any. A caller that needs certainty reads the file
+back.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """A registry behind HTTP or HTTPS: psc's own server, or any that serves the files as they are.
 
-What is not left to the HTTP library, because a registry is not trusted and a serving host must not hang: redirects are followed
+A registry is not trusted and a serving host must not hang, so some work is not left to the HTTP library. Redirects are followed
 by hand (never to another scheme, never with the token to another host), every wait is bounded (`watchdog`), lengths are checked
 before and while reading, and a request is sent again only where that can help.
 """
@@ -233,8 +233,8 @@ class HttpTransport:
         self._persistently(once)
 
     def check_writable(self) -> None:
-        # A blob without bytes under its own name: who may not push is told so first, who may is told that this is no artifact, and
-        # a server that takes what it is given has something that harms nobody.
+        # A blob without bytes under its own name. The server first refuses a client that may not push. It tells any other client
+        # that this is no artifact. A server that accepts every file then has a harmless one.
         def once() -> None:
             with self._exchange("PUT", _NOTHING, {"Content-Type": "application/octet-stream"}, b"") as answer:
                 if answer.status in (401, 403, 404, 405):
@@ -255,8 +255,10 @@ class HttpTransport:
             try:
                 return once()
             except (_AgainError, BrokenOffError) as e:
-                most = e.attempts if isinstance(e, _AgainError) else 2 if isinstance(e, StalledError) else self._patience.attempts
-                if attempt >= min(self._patience.attempts, most):
+                allowed = (
+                    e.attempts if isinstance(e, _AgainError) else 2 if isinstance(e, StalledError) else self._patience.attempts
+                )
+                if attempt >= min(self._patience.attempts, allowed):
                     raise
                 pause = self._patience.backoff * 2 ** (attempt - 1) * random.uniform(0.5, 1.0)
                 time.sleep(max(pause, getattr(e, "wait", None) or 0.0))

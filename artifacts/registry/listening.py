@@ -50,7 +50,7 @@ def application(served: Served, log: Log | None = None) -> web.Application:
 
     Args:
         served: the folder.
-        log: told about each request when it is answered.
+        log: called with each request once it is answered.
     """
     pushes = Pushes(served)
 
@@ -74,17 +74,7 @@ def application(served: Served, log: Log | None = None) -> web.Application:
             metrics.requests[request.method if request.method in ("GET", "HEAD", "PUT") else "other", status] += 1
             metrics.sent_bytes += sent.n_bytes
             if log is not None:
-                log(
-                    {
-                        "time": datetime.now(UTC).isoformat(timespec="milliseconds"),
-                        "remote": request.remote,
-                        "method": request.method,
-                        "path": request.raw_path.partition("?")[0],
-                        "status": status,
-                        "sent_bytes": sent.n_bytes,
-                        "seconds": round(time.monotonic() - began, 4),
-                    }
-                )
+                log(_entry(request, status, sent, time.monotonic() - began))
 
     async def handled(request: web.Request, sent: Sent) -> web.StreamResponse:
         try:
@@ -96,7 +86,7 @@ def application(served: Served, log: Log | None = None) -> web.Application:
         except (ConnectionError, TimeoutError, web.HTTPException):
             raise
         except Exception as e:
-            _tell(f"psc: error: {request.method} {request.raw_path}: {type(e).__name__}: {e}")
+            _report(f"psc: error: {request.method} {request.raw_path}: {type(e).__name__}: {e}")
             if sent.began:
                 raise ConnectionResetError("failed while sending") from e
             return refusal(500, "the registry failed; its log says why")
@@ -104,12 +94,25 @@ def application(served: Served, log: Log | None = None) -> web.Application:
     app = web.Application()
     app[_SERVED] = served
     app.router.add_route("*", "/{path:.*}", answer, expect_handler=_expected)
-    app.cleanup_ctx.append(_index_kept)
+    app.cleanup_ctx.append(_index_upkeep)
     return app
 
 
+def _entry(request: web.Request, status: int, sent: Sent, seconds: float) -> dict[str, object]:
+    """One entry of the log."""
+    return {
+        "time": datetime.now(UTC).isoformat(timespec="milliseconds"),
+        "remote": request.remote,
+        "method": request.method,
+        "path": request.raw_path.partition("?")[0],
+        "status": status,
+        "sent_bytes": sent.n_bytes,
+        "seconds": round(seconds, 4),
+    }
+
+
 async def _expected(request: web.Request) -> web.StreamResponse | None:
-    """Tells a client that waits to send the body. What else it may expect is refused, and not repeated: it may be no text."""
+    """Lets a client send a body that it holds back. Any other expectation is refused, and not echoed: it may be no text."""
     expected = request.headers.get("Expect", "")
     if expected.lower() != "100-continue":
         return refusal(417, "a registry meets no expectation but 100-continue")
@@ -118,8 +121,8 @@ async def _expected(request: web.Request) -> web.StreamResponse | None:
     return None
 
 
-async def _index_kept(app: web.Application) -> AsyncIterator[None]:
-    """Writes the index at the start, soon after changes, and at the end; whoever asks for it has it written at once."""
+async def _index_upkeep(app: web.Application) -> AsyncIterator[None]:
+    """Writes the index at the start, soon after changes, and at the end; a request for the index writes it at once."""
     listing = app[_SERVED].listing
 
     async def keep() -> None:
@@ -129,7 +132,7 @@ async def _index_kept(app: web.Application) -> AsyncIterator[None]:
                 try:
                     await asyncio.to_thread(listing.write_index)
                 except RegistryError as e:
-                    _tell(f"psc: warning: {e}")
+                    _report(f"psc: warning: {e}")
 
     await asyncio.to_thread(remove_leftovers, app[_SERVED].root, _LEFTOVER_S)
     try:
@@ -137,7 +140,7 @@ async def _index_kept(app: web.Application) -> AsyncIterator[None]:
     except RegistryError as e:
         if not (app[_SERVED].root / "index.json").is_file():
             raise
-        _tell(f"psc: warning: {e}; the index may be out of date")
+        _report(f"psc: warning: {e}; the index may be out of date")
     task = asyncio.create_task(keep())
     yield
     task.cancel()
@@ -175,9 +178,9 @@ def serve(served: Served, listening: Listening, *, ready: Callable[[str], None],
 
     Args:
         served: the folder.
-        listening: where.
-        ready: told the URL once it accepts connections.
-        log: told about each request.
+        listening: the address.
+        ready: called with the URL once the server accepts connections.
+        log: called with each request.
 
     Raises:
         RegistryError: it cannot listen, or the folder cannot be written.
@@ -189,13 +192,13 @@ def serve(served: Served, listening: Listening, *, ready: Callable[[str], None],
         task = asyncio.current_task()
         assert task is not None
 
-        def asked() -> None:
+        def stop() -> None:
             if end.is_set():
                 task.cancel()
             end.set()
 
         for number in (signal.SIGTERM, signal.SIGINT):
-            loop.add_signal_handler(number, asked)
+            loop.add_signal_handler(number, stop)
         async with running(served, listening, log) as url:
             ready(url)
             await end.wait()
@@ -206,10 +209,10 @@ def serve(served: Served, listening: Listening, *, ready: Callable[[str], None],
 
 def log_to_stderr(entry: dict[str, object]) -> None:
     """One line of JSON a request."""
-    _tell(json.dumps(entry, separators=(",", ":")))
+    _report(json.dumps(entry, separators=(",", ":")))
 
 
-def _tell(line: str) -> None:
+def _report(line: str) -> None:
     """A line on stderr. Where it cannot be written (closed, a broken pipe, a full disk) it is lost, and requests are answered."""
     if sys.stderr is not None:  # None: closed before Python began
         with contextlib.suppress(OSError, ValueError):

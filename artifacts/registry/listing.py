@@ -1,8 +1,7 @@
-"""The index of a folder that is being served: which references there are, kept without reading all of them again at every push.
+"""The index of the references in a served folder, updated without reading all of them again at every push.
 
-The files are the truth: at the start, and whenever something changed, the folder is listed, and only files whose status differs
-from when they were read are read. So a server that was killed, or a folder that others write into too, gives the right index all
-the same.
+The files are the truth. At the start, and after each change, the folder is listed, and only files whose status has changed are
+read. So the index is right even after the server was killed, or when other processes write into the folder.
 
 Cost: a file status per reference, some 10 µs each.
 """
@@ -27,14 +26,14 @@ class Listing:
     def __init__(self, root: Path) -> None:
         self._root = root
         self._lock = threading.Lock()
-        self._known: dict[str, tuple[_Stamp, Reference | None]] = {}
+        self._read_before: dict[str, tuple[_Stamp, Reference | None]] = {}
         self._changes = 1
         self._written = 0
 
     @property
     def n_references(self) -> int:
         """How many files of references were there when the index was last written."""
-        return sum(1 for _, reference in self._known.values() if reference is not None)
+        return sum(1 for _, reference in self._read_before.values() if reference is not None)
 
     @property
     def is_current(self) -> bool:
@@ -50,18 +49,18 @@ class Listing:
         with self._lock:
             changes = self._changes
             self._look()
-            data = encode_index(reference for _, reference in self._known.values() if reference is not None)
+            data = encode_index(reference for _, reference in self._read_before.values() if reference is not None)
             path = self._root / INDEX_PATH
             if read_whole(path, MAX_INDEX_BYTES) != data:
                 write_whole(path, data)
             self._written = changes
 
     def _look(self) -> None:
-        known: dict[str, tuple[_Stamp, Reference | None]] = {}
+        listed: dict[str, tuple[_Stamp, Reference | None]] = {}
         for path, stamp in self._files():
-            before = self._known.get(path)
-            known[path] = before if before is not None and before[0] == stamp else (stamp, self._read(path))
-        self._known = known
+            before = self._read_before.get(path)
+            listed[path] = before if before is not None and before[0] == stamp else (stamp, self._read(path))
+        self._read_before = listed
 
     def _files(self) -> Iterator[tuple[str, _Stamp]]:
         folders = [self._root / "keys", *_folders(self._root / "names")]

@@ -32,7 +32,7 @@ _PIECE_BYTES = 1 << 18
 _PIECE_TAKES_S = 60.0
 """A client that does not send a piece in this time is gone."""
 _CHECKS_AT_ONCE = 2
-_FACTS_KEPT = 4096
+_MAX_FACTS = 4096
 
 
 class _RefusedError(Exception):
@@ -134,7 +134,7 @@ class Pushes:
         except MemoryError as e:
             raise _RefusedError(422, "not an artifact", "checking the artifact takes more memory than there is") from e
         self._facts[digest] = facts
-        while len(self._facts) > _FACTS_KEPT:
+        while len(self._facts) > _MAX_FACTS:
             self._facts.popitem(last=False)
         return facts
 

@@ -1,6 +1,6 @@
-"""A list of registries, asked in order: what one does not have, or cannot be trusted with, the next one may have.
+"""A list of registries, queried in order: the next one may have an artifact that one lacks, or has only damaged.
 
-A registry that does not answer is left alone for a while, so that a host without a network does not wait at every grammar.
+A registry that does not answer is skipped for a while, so that a host without a network does not wait at every grammar.
 """
 
 from __future__ import annotations
@@ -43,14 +43,14 @@ def is_offline() -> bool:
 
 
 class Registries:
-    """Registries, in the order in which they are asked.
+    """Registries, in the order in which they are queried.
 
     Args:
         addresses: see `open_registry`.
         token: for all of them; by default from the environment.
         ca_file: certificates to trust instead of the system's; by default from ``PSC_REGISTRY_CA_FILE``.
         patience: how long to wait for one.
-        require_signature: files of public keys: only what one of them has signed is believed; by default from
+        require_signature: files of public keys: only references signed by one of them are accepted; by default from
             ``PSC_REGISTRY_REQUIRE_SIGNATURE``.
         memory: the folder that remembers the newest signed index seen; by default in the local store.
         offline: leave out all but folders; by default as ``PSC_OFFLINE`` says.
@@ -111,16 +111,16 @@ class Registries:
             registry.close()
 
     def problems(self) -> list[str]:
-        """What was wrong with registries since this was last asked, although another one may have helped; each once."""
+        """The problems of registries since the last call, each once, even where another registry helped."""
         with self._lock:
-            found, self._problems = list(self._problems.values()), {}
-        return found
+            problems, self._problems = list(self._problems.values()), {}
+        return problems
 
     def lookup(self, key: str) -> Reference | None:
-        """The reference of an input key, from the first registry that has it; None when all say that they do not.
+        """The reference of an input key, from the first registry that has it; None when all report that they do not.
 
         Raises:
-            RegistryError: none has it, and at least one could not be asked or sent nonsense; the message says why for each.
+            RegistryError: none has it, and at least one did not answer or sent nonsense; the message has each one's reason.
         """
         check_digest(key, "input key")
         return self._first(f"input key {key}", lambda registry: registry.find(key))
@@ -137,32 +137,32 @@ class Registries:
         return [r.url for r in self.registries]
 
     def listed(self, grammar: str, tokenizer: str) -> list[Reference]:
-        """What they have by these two names, and all that their indexes list; nothing of one that cannot be asked, or lies.
+        """The references under these two names, and all that the indexes list. A registry that fails is left out.
 
-        For telling what there is instead of an artifact that was not found: nothing of it is used without being checked.
+        For messages that name alternatives to a missing artifact. The references are not verified.
         """
         check_name(grammar, "grammar")
         check_name(tokenizer, "tokenizer")
-        found: list[Reference] = []
+        references: list[Reference] = []
         for registry in self.registries:
             with contextlib.suppress(RegistryError, ArtifactError):
                 named = self._ask(registry, lambda r: r.find_named(grammar, tokenizer))
-                found += [named] if named is not None else []
-                found += self._ask(registry, lambda r: r.references()) or []
-        return found
+                references += [named] if named is not None else []
+                references += self._ask(registry, lambda r: r.references()) or []
+        return references
 
     def pull(self, store: Store, *, key: str, progress: Progress = no_progress) -> Reference:
         """The artifact of an input key into the local store, from the first registry that has it whole.
 
         Args:
-            store: where to.
+            store: the local store.
             key: the input key.
-            progress: told about each piece that is downloaded.
+            progress: called for each piece that is downloaded.
 
         Raises:
-            RegistryNotFoundError: no registry has it, and all said so.
-            StoreError: it cannot be written here; no further registry is asked.
-            RegistryError: no registry has it whole, and at least one could not be asked, or lied; the message says why for each.
+            RegistryNotFoundError: all registries report that they do not have it.
+            StoreError: it cannot be written here; no further registry is tried.
+            RegistryError: no registry has it whole, and at least one did not answer, or lied; the message has each one's reason.
         """
         check_digest(key, "input key")
         return self._pulled(f"input key {key}", lambda r: r.find(key), store, progress)
@@ -190,17 +190,17 @@ class Registries:
             reference = find(registry)
             return None if reference is None else registry.pull(reference, store, progress=progress)
 
-        found = self._first(what, pull)
-        if found is None:
-            asked = ", ".join(r.url for r in self.registries) or "no registry is named: give --registry or set PSC_REGISTRY"
-            raise RegistryNotFoundError(f"{what}: not in any registry ({asked})")
-        return found
+        answer = self._first(what, pull)
+        if answer is None:
+            queried = ", ".join(r.url for r in self.registries) or "no registry is named: give --registry or set PSC_REGISTRY"
+            raise RegistryNotFoundError(f"{what}: not in any registry ({queried})")
+        return answer
 
     def _first(self, what: str, ask: Callable[[Registry], _T | None]) -> _T | None:
         failed: list[str] = []
         for registry in self.registries:
             try:
-                found = self._ask(registry, ask)
+                answer = self._ask(registry, ask)
             except StoreError:  # with which another registry cannot help
                 raise
             except (RegistryError, ArtifactError) as e:
@@ -208,8 +208,8 @@ class Registries:
                 with self._lock:
                     self._problems[registry.url] = str(e)
                 continue
-            if found is not None:
-                return found
+            if answer is not None:
+                return answer
         if failed:
             others = len(self.registries) - len(failed)
             also = f" ({others} other{'s do' if others > 1 else ' does'} not have it)" if others else ""
@@ -222,14 +222,14 @@ class Registries:
         if why is not None and time.monotonic() < until:
             raise RegistryUnreachableError(str(why))
         try:
-            found = ask(registry)
+            answer = ask(registry)
         except RegistryUnreachableError as e:
             with self._lock:
                 self._left_alone[registry.url] = (time.monotonic() + _LEFT_ALONE_S, e)
             raise
         with self._lock:
             self._left_alone.pop(registry.url, None)
-        return found
+        return answer
 
 
 def _is_set(variable: str) -> bool:

@@ -2,7 +2,7 @@
 
 Exactly the files of the layout are served: a path is matched against the patterns of names and digests before any file is
 touched, and the file found must lie inside the folder, symbolic links followed. Blobs are sent by the kernel (`sendfile`) where
-there is no TLS, carry their digest as entity tag and may be kept for ever; everything else must be asked for again.
+there is no TLS, carry their digest as entity tag and may be cached for ever; everything else must be requested again.
 
 `pushing` has the other half, `listening` the sockets.
 """
@@ -195,11 +195,11 @@ async def _send_blob(served: Served, request: web.Request, resource: Resource, f
     begin, end, status = 0, size, 200
     wanted = request.headers.get("Range")
     if wanted is not None and request.headers.get("If-Range", etag) == etag:
-        found = _range(wanted, size)
-        if found == "unsatisfiable":
+        span = _range(wanted, size)
+        if span == "unsatisfiable":
             return refusal(416, f"there are {size} bytes", **{"Content-Range": f"bytes */{size}"})
-        if found is not None:
-            begin, end = found
+        if span is not None:
+            begin, end = span
             status = 206
             headers["Content-Range"] = f"bytes {begin}-{end - 1}/{size}"
     response = web.StreamResponse(status=status, headers=headers)
@@ -237,15 +237,15 @@ async def _send(request: web.Request, response: web.StreamResponse, f: BinaryIO,
 
 
 def _range(wanted: str, size: int) -> tuple[int, int] | Literal["unsatisfiable"] | None:
-    """Begin and end of the one range that is asked for; None where the header is to be ignored."""
-    found = _RANGE.fullmatch(wanted.replace(" ", ""))
-    if found is None or found[1] == found[2] == "":
+    """Begin and end of the one requested range; None where the header is to be ignored."""
+    match = _RANGE.fullmatch(wanted.replace(" ", ""))
+    if match is None or match[1] == match[2] == "":
         return None
-    first, last = _number(found[1]), _number(found[2])
-    if found[1] == "":
+    first, last = _number(match[1]), _number(match[2])
+    if match[1] == "":
         return (max(0, size - last), size) if last and size else "unsatisfiable"
-    begin, end = first, min(last + 1, size) if found[2] else size
-    if found[2] and last < begin:
+    begin, end = first, min(last + 1, size) if match[2] else size
+    if match[2] and last < begin:
         return None
     return (begin, end) if begin < size else "unsatisfiable"
 

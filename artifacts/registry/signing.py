@@ -1,8 +1,8 @@
-"""Ed25519 signatures over the index, so that a registry, or whoever sits before it, need not be trusted. Needs the extra `signing`.
+"""Ed25519 signatures over the index, so that neither a registry nor a proxy need be trusted. Needs the extra `signing`.
 
 The signed index is a DSSE envelope (Dead Simple Signing Envelope, secure-systems-lab/dsse, protocol version 1) in one file, so
-that content and signature cannot fall apart. Its payload lists which artifact an input key, or a pair of names, has, and counts
-up: whoever has seen version 7 takes no 6, so an old index cannot be played back to him.
+that content and signature cannot fall apart. Its payload lists the artifact of each input key and of each pair of names, and counts
+up: a client that has seen version 7 refuses version 6, so an old index cannot be replayed.
 """
 
 from __future__ import annotations
@@ -72,12 +72,12 @@ class SignedIndex:
 
     @classmethod
     def decode(cls, data: bytes, *, origin: str) -> SignedIndex:
-        """Reads a payload's bytes. Raises RegistryError with the place and what is wrong."""
-        found = parse_json(data, origin, MAX_INDEX_BYTES)
+        """Reads a payload's bytes. Raises RegistryError with the origin and the error."""
+        payload = parse_json(data, origin, MAX_INDEX_BYTES)
         try:
-            if found["schema"] != SCHEMA:
-                raise RegistryError(f"{origin}: a signed index of schema {found['schema']!r}; this psc reads {SCHEMA}")
-            version, keys, names = found["version"], found["keys"], found["names"]
+            if payload["schema"] != SCHEMA:
+                raise RegistryError(f"{origin}: a signed index of schema {payload['schema']!r}; this psc reads {SCHEMA}")
+            version, keys, names = payload["version"], payload["keys"], payload["names"]
             if type(version) is not int or version < 0 or not isinstance(keys, list) or not isinstance(names, list):
                 raise TypeError("version, keys or names")
         except (KeyError, TypeError) as e:
@@ -178,12 +178,12 @@ class TrustedKeys:
 
 def read_envelope(data: bytes, *, origin: str) -> tuple[bytes, list[tuple[str, bytes]]]:
     """Payload and signatures of an envelope, not verified. Raises RegistryError when it is malformed."""
-    found = parse_json(data, origin, 2 * MAX_INDEX_BYTES)
+    envelope = parse_json(data, origin, 2 * MAX_INDEX_BYTES)
     try:
-        if found["payloadType"] != PAYLOAD_TYPE:
-            raise RegistryError(f"{origin}: signed content of type {found['payloadType']!r}; this psc reads {PAYLOAD_TYPE}")
-        payload = _from_base64(found["payload"])
-        signatures = [(_text(s.get("keyid", "")), _from_base64(s["sig"])) for s in found["signatures"]]
+        if envelope["payloadType"] != PAYLOAD_TYPE:
+            raise RegistryError(f"{origin}: signed content of type {envelope['payloadType']!r}; this psc reads {PAYLOAD_TYPE}")
+        payload = _from_base64(envelope["payload"])
+        signatures = [(_text(s.get("keyid", "")), _from_base64(s["sig"])) for s in envelope["signatures"]]
     except (KeyError, TypeError, AttributeError, binascii.Error, ValueError) as e:
         raise RegistryError(f"{origin}: not a signed index: {type(e).__name__} {e}") from e
     return payload, signatures

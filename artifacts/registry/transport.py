@@ -16,7 +16,7 @@ from psc.artifacts.references import Reference
 from psc.errors import RegistryError, RegistryUnreachableError
 
 Progress = Callable[[int, int], None]
-"""Told how many bytes of an artifact have been moved, and how many it has."""
+"""Called with the number of bytes of an artifact moved so far, and its size."""
 
 ABSENT = ""
 """The entity tag of what is not there."""
@@ -28,7 +28,7 @@ class ChangedError(RegistryError):
 
 
 class BrokenOffError(RegistryUnreachableError):
-    """A blob's bytes ended early; those that came are good, and the rest may be asked for."""
+    """A blob's bytes ended early; those that came are good, and the rest may be requested."""
 
 
 class StalledError(BrokenOffError):
@@ -50,7 +50,7 @@ class Patience:
     backoff: float = 0.2
     """Before the second attempt; doubled before each further one."""
     longest_wait: float = 20.0
-    """A server that asks to wait longer than this is given up."""
+    """A server that demands a longer wait is given up."""
 
 
 @dataclass(frozen=True)
@@ -78,7 +78,7 @@ class Transport(Protocol):
 
     @property
     def url(self) -> str:
-        """For messages, and to tell registries apart; without secrets."""
+        """Identifies the registry, in messages too; without secrets."""
 
     @property
     def is_local(self) -> bool:
@@ -106,7 +106,7 @@ class Transport(Protocol):
         """Writes a blob unless it is there. Returns whether it was written."""
 
     def check_writable(self) -> None:
-        """Raises where nothing could be written, as far as that can be known without writing anything that would stay."""
+        """Raises where no write could succeed, as far as that can be checked without leaving a file."""
 
     def publish(self, references: Sequence[Reference]) -> None:
         """Sees to it that the index lists these references, which were written."""

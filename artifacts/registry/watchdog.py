@@ -1,8 +1,8 @@
-"""Connections that end when they should: cut when too little happens, and broken when the answer's head is.
+"""Connections that end when they should: cut when too little arrives, and broken when the answer's head is malformed.
 
 A read timeout alone does not end a conversation with a server that sends a byte now and then: each byte begins the wait anew, and
-there are many places to drip in (the TLS handshake, the status line, headers, sizes of chunks, the body). So a thread watches the
-whole exchange and shuts the socket down under it when the bytes that count did not come in time; the blocked read then ends.
+every part of an answer can be slow (the TLS handshake, the status line, headers, sizes of chunks, the body). So a thread watches
+the whole exchange and shuts the socket down when the bytes that count do not come in time; the blocked read then ends.
 
 Cost: a thread a request, some 0.1 ms.
 """
@@ -41,7 +41,7 @@ class Watchdog:
         self._deadline = time.monotonic() + seconds
         self._socket: socket.socket | None = None
         self._changed = threading.Condition()
-        self._over = False
+        self._is_finished = False
         self._thread = threading.Thread(target=self._run, name="psc-registry-watchdog", daemon=True)
 
     def __enter__(self) -> Watchdog:
@@ -52,35 +52,35 @@ class Watchdog:
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
         _CURRENT.watchdog = None
         with self._changed:
-            self._over = True
+            self._is_finished = True
             self._changed.notify()
         self._thread.join()
         if self._socket is not None:
             self._socket.close()
 
     def watch(self, descriptor: int) -> None:
-        """Watches this connection, by a descriptor of its own: whoever else has one may close it at any time."""
+        """Watches this connection, by a descriptor of its own: other owners may close theirs at any time."""
         with self._changed:
             if self._socket is not None:
                 self._socket.close()
             self._socket = socket.socket(fileno=os.dup(descriptor))
 
     def progress(self, n_bytes: int) -> None:
-        """So many bytes came or went."""
+        """Counts bytes that came or went."""
         self._bytes += n_bytes
         if self._bytes >= self._least_bytes:
             self._bytes = 0
             self.wait(self.seconds)
 
     def wait(self, seconds: float) -> None:
-        """From now on, progress is expected within so many seconds."""
+        """From now on, progress is expected within this number of seconds."""
         with self._changed:
             self._deadline = time.monotonic() + seconds
             self._changed.notify()
 
     def _run(self) -> None:
         with self._changed:
-            while not self._over:
+            while not self._is_finished:
                 left = self._deadline - time.monotonic()
                 if left > 0:
                     self._changed.wait(left)
@@ -93,7 +93,7 @@ class Watchdog:
 
 
 def watched(manager: urllib3.PoolManager) -> None:
-    """Makes the manager's connections known to the watchdog of the thread that uses them."""
+    """Registers the manager's connections with the watchdog of the thread that uses them."""
     manager.pool_classes_by_scheme = {"http": _WatchedHTTPPool, "https": _WatchedHTTPSPool}
 
 
