@@ -1,14 +1,14 @@
-"""What a job is expected to take: for its place in the queue, and for the memory that is reserved for it.
+"""The expected cost of a job: for its position in the queue, and for the memory that is reserved for it.
 
-The best estimate is a measurement. What tasks took is kept in the store, in ``costs.json``, by grammar (text, imports and options,
-whatever the compiler's revision) and vocabulary: the same pair again is expected to take the same, and a grammar that was measured
-for other vocabularies the most that it took for one of them; the bundled grammars differ by less than 1.8 between Llama 3's, Qwen
-3's and Gemma 3's.
+The best estimate is a measurement. The store has the costs of earlier tasks in ``costs.json``, by grammar (text, imports and
+options, for any revision of the compiler) and vocabulary. The same pair is expected to cost the same again. A grammar that was
+measured for other vocabularies only is expected to cost the maximum of these; the bundled grammars differ by less than 1.8 between
+Llama 3's, Qwen 3's and Gemma 3's.
 
-Without measurements there is a formula over what is known before compiling. One term is the walk over the vocabulary's bytes, the
-other the automata of the grammar, which grow with productions times terminals. Fitted on the bundled grammars for those three
-vocabularies on one core (3.7 s and 250 MB for SQL, 0.05 s and 15 MB for JSON), it is right to a factor of 1.8 for these; for
-grammars of another kind it may be far off, so what is reserved is twice that and 256 MiB.
+Without measurements there is a formula over figures available before compiling. One term is the walk over the vocabulary's bytes,
+the other the automata of the grammar, which grow with productions times terminals. Fitted on the bundled grammars for those three
+vocabularies on one core (3.7 s and 250 MB for SQL, 0.05 s and 15 MB for JSON), it is right to a factor of 1.8 for these. For
+grammars of another kind it may be far off, so twice the estimate and 256 MiB are reserved.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ class Estimate:
 
 
 def cost_key_of(description: Mapping[str, Any]) -> str:
-    """What a grammar's costs are kept under, from its metadata (``describe(...)["grammar"]``)."""
+    """The key of a grammar's costs, from its metadata (``describe(...)["grammar"]``)."""
     return input_key(
         compiler_revision=0,
         language=description["language"],
@@ -82,11 +82,10 @@ def by_formula(grammar: Cfg, tokenizer: TokenizerInfo) -> Estimate:
 
 
 class Costs:
-    """What was measured, in a store's folder. A hint: a file that is missing or damaged holds nothing, and no failure to write
-    matters.
+    """The measurements in a store's folder. They are a hint: a missing or damaged file holds none, and a failed write is ignored.
 
     Args:
-        store: in whose folder it is kept.
+        store: its folder has the file.
     """
 
     def __init__(self, store: Store) -> None:
@@ -94,15 +93,15 @@ class Costs:
         self._measured: dict[str, dict[str, tuple[float, int]]] = {}
         self._changed = False
         with contextlib.suppress(RegistryError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
-            found = json.loads(read_whole(self._path, _MAX_BYTES) or b"{}")
-            if found.get("schema") == SCHEMA:
+            content = json.loads(read_whole(self._path, _MAX_BYTES) or b"{}")
+            if content.get("schema") == SCHEMA:
                 self._measured = {
                     str(grammar): {str(k): (float(seconds), int(peak)) for k, (seconds, peak) in costs.items()}
-                    for grammar, costs in found["grammars"].items()
+                    for grammar, costs in content["grammars"].items()
                 }
 
     def estimate(self, key: str, grammar: Cfg, tokenizer: TokenizerInfo) -> Estimate:
-        """The best that is known.
+        """The best estimate available.
 
         Args:
             key: from `cost_key_of`.
@@ -127,7 +126,7 @@ class Costs:
         """Writes the file, if anything has changed."""
         if not self._changed:
             return
-        kept = dict(list(self._measured.items())[-_MAX_GRAMMARS:])
+        newest = dict(list(self._measured.items())[-_MAX_GRAMMARS:])
         with contextlib.suppress(StoreError):
-            write_whole(self._path, json.dumps({"schema": SCHEMA, "grammars": kept}, indent=1).encode() + b"\n")
+            write_whole(self._path, json.dumps({"schema": SCHEMA, "grammars": newest}, indent=1).encode() + b"\n")
             self._changed = False

@@ -1,8 +1,8 @@
 """The tasks of jobs with what each is expected to cost, for the simulator: as measured, else as planned, else inferred.
 
 Inferred: on a logarithmic scale a job's time is the grammar's part plus the tokenizer's part, least squares over all jobs
-measured; a grammar, or tokenizer, that was never measured counts as the middle one. So a matrix is known when one row and one
-column of it were measured.
+measured; a grammar, or tokenizer, that was never measured counts as the median. So one measured row and one measured column give
+a whole matrix.
 
 Cost: a least squares problem with as many equations as jobs were measured.
 """
@@ -24,13 +24,13 @@ _WEAK = 1e-3
 
 @dataclass(frozen=True)
 class WantedJob:
-    """A job whose costs are asked for."""
+    """A job whose costs are requested."""
 
     name: str
     grammar: str
     tokenizer: str
     input_key: str | None = None
-    """Measurements are found under it first; one of the same names and another key is of an older version, and the next best."""
+    """Measurements are looked up under it first. The next best are of the same names and another key, that is, an older version."""
     priority: int = 0
     planned: tuple[PartCost, ...] = ()
     """What the pipeline expects, if it has planned the job; it says what will be reserved, whatever was measured."""
@@ -39,17 +39,17 @@ class WantedJob:
 
 def wanted_jobs(plan: Plan) -> list[WantedJob]:
     """The jobs that a plan has to do."""
-    found = []
+    wanted = []
     for planned in plan.todo:
         steps: list[int] = []
         for task in planned.tasks:
             steps.append(max((steps[before] + 1 for before in task.needs), default=0))
         parts = (PartCost(t.what, step, t.seconds, t.memory_bytes) for t, step in zip(planned.tasks, steps, strict=True))
         job, measured = planned.job, planned.estimate.basis == "measured"
-        found.append(
+        wanted.append(
             WantedJob(job.name, job.grammar.name, job.tokenizer.name, planned.input_key, job.priority, tuple(parts), measured)
         )
-    return found
+    return wanted
 
 
 def tasks_for(jobs: Sequence[WantedJob], costs: MeasuredCosts) -> list[SimulatedTask]:
@@ -68,10 +68,10 @@ def tasks_for(jobs: Sequence[WantedJob], costs: MeasuredCosts) -> list[Simulated
     infer_memory = _inference(costs.jobs, lambda cost: float(cost.memory_bytes))
     tasks: list[SimulatedTask] = []
     for job in jobs:
-        known = by_key.get(job.input_key or "") or by_name.get((job.grammar, job.tokenizer))
+        same = by_key.get(job.input_key or "") or by_name.get((job.grammar, job.tokenizer))
         reserved = max((part.memory_bytes for part in job.planned), default=0)
-        if known is not None:
-            parts, estimated = known.parts, False
+        if same is not None:
+            parts, estimated = same.parts, False
         elif job.planned and (job.planned_from_measurement or infer_seconds is None):
             parts, estimated = job.planned, not job.planned_from_measurement
         elif infer_seconds is not None:
@@ -109,19 +109,19 @@ def _as_tasks(job: WantedJob, parts: Sequence[PartCost], reserved: int, estimate
 
 def _inference(jobs: Sequence[JobCost], figure: Callable[[JobCost], float]) -> Callable[[WantedJob], float] | None:
     """A figure of any job, as a grammar's factor times a tokenizer's factor, fitted to the jobs there are; None without any."""
-    known = [job for job in jobs if figure(job) > 0]
-    if not known:
+    measured = [job for job in jobs if figure(job) > 0]
+    if not measured:
         return None
-    grammars = {name: i for i, name in enumerate(dict.fromkeys(job.grammar for job in known))}
-    tokenizers = {name: i for i, name in enumerate(dict.fromkeys(job.tokenizer for job in known))}
-    logs = np.log([figure(job) for job in known])
+    grammars = {name: i for i, name in enumerate(dict.fromkeys(job.grammar for job in measured))}
+    tokenizers = {name: i for i, name in enumerate(dict.fromkeys(job.tokenizer for job in measured))}
+    logs = np.log([figure(job) for job in measured])
     middle = float(np.median(logs))
     n, m = len(grammars), len(tokenizers)
     # One equation per job, and a weak one per factor that it be 1, so that the solution is unique.
-    equations = np.zeros((len(known) + n + m, n + m))
-    for row, job in enumerate(known):
+    equations = np.zeros((len(measured) + n + m, n + m))
+    for row, job in enumerate(measured):
         equations[row, grammars[job.grammar]] = equations[row, n + tokenizers[job.tokenizer]] = 1.0
-    equations[len(known) :] = _WEAK * np.eye(n + m)
+    equations[len(measured) :] = _WEAK * np.eye(n + m)
     solution = np.linalg.lstsq(equations, np.concatenate([logs - middle, np.zeros(n + m)]), rcond=None)[0]
     of_grammar, of_tokenizer = solution[:n], solution[n:]
     middle_grammar, middle_tokenizer = float(np.median(of_grammar)), float(np.median(of_tokenizer))

@@ -69,23 +69,23 @@ class MeasuredCosts:
 
     jobs: tuple[JobCost, ...] = ()
     scheduler: Scheduler = field(default_factory=Scheduler)
-    """Each figure that the reports tell; None where they do not."""
+    """The figures in the reports; None for a figure that they lack."""
 
 
 def read_costs(paths: Sequence[Path]) -> MeasuredCosts:
     """Reads reports of ``psc batch``. Raises SimulationError when one is not, or none has a compiled job."""
     reports = [_read(path) for path in paths]
-    found = measured_costs(reports)
-    if not found.jobs:
+    costs = measured_costs(reports)
+    if not costs.jobs:
         listed = ", ".join(map(str, paths)) or "no report was given"
         raise SimulationError(
             f"{listed}: no job was compiled there, so nothing is known of what jobs cost; run psc batch with an empty store first"
         )
-    return found
+    return costs
 
 
 def measured_costs(reports: Sequence[RunReport]) -> MeasuredCosts:
-    """What jobs cost and what the scheduler adds, as far as these reports tell; later ones take precedence."""
+    """The costs of jobs and of the scheduler in these reports; later reports take precedence."""
     beside = [_neighbours(report) for report in reports]
     slowdown = fitted_slowdown(reports)
     used = DEFAULT_SCHEDULER.slowdown if slowdown is None else slowdown
@@ -97,17 +97,17 @@ def measured_costs(reports: Sequence[RunReport]) -> MeasuredCosts:
             if job.status == "compiled" and tasks:
                 alone = {i: task.seconds / (1 + used * neighbours[i]) for i, task in tasks}
                 jobs[job.grammar, job.tokenizer, job.input_key] = _job_cost(job, tasks, alone)
-    # A run in this process has no workers to start or to tell anything.
+    # A run in this process has no workers to start or to send anything to.
     remote = [report for report in reports if report.executor != "in process"]
-    found = Scheduler(
+    scheduler = Scheduler(
         per_task_overhead=_median(gap for report in remote for gap in _gaps(report)),
         startup=_median(r.setup_seconds for r in remote if r.setup_seconds > 0),
         worker_startup=_median(wait for report in remote for wait in _first_waits(report)),
         slowdown=slowdown,
     )
-    if found.worker_startup is not None and found.per_task_overhead is not None:
-        found = replace(found, worker_startup=max(found.worker_startup - found.per_task_overhead, 0.0))
-    return MeasuredCosts(tuple(jobs.values()), found)
+    if scheduler.worker_startup is not None and scheduler.per_task_overhead is not None:
+        scheduler = replace(scheduler, worker_startup=max(scheduler.worker_startup - scheduler.per_task_overhead, 0.0))
+    return MeasuredCosts(tuple(jobs.values()), scheduler)
 
 
 def with_measured(spec: ClusterSpec, costs: MeasuredCosts) -> ClusterSpec:
@@ -135,7 +135,7 @@ def fitted_slowdown(reports: Sequence[RunReport]) -> float | None:
 
     Returns:
         The figure that explains the times best, by least squares of their logarithms, long tasks weighing more; None when no
-        task tells.
+        task shows it.
     """
     measured: dict[object, list[tuple[float, float]]] = defaultdict(list)
     for report in reports:
@@ -199,15 +199,15 @@ def _neighbours(report: RunReport) -> list[float]:
     by_host: dict[str, list[int]] = defaultdict(list)
     for i, task in enumerate(report.tasks):
         by_host[host_of(task.worker)].append(i)
-    found = [0.0] * len(report.tasks)
+    shares = [0.0] * len(report.tasks)
     for numbers in by_host.values():
         others = report.cpus / len(by_host) - 1
         for i in numbers if others > 0 else ():
             task = report.tasks[i]
             if task.seconds > 0:
                 together = sum(_overlap(task, report.tasks[j]) for j in numbers if j != i)
-                found[i] = min(together / task.seconds / others, 1.0)
-    return found
+                shares[i] = min(together / task.seconds / others, 1.0)
+    return shares
 
 
 def _overlap(a: TaskRun, b: TaskRun) -> float:
@@ -228,10 +228,10 @@ def _first_waits(report: RunReport) -> list[float]:
 
 
 def _by_worker(report: RunReport) -> list[list[TaskRun]]:
-    found: dict[str, list[TaskRun]] = defaultdict(list)
+    by_worker: dict[str, list[TaskRun]] = defaultdict(list)
     for task in sorted(report.tasks, key=lambda t: t.begin):
-        found[task.worker].append(task)
-    return list(found.values())
+        by_worker[task.worker].append(task)
+    return list(by_worker.values())
 
 
 def _median(values: Iterable[float]) -> float | None:

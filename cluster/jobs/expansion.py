@@ -1,7 +1,7 @@
 """From the tables of a jobs file to jobs, each one grammar for one tokenizer: globs, names, and that nothing is written twice.
 
-Tokenizers are loaded here, since whether there is one of a name is known only then; grammars are read, not parsed. Files that are
-there but broken are no problem of the jobs file: their jobs fail, and no others.
+Tokenizers are loaded here, since only loading shows whether a name exists; grammars are read, not parsed. A broken file is no
+problem of the jobs file: its jobs fail, and no others.
 
 Cost: loading each tokenizer once, 0.1 to 0.5 s.
 """
@@ -62,7 +62,7 @@ class Job:
     memory_limit: int | None
     time_limit: float | None
     pieces: int | None
-    """Into how many to cut its classifier; None: as many as help."""
+    """The number of parts to cut its classifier into; None: the best number."""
     line: int
 
     @property
@@ -77,7 +77,7 @@ def find_jobs(
 
     Args:
         file: from `read_jobs_file`.
-        on_tokenizer: told about each tokenizer before it is loaded.
+        on_tokenizer: called with each tokenizer before it is loaded.
         schema_settings: of all grammars in languages that have settings.
 
     Raises:
@@ -128,7 +128,7 @@ class _Finder:
                 label = str(PurePosixPath(spec))
                 if label in found:
                     continue
-                grammar = self._found(Written(spec, written.line))
+                grammar = self._grammar_file(Written(spec, written.line))
                 if grammar is None:
                     continue
                 if grammar.bundled:
@@ -153,7 +153,7 @@ class _Finder:
             return []
         return list(found.values())
 
-    def _found(self, written: Written[str]) -> GrammarFile | None:
+    def _grammar_file(self, written: Written[str]) -> GrammarFile | None:
         spec = written.value
         path = self._file.folder / Path(spec).expanduser()
         try:
@@ -203,7 +203,7 @@ class _Finder:
                 return TokenizerInput(name, None, str(e))
             self._file.problem(spec.line, str(e))
             return None
-        # A name can be looked up again by whoever has the artifact; a path of this machine cannot.
+        # The owner of the artifact can look up a name again; a path of this machine, not.
         recorded = name if is_path else spec.value
         return TokenizerInput(name, TokenizerInfo.from_arrays(info.to_arrays(), name=recorded), None)
 
@@ -232,10 +232,10 @@ class _Finder:
             return None
 
 
-def _read(name: str, label: str, found: GrammarFile, table: JobsTable, schema_settings: Settings) -> NamedGrammar:
-    settings = schema_settings if front_end(found.language).has_settings else NO_SETTINGS
+def _read(name: str, label: str, file: GrammarFile, table: JobsTable, schema_settings: Settings) -> NamedGrammar:
+    settings = schema_settings if front_end(file.language).has_settings else NO_SETTINGS
     try:
-        request = found.request(start=table.start, lexer=table.lexer, keep_all_actions=table.keep_all_actions, settings=settings)
+        request = file.request(start=table.start, lexer=table.lexer, keep_all_actions=table.keep_all_actions, settings=settings)
     except GrammarError as e:
         return NamedGrammar(name, label, None, str(e))
     return NamedGrammar(name, label, request, None)

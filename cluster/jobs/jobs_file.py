@@ -1,7 +1,7 @@
 """``jobs.toml``: which grammars to compile for which tokenizers, checked against what a jobs file may say.
 
-The idea: every value is taken out of the parsed document together with its place, and whatever is wrong is noted and passed over,
-so that one reading finds all problems. What the tables mean together (globs, names) is `psc.cluster.jobs.expansion`' part.
+The idea: every value is taken out of the parsed document together with its line, and every error is noted and skipped, so that one
+reading finds all problems. `psc.cluster.jobs.expansion` reads what the tables mean together (globs, names).
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any, Generic, TypeVar, get_args
 
 from psc.artifacts.references import check_name
-from psc.cluster.jobs.toml_places import places
+from psc.cluster.jobs.toml_lines import key_lines
 from psc.cluster.units import parse_bytes, parse_seconds
 from psc.compiler.cfg.grammar import LarkLexer
 from psc.errors import JobsFileError, RegistryError
@@ -60,7 +60,7 @@ class JobsTable:
     memory_limit: int | None
     time_limit: float | None
     pieces: int | None
-    """Into how many to cut each job's classifier; None: as many as help."""
+    """The number of parts to cut each job's classifier into; None: the best number."""
 
 
 @dataclass
@@ -111,7 +111,7 @@ def read_jobs_file(path: str | Path) -> JobsFile:
     except RecursionError as e:
         raise JobsFileError(f"{path}: nested too deeply") from e
     result = JobsFile(path)
-    root = _Table(result, places(text), (), document)
+    root = _Table(result, key_lines(text), (), document)
     defaults = root.table("defaults")
     result.store = _path(defaults.string("store"), result.folder) if defaults else None
     result.registries = tuple(w.value for w in defaults.strings("registry")) if defaults else ()
@@ -144,9 +144,9 @@ def _text(path: Path) -> str:
 
 
 def _syntax_error(path: Path, text: str, message: str) -> str:
-    found = re.fullmatch(r"(.*) \(at line (\d+), column (\d+)\)", message, re.DOTALL)
-    if found:
-        return f"{path}:{found[2]}:{found[3]}: not TOML: {found[1]}"
+    match = re.fullmatch(r"(.*) \(at line (\d+), column (\d+)\)", message, re.DOTALL)
+    if match:
+        return f"{path}:{match[2]}:{match[3]}: not TOML: {match[1]}"
     what = message.removesuffix(" (at end of document)")
     return f"{path}:{max(1, len(text.splitlines()))}: not TOML: {what}, at the end of the file"
 
@@ -189,7 +189,7 @@ def _jobs_table(table: _Table, defaults: _Limits) -> JobsTable | None:
     start, lexer = table.string("start"), table.string("lexer")
     keep_all_actions = table.boolean("keep_all_actions")
     limits = _Limits.of(table, defaults)
-    chosen = next((known for known in _LEXERS if lexer is not None and lexer.value == known), None)
+    chosen = next((name for name in _LEXERS if lexer is not None and lexer.value == name), None)
     if lexer is not None and chosen is None:
         table.file.problem(lexer.line, f'lexer = "{lexer.value}": there are "contextual", "basic" and "modal"')
     table.require("grammars", "tokenizers")
@@ -232,7 +232,7 @@ def _path(written: Written[str] | None, folder: Path) -> Path | None:
 
 
 class _Table:
-    """A table whose values are taken by name and type. What is not as it should be is noted, and counts as absent."""
+    """A table whose values are taken by name and type. A wrong value is noted, and counts as absent."""
 
     def __init__(
         self, file: JobsFile, lines: Mapping[tuple[str | int, ...], int], path: tuple[str | int, ...], content: Mapping[str, Any]
@@ -241,7 +241,7 @@ class _Table:
         self._lines = lines
         self._path = path
         self._content = content
-        self._known: list[str] = []
+        self._taken: list[str] = []
 
     def line(self, *keys: str | int) -> int:
         """The line of the table, or of something in it."""
@@ -251,33 +251,33 @@ class _Table:
         return bool(self._content.get(key) == value)
 
     def table(self, key: str) -> _Table | None:
-        found = self._take(key, dict, "a table")
-        return None if found is None else _Table(self.file, self._lines, (*self._path, key), found.value)
+        written = self._take(key, dict, "a table")
+        return None if written is None else _Table(self.file, self._lines, (*self._path, key), written.value)
 
     def tables(self, key: str) -> list[_Table]:
-        found = self._take(key, list, f"a list of tables, each headed [[{key}]]")
-        if found is None:
+        written = self._take(key, list, f"a list of tables, each headed [[{key}]]")
+        if written is None:
             return []
-        if not all(isinstance(item, dict) for item in found.value):
-            self._wrong(self.line(key), key, found.value, f"a list of tables, each headed [[{key}]]")
+        if not all(isinstance(item, dict) for item in written.value):
+            self._wrong(self.line(key), key, written.value, f"a list of tables, each headed [[{key}]]")
             return []
-        return [_Table(self.file, self._lines, (*self._path, key, i), item) for i, item in enumerate(found.value)]
+        return [_Table(self.file, self._lines, (*self._path, key, i), item) for i, item in enumerate(written.value)]
 
     def string(self, key: str) -> Written[str] | None:
-        found = self._take(key, str, "a string")
-        if found is not None and not found.value.strip():
-            self.file.problem(found.line, f"{key} is an empty string")
+        written = self._take(key, str, "a string")
+        if written is not None and not written.value.strip():
+            self.file.problem(written.line, f"{key} is an empty string")
             return None
-        return found
+        return written
 
     def name(self, key: str) -> Written[str] | None:
-        found = self.string(key)
-        return found if found is None or self._is_name(found) else None
+        written = self.string(key)
+        return written if written is None or self._is_name(written) else None
 
     def names(self, key: str) -> dict[str, Written[str]]:
-        found = self._take(key, dict, "a table from grammars to names")
+        written = self._take(key, dict, "a table from grammars to names")
         result = {}
-        for grammar, name in found.value.items() if found else ():
+        for grammar, name in written.value.items() if written else ():
             line = self.line(key, grammar)
             if not isinstance(name, str):
                 self._wrong(line, f"{key}.{grammar}", name, "a string")
@@ -286,14 +286,14 @@ class _Table:
         return result
 
     def strings(self, key: str) -> tuple[Written[str], ...]:
-        found = self._take(key, (list, str), "a list of strings")
-        if found is None:
+        written = self._take(key, (list, str), "a list of strings")
+        if written is None:
             return ()
-        if isinstance(found.value, str):
-            self._wrong(found.line, key, found.value, f'a list of strings, ["{found.value}"]')
+        if isinstance(written.value, str):
+            self._wrong(written.line, key, written.value, f'a list of strings, ["{written.value}"]')
             return ()
         result = []
-        for i, item in enumerate(found.value):
+        for i, item in enumerate(written.value):
             line = self.line(key, i)
             if not isinstance(item, str):
                 self._wrong(line, f"{key}, element {i + 1},", item, "a string")
@@ -304,35 +304,35 @@ class _Table:
         return tuple(result)
 
     def integer(self, key: str, at_least: int | None = None) -> int | None:
-        found: Written[int] | None = self._take(key, int, "a whole number")
-        if found is None:
+        written: Written[int] | None = self._take(key, int, "a whole number")
+        if written is None:
             return None
-        if at_least is not None and found.value < at_least:
-            self._wrong(found.line, key, found.value, f"at least {at_least}")
+        if at_least is not None and written.value < at_least:
+            self._wrong(written.line, key, written.value, f"at least {at_least}")
             return None
-        return found.value
+        return written.value
 
     def integers(self, key: str) -> tuple[int, ...] | None:
-        found = self._take(key, list, "a list of whole numbers")
-        if found is None:
+        written = self._take(key, list, "a list of whole numbers")
+        if written is None:
             return None
-        if not all(type(item) is int and item >= 0 for item in found.value):
-            self._wrong(found.line, key, found.value, "a list of whole numbers")
+        if not all(type(item) is int and item >= 0 for item in written.value):
+            self._wrong(written.line, key, written.value, "a list of whole numbers")
             return None
-        return tuple(found.value)
+        return tuple(written.value)
 
     def boolean(self, key: str) -> bool:
-        found = self._take(key, bool, "true or false")
-        return found is not None and bool(found.value)
+        written = self._take(key, bool, "true or false")
+        return written is not None and bool(written.value)
 
     def parsed(self, key: str, kinds: tuple[type, ...], parse: Callable[[Any], _T], expected: str) -> _T | None:
-        found = self._take(key, kinds, expected)
-        if found is None:
+        written = self._take(key, kinds, expected)
+        if written is None:
             return None
         try:
-            return parse(found.value)
+            return parse(written.value)
         except ValueError as e:
-            self.file.problem(found.line, f"{key}: {e}")
+            self.file.problem(written.line, f"{key}: {e}")
             return None
 
     def require(self, *keys: str) -> None:
@@ -341,20 +341,20 @@ class _Table:
                 self.file.problem(self.line(), f"the table [[{self._path[0]}]] lacks {key}; it needs {' and '.join(keys)}")
 
     def nothing_else(self) -> None:
-        """Notes the keys that nothing has asked for."""
+        """Notes the keys that were never taken."""
         where = f"[{self._path[0]}]" if self._path else "a jobs file"
         for key in self._content:
-            if key not in self._known:
-                near = difflib.get_close_matches(key, self._known, 1)
+            if key not in self._taken:
+                near = difflib.get_close_matches(key, self._taken, 1)
                 meant = f"did you mean {near[0]!r}? " if near else ""
-                self.file.problem(self.line(key), f"unknown key {key!r}; {meant}{where} may have {_listed(self._known)}")
+                self.file.problem(self.line(key), f"unknown key {key!r}; {meant}{where} may have {_listed(self._taken)}")
 
     def _take(self, key: str, kind: type | tuple[type, ...], expected: str) -> Written[Any] | None:
-        self._known.append(key)
+        self._taken.append(key)
         if key not in self._content:
             return None
         value, line = self._content[key], self.line(key)
-        # To Python true is a number, to whoever wrote the file it is not.
+        # Python takes true for a number; the author of the file does not.
         kinds = kind if isinstance(kind, tuple) else (kind,)
         if not isinstance(value, kinds) or (isinstance(value, bool) and bool not in kinds):
             self._wrong(line, key, value, expected)

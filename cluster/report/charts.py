@@ -137,15 +137,15 @@ def stage_bars(jobs: Sequence[JobOutcome], classes: Mapping[str, str]) -> str:
 
 def memory_bars(jobs: Sequence[JobOutcome]) -> str:
     """Per job its peak against what was reserved; all on one scale."""
-    most = max((max(job.peak_memory_bytes, job.memory_estimate_bytes) for job in jobs), default=0) or 1
+    peak = max((max(job.peak_memory_bytes, job.memory_estimate_bytes) for job in jobs), default=0) or 1
     rows = []
     for job in jobs:
         over = 0 < job.memory_estimate_bytes < job.peak_memory_bytes
         tooltip = f"peak {size(job.peak_memory_bytes)}, reserved {size(job.memory_estimate_bytes)}"
         chart = (
             f'<svg width="100%" height="16" role="img" aria-label="{tooltip}"><title>{tooltip}</title>'
-            f'<rect y="1" width="{100 * job.memory_estimate_bytes / most:.3f}%" height="14" class="reserved"/>'
-            f'<rect y="4" width="{100 * job.peak_memory_bytes / most:.3f}%" height="8" class="{"over" if over else "peak"}"/></svg>'
+            f'<rect y="1" width="{100 * job.memory_estimate_bytes / peak:.3f}%" height="14" class="reserved"/>'
+            f'<rect y="4" width="{100 * job.peak_memory_bytes / peak:.3f}%" height="8" class="{"over" if over else "peak"}"/></svg>'
         )
         said = f"{size(job.peak_memory_bytes)} of {size(job.memory_estimate_bytes)}"
         rows.append(_row(job, chart, said + (" ▲" if over else "")))

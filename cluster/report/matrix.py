@@ -26,10 +26,10 @@ def matrix(report: RunReport) -> str:
     tokenizers = list(dict.fromkeys(job.tokenizer for job in report.jobs))
     if len(grammars) < 2 or len(tokenizers) < 2:
         return ""
-    found = {(job.grammar, job.tokenizer): job for job in report.jobs}
+    jobs = {(job.grammar, job.tokenizer): job for job in report.jobs}
     heads = "".join(f'<th scope="col">{escaped(tokenizer)}</th>' for tokenizer in tokenizers)
     rows = "".join(
-        f'<tr><th scope="row">{escaped(grammar)}</th>{"".join(_cell(found.get((grammar, t))) for t in tokenizers)}</tr>\n'
+        f'<tr><th scope="row">{escaped(grammar)}</th>{"".join(_cell(jobs.get((grammar, t))) for t in tokenizers)}</tr>\n'
         for grammar in grammars
     )
     statuses = {job.status for job in report.jobs}

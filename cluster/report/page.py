@@ -1,6 +1,6 @@
-"""A batch run as one web page, to be sent or kept: it refers to nothing outside of itself, and needs no script to be read.
+"""A batch run as one web page, to be sent or archived: it refers to nothing outside of itself, and needs no script to be read.
 
-Names, warnings and errors come from whoever wrote the grammars. They are escaped, and a content security policy in the page lets
+Names, warnings and errors come from the authors of the grammars. They are escaped, and a content security policy in the page lets
 the browser run nothing but the page's own few lines (they sort the table) and load nothing at all.
 
 Cost: some 200 bytes per task and stage; the page of a thousand jobs is a few megabytes.
@@ -177,10 +177,10 @@ def _table(report: RunReport) -> str:
     for job in sorted(report.jobs, key=lambda job: _WORST_FIRST.index(job.status)):
         figures = "".join(f'<td data-value="{column.value(job):g}">{column.said(column.value(job))}</td>' for column in columns)
         digest = f'<code title="sha256:{escaped(job.digest)}">{escaped(job.digest[:8])}</code>' if job.digest else NOTHING
-        places = f"<td>{_published(job)}</td>" if published else ""
+        registries = f"<td>{_published(job)}</td>" if published else ""
         rows.append(
             f'<tr><th scope="row">{escaped(job.name)}</th>'
-            f'<td class="left status {escaped(job.status.replace(" ", "-"))}">{escaped(job.status)}</td>{places}{figures}'
+            f'<td class="left status {escaped(job.status.replace(" ", "-"))}">{escaped(job.status)}</td>{registries}{figures}'
             f'<td class="left">{digest}</td></tr>\n'
         )
     last = '<th scope="col">registries</th>' if published else ""

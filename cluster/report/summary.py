@@ -22,7 +22,7 @@ class RunSummary:
     own_seconds: float
     """The jobs' own times together: what one worker would have needed."""
     lost_seconds: float
-    """Spent in attempts that failed."""
+    """The time of attempts that failed."""
     busy_share: float
     """Of the CPUs' time during the run, the part in which a task ran on them."""
     peak_job_bytes: int
@@ -74,18 +74,18 @@ class Cause:
 
 def causes(report: RunReport) -> list[Cause]:
     """What went wrong in a run, each cause once: failures, then what was not published, then what was not run."""
-    found: dict[tuple[Status, str], list[JobOutcome]] = {}
+    jobs_of: dict[tuple[Status, str], list[JobOutcome]] = {}
     for job in report.jobs:
         if job.status not in ("compiled", "present"):
             error = job.error or ("the run ended before it" if job.status == "not run" else "no cause was recorded")
-            found.setdefault((job.status, error), []).append(job)
+            jobs_of.setdefault((job.status, error), []).append(job)
     order = ("failed", "not published", "not run")
-    sorted_ = sorted(found.items(), key=lambda item: order.index(item[0][0]))
+    sorted_ = sorted(jobs_of.items(), key=lambda item: order.index(item[0][0]))
     return [Cause(status, error, tuple(jobs)) for (status, error), jobs in sorted_]
 
 
 def verdict(summary: RunSummary) -> str:
-    """How a run ended, in a line. A job whose artifact is in the store is never said to lack it."""
+    """How a run ended, in a line. A job with an artifact in the store never counts as lacking it."""
     said = []
     if without := summary.jobs - summary.with_artifact:
         said.append(f"{without} of {summary.jobs} jobs have no artifact")
@@ -108,7 +108,7 @@ def waits(report: RunReport) -> dict[str, float]:
 
 def stage_names(stages: Iterable[Mapping[str, float]]) -> list[str]:
     """All stages, in the order in which they first come up."""
-    return list(dict.fromkeys(name for found in stages for name in found))
+    return list(dict.fromkeys(name for names in stages for name in names))
 
 
 def _peak_together(tasks: Iterable[TaskRun]) -> int:

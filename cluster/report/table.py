@@ -45,11 +45,11 @@ def terminal_table(report: RunReport, console: Console) -> None:
     for job in report.jobs:
         for warning in job.warnings:
             console.print(Text.assemble(("warning: ", "yellow"), printable(f"{job.name}: {warning}")))
-    found = causes(report)
-    if found:
+    failures = causes(report)
+    if failures:
         console.print()
         console.print(Text(verdict(summary), style="bold red"))
-    for cause in found:
+    for cause in failures:
         _print_cause(console, cause, [t for t in report.tasks if t.error not in (None, cause.error)])
 
 

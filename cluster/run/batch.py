@@ -57,18 +57,18 @@ def run_batch(
     observer: Observer | None = None,
     setup_seconds: float = 0.0,
 ) -> RunReport:
-    """Does what a plan says.
+    """Carries out a plan.
 
     Args:
         plan: from `psc.cluster.run.plan.plan`; its outcomes are filled in.
-        store: into which artifacts go.
+        store: of the artifacts.
         executor: that runs the tasks; not closed here, unless the run is interrupted.
-        publishers: per registry, as the report is to call it, what pushes to it.
-        observer: told what happens.
-        setup_seconds: what it took to get the executor, for the report.
+        publishers: per registry, by its name in the report, the function that pushes to it.
+        observer: notified of events.
+        setup_seconds: the time it took to get the executor, for the report.
 
     Returns:
-        The report. After an interruption (Ctrl-C) too: what was not done says so.
+        The report. After an interruption (Ctrl-C) too; it marks the jobs that were not done.
     """
     return _Run(plan, store, executor, publishers or {}, observer or Observer()).run(setup_seconds)
 
@@ -77,13 +77,13 @@ def run_batch(
 class _JobState:
     planned: PlannedJob
     rank: int
-    """Its place in the plan."""
+    """Its position in the plan."""
     tasks: list[_TaskState] = field(default_factory=list)
     outputs: dict[int, Any] = field(default_factory=dict)
     """Per task that is done, the handle of its result."""
     waiting: set[int] = field(default_factory=set)
     """Tasks that are neither ready nor running nor done, by number."""
-    over: bool = False
+    ended: bool = False
 
 
 @dataclass(eq=False)
@@ -185,7 +185,7 @@ class _Run:
     # Starting
 
     def _release(self, job: _JobState) -> None:
-        """Makes ready the tasks of a job whose parts are there."""
+        """Queues the tasks of a job whose inputs are there."""
         for index in sorted(job.waiting):
             task = job.planned.tasks[index]
             if all(part in job.outputs for part in task.needs):
@@ -201,7 +201,7 @@ class _Run:
     def _fill(self) -> None:
         while self._ready and len(self._running) < self._executor.queue:
             state = heapq.heappop(self._ready)[1]
-            if state.job.over:
+            if state.job.ended:
                 continue
             if any(part not in state.job.outputs for part in state.task.needs):
                 state.job.waiting.add(state.index)  # a part was lost since, and is made again
@@ -209,7 +209,7 @@ class _Run:
                 self._start(state)
 
     def _fits(self, state: _TaskState) -> bool:
-        """Whether a node is large enough; if not, the job fails here and now, and the executor is not asked."""
+        """Whether a node is large enough; if not, the job fails at once, without the executor."""
         largest, planned = self._executor.largest_memory(), state.job.planned
         if state.memory_bytes <= largest:
             return True
@@ -242,7 +242,7 @@ class _Run:
     def _take(self, event: Event) -> None:
         state = self._running.get(event.task)
         if state is None:
-            return  # stopped, or its job is over
+            return  # stopped, or its job has ended
         self._said_something = time.monotonic()
         message, job = event.message, state.job.planned.job
         if isinstance(message, Began):
@@ -265,7 +265,7 @@ class _Run:
             self._failed(state, message.failure, message.error or message.failure, event.lost_parts)
             return
         job = state.job
-        if job.over:
+        if job.ended:
             return  # another of its tasks has failed
         outcome = job.planned.outcome
         outcome.own_seconds += message.at - began
@@ -300,7 +300,7 @@ class _Run:
         if hashlib.sha256(compiled.data).hexdigest() != compiled.reference.digest:
             self._failed(state, "lost", f"the artifact was damaged on its way from {state.worker}", frozenset())
             return
-        job.over = True
+        job.ended = True
         job.outputs.clear()
         outcome = planned.outcome
         self._plan.costs.add(planned.costs_key, planned.fingerprint, outcome.own_seconds, outcome.peak_memory_bytes)
@@ -308,7 +308,7 @@ class _Run:
 
     def _failed(self, state: _TaskState, failure: Failure, error: str, lost_parts: frozenset[int]) -> None:
         job = state.job
-        if job.over:
+        if job.ended:
             return
         if failure == "memory" and (more := self._more_memory(state)) is not None:
             self._observer.note(f"{job.planned.job.name}: {error}; once more, with {size(more)}")
@@ -362,13 +362,13 @@ class _Run:
         waiting = [s for s in self._running.values() if s.began is None]
         if waiting and len(waiting) == len(self._running) and time.monotonic() - self._said_something > _PATIENCE_S:
             self._said_something = time.monotonic()
-            most = max(s.memory_bytes for s in waiting)
+            largest = max(s.memory_bytes for s in waiting)
             self._observer.note(
-                f"waiting for the cluster: no worker has taken up any of {len(waiting)} tasks, of {size(most)} at most"
+                f"waiting for the cluster: no worker has taken up any of {len(waiting)} tasks, of {size(largest)} at most"
             )
 
     def _fail(self, job: _JobState, error: str) -> None:
-        job.over = True
+        job.ended = True
         job.outputs.clear()
         for state in [s for s in self._running.values() if s.job is job]:
             if self._executor.cancel(state.number):

@@ -22,7 +22,7 @@ N_STAGES = len(Stage) + 1
 
 @dataclass(frozen=True)
 class Compiled:
-    """An artifact's bytes, verified, and what is told of it."""
+    """An artifact's bytes, verified, and the facts to report."""
 
     data: bytes
     reference: Reference
@@ -40,7 +40,7 @@ def compile_artifact(
         tokenizer: for whose vocabulary.
         grammar_name: what the artifact goes by.
         tokenizer_name: likewise.
-        progress: told about each stage as it begins.
+        progress: called with each stage as it begins.
 
     Raises:
         GrammarError: the grammar cannot be compiled, or exceeds a limit.

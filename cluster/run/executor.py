@@ -1,4 +1,4 @@
-"""What runs tasks: in this process, or on Ray. The driver starts tasks and asks what has become of them; nothing else differs."""
+"""An executor runs tasks: in this process, or on Ray. The driver starts tasks and polls their state; nothing else differs."""
 
 from __future__ import annotations
 

@@ -57,7 +57,7 @@ class LastingRay:
 
     Args:
         spec: see `psc.cluster.run.ray_executor.connect`; only a Ray for "local" is started again.
-        note: told what happens.
+        note: called with each event.
         start: starts a process with Ray in it.
 
     Raises:
@@ -82,7 +82,7 @@ class LastingRay:
         self._shared: dict[str, Any] = {}
         self._running: set[int] = set()
         self._events: list[Event] = []
-        """To be told by the next `wait`."""
+        """To be reported by the next `wait`."""
         self.name = f"ray {spec}"
         self.cpus = 1
         self.memory_bytes = 0
@@ -141,8 +141,8 @@ class LastingRay:
 
     def wait(self, seconds: float) -> list[Event]:
         if not self._events:
-            found = self._instead.wait(seconds) if self._instead is not None else self._ask("wait", seconds)
-            self._events += [self._with_output(event) for event in found or ()]
+            events = self._instead.wait(seconds) if self._instead is not None else self._ask("wait", seconds)
+            self._events += [self._with_output(event) for event in events or ()]
         events, self._events = self._events, []
         self._running -= {event.task for event in events if isinstance(event.message, Ended)}
         return events
@@ -189,7 +189,7 @@ class LastingRay:
             self._host.kill()
 
     def _ask(self, method: str, *arguments: Any) -> Any:
-        """The answer; None where Ray is lost, and what ran with it is told to be."""
+        """The answer; None where Ray is lost, and its tasks are reported as lost."""
         if self._host is None:
             return None
         try:
@@ -207,8 +207,8 @@ class LastingRay:
         host.kill()
         self._lost += 1
         now = time.time()
-        over = {event.task for event in self._events if isinstance(event.message, Ended)}
-        self._events += [Event(task, Ended(now, "restarted", f"its Ray was lost: {why}")) for task in self._running - over]
+        ended = {event.task for event in self._events if isinstance(event.message, Ended)}
+        self._events += [Event(task, Ended(now, "restarted", f"its Ray was lost: {why}")) for task in self._running - ended]
         if self._lost > MAX_LOST_RAYS:
             self._note(f"Ray was lost ({why}), for the {self._lost}th time; going on in this process, a job at a time")
             self._go_on_in_process()

@@ -1,14 +1,13 @@
-"""A task's memory: how much there is, how much a task had at its peak, and a limit that it cannot pass.
+"""A task's memory: the memory of the machine, the peak of a task, and a limit that it cannot exceed.
 
 A worker runs many tasks, so the peak of the process says nothing of the last one. Linux can reset its counter
-(``/proc/self/clear_refs``), and the allocator can be asked to give back what earlier tasks left (``malloc_trim``); the difference
-between the two readings is then the task's own. On other systems only the peak of the process is known, and no limit is
-enforced.
+(``/proc/self/clear_refs``), and the allocator can return the memory that earlier tasks left (``malloc_trim``); the difference
+between the two readings is then the task's own. Other systems report only the peak of the process, and enforce no limit.
 
-The limit is one on address space (``RLIMIT_AS``, the soft one, put back afterwards): an allocation that would pass it fails there
-and then, as ``MemoryError``, before the machine swaps or the kernel kills somebody. Address space is not memory: an allocator
-reserves more than it uses, and what an earlier task left may be used again without being asked for. So the limit on it is generous,
-and a thread looks at the memory itself, twenty times a second, and closes the address space when the memory exceeds its limit.
+The limit is one on address space (``RLIMIT_AS``, the soft one, restored afterwards): an allocation that would exceed it fails at
+once, as ``MemoryError``, before the machine swaps or the kernel kills a process. Address space is not memory: an allocator reserves
+more than it uses, and can use again what an earlier task left without reserving more. So the limit on it is generous. A thread
+reads the memory in use twenty times a second, and closes the address space when that exceeds the limit.
 
 Cost: two small files read and a heap trimmed per task, under 1 ms; with a limit, a thread that sleeps.
 """
@@ -41,7 +40,7 @@ class Measured:
     """Bytes that the process had before it."""
     limit: int | None
     peak_bytes: int = 0
-    """What the task had at its peak; known when it is over."""
+    """The task's peak; set when it has ended."""
 
     def check(self) -> None:
         """Raises MemoryError if the limit was passed, in memory that the allocator had already."""
@@ -105,20 +104,20 @@ def _limited(before: int, limit_bytes: int | None) -> Iterator[None]:
     if limit_bytes is None or space is None or not _SPACE.limit(space + limit_bytes + _SLACK_BYTES):
         yield
         return
-    over = threading.Event()
-    watch = threading.Thread(target=_watch, args=(before + limit_bytes, over), name="psc memory", daemon=True)
+    done = threading.Event()
+    watch = threading.Thread(target=_watch, args=(before + limit_bytes, done), name="psc memory", daemon=True)
     watch.start()
     try:
         yield
     finally:
-        over.set()
+        done.set()
         watch.join()
         _SPACE.release()
 
 
-def _watch(limit_bytes: int, over: threading.Event) -> None:
+def _watch(limit_bytes: int, done: threading.Event) -> None:
     """Closes the address space once there is more memory than the limit."""
-    while not over.wait(_LOOK_EVERY_S):
+    while not done.wait(_LOOK_EVERY_S):
         memory, space = process_status("VmRSS"), process_status("VmSize")
         if memory is not None and space is not None and memory > limit_bytes:
             _limit_space(space + _CLOSED_BYTES)

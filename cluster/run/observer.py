@@ -1,4 +1,4 @@
-"""Who wants to know how a run goes, while it goes: a terminal's bar, lines in a log, or nobody."""
+"""Observers of a run in progress: a terminal's bar, lines in a log, or none."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from psc.cluster.run.outcomes import JobOutcome
 
 
 class Observer:
-    """Told what happens; this one says nothing."""
+    """Notified of events; this one ignores them."""
 
     def run_began(self, done: int, total: int) -> None:
         """The run begins; some jobs are done already, or cannot be."""
@@ -18,10 +18,10 @@ class Observer:
         """A task comes to a stage."""
 
     def task_ended(self, job: str, what: str) -> None:
-        """A task is over, well or not."""
+        """A task has ended, well or not."""
 
     def job_ended(self, outcome: JobOutcome) -> None:
-        """A job is over."""
+        """A job has ended."""
 
     def note(self, text: str) -> None:
-        """Something happened that whoever waits should know."""
+        """An event that a waiting user should see."""

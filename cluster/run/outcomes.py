@@ -89,7 +89,7 @@ class RunReport:
 
     @property
     def ok(self) -> bool:
-        """Whether every job has its artifact, and every registry that was asked for."""
+        """Whether every job has its artifact, and every requested registry has it too."""
         return all(job.status in ("compiled", "present") for job in self.jobs)
 
     def to_json(self) -> dict[str, Any]:
@@ -97,12 +97,12 @@ class RunReport:
         return {"schema": SCHEMA, "ok": self.ok, **asdict(self)}
 
     @classmethod
-    def from_json(cls, found: Mapping[str, Any]) -> RunReport:
+    def from_json(cls, data: Mapping[str, Any]) -> RunReport:
         """Reads what ``to_json`` wrote. Raises ValueError when it is something else."""
-        if found.get("schema") != SCHEMA:
-            raise ValueError(f"not a report of psc batch: schema {found.get('schema')!r} instead of {SCHEMA!r}")
+        if data.get("schema") != SCHEMA:
+            raise ValueError(f"not a report of psc batch: schema {data.get('schema')!r} instead of {SCHEMA!r}")
         try:
-            content = {k: v for k, v in found.items() if k not in ("schema", "ok")}
+            content = {k: v for k, v in data.items() if k not in ("schema", "ok")}
             jobs = [
                 JobOutcome(**{**job, "warnings": tuple(job["warnings"]), "published": tuple(job["published"])})
                 for job in content.pop("jobs")

@@ -1,7 +1,7 @@
-"""What a batch has to do: which artifacts are there, which jobs cannot be done at all, and the others as tasks, the urgent and long
+"""The plan of a batch: which artifacts are there, which jobs cannot be done at all, and the others as tasks, the urgent and long
 first.
 
-The input key of an artifact is known once its grammar and vocabulary are read. Only what several jobs share is compiled here: the
+The input key of an artifact needs only its grammar and vocabulary. Only what several jobs share is compiled here: the
 tables of a grammar that is compiled for several vocabularies.
 
 Cost: parsing each grammar once (0.1 s for a programming language), and reading every artifact that is there, which verifies it.
@@ -102,10 +102,10 @@ def plan(
 
     Args:
         jobs: from `psc.cluster.jobs.expansion.find_jobs`.
-        store: where artifacts are, and are to be.
-        outcomes: of the jobs, from `outcomes_of`, for a caller who wants to know them should this be interrupted.
+        store: of the artifacts, present and future.
+        outcomes: of the jobs, from `outcomes_of`, for a caller that needs them should this be interrupted.
         force: compile what is there, too.
-        on_grammar: told about each grammar before it is read.
+        on_grammar: called with each grammar before it is read.
     """
     return _Planner(store, force, on_grammar).plan(jobs, outcomes_of(jobs) if outcomes is None else outcomes)
 
@@ -172,7 +172,7 @@ class _Planner:
         description = describe(grammar, info)
         key = outcome.input_key = input_key_of(description)
         try:
-            if not self._force and self._found(job, outcome, key):
+            if not self._force and self._is_stored(job, outcome, key):
                 return
         except RegistryError as e:
             outcome.status, outcome.error = "failed", str(e)
@@ -188,7 +188,7 @@ class _Planner:
         outcome.memory_estimate_bytes = max(task.memory_bytes for task in tasks)
         self._todo[key] = PlannedJob(job, outcome, key, info.fingerprint, costs_key, estimate, tasks)
 
-    def _found(self, job: Job, outcome: JobOutcome, key: str) -> bool:
+    def _is_stored(self, job: Job, outcome: JobOutcome, key: str) -> bool:
         """Whether the artifact is in the store, whole; then it also goes by the job's name there from now on."""
         there = self._store.find(key)
         data = self._store.read(there) if there is not None else None

@@ -2,8 +2,8 @@
 
 Each registry is pushed to one artifact at a time, since every push changes its index. An artifact that a registry refuses stays
 in the store, and its job says "not published". A registry that does not answer is waited for once, not once for each artifact:
-its other artifacts wait until everything else is done, and then the registry is asked again. A registry that was restarted
-meanwhile gets all of them, and one that stays down costs two waits.
+its other artifacts wait until everything else is done, and then they are tried again. A registry that was restarted meanwhile gets
+all of them, and one that stays down costs two waits.
 
 Cost: a thread for each registry; an artifact that has to wait is read from the store again.
 """
@@ -35,9 +35,9 @@ class Publishing:
     """The pushes of a run.
 
     Args:
-        publishers: per registry, as the report is to call it, what pushes to it.
-        store: which has what is pushed.
-        observer: told when a job is over, and what is wrong with a registry.
+        publishers: per registry, by its name in the report, the function that pushes to it.
+        store: of the artifacts.
+        observer: notified when a job has ended, and of problems with a registry.
     """
 
     def __init__(self, publishers: Mapping[str, Publish], store: Store, observer: Observer) -> None:
@@ -50,7 +50,7 @@ class Publishing:
         """For registries that did not answer."""
         self._gone: dict[str, str] = {}
         """Registries that did not answer, and why."""
-        self._asked_again = False
+        self._is_second_attempt = False
 
     @property
     def busy(self) -> bool:
@@ -63,11 +63,11 @@ class Publishing:
         return bool(self._waiting)
 
     def add(self, outcome: JobOutcome, reference: Reference, data: bytes | None = None) -> None:
-        """Pushes an artifact to all registries; without any, its job is over.
+        """Pushes an artifact to all registries; without any, its job ends here.
 
         Args:
             outcome: of its job.
-            reference: by which the registry is to have it.
+            reference: under which the registry gets it.
             data: its bytes; read from the store if left out.
         """
         if not self._publishers:
@@ -76,18 +76,18 @@ class Publishing:
             self._start(_Push(name, outcome, reference), data)
 
     def ask_again(self) -> None:
-        """Pushes what was left for registries that did not answer; those that still do not are not asked a third time."""
-        self._asked_again = True
+        """Pushes the rest to registries that did not answer; there is no third attempt."""
+        self._is_second_attempt = True
         self._gone.clear()
         waiting, self._waiting = self._waiting, []
         for push in waiting:
             self._start(push, None)
 
     def take_in(self) -> None:
-        """Looks which pushes are over."""
-        over = [found for found in self._running if found[0].done()]
-        self._running = [found for found in self._running if not found[0].done()]
-        for future, push in over:
+        """Collects the pushes that have ended."""
+        ended = [push for push in self._running if push[0].done()]
+        self._running = [push for push in self._running if not push[0].done()]
+        for future, push in ended:
             try:
                 future.result()
                 done = {*push.outcome.published, push.registry}
@@ -98,7 +98,7 @@ class Publishing:
                 self._refused(push, _cause(e, push.reference))
             except Exception as e:  # a registry's client may raise what it likes: the others go on
                 self._refused(push, f"{type(e).__name__}: {e}")
-            self._over_if_last(push.outcome)
+            self._end_if_last(push.outcome)
 
     def stop(self) -> None:
         """Begins no further push. What was not pushed says so."""
@@ -133,7 +133,7 @@ class Publishing:
             raise RegistryUnreachableError(self._gone[push.registry]) from e
 
     def _unreachable(self, push: _Push, why: str) -> None:
-        if self._asked_again:
+        if self._is_second_attempt:
             self._refused(push, why)
             return
         if not any(waiting.registry == push.registry for waiting in self._waiting):
@@ -146,7 +146,7 @@ class Publishing:
         outcome.error = f"{outcome.error}; " if outcome.error else "in the store, but not published: "
         outcome.error += why if why.startswith(push.registry) else f"{push.registry}: {why}"
 
-    def _over_if_last(self, outcome: JobOutcome) -> None:
+    def _end_if_last(self, outcome: JobOutcome) -> None:
         left = (*(push for _, push in self._running), *self._waiting)
         if not any(push.outcome is outcome for push in left):
             self._observer.job_ended(outcome)

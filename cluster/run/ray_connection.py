@@ -136,18 +136,18 @@ def checked_address(spec: str) -> str | None:
 
 def _running_cluster() -> str:
     """The address of the cluster that this machine is part of: as the environment says, or as ``ray start`` has noted it."""
-    found = os.environ.get("RAY_ADDRESS") or _noted_address()
-    if found in (None, "", "auto", "local"):
+    address = os.environ.get("RAY_ADDRESS") or _noted_address()
+    if address in (None, "", "auto", "local"):
         return "auto"  # Ray looks for processes
-    if found.startswith("ray://"):
+    if address.startswith("ray://"):
         raise ClusterError(
-            f"--ray auto: RAY_ADDRESS is {found}: psc does not run through Ray's client server; give --ray HOST:PORT"
+            f"--ray auto: RAY_ADDRESS is {address}: psc does not run through Ray's client server; give --ray HOST:PORT"
         )
     try:
-        _probe(found)
+        _probe(address)
     except ClusterError as e:
         raise ClusterError(f"--ray auto: {e}") from e
-    return found
+    return address
 
 
 def _noted_address() -> str | None:

@@ -1,7 +1,7 @@
 """Tasks on Ray: each a streaming generator whose messages the driver reads as they come.
 
 What is shared goes into the object store once; workers on a node read vocabularies where they lie. Ray reserves a CPU and the
-estimated memory for a task, and is told to retry nothing itself: what to do after a failure is the driver's decision, see
+estimated memory for a task, and retries nothing itself: the driver decides after a failure, see
 `psc.cluster.run.batch`. That also keeps Ray from trying a task again and again that runs out of memory, which it does without end
 by default.
 
@@ -165,7 +165,7 @@ class RayExecutor:
         """Kills the worker, if the task has one."""
         running = self._running.pop(task, None)
         if running is not None:
-            with contextlib.suppress(Exception):  # it may be over, or its node gone: then there is nothing to stop
+            with contextlib.suppress(Exception):  # it may have ended, or its node be gone: then there is nothing to stop
                 self._ray.cancel(running.messages, force=True)
         return True
 
@@ -196,9 +196,9 @@ class RayExecutor:
         try:
             message = self._ray.get(next(running.messages))
         except StopIteration:
-            return self._over(task, "lost", "its worker stopped in the middle")
+            return self._ended(task, "lost", "its worker stopped in the middle")
         except Exception as e:
-            return self._over(task, *self._why(e, running))
+            return self._ended(task, *self._why(e, running))
         if isinstance(message, Began):
             running.node = message.worker.rpartition(":")[0]
         message = replace(message, at=self._on_this_clock(running.node or "", message.at))
@@ -213,28 +213,28 @@ class RayExecutor:
         except Exception as e:
             return Event(task, replace(message, failure="lost", error=f"its result was lost: {_brief(e)}"))
 
-    def _over(self, task: int, failure: Failure, error: str, lost: frozenset[int] = frozenset()) -> Event:
+    def _ended(self, task: int, failure: Failure, error: str, lost: frozenset[int] = frozenset()) -> Event:
         del self._running[task]
         return Event(task, Ended(time.time(), failure, error), lost_parts=lost)
 
     def _why(self, error: Exception, running: _Running) -> tuple[Failure, str, frozenset[int]]:
         """What Ray's exception means for the driver."""
-        known = self._ray.exceptions
+        exceptions = self._ray.exceptions
         cause = getattr(error, "cause", None)
         for e in (error, cause):
-            if isinstance(e, known.OutOfMemoryError):
+            if isinstance(e, exceptions.OutOfMemoryError):
                 return (
                     "memory",
                     f"its node ran out of memory, and Ray stopped it at {size(running.memory_bytes)} reserved",
                     frozenset(),
                 )
-            if isinstance(e, known.ObjectLostError):
+            if isinstance(e, exceptions.ObjectLostError):
                 lost = frozenset(i for i, part in enumerate(running.parts) if part.hex() == e.object_ref_hex)
                 if lost:
                     return "inputs lost", f"a part that it needs was lost with its node ({type(e).__name__})", lost
         # A system error inside a task is one of loading what it was sent.
-        if isinstance(error, known.RayTaskError) and (
-            isinstance(cause, known.RaySystemError) or not isinstance(cause, known.RayError)
+        if isinstance(error, exceptions.RayTaskError) and (
+            isinstance(cause, exceptions.RaySystemError) or not isinstance(cause, exceptions.RayError)
         ):
             missing = isinstance(cause, ImportError) or "No module named" in str(cause)
             return "error", _no_psc(error) if missing else _brief(error), frozenset()

@@ -1,13 +1,13 @@
-"""The process that Ray is used in: an executor on Ray that another process tells what to do.
+"""The process that Ray is used in: an executor on Ray that another process controls.
 
-Ray cannot be used in the process of a command that is to end well. It replaces signal handlers, ends the process when its servers
-are gone, and crashes when its start is interrupted. So it has a process of its own, which signals from a terminal do not reach, and
-whose end is news to the command, not its own end.
+Ray cannot be used in the process of a command that must end in good order. It replaces signal handlers, ends the process when its
+servers are gone, and crashes when its start is interrupted. So it has a process of its own. Signals from a terminal do not reach
+that process, and the command survives its end.
 
 Requests are a method of `psc.cluster.run.ray_executor.RayExecutor` and its arguments, answered one after the other. Results of
-tasks stay here; the other side has numbers for them. When the other side is gone, Ray is let go of.
+tasks stay here; the other side has numbers for them. When the other side is gone, Ray is released.
 
-Cost: a process, and two small messages for each thing that a task says.
+Cost: a process, and two small messages for each message of a task.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
-"""A process with Ray in it, seen from outside: started, asked, and ended with everything that it has started.
+"""A process with Ray in it, seen from outside: started, queried, and ended with everything that it has started.
 
 Waiting for an answer ends when the process ends, or when one of Ray's servers does. Ray itself notices the latter after half a
-minute, or never. The output of the process is kept for error messages, and shown nowhere else.
+minute, or never. The output of the process goes into error messages only.
 
-Cost: a second or two to start, most of it Ray's; asking takes a tenth of a millisecond.
+Cost: a second or two to start, most of it Ray's; a query takes a tenth of a millisecond.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ main({descriptor}, {spec!r})
 
 
 class RayGoneError(Exception):
-    """Ray, or the process that it is used in, is gone; the message says what is known of why."""
+    """Ray, or the process that it is used in, is gone; the message has the cause, as far as it was seen."""
 
 
 class RayProcess:
@@ -117,7 +117,7 @@ class RayProcess:
         self._forgotten.append(output)
 
     def close(self) -> None:
-        """Disconnects in good order, if that can be done in a while, and leaves nothing behind. In the middle of something:
+        """Disconnects in good order, if that takes no longer than a while, and leaves no process. In the middle of work:
         `kill`."""
         if not self._asking:
             self._asking = True

@@ -30,11 +30,11 @@ _SEQUENCES, _CLASSIFIER, _ASSEMBLY = 0.35, 0.5, 0.3
 
 
 def split_long_jobs(plan: Plan, cpus: int) -> None:
-    """Cuts the jobs of a plan that ask for it, and those that would keep CPUs waiting.
+    """Cuts the jobs of a plan that request it, and those that would leave CPUs idle.
 
     Args:
-        plan: whose tasks are replaced.
-        cpus: that there are.
+        plan: its tasks are replaced.
+        cpus: the number of CPUs.
     """
     share = sum(p.estimate.seconds for p in plan.todo) / max(cpus, 1)
     for i, planned in enumerate(plan.todo):
@@ -104,24 +104,24 @@ def sequences(
 
 
 def classifier(
-    tables: GrammarTables, found: pieces.FoundSequences | NotClosed, *, group: int, progress: Progress
+    tables: GrammarTables, sequences: pieces.FoundSequences | NotClosed, *, group: int, progress: Progress
 ) -> ClosedClassifier | NotClosed | None:
     """The classifier of a group; None where the grammar has fewer groups."""
     progress(Stage.STACK_CLASSIFIER.title, Stage.STACK_CLASSIFIER.number, N_STAGES)
-    if isinstance(found, NotClosed) or group >= len(found.groups):
+    if isinstance(sequences, NotClosed) or group >= len(sequences.groups):
         return None
-    return pieces.classify(tables, found.trie, found.groups[group])
+    return pieces.classify(tables, sequences.trie, sequences.groups[group])
 
 
 def assembly(
     tables: GrammarTables,
     tokenizer: TokenizerInfo,
-    found: pieces.FoundSequences | NotClosed,
+    sequences: pieces.FoundSequences | NotClosed,
     *classifiers: ClosedClassifier | NotClosed | None,
     grammar_name: str,
     tokenizer_name: str,
     progress: Progress,
 ) -> Compiled:
     """The last piece."""
-    result = pieces.assemble(tables, tokenizer, found, [c for c in classifiers if c is not None], progress=progress)
+    result = pieces.assemble(tables, tokenizer, sequences, [c for c in classifiers if c is not None], progress=progress)
     return encoded(result, grammar_name, tokenizer_name, progress)

@@ -1,7 +1,7 @@
 """From a compiled artifact to the store, and on to the registries.
 
-An artifact is written at once. When that fails, because the disk is full, say, it is kept and written again after growing pauses
-while other jobs go on; after the last one its job fails.
+An artifact is written at once. When that fails, because the disk is full, say, it stays in memory and is written again after
+growing pauses while other jobs go on; after the last one its job fails.
 
 Cost: hashing an artifact, and writing three small files with it: some 10 ms.
 """
@@ -41,9 +41,9 @@ class Storing:
     """The artifacts of a run on their way to the store.
 
     Args:
-        store: where to.
-        publishing: gets what was written.
-        observer: told what is tried again, and which jobs have failed.
+        store: of the artifacts.
+        publishing: gets the artifacts written.
+        observer: notified of retries, and of jobs that have failed.
     """
 
     def __init__(self, store: Store, publishing: Publishing, observer: Observer) -> None:
@@ -72,7 +72,7 @@ class Storing:
                 self._once_more(write, e)
 
     def write_all(self) -> None:
-        """Writes what is there, due or not, once: the run is over."""
+        """Writes all waiting artifacts, due or not, once: the run has ended."""
         writes, self._writes = self._writes, []
         for write in writes:
             with contextlib.suppress(StoreError):

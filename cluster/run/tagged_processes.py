@@ -2,9 +2,9 @@
 inherit.
 
 Ray starts some ten processes, which start others; when one of them is killed, its children hang from another parent, so neither the
-tree of processes nor a process group leads to them. What they were started with does.
+tree of processes nor a process group leads to them. Their environment does.
 
-Where there is no ``/proc``, nothing is found: then the process group is all that can be ended.
+Where there is no ``/proc``, no process is listed: then only the process group can be ended.
 
 Cost: reading a small file for each process of the machine, a few ms.
 """
@@ -18,19 +18,19 @@ import time
 from pathlib import Path
 
 VARIABLE = "PSC_RAY_HOST"
-"""Its value tells the processes of one host from those of another."""
+"""Its value distinguishes the processes of one host from those of another."""
 _PROC = Path("/proc")
 
 
 def tagged(tag: str) -> list[int]:
     """The processes with this tag that are alive, but for this one."""
     wanted = f"{VARIABLE}={tag}".encode()
-    found = []
+    processes = []
     for folder in _PROC.glob("[0-9]*"):
-        with contextlib.suppress(OSError):  # it is over, or another user's
+        with contextlib.suppress(OSError):  # it has ended, or is another user's
             if wanted in (folder / "environ").read_bytes().split(b"\0") and int(folder.name) != os.getpid():
-                found.append(int(folder.name))
-    return found
+                processes.append(int(folder.name))
+    return processes
 
 
 def servers(processes: list[int], *names: str) -> list[int]:
@@ -47,7 +47,7 @@ def servers(processes: list[int], *names: str) -> list[int]:
 
 
 def alive(process: int) -> bool:
-    """Whether a process is there and not over, as one is that is dead and that its parent has not asked about."""
+    """Whether a process is there and alive; a zombie, dead but not yet reaped by its parent, is not."""
     try:
         return _stat(process)[0] not in "ZX"
     except OSError:
@@ -57,8 +57,8 @@ def alive(process: int) -> bool:
 def kill_tagged(tag: str, *, for_s: float = 10.0) -> bool:
     """Kills all processes with this tag, and those that they start meanwhile. Returns whether none is left."""
     deadline = time.monotonic() + for_s
-    while found := tagged(tag):
-        for process in found:
+    while processes := tagged(tag):
+        for process in processes:
             with contextlib.suppress(OSError):
                 os.kill(process, signal.SIGKILL)
         if time.monotonic() > deadline:

@@ -1,8 +1,8 @@
 """One piece of work as a worker runs it: messages as it begins, as each stage begins and when it has ended, then its result.
 
 The work runs in a thread of its own and the messages are yielded beside it, so that a driver sees a stage when it begins, not when
-it is over; the native stages release the interpreter's lock. Every failure becomes a message too: exceptions need not cross
-processes. The same generator is a Ray task and what the in-process executor steps through.
+it has ended; the native stages release the interpreter's lock. Every failure becomes a message too: exceptions need not cross
+processes. The same generator serves as a Ray task and for the in-process executor.
 
 Cost: a thread and some ten small messages per task.
 """
@@ -66,7 +66,7 @@ class StageBegan:
 
 @dataclass(frozen=True)
 class Ended:
-    """The work is over; if it did not fail, its result comes next."""
+    """The work has ended; if it did not fail, its result comes next."""
 
     at: float
     failure: Failure | None = None

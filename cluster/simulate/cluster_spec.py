@@ -25,7 +25,7 @@ from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any
 
-from psc.cluster.jobs.toml_places import KeyPath, places
+from psc.cluster.jobs.toml_lines import KeyPath, key_lines
 from psc.cluster.units import parse_bytes
 from psc.errors import SimulationError
 
@@ -113,19 +113,19 @@ class ClusterSpec:
         )
 
     def scaled(self, n_nodes: int) -> ClusterSpec:
-        """The same with another number of nodes, each pool's part kept as far as whole nodes allow."""
+        """The same with another number of nodes, each pool's share unchanged as far as whole nodes allow."""
         shares = [pool.count * n_nodes / self.n_nodes for pool in self.pools]
         counts = [math.floor(s) for s in shares]
         by_rest = sorted(range(len(shares)), key=lambda i: (counts[i] - shares[i], i))
         for i in by_rest[: n_nodes - sum(counts)]:
             counts[i] += 1
         pools = tuple(replace(pool, count=n) for pool, n in zip(self.pools, counts, strict=True) if n)
-        kept = {pool.name for pool in pools}
-        return replace(self, pools=pools, failures=tuple(f for f in self.failures if f.nodes is None or f.nodes in kept))
+        used = {pool.name for pool in pools}
+        return replace(self, pools=pools, failures=tuple(f for f in self.failures if f.nodes is None or f.nodes in used))
 
 
 def read_spec(path: str | Path) -> ClusterSpec:
-    """Reads the file of a spec. Raises SimulationError with the place, what is wrong there, and what to write."""
+    """Reads the file of a spec. Raises SimulationError with the line, the error there, and the remedy."""
     path = Path(path)
     try:
         data = path.read_bytes()
@@ -156,7 +156,7 @@ def parse_spec(text: str, *, origin: str = "spec", folder: Path | None = None) -
         document = tomllib.loads(text)
     except (tomllib.TOMLDecodeError, RecursionError) as e:
         raise SimulationError(f"{origin}: not TOML: {e}") from e
-    return _Reader(places(text), origin).spec(document, folder or Path())
+    return _Reader(key_lines(text), origin).spec(document, folder or Path())
 
 
 class _Reader:
@@ -164,14 +164,14 @@ class _Reader:
 
     def __init__(self, lines: Mapping[KeyPath, int], origin: str) -> None:
         self._lines = lines
-        self._place = origin
+        self._origin = origin
 
     def fail(self, at: KeyPath, what: str) -> SimulationError:
         where = next((self._lines[at[:n]] for n in range(len(at), 0, -1) if at[:n] in self._lines), None)
-        return SimulationError(f"{self._place}:{where}: {what}" if where is not None else f"{self._place}: {what}")
+        return SimulationError(f"{self._origin}:{where}: {what}" if where is not None else f"{self._origin}: {what}")
 
     def spec(self, document: dict[str, Any], folder: Path) -> ClusterSpec:
-        self._known((), document, ("costs", "nodes", "scheduler", "failures", "simulation"))
+        self._check_keys((), document, ("costs", "nodes", "scheduler", "failures", "simulation"))
         pools = tuple(self._pool(("nodes", i), table) for i, table in enumerate(self._tables(document, "nodes")))
         if not pools:
             raise self.fail(("nodes",), "no nodes: describe at least one kind of machine as [[nodes]] with cpus and memory")
@@ -179,13 +179,13 @@ class _Reader:
             if pool.name in (other.name for other in pools[:i]):
                 raise self.fail(("nodes", i, "name"), f"two kinds of nodes are called {pool.name!r}; give each its own name")
         failures = tuple(self._failures(("failures", i), t, pools) for i, t in enumerate(self._tables(document, "failures")))
-        found = ClusterSpec(pools, self._scheduler(document), failures, self._trials(document), self._costs(document, folder))
-        if found.n_cpus > MAX_CPUS:
-            raise self.fail(("nodes",), f"{found.n_cpus:,} CPUs in all; at most {MAX_CPUS:,} are simulated")
-        return found
+        spec = ClusterSpec(pools, self._scheduler(document), failures, self._trials(document), self._costs(document, folder))
+        if spec.n_cpus > MAX_CPUS:
+            raise self.fail(("nodes",), f"{spec.n_cpus:,} CPUs in all; at most {MAX_CPUS:,} are simulated")
+        return spec
 
     def _pool(self, at: KeyPath, table: dict[str, Any]) -> NodePool:
-        self._known(at, table, ("count", "cpus", "memory", "name", "price_per_hour", "speed"))
+        self._check_keys(at, table, ("count", "cpus", "memory", "name", "price_per_hour", "speed"))
         for needed, example in (("cpus", "cpus = 8"), ("memory", 'memory = "32GiB"')):
             if needed not in table:
                 raise self.fail(at, f"[[nodes]] without {needed}; write for instance {example}")
@@ -211,13 +211,13 @@ class _Reader:
         )
 
     def _failures(self, at: KeyPath, table: dict[str, Any], pools: tuple[NodePool, ...]) -> Failures:
-        self._known(at, table, tuple(f.name for f in fields(Failures)))
+        self._check_keys(at, table, tuple(f.name for f in fields(Failures)))
         if "rate_per_node_hour" not in table:
             raise self.fail(at, "[[failures]] without rate_per_node_hour; write how often a node is lost per hour")
         nodes = table.get("nodes")
         if nodes is not None and nodes not in {pool.name for pool in pools}:
-            known = ", ".join(repr(pool.name) for pool in pools)
-            raise self.fail((*at, "nodes"), f"no nodes are called {nodes!r}; there are {known}")
+            names = ", ".join(repr(pool.name) for pool in pools)
+            raise self.fail((*at, "nodes"), f"no nodes are called {nodes!r}; there are {names}")
         return Failures(
             self._number(at, table, "rate_per_node_hour", 0.0, most=3600.0),
             self._number(at, table, "downtime", Failures.downtime, most=1e6),
@@ -234,14 +234,14 @@ class _Reader:
         )
 
     def _costs(self, document: dict[str, Any], folder: Path) -> tuple[Path, ...]:
-        found = document.get("costs", [])
-        listed = [found] if isinstance(found, str) else found
+        costs = document.get("costs", [])
+        listed = [costs] if isinstance(costs, str) else costs
         if not isinstance(listed, list) or not all(isinstance(name, str) for name in listed):
             raise self.fail(("costs",), 'costs must be the path of a report of psc batch, or a list of them: costs = "report.json"')
         paths = tuple(folder / name for name in listed)
         for i, path in enumerate(paths):
             if not path.is_file():
-                at = ("costs",) if isinstance(found, str) else ("costs", i)
+                at = ("costs",) if isinstance(costs, str) else ("costs", i)
                 raise self.fail(at, f"there is no report {path}; psc batch writes one with --report")
         return paths
 
@@ -249,7 +249,7 @@ class _Reader:
         table = document.get(name, {})
         if not isinstance(table, dict):
             raise self.fail((name,), f"{name} must be a table: write [{name}]")
-        self._known((name,), table, tuple(f.name for f in fields(kind)))
+        self._check_keys((name,), table, tuple(f.name for f in fields(kind)))
         return table
 
     def _tables(self, document: dict[str, Any], name: str) -> list[dict[str, Any]]:
@@ -258,7 +258,7 @@ class _Reader:
             raise self.fail((name,), f"{name} must be a list of tables: write [[{name}]]")
         return tables
 
-    def _known(self, at: KeyPath, table: Mapping[str, Any], names: tuple[str, ...]) -> None:
+    def _check_keys(self, at: KeyPath, table: Mapping[str, Any], names: tuple[str, ...]) -> None:
         for name in table:
             if name not in names:
                 near = difflib.get_close_matches(name, names, 1)

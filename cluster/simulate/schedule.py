@@ -1,7 +1,7 @@
 """One run of a batch on a cluster that need not exist: a discrete event simulation of how the pipeline schedules.
 
 Tasks are ready when those before them are done, and are taken by priority, then those of jobs that were begun, then those of the
-longest job; one that does not fit anywhere now is passed over. A task takes one CPU and its memory reservation on one node. Nodes
+longest job; one that does not fit anywhere now is skipped. A task takes one CPU and its memory reservation on one node. Nodes
 are filled as Ray does by default: the first one up to half of what it has, then the least used. A task slows down with the number
 of busy CPUs beside it. A node that is lost takes its tasks with it, which start again elsewhere, and comes back empty.
 
@@ -157,11 +157,11 @@ def run_schedule(
 
 def longest_chains(tasks: Sequence[SimulatedTask]) -> list[float]:
     """Per task the seconds of the longest chain that begins with it."""
-    found = [task.seconds for task in tasks]
+    remaining = [task.seconds for task in tasks]
     for i in range(len(tasks) - 1, -1, -1):
         for before in tasks[i].after:
-            found[before] = max(found[before], tasks[before].seconds + found[i])
-    return found
+            remaining[before] = max(remaining[before], tasks[before].seconds + remaining[i])
+    return remaining
 
 
 def _queue_order(tasks: Sequence[SimulatedTask]) -> list[tuple[int, bool, float, int]]:
@@ -227,25 +227,25 @@ class _Run:
     def _dispatch(self, now: float) -> None:
         free = sum(state.free_cpus for state in self._states if state.up)
         too_large: int | None = None
-        passed_over = []
+        skipped = []
         changed: set[int] = set()
         for at, entry in enumerate(self._ready):
             if free == 0:
-                passed_over += self._ready[at:]
+                skipped += self._ready[at:]
                 break
             memory = self._tasks[entry[-1]].memory_bytes
             # Nothing becomes free while tasks are handed out: what did not fit before, does not fit now.
             state = None if too_large is not None and memory >= too_large else self._choose(memory)
             if state is None:
                 too_large = memory if too_large is None else min(too_large, memory)
-                passed_over.append(entry)
+                skipped.append(entry)
                 continue
             if state.number not in changed:
                 self._advance(state, now)
                 changed.add(state.number)
             self._begin(state, entry[-1], now)
             free -= 1
-        self._ready = passed_over
+        self._ready = skipped
         for number in changed:
             self._expect_end(self._states[number], now)
 

@@ -1,8 +1,8 @@
-"""What a batch would take on a cluster: time, cost, memory, and how that changes with the number of nodes.
+"""The time, cost and memory of a batch on a cluster, and how they change with the number of nodes.
 
 From tasks with known costs (`psc.cluster.costs.measured_costs`) and a cluster's description (`cluster_spec`); what happens in a run
-is in `schedule`. With losses of nodes, or noise in the durations, the run is repeated with other chances, and the middle and the
-5th to 95th percentile are told.
+is in `schedule`. With losses of nodes, or noise in the durations, the run is repeated with other chances, and the median and the
+5th to 95th percentile are reported.
 
 Cost: see `run_schedule`, times the number of trials.
 """
@@ -22,7 +22,7 @@ from psc.support.readable import size
 
 SCHEMA = "psc.batch-prediction.v1"
 TAIL_JOBS = 8
-"""How many of the jobs that end last are told."""
+"""The number of jobs that end last to report."""
 
 _WHAT_IF_TRIALS = 30
 _WHAT_IF_GAIN = 0.99
@@ -146,22 +146,22 @@ def simulate(tasks: Sequence[SimulatedTask], spec: ClusterSpec) -> Prediction:
 
 
 def what_if(tasks: Sequence[SimulatedTask], spec: ClusterSpec) -> tuple[WhatIf, ...]:
-    """The same batch on 1, 2, 4, 8 … nodes, each kind's part kept, until more of them gain less than 1 %.
+    """The same batch on 1, 2, 4, 8 … nodes, each kind's share unchanged, until more of them gain less than 1 %.
 
     Args:
         tasks: as in `simulate`.
         spec: likewise; its own number of nodes is among the answers.
     """
-    found: list[WhatIf] = []
+    answers: list[WhatIf] = []
     n, previous = 1, float("inf")
     while True:
-        asked = sorted({n, spec.n_nodes}) if n < spec.n_nodes <= 2 * n - 1 else [n]
-        for n_nodes in asked:
-            found.append(_what_if(tasks, spec, n_nodes))
-        last = found[-1].makespan_seconds
+        counts = sorted({n, spec.n_nodes}) if n < spec.n_nodes <= 2 * n - 1 else [n]
+        for n_nodes in counts:
+            answers.append(_what_if(tasks, spec, n_nodes))
+        last = answers[-1].makespan_seconds
         settled = last is not None and last > previous * _WHAT_IF_GAIN
         if (settled and n >= spec.n_nodes) or spec.scaled(2 * n).n_cpus > max(4 * len(tasks), 2 * spec.n_cpus):
-            return tuple(found)
+            return tuple(answers)
         previous = last if last is not None else previous
         n *= 2
 
@@ -170,8 +170,8 @@ def _what_if(tasks: Sequence[SimulatedTask], spec: ClusterSpec, n_nodes: int) ->
     scaled = spec.scaled(n_nodes)
     nodes, delays = _nodes(scaled), _delays(spec.scheduler)
     specified = n_nodes == spec.n_nodes
-    most = max((task.memory_bytes for task in tasks), default=0)
-    if most > max(node.memory_bytes for node in nodes):
+    largest = max((task.memory_bytes for task in tasks), default=0)
+    if largest > max(node.memory_bytes for node in nodes):
         return WhatIf(n_nodes, scaled.n_cpus, None, 0.0, None, specified)
     trials = min(spec.trials.runs, _WHAT_IF_TRIALS) if not specified else spec.trials.runs
     runs = _trials(tasks, nodes, delays, scaled, trials) or [run_schedule(tasks, nodes, delays)]
@@ -228,13 +228,13 @@ def _check_fits(tasks: Sequence[SimulatedTask], spec: ClusterSpec, nodes: Sequen
             misfits[task.job] = max(misfits.get(task.job, 0), task.memory_bytes)
     if not misfits:
         return
-    most = max(misfits.values())
+    largest = max(misfits.values())
     listed = ", ".join(f"{job} ({size(n)})" for job, n in sorted(misfits.items(), key=lambda item: -item[1])[:10])
     more = f" and {len(misfits) - 10} more" if len(misfits) > 10 else ""
     share = spec.scheduler.memory_share
     raise SimulationError(
         f"{len(misfits)} jobs fit on no node: {listed}{more}. The largest node lets tasks reserve {size(room)}"
-        f" (memory_share {share:g} of its memory); give some node memory of {_rounded_up(most / share)} or more,"
+        f" (memory_share {share:g} of its memory); give some node memory of {_rounded_up(largest / share)} or more,"
         " or lower the jobs' reservations"
     )
 

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from psc.cluster.jobs.toml_places import places
+from psc.cluster.jobs.toml_lines import key_lines
 
 EVERYTHING = '''# comment
 title = "x # no" # yes
@@ -45,7 +45,7 @@ def paths(value: object, path: tuple[str | int, ...] = ()) -> Iterator[tuple[str
 @pytest.mark.parametrize("newline", ["\n", "\r\n"])
 def test_every_path_has_a_line(newline: str) -> None:
     text = EVERYTHING.replace("\n", newline)
-    assert set(places(text)) == set(paths(tomllib.loads(text)))
+    assert set(key_lines(text)) == set(paths(tomllib.loads(text)))
 
 
 @pytest.mark.parametrize(
@@ -64,7 +64,7 @@ def test_every_path_has_a_line(newline: str) -> None:
     ],
 )
 def test_lines(path: tuple[str | int, ...], line: int) -> None:
-    assert places(EVERYTHING)[path] == line
+    assert key_lines(EVERYTHING)[path] == line
 
 
 _keys = st.text(alphabet="ab.# \"'é=\n", min_size=1, max_size=4)
@@ -93,4 +93,4 @@ def test_any_keys_and_strings(pairs: list[tuple[str, list[str]]], multiline: boo
             lines.append(f"{_literal(key)} = [{', '.join(map(_literal, values))}]")
     text = "\n".join(lines)
     assert tomllib.loads(text) == dict(pairs)
-    assert places(text) == expected
+    assert key_lines(text) == expected

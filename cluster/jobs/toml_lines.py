@@ -1,7 +1,7 @@
-"""Where in a TOML file a value stands: the line of every table, key and array element, which ``tomllib`` does not tell.
+"""The line of every table, key and array element of a TOML file, which ``tomllib`` does not report.
 
-The text is one that ``tomllib`` has read, so it is known to be valid, and only has to be cut at the right places. A place is the
-path by which the parsed document is indexed: ``("jobs", 2, "grammars", 0)``. Cost: linear in the text.
+``tomllib`` has read the text before, so it is valid and only has to be cut. A path indexes the parsed document:
+``("jobs", 2, "grammars", 0)``. Cost: linear in the text.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _STRING = re.compile(
 _PLAIN_VALUE = re.compile(r"[^,\]}#\r\n]+")
 
 
-def places(text: str) -> dict[KeyPath, int]:
+def key_lines(text: str) -> dict[KeyPath, int]:
     """The line, counted from 1, of every path in a document.
 
     Args:
@@ -32,20 +32,20 @@ def places(text: str) -> dict[KeyPath, int]:
     Returns:
         Per path its line: of a table's header (the first one that mentions it), of a key, of an array's element.
     """
-    # As tomllib does it, so that a carriage return is not part of what stands before it.
+    # As tomllib does it, so that a carriage return is not part of the value before it.
     scan = _Scan(text.replace("\r\n", "\n"))
     scan.document()
-    return scan.found
+    return scan.lines
 
 
 class _Scan:
     def __init__(self, text: str) -> None:
-        self.found: dict[KeyPath, int] = {}
+        self.lines: dict[KeyPath, int] = {}
         self._text = text
         self._at = 0
         self._newlines = [m.start() for m in re.finditer("\n", text)]
         self._lengths: dict[KeyPath, int] = {}
-        """Per array of tables how many there were so far."""
+        """Per array of tables the number of tables so far."""
 
     def document(self) -> None:
         table: KeyPath = ()
@@ -164,4 +164,4 @@ class _Scan:
         return bisect.bisect_left(self._newlines, self._at) + 1
 
     def _note(self, path: KeyPath, line: int) -> None:
-        self.found.setdefault(path, line)
+        self.lines.setdefault(path, line)
