@@ -27,7 +27,7 @@ from psc.errors import ArtifactError
 from psc.vocabulary.token_table import MAX_VOCAB_SIZE
 from psc.vocabulary.tokenizer_info import TokenizerInfo
 
-__all__ = ["BatchGrammarMatcher", "CompiledGrammar", "FindTokenizer", "GrammarMatcher"]
+__all__ = ["BatchGrammarMatcher", "FindTokenizer", "GrammarMatcher", "LoadedGrammar"]
 
 FindTokenizer = Callable[[Mapping[str, Any], str], TokenizerInfo]
 
@@ -40,11 +40,11 @@ def vocabulary_tag(fingerprint: str) -> int:
         return 1
 
 
-class CompiledGrammar:
-    """A grammar compiled for a vocabulary. Shared by any number of matchers; mask rows are made once and kept here.
+class LoadedGrammar:
+    """A compiled grammar without the compiler: its machine and metadata, which is all that matchers need.
 
-    Made by ``GrammarCompiler`` (built just in time: what matchers visit is added as they go) or by ``load`` (ahead of time:
-    everything is there). Both give the same masks.
+    ``psc.CompiledGrammar`` is one that also knows what it was compiled from. Shared by any number of matchers; mask rows are made
+    once and cached here.
     """
 
     def __init__(
@@ -210,7 +210,7 @@ class CompiledGrammar:
         return self._machine.row(row_id)
 
     def __repr__(self) -> str:
-        return f"CompiledGrammar({self.grammar_name!r}, tokenizer={self.tokenizer_name!r}, vocab_size={self.vocab_size})"
+        return f"{type(self).__name__}({self.grammar_name!r}, tokenizer={self.tokenizer_name!r}, vocab_size={self.vocab_size})"
 
 
 def terminal_names(metadata: Mapping[str, Any]) -> tuple[str, ...]:

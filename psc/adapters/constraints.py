@@ -19,13 +19,13 @@ from numpy.typing import NDArray
 from psc.adapters.guarded_matcher import row_of
 from psc.decoding.deferred import AnyMatcher, DeferredGrammar
 from psc.errors import ArtifactError, BitmaskError, MatcherError, TokenizerError
-from psc.runtime.compiled import CompiledGrammar, GrammarMatcher
+from psc.runtime.compiled import GrammarMatcher, LoadedGrammar
 from psc.vocabulary.tokenizer_info import TEXT, TokenizerInfo
 
-Constraint = CompiledGrammar | DeferredGrammar | None
+Constraint = LoadedGrammar | DeferredGrammar | None
 
 
-def _compiled(constraint: Constraint) -> CompiledGrammar | None:
+def _compiled(constraint: Constraint) -> LoadedGrammar | None:
     return constraint.compiled if isinstance(constraint, DeferredGrammar) else constraint
 
 

@@ -16,7 +16,7 @@ from psc.artifacts.registry.signing import write_key_pair
 from psc.cli.registries import n_bytes
 from psc.cli.report import note, warning
 from psc.errors import RegistryError
-from psc.runtime.compiled import CompiledGrammar
+from psc.runtime.compiled import LoadedGrammar
 from psc.vocabulary.tokenizer_info import TokenizerInfo
 
 _FILE = click.Path(path_type=Path, dir_okay=False)
@@ -85,7 +85,7 @@ def serve(
 
 def check_tables(artifact: Artifact) -> None:
     """Raises ArtifactError unless the artifact's tables make a machine, so that no reader of the registry finds out first."""
-    CompiledGrammar.from_artifact(artifact, tokenizer_info=_no_tokenizer, place="artifact")
+    LoadedGrammar.from_artifact(artifact, tokenizer_info=_no_tokenizer, place="artifact")
 
 
 def _no_tokenizer(metadata: Mapping[str, Any], place: str) -> TokenizerInfo:

@@ -17,7 +17,7 @@ from typing import Any, Literal
 
 from psc.errors import BitmaskError, MatcherError
 from psc.runtime.bitmask import allocate_token_bitmask, apply_token_bitmask_inplace
-from psc.runtime.compiled import CompiledGrammar, GrammarMatcher
+from psc.runtime.compiled import GrammarMatcher, LoadedGrammar
 
 __all__ = ["LogitsProcessor"]
 
@@ -32,8 +32,8 @@ class LogitsProcessor:
         ValueError: the list is empty, or something in it is no compiled grammar.
     """
 
-    def __init__(self, compiled_grammar: CompiledGrammar | Sequence[CompiledGrammar]) -> None:
-        if isinstance(compiled_grammar, CompiledGrammar):
+    def __init__(self, compiled_grammar: LoadedGrammar | Sequence[LoadedGrammar]) -> None:
+        if isinstance(compiled_grammar, LoadedGrammar):
             self.compiled_grammars = [compiled_grammar]
         else:
             self.compiled_grammars = list(compiled_grammar)

@@ -27,7 +27,7 @@ from psc.errors import MatcherError
 from psc.runtime.compiled import GrammarMatcher
 
 if TYPE_CHECKING:
-    from psc.runtime.compiled import CompiledGrammar
+    from psc.runtime.compiled import LoadedGrammar
 
 
 @dataclass(frozen=True, eq=False)
@@ -41,7 +41,7 @@ class DeferredGrammar:
     Raises MatcherError, when the first matcher is made, for a trigger that cannot be.
     """
 
-    compiled: CompiledGrammar
+    compiled: LoadedGrammar
     triggers: Pattern | Iterable[Pattern]
 
     @cached_property

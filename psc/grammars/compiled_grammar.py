@@ -16,8 +16,7 @@ from psc.grammars.build_grammar import artifact_bytes, describe_grammar, lazy_ma
 from psc.grammars.grammar import Grammar, deserialized, may_mark_rules
 from psc.grammars.recorded_tokenizer import recorded_tokenizer
 from psc.grammars.warming import WARMER, Warming, composed_rows, masks_ahead
-from psc.runtime import compiled as runtime
-from psc.runtime.compiled import FindTokenizer
+from psc.runtime.compiled import FindTokenizer, LoadedGrammar, terminal_names
 from psc.support.cancellation import Cancellation, obeying
 from psc.support.serialization import field, read_document, write_document
 from psc.vocabulary.tokenizer_info import TokenizerInfo
@@ -33,7 +32,7 @@ _KIND = "compiled grammar"
 _WHAT = "serialized compiled grammar"
 
 
-class CompiledGrammar(runtime.CompiledGrammar):
+class CompiledGrammar(LoadedGrammar):
     """A grammar compiled for a vocabulary. Shared by any number of matchers; mask rows are made once and kept here.
 
     Made by ``GrammarCompiler`` (built just in time: what matchers visit is added as they go) or by ``load`` (ahead of time:
@@ -54,7 +53,7 @@ class CompiledGrammar(runtime.CompiledGrammar):
         """Not called by programs.
 
         Args:
-            machine: with the next three as the runtime's.
+            machine: as of a ``LoadedGrammar``, with the next three.
             metadata: as the compiler wrote it.
             tokenizer_info: the vocabulary, or a function that finds it.
             place: the file, for messages.
@@ -73,7 +72,7 @@ class CompiledGrammar(runtime.CompiledGrammar):
         """Of all terminals by number; the last one is the end of the text."""
         if self._names_of_terminals is not None:
             return self._names_of_terminals()
-        return runtime.terminal_names(self.metadata)
+        return terminal_names(self.metadata)
 
     @property
     def is_linked(self) -> bool:

@@ -18,7 +18,7 @@ from psc._core import warm_tables
 from psc.artifacts.format import Artifact, IntArray
 from psc.errors import PscError
 from psc.inspection.checking import Checker
-from psc.runtime.compiled import CompiledGrammar
+from psc.runtime.compiled import LoadedGrammar
 from psc.vocabulary.segment import Segmenter
 from psc.vocabulary.tokenizer_info import TokenizerInfo
 
@@ -78,7 +78,7 @@ def rows_met(
         tokenizer_info: the vocabulary that it was compiled for.
         texts: names and bytes. One that the grammar refuses counts as far as it goes.
     """
-    compiled = CompiledGrammar.from_artifact(Artifact(arrays, metadata, "", 0), tokenizer_info=tokenizer_info)
+    compiled = LoadedGrammar.from_artifact(Artifact(arrays, metadata, "", 0), tokenizer_info=tokenizer_info)
     checker = Checker(compiled, Segmenter(tokenizer_info))
     read = tuple(_read(checker, name, data) for name, data in texts)
     return WarmRowNames(warm_tables(compiled._machine), read)

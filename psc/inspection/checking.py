@@ -16,7 +16,7 @@ from typing import Any
 
 from psc._core import MatcherView
 from psc.errors import ArtifactError
-from psc.runtime.compiled import CompiledGrammar, GrammarMatcher
+from psc.runtime.compiled import GrammarMatcher, LoadedGrammar
 from psc.vocabulary.segment import Segmenter
 
 END_OF_FILE = "end of file"
@@ -73,7 +73,7 @@ class Checker:
         segmenter: how a text becomes tokens; without one it is read byte by byte, which checks the text but not the masks.
     """
 
-    compiled: CompiledGrammar
+    compiled: LoadedGrammar
     segmenter: Segmenter | None = None
     _names: tuple[str, ...] = field(init=False)
 

@@ -23,7 +23,7 @@ from psc.ids import LexerState, LrState, Production, Symbol
 from psc.inspection.configurations import Configuration, Stack, configurations, stacks_after
 from psc.inspection.lexemes import Lexemes
 from psc.inspection.lr_items import Item, LrItems
-from psc.runtime.compiled import CompiledGrammar, GrammarMatcher
+from psc.runtime.compiled import GrammarMatcher, LoadedGrammar
 
 _NEVER = float("inf")
 _MAX_VISITS = 50_000
@@ -79,7 +79,7 @@ class Stacks:
 class Completer:
     """Finds ends for texts of one grammar. It keeps its estimates of stacks, so use one for many texts."""
 
-    def __init__(self, compiled: CompiledGrammar) -> None:
+    def __init__(self, compiled: LoadedGrammar) -> None:
         self.items = LrItems(compiled._machine.lr)
         self.lexemes = Lexemes(compiled)
         self._stacks = Stacks()

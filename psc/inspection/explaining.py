@@ -21,7 +21,7 @@ from psc.inspection.checking import Checker, Stop, display_names, line_and_colum
 from psc.inspection.completion import Completer
 from psc.inspection.configurations import Configuration, Stack, configurations, stacks_after
 from psc.inspection.lexemes import RESTART, START, Symbols
-from psc.runtime.compiled import CompiledGrammar, GrammarMatcher
+from psc.runtime.compiled import GrammarMatcher, LoadedGrammar
 from psc.vocabulary.tokenizer_info import TokenizerInfo
 
 _MAX_EXAMPLES = 20
@@ -136,7 +136,7 @@ class Explainer:
         compiled: the grammar. Without its vocabulary tokens are counted, but cannot be shown, or explained byte by byte.
     """
 
-    def __init__(self, compiled: CompiledGrammar) -> None:
+    def __init__(self, compiled: LoadedGrammar) -> None:
         self.compiled = compiled
         self._names = display_names(compiled.metadata)
         self._completer = Completer(compiled)

@@ -12,7 +12,7 @@ from collections import deque
 from collections.abc import Iterator
 
 from psc.ids import ByteClass, LexerState, LexSymbol, LrState
-from psc.runtime.compiled import CompiledGrammar
+from psc.runtime.compiled import LoadedGrammar
 
 START = LexerState(0)
 """The state where a lexeme begins, in any context; also the state after a lexeme that nothing can extend."""
@@ -26,7 +26,7 @@ _MAX_STATES = 20_000
 class Lexemes:
     """The lexemes of one compiled grammar."""
 
-    def __init__(self, compiled: CompiledGrammar) -> None:
+    def __init__(self, compiled: LoadedGrammar) -> None:
         self._machine = compiled._machine
         self.n_terminals = self._machine.lr.n_terminals
         self._n_lr_states = self._machine.lr.n_lr_states

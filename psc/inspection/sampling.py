@@ -27,7 +27,7 @@ from psc.errors import GrammarError, PscError
 from psc.inspection.completion import Completer
 from psc.inspection.configurations import configurations
 from psc.inspection.token_effects import TokenEffects
-from psc.runtime.compiled import CompiledGrammar, GrammarMatcher
+from psc.runtime.compiled import GrammarMatcher, LoadedGrammar
 from psc.vocabulary.segment import Segmenter
 from psc.vocabulary.tokenizer_info import TokenizerInfo
 
@@ -53,7 +53,7 @@ class Sampler:
         compiled: the grammar; its vocabulary must be available.
     """
 
-    def __init__(self, compiled: CompiledGrammar) -> None:
+    def __init__(self, compiled: LoadedGrammar) -> None:
         self.compiled = compiled
         self._completer = Completer(compiled)
         self._segmenter = Segmenter(compiled.tokenizer_info)

@@ -15,7 +15,7 @@ from psc.ids import LrState
 from psc.inspection.checking import display_names
 from psc.inspection.configurations import configurations
 from psc.inspection.lr_items import LrItems
-from psc.runtime.compiled import CompiledGrammar
+from psc.runtime.compiled import LoadedGrammar
 
 _MAX_SEQUENCES = 50
 
@@ -56,7 +56,7 @@ class StackReader:
         compiled: the grammar.
     """
 
-    def __init__(self, compiled: CompiledGrammar) -> None:
+    def __init__(self, compiled: LoadedGrammar) -> None:
         self._names = display_names(compiled.metadata)
         self._nonterminals = [str(name) for name in compiled.metadata["grammar"]["nonterminals"]]
         self._items = LrItems(compiled._machine.lr)

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from psc.ids import ByteClass, LexerState
 from psc.inspection.lexemes import RESTART, START, Lexemes, Symbols
-from psc.runtime.compiled import CompiledGrammar
+from psc.runtime.compiled import LoadedGrammar
 from psc.vocabulary.tokenizer_info import TokenizerInfo
 
 _Ints = NDArray[np.int64]
@@ -35,7 +35,7 @@ class TokenEffects:
         compiled: the grammar; its vocabulary must be available.
     """
 
-    def __init__(self, compiled: CompiledGrammar) -> None:
+    def __init__(self, compiled: LoadedGrammar) -> None:
         self._lexemes = Lexemes(compiled)
         classes = np.array(self._lexemes.byte_class, np.int32)
         self._n_classes = int(classes.max()) + 1

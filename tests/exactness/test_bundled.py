@@ -16,7 +16,7 @@ from psc.artifacts.format import decode, encode
 from psc.compiler.frontends.lark.loader import load_lark
 from psc.compiler.pipeline.build import Build, build
 from psc.inspection.sampling import Sampler
-from psc.runtime.compiled import CompiledGrammar
+from psc.runtime.compiled import LoadedGrammar
 from psc.vocabulary.segment import Segmenter
 from psc.vocabulary.tokenizer_info import TokenizerInfo
 
@@ -104,12 +104,12 @@ def built(name: str) -> Build:
 
 
 @cache
-def compiled(name: str) -> CompiledGrammar:
+def compiled(name: str) -> LoadedGrammar:
     return from_build(built(name), byte_tokenizer())
 
 
-def from_build(result: Build, vocabulary: TokenizerInfo) -> CompiledGrammar:
-    return CompiledGrammar.from_artifact(decode(encode(result.arrays, result.metadata)), tokenizer_info=vocabulary)
+def from_build(result: Build, vocabulary: TokenizerInfo) -> LoadedGrammar:
+    return LoadedGrammar.from_artifact(decode(encode(result.arrays, result.metadata)), tokenizer_info=vocabulary)
 
 
 def parses(name: str, text: bytes) -> bool:

@@ -27,7 +27,7 @@ from psc.artifacts.registry.serving import Served
 from psc.artifacts.registry.transport import Patience
 from psc.compiler.frontends.lark.loader import load_lark
 from psc.compiler.pipeline.build import build
-from psc.runtime.compiled import CompiledGrammar
+from psc.runtime.compiled import LoadedGrammar
 
 TOKEN = "a-token-for-pushing-in-tests"
 READ_TOKEN = "a-token-for-reading-in-tests"
@@ -70,7 +70,7 @@ def check(found: Artifact) -> None:
     def no_tokenizer(_metadata: object, _place: str) -> object:
         raise AssertionError("not asked for")
 
-    CompiledGrammar.from_artifact(found, tokenizer_info=no_tokenizer, place="upload")  # type: ignore[arg-type]
+    LoadedGrammar.from_artifact(found, tokenizer_info=no_tokenizer, place="upload")  # type: ignore[arg-type]
 
 
 @contextlib.contextmanager
