@@ -20,7 +20,6 @@ from pathlib import Path
 
 from psc.artifacts.folder import files_in, read_whole, remove_leftovers, write_whole
 from psc.artifacts.format import Artifact, decode
-from psc.artifacts.grammar_tables import collect_tables
 from psc.artifacts.mapped import mapped_path, open_mapped, write_mapped
 from psc.artifacts.references import (
     INDEX_PATH,
@@ -35,6 +34,7 @@ from psc.artifacts.references import (
     name_path,
     verified,
 )
+from psc.artifacts.table_cache import collect_tables
 from psc.errors import ArtifactError, RegistryError, StoreError
 
 ENVIRONMENT = "PSC_STORE"

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING
 from weakref import WeakValueDictionary
 
 from psc.artifacts.format import Artifact, decode, encode
-from psc.artifacts.grammar_tables import read_tables, write_tables
+from psc.artifacts.table_cache import read_tables, write_tables
 from psc.compiler import grammars
 from psc.compiler.frontends.request import GrammarKey, GrammarRequest
 from psc.errors import ArtifactError, ResourceLimitError

@@ -19,8 +19,8 @@ from vocabularies import byte_tokenizer
 
 import psc
 from psc.artifacts.format import decode, encode
-from psc.artifacts.grammar_tables import keep_within, read_tables, tables_path, write_tables
 from psc.artifacts.store import Store
+from psc.artifacts.table_cache import keep_within, read_tables, tables_path, write_tables
 from psc.compiler.frontends.found import find_grammar
 from psc.compiler.frontends.lark import loader
 from psc.compiler.frontends.request import GrammarRequest
