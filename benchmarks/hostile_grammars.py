@@ -199,7 +199,7 @@ def phases(text: str, seed: int) -> Iterator[Found]:
     info = vocabulary(text, rng)
     warm = psc.GrammarCompiler(info, store=False)
     psc.GrammarMatcher(warm.compile_grammar('root ::= "b"')).mask()
-    compile_ahead_of_time(_lowered('root ::= "b"'), info)
+    compile_ahead_of_time(psc.Grammar.from_ebnf('root ::= "b"'), info)
     began = clock()
     try:
         compiled = psc.GrammarCompiler(info, store=False).compile_grammar(text)
@@ -212,7 +212,7 @@ def phases(text: str, seed: int) -> Iterator[Found]:
     began = clock()
     outcome = ""
     try:
-        if compile_ahead_of_time(_lowered(text), info).is_lazy:
+        if compile_ahead_of_time(psc.Grammar.from_ebnf(text), info).is_lazy:
             outcome = _NOT_CLOSED
     except psc.PscError as error:
         outcome = _in_short(error)
@@ -244,13 +244,6 @@ def _walks(compiled: psc.CompiledGrammar, info: psc.TokenizerInfo, rng: random.R
             total, longest = total + took, max(longest, took)
             outcome = _in_short(error)
     return Found("walks", total, longest, outcome)
-
-
-def _lowered(text: str) -> Any:
-    from psc.compiler.cfg.lowering import lower
-    from psc.compiler.frontends.ebnf import load_ebnf
-
-    return lower(load_ebnf(text))
 
 
 _NOT_CLOSED = "not closed: built just in time"

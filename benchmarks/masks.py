@@ -138,11 +138,11 @@ def prepare(grammar: GrammarFile, spec: str, corpus: list[Text], keep: Path | No
 
 def _artifact(grammar: GrammarFile, info: psc.TokenizerInfo, keep: Path | None) -> Artifact:
     """A kept artifact of this very grammar, vocabulary and compiler, or a new one."""
-    loaded = Grammar.parse(grammar.request()).to_cfg()
+    request = grammar.request()
     path = keep and keep / f"{grammar.stem}-{info.name.split('.')[0] or info.fingerprint[:12]}.psc"
-    if path and path.exists() and (kept := _kept(path, loaded.source, info)):
+    if path and path.exists() and (kept := _kept(path, request.text, info)):
         return kept
-    result = build(loaded, info)
+    result = build(Grammar.parse(request).artifact_tables(), info)
     data = encode(result.arrays, result.metadata)
     if path:
         path.parent.mkdir(parents=True, exist_ok=True)

@@ -45,6 +45,7 @@ from psc.artifacts.registry.transport import Patience
 from psc.artifacts.store import Store
 from psc.bench.measure import in_words, machine, report, table
 from psc.compiler.frontends.lark.loader import load_lark
+from psc.compiler.frontends.tables import CfgTables
 from psc.compiler.pipeline.build import build
 from psc.vocabulary.tokenizer_info import TokenizerInfo
 
@@ -101,7 +102,7 @@ def artifacts(n_bytes: int, words: list[str]) -> list[bytes]:
     )
     made = []
     for i, word in enumerate(words):
-        result = build(load_lark(f'start: "{word}"+\n', lexer="basic"), vocabulary)
+        result = build(CfgTables(load_lark(f'start: "{word}"+\n', lexer="basic")), vocabulary)
         result.metadata["grammar"]["name"] = word
         result.metadata["tokenizer"]["name"] = "bytes"
         noise = np.random.default_rng(i).integers(0, 256, n_bytes, dtype=np.uint8)

@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from grammar_tables import ahead_bytes
 from not_closed import not_closed_bytes
 from small_grammars import GRAMMARS
 from token_grammars import TOKENIZER, random_expression, rule_set
@@ -30,7 +31,6 @@ from fuzz.session import Case, main
 from psc._core import MatcherView
 from psc.artifacts.format import decode, encode
 from psc.artifacts.mapped import open_mapped, write_mapped
-from psc.compiler.cfg.lowering import lower
 from psc.errors import ArtifactError, PscError
 from psc.grammars.build_grammar import artifact_bytes
 from psc.grammars.compiled_grammar import CompiledGrammar, compiled_from_artifact, compiled_from_file
@@ -65,7 +65,7 @@ _HOSTILE: tuple[Any, ...] = (
 def original(name: str, few: bool, closed: bool) -> bytes:
     """An artifact, with names of rows if it is closed; or that of a grammar that speaks of tokens."""
     if name == "tokens":
-        return artifact_bytes(lower(rule_set(random_expression(random.Random(few + 2 * closed), 3))), TOKENIZER)
+        return ahead_bytes(rule_set(random_expression(random.Random(few + 2 * closed), 3)), TOKENIZER)
     grammar, info = GRAMMARS[name](), tokenizer(_TOKENS) if few else vocabulary(False)
     if not closed:
         return not_closed_bytes(grammar, info)

@@ -54,7 +54,7 @@ class LrTables:
         """Raises ResourceLimitError where `arrays` would."""
 
     @staticmethod
-    def from_arrays(arrays: dict[str, Any]) -> LrTables:
+    def from_arrays(arrays: dict[str, Any], shift_reduce_resolved: int = 0) -> LrTables:
         """
         The same from an artifact's, by name. Raises ValueError when a length or an index is out of range.
         """

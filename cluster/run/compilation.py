@@ -9,8 +9,8 @@ from typing import Any
 from psc.artifacts.format import decode, encode
 from psc.artifacts.references import Reference
 from psc.cluster.run.task import Progress
-from psc.compiler.cfg.grammar import Cfg
-from psc.compiler.pipeline.build import Build, GrammarTables, build
+from psc.compiler.frontends.tables import GrammarTables
+from psc.compiler.pipeline.build import Build, build
 from psc.compiler.pipeline.stages import Stage
 from psc.vocabulary.tokenizer_info import TokenizerInfo
 
@@ -31,12 +31,12 @@ class Compiled:
 
 
 def compile_artifact(
-    grammar: Cfg | GrammarTables, tokenizer: TokenizerInfo, *, grammar_name: str, tokenizer_name: str, progress: Progress
+    tables: GrammarTables, tokenizer: TokenizerInfo, *, grammar_name: str, tokenizer_name: str, progress: Progress
 ) -> Compiled:
     """Compiles a grammar for a vocabulary.
 
     Args:
-        grammar: to compile, or its tables, where several jobs need them.
+        tables: of the grammar; they are made where several jobs need them.
         tokenizer: for whose vocabulary.
         grammar_name: what the artifact goes by.
         tokenizer_name: likewise.
@@ -45,7 +45,7 @@ def compile_artifact(
     Raises:
         GrammarError: the grammar cannot be compiled, or exceeds a limit.
     """
-    result = build(grammar, tokenizer, progress=lambda title, number, _: progress(title, number, N_STAGES))
+    result = build(tables, tokenizer, progress=lambda title, number, _: progress(title, number, N_STAGES))
     return encoded(result, grammar_name, tokenizer_name, progress)
 
 

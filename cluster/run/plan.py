@@ -22,9 +22,9 @@ from psc.cluster.jobs.expansion import Job, NamedGrammar
 from psc.cluster.run.compilation import compile_artifact
 from psc.cluster.run.outcomes import JobOutcome
 from psc.compiler.cfg.grammar import Cfg
-from psc.compiler.cfg.lowering import terminals_and_productions
 from psc.compiler.frontends.request import GrammarRequest
-from psc.compiler.pipeline.build import describe, grammar_tables
+from psc.compiler.frontends.tables import CfgTables
+from psc.compiler.pipeline.build import describe, make_tables
 from psc.errors import GrammarError, RegistryError
 from psc.vocabulary.tokenizer_info import TokenizerInfo
 
@@ -81,7 +81,7 @@ class Plan:
     """In the order in which to start them."""
     present: list[Present]
     shared: dict[str, Any]
-    """Grammars, or their tables, and vocabularies, each once."""
+    """The tables of grammars, and vocabularies, each once."""
     costs: Costs
 
 
@@ -148,7 +148,7 @@ class _Planner:
                 continue
             self._on_grammar(self._todo[keys[0]].job.grammar.name)
             try:
-                self._plan.shared[name] = grammar_tables(self._plan.shared[name])
+                make_tables(self._plan.shared[name])
             except GrammarError as e:
                 for key in keys:
                     planned = self._todo.pop(key)
@@ -161,9 +161,10 @@ class _Planner:
         if identity not in self._grammars:
             self._on_grammar(named.name)
             try:
+                parsed = request.parse(request.names_of(info))
+                parsed.require_productions()
                 # Not the path as it is from here, so that the bytes do not depend on where the batch is run.
-                read = terminals_and_productions(request.parse(request.names_of(info)))
-                self._grammars[identity] = replace(read, source_name=named.label)
+                self._grammars[identity] = replace(parsed.cfg, source_name=named.label)
             except GrammarError as e:
                 self._grammars[identity] = str(e)
         return self._grammars[identity]
@@ -182,7 +183,7 @@ class _Planner:
             return
         costs_key = cost_key_of(description["grammar"])
         estimate = self._plan.costs.estimate(costs_key, grammar, info)
-        grammar_name = self._shared("grammar", _identity(request, info), grammar)
+        grammar_name = self._shared("grammar", _identity(request, info), CfgTables(grammar))
         vocabulary_name = self._shared("vocabulary", (info.name, info.tokens_fingerprint), info)
         tasks = _tasks(job, estimate, grammar_name, vocabulary_name)
         outcome.memory_estimate_bytes = max(task.memory_bytes for task in tasks)

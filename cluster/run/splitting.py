@@ -14,9 +14,9 @@ from psc._core import ClosedClassifier
 from psc.cluster.run.compilation import N_STAGES, Compiled, encoded
 from psc.cluster.run.plan import Plan, PlannedJob, Task
 from psc.cluster.run.task import Progress
-from psc.compiler.cfg.grammar import Cfg
+from psc.compiler.frontends.tables import GrammarTables
 from psc.compiler.pipeline import pieces
-from psc.compiler.pipeline.build import GrammarTables, NotClosed, grammar_tables
+from psc.compiler.pipeline.build import NotClosed, make_tables
 from psc.compiler.pipeline.stages import Stage
 from psc.errors import GrammarError
 from psc.vocabulary.tokenizer_info import TokenizerInfo
@@ -48,14 +48,11 @@ def split_long_jobs(plan: Plan, cpus: int) -> None:
 
 
 def _has_tables(plan: Plan, planned: PlannedJob) -> bool:
-    """Whether the tables of its grammar are shared, which all pieces need; makes them if they are not."""
-    name = planned.tasks[0].shared[0]
-    grammar = plan.shared[name]
-    if isinstance(grammar, Cfg):
-        try:
-            plan.shared[name] = grammar_tables(grammar)
-        except GrammarError:  # its own task will say why
-            return False
+    """Whether its grammar has tables, which all pieces need; makes those that are not made."""
+    try:
+        make_tables(plan.shared[planned.tasks[0].shared[0]])
+    except GrammarError:  # its own task will say why
+        return False
     return True
 
 

@@ -53,18 +53,18 @@ def lower(rule_set: RuleSet, limits: TerminalLimits = DEFAULT_LIMITS) -> Cfg:
         GrammarError: the root matches nothing, a rule is not defined, or a limit is passed; the message names it. Or productions do
             not say all of it: the members that were there, where they come in any order, are told apart just in time.
     """
+    require_productions(rule_set)
+    return LoweredRules(rule_set, limits).cfg
+
+
+def require_productions(rule_set: RuleSet) -> None:
+    """Raises GrammarError where productions do not say all of the rules: orders of members are told apart just in time."""
     if native_rules(rule_set.rules, rule_set.root).has_free_order:
         raise GrammarError(
             f"{rule_set.source_name}: members in any order, more than eight in one object, and more than ten items that must "
             "differ, are for grammars that GrammarCompiler builds just in time, not for artifacts: have fewer, or leave any_order "
             "or uniqueItems out"
         )
-    return LoweredRules(rule_set, limits).cfg
-
-
-def terminals_and_productions(parsed: RuleSet | Cfg) -> Cfg:
-    """What a front end has parsed, as it is compiled: rules are lowered, and raise GrammarError as :func:`lower`."""
-    return lower(parsed) if isinstance(parsed, RuleSet) else parsed
 
 
 class LoweredRules:

@@ -38,13 +38,13 @@ def lr_tables_of_rules(rules: LoweredRules) -> LrTables:
         return rules.native.lr_tables()
 
 
-def require_storable(grammar: Cfg, tables: LrTables) -> None:
+def require_storable(source_name: str, tables: LrTables) -> None:
     """Says before anything else is made that an artifact cannot hold the tables: it has a cell for each state and symbol.
 
     Raises:
         ResourceLimitError: it would have too many.
     """
-    with _named_limit(grammar.source_name):
+    with _named_limit(source_name):
         tables.check_can_be_stored()
 
 

@@ -23,6 +23,8 @@ from psc.compiler.expressions.expression import MAX_CODE_POINT, Automaton, Chars
 from psc.compiler.expressions.fold import parts_of
 
 Words = npt.NDArray[np.int32]
+NO_SYMBOLS: Words = np.zeros(0, np.int32)
+"""Of a grammar that speaks of no token."""
 Ranges = tuple[tuple[int, int], ...]
 
 
@@ -45,7 +47,7 @@ def token_symbols(grammar: Cfg, n_tokens: int) -> Words:
     """
     sets = token_sets(grammar)
     if not sets:
-        return np.zeros(0, np.int32)
+        return NO_SYMBOLS
     ranges = [np.array(list(chain.from_iterable(one)), np.int32) for one in sets]
     offsets = np.cumsum([0, *map(len, ranges)], dtype=np.int32)
     return _core.token_symbols(np.concatenate(ranges), offsets, n_tokens)

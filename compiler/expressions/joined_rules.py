@@ -93,12 +93,12 @@ class JoinedRules(NativeRules):
     @property
     def counts_tokens(self) -> bool:
         """Whether a part has a limit of tokens."""
-        return any(isinstance(part, UnreadPart) and part.most_tokens for part in self.parts.values())
+        return any(map(most_tokens_of, self.parts.values()))
 
     @cached_property
     def native(self) -> _core.RulePrograms:  # type: ignore[override]
         """The joined rules. Raises GrammarError: a part cannot be read."""
-        counted = next((name for name, part in self.parts.items() if isinstance(part, UnreadPart) and part.most_tokens), None)
+        counted = next((name for name, part in self.parts.items() if most_tokens_of(part)), None)
         if counted is not None:
             raise GrammarError(
                 f"{counted}: tokens are counted by grammars that GrammarCompiler builds just in time, not by artifacts and printed "
@@ -114,9 +114,15 @@ class JoinedRules(NativeRules):
         return _core.join_rules(outer, list(self.parts), [native_rules(part.rules, part.root) for part in sets])
 
 
+def joined_rules(rule_set: RuleSet) -> JoinedRules | None:
+    """The rules of a rule set that is made of parts; None where it is not."""
+    return rule_set.rules if isinstance(rule_set.rules, JoinedRules) else None
+
+
 def has_lexers(part: Part) -> bool:
     """Whether rules have a part with a lexer of its own."""
-    return isinstance(part, RuleSet) and isinstance(part.rules, JoinedRules) and part.rules.has_lexers
+    joined = joined_rules(part) if isinstance(part, RuleSet) else None
+    return joined is not None and joined.has_lexers
 
 
 def rule_set(part: Part) -> RuleSet:
@@ -125,11 +131,27 @@ def rule_set(part: Part) -> RuleSet:
     return part.read() if isinstance(part, UnreadPart) else part
 
 
+def key_of(part: Part) -> Hashable:
+    """Equal for parts that were read from one text in one way, and for no others."""
+    if isinstance(part, UnreadPart):
+        return part.key
+    if isinstance(part, LexedPart):
+        cfg = part.cfg
+        return cfg.language, cfg.source, cfg.settings, cfg.imports, cfg.asked_for or cfg.start, cfg.lexer, cfg.keep_all_actions
+    return part.language, part.source, part.settings, part.root
+
+
+def most_tokens_of(part: Part) -> int | None:
+    """How many tokens may have bytes in a text of a part; None is any number."""
+    return part.most_tokens if isinstance(part, UnreadPart) else None
+
+
 def marks_of(whole: RuleSet) -> dict[str, RuleMark]:
     """The marks of a rule set's rules, and of those that are its parts'."""
     marks = dict(whole.marks)
-    if isinstance(whole.rules, JoinedRules):
-        for name, part in whole.rules.parts.items():
+    joined = joined_rules(whole)
+    if joined is not None:
+        for name, part in joined.parts.items():
             if isinstance(part, RuleSet):
                 marks |= renamed_marks(marks_of(part), lambda rule, part=name: f"{part}.{rule}")  # type: ignore[misc]
     return marks

@@ -19,7 +19,7 @@ from typing import Final
 
 from psc.compiler.expressions.expression import EMPTY, Automaton, Choice, Expression, Literal, Reference, Repeat, RuleSet, Sequence
 from psc.compiler.expressions.fold import fold, rebuilt
-from psc.compiler.expressions.joined_rules import JoinedRules, Part, has_lexers, marks_of
+from psc.compiler.expressions.joined_rules import Part, has_lexers, joined_rules, marks_of
 from psc.errors import GrammarError
 
 MAX_BUDGET: Final = 1_000_000
@@ -62,8 +62,9 @@ def cut_at_budgets(rules: RuleSet) -> CutRules:
     Raises:
         GrammarError: a rule with a budget may begin with itself.
     """
-    if isinstance(rules.rules, JoinedRules) and not has_budgets(rules) and not any(map(has_lexers, rules.rules.parts.values())):
-        return CutRules(rules.rules.outer, {}, rules.rules.parts, rules.rules.root)
+    joined = joined_rules(rules)
+    if joined is not None and not has_budgets(rules) and not any(map(has_lexers, joined.parts.values())):
+        return CutRules(joined.outer, {}, joined.parts, joined.root)
     outer: dict[str, Expression] = {}
     parts: dict[str, Part] = {}
     root = _flatten(rules, "", outer, parts)
@@ -99,9 +100,10 @@ def _flatten(rules: RuleSet, prefix: str, outer: dict[str, Expression], parts: d
     """Adds the rules, those of parts that are to be cut themselves among them, and the other parts; names begin with a prefix."""
     own: Mapping[str, Expression] = rules.rules
     root = rules.root
-    if isinstance(rules.rules, JoinedRules):
-        own, root = rules.rules.outer, rules.rules.root
-        for name, part in rules.rules.parts.items():
+    joined = joined_rules(rules)
+    if joined is not None:
+        own, root = joined.outer, joined.root
+        for name, part in joined.parts.items():
             if isinstance(part, RuleSet) and (has_budgets(part) or has_lexers(part)):
                 outer[f"{prefix}{name}"] = Reference(_flatten(part, f"{prefix}{name}.", outer, parts))
             else:

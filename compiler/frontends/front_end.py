@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from psc.compiler.cfg.terminals import TerminalAutomaton
     from psc.compiler.expressions.expression import RuleSet
     from psc.compiler.expressions.tokens import TokenNames
+    from psc.compiler.frontends.parsed import ParsedGrammar
 
 Imports = tuple[tuple[str, str], ...]
 """(name relative to the grammar's folder, sha256 of the text) of every file that a grammar imports, sorted."""
@@ -132,7 +133,7 @@ class FrontEnd(ABC):
         if not self.has_rules and options.start != self.defaults.start:
             raise GrammarError(f"{origin}: {self.a_grammar} has no rules, so there is no start to choose")
 
-    def parse(self, text: str, options: GrammarOptions, origin: str, names: TokenNames | None = None) -> RuleSet | Cfg:
+    def parse(self, text: str, options: GrammarOptions, origin: str, names: TokenNames | None = None) -> ParsedGrammar:
         """The grammar that a text is.
 
         Args:
@@ -144,8 +145,10 @@ class FrontEnd(ABC):
         Raises:
             GrammarError: the text is malformed.
         """
+        from psc.compiler.frontends.parsed import parsed_grammar
+
         check_text(text, origin)
-        return self.read(text, options, origin, names)
+        return parsed_grammar(self.read(text, options, origin, names), names)
 
     @abstractmethod
     def read(self, text: str, options: GrammarOptions, origin: str, names: TokenNames | None) -> RuleSet | Cfg:
@@ -172,7 +175,7 @@ class FrontEnd(ABC):
         """
         return None
 
-    def unread(self, text: str, origin: str, names: TokenNames | None) -> RuleSet | Cfg:
+    def unread(self, text: str, origin: str, names: TokenNames | None) -> ParsedGrammar:
         """The grammar of a text in which nothing is wrong and whose options are the defaults; it may be read when it is needed."""
         return self.parse(text, self.defaults, origin, names)
 

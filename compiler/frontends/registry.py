@@ -7,6 +7,7 @@ instance. Methods import the language's modules, so that importing this module i
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final
 
 from psc.compiler.frontends.front_end import UNNAMED, FrontEnd, GrammarOptions, Imports, Settings
@@ -18,6 +19,8 @@ if TYPE_CHECKING:
     from psc.compiler.cfg.terminals import TerminalAutomaton
     from psc.compiler.expressions.expression import RuleSet
     from psc.compiler.expressions.tokens import TokenNames
+    from psc.compiler.frontends.parsed import ParsedGrammar
+    from psc.compiler.frontends.request import GrammarRequest
 
 _LIKE_EBNF_TOKENS: Final = re.compile(r"<[^\s<>]|Token")
 """What a text in EBNF has that names tokens; no parser is imported for others."""
@@ -135,10 +138,11 @@ class _StructuralTag(FrontEnd):
 
         return order_free(text)
 
-    def unread(self, text: str, origin: str, names: TokenNames | None) -> RuleSet:
+    def unread(self, text: str, origin: str, names: TokenNames | None) -> ParsedGrammar:
+        from psc.compiler.frontends.parsed import parsed_grammar
         from psc.compiler.frontends.structural_tag.front_end import unread
 
-        return unread(text, origin, names)
+        return parsed_grammar(unread(text, origin, names), names)
 
     def imports(self, text: str, origin: str) -> Imports:
         from psc.compiler.frontends.structural_tag.front_end import find_imports
@@ -201,6 +205,15 @@ def front_end(language: str) -> FrontEnd:
     if found is None:
         raise GrammarError(f"there is no language {language!r}; psc reads {', '.join(FRONT_ENDS)}")
     return found
+
+
+def combined(
+    kind: str, requests: Sequence[GrammarRequest], grammars: Sequence[ParsedGrammar]
+) -> tuple[GrammarRequest, ParsedGrammar]:
+    """The union or the concatenation of grammars, see :func:`psc.compiler.frontends.combination.front_end.combined`."""
+    from psc.compiler.frontends.combination import front_end
+
+    return front_end.combined(kind, requests, grammars)
 
 
 def front_end_of(suffix: str) -> FrontEnd | None:

@@ -20,9 +20,9 @@ from psc.compiler.revision import COMPILER_REVISION
 from psc.support.serialization import field as entry
 
 if TYPE_CHECKING:
-    from psc.compiler.cfg.grammar import Cfg, LexerKind
-    from psc.compiler.expressions.expression import RuleSet
+    from psc.compiler.cfg.grammar import LexerKind
     from psc.compiler.expressions.tokens import TokenNames
+    from psc.compiler.frontends.parsed import ParsedGrammar
     from psc.vocabulary.tokenizer_info import TokenizerInfo
 
 
@@ -125,7 +125,7 @@ class GrammarRequest:
 
         return TokenNames(tokenizer)
 
-    def parse(self, names: TokenNames | None = None) -> RuleSet | Cfg:
+    def parse(self, names: TokenNames | None = None) -> ParsedGrammar:
         """Reads the text.
 
         Args:

@@ -11,8 +11,7 @@ of a grammar that speaks of tokens.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import PurePath
 from typing import Any
@@ -20,14 +19,15 @@ from typing import Any
 import numpy as np
 
 from psc import _core
-from psc._core import ClosedClassifier, LrTables, TerminalSequences, TokenClasses, terminal_tables
+from psc._core import ClosedClassifier, TerminalSequences, TokenClasses, terminal_tables
 from psc.artifacts.format import IntArray
 from psc.artifacts.scalars import with_scalars
 from psc.compiler.cfg.grammar import Cfg
-from psc.compiler.cfg.lr_tables import lr_tables, require_storable
-from psc.compiler.cfg.terminals import TerminalAutomaton, terminal_arrays, terminal_automaton
-from psc.compiler.cfg.token_symbols import symbol_tables, token_sets, token_symbols
+from psc.compiler.cfg.lr_tables import require_storable
+from psc.compiler.cfg.terminals import terminal_arrays
+from psc.compiler.cfg.token_symbols import symbol_tables, token_sets
 from psc.compiler.frontends.registry import front_end
+from psc.compiler.frontends.tables import GrammarTables
 from psc.compiler.pipeline.stages import Progress, Stage, StageClock
 from psc.compiler.revision import COMPILER_REVISION
 from psc.errors import ResourceLimitError
@@ -54,23 +54,15 @@ class Build:
         }
 
 
-@dataclass(frozen=True)
-class GrammarTables:
-    """What a compilation knows of a grammar before it meets a vocabulary; for any number of them. Can be pickled."""
-
-    grammar: Cfg
-    automaton: TerminalAutomaton
-    lr: LrTables
-    warnings: tuple[str, ...]
-    seconds: Mapping[str, float] = field(default_factory=dict, compare=False)
-
-
-def grammar_tables(grammar: Cfg, *, progress: Progress | None = None) -> GrammarTables:
-    """The first two stages.
+def make_tables(tables: GrammarTables, *, progress: Progress | None = None) -> dict[str, float]:
+    """The first two stages: makes of a grammar's tables what is not made yet.
 
     Args:
-        grammar: from a front end.
+        tables: of the grammar.
         progress: told about each stage as it begins.
+
+    Returns:
+        The seconds of each stage, by title.
 
     Raises:
         GrammarError: a terminal is not regular or matches the empty string, or reductions clash; ResourceLimitError, one of them,
@@ -78,27 +70,21 @@ def grammar_tables(grammar: Cfg, *, progress: Progress | None = None) -> Grammar
     """
     clock = StageClock(progress)
     clock.begin(Stage.TERMINALS)
-    automaton = terminal_automaton(grammar)
+    _ = tables.automaton
     clock.begin(Stage.LR_TABLES)
-    lr = lr_tables(grammar, keep_all=grammar.keep_all_actions)
-    require_storable(grammar, lr)
-    left_out = tuple(
-        f"rule {name!r} can never finish (each of its alternatives needs itself, or a terminal that is ignored), so it is "
-        "left out, and so are the alternatives that use it"
-        for name in grammar.left_out
-    )
-    warnings = left_out + front_end(grammar.language).warnings(grammar, automaton, lr)
+    require_storable(tables.source_name, tables.lr)
+    _ = tables.warnings
     clock.stop()
-    return GrammarTables(grammar, automaton, lr, warnings, clock.seconds)
+    return clock.seconds
 
 
-def build(grammar: Cfg | GrammarTables, tokenizer: TokenizerInfo, *, progress: Progress | None = None) -> Build:
+def build(tables: GrammarTables, tokenizer: TokenizerInfo, *, progress: Progress | None = None) -> Build:
     """Compiles a grammar for a vocabulary. Where that meets a limit, or the grammar speaks of tokens, the artifact is not closed.
 
     The warnings say so, and why.
 
     Args:
-        grammar: from a front end, or its tables, made once for several vocabularies.
+        tables: of the grammar; what is made of them serves other vocabularies, too.
         tokenizer: the vocabulary.
         progress: told about each stage as it begins.
 
@@ -106,12 +92,12 @@ def build(grammar: Cfg | GrammarTables, tokenizer: TokenizerInfo, *, progress: P
         GrammarError: a terminal is not regular or matches the empty string, or reductions clash; ResourceLimitError, one of them,
             names a limit that the grammar's own tables pass.
     """
-    tables = grammar if isinstance(grammar, GrammarTables) else grammar_tables(grammar, progress=progress)
+    seconds = make_tables(tables, progress=progress)
     clock = StageClock(progress)
     closed = _closed(tables, tokenizer, clock)
     result = open_build(tables, tokenizer, closed) if isinstance(closed, NotClosed) else closed
     clock.stop()
-    result.seconds.update({**tables.seconds, **clock.seconds})
+    result.seconds.update({**seconds, **clock.seconds})
     return result
 
 
@@ -167,11 +153,11 @@ def open_build(tables: GrammarTables, tokenizer: TokenizerInfo, why: NotClosed) 
         tokenizer: the vocabulary.
         why: it is not closed. Where that came before the classes of tokens, tokens of equal bytes are a class.
     """
-    lr, automaton = tables.lr, terminal_tables(**terminal_arrays(tables.grammar, tables.automaton))
-    symbols = symbol_tables(token_symbols(tables.grammar, tokenizer.vocab_size))
+    lr, automaton = tables.lr, terminal_tables(**terminal_arrays(tables.cfg, tables.automaton))
+    symbols = symbol_tables(tables.symbols(tokenizer.vocab_size))
     stored = {**lr.arrays(), **automaton, **(why.tokens or _tokens_by_their_bytes(tokenizer)), **symbols}
     metadata = {
-        **describe(tables.grammar, tokenizer),
+        **describe(tables.cfg, tokenizer),
         "counts": {
             **_counts_of_tables(tables),
             "token_classes": stored["n_classes"],
@@ -215,12 +201,12 @@ def terminal_sequences(
 
     Returns the reason instead where the grammar speaks of tokens, or a stage exceeds a limit.
     """
-    if token_sets(tables.grammar):  # classes of tokens are classes of texts
+    if token_sets(tables.cfg):  # classes of tokens are classes of texts
         return NotClosed(None)
     tokens = None
     try:
         clock.begin(Stage.LEXER)
-        lexer = _core.close_lexer(tables.lr, **terminal_arrays(tables.grammar, tables.automaton), lexer=tables.grammar.lexer)
+        lexer = _core.close_lexer(tables.lr, **terminal_arrays(tables.cfg, tables.automaton), lexer=tables.cfg.lexer)
         clock.begin(Stage.TOKEN_CLASSES)
         text = tokenizer.without_stop_tokens
         classes = _core.classify_tokens(lexer, text.data, text.offsets, text.text_token_ids)
@@ -269,15 +255,6 @@ def put_together(
     return Build(with_scalars(stored), metadata, tables.warnings, peak_memory_bytes=peak_memory())
 
 
-@contextmanager
-def named_limits(source_name: str) -> Iterator[None]:
-    """Says of which grammar a limit was exceeded in the native core."""
-    try:
-        yield
-    except ResourceLimitError as e:
-        raise ResourceLimitError(f"{source_name}: {e}, which is the limit; make the grammar smaller or less ambiguous") from e
-
-
 def describe(grammar: Cfg, tokenizer: TokenizerInfo) -> dict[str, Any]:
     """What was compiled for what: the metadata that every compiled grammar has."""
     reader = front_end(grammar.language)
@@ -324,7 +301,7 @@ def _metadata(
     stored: Mapping[str, Any],
 ) -> dict[str, Any]:
     return {
-        **describe(tables.grammar, tokenizer),
+        **describe(tables.cfg, tokenizer),
         "counts": {
             **_counts_of_tables(tables),
             "lexer_states": found.n_lexer_states,
@@ -344,8 +321,8 @@ def _metadata(
 
 def _counts_of_tables(tables: GrammarTables) -> dict[str, int]:
     return {
-        "terminals": len(tables.grammar.terminals),
-        "productions": len(tables.grammar.productions),
+        "terminals": len(tables.cfg.terminals),
+        "productions": len(tables.cfg.productions),
         "lr_states": tables.lr.n_lr_states,
         "shift_reduce_conflicts_resolved": tables.lr.shift_reduce_resolved,
     }

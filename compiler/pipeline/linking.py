@@ -2,179 +2,122 @@
 
 The rules of a structural tag are a frame around the schemas of tools (`joined_rules`). To be served just in time they need not be
 one grammar: where a rule of the frame refers to a part, the frame calls the part's machine (native/linked/machine.hpp). So a
-request with known tools costs its frame.
+request with cached tools costs its frame.
 
-Cost: of a part that is known, a lookup; of a new one its front end; of the frame, as for any grammar. A part's tables and machine
-are made when a text comes to it first. The first parts of a vocabulary cost an index of it each time that their texts end in other
-ways, 5 ms for 128,000 tokens.
+First the rules are cut (`plan_links`): which parts have machines of their own, which are put into the frame, and which rules count
+tokens and so are parts of this grammar alone. The plan is data; `link` makes the machines.
+
+    start: "<" schema ">" name[max_tokens=3]    plan   calls 0: schema, 1: name; frame "<" call(0) ">" call(1)
+
+Cost: for a cached part, a lookup; for the frame, as for any grammar.
 """
 
 from __future__ import annotations
 
-import threading
-from collections import OrderedDict
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Final
 
-from psc._core import LinkedPart, Machine, PartVocabularies, VocabularyIndex, bytes_of_parts
-from psc.compiler.cfg.lowering import DEFAULT_LIMITS
-from psc.compiler.cfg.terminals import MAX_POSITIONS
-from psc.compiler.expressions.expression import EMPTY, Chars, Choice, Expression, Reference, RuleSet, Sequence
-from psc.compiler.expressions.fold import fold, rebuilt, referred_to
-from psc.compiler.expressions.joined_rules import LexedPart, Part, UnreadPart, joined, rule_set
-from psc.compiler.expressions.token_budgets import CutRules, cut_at_budgets, needed
-from psc.compiler.expressions.tokens import FIRST_TOKEN, MAX_TOKENS
-from psc.compiler.expressions.words import native_rules
-from psc.compiler.pipeline.just_in_time import NO_SYMBOLS, Words
-from psc.compiler.pipeline.lexed_parts import with_end
-from psc.compiler.pipeline.ready_grammar import ReadyGrammar, ReadyRules
+from psc._core import Machine
+from psc.compiler.cfg.lowering import LoweredRules
+from psc.compiler.expressions.expression import EMPTY, Choice, Expression, Reference, RuleSet, Sequence
+from psc.compiler.expressions.fold import referred_to
+from psc.compiler.expressions.joined_rules import Part, joined, most_tokens_of, rule_set
+from psc.compiler.expressions.token_budgets import CountedRule, CutRules, cut_at_budgets, needed
+from psc.compiler.frontends.tables import GrammarTables, RulesTables
+from psc.compiler.pipeline.part_cache import PartCache, PartMachine
+from psc.compiler.pipeline.part_ends import END, MAX_PARTS, SPENT, call, without_boundaries
 from psc.compiler.terminals.python_pattern import python_pattern
 from psc.errors import ResourceLimitError
 
-END_OF_PART: Final = MAX_TOKENS - 1
-SPENT_END: Final = MAX_TOKENS - 0x3000
-FIRST_CALL: Final = MAX_TOKENS - 0x2000
-MAX_PARTS: Final = 0x1000
-"""Symbols, by number, as native/text/token_symbols.hpp has them."""
-
-_END: Final = Chars(((FIRST_TOKEN + END_OF_PART, FIRST_TOKEN + END_OF_PART),))
-_SPENT: Final = Chars(((FIRST_TOKEN + SPENT_END, FIRST_TOKEN + SPENT_END),))
-_MOST_INDEXES: Final = 6
-_LOOKS_AT: Final = 8
-"""How many parts that are known a new one costs a look at."""
-_NAME: Final = "text"
+_ROOT: Final = "linked root"
 
 
 @dataclass(frozen=True)
-class KnownPart:
-    """A part that is known."""
+class LinkPlan:
+    """What is linked, before any of it is made."""
 
-    native: LinkedPart
-    body: RuleSet | ReadyGrammar
-
-    @cached_property
-    def rules(self) -> ReadyRules | ReadyGrammar:
-        """Its tables, for those who ask what its machine has; the machine of rules has made them for itself."""
-        return ReadyRules(_with_end(self.body)) if isinstance(self.body, RuleSet) else self.body
-
-
-class Parts:
-    """The parts that are known, for one vocabulary. Used by several threads.
-
-    Args:
-        index: the vocabulary.
-        n_tokens: of it.
-        most_bytes: see ``forget_unused``.
-    """
-
-    def __init__(self, index: VocabularyIndex, n_tokens: int, most_bytes: int) -> None:
-        self.index = index
-        self.n_tokens = n_tokens
-        self._most_bytes = most_bytes
-        self._vocabularies = PartVocabularies(index)
-        self._lock = threading.Lock()
-        self._n_new = 0  # parts since all were looked at
-        self._known: OrderedDict[object, KnownPart] = OrderedDict()
-        self._frames: OrderedDict[object, VocabularyIndex] = OrderedDict()
+    source_name: str
+    root: str
+    outer: Mapping[str, Expression]
+    """The rules of the frame, and of those that count tokens."""
+    inner: Mapping[str, RuleSet]
+    """The parts that are put into them, by the names by which they refer to these."""
+    parts: Mapping[str, Part]
+    """The parts that have machines of their own, likewise. They are called by the first numbers."""
+    counted: Mapping[str, CountedRule]
+    """The rules that count tokens, likewise. They are called by the numbers after these."""
 
     @property
-    def size_bytes(self) -> int:
-        """What the parts, and what they have built, take; an estimate."""
-        with self._lock:
-            return sum(bytes_of_parts([part.native for part in self._known.values()]))
+    def n_calls(self) -> int:
+        """How many parts can be called."""
+        return len(self.parts) + len(self.counted)
 
-    def find(self, parts: Iterable[Part]) -> list[KnownPart]:
-        """Parts, read where they are not known. A machine is made when a text comes to it, if nothing can be wrong with the part.
+    @cached_property
+    def max_tokens(self) -> list[int]:
+        """How many tokens may have bytes in a text of each part, -1 for any number."""
+        return [most_tokens_of(part) or -1 for part in self.parts.values()] + [rule.most_tokens for rule in self.counted.values()]
 
-        Raises:
-            GrammarError: a part is malformed, matches no text, or passes a limit.
+    @property
+    def spent_ends(self) -> list[bool]:
+        """Whether each part has a second end, which it may take once its tokens are exhausted."""
+        return [False] * len(self.parts) + [rule.spent is not None for rule in self.counted.values()]
+
+    @cached_property
+    def calls(self) -> dict[str, Expression]:
+        """What a reference to each part stands for."""
+        calls: dict[str, Expression] = {}
+        for number, name in enumerate((*self.parts, *self.counted)):
+            # A part that counts tokens is free text, which may be empty, and a part is not called for the empty text. Where a rule
+            # counts tokens and may be empty, the rules that refer to it say so.
+            is_free_text = name in self.parts and self.max_tokens[number] != -1
+            calls[name] = Choice((call(number), EMPTY)) if is_free_text else call(number)
+        return calls
+
+    def rules(self, start: str, spent: str | None = None) -> tuple[RuleSet, bool]:
+        """The rules of the frame or of a counted rule with its end, and whether they call parts.
+
+        Args:
+            start: the rule that has their texts.
+            spent: the rule that has the texts before their second end, if they have one.
         """
-        found = []
-        n_new = 0
-        for part in parts:
-            key = _key(part)
-            with self._lock:
-                known = self._known.get(key)
-                if known is not None:
-                    self._known.move_to_end(key)
-            if known is None:
-                n_new += 1
-                made = self._lexed(part) if isinstance(part, LexedPart) else self._part_of(rule_set(part))
-                with self._lock:
-                    known = self._known.setdefault(key, made)
-            found.append(known)
-        with self._lock:
-            self._n_new += n_new
-            look = n_new and self._n_new * _LOOKS_AT >= len(self._known)
-        if look:
-            self.forget_unused()
-        return found
-
-    def _part_of(self, body: RuleSet) -> KnownPart:
-        programs = native_rules(body.rules, body.root)
-        waiting = LinkedPart.of_rules(programs, self._vocabularies, **vars(DEFAULT_LIMITS), max_positions=MAX_POSITIONS)
-        if waiting is not None:
-            return KnownPart(waiting, body)
-        rules = ReadyRules(_with_end(body))
-        last = rules.terminals.bytes_before(rules.lr, END_OF_PART, 1)
-        machine = rules.machine(self._vocabularies.with_ends(last, self._symbols(rules)), 0)
-        return KnownPart(LinkedPart.of_machine(machine), body)
-
-    def _lexed(self, part: LexedPart) -> KnownPart:
-        ready = with_end(part.cfg, _END)
-        machine = ready.machine(self._vocabularies.with_ends(bytes(range(256)), NO_SYMBOLS), 0)  # Lark's have no tokens
-        return KnownPart(LinkedPart.of_machine(machine), ready)
-
-    def frame(self, rules: ReadyRules, n_calls: int) -> Machine:
-        """The machine of a frame with so many calls."""
-        return self._calling(rules, b"", n_calls)
-
-    def part(self, rules: ReadyRules, n_calls: int) -> Machine:
-        """The machine of a part, its end among the rules, which calls some of so many parts, or none."""
-        last = rules.terminals.bytes_before(rules.lr, END_OF_PART, 1)
-        if n_calls:
-            return self._calling(rules, last, n_calls)
-        return rules.machine(self._vocabularies.with_ends(last, self._symbols(rules)), 0)
-
-    def _calling(self, rules: ReadyRules, before_end: bytes, n_calls: int) -> Machine:
-        before = rules.terminals.bytes_before(rules.lr, FIRST_CALL, n_calls)
-        symbols = self._symbols(rules)
-        key = before_end, before, symbols.tobytes()
-        with self._lock:
-            known = self._frames.get(key)
-            if known is None:
-                known = self._frames[key] = self.index.with_boundaries(before_end, before, symbols)
-                if len(self._frames) > _MOST_INDEXES:
-                    self._frames.popitem(last=False)
-            self._frames.move_to_end(key)
-        return rules.machine(known, 0)
-
-    def _symbols(self, rules: ReadyRules) -> Words:
-        """Per token the number of its symbol in rules that may have boundaries; empty where they speak of no token."""
-        return rules.symbols(self.n_tokens) if rules.terminals.has_symbols(self.n_tokens) else NO_SYMBOLS
-
-    def forget_unused(self) -> None:
-        """Forgets the parts not used for longest, where all take more than they may. Costs a look at each."""
-        with self._lock:
-            self._n_new = 0
-            keys = list(self._known)
-            sizes = bytes_of_parts([self._known[key].native for key in keys])
-            total = sum(sizes)
-            for key, size in zip(keys[:-1], sizes, strict=False):
-                if total <= self._most_bytes:
-                    break
-                del self._known[key]
-                total -= size
+        whole: Expression = Sequence((Reference(start), END))
+        if spent is not None:
+            whole = Choice((whole, Sequence((Reference(spent), SPENT))))
+        if not self.counted:
+            own, used = {**self.outer, **self.calls, _ROOT: whole}, {*self.inner, *self.calls}
+        else:
+            own = {**needed(whole, self.outer), **self.calls, _ROOT: whole}
+            used = set().union(*[referred_to(e) for e in own.values()])
+        inner = {name: part for name, part in self.inner.items() if name in used}
+        return joined(own, inner, _ROOT, source="", source_name=self.source_name), not used.isdisjoint(self.calls)
 
 
-@dataclass(frozen=True)
-class CountedPart:
-    """A rule with a budget, which is a part of one grammar alone."""
+def plan_links(rules: RuleSet, *, worth: Callable[[Part], bool] | None = None) -> LinkPlan | None:
+    """How rules with parts or budgets are linked; None where they are better one grammar.
 
-    native: LinkedPart
-    rules: ReadyRules
+    Args:
+        rules: of the frame, with its parts.
+        worth: tells whether a part gets a machine of its own; by default one that was not read does.
+
+    Raises:
+        GrammarError: a rule with a budget may begin with itself, or a part that gets no machine is malformed. ResourceLimitError:
+            there are too many.
+    """
+    cut = cut_at_budgets(rules)
+    reached = _reached(cut) if cut.calls else set()
+    parts = {name: part for name, part in cut.parts.items() if (worth or _is_worth_linking)(part)}
+    inner = {name: rule_set(part) for name, part in cut.parts.items() if name not in parts}
+    counted = {name: rule for name, rule in cut.calls.items() if name in reached}
+    plan = LinkPlan(rules.source_name, cut.root, cut.outer, inner, parts, counted)
+    if not plan.n_calls or (plan.n_calls > MAX_PARTS and not counted):
+        return None
+    if plan.n_calls > MAX_PARTS:
+        raise ResourceLimitError(
+            f"{rules.source_name}: {plan.n_calls:,} rules with max_tokens and schemas; the limit is {MAX_PARTS:,}"
+        )
+    return plan
 
 
 @dataclass(frozen=True)
@@ -182,70 +125,35 @@ class Linked:
     """A machine of several, and what they are of."""
 
     machine: Machine
-    frame: ReadyRules
-    parts: tuple[KnownPart | CountedPart, ...]
+    frame: RulesTables
+    parts: tuple[PartMachine, ...]
 
     def terminal_names(self) -> tuple[str, ...]:
         """The names of all terminals as the machine numbers them; a boundary has none, but the end of the frame."""
-        return _names_of_terminals((self.frame, *(part.rules for part in self.parts)))
+        return _names_of_terminals((self.frame, *(part.tables for part in self.parts)))
 
 
-def linked_machine(
-    rules: RuleSet,
-    parts: Parts,
-    cache_limit: int,
-    *,
-    worth: Callable[[Part], bool] | None = None,
-) -> Linked | None:
-    """The machine of rules with parts or budgets; None where they are better one grammar.
+def link(plan: LinkPlan, cache: PartCache, cache_limit: int) -> Linked:
+    """The machines of a plan, linked.
 
     Args:
-        rules: of the frame, with its parts.
-        parts: those that are known.
-        cache_limit: in bytes, 0 for none.
-        worth: tells whether a part gets a machine of its own; by default one that was not read does.
+        plan: of `plan_links`.
+        cache: of parts.
+        cache_limit: of what the machine builds, in bytes; 0 is no limit.
 
     Raises:
-        GrammarError: a rule is malformed, matches no text, or passes a limit; or a rule with a budget may begin with itself.
+        GrammarError: a rule is malformed, matches no text, or exceeds a limit.
     """
-    cut = cut_at_budgets(rules)
-    reached = _reached(cut) if cut.calls else set()
-    wanted = [name for name, part in cut.parts.items() if (worth or _is_worth_linking)(part)]
-    counted = {name: rule for name, rule in cut.calls.items() if name in reached}
-    n_calls = len(wanted) + len(counted)
-    if not n_calls or (n_calls > MAX_PARTS and not counted):
-        return None
-    if n_calls > MAX_PARTS:
-        raise ResourceLimitError(f"{rules.source_name}: {n_calls:,} rules with max_tokens and schemas; the limit is {MAX_PARTS:,}")
-    found = parts.find([cut.parts[name] for name in wanted])
-    most_tokens = [_most_tokens(cut.parts[name]) for name in wanted]
-    calls: dict[str, Expression] = {}
-    for i, name in enumerate((*wanted, *counted)):
-        call = Chars(((FIRST_TOKEN + FIRST_CALL + i,) * 2,))
-        # A part whose tokens are counted is free text, which may be empty.
-        calls[name] = call if i >= len(wanted) or most_tokens[i] == -1 else Choice((call, EMPTY))
-    small = {name: rule_set(part) for name, part in cut.parts.items() if name not in calls}
-
-    def ready(start: str, spent: str | None = None) -> tuple[ReadyRules, bool]:
-        whole: Expression = Sequence((Reference(start), _END))
-        if spent is not None:
-            whole = Choice((whole, Sequence((Reference(spent), _SPENT))))
-        own = {**(needed(whole, cut.outer) if counted else cut.outer), **calls, "linked root": whole}
-        used = set().union(*[referred_to(e) for e in own.values()]) if counted else set(small)
-        inner = {name: part for name, part in small.items() if name in used}
-        has_calls = not used.isdisjoint(calls)
-        return ReadyRules(joined(own, inner, "linked root", source="", source_name=rules.source_name)), has_calls
-
-    frame, _ = ready(cut.root)
-    frame_machine = parts.frame(frame, n_calls)
-    made: list[KnownPart | CountedPart] = [*found]
-    for rule in counted.values():
-        part, has_calls = ready(rule.body, rule.spent)
-        made.append(CountedPart(LinkedPart.of_machine(parts.part(part, n_calls if has_calls else 0)), part))
-        most_tokens.append(rule.most_tokens)
-    spent_ends = [False] * len(wanted) + [rule.spent is not None for rule in counted.values()]
-    machine = Machine.linked(frame_machine, [part.native for part in made], most_tokens, parts.index, cache_limit, spent_ends)
-    return Linked(machine, frame, tuple(made))
+    parts = cache.find(plan.parts.values())
+    rules, _ = plan.rules(plan.root)
+    frame = RulesTables(LoweredRules(rules))
+    machine = cache.frame(frame, plan.n_calls)
+    for rule in plan.counted.values():
+        rules, has_calls = plan.rules(rule.body, rule.spent)
+        parts.append(cache.part(RulesTables(LoweredRules(rules)), plan.n_calls if has_calls else 0))
+    native = [part.native for part in parts]
+    linked = Machine.linked(machine, native, plan.max_tokens, cache.index, cache_limit, plan.spent_ends)
+    return Linked(linked, frame, tuple(parts))
 
 
 def _reached(cut: CutRules) -> set[str]:
@@ -265,15 +173,15 @@ def _reached(cut: CutRules) -> set[str]:
     return found
 
 
-def _names_of_terminals(rules: Iterable[ReadyRules | ReadyGrammar]) -> tuple[str, ...]:
+def _names_of_terminals(tables: Iterable[GrammarTables]) -> tuple[str, ...]:
     names: list[str] = []
-    for number, ready in enumerate(rules):
-        for terminal in ready.cfg.terminals:
+    for number, one in enumerate(tables):
+        for terminal in one.cfg.terminals:
             if terminal.expression is None:
                 names.append(terminal.name)
                 continue
-            shown = fold(terminal.expression, _without_boundaries)
-            if terminal.expression == _END:
+            shown = without_boundaries(terminal.expression)
+            if terminal.expression == END:
                 names.append("" if number else "$END")
             elif shown == EMPTY:
                 names.append("")
@@ -283,34 +191,5 @@ def _names_of_terminals(rules: Iterable[ReadyRules | ReadyGrammar]) -> tuple[str
     return tuple(names)
 
 
-def _without_boundaries(expression: Expression, parts: list[Expression]) -> Expression:
-    match expression:
-        case Chars():
-            return EMPTY if expression.ranges and expression.ranges[0][0] >= FIRST_TOKEN + SPENT_END else expression
-        case Sequence():
-            kept = tuple([part for part in parts if part != EMPTY])
-            return Sequence(kept) if len(kept) > 1 else kept[0] if kept else EMPTY
-    return rebuilt(expression, parts)
-
-
 def _is_worth_linking(part: Part) -> bool:
     return not isinstance(part, RuleSet)
-
-
-def _most_tokens(part: Part) -> int:
-    return part.most_tokens or -1 if isinstance(part, UnreadPart) else -1
-
-
-def _key(part: Part) -> object:
-    if isinstance(part, UnreadPart):
-        return part.key
-    if isinstance(part, LexedPart):
-        cfg = part.cfg
-        return cfg.language, cfg.source, cfg.settings, cfg.imports, cfg.asked_for or cfg.start, cfg.lexer, cfg.keep_all_actions
-    return part.language, part.source, part.settings, part.root
-
-
-def _with_end(body: RuleSet) -> RuleSet:
-    """A text of a part, and its end."""
-    root = Sequence((Reference(_NAME), _END))
-    return joined({"root": root}, {_NAME: body}, "root", source="", source_name=body.source_name)

@@ -7,7 +7,7 @@ says why).
 
 ::
 
-    grammar_tables ─▶ find_sequences ─▶ classify, once per group ─▶ assemble
+    make_tables ─▶ find_sequences ─▶ classify, once per group ─▶ assemble
 
 A piece that meets a limit says so instead, as the first one does where the grammar speaks of tokens. Then the artifact is not
 closed. Every result can be pickled.
@@ -26,9 +26,9 @@ import numpy.typing as npt
 
 from psc import _core
 from psc._core import ClosedClassifier
+from psc.compiler.frontends.tables import GrammarTables
 from psc.compiler.pipeline.build import (
     Build,
-    GrammarTables,
     NotClosed,
     VocabularyTables,
     open_build,

@@ -18,8 +18,9 @@ import numpy as np
 import numpy.typing as npt
 
 from psc.compiler.cfg.grammar import Cfg
-from psc.compiler.cfg.terminals import TerminalAutomaton, terminal_automaton
-from psc.compiler.cfg.token_symbols import Words, token_symbols
+from psc.compiler.cfg.terminals import TerminalAutomaton
+from psc.compiler.cfg.token_symbols import Words
+from psc.compiler.frontends.tables import GrammarTables
 from psc.vocabulary.tokenizer_info import TokenizerInfo
 
 _SHOWN = 6
@@ -28,18 +29,17 @@ _FIRST_SYMBOL_BYTE: Final = 0xF8
 _MOST_CELLS: Final = 1 << 20
 
 
-def unspellable(grammar: Cfg, tokenizer: TokenizerInfo, automaton: TerminalAutomaton | None = None) -> str | None:
+def unspellable(tables: GrammarTables, tokenizer: TokenizerInfo) -> str | None:
     """Which terminals no text of the vocabulary's tokens has, in words; None where there is none, or only ignored ones.
 
     Args:
-        grammar: from a front end.
+        tables: of the grammar.
         tokenizer: the vocabulary.
-        automaton: of its terminals, if there is one already.
     """
-    if len(tokenizer.byte_values) == 256:
+    if len(tokenizer.byte_values) in (0, 256):  # without tokens, text is taken by accept_string
         return None
-    automaton = automaton if automaton is not None else terminal_automaton(grammar)
-    written = _matched(automaton, tokenizer.byte_values, token_symbols(grammar, tokenizer.vocab_size))
+    grammar = tables.cfg
+    written = _matched(tables.automaton, tokenizer.byte_values, tables.symbols(tokenizer.vocab_size))
     missing = [i for i, t in enumerate(grammar.terminals) if i not in written and not t.ignored]
     if not missing:
         return None

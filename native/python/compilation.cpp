@@ -65,15 +65,16 @@ void bind_lr_tables(nb::module_& m) {
         "Raises ResourceLimitError where `arrays` would.");
     c.def_static(
         "from_arrays",
-        [](const nb::typed<nb::dict, nb::str, nb::any>& arrays) {
+        [](const nb::typed<nb::dict, nb::str, nb::any>& arrays, Word shift_reduce_resolved) {
             LrProductions productions;
             LrCells cells;
             from_dict(arrays, productions);
             from_dict(arrays, cells);
             TableCheck(productions, cells);
-            return LalrTables{{std::move(productions), cells}, {}, 0};
+            return LalrTables{{std::move(productions), cells}, {}, shift_reduce_resolved};
         },
-        "arrays"_a, "The same from an artifact's, by name. Raises ValueError when a length or an index is out of range.");
+        "arrays"_a, "shift_reduce_resolved"_a = 0,
+        "The same from an artifact's, by name. Raises ValueError when a length or an index is out of range.");
     bind_fields<LrProductions>(c, productions_in);
     bind_fields<LrCells>(c, [](const LalrTables& t) { return t.tables.stored(); });  // made when they are asked for
     c.def_prop_ro(

@@ -94,12 +94,12 @@ def first_mask(subject: Subject, spec: str, conditions: Conditions) -> FirstMask
 def leave_tables(subject: Subject, folder: str) -> None:
     """Reads a grammar and leaves its tables in a store."""
     known_grammars._BUNDLED = Path(folder) / "no folder"
-    subject.open().ready(store=Store(folder))
+    subject.open().tables(store=Store(folder))
 
 
 def watch(seconds: dict[str, float]) -> None:
     """From now on, adds up the time spent in each stage of a compilation."""
-    from psc.compiler.pipeline import ready_grammar
+    from psc.compiler.frontends import parsed, tables
 
     def timed(stage: str, call: Callable[..., Any]) -> Callable[..., Any]:
         @wraps(call)
@@ -112,14 +112,15 @@ def watch(seconds: dict[str, float]) -> None:
 
         return measured
 
-    tables: Any = ready_grammar
-    for name in ("terminal_automaton", "open_terminals_of_rules"):
-        setattr(tables, name, timed("terminals", getattr(tables, name)))
-    for name in ("lr_tables", "lr_tables_of_rules"):
-        setattr(tables, name, timed("LR", getattr(tables, name)))
-    tables.LoweredRules.__init__ = timed("lowering", tables.LoweredRules.__init__)  # the class itself is asked for by isinstance
-    for of_language in (tables.ReadyGrammar, tables.ReadyRules):
-        of_language.machine = timed("machine", of_language.machine)
+    for stage, module, *names in (
+        ("terminals", tables, "terminal_automaton", "open_terminals_of_rules"),
+        ("LR", tables, "lr_tables", "lr_tables_of_rules"),
+        ("lowering", parsed, "LoweredRules"),
+        ("machine", tables.CfgTables, "_machine"),
+        ("machine", tables.RulesTables, "_machine"),
+    ):
+        for name in names:
+            setattr(module, name, timed(stage, getattr(module, name)))
 
 
 def run(settings: Settings, grammars: Sequence[str] = ()) -> Report:

@@ -26,9 +26,9 @@ def command(as_json: bool) -> None:
 
 
 def _counts(name: str) -> dict[str, int]:
-    grammar = Grammar.parse(find_grammar(name).request())
-    cfg = grammar.to_cfg()
-    return {"terminals": len(cfg.terminals), "productions": len(cfg.productions), "lr_states": grammar.ready().lr.n_lr_states}
+    tables = Grammar.parse(find_grammar(name).request()).tables()
+    cfg = tables.cfg
+    return {"terminals": len(cfg.terminals), "productions": len(cfg.productions), "lr_states": tables.lr.n_lr_states}
 
 
 def _written(counts: dict[str, int]) -> str:

@@ -11,7 +11,7 @@ import logging
 import threading
 import time
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 from weakref import WeakValueDictionary
@@ -23,11 +23,12 @@ from psc.grammars.grammar import Grammar
 from psc.vocabulary.tokenizer_info import TokenizerInfo
 
 if TYPE_CHECKING:
+    from psc.artifacts.format import IntArray
     from psc.artifacts.store import Store
-    from psc.compiler.cfg.grammar import Cfg
-    from psc.compiler.cfg.terminals import TerminalAutomaton
-    from psc.compiler.pipeline.just_in_time import Words
-    from psc.compiler.pipeline.linking import Parts
+    from psc.compiler.cfg.token_symbols import Words
+    from psc.compiler.pipeline.build import Build
+    from psc.compiler.pipeline.part_cache import PartCache
+    from psc.compiler.pipeline.stages import Progress
 
 _log = logging.getLogger("psc.compiler")
 _vocabularies: WeakValueDictionary[tuple[object, ...], VocabularyIndex] = WeakValueDictionary()
@@ -40,9 +41,10 @@ def shared_vocabulary(tokenizer_info: TokenizerInfo, symbols: Words | None = Non
 
     Args:
         tokenizer_info: the vocabulary.
-        symbols: see ``ReadyGrammar.symbols``; None or empty for grammars that speak of no token.
+        symbols: see ``GrammarTables.symbols``; None or empty for grammars that speak of no token.
     """
-    from psc.compiler.pipeline.just_in_time import NO_SYMBOLS, vocabulary_index
+    from psc.compiler.cfg.token_symbols import NO_SYMBOLS
+    from psc.compiler.pipeline.vocabulary_index import vocabulary_index
 
     symbols = NO_SYMBOLS if symbols is None else symbols
     stops = tuple(tokenizer_info.stop_token_ids)
@@ -57,7 +59,7 @@ def shared_vocabulary(tokenizer_info: TokenizerInfo, symbols: Words | None = Non
 
 
 @dataclass(frozen=True)
-class LazyMachine:
+class BuiltMachine:
     """A machine that is built as matchers visit it, and what is known of it."""
 
     machine: Machine
@@ -67,79 +69,103 @@ class LazyMachine:
     """Gives the names of its terminals, where they are not those of the grammar."""
 
 
-def lazy_machine(
+def build_machine(
     grammar: Grammar,
     tokenizer_info: TokenizerInfo,
     *,
     cache_limit_bytes: int = -1,
     store: Store | None = None,
-    parts: Callable[[], Parts] | None = None,
+    parts: Callable[[], PartCache] | None = None,
     index: VocabularyIndex | None = None,
-) -> LazyMachine:
+) -> BuiltMachine:
     """A machine that is built as matchers visit it.
 
     Args:
         grammar: the grammar.
         tokenizer_info: the vocabulary.
         cache_limit_bytes: what was built is dropped when it takes more; -1 is no limit.
-        store: where the tables of a grammar that takes long to parse are kept.
-        parts: gives those of other grammars, for one that is made of parts; None makes one grammar of all, where it can be one.
+        store: where the tables of a grammar that takes long to parse are stored.
+        parts: gives the cache of parts, for a grammar that is made of parts; None makes one grammar of all, where it can be one.
         index: of the vocabulary, as `shared_vocabulary` gives it where there are no symbols, if the caller has it.
 
     Raises:
         GrammarError: it cannot be compiled; ResourceLimitError, one of them, names a limit that it exceeds.
     """
-    from psc.compiler.expressions.joined_rules import has_lexers
-    from psc.compiler.pipeline import just_in_time
+    from psc.compiler.pipeline.spelling_check import unspellable
 
     grammar = grammar.for_vocabulary(tokenizer_info)
-    rules = grammar.linked_rules
-    spells_all = len(tokenizer_info.byte_values) == 256  # else something may be amiss, of which the rules of all have to tell
-    needs_linking = rules is not None and (grammar.counts_tokens or has_lexers(rules))
-    if rules is not None and (needs_linking or (parts is not None and spells_all)):
-        from psc.compiler.pipeline import linking
 
-        limit = max(cache_limit_bytes, 0)
-        known = linking.Parts(shared_vocabulary(tokenizer_info), tokenizer_info.vocab_size, 0) if parts is None else parts()
-        linked = linking.linked_machine(rules, known, limit)
-        if linked is not None:
-            return LazyMachine(linked.machine, lambda: describe_grammar(grammar, tokenizer_info), linked.terminal_names)
-    ready = grammar.ready(store=store)
-    if not spells_all and len(tokenizer_info.byte_values):  # else nothing is told
-        _tell_of_unspellable(ready.cfg, tokenizer_info, ready.automaton)
-    symbols = ready.symbols(tokenizer_info.vocab_size)
+    def describe() -> dict[str, Any]:
+        return describe_grammar(grammar, tokenizer_info)
+
+    rules = grammar.parsed.linked_rules
+    if rules is not None and (grammar.parsed.needs_linking or (parts is not None and len(tokenizer_info.byte_values) == 256)):
+        # Where a vocabulary lacks bytes, only the tables of the whole grammar say what cannot be written.
+        from psc.compiler.pipeline.linking import link, plan_links
+        from psc.compiler.pipeline.part_cache import PartCache
+
+        plan = plan_links(rules)
+        if plan is not None:
+            cache = PartCache(shared_vocabulary(tokenizer_info), tokenizer_info.vocab_size, 0) if parts is None else parts()
+            linked = link(plan, cache, max(cache_limit_bytes, 0))
+            return BuiltMachine(linked.machine, describe, linked.terminal_names)
+    tables = grammar.tables(store=store)
+    _warn(grammar, unspellable(tables, tokenizer_info))
+    symbols = tables.symbols(tokenizer_info.vocab_size)
     if index is None or len(symbols):
         index = shared_vocabulary(tokenizer_info, symbols)
-    machine = just_in_time.lazy_machine(ready, index, cache_limit_bytes=cache_limit_bytes)
-    return LazyMachine(machine, lambda: describe_grammar(grammar, tokenizer_info))
+    return BuiltMachine(tables.machine(index, cache_limit_bytes=cache_limit_bytes), describe)
 
 
 def describe_grammar(grammar: Grammar, tokenizer_info: TokenizerInfo) -> dict[str, Any]:
     """The metadata of a machine that is built as matchers visit it."""
     from psc.compiler.pipeline.build import describe
 
-    return describe(grammar.uncounted_cfg(), tokenizer_info)
+    return describe(grammar.parsed.cfg, tokenizer_info)
 
 
-def artifact_bytes(grammar: Grammar | Cfg, tokenizer_info: TokenizerInfo) -> bytes:
-    """A grammar as the bytes of an artifact, closed where limits allow. Raises GrammarError, as :func:`lazy_machine`."""
+@dataclass(frozen=True)
+class BuiltArtifact:
+    """An artifact that was built ahead of time, before it is encoded."""
+
+    build: Build
+    unspelled: str | None
+    """Which terminals no token of the vocabulary can write, in words."""
+
+    def encoded(self, more: Mapping[str, IntArray] | None = None) -> bytes:
+        """The artifact's bytes, with more arrays where some are given."""
+        return encode({**self.build.arrays, **(more or {})}, self.build.metadata)
+
+
+def build_artifact(grammar: Grammar, tokenizer_info: TokenizerInfo, *, progress: Progress | None = None) -> BuiltArtifact:
+    """An artifact, closed where limits allow.
+
+    Args:
+        grammar: the grammar.
+        tokenizer_info: the vocabulary.
+        progress: told about each stage as it begins.
+
+    Raises:
+        GrammarError: it cannot be compiled; ResourceLimitError, one of them, names a limit that it exceeds.
+    """
     from psc.compiler.pipeline.build import build
-
-    lowered = grammar.for_vocabulary(tokenizer_info).to_cfg() if isinstance(grammar, Grammar) else grammar
-    _tell_of_unspellable(lowered, tokenizer_info)
-    began = time.perf_counter()
-    result = build(lowered, tokenizer_info)
-    _log.info("%s: built ahead of time in %.2f s", lowered.source_name, time.perf_counter() - began)
-    if not is_closed(result.arrays):
-        _log.warning("%s: %s", lowered.source_name, result.warnings[-1])
-    return encode(result.arrays, result.metadata)
-
-
-def _tell_of_unspellable(grammar: Cfg, tokenizer_info: TokenizerInfo, automaton: TerminalAutomaton | None = None) -> None:
     from psc.compiler.pipeline.spelling_check import unspellable
 
-    if not len(tokenizer_info.byte_values):  # text is taken by accept_string
-        return
-    why = unspellable(grammar, tokenizer_info, automaton)
-    if why is not None:
-        _log.warning("%s: %s", grammar.source_name, why)
+    tables = grammar.for_vocabulary(tokenizer_info).artifact_tables()
+    return BuiltArtifact(build(tables, tokenizer_info, progress=progress), unspellable(tables, tokenizer_info))
+
+
+def artifact_bytes(grammar: Grammar, tokenizer_info: TokenizerInfo) -> bytes:
+    """The bytes of the same; what it warns of goes to the log."""
+    began = time.perf_counter()
+    built = build_artifact(grammar, tokenizer_info)
+    _log.info("%s: built ahead of time in %.2f s", grammar.origin, time.perf_counter() - began)
+    _warn(grammar, built.unspelled)
+    if not is_closed(built.build.arrays):
+        _warn(grammar, built.build.warnings[-1])
+    return built.encoded()
+
+
+def _warn(grammar: Grammar, problem: str | None) -> None:
+    if problem is not None:
+        _log.warning("%s: %s", grammar.origin, problem)

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from psc._core import Machine, VocabularyIndex
     from psc.compiler.frontends.front_end import Imports
     from psc.compiler.frontends.request import GrammarRequest
-    from psc.compiler.pipeline.linking import Parts
+    from psc.compiler.pipeline.part_cache import PartCache
     from psc.grammars.compiled_grammar import CompiledGrammar
 
     Key = tuple[GrammarRequest, Imports | None]
@@ -62,7 +62,7 @@ class Shared:
         self._max_part_bytes = max_part_bytes
         self._lock = threading.Lock()
         self._index: VocabularyIndex | None = None
-        self._parts: Parts | None = None
+        self._parts: PartCache | None = None
 
     def index(self) -> VocabularyIndex:
         """The vocabulary's index, made when it is first needed."""
@@ -71,14 +71,14 @@ class Shared:
                 self._index = shared_vocabulary(self._tokenizer_info)
             return self._index
 
-    def parts(self) -> Parts:
+    def parts(self) -> PartCache:
         """The parts of grammars, such as the schemas of tools."""
-        from psc.compiler.pipeline.linking import Parts
+        from psc.compiler.pipeline.part_cache import PartCache
 
         with self._lock:
             if self._parts is None:
                 index = shared_vocabulary(self._tokenizer_info)
-                self._parts = Parts(index, self._tokenizer_info.vocab_size, self._max_part_bytes)
+                self._parts = PartCache(index, self._tokenizer_info.vocab_size, self._max_part_bytes)
             return self._parts
 
     @property

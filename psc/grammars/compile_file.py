@@ -15,10 +15,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from psc.artifacts.format import encode, write_file
+from psc.artifacts.format import write_file
 from psc.artifacts.scalars import is_closed
-from psc.compiler.frontends.found import find_grammar
+from psc.compiler.frontends.found import GrammarFile, find_grammar
 from psc.errors import ArtifactError
+from psc.grammars.build_grammar import build_artifact
 from psc.grammars.grammar import Grammar
 from psc.grammars.verification import verify_build
 from psc.grammars.warm_texts import WarmRowNames, read_texts, rows_met
@@ -27,6 +28,7 @@ from psc.vocabulary.tokenizer_info import TokenizerInfo
 if TYPE_CHECKING:
     from psc.compiler.cfg.grammar import LarkLexer
     from psc.compiler.frontends.front_end import Settings
+    from psc.compiler.pipeline.build import Build
     from psc.compiler.pipeline.stages import Progress
 
 
@@ -92,39 +94,45 @@ def compile_to_artifact(
     texts = read_texts(warm)
     _check_writable(path)  # found out now rather than after the compilation
     request = found.request(start=start, lexer=lexer, keep_all_actions=keep_all_actions, settings=settings)
-    loaded = Grammar.parse(request, names=request.names_of(tokenizer_info)).to_cfg()
-    from psc.compiler.pipeline.build import build
-    from psc.compiler.pipeline.spelling_check import unspellable
-
-    result = build(loaded, tokenizer_info, progress=progress)
+    built = build_artifact(Grammar.parse(request, names=request.names_of(tokenizer_info)), tokenizer_info, progress=progress)
+    result = built.build
     verification = verify_build(result, progress) if verify else None
-    warm_rows = None
-    if texts and is_closed(result.arrays):
-        if progress is not None:
-            progress("texts to be warm for", 0, 1)
-        warm_rows = rows_met(result.arrays, result.metadata, tokenizer_info, texts)
-    data = encode({**result.arrays, **(warm_rows.arrays if warm_rows is not None else {})}, result.metadata)
+    rows = _rows_met(result, tokenizer_info, texts, progress)
+    data = built.encoded(rows.arrays if rows is not None else {})
     digest = hashlib.sha256(data).hexdigest()
+    record = {**result.record(), **_circumstances(found, tokenizer_file)}
+    write_file(path, data)
+    write_file(build_record_path(path), json.dumps({"artifact": digest, **record}, indent=1).encode() + b"\n")
+    warnings = [*result.warnings, *([] if built.unspelled is None else [built.unspelled])]
+    if rows is not None:
+        warnings += [text.problem for text in rows.texts if text.problem is not None]
+    elif texts:
+        warnings.append("no rows are named that texts meet: the artifact is not closed, and has none")
+    return CompileReport(path, digest, len(data), result.metadata, tuple(warnings), record, verification, rows)
+
+
+def _rows_met(
+    result: Build, tokenizer_info: TokenizerInfo, texts: Sequence[tuple[str, bytes]], progress: Progress | None
+) -> WarmRowNames | None:
+    if not texts or not is_closed(result.arrays):
+        return None
+    if progress is not None:
+        progress("texts to be warm for", 0, 1)
+    return rows_met(result.arrays, result.metadata, tokenizer_info, texts)
+
+
+def _circumstances(found: GrammarFile, tokenizer_file: str | Path | None) -> dict[str, Any]:
+    """The machine, and the paths that were read, which are no part of the artifact: the record stays on the machine."""
     machine = {
         "machine": platform.machine(),
         "system": platform.system(),
         "cpus": os.cpu_count(),
         "python": platform.python_version(),
     }
-    # Paths are no part of the artifact; the record beside it stays on the machine.
     files = {} if found.bundled else {"grammar_file": str(found.path.absolute())}
     if tokenizer_file is not None:
         files["tokenizer_file"] = str(Path(tokenizer_file).expanduser().absolute())
-    record = {**result.record(), **machine, **files}
-    unspelt = unspellable(loaded, tokenizer_info)
-    warnings = (*result.warnings, unspelt) if unspelt is not None else tuple(result.warnings)
-    if warm_rows is not None:
-        warnings = (*warnings, *(text.problem for text in warm_rows.texts if text.problem is not None))
-    elif texts:
-        warnings = (*warnings, "no rows are named that texts meet: the artifact is not closed, and has none")
-    write_file(path, data)
-    write_file(build_record_path(path), json.dumps({"artifact": digest, **record}, indent=1).encode() + b"\n")
-    return CompileReport(path, digest, len(data), result.metadata, warnings, record, verification, warm_rows)
+    return {**machine, **files}
 
 
 def build_record_path(path: str | Path) -> Path:

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any
 from psc._core import Machine
 from psc.artifacts.format import Artifact, decode, write_file
 from psc.errors import ArtifactError, DeserializeFormatError, GrammarError
-from psc.grammars.build_grammar import artifact_bytes, describe_grammar, lazy_machine
-from psc.grammars.grammar import Grammar, deserialized, may_mark_rules
+from psc.grammars.build_grammar import artifact_bytes, build_machine, describe_grammar
+from psc.grammars.grammar import Grammar, deserialized
 from psc.grammars.recorded_tokenizer import recorded_tokenizer
 from psc.grammars.warming import WARMER, Warming, composed_rows, masks_ahead
 from psc.runtime.compiled import FindTokenizer, LoadedGrammar, terminal_names
@@ -24,12 +24,13 @@ from psc.vocabulary.tokenizer_info import TokenizerInfo
 if TYPE_CHECKING:
     from psc._core import VocabularyIndex
     from psc.artifacts.store import Store
-    from psc.compiler.cfg.grammar import Cfg
-    from psc.compiler.pipeline.linking import Parts
+    from psc.compiler.pipeline.part_cache import PartCache
     from psc.rule_records.record import MarkedRules, RuleRecord
 
 _KIND = "compiled grammar"
 _WHAT = "serialized compiled grammar"
+_MARKING = frozenset(("ebnf", "llguidance", "structural_tag"))
+"""Languages in which rules can have marks."""
 
 
 class CompiledGrammar(LoadedGrammar):
@@ -99,9 +100,9 @@ class CompiledGrammar(LoadedGrammar):
         Told from the text; nothing is parsed.
         """
         if self._grammar is not None:
-            return may_mark_rules(self._grammar.language, self._grammar.source, self._grammar.request.options.settings.text)
+            return _may_mark_rules(self._grammar.language, self._grammar.source, self._grammar.request.options.settings.text)
         described = self.metadata["grammar"]
-        return may_mark_rules(described["language"], described["text"], described.get("settings", ""))
+        return _may_mark_rules(described["language"], described["text"], described.get("settings", ""))
 
     def rule_record(self) -> RuleRecord:
         """What tells temperatures and captures of one text. Raises as ``grammar`` does."""
@@ -111,7 +112,9 @@ class CompiledGrammar(LoadedGrammar):
 
     @cached_property
     def _marked_rules(self) -> MarkedRules:
-        return self.grammar.for_vocabulary(self.tokenizer_info).marked_rules()
+        from psc.rule_records.record import marked_rules
+
+        return marked_rules(self.grammar.for_vocabulary(self.tokenizer_info).parsed.rules)
 
     def build_ahead(self, masks: int) -> None:
         """Has a thread build the first mask, and the masks a few bytes further on, before they are asked for.
@@ -212,6 +215,10 @@ class CompiledGrammar(LoadedGrammar):
             raise DeserializeFormatError(f"{_WHAT}: {e}") from e
 
 
+def _may_mark_rules(language: str, text: str, settings: str) -> bool:
+    return language in _MARKING and any(word in part for part in (text, settings) for word in ("capture", "temperature"))
+
+
 def _from_pickled_file(data: bytes, tokenizer_info: TokenizerInfo | None, place: str) -> CompiledGrammar:
     return compiled_from_file(data, tokenizer_info=tokenizer_info or recorded_tokenizer, place=place)
 
@@ -226,7 +233,7 @@ def compile_just_in_time(
     *,
     cache_limit_bytes: int = -1,
     store: Store | None = None,
-    parts: Callable[[], Parts] | None = None,
+    parts: Callable[[], PartCache] | None = None,
     index: VocabularyIndex | None = None,
 ) -> CompiledGrammar:
     """A grammar that is built as matchers visit it.
@@ -238,14 +245,14 @@ def compile_just_in_time(
         store: where the tables of a grammar that takes long to parse are kept.
         parts: gives those of other grammars, for one that is made of parts, as a structural tag is of schemas; None makes one
             grammar of all.
-        index: of the vocabulary, see `psc.grammars.build_grammar.lazy_machine`.
+        index: of the vocabulary, see `psc.grammars.build_grammar.build_machine`.
 
     Raises:
         GrammarError: it cannot be compiled; ResourceLimitError, one of them, names a limit that it exceeds.
 
     Cost: some milliseconds for a small grammar, 0.1 to 0.3 s for a programming language; then each visit to something new.
     """
-    made = lazy_machine(grammar, tokenizer_info, cache_limit_bytes=cache_limit_bytes, store=store, parts=parts, index=index)
+    made = build_machine(grammar, tokenizer_info, cache_limit_bytes=cache_limit_bytes, store=store, parts=parts, index=index)
     return CompiledGrammar(
         made.machine,
         made.describe,
@@ -256,7 +263,7 @@ def compile_just_in_time(
     )
 
 
-def compiled_like(like: CompiledGrammar, grammar: Grammar, parts: Callable[[], Parts]) -> CompiledGrammar:
+def compiled_like(like: CompiledGrammar, grammar: Grammar, parts: Callable[[], PartCache]) -> CompiledGrammar:
     """A grammar that means the same as another one and has terminals of the same numbers, over that one's machine.
 
     Args:
@@ -268,7 +275,7 @@ def compiled_like(like: CompiledGrammar, grammar: Grammar, parts: Callable[[], P
     """
 
     def names() -> tuple[str, ...]:
-        named = lazy_machine(grammar, like.tokenizer_info, parts=parts).terminal_names
+        named = build_machine(grammar, like.tokenizer_info, parts=parts).terminal_names
         assert named is not None
         return named()
 
@@ -283,7 +290,7 @@ def compiled_like(like: CompiledGrammar, grammar: Grammar, parts: Callable[[], P
 
 
 def compile_ahead_of_time(
-    grammar: Grammar | Cfg, tokenizer_info: TokenizerInfo, *, cancellation: Cancellation | None = None
+    grammar: Grammar, tokenizer_info: TokenizerInfo, *, cancellation: Cancellation | None = None
 ) -> CompiledGrammar:
     """A grammar with everything built, as ``load`` gives it: no mask waits for building, and ``save`` has nothing left to do.
 

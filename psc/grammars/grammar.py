@@ -14,10 +14,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, SupportsIndex, Unpack
 
-from psc.compiler.expressions.expression import RuleSet
-from psc.compiler.expressions.joined_rules import JoinedRules, has_lexers, marks_of
 from psc.compiler.frontends.front_end import UNNAMED, Imports, RefusedTextError, check_text
-from psc.compiler.frontends.registry import front_end
+from psc.compiler.frontends.registry import combined, front_end
 from psc.compiler.frontends.request import GrammarKey, GrammarRequest
 from psc.errors import DeserializeFormatError, GrammarError
 from psc.grammars import known_grammars
@@ -29,16 +27,12 @@ from psc.support.serialization import read_document, write_document
 if TYPE_CHECKING:
     from psc.artifacts.store import Store
     from psc.compiler.cfg.grammar import Cfg, LarkLexer, LexerKind
-    from psc.compiler.cfg.lowering import LoweredRules
-    from psc.compiler.expressions.expression import Expression
     from psc.compiler.expressions.tokens import TokenNames
-    from psc.compiler.pipeline.ready_grammar import ReadyGrammar, ReadyRules
-    from psc.rule_records.record import MarkedRules
+    from psc.compiler.frontends.parsed import ParsedGrammar
+    from psc.compiler.frontends.tables import GrammarTables
     from psc.vocabulary.tokenizer_info import TokenizerInfo
 
 _KIND = "grammar"
-_MARKING = frozenset(("ebnf", "llguidance", "structural_tag"))
-"""Languages in which rules can have marks."""
 _WHAT = "serialized grammar"
 
 
@@ -47,11 +41,9 @@ class Grammar:
     """A grammar, immutable; made by the static methods. Two are equal if they have the same text, imports and options."""
 
     request: GrammarRequest
-    """What was asked for: the text, its language, the options and where the text is from."""
-    _parsed: RuleSet | Cfg = field(repr=False)
-    _ready: ReadyGrammar | None = field(default=None, repr=False)
-    _names: TokenNames | None = field(default=None, repr=False)
-    _lowered: LoweredRules | None = field(default=None, repr=False)
+    """The text, its language, the options and where the text is from."""
+    parsed: ParsedGrammar = field(repr=False)
+    """What the language's front end made of the text."""
 
     @staticmethod
     def parse(request: GrammarRequest, *, store: Store | None = None, names: TokenNames | None = None) -> Grammar:
@@ -66,13 +58,12 @@ class Grammar:
             GrammarError: the text is malformed, an option does not fit its language, or there is no such language.
         """
         request.front_end.check(request.options, request.origin)
-        known = known_grammars.find(request, store)
-        return Grammar(request, request.parse(names), None, names) if known is None else Grammar(request, known.cfg, known)
+        return Grammar(request, known_grammars.find(request, store) or request.parse(names))
 
     @staticmethod
     def unread(request: GrammarRequest, names: TokenNames | None) -> Grammar:
         """The grammar of a text in which nothing is wrong, see ``FrontEnd.unread``; arguments as of :meth:`parse`."""
-        return Grammar(request, request.front_end.unread(request.text, request.origin, names), None, names)
+        return Grammar(request, request.front_end.unread(request.text, request.origin, names))
 
     @staticmethod
     def from_ebnf(ebnf_string: str, *, root_rule_name: str = "root", source_name: str = UNNAMED) -> Grammar:
@@ -184,7 +175,7 @@ class Grammar:
         """
         request = schema_request(schema, resolver=resolver, origin=source_name, **options)
         grammar = Grammar.parse(request)
-        grammar._lower()  # which raises where no value is valid
+        grammar.parsed.require_texts()  # which raises where no value is valid
         if print_converted_ebnf:
             print(f"Converted EBNF: {grammar}")
         return grammar
@@ -250,26 +241,12 @@ class Grammar:
     @property
     def reads_names(self) -> bool:
         """Whether it names tokens, so that what it comes to depends on the vocabulary's tokens themselves."""
-        return isinstance(self._parsed, RuleSet) and self._parsed.reads_names
-
-    @property
-    def linked_rules(self) -> RuleSet | None:
-        """Its rules, where some are those of parts that other grammars may have, or have tokens that are counted."""
-        if not isinstance(self._parsed, RuleSet):
-            return None
-        return self._parsed if isinstance(self._parsed.rules, JoinedRules) or self.counts_tokens else None
+        return self.parsed.reads_names
 
     @property
     def counts_tokens(self) -> bool:
         """Whether it says how many tokens some text may have at most, so that only matchers of its compiled form know its texts."""
-        if not isinstance(self._parsed, RuleSet):
-            return False
-        rules = self._parsed.rules
-        if not self._parsed.marks and not isinstance(rules, JoinedRules):
-            return False
-        from psc.compiler.expressions.token_budgets import has_budgets
-
-        return has_budgets(self._parsed) or (isinstance(rules, JoinedRules) and rules.counts_tokens)
+        return self.parsed.counts_tokens
 
     def for_vocabulary(self, tokenizer_info: TokenizerInfo) -> Grammar:
         """The grammar as it is for a vocabulary: itself, unless it names tokens.
@@ -280,12 +257,10 @@ class Grammar:
         Raises:
             GrammarError: it names a token that the vocabulary has not.
         """
-        if not self.reads_names:
+        if self.parsed.is_for(tokenizer_info):
             return self
         from psc.compiler.expressions.tokens import TokenNames
 
-        if self._names is not None and self._names.tokenizer.tokens_fingerprint == tokenizer_info.tokens_fingerprint:
-            return self
         return Grammar.parse(self.request, names=TokenNames(tokenizer_info))
 
     @property
@@ -301,7 +276,7 @@ class Grammar:
     @property
     def origin(self) -> str:
         """Where the text is from, for messages."""
-        return self._parsed.source_name
+        return self.parsed.source_name
 
     @property
     def root(self) -> str:
@@ -324,7 +299,7 @@ class Grammar:
 
         Of a structural tag: of every bundled grammar that it names.
         """
-        return self._parsed.imports
+        return self.parsed.imports
 
     @property
     def key(self) -> GrammarKey:
@@ -346,14 +321,8 @@ class Grammar:
 
         For one with a lexer (Lark's), or made of such, and for a structural tag that counts tokens: its own text.
         """
-        from psc.compiler.expressions import rule_sets
-
-        if not isinstance(self._parsed, RuleSet) or has_lexers(self._parsed):
-            return self.source
-        if isinstance(self._parsed.rules, JoinedRules) and self._parsed.rules.counts_tokens:
-            return self.source
-        rules = self._parsed if self._parsed.root == "root" else rule_sets.union([self._parsed])
-        return rule_sets.to_ebnf(rules)
+        text = self.parsed.ebnf()
+        return self.source if text is None else text
 
     def to_cfg(self) -> Cfg:
         """The grammar as terminals and productions, which is what is compiled.
@@ -362,78 +331,31 @@ class Grammar:
             GrammarError: it matches no text, exceeds a limit, or counts tokens; or productions cannot say all of it, as where
                 more than eight members come in any order.
         """
-        from psc.compiler.cfg.lowering import terminals_and_productions
+        self.parsed.require_productions()
+        return self.parsed.cfg
 
-        if self.counts_tokens:
-            raise GrammarError(
-                f"{self.origin}: max_tokens: tokens are counted by grammars that GrammarCompiler builds just in time, not by "
-                "artifacts; compile the grammar where it is served"
-            )
-        return terminals_and_productions(self._parsed)
+    def tables(self, *, store: Store | None = None) -> GrammarTables:
+        """The tables that the grammar has for any vocabulary, in which nothing need be made yet.
 
-    def uncounted_cfg(self) -> Cfg:
-        """The same of the texts whatever their tokens, and whatever members came in any order; for descriptions.
+        Args:
+            store: where they are stored, where the grammar's language is one that takes long to parse.
 
         Raises:
             GrammarError: it matches no text, or exceeds a limit.
         """
-        return self._lower().cfg if isinstance(self._parsed, RuleSet) else self._parsed
+        if self.request.front_end.keeps_tables and not self.parsed.has_tables:
+            known_grammars.remember(self.request, self.parsed, store)
+        return self.parsed.tables()
 
-    def marked_rules(self) -> MarkedRules:
-        """The rules, for who asks which are open, or over; of a grammar with a lexer, none are marked."""
-        from psc.compiler.expressions.expression import EMPTY
-        from psc.rule_records.network import Network
-        from psc.rule_records.record import MarkedRules
-
-        if not isinstance(self._parsed, RuleSet):
-            return MarkedRules(Network({self.root: EMPTY}), self.root, {})
-        marks = marks_of(self._parsed)
-        spent = {name: mark.spent for name, mark in marks.items() if mark.spent is not None}
-        rules = self._parsed.rules
-        if spent:
-            rules = {**rules, **{name: _or(rules[name], other) for name, other in spent.items()}}
-        return MarkedRules(Network(rules), self._parsed.root, marks)
-
-    def ready(self, *, store: Store | None = None) -> ReadyGrammar | ReadyRules:
-        """The grammar with the tables that it has for any vocabulary.
-
-        Args:
-            store: where they are looked for, and kept, where the grammar's language is one that takes long to parse.
-
-        Raises:
-            GrammarError: as ``to_cfg``; or a terminal is not regular, or reductions clash.
-        """
-        from psc.compiler.pipeline.ready_grammar import ReadyRules, ready_grammar
-
-        if self._ready is not None:
-            return self._ready
-        if isinstance(self._parsed, RuleSet):
-            return ReadyRules(self._lower())
-        ready = ready_grammar(self.to_cfg())
-        if self.request.front_end.keeps_tables:
-            known_grammars.remember(self.request, ready, store)
-            object.__setattr__(self, "_ready", ready)
-        return ready
-
-    def _lower(self) -> LoweredRules:
-        """The rules in the native core. Raises as ``to_cfg``."""
-        from psc.compiler.cfg.lowering import LoweredRules
-
-        if self._lowered is None:
-            assert isinstance(self._parsed, RuleSet)
-            object.__setattr__(self, "_lowered", LoweredRules(self._parsed))
-        assert self._lowered is not None
-        return self._lowered
+    def artifact_tables(self) -> GrammarTables:
+        """The same for an artifact, which holds one grammar. Raises GrammarError as ``to_cfg``."""
+        self.parsed.require_productions()
+        return self.tables()
 
     def __reduce_ex__(self, protocol: SupportsIndex) -> Any:
-        from psc.compiler.expressions.words import NativeRules
-
-        if isinstance(self._parsed, RuleSet) and isinstance(self._parsed.rules, NativeRules):
-            return Grammar.parse, (self.request,)  # the native core's rules stay where they are
+        if not self.parsed.can_be_pickled:
+            return Grammar.parse, (self.request,)
         return super().__reduce_ex__(protocol)
-
-    def __getstate__(self) -> dict[str, Any]:
-        return {**self.__dict__, "_ready": None, "_lowered": None, "_names": None}  # megabytes, and made again in some milliseconds
 
     @staticmethod
     def from_metadata(metadata: Mapping[str, Any], tokenizer_info: TokenizerInfo | None = None) -> Grammar:
@@ -477,43 +399,24 @@ def deserialized(json_string: str, tokenizer_info: TokenizerInfo | None = None) 
 
 def read_instead(request: GrammarRequest, refused: RefusedTextError, names: TokenNames | None) -> Grammar:
     """The text of a request in the other language, for one that its own language refuses. Raises GrammarError: neither has it."""
+    from psc.compiler.frontends.parsed import parsed_grammar
+
     try:
         if isinstance(refused.instead, GrammarError):
             raise refused.instead
         other = GrammarRequest.of(refused.language, request.text, start=request.options.start, origin=request.origin)
-        grammar = Grammar(other, refused.instead, None, names)
-        grammar._lower()  # which raises where no text is in it
+        grammar = Grammar(other, parsed_grammar(refused.instead, names))
+        grammar.parsed.require_texts()
         return grammar
     except GrammarError as e:
         raise GrammarError(f"{refused.refused}\nIt is not in {front_end(refused.language).title} either: {e}") from e
 
 
 def _combined(kind: str, grammars: tuple[Grammar, ...]) -> Grammar:
-    from psc.compiler.expressions import rule_sets
-    from psc.compiler.frontends.combination.front_end import rules_of, text_of
-
     for grammar in grammars:
         if not isinstance(grammar, Grammar):
             raise TypeError(f"{kind} takes grammars, not {type(grammar).__name__}")
-    parsed = [grammar._parsed for grammar in grammars]
-    sets = [rules for rules in parsed if isinstance(rules, RuleSet) and not has_lexers(rules)]
-    if len(sets) == len(parsed):
-        combined = rule_sets.union(sets) if kind == "union" else rule_sets.concat(sets)
-        return Grammar(GrammarRequest.of("ebnf", combined.source, start=combined.root, origin=combined.source_name), combined)
-    origin = f"<{kind}>"
-    text = text_of(kind, [grammar.request for grammar in grammars])
-    return Grammar(GrammarRequest.of("combination", text, origin=origin), rules_of(kind, parsed, text, origin))
-
-
-def _or(expression: Expression, rule: str) -> Expression:
-    from psc.compiler.expressions.expression import Choice, Reference
-
-    return Choice((expression, Reference(rule)))
-
-
-def may_mark_rules(language: str, text: str, settings: str) -> bool:
-    """Whether a grammar's text may have rules with the options ``capture``, ``stop_capture`` or ``temperature``."""
-    return language in _MARKING and any(word in part for part in (text, settings) for word in ("capture", "temperature"))
+    return Grammar(*combined(kind, [grammar.request for grammar in grammars], [grammar.parsed for grammar in grammars]))
 
 
 def named_requests(named_grammars: object) -> dict[str, str | GrammarRequest]:

@@ -26,19 +26,19 @@ from psc.errors import ArtifactError, ResourceLimitError
 
 if TYPE_CHECKING:
     from psc.artifacts.store import Store
-    from psc.compiler.pipeline.ready_grammar import ReadyGrammar
+    from psc.compiler.frontends.parsed import ParsedGrammar
 
 _log = logging.getLogger("psc.compiler")
 _BUNDLED = Path(grammars.__file__).parent / "tables"
-_in_use: WeakValueDictionary[tuple[GrammarKey, str, str], ReadyGrammar] = WeakValueDictionary()
+_in_use: WeakValueDictionary[tuple[GrammarKey, str, str], ParsedGrammar] = WeakValueDictionary()
 _lock = threading.Lock()
 
 
-def find(request: GrammarRequest, store: Store | None = None) -> ReadyGrammar | None:
-    """The grammar that a request asks for, if its tables are known.
+def find(request: GrammarRequest, store: Store | None = None) -> ParsedGrammar | None:
+    """The grammar of a request, if its tables are stored.
 
     Args:
-        request: what is asked for.
+        request: for the grammar.
         store: where they may lie, beside this process and the package.
     """
     key = _key(request)
@@ -58,26 +58,31 @@ def find(request: GrammarRequest, store: Store | None = None) -> ReadyGrammar | 
     return None
 
 
-def remember(request: GrammarRequest, ready: ReadyGrammar, store: Store | None = None) -> None:
-    """Notes the tables of a grammar for as long as somebody uses them; and longer in a store.
+def remember(request: GrammarRequest, parsed: ParsedGrammar, store: Store | None = None) -> None:
+    """Notes a grammar with its tables for as long as somebody uses it; and longer in a store.
 
     Args:
-        request: what was asked for.
-        ready: its grammar.
-        store: where they are kept.
+        request: for the grammar.
+        parsed: what was read.
+        store: where its tables are to be stored.
+
+    Raises:
+        GrammarError: it has no tables.
     """
     key = _key(request)
-    if key is None or key.imports != ready.cfg.imports:  # a file that was imported has another text by now
+    if key is None or key.imports != parsed.imports:  # a file that was imported has another text by now
         return
     with _lock:
-        _in_use[key, request.text, request.origin] = ready
+        _in_use[key, request.text, request.origin] = parsed
     if store is not None:
-        from psc.compiler.pipeline.ready_grammar import to_arrays
+        from psc.compiler.pipeline.stored_tables import to_arrays
 
+        tables = parsed.tables()
+        tables.make()
         try:
-            arrays, metadata = to_arrays(ready)
+            arrays, metadata = to_arrays(tables)
         except ResourceLimitError as e:
-            _log.info("%s: its tables are not kept: %s", ready.source_name, e)
+            _log.info("%s: its tables are not stored: %s", parsed.source_name, e)
         else:
             write_tables(store.root, _digest(key), arrays, metadata)
 
@@ -90,7 +95,7 @@ def _key(request: GrammarRequest) -> GrammarKey | None:
 
 
 def _digest(key: GrammarKey) -> str:
-    from psc.compiler.pipeline.ready_grammar import LAYOUT
+    from psc.compiler.pipeline.stored_tables import LAYOUT
 
     return key.without_vocabulary(LAYOUT)
 
@@ -106,11 +111,12 @@ def _bundled(digest: str) -> Artifact | None:
         return None
 
 
-def _read(stored: Artifact, request: GrammarRequest) -> ReadyGrammar | None:
-    from psc.compiler.pipeline.ready_grammar import from_arrays
+def _read(stored: Artifact, request: GrammarRequest) -> ParsedGrammar | None:
+    from psc.compiler.frontends.parsed import ParsedCfg
+    from psc.compiler.pipeline.stored_tables import from_arrays
 
     try:
-        return from_arrays(stored.arrays, stored.metadata, request)
+        return ParsedCfg(from_arrays(stored.arrays, stored.metadata, request))
     except ValueError as e:
         _log.warning("%s: its tables are not used, and its text is parsed: %s", request.origin, e)
         return None
@@ -118,16 +124,18 @@ def _read(stored: Artifact, request: GrammarRequest) -> ReadyGrammar | None:
 
 def bundled_tables() -> dict[str, bytes]:
     """What the compiler makes of the bundled grammars whose tables are kept: names of files, and what belongs into them."""
-    from psc.compiler.cfg.lowering import terminals_and_productions
     from psc.compiler.frontends.found import find_grammar
-    from psc.compiler.pipeline.ready_grammar import ready_grammar, to_arrays
+    from psc.compiler.pipeline.build import make_tables
+    from psc.compiler.pipeline.stored_tables import to_arrays
 
     made = {}
     for name in grammars.bundled_names():
         request = find_grammar(name).request()
         key = _key(request)
         if key is not None:
-            made[f"{_digest(key)}.tables"] = encode(*to_arrays(ready_grammar(terminals_and_productions(request.parse()))))
+            tables = request.parse().tables()
+            make_tables(tables)
+            made[f"{_digest(key)}.tables"] = encode(*to_arrays(tables))
     return made
 
 

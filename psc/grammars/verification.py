@@ -44,14 +44,12 @@ def check_verifiable(
     Cost: that of parsing the grammar and of its LR table.
     """
     with needs_extra("openfst"):
-        from psc.compiler.cfg.lr_tables import lr_tables
         from psc.compiler.paper import check_size
     found = find_grammar(grammar)
     request = found.request(start=start, lexer=lexer, keep_all_actions=keep_all_actions, settings=settings)
     if request.names_tokens:  # what it is depends on the vocabulary
         return
-    loaded = Grammar.parse(request).to_cfg()
-    lr = lr_tables(loaded, keep_all=loaded.keep_all_actions)
+    lr = Grammar.parse(request).artifact_tables().lr
     with _named(found.name):
         check_size(lr)
 

@@ -11,7 +11,8 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from psc.compiler.expressions.expression import Ending, RuleMark
+from psc.compiler.expressions.expression import EMPTY, Choice, Ending, Reference, RuleMark, RuleSet
+from psc.compiler.expressions.joined_rules import marks_of
 from psc.compiler.expressions.tokens import FIRST_TOKEN
 from psc.rule_records.chart import START, Chart, Item
 from psc.rule_records.network import Network
@@ -57,6 +58,22 @@ class MarkedRules:
     def hides(self) -> bool:
         """Whether a marker is hidden from enclosing captures."""
         return any(mark.ending is not None and mark.ending.is_hidden for mark in self.marks.values())
+
+
+def marked_rules(rules: RuleSet | None) -> MarkedRules:
+    """The marked rules of a grammar. Its rules are read only where some are marked.
+
+    Args:
+        rules: of the grammar; None for one with a lexer, in which none can be marked.
+    """
+    marks = {} if rules is None else marks_of(rules)
+    if rules is None or not marks:
+        return MarkedRules(Network({"root": EMPTY}), "root", {})
+    spent = {name: mark.spent for name, mark in marks.items() if mark.spent is not None}
+    found = rules.rules
+    if spent:
+        found = {**found, **{name: Choice((found[name], Reference(other))) for name, other in spent.items()}}
+    return MarkedRules(Network(found), rules.root, marks)
 
 
 class RuleRecord:

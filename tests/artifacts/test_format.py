@@ -8,6 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from grammar_tables import tables_of
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
@@ -25,7 +26,7 @@ GRAMMAR = 'start: pair ("," pair)*\npair: NAME "=" (NAME | "(" start ")")\nNAME:
 
 @pytest.fixture(scope="module")
 def data() -> bytes:
-    result = build(load_lark(GRAMMAR, lexer="basic"), byte_tokenizer())
+    result = build(tables_of(load_lark(GRAMMAR, lexer="basic")), byte_tokenizer())
     return encode(result.arrays, result.metadata)
 
 
@@ -56,13 +57,13 @@ def test_round_trip(arrays: dict[str, np.ndarray], metadata: dict[str, object]) 
 
 
 def test_same_input_gives_the_same_bytes(data: bytes) -> None:
-    result = build(load_lark(GRAMMAR, lexer="basic"), byte_tokenizer())
+    result = build(tables_of(load_lark(GRAMMAR, lexer="basic")), byte_tokenizer())
     assert encode(result.arrays, result.metadata) == data
 
 
 def test_loaded_masks_are_those_of_the_process(tmp_path: Path) -> None:
     vocabulary = byte_tokenizer()
-    result = build(load_lark(lark_text("json"), lexer="basic"), vocabulary)
+    result = build(tables_of(load_lark(lark_text("json"), lexer="basic")), vocabulary)
     write_file(tmp_path / "json.psc", encode(result.arrays, result.metadata))
     here = psc.GrammarCompiler(vocabulary).compile_lark(lark_text("json"), lexer="basic")
     loaded = psc.load(tmp_path / "json.psc", tokenizer_info=vocabulary)
@@ -176,7 +177,9 @@ def use(path: Path) -> None:
 @given(seed=st.integers(0, 2**32))
 def test_hostile_tables_never_crash(seed: int, tmp_path_factory: pytest.TempPathFactory) -> None:
     """Tables with wrong numbers and right checksums: refused, or at worst useless; never a crash or a hang."""
-    result = build(load_lark(GRAMMAR, lexer="basic"), tokenizer(["a", "b", "=", ",", "(", ")", " ", "ab", "=(", "),", "a="]))
+    result = build(
+        tables_of(load_lark(GRAMMAR, lexer="basic")), tokenizer(["a", "b", "=", ",", "(", ")", " ", "ab", "=(", "),", "a="])
+    )
     arrays = {k: v.copy() for k, v in result.arrays.items()}
     rng = random.Random(seed)
     for _ in range(rng.choice([1, 1, 2, 5])):

@@ -17,6 +17,7 @@ import token_language
 from click.testing import CliRunner
 from dialect_texts import CASES
 from dialect_texts import INFO as INFO_OF_DIALECT
+from grammar_tables import tables_of
 from token_grammars import SPECIAL, STOP, TOKENIZER, TOKENS, random_expression, rule_set
 from vocabularies import byte_tokenizer
 
@@ -34,10 +35,9 @@ from psc.compiler.expressions.tokens import token_set
 from psc.compiler.frontends.front_end import NO_SETTINGS, FrontEnd
 from psc.compiler.frontends.registry import FRONT_ENDS
 from psc.compiler.frontends.request import GrammarRequest
-from psc.compiler.pipeline.build import build, grammar_tables
-from psc.compiler.pipeline.just_in_time import lazy_machine
+from psc.compiler.frontends.tables import GrammarTables
+from psc.compiler.pipeline.build import build
 from psc.compiler.pipeline.pieces import assemble, find_sequences
-from psc.compiler.pipeline.ready_grammar import ReadyRules
 from psc.compiler.pipeline.spelling_check import unspellable
 from psc.errors import ArtifactError, DeserializeFormatError, GrammarError
 from psc.grammars.build_grammar import artifact_bytes, shared_vocabulary
@@ -78,8 +78,8 @@ def request(text: str = TEXT) -> GrammarRequest:
     return GrammarRequest.of("tokens", text)
 
 
-def in_time(rules: ReadyRules, info: psc.TokenizerInfo) -> CompiledGrammar:
-    machine = lazy_machine(rules, shared_vocabulary(info, rules.symbols(info.vocab_size)))
+def in_time(rules: GrammarTables, info: psc.TokenizerInfo) -> CompiledGrammar:
+    machine = rules.machine(shared_vocabulary(info, rules.symbols(info.vocab_size)))
     return CompiledGrammar(machine, lambda: {}, tokenizer_info=info)
 
 
@@ -107,9 +107,9 @@ def walk(one: CompiledGrammar, other: CompiledGrammar, rng: random.Random) -> No
 def test_masks_are_those_of_just_in_time(seed: int) -> None:
     rng = random.Random(seed)
     rules = rule_set(random_expression(rng, 2))
-    result = build(lower(rules), TOKENIZER)
+    result = build(tables_of(rules), TOKENIZER)
     loaded = compiled_from_file(encode(result.arrays, result.metadata), tokenizer_info=TOKENIZER, place="tokens")
-    ready = ReadyRules(rules)
+    ready = tables_of(rules)
     assert is_closed(result.arrays) == (len(ready.symbols(N)) == 0)
     for _ in range(3):
         walk(in_time(ready, TOKENIZER), loaded, rng)
@@ -119,7 +119,7 @@ def test_masks_are_those_of_just_in_time(seed: int) -> None:
 def test_symbols_are_numbered_as_by_the_native_core(seed: int) -> None:
     rules = rule_set(random_expression(random.Random(seed), 3))
     for n_tokens in (1, 7, N, 40):
-        assert np.array_equal(token_symbols(lower(rules), n_tokens), ReadyRules(rules).symbols(n_tokens))
+        assert np.array_equal(token_symbols(lower(rules), n_tokens), tables_of(rules).symbols(n_tokens))
 
 
 def test_bytes_of_no_text_are_no_symbols_of_tokens_beyond_the_vocabulary() -> None:
@@ -127,12 +127,12 @@ def test_bytes_of_no_text_are_no_symbols_of_tokens_beyond_the_vocabulary() -> No
     info = psc.TokenizerInfo.from_tokens([b"\xf8\x80\x80\x9e", b"a"])
     for token in (30, 1):
         rules = rule_set(token_set([token]))
-        for compiled in (in_time(ReadyRules(rules), info), _loaded(rules, info)):
+        for compiled in (in_time(tables_of(rules), info), _loaded(rules, info)):
             assert psc.GrammarMatcher(compiled).allowed_tokens().tolist() == [token] * (token < 2)
 
 
 def _loaded(rules: Any, info: psc.TokenizerInfo) -> CompiledGrammar:
-    result = build(lower(rules), info)
+    result = build(tables_of(rules), info)
     return compiled_from_file(encode(result.arrays, result.metadata), tokenizer_info=info, place="tokens")
 
 
@@ -277,9 +277,9 @@ def test_a_text_of_the_dialect_that_names_tokens_is_said_to(name: str) -> None:
 
 def test_what_was_read_for_a_vocabulary_is_for_it_whatever_the_front_end_says() -> None:
     read = replace(rule_set(Literal("a")), reads_names=True)
-    assert build(lower(read), TOKENIZER).metadata["tokenizer"]["fingerprint"] == TOKENIZER.tokens_fingerprint
+    assert build(tables_of(read), TOKENIZER).metadata["tokenizer"]["fingerprint"] == TOKENIZER.tokens_fingerprint
     read = replace(read, reads_names=False)
-    assert build(lower(read), TOKENIZER).metadata["tokenizer"]["fingerprint"] == TOKENIZER.fingerprint
+    assert build(tables_of(read), TOKENIZER).metadata["tokenizer"]["fingerprint"] == TOKENIZER.fingerprint
 
 
 def test_a_front_end_that_does_not_say_may_always_name_tokens() -> None:
@@ -297,7 +297,8 @@ def test_other_keys_are_as_they_were() -> None:
 
 
 def test_why_it_is_not_closed_is_said() -> None:
-    result = build(lower(rule_set(Sequence((Literal("a"), token_set([SPECIAL]))))), TOKENIZER)
+    rules = tables_of(rule_set(Sequence((Literal("a"), token_set([SPECIAL])))))
+    result = build(rules, TOKENIZER)
     assert result.metadata["not_closed"] == {"reason": "tokens"}
     assert result.metadata["counts"]["tokens_with_symbols"] == 1
     assert "not closed: the grammar speaks of tokens" in result.warnings[-1] and "limit" not in result.warnings[-1]
@@ -305,24 +306,24 @@ def test_why_it_is_not_closed_is_said() -> None:
 
 def test_what_is_not_closed_is_not_verified() -> None:
     pytest.importorskip("pynini")
-    rules = lower(rule_set(Sequence((Literal("a"), token_set([SPECIAL])))))
+    rules = tables_of(rule_set(Sequence((Literal("a"), token_set([SPECIAL])))))
     with pytest.raises(GrammarError, match="no closed classifier to verify: not closed: the grammar speaks of tokens"):
         verify_build(build(rules, TOKENIZER))
 
 
 def test_pieces_make_the_same() -> None:
-    tables = grammar_tables(lower(rule_set(Sequence((Literal("a"), token_set([SPECIAL]))))))
+    tables = tables_of(rule_set(Sequence((Literal("a"), token_set([SPECIAL])))))
     whole, pieces = build(tables, TOKENIZER), assemble(tables, TOKENIZER, find_sequences(tables, TOKENIZER, 3), [])
     assert encode(whole.arrays, whole.metadata) == encode(pieces.arrays, pieces.metadata)
 
 
 def test_tokens_that_are_asked_for_as_such_need_no_bytes() -> None:
     def why(*tokens: int) -> str | None:
-        return unspellable(lower(rule_set(Sequence((Literal("a"), token_set(tokens), Literal("b"))))), TOKENIZER)
+        return unspellable(tables_of(rule_set(Sequence((Literal("a"), token_set(tokens), Literal("b"))))), TOKENIZER)
 
     assert why(SPECIAL) is None and why(STOP, 30) is None
     assert "cannot write" in (why(30) or "")
-    assert "cannot write" in (unspellable(lower(rule_set(Literal("q"))), TOKENIZER) or "")
+    assert "cannot write" in (unspellable(tables_of(rule_set(Literal("q"))), TOKENIZER) or "")
 
 
 @pytest.mark.usefixtures("tokens_language")
@@ -372,7 +373,7 @@ def test_a_batch_reads_a_grammar_for_each_vocabulary(tmp_path: Path) -> None:
 @pytest.fixture(scope="module")
 def stored() -> Tables:
     """The tables of a grammar that speaks of tokens, as a machine takes them."""
-    rules = lower(rule_set(Sequence((Literal("a"), token_set([2, SPECIAL]), token_set([4, 5]), token_set([5])))))
+    rules = tables_of(rule_set(Sequence((Literal("a"), token_set([2, SPECIAL]), token_set([4, 5]), token_set([5])))))
     return given(build(rules, TOKENIZER).arrays, N)
 
 
@@ -417,7 +418,7 @@ def test_tables_out_of_range_are_refused(stored: Tables, what: str) -> None:
 def test_a_number_that_no_symbol_has_is_refused() -> None:
     n = (1 << 20) + 8
     info = psc.TokenizerInfo.from_tokens(TOKENS, vocab_size=n)
-    tables = given(build(lower(rule_set(token_set([SPECIAL]))), info).arrays, n)
+    tables = given(build(tables_of(rule_set(token_set([SPECIAL]))), info).arrays, n)
     Machine.from_open_tables({**tables, "symbol_numbers": np.array([(1 << 20) - 1], np.int32)}, "any")
     with pytest.raises(ValueError, match=r"^table 'symbol_numbers' holds a token that can have no symbol"):
         Machine.from_open_tables({**tables, "symbol_numbers": np.array([1 << 20], np.int32)}, "any")

@@ -205,9 +205,7 @@ main(sys.argv[1:], prog_name="psc")
 """
 COMPILING = STUCK.format(module="psc.cluster.run.compilation", function="encoded", when='arguments[1] == "java"')
 READING = STUCK.format(module="psc.cluster.jobs.expansion", function="load_tokenizer", when="True")
-PLANNING = STUCK.format(
-    module="psc.cluster.run.plan", function="terminals_and_productions", when='arguments[0].source_name == "java"'
-)
+PLANNING = STUCK.format(module="psc.cluster.run.plan", function="describe", when='arguments[0].source_name == "java"')
 
 
 @contextmanager

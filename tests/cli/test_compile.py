@@ -149,12 +149,12 @@ def test_full_disk_leaves_what_was_there(run: Run, tokenizer: Path, tmp_path: Pa
     assert [p.name for p in tmp_path.iterdir()] == ["json.psc"]
 
 
-@pytest.mark.parametrize("moment", ["os.fsync", "psc.grammars.compile_file.encode"])
+@pytest.mark.parametrize("moment", ["os.fsync", "psc.grammars.build_grammar.encode"])
 def test_killed_leaves_what_was_there(python: Python, tokenizer: Path, tmp_path: Path, moment: str) -> None:
     target = tmp_path / "json.psc"
     target.write_bytes(b"the old one")
     program = f"""
-import os, signal, psc.grammars.compile_file
+import os, signal, psc.grammars.build_grammar
 {moment} = lambda *_: os.kill(os.getpid(), signal.SIGKILL)
 from psc.cli import main
 main(["compile", "json", "-t", {str(tokenizer)!r}, "-o", {str(target)!r}])

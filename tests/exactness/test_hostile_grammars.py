@@ -12,8 +12,6 @@ import pytest
 from vocabularies import tokenizer
 
 import psc
-from psc.compiler.cfg.lowering import lower
-from psc.compiler.frontends.ebnf import load_ebnf
 from psc.grammars.compiled_grammar import compile_ahead_of_time
 
 TOKENS = [b"x", b"a", b"b", b"c", b"aa", b"ab", b"ba", b"abab", b"aaaaa", b"babba", b"xxx", b"xxxxx", b"bcb", b"dd", b"."]
@@ -100,7 +98,7 @@ def test_a_mask_that_costs_too_much_leaves_the_matcher_as_it_was() -> None:
 
 
 def ahead_of_time(text: str) -> Any:
-    return compile_ahead_of_time(lower(load_ebnf(text)), INFO)
+    return compile_ahead_of_time(psc.Grammar.from_ebnf(text), INFO)
 
 
 HOSTILE = """\

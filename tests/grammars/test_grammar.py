@@ -239,7 +239,7 @@ def test_a_combination_with_the_earlier_names_is_read():
     options = {"root": "root", "lexer": "any", "keep_all_actions": True, "settings": ""}
     document = {"__VERSION__": "psc-1", "kind": "grammar", "language": "combination", "source": text, **options}
     again = Grammar.deserialize_json(json.dumps(document))
-    assert again.language == "combination" and again.source == text and again.linked_rules is not None
+    assert again.language == "combination" and again.source == text and again.parsed.linked_rules is not None
 
 
 @pytest.mark.parametrize(("changes", "error", "message"), BAD_DOCUMENTS.values(), ids=BAD_DOCUMENTS)

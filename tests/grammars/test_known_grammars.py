@@ -21,11 +21,14 @@ import psc
 from psc.artifacts.format import decode, encode
 from psc.artifacts.store import Store
 from psc.artifacts.table_cache import keep_within, read_tables, tables_path, write_tables
+from psc.compiler.frontends import tables
 from psc.compiler.frontends.found import find_grammar
 from psc.compiler.frontends.lark import loader
 from psc.compiler.frontends.request import GrammarRequest
+from psc.compiler.frontends.tables import CfgTables, GrammarTables
 from psc.compiler.grammars import bundled_names
-from psc.compiler.pipeline.ready_grammar import ReadyGrammar, from_arrays, ready_grammar, to_arrays
+from psc.compiler.pipeline.build import build
+from psc.compiler.pipeline.stored_tables import from_arrays, to_arrays
 from psc.errors import GrammarError
 from psc.grammars import known_grammars
 
@@ -34,7 +37,7 @@ LARK = 'start: item ("," item)* [END]\nitem: NAME | "(" start ")"\nNAME: /[a-z]+
 """No other test may read it: what is alive is known."""
 
 
-def assert_equal(a: ReadyGrammar, b: ReadyGrammar) -> None:
+def assert_equal(a: GrammarTables, b: GrammarTables) -> None:
     assert a.cfg == b.cfg
     for name in ("next", "accept", "match_offsets", "match_terminals"):
         ours, theirs = getattr(a.automaton, name), getattr(b.automaton, name)
@@ -44,7 +47,7 @@ def assert_equal(a: ReadyGrammar, b: ReadyGrammar) -> None:
     assert all(np.array_equal(ours[name], theirs[name]) for name in ours)
 
 
-def there_and_back(ready: ReadyGrammar, request: GrammarRequest) -> ReadyGrammar:
+def there_and_back(ready: GrammarTables, request: GrammarRequest) -> GrammarTables:
     file = decode(encode(*to_arrays(ready)))
     return from_arrays(file.arrays, file.metadata, request)
 
@@ -86,6 +89,50 @@ def test_bundled_grammars_need_no_loader(name: str, parsed: list[str]) -> None:
     assert grammar.to_cfg() == psc.Grammar(request, request.parse()).to_cfg()
 
 
+@pytest.fixture
+def made(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The tables that are made, of terminals and productions."""
+    names: list[str] = []
+
+    def counting(name: str) -> None:
+        make = getattr(tables, name)
+
+        def counted(*arguments: Any, **options: Any) -> Any:
+            names.append(name)
+            return make(*arguments, **options)
+
+        monkeypatch.setattr(tables, name, counted)
+
+    counting("terminal_automaton")
+    counting("lr_tables")
+    return names
+
+
+@pytest.mark.parametrize("name", ["graphql", "java"])
+def test_artifacts_are_built_of_stored_tables(name: str, parsed: list[str], made: list[str], tmp_path: Path) -> None:
+    few = psc.TokenizerInfo.from_tokens([b"a", b"{", b"}"])  # whose artifact has a warning of terminals that it cannot write
+    for info in (INFO, few):
+        report = psc.compile_to_artifact(name, info, tmp_path / "stored.psc")
+        assert made == [] and list(report.record["seconds"])[:2] == ["terminals", "LR tables"]
+    assert parsed == []
+    request = find_grammar(name).request()
+    result = build(CfgTables(request.parse().cfg), few)
+    assert made == ["terminal_automaton", "lr_tables"]
+    assert (tmp_path / "stored.psc").read_bytes() == encode(result.arrays, result.metadata)
+    if name == "java":
+        assert result.metadata["counts"]["shift_reduce_conflicts_resolved"] > 0
+
+
+def test_tables_are_made_once_for_machines_and_artifacts(made: list[str], tmp_path: Path) -> None:
+    text = LARK.replace("item", "once")
+    compiler = psc.GrammarCompiler(INFO, store=tmp_path)
+    compiled = compiler.compile_lark(text)
+    compiled.save(tmp_path / "saved.psc")
+    psc.compile_ahead_of_time(compiled.grammar, byte_tokenizer(b"ab"))
+    compiler.finish(compiled).result()
+    assert made == ["terminal_automaton", "lr_tables"]
+
+
 @pytest.mark.parametrize("options", [{}, {"start": "statement"}, {"lexer": "contextual"}, {"keep_all_actions": True}])
 def test_other_options_are_another_grammar(options: dict[str, Any], parsed: list[str]) -> None:
     psc.Grammar.parse(find_grammar("go").request(**options))
@@ -98,7 +145,8 @@ def test_other_options_are_another_grammar(options: dict[str, Any], parsed: list
 def test_random_grammars_there_and_back(text: str) -> None:
     request = GrammarRequest.of("lark", text)
     try:
-        ready = ready_grammar(request.parse())  # type: ignore[arg-type]
+        ready = request.parse().tables()
+        ready.make()
     except GrammarError:
         return
     assert_equal(there_and_back(ready, request), ready)
@@ -107,10 +155,10 @@ def test_random_grammars_there_and_back(text: str) -> None:
 def test_what_is_alive_is_known(parsed: list[str]) -> None:
     text = LARK.replace("item", "alive")
     grammar = psc.Grammar.from_lark(text)
-    ready = grammar.ready()
+    ready = grammar.tables()
     again = psc.Grammar.from_lark(text)
     assert parsed == [text]
-    assert again == grammar and again.ready() is ready
+    assert again == grammar and again.tables() is ready
     named = psc.Grammar.from_lark(text, source_name="mine.lark")
     assert named.origin == "mine.lark" and len(parsed) == 2  # messages name the place
     assert psc.Grammar.from_lark(text, lexer="basic").to_cfg() != grammar.to_cfg()
@@ -195,7 +243,7 @@ FREE = {"terminal_numbers", "priority"}
 
 def test_altered_tables_are_refused() -> None:
     request = GrammarRequest.of("lark", LARK)
-    arrays, metadata = to_arrays(ready_grammar(request.parse()))  # type: ignore[arg-type]
+    arrays, metadata = to_arrays(request.parse().tables())
     for name, array in arrays.items():
         for i, alter in enumerate(ALTERATIONS):
             altered = alter(array)

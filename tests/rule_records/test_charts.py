@@ -83,8 +83,9 @@ class Oracle:
 
 
 def rules_of(text: str) -> tuple[dict[str, Expression], str]:
-    parsed = psc.Grammar.from_ebnf(text)._parsed
-    return dict(parsed.rules), parsed.root
+    rules = psc.Grammar.from_ebnf(text).parsed.rules
+    assert rules is not None
+    return dict(rules.rules), rules.root
 
 
 @given(strategies.cfg_texts(), strategies.texts(), st.data())

@@ -6,15 +6,15 @@ import random
 
 import numpy as np
 import pytest
+from grammar_tables import tables_of
 
 from psc import GrammarMatcher, TokenizerInfo
 from psc._core import VocabularyIndex
+from psc.compiler.cfg.token_symbols import NO_SYMBOLS
 from psc.compiler.expressions.expression import Chars, Choice, Expression, Literal, Repeat, RuleSet, Sequence
 from psc.compiler.expressions.tokens import FIRST_TOKEN
 from psc.compiler.pipeline.build import describe
-from psc.compiler.pipeline.just_in_time import NO_SYMBOLS
-from psc.compiler.pipeline.linking import END_OF_PART, FIRST_CALL
-from psc.compiler.pipeline.ready_grammar import ReadyRules
+from psc.compiler.pipeline.part_ends import END_OF_PART, FIRST_CALL
 from psc.grammars.build_grammar import shared_vocabulary
 from psc.grammars.compiled_grammar import CompiledGrammar
 
@@ -67,8 +67,8 @@ def with_boundaries(all_tokens: list[bytes], before_end: bytes | None, before_ca
 
 def rows(expression: Expression, index: VocabularyIndex, tokenizer: TokenizerInfo, seed: int) -> list[list[int]]:
     """The rows along some texts, with the bits of the boundary tokens."""
-    ready = ReadyRules(RuleSet({"root": Sequence((Literal("<"), expression))}, "root", "", "<test>", {}))
-    compiled = CompiledGrammar(ready.machine(index, 0), lambda: describe(ready.cfg, tokenizer), tokenizer_info=tokenizer)
+    ready = tables_of(RuleSet({"root": Sequence((Literal("<"), expression))}, "root", "", "<test>", {}))
+    compiled = CompiledGrammar(ready.machine(index), lambda: describe(ready.cfg, tokenizer), tokenizer_info=tokenizer)
     rng = random.Random(seed)
     found = []
     for _ in range(4):

@@ -6,20 +6,22 @@ import random
 from collections.abc import Sequence as Many
 
 import pytest
+from grammar_tables import tables_of
 from token_grammars import spellings
 
 from psc import GrammarError, GrammarMatcher, TokenizerInfo
 from psc._core import LinkedPart, Machine, MatcherView, PartVocabularies
 from psc.compiler.cfg.lowering import DEFAULT_LIMITS
 from psc.compiler.cfg.terminals import MAX_POSITIONS
+from psc.compiler.cfg.token_symbols import NO_SYMBOLS
 from psc.compiler.expressions.expression import Chars, Choice, Expression, Literal, Reference, Repeat, RuleSet, Sequence
 from psc.compiler.expressions.joined_rules import JoinedRules
 from psc.compiler.expressions.tokens import FIRST_TOKEN, TokenNames
 from psc.compiler.expressions.words import native_rules
 from psc.compiler.pipeline.build import describe
-from psc.compiler.pipeline.just_in_time import NO_SYMBOLS, lazy_machine
-from psc.compiler.pipeline.linking import END_OF_PART, FIRST_CALL, Parts, linked_machine
-from psc.compiler.pipeline.ready_grammar import ReadyRules
+from psc.compiler.pipeline.linking import link, plan_links
+from psc.compiler.pipeline.part_cache import PartCache
+from psc.compiler.pipeline.part_ends import END_OF_PART, FIRST_CALL
 from psc.grammars.build_grammar import shared_vocabulary
 from psc.grammars.compiled_grammar import CompiledGrammar
 
@@ -35,9 +37,10 @@ def linked(frame: Expression, parts: Many[Expression]) -> CompiledGrammar:
     """The parts are the rules p0, p1, … to the frame."""
     rule_sets = {f"p{i}": RuleSet({"root": part}, "root", f"{part}", "<part>", {}) for i, part in enumerate(parts)}
     rules = JoinedRules({"root": frame}, rule_sets, "root")
-    known = Parts(shared_vocabulary(TOKENIZER), TOKENIZER.vocab_size, 1 << 30)
-    made = linked_machine(RuleSet(rules, "root", "", "<test>", {}), known, 0, worth=lambda part: True)
-    assert made is not None
+    known = PartCache(shared_vocabulary(TOKENIZER), TOKENIZER.vocab_size, 1 << 30)
+    plan = plan_links(RuleSet(rules, "root", "", "<test>", {}), worth=lambda part: True)
+    assert plan is not None
+    made = link(plan, known, 0)
     return CompiledGrammar(
         made.machine,
         lambda: describe(made.frame.cfg, TOKENIZER),
@@ -48,8 +51,8 @@ def linked(frame: Expression, parts: Many[Expression]) -> CompiledGrammar:
 
 def inlined(frame: Expression, parts: Many[Expression]) -> CompiledGrammar:
     rules = {"root": frame, **{f"p{i}": part for i, part in enumerate(parts)}}
-    ready = ReadyRules(RuleSet(rules, "root", "", "<test>", {}))
-    machine = lazy_machine(ready, shared_vocabulary(TOKENIZER, ready.symbols(TOKENIZER.vocab_size)))
+    ready = tables_of(RuleSet(rules, "root", "", "<test>", {}))
+    machine = ready.machine(shared_vocabulary(TOKENIZER, ready.symbols(TOKENIZER.vocab_size)))
     return CompiledGrammar(machine, lambda: describe(ready.cfg, TOKENIZER), tokenizer_info=TOKENIZER)
 
 
@@ -136,7 +139,7 @@ def test_texts_are_read_as_far_as_they_go_on(seed: int) -> None:
 
 def test_a_part_is_made_once() -> None:
     part = RuleSet({"root": Repeat(Literal("a"), 1, 3)}, "root", "a{1,3}", "<part>", {})
-    known = Parts(shared_vocabulary(TOKENIZER), TOKENIZER.vocab_size, 1 << 30)
+    known = PartCache(shared_vocabulary(TOKENIZER), TOKENIZER.vocab_size, 1 << 30)
     first, again = known.find([part, part])
     assert first is again is known.find([part])[0]
     assert known.size_bytes > 0
@@ -144,7 +147,7 @@ def test_a_part_is_made_once() -> None:
 
 def test_parts_that_take_too_much_are_forgotten() -> None:
     parts = [RuleSet({"root": Literal(text)}, "root", text, "<part>", {}) for text in ("a", "b", "ab")]
-    small = Parts(shared_vocabulary(TOKENIZER), TOKENIZER.vocab_size, 1)
+    small = PartCache(shared_vocabulary(TOKENIZER), TOKENIZER.vocab_size, 1)
     first = small.find(parts)
     assert small.find(parts[2:])[0] is first[2]
     assert small.find(parts[:1])[0] is not first[0]
@@ -175,24 +178,24 @@ def test_what_comes_next_is_named_by_its_part() -> None:
 
 def test_a_frame_may_call_nothing() -> None:
     end = Chars(((FIRST_TOKEN + END_OF_PART,) * 2,))
-    ready = ReadyRules(RuleSet({"root": Sequence((Literal("ab"), end))}, "root", "", "<test>", {}))
+    ready = tables_of(RuleSet({"root": Sequence((Literal("ab"), end))}, "root", "", "<test>", {}))
     index = shared_vocabulary(TOKENIZER)
-    frame = ready.machine(index.with_boundaries(b"b", None, NO_SYMBOLS), 0)
+    frame = ready.machine(index.with_boundaries(b"b", None, NO_SYMBOLS))
     matcher = GrammarMatcher(CompiledGrammar(Machine.linked(frame, [], [], index, 0), dict, tokenizer_info=TOKENIZER))
     assert [TOKENS[t] for t in matcher.allowed_tokens().tolist()] == [b"a", b"ab"]
     assert matcher.accept_string("ab") and matcher.allowed_tokens().tolist() == [STOP]
 
 
 def test_machines_that_do_not_fit_are_not_linked() -> None:
-    ready = ReadyRules(RuleSet({"root": Literal("a")}, "root", "", "<test>", {}))
+    ready = tables_of(RuleSet({"root": Literal("a")}, "root", "", "<test>", {}))
     index = shared_vocabulary(TOKENIZER)
-    machine = lazy_machine(ready, index)
+    machine = ready.machine(index)
     with pytest.raises(ValueError, match="no stop tokens"):
         Machine.linked(machine, [LinkedPart.of_machine(machine)], [-1], index, 0)
     other = index.with_boundaries(None, None, NO_SYMBOLS)
     rules = native_rules({"root": Literal("a")}, "root")
     part = LinkedPart.of_rules(rules, PartVocabularies(other), **vars(DEFAULT_LIMITS), max_positions=MAX_POSITIONS)
-    frame = ready.machine(index.with_boundaries(b"", b"", NO_SYMBOLS), 0)
+    frame = ready.machine(index.with_boundaries(b"", b"", NO_SYMBOLS))
     with pytest.raises(ValueError, match="are of its vocabulary"):
         Machine.linked(frame, [part], [-1], index, 0)
     small = LinkedPart.of_rules(rules, PartVocabularies(index), **vars(DEFAULT_LIMITS), max_positions=MAX_POSITIONS)

@@ -13,7 +13,8 @@ from psc.compiler.expressions.expression import Chars, Choice, Expression, Liter
 from psc.compiler.expressions.joined_rules import JoinedRules
 from psc.compiler.expressions.tokens import token_set
 from psc.compiler.expressions.words import native_rules
-from psc.compiler.pipeline.linking import Parts, linked_machine
+from psc.compiler.pipeline.linking import link, plan_links
+from psc.compiler.pipeline.part_cache import PartCache
 from psc.grammars.build_grammar import shared_vocabulary
 from psc.grammars.compiled_grammar import CompiledGrammar
 
@@ -75,10 +76,11 @@ def test_other_rules_are_made_at_once(rules: dict[str, Expression]) -> None:
 def test_a_part_is_made_when_a_text_comes_to_it() -> None:
     rule_sets = {name: RuleSet({"root": Literal(name)}, "root", name, "<part>", {}) for name in ("p", "q")}
     frame = Sequence((Literal("a"), Choice((Sequence((Literal("b"), Reference("p"))), Sequence((Literal("c"), Reference("q")))))))
-    known = Parts(shared_vocabulary(TOKENIZER), TOKENIZER.vocab_size, 1 << 30)
+    known = PartCache(shared_vocabulary(TOKENIZER), TOKENIZER.vocab_size, 1 << 30)
     whole = RuleSet(JoinedRules({"root": frame}, rule_sets, "root"), "root", "", "<test>", {})
-    made = linked_machine(whole, known, 0, worth=lambda part: True)
-    assert made is not None
+    plan = plan_links(whole, worth=lambda part: True)
+    assert plan is not None
+    made = link(plan, known, 0)
     compiled = CompiledGrammar(made.machine, dict, tokenizer_info=TOKENIZER)
     matcher = GrammarMatcher(compiled, terminate_without_stop_token=True)
     seen = []

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from grammar_tables import tables_of
 from token_grammars import PADDING, SPECIAL, STOP, TOKENIZER, TOKENS, random_expression, rule_set
 
 import psc
@@ -15,15 +16,13 @@ from psc import GrammarMatcher
 from psc.compiler.expressions.expression import Chars, Choice, Expression, Literal, Repeat, Sequence
 from psc.compiler.expressions.tokens import FIRST_TOKEN, token_set, tokens_of
 from psc.compiler.pipeline.build import describe
-from psc.compiler.pipeline.just_in_time import lazy_machine
-from psc.compiler.pipeline.ready_grammar import ReadyRules
 from psc.grammars.build_grammar import shared_vocabulary
 from psc.grammars.compiled_grammar import CompiledGrammar
 
 
 def compiled(expression: Expression) -> CompiledGrammar:
-    ready = ReadyRules(rule_set(expression))
-    machine = lazy_machine(ready, shared_vocabulary(TOKENIZER, ready.symbols(TOKENIZER.vocab_size)))
+    ready = tables_of(rule_set(expression))
+    machine = ready.machine(shared_vocabulary(TOKENIZER, ready.symbols(TOKENIZER.vocab_size)))
     return CompiledGrammar(machine, lambda: describe(ready.cfg, TOKENIZER), tokenizer_info=TOKENIZER)
 
 

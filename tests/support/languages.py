@@ -12,13 +12,13 @@ from typing import Any, Protocol
 
 import lark
 import numpy as np
+from grammar_tables import compile_ahead
 from hypothesis import assume
 from not_closed import compile_not_closed
 from oracle import CfgOracle, ContextualKeepAllOracle, ContextualOracle, KeepAllOracle, ModalOracle, Oracle, Undecided
 from vocabularies import tokenizer
 
 import psc
-from psc.grammars.compiled_grammar import compile_ahead_of_time
 from psc.vocabulary.tokenizer_info import TokenizerInfo
 
 MOST_HISTORIES = 40  # of one length
@@ -44,7 +44,7 @@ class Language:
         try:
             builds = {
                 "just in time": self.just_in_time(text, info),
-                "ahead of time": compile_ahead_of_time(self.grammar(text), info),
+                "ahead of time": compile_ahead(self.grammar(text), info),
                 "not closed": compile_not_closed(self.grammar(text), info),
                 "tokens read": compile_not_closed(self.grammar(text), info, classes=False),
             }

@@ -3,9 +3,11 @@
 from dataclasses import replace
 from typing import Any
 
+from grammar_tables import tables_of
+
 import psc
 from psc.artifacts.format import encode
-from psc.compiler.pipeline.build import NotClosed, grammar_tables, open_build
+from psc.compiler.pipeline.build import NotClosed, open_build
 from psc.compiler.pipeline.pieces import find_sequences
 from psc.compiler.pipeline.stages import Stage
 from psc.grammars.compiled_grammar import compiled_from_file
@@ -22,7 +24,7 @@ def not_closed_bytes(grammar: Any, info: TokenizerInfo, *, classes: bool = True)
         info: the vocabulary.
         classes: whether the classes of tokens had been found by then.
     """
-    tables = grammar_tables(grammar.to_cfg() if isinstance(grammar, psc.Grammar) else grammar)
+    tables = tables_of(grammar)
     found = find_sequences(tables, info, 1) if classes else WHY
     tokens = found.tokens if isinstance(found, NotClosed) else found.vocabulary.tokens
     build = open_build(tables, info, replace(WHY, tokens=tokens))

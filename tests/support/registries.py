@@ -17,6 +17,7 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 import numpy as np
+from grammar_tables import tables_of
 from vocabularies import byte_tokenizer
 
 from psc.artifacts.format import Artifact, decode, encode
@@ -38,7 +39,7 @@ IMPATIENT = Patience(connect=1.0, stall=0.4, least_bytes=64, answer=20.0, attemp
 @cache
 def artifact(word: str = "a") -> bytes:
     """A small real artifact; another word gives another one."""
-    result = build(load_lark(f'start: "{word}" ("," "{word}")*\n%ignore " "\n', lexer="basic"), byte_tokenizer())
+    result = build(tables_of(load_lark(f'start: "{word}" ("," "{word}")*\n%ignore " "\n', lexer="basic")), byte_tokenizer())
     result.metadata["grammar"]["name"] = f"{word}.lark"
     return encode(result.arrays, result.metadata)
 

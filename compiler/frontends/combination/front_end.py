@@ -11,27 +11,42 @@ from collections.abc import Sequence as Many
 from dataclasses import replace
 from typing import Any
 
-from psc.compiler.cfg.grammar import Cfg
+from psc.compiler.expressions import rule_sets
 from psc.compiler.expressions.expression import Choice, Reference, RuleSet, Sequence
-from psc.compiler.expressions.joined_rules import LexedPart, Part, joined
+from psc.compiler.expressions.joined_rules import joined
 from psc.compiler.expressions.tokens import TokenNames
 from psc.compiler.frontends.front_end import UNNAMED
+from psc.compiler.frontends.parsed import ParsedGrammar, parsed_grammar
 from psc.compiler.frontends.request import GrammarRequest
 from psc.errors import DeserializeFormatError, GrammarError
 
 KINDS = ("union", "concat")
 
 
-def text_of(kind: str, requests: Many[GrammarRequest]) -> str:
-    """The text of a combination of what was asked for."""
-    return json.dumps({"combination": kind, "grammars": [_described(r) for r in requests]}, ensure_ascii=False)
+def combined(kind: str, requests: Many[GrammarRequest], grammars: Many[ParsedGrammar]) -> tuple[GrammarRequest, ParsedGrammar]:
+    """A combination of grammars that were read, with the request that reads it again.
+
+    Args:
+        kind: "union" or "concat".
+        requests: for the grammars.
+        grammars: as they were read.
+
+    Raises:
+        GrammarError: there is no grammar.
+    """
+    sets = [parsed.rules for parsed in grammars if parsed.rules is not None and not parsed.has_lexer]
+    if len(sets) == len(grammars):
+        rules = rule_sets.union(sets) if kind == "union" else rule_sets.concat(sets)
+        return GrammarRequest.of("ebnf", rules.source, start=rules.root, origin=rules.source_name), parsed_grammar(rules)
+    origin = f"<{kind}>"
+    text = json.dumps({"combination": kind, "grammars": [_described(r) for r in requests]}, ensure_ascii=False)
+    request = GrammarRequest.of("combination", text, origin=origin)
+    return request, parsed_grammar(_rules_of(kind, grammars, text, origin))
 
 
-def rules_of(kind: str, grammars: Many[RuleSet | Cfg], source: str, origin: str) -> RuleSet:
-    """The rules of a combination of what was read."""
-    parts: dict[str, Part] = {
-        f"grammar {i}": LexedPart(parsed) if isinstance(parsed, Cfg) else parsed for i, parsed in enumerate(grammars, 1)
-    }
+def _rules_of(kind: str, grammars: Many[ParsedGrammar], source: str, origin: str) -> RuleSet:
+    """The rules of a combination of which some parts have lexers."""
+    parts = {f"grammar {i}": parsed.part for i, parsed in enumerate(grammars, 1)}
     references = tuple([Reference(name) for name in parts])
     root = Choice(references) if kind == "union" else Sequence(references)
     reads_names = any(parsed.reads_names for parsed in grammars)
@@ -46,7 +61,7 @@ def parse(text: str, origin: str, names: TokenNames | None) -> RuleSet:
         GrammarError: it is no such text, or a grammar in it is malformed.
     """
     kind, requests = _read(text, origin)
-    return rules_of(kind, [request.parse(names) for request in requests], text, origin)
+    return _rules_of(kind, [request.parse(names) for request in requests], text, origin)
 
 
 def names_tokens(text: str) -> bool:

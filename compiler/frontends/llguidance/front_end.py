@@ -88,6 +88,6 @@ class _Linked:
             return self.read(text, options.start, f"@{name}", (*within, name))
         reader = front_end(grammar.read_as)
         parsed = reader.parse(text, replace(options, lexer="any", keep_all_actions=True), f"@{name}", self._names)
-        if not isinstance(parsed, RuleSet):
+        if parsed.rules is None:
             raise GrammarError(f"{self._origin}: @{name} is {reader.a_grammar}, which cannot be a part of another grammar")
-        return parsed
+        return parsed.rules

@@ -23,7 +23,7 @@ from typing import Final
 
 from psc.compiler.expressions.expression import EMPTY, NOTHING, Choice, Expression, Reference, Repeat, RuleSet, Sequence
 from psc.compiler.expressions.free_text import free_text, text_into_marker, text_until_end, text_until_trigger
-from psc.compiler.expressions.joined_rules import LexedPart, Part, UnreadPart, joined
+from psc.compiler.expressions.joined_rules import Part, UnreadPart, joined
 from psc.compiler.expressions.markers import Marker
 from psc.compiler.expressions.tokens import token_set
 from psc.compiler.frontends.found import find_grammar
@@ -193,9 +193,7 @@ class _Writer:
                 self.parts[name] = bundled_part(text)
             else:
                 request = GrammarRequest.of(language, text, origin=f"{self._origin}: {path}")
-                parsed = request.parse(self._tokens.names)
-                assert isinstance(parsed, RuleSet)
-                self.parts[name] = parsed
+                self.parts[name] = request.parse(self._tokens.names).part
             self._parts[key] = name
         return Reference(self._parts[key])
 
@@ -425,8 +423,7 @@ class _Writer:
 @cache  # which takes as long as all the rest, and documents that name a grammar come again and again
 def bundled_part(name: str) -> Part:
     """A bundled grammar as a part."""
-    parsed = find_grammar(name).request().parse()
-    return parsed if isinstance(parsed, RuleSet) else LexedPart(parsed)
+    return find_grammar(name).request().parse().part
 
 
 def _distinct(texts: Iterable[str]) -> tuple[str, ...]:

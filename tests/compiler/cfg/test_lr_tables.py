@@ -18,7 +18,7 @@ from psc._core import LrTables, build_lalr
 from psc.compiler.cfg.grammar import Cfg
 from psc.compiler.cfg.lr_tables import lr_tables
 from psc.compiler.frontends.lark.loader import load_lark
-from psc.compiler.pipeline.build import grammar_tables
+from psc.compiler.pipeline.build import make_tables
 from psc.errors import GrammarError, ResourceLimitError
 
 
@@ -182,7 +182,7 @@ def test_what_no_artifact_holds_is_built_just_in_time() -> None:
     depth = 3000
     grammar = psc.Grammar.from_ebnf(nested(depth))
     with pytest.raises(ResourceLimitError, match="cells of stored LR tables"):
-        grammar_tables(grammar.to_cfg())
+        make_tables(grammar.artifact_tables())
     compiled = psc.GrammarCompiler(byte_tokenizer(), store=False).compile_grammar(grammar)
     matcher = psc.GrammarMatcher(compiled)
     assert matcher.accept_string("([" * (depth // 2) + "x" + "])" * (depth // 2))

@@ -6,7 +6,7 @@ import pytest
 
 import psc
 from psc.compiler.cfg.grammar import Cfg
-from psc.compiler.pipeline.build import grammar_tables
+from psc.compiler.frontends.tables import CfgTables
 
 LARK = """\
 start: "a" | dead "b" | "c" half
@@ -33,7 +33,7 @@ def lowered(name: str) -> Cfg:
 
 @pytest.mark.parametrize("name", LOADERS)
 def test_a_warning_names_the_rule(name: str) -> None:
-    (warning,) = grammar_tables(lowered(name)).warnings
+    (warning,) = CfgTables(lowered(name)).warnings
     assert warning.startswith("rule 'dead' can never finish")
 
 

@@ -21,9 +21,9 @@ def _joined(rules, parts, root="root") -> RuleSet:  # type: ignore[no-untyped-de
 
 
 def _schema(schema: object, settings: Settings = NO_SETTINGS) -> RuleSet:
-    parsed = GrammarRequest.of("json_schema", json.dumps(schema), settings=settings).parse()
-    assert isinstance(parsed, RuleSet)
-    return parsed
+    rules = GrammarRequest.of("json_schema", json.dumps(schema), settings=settings).parse().rules
+    assert rules is not None
+    return rules
 
 
 def test_rules_of_one_name_keep_apart() -> None:

@@ -6,6 +6,7 @@ import lark
 import pytest
 import strategies
 from bounded import bounded
+from grammar_tables import tables_of
 from hypothesis import assume, given
 from hypothesis import strategies as st
 from oracle import LexError, Oracle
@@ -89,20 +90,20 @@ WARNINGS = {
 
 @pytest.mark.parametrize("text", WARNINGS)
 def test_lexing_that_differs_from_lark_is_named(text: str) -> None:
-    assert any(WARNINGS[text] in w for w in build(load_lark(text, lexer="basic"), byte_tokenizer()).warnings)
+    assert any(WARNINGS[text] in w for w in build(tables_of(load_lark(text, lexer="basic")), byte_tokenizer()).warnings)
 
 
 def test_no_warning_where_lexing_agrees() -> None:
     text = 'start: (KW | NAME | STRING)+\nKW: "if"\nNAME: /[a-z]+/\n%import common.ESCAPED_STRING -> STRING\n%ignore " "\n'
-    assert build(load_lark(text, lexer="basic"), byte_tokenizer()).warnings == ()
+    assert build(tables_of(load_lark(text, lexer="basic")), byte_tokenizer()).warnings == ()
 
 
 def test_terminals_that_are_never_allowed_together_do_not_clash() -> None:
     text = 'start: A "x" | B "y"\nA.2: "a"\nB: /ab+/\n'
     apart = 'start: "1" A | "2" B\nA.2: "a"\nB: /ab+/\n'
-    assert build(load_lark(text), byte_tokenizer()).warnings != ()
-    assert build(load_lark(apart), byte_tokenizer()).warnings == ()
-    assert build(load_lark(apart, lexer="basic"), byte_tokenizer()).warnings != ()
+    assert build(tables_of(load_lark(text)), byte_tokenizer()).warnings != ()
+    assert build(tables_of(load_lark(apart)), byte_tokenizer()).warnings == ()
+    assert build(tables_of(load_lark(apart, lexer="basic")), byte_tokenizer()).warnings != ()
 
 
 @given(text=strategies.grammars(), texts=st.lists(strategies.texts(), min_size=5, max_size=10))

@@ -20,7 +20,6 @@ from psc.artifacts.references import short_name
 from psc.artifacts.store import Store
 from psc.cli import main
 from psc.compiler.cfg.grammar import Cfg
-from psc.compiler.cfg.lowering import terminals_and_productions
 from psc.compiler.cfg.terminals import TerminalAutomaton
 from psc.compiler.expressions.expression import Choice, Literal, RuleSet
 from psc.compiler.expressions.tokens import TokenNames
@@ -28,7 +27,6 @@ from psc.compiler.frontends.found import find_grammar, is_grammar
 from psc.compiler.frontends.front_end import NO_SETTINGS, FrontEnd, GrammarOptions, Imports, Settings
 from psc.compiler.frontends.registry import FRONT_ENDS
 from psc.compiler.frontends.request import GrammarRequest
-from psc.compiler.pipeline.build import grammar_tables
 from psc.grammars.build_grammar import artifact_bytes
 from psc.grammars.grammar import Grammar
 
@@ -199,8 +197,8 @@ def test_entries(entry: FrontEnd) -> None:
     if is_right:
         parsed = entry.parse(text, entry.defaults, "x")
         assert not parsed.reads_names or entry.names_tokens(text, NO_SETTINGS)
-        tables = grammar_tables(terminals_and_productions(parsed))
-        assert entry.warnings(tables.grammar, tables.automaton, tables.lr) == ()
+        tables = parsed.tables()
+        assert entry.warnings(tables.cfg, tables.automaton, tables.lr) == ()
     else:
         with pytest.raises(psc.GrammarError):
             entry.parse(text, entry.defaults, "x")

@@ -7,6 +7,7 @@ import pytest
 import strategies
 from bounded import bounded
 from effort import examples
+from grammar_tables import tables_of
 from hypothesis import given
 
 from psc._core import LrTables
@@ -35,7 +36,7 @@ TOKENS += [b" ", b" if ", b"a =", b"; }"]
 
 def stored(grammar: Any, tokens: Sequence[bytes]) -> dict[str, Any]:
     tokenizer = TokenizerInfo.from_tokens([*tokens, b"</s>"], stop_token_ids=[len(tokens)])
-    return without_scalars(build(grammar, tokenizer).arrays)
+    return without_scalars(build(tables_of(grammar), tokenizer).arrays)
 
 
 def conditions_in(arrays: dict[str, Any]) -> int:

@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 import pynini
 import pytest
+from grammar_tables import tables_of
 from lark_grammars import lark_text
 from oracle.openfst import Automaton, to_fst
 from vocabularies import byte_tokenizer
@@ -19,7 +20,7 @@ from psc.compiler.pipeline.build import build
 
 @pytest.mark.parametrize("name", ["json", "go"])
 def test_no_smaller_machine(name: str) -> None:
-    arrays = build(load_lark(lark_text(name), lexer="basic"), byte_tokenizer()).arrays
+    arrays = build(tables_of(load_lark(lark_text(name), lexer="basic")), byte_tokenizer()).arrays
     scalars = dict(zip(SCALARS, arrays["scalars"].tolist(), strict=True))
     n, offsets = scalars["n_classifier_states"], arrays["arc_offsets"]
     columns = np.stack([arrays["arc_symbol"], arrays["arc_skip"], arrays["arc_emission"]], axis=1)
@@ -40,7 +41,8 @@ def test_same_bytes_whatever_the_hash_seed(tmp_path: Path) -> None:
         "import hashlib; from vocabularies import byte_tokenizer; from psc.artifacts.format import encode;"
         "from psc.compiler.pipeline.build import build; from psc.compiler.grammars import bundled_text;"
         "from psc.compiler.frontends.lark.loader import load_lark;"
-        "r = build(load_lark(bundled_text('sql'), lexer='basic'), byte_tokenizer());"
+        "from grammar_tables import tables_of;"
+        "r = build(tables_of(load_lark(bundled_text('sql'), lexer='basic')), byte_tokenizer());"
         "print(hashlib.sha256(encode(r.arrays, r.metadata)).hexdigest())"
     )
     here = Path(__file__).parents[2] / "support"

@@ -21,7 +21,8 @@ from psc._core import ClosedClassifier
 from psc.artifacts.format import encode
 from psc.artifacts.scalars import is_closed
 from psc.compiler.frontends.found import find_grammar
-from psc.compiler.pipeline.build import NotClosed, build, grammar_tables, open_build
+from psc.compiler.frontends.tables import CfgTables
+from psc.compiler.pipeline.build import NotClosed, build, make_tables, open_build
 from psc.compiler.pipeline.pieces import assemble, classify, find_sequences
 from psc.grammars.grammar import Grammar
 from psc.vocabulary.tokenizer_info import TokenizerInfo
@@ -33,13 +34,15 @@ def sent(value: Any) -> Any:
 
 
 def same(grammar: psc.Grammar, info: TokenizerInfo, n_groups: int) -> int:
-    """Builds whole and in pieces, and says of how many groups the pieces were."""
-    lowered = grammar.to_cfg()
+    """Builds whole, of the grammar's own tables, and in pieces, of those of its productions; says of how many groups."""
+    made = CfgTables(grammar.to_cfg())
     try:
-        tables = sent(grammar_tables(lowered))
+        make_tables(made)
     except psc.ResourceLimitError:
         assume(False)
-    whole = build(lowered, info)
+    tables = sent(made)
+    assert tables.are_made
+    whole = build(grammar.artifact_tables(), info)
     if not is_closed(whole.arrays):
         assume(False)  # a limit that the whole meets, pieces may not meet
     found = sent(find_sequences(tables, info, n_groups))
@@ -53,7 +56,7 @@ def same(grammar: psc.Grammar, info: TokenizerInfo, n_groups: int) -> int:
 
 def test_a_piece_that_meets_a_limit() -> None:
     """Whichever it is, the artifact is the one that is not closed."""
-    tables, info = grammar_tables(psc.Grammar.builtin_json_grammar().to_cfg()), byte_tokenizer()
+    tables, info = psc.Grammar.builtin_json_grammar().tables(), byte_tokenizer()
     found = find_sequences(tables, info, 3)
     assert not isinstance(found, NotClosed)
     classifiers = [classify(tables, found.trie, group) for group in found.groups]
@@ -88,15 +91,15 @@ def test_bundled(name: str, lexer: Any) -> None:
 
 
 def test_tables_serve_several_vocabularies() -> None:
-    lowered = Grammar.parse(find_grammar("json").request()).to_cfg()
-    tables = grammar_tables(lowered)
+    grammar = Grammar.parse(find_grammar("json").request())
+    tables = grammar.tables()
     for info in (byte_tokenizer(), byte_tokenizer(b'{"', b"}}")):
-        shared, own = build(tables, info), build(lowered, info)
+        shared, own = build(tables, info), build(grammar.tables(), info)
         assert encode(shared.arrays, shared.metadata) == encode(own.arrays, own.metadata)
 
 
 def test_words_of_another_version_are_refused() -> None:
-    tables = grammar_tables(Grammar.parse(find_grammar("json").request()).to_cfg())
+    tables = Grammar.parse(find_grammar("json").request()).tables()
     found = find_sequences(tables, byte_tokenizer(), 2)
     classifiers = [classify(tables, found.trie, group) for group in found.groups]
     assert not isinstance(classifiers[0], NotClosed)

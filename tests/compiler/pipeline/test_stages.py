@@ -10,7 +10,7 @@ from psc import _core
 from psc.cluster.run.compilation import ENCODING, N_STAGES, compile_artifact
 from psc.cluster.run.splitting import assembly, classifier, sequences
 from psc.compiler.cfg.terminals import terminal_arrays
-from psc.compiler.pipeline.build import build, grammar_tables
+from psc.compiler.pipeline.build import build, make_tables
 from psc.compiler.pipeline.stages import Stage
 
 GRAMMAR = 'root ::= "a" root "b" | "c"'
@@ -32,20 +32,21 @@ class Told:
 
 def test_each_is_told_once_in_order() -> None:
     told = Told()
-    result = build(psc.Grammar.from_ebnf(GRAMMAR).to_cfg(), byte_tokenizer(), progress=told)
+    result = build(psc.Grammar.from_ebnf(GRAMMAR).tables(), byte_tokenizer(), progress=told)
     assert told.stages == ALL and told.of == {len(Stage)}
     assert list(result.seconds) == [stage.title for stage in Stage]
 
 
 def test_a_worker_tells_the_same_and_one_more() -> None:
     told = Told()
-    compile_artifact(psc.Grammar.from_ebnf(GRAMMAR).to_cfg(), byte_tokenizer(), **NAMES, progress=told)
+    compile_artifact(psc.Grammar.from_ebnf(GRAMMAR).tables(), byte_tokenizer(), **NAMES, progress=told)
     assert told.stages == [*ALL, (ENCODING, N_STAGES - 1)] and told.of == {N_STAGES}
 
 
 def test_pieces_tell_those_that_they_are() -> None:
     told, info = Told(), byte_tokenizer()
-    tables = grammar_tables(psc.Grammar.from_ebnf(GRAMMAR).to_cfg(), progress=told)
+    tables = psc.Grammar.from_ebnf(GRAMMAR).tables()
+    make_tables(tables, progress=told)
     found = sequences(tables, info, n_groups=1, progress=told)
     words = classifier(tables, found, group=0, progress=told)
     assembly(tables, info, found, words, **NAMES, progress=told)
@@ -54,9 +55,9 @@ def test_pieces_tell_those_that_they_are() -> None:
 
 def test_a_stage_takes_what_the_one_before_returned() -> None:
     """A stage that ran out of turn read what was not there, and the process died."""
-    tables, text = grammar_tables(psc.Grammar.from_ebnf(GRAMMAR).to_cfg()), byte_tokenizer().without_stop_tokens
-    arrays: Any = terminal_arrays(tables.grammar, tables.automaton)
-    lexer: Any = _core.close_lexer(tables.lr, **arrays, lexer=tables.grammar.lexer)
+    tables, text = psc.Grammar.from_ebnf(GRAMMAR).tables(), byte_tokenizer().without_stop_tokens
+    arrays: Any = terminal_arrays(tables.cfg, tables.automaton)
+    lexer: Any = _core.close_lexer(tables.lr, **arrays, lexer=tables.cfg.lexer)
     classes: Any = _core.classify_tokens(lexer, text.data, text.offsets, text.text_token_ids)
     sequences: Any = _core.find_sequences(classes)
     classifier: Any = _core.close_classifier(sequences)

@@ -36,6 +36,7 @@ SCRIPT = """
                 if name.partition(".")[0] in ("pynini", "_pynini", "pywrapfst", "_pywrapfst"):
                     raise ModuleNotFoundError(f"No module named {name!r}", name=name)
         sys.meta_path.insert(0, Blocked())
+    from grammar_tables import tables_of
     from vocabularies import byte_tokenizer
     from psc.artifacts.format import encode
     from psc.compiler.pipeline.build import build
@@ -45,7 +46,7 @@ SCRIPT = """
     found = {}
     for name, text in texts.items():
         for lexer in ("basic", "contextual"):
-            result = build(load_lark(text, lexer=lexer), byte_tokenizer())
+            result = build(tables_of(load_lark(text, lexer=lexer)), byte_tokenizer())
             digest = hashlib.sha256(encode(result.arrays, result.metadata)).hexdigest()
             found[f"{name}, {lexer}"] = digest, result.warnings
     print(json.dumps([found, "pynini" in sys.modules]))

@@ -1,8 +1,7 @@
-"""A grammar with the tables that it has whatever the vocabulary, and these as arrays and JSON, for a file.
+"""A grammar's tables as arrays and JSON, for a file.
 
-The idea: a machine that is built as it is visited begins from three values that depend on the grammar's text alone: terminals and
-productions, the byte automaton of all terminals, and the LR tables. Making them takes a front end, for Lark's language a slow one;
-reading them back takes no front end at all, and gives the same values.
+The idea: the tables (`psc.compiler.frontends.tables`) depend on the grammar's text alone. Making them takes a front end, for Lark's
+language a slow one; reading them back takes no front end at all, and gives the same values.
 
 What is read back is checked before native code sees it: every index lies in its table. The file that the arrays come from must be
 known to be whole.
@@ -13,115 +12,31 @@ Cost: 2 ms for a programming language to read back; 0.3 MB of arrays, 1.5 MB whe
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
-from functools import cached_property
 from typing import Any, Final
 
 import numpy as np
-import numpy.typing as npt
 
-from psc._core import LrTables, Machine, VocabularyIndex
+from psc._core import LrTables
 from psc.artifacts.format import IntArray
 from psc.artifacts.scalars import SCALARS
 from psc.compiler.cfg.grammar import Cfg, Terminal
-from psc.compiler.cfg.lowering import LoweredRules
-from psc.compiler.cfg.lr_tables import lr_tables, lr_tables_of_rules
 from psc.compiler.cfg.normal_form import production_arrays, productions_from
-from psc.compiler.cfg.terminals import (
-    TerminalAutomaton,
-    automaton_of_rules,
-    open_terminals_of_rules,
-    terminal_arrays,
-    terminal_automaton,
-    with_winners,
-)
-from psc.compiler.cfg.token_symbols import token_symbols
-from psc.compiler.expressions.expression import RuleSet
+from psc.compiler.cfg.terminals import TerminalAutomaton
 from psc.compiler.frontends.request import GrammarRequest
+from psc.compiler.frontends.tables import CfgTables, GrammarTables
 
-LAYOUT: Final = 1
+LAYOUT: Final = 2
 """The version of what `to_arrays` writes."""
 
 
-@dataclass(frozen=True)
-class ReadyGrammar:
-    """Terminals and productions, the automaton of the terminals, and the LR tables."""
-
-    cfg: Cfg
-    automaton: TerminalAutomaton
-    lr: LrTables
-
-    @property
-    def source_name(self) -> str:
-        """A file name or a label, for messages."""
-        return self.cfg.source_name
-
-    def symbols(self, n_tokens: int) -> npt.NDArray[np.int32]:
-        """Per token the number of its symbol in the grammar, or -1; empty where it speaks of no token, int32."""
-        return token_symbols(self.cfg, n_tokens)
-
-    def machine(self, vocabulary: VocabularyIndex, cache_limit: int) -> Machine:
-        """A machine of nothing visited. Raises ResourceLimitError. `cache_limit`: bytes, 0 for none."""
-        tables = terminal_arrays(self.cfg, self.automaton)
-        return Machine.lazy(self.lr, **tables, lexer=self.cfg.lexer, vocabulary=vocabulary, cache_limit=cache_limit)
-
-
-class ReadyRules:
-    """The same of a rule set, made by the native core and still there: records and arrays are made for those who ask.
-
-    The automaton of the terminals is one of them: a machine makes of it what it visits.
-
-    Raises:
-        GrammarError: the rules have no text, or one is not defined; ResourceLimitError, one of them, names a limit that is passed.
-    """
-
-    def __init__(self, rules: RuleSet | LoweredRules) -> None:
-        self._rules = rules if isinstance(rules, LoweredRules) else LoweredRules(rules)
-        self.terminals = open_terminals_of_rules(self._rules)
-        self.lr = lr_tables_of_rules(self._rules)
-
-    @property
-    def source_name(self) -> str:
-        """A file name or a label, for messages."""
-        return self._rules.source_name
-
-    @property
-    def cfg(self) -> Cfg:
-        """Terminals and productions."""
-        return self._rules.cfg
-
-    @cached_property
-    def automaton(self) -> TerminalAutomaton:
-        """The automaton of the terminals. Raises ResourceLimitError: it is too large as a whole."""
-        return with_winners(self.cfg, automaton_of_rules(self._rules))
-
-    def symbols(self, n_tokens: int) -> npt.NDArray[np.int32]:
-        """As of a ReadyGrammar."""
-        return self.terminals.symbols(n_tokens)
-
-    def machine(self, vocabulary: VocabularyIndex, cache_limit: int) -> Machine:
-        """As of a ReadyGrammar."""
-        return Machine.of_open_terminals(self.lr, self.terminals, vocabulary, cache_limit)
-
-
-def ready_grammar(cfg: Cfg) -> ReadyGrammar:
-    """A grammar's tables.
-
-    Raises:
-        GrammarError: a terminal is not regular or matches the empty string, or reductions clash; ResourceLimitError, one of them,
-            names a limit that was exceeded.
-    """
-    return ReadyGrammar(cfg, terminal_automaton(cfg), lr_tables(cfg, keep_all=cfg.keep_all_actions))
-
-
-def to_arrays(ready: ReadyGrammar) -> tuple[dict[str, IntArray], dict[str, Any]]:
+def to_arrays(tables: GrammarTables) -> tuple[dict[str, IntArray], dict[str, Any]]:
     """The arrays and the JSON that `from_arrays` takes, the text left out, which whoever asks for it has."""
-    cfg, automaton = ready.cfg, ready.automaton
+    cfg, automaton = tables.cfg, tables.automaton
     terminals, columns_of_productions = cfg.terminals, production_arrays(cfg, cfg.productions)
     if any(t.expression is not None for t in terminals):
         raise ValueError("the front end gave expressions, which a file does not keep")
     columns, byte_class = np.unique(automaton.next, axis=1, return_inverse=True)
-    lr = {f"lr_{name}": np.atleast_1d(np.asarray(array)) for name, array in ready.lr.arrays().items()}
+    lr = {f"lr_{name}": np.atleast_1d(np.asarray(array)) for name, array in tables.lr.arrays().items()}
     arrays: dict[str, IntArray] = {
         **lr,
         "byte_class": byte_class.reshape(-1).astype(np.uint8),
@@ -143,12 +58,15 @@ def to_arrays(ready: ReadyGrammar) -> tuple[dict[str, IntArray], dict[str, Any]]
         "asked_for": cfg.asked_for,
         "left_out": list(cfg.left_out),
         "imports": [list(i) for i in cfg.imports],
+        "shift_reduce_resolved": tables.lr.shift_reduce_resolved,
+        # They take longer than all else, and only artifacts need them.
+        "warnings": vars(tables).get("warnings"),
     }
     return arrays, metadata
 
 
-def from_arrays(arrays: Mapping[str, IntArray], metadata: Mapping[str, Any], request: GrammarRequest) -> ReadyGrammar:
-    """The grammar again.
+def from_arrays(arrays: Mapping[str, IntArray], metadata: Mapping[str, Any], request: GrammarRequest) -> CfgTables:
+    """The tables again.
 
     Args:
         arrays: as `to_arrays` gave them, with the next.
@@ -162,7 +80,9 @@ def from_arrays(arrays: Mapping[str, IntArray], metadata: Mapping[str, Any], req
         if metadata["layout"] != LAYOUT:
             raise ValueError(f"layout {metadata['layout']}")
         cfg = _cfg(arrays, metadata, request)
-        return ReadyGrammar(cfg, _automaton(arrays, cfg), _lr_tables(arrays, cfg))
+        made = _automaton(arrays, cfg), _lr_tables(arrays, int(metadata["shift_reduce_resolved"]), cfg)
+        warnings = metadata["warnings"]
+        return CfgTables(cfg, made, None if warnings is None else tuple(map(str, warnings)))
     except (KeyError, TypeError, IndexError, AttributeError, OverflowError) as e:
         raise ValueError(f"the tables of a grammar are malformed: {e!r}") from e
 
@@ -223,10 +143,10 @@ def _automaton(arrays: Mapping[str, IntArray], cfg: Cfg) -> TerminalAutomaton:
     return TerminalAutomaton(following, _words(accept), _words(offsets), _words(terminals), cfg)
 
 
-def _lr_tables(arrays: Mapping[str, IntArray], cfg: Cfg) -> LrTables:
+def _lr_tables(arrays: Mapping[str, IntArray], shift_reduce_resolved: int, cfg: Cfg) -> LrTables:
     found = {name.removeprefix("lr_"): array for name, array in arrays.items() if name.startswith("lr_")}
     stored = {name: int(array[0]) if name in SCALARS else array for name, array in found.items()}
-    lr = LrTables.from_arrays(stored)
+    lr = LrTables.from_arrays(stored, shift_reduce_resolved)
     _require(lr.n_terminals == len(cfg.terminals) + 1 and lr.n_nonterminals >= len(cfg.nonterminals))
     return lr
 
