@@ -9,7 +9,7 @@
 namespace psc {
 
 namespace {
-constexpr std::size_t kMostContexts = 1 << 16;
+constexpr std::size_t kMaxContexts = 1 << 16;
 }  // namespace
 
 LinkedMachine::LinkedMachine(std::shared_ptr<Engine> frame, std::vector<Call> calls, std::shared_ptr<VocabularyIndex> index,
@@ -23,11 +23,11 @@ LinkedMachine::LinkedMachine(std::shared_ptr<Engine> frame, std::vector<Call> ca
         if (machine->has_symbols()) speak_of_tokens_.push_back(machine);
     };
     look_at(frame_);
-    for (const auto& [part, most_tokens, has_spent_end] : calls_) {
+    for (const auto& [part, max_tokens, has_spent_end] : calls_) {
         if (!part || (part->index() && part->index() != index_))
             throw std::invalid_argument("the parts of a grammar are of its vocabulary");
-        if (most_tokens < 1) throw std::invalid_argument("a part has one token at least");
-        if (!part->index()) look_at(part->machine());
+        if (max_tokens < 1) throw std::invalid_argument("a part has one token at least");
+        if (!part->index()) look_at(part->engine());
     }
     stop_tokens_ = index_->stop_tokens();
     ends_apart_ = true;
@@ -56,7 +56,7 @@ bool LinkedMachine::has_symbol(TokenId token) const {
 
 bool LinkedMachine::may_call(Word part) const {
     const VocabularyView& all = at(part)->vocabulary();
-    // The boundaries behind the empty text come first.
+    // The boundaries after the empty text come first.
     for (TokenId t{vocabulary_.size}; t.v < std::min(vocabulary_.size + 2, all.size); ++t.v)
         if (std::ranges::equal(all.text(t), kCallBytes)) return true;
     return false;
@@ -77,35 +77,36 @@ std::vector<LinkedMachine::Boundary> LinkedMachine::boundaries(Word part, const 
 LinkedMachine::Built& LinkedMachine::current(RowCache& cache, const std::shared_ptr<RowCache>& of, Word part) {
     auto& built = static_cast<Built&>(cache);
     built.of.resize(calls_.size() + 1);
-    auto& known_of = built.of[static_cast<std::size_t>(part + 1)];
-    if (known_of != of) {
-        if (known_of) std::erase_if(built.known, [&](const auto& entry) { return entry.first.part == part; });
-        known_of = of;
+    auto& cached_of = built.of[static_cast<std::size_t>(part + 1)];
+    if (cached_of != of) {
+        if (cached_of) std::erase_if(built.linked_rows, [&](const auto& entry) { return entry.first.part == part; });
+        cached_of = of;
     }
     return built;
 }
 
-std::optional<LinkedMachine::Known> LinkedMachine::find(RowCache& cache, const std::shared_ptr<RowCache>& of, const Asked& asked) {
+std::optional<LinkedMachine::LinkedRow> LinkedMachine::find(RowCache& cache, const std::shared_ptr<RowCache>& of,
+                                                            const RowKey& key) {
     const PatientLock lock(lock_);
-    const Built& built = current(cache, of, asked.part);
-    const auto it = built.known.find(asked);
-    return it == built.known.end() ? std::nullopt : std::optional(it->second);
+    const Built& built = current(cache, of, key.part);
+    const auto it = built.linked_rows.find(key);
+    return it == built.linked_rows.end() ? std::nullopt : std::optional(it->second);
 }
 
-LinkedMachine::Known LinkedMachine::add(RowCache& cache, const std::shared_ptr<RowCache>& of, const Asked& asked,
-                                        MaskRows::Bits& words, Known known) {
+LinkedMachine::LinkedRow LinkedMachine::add(RowCache& cache, const std::shared_ptr<RowCache>& of, const RowKey& key,
+                                            MaskRows::Bits& words, LinkedRow row) {
     const PatientLock lock(lock_);
-    Built& built = current(cache, of, asked.part);
+    Built& built = current(cache, of, key.part);
     if (const Word beyond = vocabulary_.size & 31) words[n_words() - 1] &= (1u << beyond) - 1;
-    known.row = built.rows.add(words);
-    if (asked.context >= -1) built.known.insert_or_assign(asked, known);  // others are of one place alone
+    row.row = built.rows.add(words);
+    if (key.context >= -1) built.linked_rows.insert_or_assign(key, row);  // others are of one position alone
     limit(cache);
-    return known;
+    return row;
 }
 
 Word LinkedMachine::context(const std::vector<Word>& content) {
     const PatientLock lock(lock_);
-    if (contexts_.size() > kMostContexts) contexts_.clear();  // their numbers are not used again
+    if (contexts_.size() > kMaxContexts) contexts_.clear();  // their numbers are not used again
     const auto [it, fresh] = contexts_.try_emplace(content, next_context_);
     next_context_ += fresh;
     return it->second;

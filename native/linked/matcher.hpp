@@ -1,19 +1,30 @@
 // A matcher of linked machines (linked/machine.hpp): where one generated text is.
 //
-// A position is a *place*: a matcher of one of the machines, and in a part what follows behind it, a stack of places to return to; where
-// several ways lead on, several places. While nothing but the part itself can read what comes, a step is a step of its matcher, in place.
-// Where a token goes over a boundary, or the text is at several places, the places behind it are new ones: a new *stage*. Stages are
-// linked to those before, which stay as they were and are shared by forks, so going back is going back to a stage and there so many steps.
+// A position is a matcher of one of the engines and, in a part, a stack of callers: the positions at which the text goes on when the part
+// and those around it have ended. Where several ways lead on there are several positions. While nothing but the part itself can read
+// what comes, a step is one step of its matcher. Where a token goes over a boundary, or the text has several positions, the positions
+// after it are new ones: a new *stage*. Stages are linked to those before, which stay as they were and are shared by forks, so rollback()
+// goes back to a stage, and takes the remaining steps back in its matchers.
 //
-// Where a part is called for so many tokens at most, those that have had bytes in its text count: each token that is read there, one
-// that goes on behind it, and one that began before it, but not one that leaves it at its first byte. Where it is *spent*, since as
-// many have, and its text can end, with those that are open inside it ending too, the next token leaves it at its first byte (*must
-// leave*); where it cannot end, it goes on. Of places that differ in nothing else the one that has more tokens left stays, since it
-// can do all that the others can, unless there is an end for parts that are spent.
+// Example: the frame `"<t>" CALL0 "</t>"` calls part 0, the schema of {"a": integer}. Its text `<t>{"a":1}</t>`, in five tokens:
 //
-// Boundaries are not crossed before a byte behind them is read: a text that could end a part is in the part.
+//     token    what is read                                        positions after it             stage
+//     <t>{"    frame: <t>, then over CALL0; part 0: {"             part 0, caller: frame at </t>  1, new
+//     a        part 0                                              likewise                       1
+//     ":1      part 0; nothing says yet that the number has ended  likewise                       1
+//     }</      part 0: }, then over its END; the caller: </        frame in </t>                  2, new
+//     t>       frame                                               frame at its END               2
 //
-// Cost: of a step in a part, what it costs there and a lookup; of a token over a boundary, some steps of a byte for each place.
+// The mask before the fourth token is the row of part 0's matcher: digits and `}`. The row says that a boundary is near as well: the
+// boundary token `}` END is in it, so a token that begins with `}` may go on after the part. The tokens below `}` in the vocabulary's
+// trie are read from the caller's position, and `}</` and `}</t>` are allowed, too. Which row that makes is cached by the row of the
+// part and what the text goes on with.
+//
+// A boundary is not crossed before a byte after it is read: a text that could end a part is in the part. Parts may have a limit of tokens
+// (linked/budget.hpp). Of positions that differ in nothing but their budgets, one that has more tokens left stays, since it can do all
+// that the others can, unless a part has an end for when its tokens are exhausted.
+//
+// Cost: of a step in a part, what it costs there and a look-up; of a token over a boundary, some steps of a byte for each position.
 #pragma once
 
 #include <cstdint>
@@ -24,6 +35,7 @@
 #include <vector>
 
 #include "base/byte_set.hpp"
+#include "linked/budget.hpp"
 #include "linked/machine.hpp"
 #include "matcher/matcher.hpp"
 
@@ -37,7 +49,7 @@ public:
 
     void set_most_steps(std::size_t steps) override {
         most_steps_ = steps;
-        for (Place& place : own().places) place.at->set_most_steps(steps);
+        for (Position& position : own().positions) position.matcher->set_most_steps(steps);
     }
 
     MaskRow mask_row() override;
@@ -56,100 +68,89 @@ public:
 
 private:
     struct Return;
-    using Count = std::int64_t;  // of tokens since the start
-    static constexpr Count kNever = std::numeric_limits<Count>::max();
-    struct Place {
-        std::shared_ptr<const Return> below;  // null in the frame itself
+    struct Position {
+        std::shared_ptr<const Return> caller;  // where the text goes on when the part has ended; null in the frame itself
         Word part;
-        std::unique_ptr<Matcher> at;
-        Count begun = 0;          // the tokens before the one in which this text of the part began
-        Count deadline = kNever;  // with so many it is spent, or one of those that it is inside of
-        bool fresh = false;       // nothing was read of this text, which is of a part that is not called for the empty one
+        std::unique_ptr<Matcher> matcher;
+        Budget budget;          // whose surrounding one is the caller's
+        bool is_fresh = false;  // nothing was read of this text, which is of a part that is not called for the empty one
 
-        Place copy() const { return {below, part, std::make_unique<Matcher>(*at), begun, deadline, fresh}; }
-        bool is_counted() const { return deadline != kNever; }
+        Position copy() const { return {caller, part, std::make_unique<Matcher>(*matcher), budget, is_fresh}; }
     };
-    // Where the text goes on when a part has ended: behind its call.
+    // A position after the call that was read there.
     struct Return {
-        Place place;
-        Word context;  // its content, and of what is below
-        // Of one that is counted, whether the text can end there, and be over where it is spent.
-        bool can_end = false, can_end_spent = false;
+        Position position;
+        Word context;  // its content, and of its callers
 
         ~Return();
     };
-    using Places = std::vector<Place>;
+    using Positions = std::vector<Position>;
     struct Stage {
         std::shared_ptr<Stage> below;  // null for the first
-        Places places;
-        std::size_t n_steps = 0;  // made in place
-        Count n_tokens = 0;       // that count
+        Positions positions;
+        std::size_t n_steps = 0;     // each a step of all its matchers
+        Budget::Count n_tokens = 0;  // counted against budgets
         bool stopped = false;
 
         ~Stage();
     };
     using Bytes = std::span<const std::uint8_t>;
-    // The most places of one text, and of one row the most bytes that are read behind boundaries.
-    static constexpr std::size_t kMaxPlaces = 256, kMaxRead = 4'000'000;
+    // Positions of one text; bytes read after boundaries for one row.
+    static constexpr std::size_t kMaxPositions = 256, kMaxRead = 4'000'000;
 
     std::unique_ptr<Matcher> begin_part(Word part) const;
-    static Places copies(const Places& places);
+    static Positions copies(const Positions& positions);
     static bool can_read(const Matcher& at, Bytes bytes) { return Matcher(at).accept_bytes(bytes); }
-    // The top stage, of which nobody else has a hold.
+    // The top stage, which no fork shares.
     Stage& own();
-    void push(Places places, bool stopped, bool token = true);
-    // The content of a place, or of none that can be told: then it is like no other.
-    Word context_of(const Place& place);
+    void push(Positions positions, bool stopped, bool token = true);
+    // A number for the content of a position. One whose content is too large has a number of its own.
+    Word context_of(const Position& position);
 
-    // What is behind the boundaries at which a place is. `starts`: a token's first byte comes next, where budgets hold.
-    void add_crossed(const Place& place, bool starts, Places& out);
-    void add_called(const Place& place, Places& out);
-    void add_ended(const Place& place, bool starts, Places& out);
-    // The same, over and over.
-    void close(Places& places, bool starts);
-    void drop_equals(Places& places);
-    // Places of which none can do all that another one can.
+    // Appends the positions after the boundaries that can be read here. `starts`: a token's first byte comes next, where budgets hold.
+    void add_crossed(const Position& position, bool starts, Positions& out);
+    void add_called(const Position& position, Positions& out);
+    void add_ended(const Position& position, bool starts, Positions& out);
+    // Adds to positions those after their boundaries, those after theirs, and so on.
+    void close(Positions& positions, bool starts);
+    void drop_equals(Positions& positions);
+    // Positions of which none can do all that another one can.
     class Distinct {
     public:
-        Distinct(LinkedMatcher& matcher, Places& places) : matcher_(matcher), places_(places) {}
-        // Null where one that is there can do all that it can.
-        Place* add(Place place);
+        Distinct(LinkedMatcher& matcher, Positions& positions) : matcher_(matcher), positions_(positions) {}
+        // Null where one that is there can do all that this one can.
+        Position* add(Position position);
 
     private:
         LinkedMatcher& matcher_;
-        Places& places_;
+        Positions& positions_;
         std::vector<Word> contexts_;
     };
 
-    // What is counted: of a place in a part with a limit, or in a part that one calls.
-    Count now() const { return top_->n_tokens; }
-    bool is_spent(const Place& place) const { return now() >= place.deadline; }  // or what it is inside of
-    bool is_spent_itself(const Place& place) const {
-        const Word most = linked().most_tokens(place.part);
-        return most != LinkedMachine::kAnyNumber && now() - place.begun >= most;
-    }
-    bool must_leave(const Place& place) const;
-    // Whether a place can do all that another one of the same content can.
-    bool has_as_many_left(const Place& place, const Place& other) const;
-    // Whether it can end now that it is spent, and which of those that it is in are.
-    std::vector<Word> spent_content(const Place& place) const;
-    // The places after `bytes`, on each way that leads over a boundary before the last of them.
-    void read_across(const Place& place, Bytes bytes, bool token, Places& out);
-    bool read_on(Place& place, Bytes bytes, bool starts) const;
-    // All places after them; `crossed`: whether any of them is behind a boundary. `token`: they are one token's.
-    Places read(Bytes bytes, bool token, bool& crossed);
-    Places as_itself(TokenId token);
+    Budget::Count now() const { return top_->n_tokens; }
+    // How the part's text can end.
+    static bool can_end_spent(const Position& position);
+    static Budget::Ends ends_of(const Position& position);
+    bool must_leave(const Position& position) const;
+    // Whether its text can end with the spent end, and which parts that it is in are exhausted.
+    std::vector<Word> exhausted_content(const Position& position) const;
+    // The positions after `bytes`, on each way that leads over a boundary before the last of them.
+    void read_across(const Position& position, Bytes bytes, bool token, Positions& out);
+    bool read_on(Position& position, Bytes bytes, bool starts) const;
+    // All positions after them; `crossed`: whether any of them is behind a boundary. `token`: they are one token's.
+    Positions read(Bytes bytes, bool token, bool& crossed);
+    Positions as_itself(TokenId token);
     MaskRow with_stops(MaskRow row, bool complete);
     bool accept_bytes(Bytes bytes, bool token);
-    bool complete(const Places& places);
+    bool complete(const Positions& positions);
 
-    LinkedMachine::Known known(const Place& place);
-    LinkedMachine::Known own_row(const Place& place, MaskRow inner, Word context);
-    static ByteSet first_bytes(const Places& places);
-    // Sets the bits of the tokens that go over one of these boundaries, which are near a place, behind a first byte.
-    void add_over(const Place& place, const std::vector<LinkedMachine::Boundary>& near, std::uint32_t* words);
-    // Sets the bits of the tokens below a node of which the rest can be read from these places, which begin with these bytes.
-    void add_tokens(VocabularyNode node, const Places& places, const ByteSet& first, std::uint32_t* words);
+    LinkedMachine::LinkedRow linked_row(const Position& position);
+    LinkedMachine::LinkedRow own_row(const Position& position, MaskRow inner, Word context);
+    static ByteSet first_bytes(const Positions& positions);
+    // Sets the bits of the tokens that go over one of these boundaries, which are near a position, after a first byte.
+    void add_over(const Position& position, const std::vector<LinkedMachine::Boundary>& near, std::uint32_t* words);
+    // Sets the bits of the tokens below a node of which the rest can be read from these positions, which begin with these bytes.
+    void add_tokens(VocabularyNode node, const Positions& positions, const ByteSet& first, std::uint32_t* words);
 
     LinkedMachine& linked() const { return static_cast<LinkedMachine&>(*base_); }
 

@@ -25,11 +25,11 @@ namespace psc {
 
 namespace {
 
-constexpr std::size_t kMostWordsToLookAt = 50'000;
-constexpr std::int64_t kMostPositions = 20'000;  // a tenth of what any limit allows
-constexpr std::int64_t kMostTimes = 1'000'000'000;
+constexpr std::size_t kMaxWords = 50'000;
+constexpr std::int64_t kMaxPositionsOfPart = 20'000;  // a tenth of what any limit allows
+constexpr std::int64_t kMaxTimes = 1'000'000'000;
 constexpr std::int64_t kPositionsOfABit = 20;  // of a count that productions make (rules/repetition.hpp), with these productions
-constexpr std::size_t kMostRounds = 64;        // that rules of a circle are looked at
+constexpr std::size_t kMaxRounds = 64;         // that rules of a circle are looked at
 constexpr const char* kNameOfPart = "text";
 
 // What is to be known of a rule, or of an expression in it.
@@ -41,14 +41,14 @@ struct Outlook {
     bool speaks_of_tokens = false;
 };
 
-std::int64_t bounded(std::int64_t positions) { return std::min(positions, kMostPositions + 1); }
+std::int64_t bounded(std::int64_t positions) { return std::min(positions, kMaxPositionsOfPart + 1); }
 
-bool too_large(const Outlook& found) { return found.positions > kMostPositions || found.times > kMostTimes; }
+bool too_large(const Outlook& found) { return found.positions > kMaxPositionsOfPart || found.times > kMaxTimes; }
 
 // A body so many times. Where a terminal would have more of it than `counted`, productions count.
 void repeat_outlook(Outlook& body, std::int64_t times, std::int64_t counted) {
-    if (times > kMostTimes || body.times > kMostTimes / times) {
-        body.times = kMostTimes + 1;
+    if (times > kMaxTimes || body.times > kMaxTimes / times) {
+        body.times = kMaxTimes + 1;
         return;
     }
     body.times *= times;
@@ -169,7 +169,7 @@ std::shared_ptr<VocabularyIndex> PartVocabularies::with_ends(const ByteSet& last
     if (it == made_.end()) {
         before_long_work();
         std::shared_ptr<VocabularyIndex> vocabulary = index_->with_boundaries(&common[which], nullptr, symbols);
-        if (made_.size() >= kMost) made_.erase(made_.begin());
+        if (made_.size() >= kMaxCached) made_.erase(made_.begin());
         made_.push_back({which, std::move(symbols), std::move(vocabulary)});
     } else {
         std::rotate(it, it + 1, made_.end());
@@ -182,12 +182,12 @@ LinkedPart::LinkedPart(RulePrograms rules, const PartLimits& limits, std::shared
     if (!may_wait(rules_, limits_)) throw std::invalid_argument("these rules may not wait");
 }
 
-LinkedPart::LinkedPart(std::shared_ptr<Engine> machine) : machine_(std::move(machine)) {
-    if (!machine_) throw std::invalid_argument("a part has rules or a machine");
+LinkedPart::LinkedPart(std::shared_ptr<Engine> engine) : engine_(std::move(engine)) {
+    if (!engine_) throw std::invalid_argument("a part has rules or a machine");
 }
 
 bool LinkedPart::may_wait(const RulePrograms& rules, const PartLimits& limits) {
-    if (rules.words.size() > kMostWordsToLookAt || !rules.free_orders.empty()) return false;
+    if (rules.words.size() > kMaxWords || !rules.free_orders.empty()) return false;
     const auto refers_to = references(rules);
     std::vector<Outlook> of_rules(rules.names.size());
     const Word root = rules.root.v;
@@ -196,7 +196,7 @@ bool LinkedPart::may_wait(const RulePrograms& rules, const PartLimits& limits) {
         // Rules of a circle need some that does not need them. The others are looked at first.
         bool changed = true;
         for (std::size_t round = 0; changed; ++round) {
-            if (round > kMostRounds) return false;
+            if (round > kMaxRounds) return false;
             changed = false;
             for (Word r : group) {
                 if (r >= rules.n_defined()) return false;
@@ -219,16 +219,16 @@ bool LinkedPart::may_wait(const RulePrograms& rules, const PartLimits& limits) {
 
 std::shared_ptr<Engine> LinkedPart::made() {
     const PatientLock lock(lock_);
-    return machine_;
+    return engine_;
 }
 
-const std::shared_ptr<Engine>& LinkedPart::machine() {
+const std::shared_ptr<Engine>& LinkedPart::engine() {
     const PatientLock lock(lock_);
-    if (!machine_) {
+    if (!engine_) {
         before_long_work();
-        machine_ = make();
+        engine_ = make();
     }
-    return machine_;
+    return engine_;
 }
 
 std::shared_ptr<Engine> LinkedPart::make() const {
@@ -245,8 +245,8 @@ std::shared_ptr<Engine> LinkedPart::make() const {
 }
 
 std::size_t LinkedPart::bytes() {
-    const auto machine = made();
-    return rules_.words.size() * sizeof(std::int64_t) + (machine ? machine->bytes() + machine->table_bytes() : 0);
+    const auto engine = made();
+    return rules_.words.size() * sizeof(std::int64_t) + (engine ? engine->bytes() + engine->table_bytes() : 0);
 }
 
 }  // namespace psc

@@ -1,11 +1,11 @@
-// A part of linked machines (linked/machine.hpp): the rules of a tool's schema, say, and their machine, which is made when a text comes
+// A part of linked machines (linked/machine.hpp): the rules of a tool's schema, say, and their engine, which is made when a text comes
 // to the part first. Of the hundred tools of a request, few are called.
 //
-// Rules may wait only if nothing can be wrong with them that somebody would have to be told when they are handed over: they match some
-// text, every rule that they need is there, and they are too small to pass a limit, with what they refer to written out.
+// Rules may wait only if making their engine cannot fail later, when no caller can be given the error: they match some text, every rule
+// that they need is there, and they are too small to pass a limit, with what they refer to written out.
 //
-// Cost: to look whether rules may wait, linear in their words; to make the machine, what lowering and LR tables cost, 0.4 ms for a
-// tool's schema.
+// Threads: any number; the first that needs the engine makes it, and the others wait. Cost: to decide whether rules may wait, linear in
+// their words; to make the engine, what lowering and LR tables cost, 0.4 ms for a tool's schema.
 #pragma once
 
 #include <memory>
@@ -19,7 +19,7 @@
 
 namespace psc {
 
-// A vocabulary with the ends of parts, for parts that end in one way or another. Made when asked for, and shared by several threads.
+// A vocabulary with the ends of parts, for parts that end in one way or another. Made at their first use, and shared by several threads.
 class PartVocabularies {
 public:
     explicit PartVocabularies(std::shared_ptr<VocabularyIndex> index) : index_(std::move(index)) {}
@@ -30,7 +30,7 @@ public:
     std::shared_ptr<VocabularyIndex> with_ends(const ByteSet& last, std::vector<Word> symbols = {});
 
 private:
-    static constexpr std::size_t kMost = 6;  // that are kept
+    static constexpr std::size_t kMaxCached = 6;
     struct Made {
         std::size_t which;  // of sets that many parts have in common
         std::vector<Word> symbols;
@@ -52,15 +52,15 @@ public:
     // Rules that may wait.
     LinkedPart(RulePrograms rules, const PartLimits& limits, std::shared_ptr<PartVocabularies> vocabularies);
     // A part that is made.
-    explicit LinkedPart(std::shared_ptr<Engine> machine);
+    explicit LinkedPart(std::shared_ptr<Engine> engine);
 
     static bool may_wait(const RulePrograms& rules, const PartLimits& limits);
 
-    // Made by the first who asks. Throws LimitExceeded.
-    const std::shared_ptr<Engine>& machine();
-    // Null while nobody has asked.
+    // Made by the first call. Throws LimitExceeded.
+    const std::shared_ptr<Engine>& engine();
+    // Null before that.
     std::shared_ptr<Engine> made();
-    // The vocabulary that its machine is over, without the ends; null where it was handed over with its machine.
+    // The vocabulary that its engine is over, without the ends; null where it was handed over with its engine.
     std::shared_ptr<VocabularyIndex> index() const { return vocabularies_ ? vocabularies_->index() : nullptr; }
     std::size_t bytes();
 
@@ -71,7 +71,7 @@ private:
     PartLimits limits_{};
     std::shared_ptr<PartVocabularies> vocabularies_;
     std::mutex lock_;
-    std::shared_ptr<Engine> machine_;  // does not change once it is there
+    std::shared_ptr<Engine> engine_;  // does not change once it is there
 };
 
 }  // namespace psc

@@ -306,7 +306,7 @@ void bind_machine(nb::module_& m) {
                     throw std::invalid_argument("each part has a number of tokens, or -1");
                 std::vector<LinkedMachine::Call> calls;
                 for (std::size_t i = 0; i < parts.size(); ++i)
-                    calls.push_back({parts[i], most_tokens[i] == -1 ? LinkedMachine::kAnyNumber : most_tokens[i],
+                    calls.push_back({parts[i], most_tokens[i] == -1 ? Budget::kAnyNumber : most_tokens[i],
                                      !spent_ends.empty() && spent_ends[i]});
                 const WithoutInterpreterLock release;
                 return new PyMachine(
