@@ -9,7 +9,6 @@ Cost: none of it is lowered, and none of its tables are made, before somebody ne
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -32,15 +31,18 @@ if TYPE_CHECKING:
 class ParsedGrammar(ABC):
     """A grammar that was read. Immutable."""
 
-    @property
-    @abstractmethod
-    def source_name(self) -> str:
-        """Where the text is from: a file name or a label, for messages."""
+    rules: RuleSet | None = None
+    """The rules over characters; None where the grammar has a lexer of its own."""
 
-    @property
-    @abstractmethod
-    def imports(self) -> Imports:
+    def __init__(self, found: RuleSet | Cfg, part: Part) -> None:
+        self.source_name = found.source_name
+        """Where the text is from: a file name or a label, for messages."""
+        self.imports: Imports = found.imports
         """Every file that the text imports."""
+        self.reads_names = found.reads_names
+        """Whether the text names tokens, so that what it comes to depends on the vocabulary's tokens themselves."""
+        self.part = part
+        """The grammar as a part of another one."""
 
     @property
     @abstractmethod
@@ -50,21 +52,6 @@ class ParsedGrammar(ABC):
         Raises:
             GrammarError: it matches no text, or exceeds a limit.
         """
-
-    @property
-    @abstractmethod
-    def part(self) -> Part:
-        """The grammar as a part of another one."""
-
-    @property
-    def rules(self) -> RuleSet | None:
-        """The rules over characters; None where the grammar has a lexer of its own."""
-        return None
-
-    @property
-    def reads_names(self) -> bool:
-        """Whether the text names tokens, so that what it comes to depends on the vocabulary's tokens themselves."""
-        return False
 
     @property
     def counts_tokens(self) -> bool:
@@ -117,27 +104,16 @@ class ParsedGrammar(ABC):
         return None
 
 
-@dataclass(frozen=True, eq=False)
 class ParsedCfg(ParsedGrammar):
     """Terminals and productions, with a lexer."""
 
-    _tables: CfgTables
-
-    @property
-    def source_name(self) -> str:
-        return self.cfg.source_name
-
-    @property
-    def imports(self) -> Imports:
-        return self.cfg.imports
+    def __init__(self, tables: CfgTables) -> None:
+        super().__init__(tables.cfg, LexedPart(tables.cfg))
+        self._tables = tables
 
     @property
     def cfg(self) -> Cfg:
         return self._tables.cfg
-
-    @property
-    def part(self) -> Part:
-        return LexedPart(self.cfg)
 
     @property
     def has_lexer(self) -> bool:
@@ -158,63 +134,46 @@ class ParsedCfg(ParsedGrammar):
         return self._tables
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return ParsedCfg._of, (self.cfg,)  # tables are megabytes, and made again in some milliseconds
-
-    @staticmethod
-    def _of(cfg: Cfg) -> ParsedCfg:
-        return ParsedCfg(CfgTables(cfg))
+        return parsed_grammar, (self.cfg,)  # tables are megabytes, and made again in some milliseconds
 
 
-@dataclass(frozen=True, eq=False)
 class ParsedRules(ParsedGrammar):
-    """Rules over characters."""
+    """Rules over characters.
 
-    _rules: RuleSet
-    _names: TokenNames | None = field(default=None, repr=False)
-    """Of the vocabulary that the text was read for."""
+    Args:
+        rules: as they were read.
+        names: of the vocabulary that the text was read for.
+    """
 
-    @property
-    def source_name(self) -> str:
-        return self._rules.source_name
+    rules: RuleSet
 
-    @property
-    def imports(self) -> Imports:
-        return self._rules.imports
+    def __init__(self, rules: RuleSet, names: TokenNames | None = None) -> None:
+        super().__init__(rules, rules)
+        self.rules = rules
+        self._names = names
 
     @cached_property
     def _lowered(self) -> LoweredRules:
-        return LoweredRules(self._rules)
+        return LoweredRules(self.rules)
 
     @property
     def cfg(self) -> Cfg:
         return self._lowered.cfg
 
     @property
-    def rules(self) -> RuleSet:
-        return self._rules
-
-    @property
-    def part(self) -> Part:
-        return self._rules
-
-    @property
-    def reads_names(self) -> bool:
-        return self._rules.reads_names
-
-    @property
     def counts_tokens(self) -> bool:
-        joined = joined_rules(self._rules)
-        if joined is None and not self._rules.marks:
+        joined = joined_rules(self.rules)
+        if joined is None and not self.rules.marks:
             return False
-        return has_budgets(self._rules) or (joined is not None and joined.counts_tokens)
+        return has_budgets(self.rules) or (joined is not None and joined.counts_tokens)
 
     @property
     def has_lexer(self) -> bool:
-        return has_lexers(self._rules)
+        return has_lexers(self.rules)
 
     @property
     def linked_rules(self) -> RuleSet | None:
-        return self._rules if joined_rules(self._rules) is not None or self.counts_tokens else None
+        return self.rules if joined_rules(self.rules) is not None or self.counts_tokens else None
 
     @property
     def needs_linking(self) -> bool:
@@ -222,7 +181,7 @@ class ParsedRules(ParsedGrammar):
 
     @property
     def can_be_pickled(self) -> bool:
-        return not isinstance(self._rules.rules, NativeRules)
+        return not isinstance(self.rules.rules, NativeRules)
 
     def is_for(self, tokenizer: TokenizerInfo) -> bool:
         if not self.reads_names:
@@ -238,20 +197,20 @@ class ParsedRules(ParsedGrammar):
                 f"{self.source_name}: max_tokens: tokens are counted by grammars that GrammarCompiler builds just in time, not by "
                 "artifacts; compile the grammar where it is served"
             )
-        require_productions(self._rules)
+        require_productions(self.rules)
 
     def tables(self) -> RulesTables:
         """Made anew each time: a machine has all that it needs of them."""
         return RulesTables(self._lowered)
 
     def ebnf(self) -> str | None:
-        joined = joined_rules(self._rules)
+        joined = joined_rules(self.rules)
         if self.has_lexer or (joined is not None and joined.counts_tokens):
             return None
-        return rule_sets.to_ebnf(self._rules if self._rules.root == "root" else rule_sets.union([self._rules]))
+        return rule_sets.to_ebnf(self.rules if self.rules.root == "root" else rule_sets.union([self.rules]))
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return ParsedRules, (self._rules,)
+        return ParsedRules, (self.rules,)
 
 
 def parsed_grammar(found: RuleSet | Cfg, names: TokenNames | None = None) -> ParsedGrammar:
