@@ -25,14 +25,14 @@ class Deadlines:
     def __init__(self, limit_s: float) -> None:
         self._limit_s: Final = limit_s
         self._lock = threading.Lock()
-        # In the order in which they began, which is that in which their time is over.
+        # In the order in which they began, which is that of their deadlines.
         self._watched: dict[int, tuple[float, Cancellation]] = {}
         self._numbers = itertools.count()
         self._thread: threading.Thread | None = None
 
     @contextmanager
     def watch(self) -> Iterator[Cancellation]:
-        """Gives what calls off the work inside, when the time is over."""
+        """Gives the cancellation of the work inside, which acts at the deadline."""
         cancellation = Cancellation()
         with self._lock:
             number = next(self._numbers)

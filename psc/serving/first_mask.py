@@ -12,7 +12,8 @@ from psc.serving.counters import Counters
 def make_first_mask(matcher: GrammarMatcher, counters: Counters, log: logging.Logger) -> None:
     """Makes the first mask, on whichever thread compiles.
 
-    Raises ResourceLimitError where it costs too much, so that no batch waits for that. What else is wrong is told to who asks.
+    Raises ResourceLimitError where it costs too much, so that no batch waits for that. A later call of the matcher raises other
+    errors.
     """
     try:
         matcher.mask_row()

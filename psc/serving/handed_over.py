@@ -17,8 +17,8 @@ from psc.compiler.frontends.request import GrammarRequest
 from psc.grammars.grammar import Grammar
 
 _LANGUAGES: Final = frozenset({"json_schema"})
-"""Those that take long to read, and whose compilation needs nothing else than what was read."""
-_MOST_CHARACTERS: Final = 1 << 16
+"""Languages that take long to read, and whose compilation needs only the result of reading."""
+_MAX_CHARACTERS: Final = 1 << 16
 """Of a text; longer ones are read again, as what is read of some takes a hundred times the text."""
 
 
@@ -26,23 +26,23 @@ class HandedOver:
     """Grammars that were read and are not compiled yet. May be used from several threads.
 
     Args:
-        most: how many are held.
+        max_grammars: the number held.
     """
 
-    def __init__(self, most: int) -> None:
-        self._most: Final = most
+    def __init__(self, max_grammars: int) -> None:
+        self._max_grammars: Final = max_grammars
         self._lock = threading.Lock()
         self._read: OrderedDict[GrammarRequest, Grammar] = OrderedDict()
 
     def give(self, grammar: Grammar) -> None:
         """Holds a grammar for `take`, if it is of those for which this pays."""
         request = grammar.request
-        if request.language not in _LANGUAGES or len(request.text) > _MOST_CHARACTERS:
+        if request.language not in _LANGUAGES or len(request.text) > _MAX_CHARACTERS:
             return
         with self._lock:
             self._read[request] = grammar
             self._read.move_to_end(request)
-            if len(self._read) > self._most:
+            if len(self._read) > self._max_grammars:
                 self._read.popitem(last=False)
 
     def take(self, request: GrammarRequest) -> Grammar | None:
@@ -52,4 +52,4 @@ class HandedOver:
 
 
 HANDED_OVER: Final = HandedOver(8)
-"""Of this process: who validates and who compiles do not know each other."""
+"""One for the process, since validation and compilation do not share an object."""

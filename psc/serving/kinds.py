@@ -1,4 +1,4 @@
-"""The kinds of requests that serving engines have, and the grammar that a request of a kind and a text asks for.
+"""The kinds of requests that serving engines have, and the grammar for a request's kind and text.
 
 Cost: nothing is parsed, but a list of choices.
 """
@@ -29,12 +29,12 @@ _COMMENT = re.compile(r"(#|//).*$", re.MULTILINE)
 
 
 def request_of(kind: Kind, text: str, options: ServiceOptions) -> GrammarRequest:
-    """The grammar that a request asks for.
+    """The grammar of a request.
 
     Args:
         kind: one of `KINDS`.
-        text: what the kind says.
-        options: how JSON schemas are meant.
+        text: in the form of the kind.
+        options: the settings of JSON schemas.
 
     Raises:
         GrammarError: there is no such kind, the text has half of a surrogate pair, or is no list of choices.
@@ -48,7 +48,7 @@ def request_of(kind: Kind, text: str, options: ServiceOptions) -> GrammarRequest
 
 
 def is_lark(text: str) -> bool:
-    """Whether a text that may be EBNF or Lark is Lark: no line has ``::=`` before a comment. vLLM tells them apart by this."""
+    """Whether a text that may be EBNF or Lark is Lark: no line has ``::=`` before a comment. vLLM distinguishes them by this."""
     return "::=" not in text or "::=" not in _COMMENT.sub("", text)
 
 

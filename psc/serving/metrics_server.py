@@ -1,6 +1,6 @@
 """Counters over HTTP, in Prometheus' text format, for engines whose own endpoint is in another process.
 
-Cost: a thread that sleeps, and nothing until somebody asks.
+Cost: a thread that sleeps until a request comes.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import Final
 
 _log = logging.getLogger("psc.serving")
 _PROCESSES: Final = 64
-"""So many ports are tried: the processes of an engine have one after the other."""
+"""The number of ports tried: the processes of an engine take one after the other."""
 
 
 class MetricsServer:
@@ -46,9 +46,9 @@ class MetricsServer:
 def _listen(host: str, port: int, text: Callable[[], str]) -> ThreadingHTTPServer | None:
     class Handler(BaseHTTPRequestHandler):
         def do_GET(self) -> None:
-            found = self.path.partition("?")[0] == "/metrics"
-            body = text().encode() if found else b"there is /metrics\n"
-            self.send_response(200 if found else 404)
+            exists = self.path.partition("?")[0] == "/metrics"
+            body = text().encode() if exists else b"there is /metrics\n"
+            self.send_response(200 if exists else 404)
             self.send_header("Content-Type", "text/plain; version=0.0.4; charset=utf-8")
             self.send_header("Content-Length", str(len(body)))
             self.end_headers()

@@ -33,8 +33,8 @@ def _fail(origin: str, wanted: str, value: object) -> OptionError:
 def _flag(value: object, origin: str) -> bool:
     if isinstance(value, bool):
         return value
-    known = {"1": True, "true": True, "yes": True, "on": True, "0": False, "false": False, "no": False, "off": False}
-    read = known.get(str(value).strip().lower())
+    values = {"1": True, "true": True, "yes": True, "on": True, "0": False, "false": False, "no": False, "off": False}
+    read = values.get(str(value).strip().lower())
     if read is None:
         raise _fail(origin, "true or false", value)
     return read
@@ -113,7 +113,7 @@ class ServiceOptions:
     store: str | None = _option(None, _folder_or_none)
     """The folder of artifacts, which may be read-only; None is none."""
     registry: tuple[str, ...] = _option((), _addresses)
-    """URLs of registries, asked in turn. Without a store what they have is kept for as long as the process runs."""
+    """URLs of registries, queried in turn. Without a store their artifacts are cached while the process runs."""
     warm: tuple[str, ...] = _option((), _texts)
     """Bundled grammars and files of grammars, schemas or structural tags that are compiled when the service starts."""
     fallback: Literal["engine", "none"] = _option("none", _fallback)
@@ -122,7 +122,7 @@ class ServiceOptions:
     """What compiled grammars, and the masks that they have built, may take, in MB of 2^20 bytes, looked at once a second; those not
     used for longest go."""
     validations: int = _option(4096, _count)
-    """How many texts are known to be right or wrong without reading them again."""
+    """The number of texts whose verdict, right or wrong, is cached."""
     masks_ahead: int = _option(1, _count)
     """How many masks of a new grammar are built while the model reads the prompt, by a thread but for one that admission makes; see
     ``GrammarCompiler``."""
@@ -141,7 +141,7 @@ class ServiceOptions:
     spaced: bool = _option(False, _flag)
     """Whether JSON that may not have white space anywhere has a space after each comma and colon."""
     max_whitespace: int | None = _option(None, _count_or_none)
-    """How much white space JSON may have at one place; None is no limit."""
+    """The limit of white space in one position of JSON; None is no limit."""
     strict: bool = _option(True, _flag)
     """Whether a schema's objects have no members but those that it names, where it says nothing of others."""
     any_order: bool = _option(False, _flag)
@@ -163,7 +163,7 @@ class ServiceOptions:
 
     @classmethod
     def of(cls, given: Mapping[str, object] | None = None, environment: Mapping[str, str] = os.environ) -> ServiceOptions:
-        """The options that the environment and a mapping ask for.
+        """The options of the environment and a mapping.
 
         Args:
             given: options by name, as numbers, booleans, lists or text; these win.
@@ -174,14 +174,14 @@ class ServiceOptions:
         """
         if given is not None and not isinstance(given, Mapping):
             raise OptionError(f"psc's options must be a mapping of names to values, not {type(given).__name__}")
-        known = {f.name: f for f in fields(cls)}
+        options = {f.name: f for f in fields(cls)}
         for name in given or {}:
-            if name not in known:
-                close = difflib.get_close_matches(str(name), known, n=3, cutoff=0.5)
-                hint = f"did you mean {' or '.join(close)}?" if close else f"there are {', '.join(known)}"
+            if name not in options:
+                close = difflib.get_close_matches(str(name), options, n=3, cutoff=0.5)
+                hint = f"did you mean {' or '.join(close)}?" if close else f"there are {', '.join(options)}"
                 raise OptionError(f"psc has no option {name!r}; {hint}")
         values: dict[str, Any] = {}
-        for name, option in known.items():
+        for name, option in options.items():
             variable = PREFIX + name.upper()
             if given is not None and name in given:
                 value, origin = given[name], name

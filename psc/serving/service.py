@@ -1,9 +1,9 @@
 """The grammars of a serving engine's requests: compiled, validated and counted, and what psc refuses handed to the engine.
 
-The idea: an engine says a kind and a text (`psc.serving.kinds`), and wants a grammar, or an error that it can show to the client.
+The idea: an engine gives a kind and a text (`psc.serving.kinds`), and wants a grammar, or an error that it can show to the client.
 Everything that is the same for all engines is here; an adapter has the engine's classes, its errors, and its own backend.
 
-Cost: a request whose grammar is kept is a dictionary lookup; else see `psc.GrammarCompiler` and `psc.serving.validation`.
+Cost: a request whose grammar is cached is a dictionary lookup; else see `psc.GrammarCompiler` and `psc.serving.validation`.
 """
 
 from __future__ import annotations
@@ -67,7 +67,7 @@ class GrammarService:
         self._validations: Final = ValidationCache(self._read, self.options.validations)
         self._deadlines: Final = Deadlines(self.options.compile_timeout_s) if self.options.compile_timeout_s else None
         self._seen: weakref.WeakSet[CompiledGrammar] = weakref.WeakSet()
-        self._told: set[str] = set()
+        self._reported: set[str] = set()
         self._lock = threading.Lock()
         self._trim_after = 0.0
         self._warm_up: Final = WarmUp(self.options.warm, self.options, self._compile_warm)
@@ -124,8 +124,8 @@ class GrammarService:
             return False
         self.counters.add("fallbacks", kind)
         with self._lock:
-            first = kind not in self._told
-            self._told.add(kind)
+            first = kind not in self._reported
+            self._reported.add(kind)
         if first:
             _log.warning(
                 "a request of the kind %s goes to the engine's own backend, since psc refuses it: %s. "
@@ -149,14 +149,13 @@ class GrammarService:
             self.counters.add("validation_hits", kind)
 
     def build_ahead(self, compiled: CompiledGrammar, *, has_first: bool = False) -> None:
-        """Has a thread build the masks that a new grammar's first steps ask for, see ``ServiceOptions.masks_ahead``.
+        """Has a thread build the masks of a new grammar's first steps, see ``ServiceOptions.masks_ahead``.
 
-        Where an adapter makes the first mask as it admits the request, it calls this afterwards: both at once would stand in each
-        other's way.
+        An adapter that makes the first mask as it admits the request calls this afterwards: both at once would hinder each other.
 
         Args:
-            compiled: the grammar; where it came closed from an artifact, nothing is built.
-            has_first: the first mask is made, so that nothing is left to build where one is wanted.
+            compiled: the grammar; a closed one, from an artifact, needs no masks built.
+            has_first: the first mask is made, so one step has nothing left to build.
         """
         if self.options.masks_ahead > has_first:
             compiled.build_ahead(self.options.masks_ahead)
@@ -181,7 +180,7 @@ class GrammarService:
         return f"{self.counters.prometheus_text()}{gauge}psc_cache_bytes {size}\n"
 
     def close(self) -> None:
-        """Drops the grammars that are kept; those in use stay usable."""
+        """Drops the cached grammars; those in use stay usable."""
         if self.metrics is not None:
             self.metrics.close()
         self.compiler.clear_cache()
@@ -207,7 +206,7 @@ class GrammarService:
             self.counters.add("cache_hits", kind)
 
     def _keep_within_limit(self) -> None:
-        """Evicts grammars, once a second at most: what is kept grows with the masks that texts meet."""
+        """Evicts grammars, once a second at most: the cache grows with the masks that texts visit."""
         now = time.monotonic()
         with self._lock:
             if now < self._trim_after:
@@ -224,12 +223,12 @@ class GrammarService:
             self.counters.add("validate_seconds", kind, time.perf_counter() - began)
 
     def _compile_in_time(self, request: GrammarRequest) -> CompiledGrammar:
-        asked = HANDED_OVER.take(request) or request
+        grammar = HANDED_OVER.take(request) or request
         if self._deadlines is None:
-            return self.compiler.compile_grammar(asked)
+            return self.compiler.compile_grammar(grammar)
         with self._deadlines.watch() as cancellation:
             try:
-                return self.compiler.compile_grammar(asked, cancellation=cancellation)
+                return self.compiler.compile_grammar(grammar, cancellation=cancellation)
             except CompilationCancelledError as e:
                 raise ResourceLimitError(
                     f"{request.origin}: compiling it took longer than {self.options.compile_timeout_s:g} s, the option "

@@ -1,9 +1,9 @@
-"""Whether texts are right, found out once for each: parsed and checked, not compiled; refusals are known, too.
+"""Whether texts are right, checked once for each: parsed, not compiled. The cache has refusals, too.
 
 A server validates each request before it admits it, often on the one thread that all requests share, and requests come again with
 the same text.
 
-Cost: 5 us for a text that is known; else parsing, 0.1 ms for a schema and some 30 ms for a programming language in Lark's.
+Cost: 5 us for a cached text; else parsing, 0.1 ms for a schema and some 30 ms for a programming language in Lark's.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _Key = tuple[Kind, bytes]
 
 
 class _EveryName(TokenNames):
-    """A vocabulary that is not known: any text may be a token's, and any id a token."""
+    """A vocabulary that is not available: any text may be a token's, and any id a token."""
 
     def __init__(self) -> None:
         super().__init__(TokenizerInfo([]))
@@ -71,7 +71,7 @@ def check_request(kind: Kind, text: str, options: ServiceOptions, tokenizer_info
 
 
 class _Verdict:
-    """Of one text; whoever holds `pending` is finding it out."""
+    """Of one text; the thread that holds `pending` is checking it."""
 
     __slots__ = ("error", "failure", "pending")
 
@@ -82,58 +82,58 @@ class _Verdict:
 
 
 class ValidationCache:
-    """Remembers what was found out of texts, of those used last.
+    """Remembers the verdicts on the texts used last.
 
     Args:
         check: reads a text of a kind; raises PscError where it is wrong.
-        most: how many texts are remembered.
+        max_texts: the number of texts remembered.
 
-    May be used from several threads. A text that two ask for at once is read by one of them; the other waits.
+    May be used from several threads. If two validate a text at once, one reads it and the other waits.
     """
 
-    def __init__(self, check: Callable[[Kind, str], object], most: int) -> None:
+    def __init__(self, check: Callable[[Kind, str], object], max_texts: int) -> None:
         self._check: Final = check
-        self._most: Final = max(most, 1)
+        self._max_texts: Final = max(max_texts, 1)
         self._lock = threading.Lock()
-        self._known: OrderedDict[_Key, _Verdict] = OrderedDict()
+        self._verdicts: OrderedDict[_Key, _Verdict] = OrderedDict()
 
     def validate(self, kind: Kind, text: str) -> bool:
         """Checks a text.
 
         Args:
             kind: of the request.
-            text: what the request says.
+            text: of the request.
 
         Returns:
-            Whether it was known.
+            Whether it was cached.
 
         Raises:
             PscError: it is wrong; each time an error of its own, with the same message.
         """
         key = kind, hashlib.sha256(text.encode(errors="surrogatepass")).digest()
         with self._lock:
-            found = self._known.get(key)
-            if found is not None:
-                self._known.move_to_end(key)
+            cached = self._verdicts.get(key)
+            if cached is not None:
+                self._verdicts.move_to_end(key)
             else:
-                mine = self._known[key] = _Verdict()
+                mine = self._verdicts[key] = _Verdict()
                 mine.pending.acquire()
-                if len(self._known) > self._most:
-                    self._known.popitem(last=False)
-        if found is None:
+                if len(self._verdicts) > self._max_texts:
+                    self._verdicts.popitem(last=False)
+        if cached is None:
             try:
                 self._find_out(key, text, mine)
             finally:
                 mine.pending.release()
         else:
-            mine = found
-            with mine.pending:  # until it is found out
+            mine = cached
+            with mine.pending:  # until the other thread has the verdict
                 pass
         if mine.failure is not None:
             raise mine.failure
         if mine.error is not None:
             raise copy.copy(mine.error)
-        return found is not None
+        return cached is not None
 
     def _find_out(self, key: _Key, text: str, verdict: _Verdict) -> None:
         try:
@@ -142,7 +142,7 @@ class ValidationCache:
             verdict.error = e.with_traceback(None)
         except BaseException as e:  # no fact about the text: memory ran out, or the program was interrupted
             with self._lock:
-                if self._known.get(key) is verdict:
-                    del self._known[key]
+                if self._verdicts.get(key) is verdict:
+                    del self._verdicts[key]
             verdict.failure = e
             raise
