@@ -50,7 +50,7 @@ class Hypothesis:
     given_up: bool = False
 
     def fork(self) -> Hypothesis:
-        """A second one at the same place. Cost: O(1)."""
+        """A second one at the same position. Cost: O(1)."""
         return Hypothesis(None if self.matcher is None else self.matcher.fork(), self.given_up)
 
     @property
@@ -60,7 +60,7 @@ class Hypothesis:
 
     @property
     def constraining(self) -> GrammarMatcher | None:
-        """The matcher whose mask the next token is under; None where there is none, and after the end."""
+        """The matcher that masks the next token; None where there is none, and after the end."""
         if self.matcher is None or self.given_up or self.matcher.is_terminated():
             return None
         return self.matcher if isinstance(self.matcher, GrammarMatcher) else self.matcher.matcher
@@ -73,11 +73,11 @@ class Hypothesis:
 
 
 class Requests:
-    """The constraints of a batch of requests, and what masks need to know of the vocabulary that these share.
+    """The constraints of a batch of requests, and the facts on their vocabulary that masks need.
 
     Args:
         grammars: one constraint for all requests, or one for each.
-        stop_token_ids: ids that end the text in place of the vocabulary's stop tokens; by default the vocabulary's.
+        stop_token_ids: ids that end the text instead of the vocabulary's stop tokens; by default the vocabulary's.
 
     Raises MatcherError where no grammar was given, one is something else, two were compiled for different vocabularies, or a stop
     token is not in the vocabulary.
@@ -138,7 +138,7 @@ class Requests:
             )
 
     def is_text(self, token_id: int) -> bool:
-        """The token stands for text; unknown tokens do when they do not end the text."""
+        """Whether the token stands for text; tokens outside the vocabulary do unless they end the text."""
         if not 0 <= token_id < self.vocab_size or token_id in self.stop_token_ids:
             return False
         return self._kinds is None or bool(self._kinds[token_id] == TEXT)

@@ -1,7 +1,7 @@
 """A matcher for engines that end with the process when a matcher raises, or when a mask allows nothing.
 
-A matcher that cannot go on (a limit was met, or no token of the vocabulary goes on), and that of a request which psc refused, gives
-a row of its engine's choice from then on, accepts no token, and says once in the log why.
+A matcher that cannot go on (a limit was exceeded, or no token of the vocabulary goes on), and that of a request which psc refused,
+gives a row of its engine's choice from then on, accepts no token, and logs the reason once.
 
 Cost: that of the matcher, and reading the row that was filled.
 """
@@ -84,7 +84,7 @@ class GuardedMatcher:
         return self._matcher is not None and self._matcher.is_terminated()
 
     def fork(self) -> GuardedMatcher:
-        """A second one at the same place."""
+        """A second one at the same position."""
         other = GuardedMatcher(self.failure or "", self._last_row)
         other._matcher = None if self._matcher is None else self._matcher.fork()
         other.failure = self.failure

@@ -33,7 +33,7 @@ from psc.vocabulary.tokenizer_info import TokenizerInfo
 
 
 class GrammarLogitsProcessor:
-    """Keeps what a `Llama` writes inside a grammar.
+    """Holds the text of a `Llama` to a grammar.
 
     Args:
         grammar: a compiled grammar or a `DeferredGrammar`, of the model's vocabulary (`tokenizer_info`).
@@ -42,7 +42,7 @@ class GrammarLogitsProcessor:
 
     Raises MatcherError for anything else.
 
-    A processor follows one generation at a time. A next one may begin when the last is over; call `reset` before a prompt that
+    A processor follows one generation at a time. A next one may begin when the last has ended; call `reset` before a prompt that
     goes on where the last text stopped, as a chat's next turn does.
     """
 

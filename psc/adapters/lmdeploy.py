@@ -1,14 +1,14 @@
-"""LMDeploy's PyTorch engine with psc: :func:`install` puts psc's names in the place of XGrammar's.
+"""LMDeploy's PyTorch engine with psc: :func:`install` replaces XGrammar's names by psc's.
 
     from psc.adapters import lmdeploy
 
     lmdeploy.install()  # before `pipeline` or the server makes its engine
 
 The options are those of the environment (`psc.serving.ServiceOptions`). The server's check of a request's format goes through psc,
-too: what psc refuses is an error of the request. LMDeploy has no way to fail a request later on. So a grammar that is refused only
+too: a refusal by psc is an error of the request. LMDeploy has no way to fail a request later on. So a grammar that is refused only
 when it is compiled (a limit), and one that cannot go on, allow only the tokens that end the text, and the log says why.
 
-TurboMind has XGrammar compiled into it, and is as it was.
+TurboMind has XGrammar compiled into it, and is unchanged.
 """
 
 from __future__ import annotations

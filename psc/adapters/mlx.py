@@ -24,7 +24,7 @@ with needs_extra("mlx"):
 
 
 class GrammarLogitsProcessor:
-    """Keeps what mlx_lm generates inside a grammar.
+    """Holds the text of mlx_lm to a grammar.
 
     Args:
         grammar: a compiled grammar or a `DeferredGrammar`, of the model's vocabulary.
@@ -34,7 +34,7 @@ class GrammarLogitsProcessor:
 
     Raises MatcherError for anything else.
 
-    A processor follows one generation at a time; a next one may begin when the last is over.
+    A processor follows one generation at a time; a next one may begin when the last has ended.
     """
 
     def __init__(self, grammar: Constraint, *, prompt_length: int | None = None, assisted: bool = False) -> None:

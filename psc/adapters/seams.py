@@ -21,12 +21,12 @@ class Seam:
     """A name in an engine.
 
     Attributes:
-        place: ``module:name.name``.
-        parameters: which a function or a class has to take by these names; none are asked of anything else.
+        path: ``module:name.name``.
+        parameters: which a function or a class has to take by these names; empty for anything else.
         by_position: whether they have to be its first ones, in this order.
     """
 
-    place: str
+    path: str
     parameters: tuple[str, ...] = ()
     by_position: bool = False
 
@@ -38,22 +38,22 @@ def broken_seams(seams: Iterable[Seam]) -> list[str]:
 
 def _problem(seam: Seam) -> str | None:
     try:
-        found = pkgutil.resolve_name(seam.place)
+        target = pkgutil.resolve_name(seam.path)
     except (ImportError, AttributeError) as e:
-        return f"{seam.place} is not there ({e})"
+        return f"{seam.path} is not there ({e})"
     if not seam.parameters:
         return None
     try:
-        taken = inspect.signature(found).parameters
+        taken = inspect.signature(target).parameters
     except (TypeError, ValueError) as e:
-        return f"{seam.place} has no signature ({e})"
+        return f"{seam.path} has no signature ({e})"
     if seam.by_position:
         fits = tuple(taken)[: len(seam.parameters)] == seam.parameters
-        return None if fits else f"{seam.place} takes ({', '.join(taken)}) and not ({', '.join(seam.parameters)})"
+        return None if fits else f"{seam.path} takes ({', '.join(taken)}) and not ({', '.join(seam.parameters)})"
     if any(p.kind is inspect.Parameter.VAR_KEYWORD for p in taken.values()):
         return None
     lacking = [name for name in seam.parameters if name not in taken]
-    return f"{seam.place} takes ({', '.join(taken)}) and no {', '.join(lacking)}" if lacking else None
+    return f"{seam.path} takes ({', '.join(taken)}) and no {', '.join(lacking)}" if lacking else None
 
 
 def warn_of_another_release(distribution: str, tested: str, log: logging.Logger) -> None:

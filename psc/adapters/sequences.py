@@ -1,9 +1,9 @@
 """Which sequence is which: engines that show a processor of logits all token ids, and nothing else, every step.
 
-The idea: in each step a row of ids is a row of the step before and one token more. Beam search may continue any row in any place.
-So a row's past is looked for among the rows that its request had a step ago. The columns in which those rows differ tell them apart
-(at most as many columns as rows, however long the rows are). The last columns show that it is the same generation. Rows with the
-same past share a matcher. When their next tokens differ, the matcher is forked.
+The idea: in each step a row of ids is a row of the step before and one token more. Beam search may continue any row in any
+position. So a row's past is looked up among the rows that its request had a step ago. The columns in which those rows differ
+identify them (n rows need at most n columns, however long they are). The last columns show that it is the same generation. Rows
+with the same past share a matcher. When their next tokens differ, the matcher is forked.
 
 An example with two beams: after `p a` and `p b` come `p b c` and `p b d`. Both continue the second row, so its matcher is forked.
 
@@ -32,11 +32,11 @@ ReadColumns = Callable[[Sequence[int] | slice], Tokens]
 """Gives columns of the ids: (rows, columns)."""
 
 _TAIL = 16
-_KEPT = 4
+_MAX_INTERRUPTED = 4
 
 
 class _Rows(NamedTuple):
-    """What is known of a generation's rows after a step."""
+    """The stored columns of a generation's rows after a step."""
 
     length: int
     tail: Tokens
@@ -64,7 +64,7 @@ class Sequences:
     Args:
         requests: the constraints; rows of ids belong to them in equal shares, in order. One constraint stands for all rows.
         growth: how ids may change within a generation.
-        leaves_alone: tells of a token id that the grammar refused whether its row goes on without a grammar; else the token is an
+        leaves_alone: whether a row goes on without a grammar after a token id that the grammar refused; else the token is an
             error. By default every refused token is an error.
         prompt_length: how many tokens are the prompt; those after it are the text's beginning. By default all.
 
@@ -94,7 +94,7 @@ class Sequences:
         self._prompt: Tokens | None = None
         self._generated: list[int] = []  # of the one row, where it may roll back
         self._hypotheses: list[Hypothesis] = []
-        self._interrupted: deque[_Rows] = deque(maxlen=_KEPT)
+        self._interrupted: deque[_Rows] = deque(maxlen=_MAX_INTERRUPTED)
 
     def step(self, n_rows: int, length: int, read: ReadColumns) -> list[Hypothesis]:
         """The sequences of the rows of ids, each having accepted its tokens.
@@ -185,7 +185,7 @@ class Sequences:
                 if (key := row.tobytes()) not in distinct:
                     distinct[key] = self.requests.begin(request)
                 hypotheses.append(distinct[key])
-        columns = _telling_columns(prompt, share, range(length))
+        columns = _distinguishing_columns(prompt, share, range(length))
         self._rows = _Rows(length, prompt[:, -_TAIL:], columns, prompt[:, columns])
         if self._prompt_length is not None:
             self._accept_beginning(prompt[:, self._text_begins :], hypotheses)
@@ -204,25 +204,25 @@ class Sequences:
         n_tail = rows.tail.shape[1]
         if length == self._n_prompt + 1 and self._prompt is not None:  # the second step: once, all of it
             all_columns = read(slice(0, length))
-            before, known, new = all_columns[:, :-1], self._prompt, all_columns[:, -1]
+            before, expected, new = all_columns[:, :-1], self._prompt, all_columns[:, -1]
         else:
             tail = slice(length - 1 - n_tail, length)
             seen = read([*rows.columns, *range(tail.start, length)] if rows.columns else tail)
-            before, known, new = seen[:, :-1], np.concatenate((rows.values, rows.tail), axis=1), seen[:, -1]
-        if np.array_equal(before, known):
-            return list(range(len(known))), new
-        share = len(known) // len(self.requests.constraints)
-        same = (before == known).all(axis=1)
+            before, expected, new = seen[:, :-1], np.concatenate((rows.values, rows.tail), axis=1), seen[:, -1]
+        if np.array_equal(before, expected):
+            return list(range(len(expected))), new
+        share = len(expected) // len(self.requests.constraints)
+        same = (before == expected).all(axis=1)
         parents: list[int] = []
-        for row in range(len(known)):
+        for row in range(len(expected)):
             if same[row]:
                 parents.append(row)
                 continue
             first = row // share * share
-            found = np.flatnonzero((known[first : first + share] == before[row]).all(axis=1))
-            if not len(found):
+            matches = np.flatnonzero((expected[first : first + share] == before[row]).all(axis=1))
+            if not len(matches):
                 return None, new
-            parents.append(first + int(found[0]))
+            parents.append(first + int(matches[0]))
         return parents, new
 
     def _advance(self, rows: _Rows, parents: list[int], new: Tokens) -> list[Hypothesis]:
@@ -260,8 +260,8 @@ class Sequences:
         columns = [*rows.columns, rows.length]
         values = np.concatenate((rows.values[parents], new[:, None]), axis=1)
         if len(columns) > 2 * len(parents) + _TAIL:
-            kept = _telling_columns(values, share, range(len(columns)))
-            columns, values = [columns[i] for i in kept], values[:, kept]
+            chosen = _distinguishing_columns(values, share, range(len(columns)))
+            columns, values = [columns[i] for i in chosen], values[:, chosen]
         return _Rows(rows.length + 1, tail, columns, values)
 
     def _accept(self, hypothesis: Hypothesis, token: int, row: int) -> None:
@@ -304,8 +304,8 @@ class Sequences:
         return [hypothesis]
 
 
-def _telling_columns(values: Tokens, share: int, columns: Sequence[int]) -> list[int]:
-    """A set of columns that tells all distinct rows of a request apart: at most as many columns as rows."""
+def _distinguishing_columns(values: Tokens, share: int, columns: Sequence[int]) -> list[int]:
+    """A set of columns in which all distinct rows of a request differ: at most n columns for n rows."""
     kind = np.arange(len(values)) // share
     n_kinds = len(values) // share
     n_all = (
@@ -313,16 +313,16 @@ def _telling_columns(values: Tokens, share: int, columns: Sequence[int]) -> list
         if share > 1
         else n_kinds
     )
-    kept: list[int] = []
+    chosen: list[int] = []
     for column in columns:
         if n_kinds == n_all:
             break
         _, finer = np.unique(np.stack((kind, values[:, column])), axis=1, return_inverse=True)
         n_finer = int(finer.max()) + 1
         if n_finer > n_kinds:
-            kept.append(column)
+            chosen.append(column)
             kind, n_kinds = finer.reshape(-1), n_finer
-    return kept
+    return chosen
 
 
 def _any_follows(rows: _Rows, length: int, read: ReadColumns) -> bool:
@@ -333,6 +333,6 @@ def _any_follows(rows: _Rows, length: int, read: ReadColumns) -> bool:
 
 
 def _extends(rows: _Rows, read: ReadColumns) -> bool:
-    """The ids begin with what there was, as far as its last columns tell."""
+    """Whether the ids begin with the rows before, by the last columns of these."""
     n_tail = rows.tail.shape[1]
     return bool(np.array_equal(read(slice(rows.length - n_tail, rows.length)), rows.tail))

@@ -1,4 +1,4 @@
-"""TensorRT-LLM's PyTorch backend with psc: :func:`install` puts psc's factory of matchers in the place of XGrammar's.
+"""TensorRT-LLM's PyTorch backend with psc: :func:`install` replaces XGrammar's factory of matchers by psc's.
 
     from psc.adapters import tensorrt_llm
 
@@ -7,7 +7,7 @@
 `guided_decoding_backend="xgrammar"` stays as it is. The options are those of the environment (`psc.serving.ServiceOptions`). No
 time limits a compilation, because all ranks have to come to the same answer.
 
-The engine compiles in its own loop, when a request's prompt is done: a store with artifacts, and `PSC_WARM`, matter the more.
+The engine compiles in its own loop, when a request's prompt is done: so a store with artifacts, and `PSC_WARM`, matter more.
 """
 
 from __future__ import annotations

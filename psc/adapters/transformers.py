@@ -4,11 +4,11 @@
     model.generate(**inputs, logits_processor=[processor], max_new_tokens=200)
 
 Greedy search, sampling, beam search, `num_return_sequences`, batches (pad on the left), one grammar for all requests or one for
-each, encoder-decoder models, and one call of `generate` after another. The prompt is not looked at: the grammar's text begins where
+each, encoder-decoder models, and one call of `generate` after another. The prompt is ignored: the grammar's text begins where
 generation begins.
 
-Logits beyond the vocabulary are padding of the model's output layer and are masked. Scores are not changed in place unless that is
-asked for: `generate` keeps them where it is to return them.
+Logits beyond the vocabulary are padding of the model's output layer and are masked. Scores are changed in place only on request:
+`generate` may return them.
 
 Cost: some 50 us a step, and for each row of 150,000 float32 logits some 0.1 ms, most of it the copy.
 """
@@ -39,7 +39,7 @@ _GOES_ON = 8
 
 
 class GrammarLogitsProcessor(LogitsProcessor):  # type: ignore[misc]  # the package is not typed
-    """Keeps what `generate` writes inside a grammar, or each request's inside its own.
+    """Holds the text of `generate` to a grammar, or each request's to its own.
 
     Args:
         grammars: a compiled grammar, a `DeferredGrammar`, or one for each request of the batch, None for a request without one.
@@ -51,9 +51,9 @@ class GrammarLogitsProcessor(LogitsProcessor):  # type: ignore[misc]  # the pack
         refused: "drop" for beam search with `do_sample=True`, which fills its beams with sequences of probability 0 when few
             tokens are allowed; "raise", an error, for everything else.
         pad_token_id: what finished rows are padded with, where that token is text.
-        in_place: mask the scores that are given, which saves a copy; `generate(output_logits=True)` then returns masked logits.
-        masks: `psc.runtime.cupy_masks`, to keep the masks on the GPU where the model is and send numbers of rows; by default masks
-            are made on the CPU and sent, vocab_size / 8 bytes for each row and step.
+        in_place: mask the given scores, which saves a copy; `generate(output_logits=True)` then returns masked logits.
+        masks: `psc.runtime.cupy_masks`, to store the masks on the model's GPU and send numbers of rows; by default masks are made
+            on the CPU and sent, vocab_size / 8 bytes for each row and step.
         eos_token_id: the model's end-of-sequence tokens, `model.generation_config.eos_token_id`: an id, several, or None. They end
             the grammar's text in place of the vocabulary's stop tokens. `generate` stops at these tokens and at no others.
 
@@ -62,7 +62,7 @@ class GrammarLogitsProcessor(LogitsProcessor):  # type: ignore[misc]  # the pack
 
     Without `eos_token_id` some of the vocabulary's stop tokens have to be end-of-sequence tokens of the model. Where none is,
     `generate` does not stop at the end of the text: the processor warns, and allows only stop tokens until `max_new_tokens`.
-    A processor follows one generation at a time; a next one may begin when the last is over, also when that was cut short.
+    A processor follows one generation at a time; a next one may begin when the last has ended, also when that was cut short.
     """
 
     def __init__(
@@ -169,12 +169,12 @@ class GrammarLogitsProcessor(LogitsProcessor):  # type: ignore[misc]  # the pack
         step = self._table.step([h.constraining for h in hypotheses], stream=stream)
         ended = [row for row, h in enumerate(hypotheses) if h.has_ended]
         stop = np.ix_(ended, self._requests.stop_token_ids)
-        kept = scores[stop]
+        stop_scores = scores[stop]
         changed = scores if self._in_place else _copy(scores)
         masks.apply_rows(changed, self._table.rows, step.ids, stream=stream)
         if ended:
             changed[ended] = -torch.inf
-            changed[stop] = kept
+            changed[stop] = stop_scores
         return changed
 
     def _check(self, input_ids: Any, scores: Any) -> None:

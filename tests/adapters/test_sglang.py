@@ -578,14 +578,14 @@ def test_what_is_kept_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     with plugin():
         requests = Engine(monkeypatch, "xgrammar", reasoning_parser="qwen3")
         assert requests.backend.cache is requests.backend.grammar_backend.cache
-        monkeypatch.setattr(compilations, "_MOST_KEPT", 5)
+        monkeypatch.setattr(compilations, "_MAX_ENTRIES", 5)
         for i in range(10):
             requests.request(regex=f"a{{{i + 1}}}")
             requests.request(regex="kept")
             requests.request(regex=f"({i}")  # a refusal
         assert len(requests.backend.cache) == 5
         assert ("regex", "kept") in requests.backend.cache
-        cache = compilations.GrammarCache(most_bytes=1)
+        cache = compilations.GrammarCache(max_bytes=1)
         for text, grammar in list(requests.backend.cache.items()):
             cache[text] = grammar
         assert list(cache) == [text]

@@ -1,4 +1,4 @@
-"""SGLang with psc: a plugin that takes the place of SGLang's XGrammar backend, and adds the grammar backend ``psc``.
+"""SGLang with psc: a plugin that replaces SGLang's XGrammar backend, and adds the grammar backend ``psc``.
 
 SGLang calls :func:`register` in each of its processes (entry point ``sglang.srt.plugins``). ``PSC_SGLANG=add`` adds the backend and
 leaves ``xgrammar`` as it is, ``PSC_SGLANG=0`` leaves all of SGLang as it is; see docs/serving.md.

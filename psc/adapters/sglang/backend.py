@@ -1,10 +1,10 @@
 """SGLang's grammar backend over psc: the grammars of requests, of one scheduler process.
 
-It is made from the engine's XGrammar backend, whose kernels and token filters it keeps, and takes its place in everything that
-reads a grammar: the tokenizer, compilation, masks. What psc refuses can go to the engine's own backend, which is then made.
+It is made from the engine's XGrammar backend, whose kernels and token filters it keeps, and replaces it wherever a grammar is
+read: the tokenizer, compilation, masks. A grammar that psc refuses can go to the engine's own backend, which is then made.
 
 Each rank of tensor parallelism has a backend, and all must come to the same answer. So nothing here depends on the time: the
-engine's own limit of waiting holds, which the ranks agree upon, and what runs longer is called off.
+engine's own limit of waiting holds, which the ranks agree upon, and a longer compilation is called off.
 """
 
 from __future__ import annotations
@@ -42,9 +42,9 @@ class PscGrammarBackend(XGrammarGrammarBackend):  # type: ignore[misc]  # the pa
     Args:
         tokenizer: the model's, of any class that the engine has.
         vocab_size: the width of the masks.
-        model_eos_token_ids: tokens that end the text; None is what the tokenizer says.
+        model_eos_token_ids: tokens that end the text; None stands for the tokenizer's.
         any_whitespace: whether JSON may have white space anywhere.
-        max_whitespace_cnt: how much at one place.
+        max_whitespace_cnt: its limit in one position.
 
     The other options are those of the environment, see `psc.serving.ServiceOptions`.
 
@@ -131,7 +131,7 @@ class PscGrammarBackend(XGrammarGrammarBackend):  # type: ignore[misc]  # the pa
         return self._begin(compiled, text, "structural_tag")
 
     def reset(self) -> None:
-        """Drops the grammars that are kept, as ``flush_cache`` asks."""
+        """Drops the cached grammars, for ``flush_cache``."""
         self.cache.clear()
         self.service.compiler.clear_cache()
         if self._engine is not None:
@@ -158,7 +158,7 @@ class PscGrammarBackend(XGrammarGrammarBackend):  # type: ignore[misc]  # the pa
         return grammar
 
     def _engines_own(self) -> XGrammarGrammarBackend:
-        """The engine's XGrammar backend, for what psc refuses; made when it is first asked for."""
+        """The engine's XGrammar backend, for grammars that psc refuses; made on first use."""
         with self._engine_lock:
             if self._engine is None:
                 # Not by its name, which may stand for this class.

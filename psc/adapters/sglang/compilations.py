@@ -16,8 +16,8 @@ from psc.support.cancellation import Cancellation, obeying
 if TYPE_CHECKING:
     from sglang.srt.constrained.base_grammar_backend import BaseGrammarObject
 
-_MOST_KEPT: Final = 1024
-"""Texts whose grammars, or refusals, are kept."""
+_MAX_ENTRIES: Final = 1024
+"""The number of cached grammars and refusals."""
 _T = TypeVar("_T")
 
 
@@ -60,12 +60,12 @@ class GrammarCache(OrderedDict[tuple[str, str], "BaseGrammarObject"]):
     """The grammars and refusals that were used last, within a limit of bytes. The engine's own dictionary has none.
 
     Args:
-        most_bytes: what the compiled grammars together may take. One is always kept.
+        max_bytes: of the compiled grammars together. One always stays.
     """
 
-    def __init__(self, most_bytes: int) -> None:
+    def __init__(self, max_bytes: int) -> None:
         super().__init__()
-        self._most_bytes: Final = most_bytes
+        self._max_bytes: Final = max_bytes
 
     def get(self, key: tuple[str, str], default: Any = None) -> Any:
         """The grammar of a request."""
@@ -77,7 +77,7 @@ class GrammarCache(OrderedDict[tuple[str, str], "BaseGrammarObject"]):
     def __setitem__(self, key: tuple[str, str], value: BaseGrammarObject) -> None:
         super().__setitem__(key, value)
         self.move_to_end(key)
-        while len(self) > _MOST_KEPT or (len(self) > 1 and self._size() > self._most_bytes):
+        while len(self) > _MAX_ENTRIES or (len(self) > 1 and self._size() > self._max_bytes):
             self.popitem(last=False)
 
     def _size(self) -> int:

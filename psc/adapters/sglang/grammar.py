@@ -1,7 +1,7 @@
 """One request's grammar inside SGLang.
 
 The scheduler aborts a request whose `accept_token` raises ValueError, and ends with the process for anything else that a grammar
-raises. So nothing else is raised here. A grammar that cannot go on (a limit was met) and one of which nothing goes on (the
+raises. So nothing else is raised here. A grammar that cannot go on (a limit was exceeded) and one that no token continues (the
 vocabulary lacks bytes) allow all text for one step, since logits that are all minus infinity end the process too; the token that
 is then sampled is refused, and the request fails with the reason.
 
@@ -31,19 +31,19 @@ if TYPE_CHECKING:
     from psc.vocabulary.tokenizer_info import TokenizerInfo
 
 _log = logging.getLogger("psc.adapters.sglang")
-_MOST_NAMED = 8
+_MAX_NAMED = 8
 """How many of the terminals that were expected a message names."""
 
 
 class PscGrammar(XGrammarGrammar):  # type: ignore[misc]  # the package is not typed
-    """A request's place in its grammar. Masks are allocated, moved and applied by the engine's own code, as those of XGrammar.
+    """A request's state in its grammar. The engine's own code allocates, moves and applies masks, as those of XGrammar.
 
     Args:
         compiled: the grammar.
-        text: what the request said, for messages.
-        stats: what the engine reports of the grammar.
+        text: of the request, for messages.
+        stats: the engine's figures on the grammar.
         counters: of the service.
-        mask_steps: what a mask may cost; None is psc's own limit.
+        mask_steps: the limit of a mask's cost; None is psc's own limit.
     """
 
     def __init__(
@@ -60,13 +60,13 @@ class PscGrammar(XGrammarGrammar):  # type: ignore[misc]  # the package is not t
         self.failure: str | None = None
 
     def make_first_mask(self) -> None:
-        """Makes the mask that the first step asks for. Raises ResourceLimitError where it costs too much."""
+        """Makes the mask of the first step. Raises ResourceLimitError where it costs too much."""
         make_first_mask(self.matcher, self.counters, _log)
 
     def make_root_mask(self) -> None:
-        """Makes the mask of where the text is, which is then there whatever drafts lead to.
+        """Makes the mask after the text so far, so that it is there even if drafts fail.
 
-        Raises what making it raises. The grammar has failed then, and is not asked again.
+        Raises the error of making it. The grammar has failed then, and is not used again.
         """
         try:
             self.matcher.mask_row()
@@ -146,14 +146,14 @@ class PscGrammar(XGrammarGrammar):  # type: ignore[misc]  # the package is not t
 
     def _refusal(self, token: int) -> str:
         matcher: GrammarMatcher = self.matcher
-        place = f"{self.ctx.grammar_name}, after {matcher.n_steps} tokens"
+        origin = f"{self.ctx.grammar_name}, after {matcher.n_steps} tokens"
         if not len(matcher.allowed_tokens()):
-            return f"{place}: no token of the vocabulary goes on, which lacks bytes that the grammar needs"
+            return f"{origin}: no token of the vocabulary goes on, which lacks bytes that the grammar needs"
         expected = matcher.expected_terminals()
-        named = ", ".join(expected[:_MOST_NAMED]) + (", …" if len(expected) > _MOST_NAMED else "")
+        named = ", ".join(expected[:_MAX_NAMED]) + (", …" if len(expected) > _MAX_NAMED else "")
         in_vocabulary = 0 <= token < self.ctx.vocab_size
         spelling = repr(self.ctx.tokenizer_info.token_bytes(token) or "a special token") if in_vocabulary else "no token"
-        return f"{place}: {spelling} is not allowed, expected {named}"
+        return f"{origin}: {spelling} is not allowed, expected {named}"
 
 
 @lru_cache(maxsize=4)

@@ -32,7 +32,7 @@ def install(*, replace: bool) -> None:
     """Registers the grammar backend; the engine applies the hooks when all its plugins are loaded.
 
     Args:
-        replace: whether psc also stands in the place of the backend ``xgrammar``.
+        replace: whether psc also replaces the backend ``xgrammar``.
     """
     register_grammar_backend(NAME, make_backend)
     add_grammar_backend_choices([NAME])
@@ -60,14 +60,14 @@ def make_backend(server_args: Any, tokenizer: Any, vocab_size: int, eos_token_id
         raise ValueError(f"--grammar-backend {NAME}: {e}") from e
     if serving.reasoning_parser:
         parser = ReasoningParser(model_type=serving.reasoning_parser, stream_reasoning=False, tokenizer=tokenizer)
-        # As the engine does: without an end that can be found, the grammar constrains from the first token on.
+        # As the engine does: without an end token, the grammar constrains from the first token on.
         if parser.detector.get_think_end_token_ids(tokenizer):
             return ReasonerGrammarBackend(backend, parser, tokenizer, enable_strict_thinking=serving.enable_strict_thinking)
     return backend
 
 
 def create_backend(original: Callable[..., BaseGrammarBackend | None], *args: Any, **kwargs: Any) -> Any:
-    """Around the engine's ``create_grammar_backend``: where it made psc's backend, the rest of the engine is told of it."""
+    """Around the engine's ``create_grammar_backend``: where it made psc's backend, the rest of the engine gets it, too."""
     made: Any = original(*args, **kwargs)
     wrapped = isinstance(made, ReasonerGrammarBackend)
     backend = made.grammar_backend if wrapped else made
@@ -80,7 +80,7 @@ def create_backend(original: Callable[..., BaseGrammarBackend | None], *args: An
     return made
 
 
-def tell_counters(original: Callable[..., Any], controller: Any, recv_req: Any) -> Any:
+def report_counters(original: Callable[..., Any], controller: Any, recv_req: Any) -> Any:
     """Around the scheduler's report of its state: adds psc's counters, as ``psc``."""
     made = original(controller, recv_req)
     backend = controller.scheduler.grammar_manager.grammar_backend
@@ -94,9 +94,9 @@ def tell_counters(original: Callable[..., Any], controller: Any, recv_req: Any) 
 def _hook_scheduler() -> None:
     """Masks of a batch in one call, also through the wrapper for reasoning; masks along drafts in one walk; psc's counters."""
     HookRegistry.register(f"{BASE}.BaseGrammarObject.fill_vocab_mask_batched", fill_vocab_mask_batched, HookType.AROUND)
-    for seam, hook in ((DRAFT_SEAM, traverse_tree), (STATE_SEAM, tell_counters)):
+    for seam, hook in ((DRAFT_SEAM, traverse_tree), (STATE_SEAM, report_counters)):
         if problems := broken_seams([seam]):
             _log.warning("psc goes without the hook %s: %s", hook.__name__, problems[0])
         else:
-            HookRegistry.register(seam.place.replace(":", "."), hook, HookType.AROUND)
+            HookRegistry.register(seam.path.replace(":", "."), hook, HookType.AROUND)
     HookRegistry.apply_hooks()

@@ -35,10 +35,10 @@ def psc_grammar(grammar: BaseGrammarObject) -> PscGrammar | None:
 
 def constraining(grammar: BaseGrammarObject) -> PscGrammar | None:
     """psc's grammar where it alone says what comes next: there is no wrapper, or the end of reasoning was passed."""
-    found = psc_grammar(grammar)
-    if found is grammar or found is None:
-        return found
-    return found if grammar.tokens_after_end >= 0 and not grammar.reasoning_in_grammar else None
+    ours = psc_grammar(grammar)
+    if ours is grammar or ours is None:
+        return ours
+    return ours if grammar.tokens_after_end >= 0 and not grammar.reasoning_in_grammar else None
 
 
 def fill_vocab_mask_batched(original: Callable[..., None], entries: list[GrammarRow], vocab_mask: torch.Tensor) -> None:
@@ -111,15 +111,15 @@ def traverse_tree(
             or that are below such nodes, stay as they are.
         vocab_size: tokens from there on are refused.
     """
-    found = psc_grammar(grammar)
+    ours = psc_grammar(grammar)
     children, siblings, tokens = retrieve_next_token, retrieve_next_sibling, draft_tokens
     mask = allocate_token_bitmask
-    if found is None:
+    if ours is None:
         original(children, siblings, tokens, grammar, mask, vocab_size=vocab_size)
     elif constraining(grammar) is None:
         _walk(grammar, children.tolist(), siblings.tolist(), tokens.tolist(), mask, vocab_size)
-    elif not found.is_terminated():
-        _walk_natively(found, children.to(torch.int64), siblings.to(torch.int64), tokens.to(torch.int64), mask)
+    elif not ours.is_terminated():
+        _walk_natively(ours, children.to(torch.int64), siblings.to(torch.int64), tokens.to(torch.int64), mask)
 
 
 def _walk_natively(

@@ -1,4 +1,4 @@
-"""Where SGLang is open to psc: the names that psc calls, replaces or is made from, and whether this SGLang has them.
+"""The seams of SGLang: the names that psc calls, replaces or derives from, and whether this SGLang has them.
 
 The plugin interface is SGLang's own; the classes behind it move with its releases.
 """

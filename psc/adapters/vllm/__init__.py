@@ -1,8 +1,8 @@
-"""vLLM with psc: a plugin that takes the place of vLLM's XGrammar backend, which keeps its name, ``xgrammar``.
+"""vLLM with psc: a plugin that replaces vLLM's XGrammar backend and keeps the name ``xgrammar``.
 
-vLLM calls :func:`register` in each of its processes (entry point ``vllm.general_plugins``). What it replaces, and only where vLLM
-is as it was tested: the backend class, its validator, the manager's filling of masks, and two constructors that tell what the
-configuration says. ``PSC_VLLM=0`` leaves vLLM untouched; see docs/serving.md.
+vLLM calls :func:`register` in each of its processes (entry point ``vllm.general_plugins``). It replaces the backend class, its
+validator, the manager's filling of masks, and two constructors that see the configuration, and only where this vLLM has the tested
+names. ``PSC_VLLM=0`` leaves vLLM untouched; see docs/serving.md.
 
 Cost: importing this imports nothing of vLLM, and 10 ms of psc when it is registered.
 """
@@ -22,7 +22,7 @@ _log = logging.getLogger("psc.adapters.vllm")
 
 
 def register() -> bool:
-    """Puts psc in the place of vLLM's XGrammar backend. Called again, nothing changes.
+    """Replaces vLLM's XGrammar backend by psc. A second call changes nothing.
 
     Returns:
         Whether psc is in place. False, with an error in the log: this vLLM lacks a name that is needed, or vLLM is not installed;

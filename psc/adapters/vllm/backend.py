@@ -1,4 +1,4 @@
-"""The backend that vLLM's manager makes in the place of its XGrammar backend."""
+"""The backend that vLLM's manager makes instead of its XGrammar backend."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ class PscBackend(StructuredOutputBackend):  # type: ignore[misc]
 
     @classmethod
     def replacing(cls, original: type[StructuredOutputBackend]) -> type[PscBackend]:
-        """The class that stands in the place of vLLM's own."""
+        """The class that replaces vLLM's own."""
         return type(cls.__name__, (cls,), {"original": original, "__module__": cls.__module__})
 
     def __new__(cls, vllm_config: Any, tokenizer: Any, vocab_size: int) -> Any:
@@ -140,12 +140,12 @@ class Services:
     Beam search makes a backend for each call: these have one service, too.
     """
 
-    _MOST = 4
+    _MAX_SERVICES = 4
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
         # The tokenizer is held, so that its id stays its own.
-        self._known: OrderedDict[tuple[int, int, ServiceOptions], tuple[object, Future[GrammarService]]] = OrderedDict()
+        self._services: OrderedDict[tuple[int, int, ServiceOptions], tuple[object, Future[GrammarService]]] = OrderedDict()
 
     def begin(self, options: ServiceOptions, tokenizer: Any, vocab_size: int) -> None:
         """Begins to make a service."""
@@ -163,19 +163,19 @@ class Services:
     def _future(self, options: ServiceOptions, tokenizer: Any, vocab_size: int) -> Future[GrammarService]:
         key = id(tokenizer), vocab_size, options
         with self._lock:
-            known = self._known.get(key)
-            if known is not None:
-                self._known.move_to_end(key)
-                return known[1]
+            cached = self._services.get(key)
+            if cached is not None:
+                self._services.move_to_end(key)
+                return cached[1]
             future: Future[GrammarService] = Future()
-            self._known[key] = tokenizer, future
-            if len(self._known) > self._MOST:
-                self._known.popitem(last=False)
+            self._services[key] = tokenizer, future
+            if len(self._services) > self._MAX_SERVICES:
+                self._services.popitem(last=False)
         try:
             future.set_result(GrammarService(vocabulary_of(tokenizer, vocab_size), options=options))
         except BaseException as e:
             with self._lock:
-                self._known.pop(key, None)
+                self._services.pop(key, None)
             future.set_exception(e)
         return future
 

@@ -48,10 +48,10 @@ class PscGrammar(StructuredOutputGrammar):  # type: ignore[misc]
         """Whether a token that ends the text was taken."""
         self.failed = False
         """Whether psc failed, and no token is taken any more."""
-        self._told_of_empty_mask = False
+        self._has_reported_empty_mask = False
 
     def make_first_mask(self) -> None:
-        """Makes the mask that the first step asks for. Raises ResourceLimitError where it costs too much."""
+        """Makes the mask of the first step. Raises ResourceLimitError where it costs too much."""
         make_first_mask(self.matcher, self.counters, _log)
 
     def accept_tokens(self, request_id: str, tokens: list[int]) -> bool:
@@ -125,12 +125,12 @@ class PscGrammar(StructuredOutputGrammar):  # type: ignore[misc]
         if row[:FEW_WORDS].any() or row.any():
             return
         row.fill(-1)
-        self.tell_of_empty_mask()
+        self.report_empty_mask()
 
-    def tell_of_empty_mask(self) -> None:
+    def report_empty_mask(self) -> None:
         """Says, once, that nothing goes on with the text."""
-        if not self._told_of_empty_mask:
-            self._told_of_empty_mask = True
+        if not self._has_reported_empty_mask:
+            self._has_reported_empty_mask = True
             self.counters.add("empty_masks")
             _log.error(
                 "no token of the vocabulary goes on with the text that %r has led to after %d tokens: the request will fail",
@@ -145,7 +145,7 @@ class PscGrammar(StructuredOutputGrammar):  # type: ignore[misc]
             self.counters.add("failures")
             _log.error("the request with grammar %r will fail: %s", self.matcher.compiled.place, error, exc_info=error)
 
-    def tell_of_refused_draft(self, token: int) -> None:
+    def report_refused_draft(self, token: int) -> None:
         """Says that a draft is not what `validate_tokens` would have let pass."""
         _log.error(
             "a draft, token %d, does not go on with grammar %r; what follows it is not used", token, self.matcher.compiled.place

@@ -1,4 +1,4 @@
-"""The masks of a batch, in the place of the manager's loop over its requests.
+"""The masks of a batch, instead of the manager's loop over its requests.
 
 The rows are those of vLLM's own loop. Each request has one row, or one more than it may have drafts: row i is the mask after i
 drafts. After a draft that is refused the row before it is repeated, after the end of the text and after padding (-1) rows allow
@@ -6,9 +6,9 @@ everything, and while the model reasons all but some tokens. What is not simple 
 another backend, diffusion) goes to vLLM's own code.
 
 All other rows are filled in one native call, into a buffer of psc's own that is used again in the next step, as vLLM's is: most
-rows are there already, or differ in a few tokens. The call says whose masks cannot be made; nothing is computed twice for that.
+rows are there already, or differ in a few tokens. The call reports requests whose masks cannot be made, at no extra work.
 
-Cost: 1 us a request and what differs in its rows, on all threads.
+Cost: 1 us a request and the differences in its rows, on all threads.
 """
 
 from __future__ import annotations
@@ -96,9 +96,9 @@ class MaskFilling:
                 if self._fill_of_reasoning(manager, requests, request_id, drafts[at], rows[firsts[at] : firsts[at] + stride]):
                     theirs.add(at)
         if theirs:
-            kept = [at for at in range(len(ids)) if at not in theirs]
-            remarks = buffer.fill([matchers[k] for k in kept], [drafts[k] for k in kept], [firsts[k] for k in kept])
-            remarks = [(kept[k], offset, what) for k, offset, what in remarks]
+            ours = [at for at in range(len(ids)) if at not in theirs]
+            remarks = buffer.fill([matchers[k] for k in ours], [drafts[k] for k in ours], [firsts[k] for k in ours])
+            remarks = [(ours[k], offset, what) for k, offset, what in remarks]
             for at in theirs:
                 buffer.forget(firsts[at], stride)
         else:
@@ -108,9 +108,9 @@ class MaskFilling:
             if isinstance(what, Exception):
                 grammar.fail(what)
             elif what == "refused":
-                grammar.tell_of_refused_draft(drafts[at][offset])
+                grammar.report_refused_draft(drafts[at][offset])
             else:  # "empty"
-                grammar.tell_of_empty_mask()
+                grammar.report_empty_mask()
                 rows[firsts[at] + offset] = -1  # a sampler would get no numbers from it
                 buffer.forget(firsts[at] + offset)
         return rows[: len(ids) * stride]
@@ -136,8 +136,8 @@ class MaskFilling:
         """The rows of a manager, which nobody else writes to."""
         buffer = self._buffers.get(manager)
         if buffer is None:
-            most = manager.vllm_config.scheduler_config.max_num_seqs * (manager.vllm_config.num_speculative_tokens + 1)
-            buffer = self._buffers[manager] = MaskBuffer(most, grammar.matcher.compiled.vocab_size)
+            max_rows = manager.vllm_config.scheduler_config.max_num_seqs * (manager.vllm_config.num_speculative_tokens + 1)
+            buffer = self._buffers[manager] = MaskBuffer(max_rows, grammar.matcher.compiled.vocab_size)
         return buffer
 
 

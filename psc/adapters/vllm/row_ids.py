@@ -1,12 +1,11 @@
-"""Row ids instead of masks on the way from vLLM's scheduler to its workers, where the operator asks for it (`mask_table_mb`).
+"""Row ids instead of masks on the way from vLLM's scheduler to its workers, where the operator enables it (`mask_table_mb`).
 
 The idea: the scheduler has a table of mask rows, and each worker one that follows it. A step sends four bytes for each request, and
-a row only when it is first met, instead of a mask for each request (16 kB with 128,000 tokens), and likewise for each draft. What a
-step has that a table has not (tokens that a reasoning parser keeps back, another backend's grammar) is sent as masks, as ever.
+a row only on its first use, instead of a mask for each request (16 kB with 128,000 tokens), and likewise for each draft. Masks that
+no table has (tokens that a reasoning parser holds back, another backend's grammar) are sent whole, as ever.
 
-Ids that arrive in a worker put psc's function where the worker has vLLM's, so that nothing of a worker is imported, or touched,
-elsewhere. A worker applies every step's ids, in order: vLLM drops no step's masks between the two. One that is missing is an
-error, and no guess.
+The first ids that arrive in a worker replace vLLM's function there by psc's, so no other code imports or touches a worker. A
+worker applies every step's ids, in order: vLLM drops no step's masks between the two. A missing step is an error.
 
 Cost: for the scheduler 0.15 us a request; for a worker the update of its table, and one kernel over the logits.
 """
@@ -51,7 +50,7 @@ _SECOND_RUNNER: Final = (
 
 @dataclass(frozen=True, slots=True)
 class RowIds:
-    """A step's ids, in the place of vLLM's bitmask: for each request where it is, and after each of its drafts; -1 allows all."""
+    """A step's ids, instead of vLLM's bitmask: for each request after its text, and after each of its drafts; -1 allows all."""
 
     leader: str
     """Of which scheduler."""
@@ -88,13 +87,13 @@ class RowIdSource:
         self._max_batch: Final = max_batch
 
     def step(self, grammars: Sequence[PscGrammar | None], drafts: Sequence[list[int]]) -> RowIds | None:
-        """The ids of the masks of where the grammars are, and along their drafts.
+        """The ids of the masks after the grammars' texts, and along their drafts.
 
         Args:
-            grammars: None in place of one is a request that may have any token.
-            drafts: as many lists; from a draft of -1 on everything is allowed.
+            grammars: one a request; None for a request that may have any token.
+            drafts: one list a request; from a draft of -1 on everything is allowed.
 
-        Returns None where a mask cannot be made: masks, made one by one, tell whose.
+        Returns None where a mask cannot be made: masks, made one by one, show which.
         """
         followed = [d[: d.index(PADDING)] if PADDING in d else d for d in drafts]
         try:
@@ -102,7 +101,7 @@ class RowIdSource:
         except Exception:
             return None
         of_grammar = np.repeat(np.arange(len(grammars)), [len(d) + 1 for d in followed])
-        self._tell_of_refused(step.refused, of_grammar, grammars, followed)
+        self._report_refused(step.refused, of_grammar, grammars, followed)
         update = step.update()
         self._open_empty_rows(update.ids, of_grammar, grammars)
         counts = [len(d) + 1 for d in drafts]
@@ -114,14 +113,14 @@ class RowIdSource:
             update = replace(update, ids=ids)
         return RowIds(self._leader, self._max_batch, counts, update)
 
-    def _tell_of_refused(
+    def _report_refused(
         self, refused: Sequence[int], of_grammar: Any, grammars: Sequence[PscGrammar | None], drafts: Sequence[list[int]]
     ) -> None:
         for at in refused:
             which = int(of_grammar[at])
             grammar = grammars[which]
             assert grammar is not None  # as it refused
-            grammar.tell_of_refused_draft(drafts[which][at - int(np.searchsorted(of_grammar, which))])
+            grammar.report_refused_draft(drafts[which][at - int(np.searchsorted(of_grammar, which))])
 
     def _open_empty_rows(self, ids: Any, of_grammar: Any, grammars: Sequence[PscGrammar | None]) -> None:
         """Makes the ids of rows in which nothing is allowed -1."""
@@ -135,7 +134,7 @@ class RowIdSource:
 
 
 def row_id_source(vllm_config: Any, vocabulary: VocabularyName) -> RowIdSource | None:
-    """The scheduler's table where the configuration asks for one and its workers can follow.
+    """The scheduler's table where the configuration enables one and its workers can follow.
 
     Args:
         vllm_config: the engine's configuration.
@@ -145,8 +144,8 @@ def row_id_source(vllm_config: Any, vocabulary: VocabularyName) -> RowIdSource |
     if options is None or not options.mask_table_mb or why_no_row_ids(vllm_config) is not None:
         return None
     try:
-        most = vllm_config.scheduler_config.max_num_seqs * (vllm_config.num_speculative_tokens + 1)
-        source = RowIdSource(vocabulary, options.mask_table_mb << 20, most)
+        max_rows = vllm_config.scheduler_config.max_num_seqs * (vllm_config.num_speculative_tokens + 1)
+        source = RowIdSource(vocabulary, options.mask_table_mb << 20, max_rows)
     except BitmaskError as e:
         _log.warning("workers are sent masks and not row ids: mask_table_mb=%d is too little (%s)", options.mask_table_mb, e)
         return None
@@ -195,7 +194,7 @@ _replaced: list[tuple[Any, Any]] = []
 
 
 def _replace(owner: Any, make: Callable[[Any], Any]) -> None:
-    if not any(known is owner for known, _ in _replaced):
+    if not any(one is owner for one, _ in _replaced):
         _replaced.append((owner, owner.apply_grammar_bitmask))
         owner.apply_grammar_bitmask = make(owner.apply_grammar_bitmask)
 
@@ -274,7 +273,7 @@ def _in_the_second_runner(original: Callable[..., None]) -> Callable[..., None]:
         requests = torch.tensor([at[r] for r in grammar_req_ids], dtype=torch.int64).repeat_interleave(counts)
         within = torch.arange(n) - (counts.cumsum(0) - counts).repeat_interleave(counts)
         requests, within = (t.to(logits.device, non_blocking=True) for t in (requests, within))
-        # Where a request's logits are is known on the device alone, which may have trimmed drafts.
+        # Only the device has the positions of a request's logits, since it may have trimmed drafts.
         rows = input_batch.cu_num_logits[requests] + within
         rows = torch.where(rows < input_batch.cu_num_logits[requests + 1], rows, -1).to(torch.int32)
         if logits.is_cpu:
@@ -288,7 +287,7 @@ def _in_the_second_runner(original: Callable[..., None]) -> Callable[..., None]:
 def _apply_where(ids: RowIds, logits: torch.Tensor, rows: Any) -> None:
     """As `_apply`, with rows on the CPU; those of -1 are left out."""
     if (rows < 0).any():
-        kept = rows >= 0
-        ids = replace(ids, update=replace(ids.update, ids=ids.update.ids[kept]))
-        rows = rows[kept]
+        present = rows >= 0
+        ids = replace(ids, update=replace(ids.update, ids=ids.update.ids[present]))
+        rows = rows[present]
     _apply(ids, logits, rows)

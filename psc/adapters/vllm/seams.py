@@ -28,9 +28,9 @@ _XGRAMMAR = "vllm.v1.structured_output.backend_xgrammar"
 _TYPES = "vllm.v1.structured_output.backend_types"
 
 
-def _seam(place: str, parameters: tuple[str, ...]) -> Seam:
+def _seam(path: str, parameters: tuple[str, ...]) -> Seam:
     """What psc calls, or what calls psc, by position."""
-    return Seam(place, parameters, by_position=True)
+    return Seam(path, parameters, by_position=True)
 
 
 _NEEDED: Final = (
@@ -71,7 +71,7 @@ _ABSTRACT_OF_BACKENDS: Final = {"compile_grammar", "allocate_token_bitmask", "de
 
 @dataclass(frozen=True)
 class Seams:
-    """What was found."""
+    """The modules and classes of vLLM."""
 
     output: ModuleType
     """``vllm.v1.structured_output``."""
@@ -114,8 +114,8 @@ def _new_abstract_methods(types: ModuleType) -> list[str]:
     """What psc's classes would lack."""
     return [
         f"{cls.__module__}.{cls.__name__} asks for {', '.join(sorted(more))}, too"
-        for cls, known in ((types.StructuredOutputGrammar, _ABSTRACT), (types.StructuredOutputBackend, _ABSTRACT_OF_BACKENDS))
-        if (more := set(cls.__abstractmethods__) - known)
+        for cls, expected in ((types.StructuredOutputGrammar, _ABSTRACT), (types.StructuredOutputBackend, _ABSTRACT_OF_BACKENDS))
+        if (more := set(cls.__abstractmethods__) - expected)
     ]
 
 

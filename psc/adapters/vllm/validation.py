@@ -41,7 +41,7 @@ class Validator:
     def __init__(self, original: Callable[[SamplingParams], None]) -> None:
         self._original: Final = original
         self._options: ServiceOptions | None = ServiceOptions()
-        self._known: ValidationCache
+        self._verdicts: ValidationCache
         self._use(ServiceOptions.of())
 
     def configure(self, vllm_config: Any) -> None:
@@ -67,7 +67,7 @@ class Validator:
         if kind == "grammar" and len(text) > READ_LATER_CHARACTERS:
             return None
         try:
-            self._known.validate(kind, text)
+            self._verdicts.validate(kind, text)
         except (PscError, TypeError) as e:
             if self._options.fallback == "engine":
                 return self._original(sampling_params)
@@ -76,11 +76,11 @@ class Validator:
         return None
 
     def _use(self, options: ServiceOptions | None) -> None:
-        if options == self._options and hasattr(self, "_known"):
+        if options == self._options and hasattr(self, "_verdicts"):
             return
         self._options = options
         if options is not None:
-            self._known = ValidationCache(lambda kind, text: check_request(kind, text, options, None), options.validations)
+            self._verdicts = ValidationCache(lambda kind, text: check_request(kind, text, options, None), options.validations)
 
 
 def constraint_of(given: StructuredOutputsParams) -> tuple[Kind, str]:
