@@ -1,13 +1,13 @@
 """A grammar that begins after a trigger: free before, as a model is while it thinks, constrained after.
 
 The idea: a `DeferredMatcher` is a matcher that is not there yet. Before its trigger it constrains nothing, and its `matcher` is
-None, which is what a table of masks and the adapters take for "leave these logits alone". The token that completes the
-trigger brings the matcher.
+None, which a table of masks and the adapters take for "leave these logits alone". The token that completes the trigger brings the
+matcher.
 
 The token in which the trigger ends may go on (`>{` completes `</think>`). The model was free when it chose that token, so it is not
-refused. What the token has after the trigger belongs to the constrained text, from the first byte from which the grammar
-takes all of it; what is before that byte is dropped, at worst all of it, and kept in `dropped`. So after `</think>` the rest
-`{` is the beginning of the JSON, and of the rest `\n\n{`, for a grammar that takes no blank line there, `\n\n` is dropped.
+refused. The rest of the token after the trigger belongs to the constrained text, from the first byte from which the grammar takes
+all of it. The bytes before, at worst the whole rest, are dropped and recorded in `dropped`. So after `</think>` the rest `{` is the
+beginning of the JSON, and of the rest `\n\n{`, for a grammar that takes no blank line there, `\n\n` is dropped.
 
 A stop token before the trigger ends the text: free means that the model may stop, too.
 
@@ -22,7 +22,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from psc.decoding.trigger import Found, Pattern, State, Trigger
+from psc.decoding.trigger import Completed, Pattern, State, Trigger
 from psc.errors import MatcherError
 from psc.runtime.compiled import GrammarMatcher
 
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class DeferredGrammar:
-    """A compiled grammar and the trigger after which it begins; makes matchers, as many as there are texts.
+    """A compiled grammar and the trigger after which it begins; makes a matcher for each text.
 
     Args:
         compiled: the grammar.
@@ -55,7 +55,7 @@ class DeferredGrammar:
 
 
 class _Free:
-    """A token of the free text, linked to the one before: forks share what they have in common."""
+    """A token of the free text, linked to the one before: forks share their common past."""
 
     __slots__ = ("before", "n", "state", "stopped")
 
@@ -96,7 +96,7 @@ class DeferredMatcher:
 
     @property
     def matcher(self) -> GrammarMatcher | None:
-        """What constrains the next token: None while the text is free."""
+        """The matcher of the next token: None while the text is free."""
         return self._matcher if self._active else None
 
     @property
@@ -126,12 +126,12 @@ class DeferredMatcher:
             raise MatcherError("the trigger has appeared: tokens are the matcher's now")
         if self._free.stopped or not 0 <= token_id < self._trigger.tokenizer_info.vocab_size:
             return False
-        found = self._trigger.step(self._free.state, token_id)
-        if isinstance(found, Found):
-            self._begin(found.rest)
+        state = self._trigger.step(self._free.state, token_id)
+        if isinstance(state, Completed):
+            self._begin(state.rest)
             self._free = _Free(self._free, self._free.n + 1, self._trigger.start, False)
         else:
-            self._free = _Free(self._free, self._free.n + 1, found, token_id in self._stop)
+            self._free = _Free(self._free, self._free.n + 1, state, token_id in self._stop)
         return True
 
     def _begin(self, rest: bytes) -> None:
@@ -165,7 +165,7 @@ class DeferredMatcher:
         self._active, self._n_carried, self.dropped = False, 0, b""
 
     def fork(self) -> DeferredMatcher:
-        """A second matcher at the same place, with the same past. Cost: O(1)."""
+        """A second matcher in the same state, with the same past. Cost: O(1)."""
         other = DeferredMatcher.__new__(DeferredMatcher)
         other.__dict__.update(self.__dict__)
         other._matcher = self._matcher.fork()

@@ -1,8 +1,8 @@
 """Masks made while the model runs: the step that follows a token overlaps with the forward pass of that token.
 
-The idea (XGrammar, section 3.5): the tokens of a step are known before the forward pass that they enter, and that pass needs no
-mask. So `advance` hands them to a thread, which lets each matcher take its token, finds the next masks and sends their ids to
-where the logits will be; the caller goes on to the forward pass. `ready`, called where sampling starts, is where the two meet.
+The idea (XGrammar, section 3.5): the tokens of a step are sampled before the forward pass that they enter, and that pass needs no
+mask. So `advance` hands them to a thread. The thread lets each matcher take its token, makes the next masks and sends their ids to
+the device of the logits. Meanwhile the caller runs the forward pass, and calls `ready` where sampling starts.
 
     masks.advance(tokens)      # returns at once
     logits = model(tokens)     # meanwhile
@@ -11,8 +11,8 @@ where the logits will be; the caller goes on to the forward pass. `ready`, calle
 
 Native code runs without the interpreter's lock, so the thread does not hold up the caller's.
 
-Between `advance` and `ready` the matchers belong to the thread. The façade gives none out then, and `ready` notices when
-somebody who kept one has used it; but two threads in one matcher are undefined behaviour, and noticing is no protection.
+Between `advance` and `ready` the matchers belong to the thread. The façade gives none out then, and `ready` detects the use of
+a matcher given out before; but two threads in one matcher are undefined behaviour, and detection is no protection.
 
 Cost: some 20 us a step to hand over, on the caller's thread, whatever the batch.
 """
@@ -73,7 +73,7 @@ class OverlappedMasks:
         return len(self._matchers)
 
     def advance(self, tokens: Sequence[int] | None = None, *, stream: Any = None, into: Any = None) -> None:
-        """Begins the next step: matchers take their tokens, and the masks after them are found. Returns at once.
+        """Begins the next step: matchers take their tokens, and the thread makes the masks after them. Returns at once.
 
         Args:
             tokens: the token of each slot; -1 for none, as for a sequence that has just joined or has ended. None for no tokens at
@@ -81,7 +81,7 @@ class OverlappedMasks:
             stream, into: in whose order the ids are sent to the device, and where to, as the table takes them. A stream must
                 come after what used the ids of the step before: the one on which logits are masked does.
 
-        Raises MatcherError when there are not as many tokens as slots, when the step before was not collected by `ready`, or after
+        Raises MatcherError when the numbers of tokens and slots differ, when the step before was not collected by `ready`, or after
         `close`.
         """
         self._check_idle("advance()")

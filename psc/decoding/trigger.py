@@ -19,7 +19,7 @@ from psc.vocabulary.tokenizer_info import TokenizerInfo
 State = tuple[int, ...]
 
 
-class Found(NamedTuple):
+class Completed(NamedTuple):
     """A trigger ended within a token."""
 
     rest: bytes
@@ -27,12 +27,12 @@ class Found(NamedTuple):
 
 
 class Trigger:
-    """Texts and sequences of token ids, the first of which to appear is found.
+    """Texts and sequences of token ids; the first to appear counts.
 
     Args:
         triggers: a text, bytes, a token id, a sequence of token ids, or several of these in a list. A list of integers alone is one
             sequence.
-        tokenizer_info: the vocabulary; what texts are spelled in.
+        tokenizer_info: the vocabulary.
 
     Raises:
         MatcherError: there is none, one is empty, or an id is not in the vocabulary.
@@ -62,7 +62,7 @@ class Trigger:
         self._special = frozenset(tokenizer_info.special_token_ids)
         self.start: State = (0,) * (len(self._texts) + len(self._ids))
 
-    def step(self, state: State, token_id: int) -> State | Found:
+    def step(self, state: State, token_id: int) -> State | Completed:
         """The state after a token, or that a trigger has ended in it.
 
         When several end, the one that ends first counts, and of ids and text the ids: then nothing of the token is left.
@@ -75,7 +75,7 @@ class Trigger:
             by_id = by_id or matched == len(ids)
             after.append(matched)
         if by_id:
-            return Found(b"")
+            return Completed(b"")
         if not n_texts:
             return tuple(after)
         if token_id in self._special:
@@ -86,7 +86,7 @@ class Trigger:
             for i, text in enumerate(self._texts):
                 states[i] = _advance(text, self._text_borders[i], states[i], byte)
                 if states[i] == len(text):
-                    return Found(spelled[position + 1 :])
+                    return Completed(spelled[position + 1 :])
         return (*states, *after)
 
     def __repr__(self) -> str:
@@ -100,19 +100,19 @@ def _patterns(triggers: Pattern | Iterable[Pattern]) -> list[bytes | tuple[int, 
     listed: list[Any] = [triggers] if isinstance(triggers, str | bytes | int) else list(triggers)
     if listed and all(isinstance(each, int) for each in listed):
         listed = [listed]  # one sequence of ids
-    found: list[bytes | tuple[int, ...]] = []
+    patterns: list[bytes | tuple[int, ...]] = []
     for each in listed:
         if isinstance(each, str):
-            found.append(each.encode())
+            patterns.append(each.encode())
         elif isinstance(each, bytes):
-            found.append(each)
+            patterns.append(each)
         elif isinstance(each, int):
-            found.append((each,))
+            patterns.append((each,))
         elif isinstance(each, Sequence) and all(isinstance(i, int) for i in each):
-            found.append(tuple(each))
+            patterns.append(tuple(each))
         else:
             raise MatcherError(f"a trigger is a text, bytes, a token id or a sequence of token ids, not {each!r}")
-    return found
+    return patterns
 
 
 def _borders(pattern: Sequence[int]) -> list[int]:

@@ -1,16 +1,16 @@
-"""Takes a vocabulary as a list of tokens in the tokenizer's own spelling, and nothing else: what each token stands for, and
-which tokens are probably not text.
+"""Reads a vocabulary from only a list of tokens in the tokenizer's own spelling: the bytes of each token, and which tokens are
+probably not text.
 
-A list of strings does not say which tokens are special, so their names have to. Two kinds of names are told apart:
+A list of strings does not mark special tokens, so their names have to. Two kinds of names are distinguished:
 
 * written like no text is: `<|im_start|>`, `<start_of_turn>`, `<pad>`, `<unused12>`, `[PAD]`. Tokenizers split letters from
-  brackets before they merge, so such a token was put there by hand. Special wherever it stands;
+  brackets before they merge, so such a token was added by hand. Special wherever it stands;
 * markup that is text as well: `<s>`, `</s>`, `<unk>`, `<mask>`. Qwen 3 has `<s>` and `</s>` as ordinary text, Llama 2 has them
   as its first ids. Special among the first 16 ids only, and `</s>` also where nothing else ends the output.
 
 A token taken for special by mistake can still be spelled by others; one taken for text by mistake would let a model write a
-control token into a string. So in doubt a token is special. Whoever knows better passes `special_token_ids`, and whoever has the
-tokenizer's file or object need not guess: `load_tokenizer`, `TokenizerInfo.from_huggingface`.
+control token into a string. So in doubt a token is special. A caller with better information passes `special_token_ids`. With the
+tokenizer's file or object nothing is guessed: `load_tokenizer`, `TokenizerInfo.from_huggingface`.
 
 Cost: linear.
 """

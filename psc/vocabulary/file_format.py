@@ -1,4 +1,4 @@
-"""Reads a tokenizer file of any format, told apart by content and not by name.
+"""Reads a tokenizer file of any format, recognized by content and not by name.
 
 Names do not help: `tokenizer.model` is SentencePiece for Llama 2 and a tiktoken rank file for Llama 3, and both Tekken
 and `tokenizer.json` end in `.json`. Each format has a plain first mark: an object with a `model`, an object with a
@@ -111,7 +111,7 @@ def parse(content: bytes, origin: str, special_tokens: Mapping[str, int] | None 
         special_tokens: name -> id, for a tiktoken rank file; other formats carry their own.
 
     Raises:
-        TokenizerError: the format is not known, or the file is damaged.
+        TokenizerError: psc does not read the format, or the file is damaged.
     """
     start = content[:4096].lstrip(b"\xef\xbb\xbf \t\r\n")
     if not content.strip():

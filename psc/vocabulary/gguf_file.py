@@ -39,10 +39,10 @@ def read_gguf_pairs(stream: BinaryIO, size: int, origin: str, wanted: Collection
         stream: the file, at its beginning.
         size: of the file, in bytes.
         origin: the file, for messages.
-        wanted: the keys whose values are asked for.
+        wanted: the keys of the requested values.
 
     Returns:
-        The values of those of them that are there: a number as a scalar of NumPy, a string as bytes, an array of numbers as an
+        The values of those keys that are there: a number as a scalar of NumPy, a string as bytes, an array of numbers as an
         array of NumPy, one of strings as a list of bytes.
 
     Raises:
@@ -63,7 +63,7 @@ class _OtherVersion(Exception):
 
 
 class _Reader:
-    """Reads on from place to place of the file."""
+    """Reads the file from front to back."""
 
     def __init__(self, stream: BinaryIO, size: int) -> None:
         self._stream = stream
@@ -77,13 +77,13 @@ class _Reader:
             swapped = int.from_bytes(version.to_bytes(4, "little"), "big")
             raise _OtherVersion(f"a big-endian GGUF file, version {swapped}" if swapped < 1 << 16 else f"GGUF of version {version}")
         self._length()  # how many tensors there are
-        found: dict[str, Any] = {}
+        values: dict[str, Any] = {}
         for _ in range(self._length()):
             key = self._string().decode("utf-8", "replace")
             value = self._value(int(self._number(4)))
             if key in wanted:
-                found[key] = value
-        return found
+                values[key] = value
+        return values
 
     def _value(self, kind: int) -> Any:
         if kind == _STRING:

@@ -1,21 +1,21 @@
 """Reads the vocabulary of a GGUF model, with the meaning that llama.cpp gives to it.
 
-`tokenizer.ggml.tokens` has the tokens as their tokenizer spells them, `tokenizer.ggml.token_type` what each is:
+`tokenizer.ggml.tokens` has the tokens as their tokenizer spells them, `tokenizer.ggml.token_type` the type of each:
 
 * normal: spelt SentencePiece's way (`tokenizer.ggml.model` is `llama` or `t5`; `gemma4`, and two pre-tokenizers of `gpt2`) or
   byte-level (`gpt2`);
 * byte: `<0xHH>`;
-* user-defined: its own UTF-8, nothing stands for anything else. What a model writes as text and its tokenizer never splits
-  (`<think>`) is of this type;
+* user-defined: its own UTF-8, unescaped. A token that a model writes as text and its tokenizer never splits (`<think>`) is of this
+  type;
 * control, unknown: special;
 * unused, or of no type: no token. Converters fill the vocabulary up to the width of the model with tokens `[PAD151669]`.
 
-What ends a text are the file's tokens eos, eot and eom, and control tokens with a well-known name, which llama.cpp looks for,
-too: files name one, and instruction models need two. Where there are `<|return|>` and `<|call|>`, `<|end|>` ends a message, and
+The file's tokens eos, eot and eom end a text, and control tokens with a well-known name, which llama.cpp looks for, too: files
+name one, and instruction models need two. Where there are `<|return|>` and `<|call|>`, `<|end|>` ends a message, and
 not the text.
 
-Text tokens are those that `psc.adapters.llama_cpp.tokenizer_info` asks the loaded model for. That one also has what llama.cpp alone
-ends a text at, whatever the file says: control tokens of code completion, and `</s>` where it is text (Qwen 3).
+Text tokens are the same as those of `psc.adapters.llama_cpp.tokenizer_info`, which reads them from the loaded model. That one also
+has the tokens at which llama.cpp alone ends a text: control tokens of code completion, and `</s>` where it is text (Qwen 3).
 
 Cost: that of reading the file's pairs; and 0.1 s for 150,000 tokens.
 

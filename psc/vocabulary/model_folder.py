@@ -1,7 +1,7 @@
-"""A model's folder: which file in it is the tokenizer, and what the files around it say. (A GGUF model says all by itself.)
+"""A model's folder: which file in it is the tokenizer, and the facts in the files around it. (A GGUF model needs no others.)
 
 * `generation_config.json`: `eos_token_id`, a number or a list; what engines stop at;
-* `tokenizer_config.json`: `eos_token`, and `added_tokens_decoder`, the only place where tiktoken-based models name
+* `tokenizer_config.json`: `eos_token`, and `added_tokens_decoder`, where alone tiktoken-based models name
   their special tokens. What it calls a `mask_token` and so on, or lists as `additional_special_tokens`, is special in transformers
   whatever the tokenizer file says, and so it is here: an artifact compiled from the folder is the one for the loaded object;
 * `config.json`: `vocab_size`, the width of the output layer (under `text_config` in multimodal models), and an
@@ -43,11 +43,11 @@ def find_tokenizer(folder: Path) -> Path:
         TokenizerError: there is none, or several of the same format.
     """
     for pattern in _TOKENIZER_FILES:
-        found = sorted(path for path in folder.glob(pattern) if path.is_file())
-        if len(found) == 1:
-            return found[0]
-        if found:
-            names = ", ".join(path.name for path in found)
+        files = sorted(path for path in folder.glob(pattern) if path.is_file())
+        if len(files) == 1:
+            return files[0]
+        if files:
+            names = ", ".join(path.name for path in files)
             raise TokenizerError(f"{folder}: several tokenizers here ({names}); give one of these files")
     raise TokenizerError(f"{folder}: no tokenizer file here; psc reads {FORMATS}")
 

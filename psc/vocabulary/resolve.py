@@ -32,13 +32,13 @@ def load_tokenizer(
     Args:
         spec: a short name (`list_names`), a file, a folder, or a Hugging Face id (`ORG/NAME`, `ORG/NAME@REVISION`) that
             is in the local cache. A `Path` is never a name or an id.
-        vocab_size: width of the model's output layer; by default what the configuration around the file says.
-        stop_token_ids: the tokens that end the output; by default what the configuration around the file says, else
+        vocab_size: width of the model's output layer; by default from the configuration around the file.
+        stop_token_ids: the tokens that end the output; by default from the configuration around the file, else
             special tokens with a well-known name. May turn out empty.
         special_tokens: name -> id, for a tiktoken rank file without configuration.
 
     Raises:
-        TokenizerError: nothing is found under that name, or what is found cannot be read.
+        TokenizerError: nothing has that name, or the file cannot be read.
 
     Cost: reading and parsing the file; about 0.3 s for Llama 3's tokenizer.json.
     """
@@ -66,7 +66,7 @@ def load_tokenizer(
 
 
 def file_label(path: Path) -> str:
-    """What a tokenizer's file or folder is called; without the folder that it lies in, since the name ends up in artifacts."""
+    """The name of a tokenizer's file or folder, without the folder that it lies in, since the name ends up in artifacts."""
     path = path.absolute()
     return path.parent.name or path.name if path.name in _GENERIC_NAMES else path.name
 

@@ -1,7 +1,7 @@
 """Greedy longest-match tokenisation: a text into tokens of a vocabulary, without the tokenizer's own library.
 
-This is not what a model's tokenizer would choose (no merges, no scores), but it is a tokenisation of the same bytes,
-which is all that teacher forcing needs: the mask must allow every one.
+A model's tokenizer would choose other tokens (merges, scores), but this is a tokenisation of the same bytes, which is all that
+teacher forcing needs: the mask must allow every one.
 
 The tokens are sorted once, and each is linked to the longest token that is a proper prefix of it. The longest token
 that begins a text is then the text's predecessor in that order, or one it is linked to.
@@ -42,7 +42,7 @@ class Segmenter:
         """The token ids of a text; their bytes, one after the other, are the text.
 
         Raises:
-            TokenizerError: no token begins with the text at some place; the message has the byte and its offset.
+            TokenizerError: no token begins the text at some position; the message has the byte and its offset.
         """
         texts, out, at = self._texts, [], 0
         while at < len(data):

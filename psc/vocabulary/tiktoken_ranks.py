@@ -1,7 +1,7 @@
 """Reads tiktoken's rank files: one token a line, `base64(bytes) rank`.
 
-The rank is the id. The file holds no special tokens: these come from whoever knows the model (the table of short names,
-`tokenizer_config.json`, the caller), as a mapping of name to id.
+The rank is the id. The file holds no special tokens: these come from the table of short names,
+`tokenizer_config.json` or the caller, as a mapping of name to id.
 
 Cost: linear; base64 is decoded a line at a time (0.1 s for 128,000 tokens).
 

@@ -1,7 +1,7 @@
 """The table of a vocabulary: the bytes of all ids one after the other, and which ids are not text.
 
 Two flat arrays, bytes and offsets, are what the native code walks and what an artifact stores. Special tokens and padding have no
-bytes there; the names of special tokens stand beside. `TokenizerInfo` is a table with a name and what is computed of it; readers
+bytes there; the names of special tokens stand beside. `TokenizerInfo` is a table with a name and derived values; readers
 of tokenizer formats make one from tokens, artifacts from arrays.
 
 Cost: linear in the number of bytes, some 20 ms for 128,000 tokens; from arrays, linear in the number of ids, and nothing is copied.
@@ -40,7 +40,7 @@ class VocabType(Enum):
 
 @dataclass(frozen=True, eq=False)
 class TokenTable:
-    """What each id of a vocabulary stands for. The arrays are read-only."""
+    """The bytes of each id of a vocabulary. The arrays are read-only."""
 
     data: NDArray[np.uint8]
     """The bytes of all text tokens in id order."""

@@ -1,4 +1,4 @@
-"""What psc needs to know of a tokenizer: which bytes each token id stands for, and which ids are not text.
+"""The part of a tokenizer that psc uses: which bytes each token id stands for, and which ids are not text.
 
 A mask is a set of token ids, so masks depend on the tokenizer through one table only: id -> bytes. Merges, scores,
 normalizers and chat templates do not enter. Each id is of one of three kinds:
@@ -9,19 +9,19 @@ normalizers and chat templates do not enter. Each id is of one of three kinds:
 * padding: no token at all. Models round their output layer up (Qwen3: 151,669 tokens, 151,936 logits), and some
   vocabularies have holes. Never allowed.
 
-Special and padding ids have no bytes (`b""`), so that code which walks the bytes cannot take them for text; what a
-special token is called is kept beside, and shown by `decoded_vocab`.
+Special and padding ids have no bytes (`b""`), so that code which walks the bytes cannot take them for text; the
+name of a special token is stored apart, and shown by `decoded_vocab`.
 
 Storage is a `TokenTable`, two flat arrays. Building from a list of bytes is linear in the total number of bytes (some 20 ms for
 128,000 tokens); `token_bytes` is O(1); hashing takes the fingerprint, computed once.
 
-What is compiled ahead of time depends on the text tokens only, and the `fingerprint` is theirs. Stop tokens, special tokens and
+An artifact depends on the text tokens only, and the `fingerprint` is theirs. Stop tokens, special tokens and
 padding are applied where a machine is loaded, so one artifact serves every way of getting a tokenizer: `load_tokenizer("qwen3")`
 (two stop tokens, 151,936 ids) and `from_huggingface` (one stop token, 151,669 ids) have one fingerprint. A token may be text to
 the tokenizer and a stop token of one model, and no other (a line break, `</think>`): a mask allows it as a stop token only, and
 the fingerprint counts it as text.
 
-A grammar that names tokens depends on all of this. What is compiled of it goes by the `tokens_fingerprint`.
+A grammar that names tokens depends on all of this. Its artifacts go by the `tokens_fingerprint`.
 """
 
 from __future__ import annotations
@@ -50,14 +50,14 @@ class TokenizerInfo:
     """The id -> bytes table of one tokenizer, immutable.
 
     The constructor takes a vocabulary as a tokenizer spells it, and has to guess which tokens are not text;
-    `from_huggingface` and `psc.load_tokenizer` know. `from_tokens` and `from_arrays` take what is decoded already.
+    `from_huggingface` and `psc.load_tokenizer` need not. `from_tokens` and `from_arrays` take decoded tokens.
 
     Args:
         encoded_vocab: token 0, 1, 2, ..., as the tokenizer spells it; `""` for an id without token.
         vocab_type: the spelling.
         vocab_size: number of logits of the model, at least `len(encoded_vocab)`, which is the default.
         stop_token_ids: ids that end the output; by default the tokens that are called like one.
-        add_prefix_space: whether the tokenizer puts a space before a text; kept for callers, masks do not depend on it.
+        add_prefix_space: whether the tokenizer puts a space before a text; for callers only, masks do not depend on it.
         special_token_ids: ids that are never text; by default the tokens that are called like one, see
             `psc.vocabulary.encoded_vocab`. Stop tokens need not be listed.
         name: for messages.
@@ -127,7 +127,7 @@ class TokenizerInfo:
             text_stop_ids: which of them are text to the tokenizer, as far as they have bytes; see `without_stop_tokens`.
             vocab_size: number of logits of the model, at least `len(tokens)`, which is the default.
             name: for messages; not part of the fingerprint.
-            vocab_type, add_prefix_space: what the tokenizer's own form was; not part of the fingerprint either.
+            vocab_type, add_prefix_space: the tokenizer's own form; not part of the fingerprint either.
 
         Raises:
             TokenizerError: an id is out of range, a token is not bytes, or `vocab_size` is too small.
@@ -193,7 +193,7 @@ class TokenizerInfo:
 
     @staticmethod
     def from_vocab_and_metadata(encoded_vocab: Sequence[bytes | str], metadata: str) -> TokenizerInfo:
-        """Build from a vocabulary as the tokenizer spells it, and what `dump_metadata` (or XGrammar's) said of it.
+        """Build from a vocabulary as the tokenizer spells it, and the result of `dump_metadata` (or XGrammar's).
 
         Raises:
             InvalidJSONError: `metadata` is not JSON.
@@ -205,7 +205,7 @@ class TokenizerInfo:
 
     @staticmethod
     def _detect_metadata_from_hf(backend_str: str) -> dict[str, VocabType | bool]:
-        """`vocab_type` and `add_prefix_space` of the text of a `tokenizer.json`; for callers of XGrammar that ask for no more.
+        """`vocab_type` and `add_prefix_space` of the text of a `tokenizer.json`; for callers of XGrammar that need no more.
 
         Raises:
             InvalidJSONError: the text is not JSON.
@@ -257,7 +257,7 @@ class TokenizerInfo:
 
     @property
     def name(self) -> str:
-        """What the tokenizer was loaded as; for messages only."""
+        """The name that the tokenizer was loaded under; for messages only."""
         return self._name
 
     @property
@@ -313,7 +313,7 @@ class TokenizerInfo:
 
     @property
     def decoded_vocab(self) -> list[bytes]:
-        """What to print for every id: its text, or its name if it is special; `b""` for padding. A new list each time.
+        """The printable form of every id: its text, or its name if it is special; `b""` for padding. A new list each time.
 
         To walk the text of a vocabulary take `token_texts`, in which a special token has no text.
         """
@@ -349,16 +349,16 @@ class TokenizerInfo:
 
     @cached_property
     def without_stop_tokens(self) -> TokenizerInfo:
-        """The same vocabulary with nothing that ends the output: what artifacts are compiled for.
+        """The same vocabulary without stop tokens, for which artifacts are compiled.
 
         A stop token that the tokenizer takes for text is text again; any other is a special token like the rest.
         """
         return self.with_text(())
 
     def with_text(self, token_ids: Iterable[int]) -> TokenizerInfo:
-        """The same vocabulary with nothing that ends the output, in which these special tokens are text, spelled by their names.
+        """The same vocabulary without stop tokens, in which these special tokens are text, spelled by their names.
 
-        So two views of one tokenizer can be told from two tokenizers: transformers 5 takes Gemma 3's `<mask>` for special, and
+        So two views of one tokenizer differ from two tokenizers: transformers 5 takes Gemma 3's `<mask>` for special, and
         tokenizer.json for text. Tokens that are text already, and those without a name, stay as they are.
 
         Cost: a copy of the bytes.
@@ -384,7 +384,7 @@ class TokenizerInfo:
 
         The hashed bytes are, integers little-endian: the header line `psc tokenizer fingerprint 2`; the number of ids up to the
         last one that is text (u64); the length in bytes of each of them (u32; 0 if it is not text); the bytes of all of them in
-        order. A stop token that the tokenizer takes for text counts as text. Left out is what an artifact does not depend on:
+        order. A stop token that the tokenizer takes for text counts as text. Left out are values that no artifact depends on:
         vocab_size, which of the other ids are special tokens, which tokens stop, and every name.
         """
         plain = self.without_stop_tokens

@@ -33,7 +33,7 @@ def _metadata(info: TokenizerInfo) -> dict[str, Any]:
 
 
 def metadata(info: TokenizerInfo) -> str:
-    """All but the tokens, as JSON: what XGrammar writes, and `special_token_ids`."""
+    """All but the tokens, as JSON: XGrammar's fields, and `special_token_ids`."""
     return json.dumps(_metadata(info), separators=(",", ":"))
 
 
@@ -44,9 +44,9 @@ def from_vocab_and_metadata(encoded_vocab: Sequence[bytes | str], text: str) -> 
         InvalidJSONError: the metadata is not JSON.
         DeserializeFormatError: it lacks something, or does not fit the vocabulary.
     """
-    found = read_object(text, _METADATA)
-    vocab_type, vocab_size, add_prefix_space, stop = _read_metadata(found, _METADATA)
-    special = int_list(found, "special_token_ids", _METADATA) if "special_token_ids" in found else None
+    data = read_object(text, _METADATA)
+    vocab_type, vocab_size, add_prefix_space, stop = _read_metadata(data, _METADATA)
+    special = int_list(data, "special_token_ids", _METADATA) if "special_token_ids" in data else None
     try:
         return TokenizerInfo(
             encoded_vocab,
@@ -75,12 +75,12 @@ def deserialize(text: str) -> TokenizerInfo:
     Raises:
         InvalidJSONError, DeserializeVersionError, DeserializeFormatError: see `psc.support.serialization`.
     """
-    found = read_document(text, _KIND)
-    vocab_type, vocab_size, add_prefix_space, stop = _read_metadata(found, _WHAT)
-    tokens: list[Any] = field(found, "decoded_vocab", list, _WHAT)
+    data = read_document(text, _KIND)
+    vocab_type, vocab_size, add_prefix_space, stop = _read_metadata(data, _WHAT)
+    tokens: list[Any] = field(data, "decoded_vocab", list, _WHAT)
     if not set(map(type, tokens)) <= {str}:
         raise DeserializeFormatError(f"{_WHAT}: 'decoded_vocab' must hold strings only")
-    special = set(int_list(found, "special_token_ids", _WHAT))
+    special = set(int_list(data, "special_token_ids", _WHAT))
     try:
         return TokenizerInfo.from_tokens(
             [token.encode("latin-1") for token in tokens],
@@ -88,7 +88,7 @@ def deserialize(text: str) -> TokenizerInfo:
             stop_token_ids=stop,
             text_stop_ids=[i for i in stop if i not in special],
             vocab_size=vocab_size,
-            name=field(found, "name", str, _WHAT),
+            name=field(data, "name", str, _WHAT),
             vocab_type=vocab_type,
             add_prefix_space=add_prefix_space,
         )
@@ -98,12 +98,12 @@ def deserialize(text: str) -> TokenizerInfo:
         raise DeserializeFormatError(f"{_WHAT}: {e}") from e
 
 
-def _read_metadata(found: Mapping[str, Any], what: str) -> tuple[VocabType, int, bool, list[int]]:
-    number = field(found, "vocab_type", int, what)
+def _read_metadata(data: Mapping[str, Any], what: str) -> tuple[VocabType, int, bool, list[int]]:
+    number = field(data, "vocab_type", int, what)
     try:
         vocab_type = VocabType(number)
     except ValueError as e:
         raise DeserializeFormatError(f"{what}: there is no vocab_type {number}; it is 0, 1 or 2") from e
-    size: int = field(found, "vocab_size", int, what)
-    space: bool = field(found, "add_prefix_space", bool, what)
-    return vocab_type, size, space, int_list(found, "stop_token_ids", what)
+    size: int = field(data, "vocab_size", int, what)
+    space: bool = field(data, "add_prefix_space", bool, what)
+    return vocab_type, size, space, int_list(data, "stop_token_ids", what)

@@ -1,6 +1,6 @@
 """Takes the tokenizer out of an object of another library: transformers, tokenizers, tiktoken, mistral-common.
 
-None of them is imported: an object says by its attributes which it is. In the end each holds something that psc reads
+None of them is imported: an object's attributes show which it is. In the end each holds something that psc reads
 anyway, a `tokenizer.json` as a string, the path of a SentencePiece or Tekken file, or a table of ranks.
 """
 
@@ -36,7 +36,7 @@ def tokenizer_from_object(
     """
     loaded_as = str(getattr(tokenizer, "name_or_path", "") or type(tokenizer).__name__)
     origin = f"{type(tokenizer).__name__} {loaded_as!r}"
-    # A Hugging Face id is a name; a folder's path is not, and says where things lie on this machine.
+    # A Hugging Face id is a name; a folder's path is not, and reveals the layout of this machine.
     name = file_label(Path(loaded_as)) if Path(loaded_as).is_absolute() or Path(loaded_as).exists() else loaded_as
     return finish(
         _vocabulary(tokenizer, origin),
@@ -77,13 +77,13 @@ def _vocabulary(tokenizer: Any, origin: str) -> Vocabulary:
 
 def _nested(tokenizer: Any) -> list[Any]:
     """The object and those that it wraps, outermost first."""
-    found = [tokenizer]
-    for each in found:
+    objects = [tokenizer]
+    for each in objects:
         for attribute in ("tokenizer", "instruct_tokenizer", "model", "_model"):
             inner = getattr(each, attribute, None)
-            if inner is not None and not any(inner is other for other in found) and len(found) < 16:
-                found.append(inner)
-    return found
+            if inner is not None and not any(inner is other for other in objects) and len(objects) < 16:
+                objects.append(inner)
+    return objects
 
 
 def _byte_level(tokenizer: Any, origin: str) -> Vocabulary:

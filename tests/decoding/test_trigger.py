@@ -5,7 +5,7 @@ import random
 import pytest
 from vocabularies import byte_tokenizer
 
-from psc.decoding.trigger import Found, Trigger
+from psc.decoding.trigger import Completed, Trigger
 from psc.errors import MatcherError
 from psc.vocabulary.tokenizer_info import TokenizerInfo
 
@@ -24,7 +24,7 @@ def run(trigger: Trigger, tokens: list[int]) -> tuple[int, bytes] | None:
     state = trigger.start
     for n, each in enumerate(tokens, 1):
         after = trigger.step(state, each)
-        if isinstance(after, Found):
+        if isinstance(after, Completed):
             return n, after.rest
         state = after
     return None
