@@ -1,4 +1,4 @@
-"""A grammar beside a reference parser: which texts one takes and the other does not.
+"""A grammar beside a reference parser: the texts that only one of them takes.
 
 Files are dealt to processes, each of which has the grammar and the reference. Mutants are made of the texts that both accept:
 what one file does wrong would otherwise be counted again with each of its mutants.
@@ -33,7 +33,7 @@ _EXCERPT = 100
 
 @dataclass(frozen=True)
 class Subject:
-    """What is compared, and on what."""
+    """A comparison: grammar, reference and limits."""
 
     grammar: str
     """A bundled name or a path."""
@@ -53,7 +53,7 @@ class Subject:
     max_mutated_bytes: int | None = None
     """Longer texts have no mutants."""
     second: str | None = None
-    """Another parser. What both judge alike is counted for itself, too: a core that dialects share is not what one takes."""
+    """Another parser. Texts that both judge alike are counted apart, too: they are a core that dialects share."""
 
 
 @dataclass(frozen=True)
@@ -63,23 +63,23 @@ class Difference:
     text: str
     """The name."""
     change: str
-    """What the mutant changed; empty for a file as it is."""
+    """The mutant's change; empty for a file as it is."""
     refused_by: str
     """``psc`` or ``reference``."""
     construct: str
-    """What the differences are grouped by: of what psc refuses, the tokens at the place; else the reference's message."""
+    """The group of the difference: for a refusal by psc the tokens at the position; else the reference's message."""
     line: int
     column: int
     excerpt: str
-    """The line of the place, in short."""
+    """The line of the position, in short."""
     message: str
     agreed: bool = False
-    """Whether the second parser said what the reference did."""
+    """Whether the second parser agreed with the reference."""
 
 
 @dataclass
 class Tally:
-    """What was judged, by what both said."""
+    """The judged texts, by the verdicts of both."""
 
     counts: Counter[str] = field(default_factory=Counter)
     """``files`` or ``mutants``, then ``both accept``, ``both refuse``, ``only psc refuses``, ``only the reference refuses``
@@ -134,7 +134,7 @@ _BENCHES: dict[Subject, _Bench] = {}
 
 
 def _judge(subject: Subject, files: Sequence[Path]) -> Tally:
-    # Made here and not as the process starts, where an error would be a broken pool to the one who waits.
+    # Made here and not as the process starts, where an error would reach the caller as a broken pool.
     if subject not in _BENCHES:
         _BENCHES[subject] = _Bench(subject)
     return _BENCHES[subject].judge(files)
@@ -170,10 +170,10 @@ class _Bench:
             except UnicodeDecodeError:
                 tally.counts["not UTF-8"] += 1
         accepted = self._judge("files", texts, tally)
-        most = self._subject.max_mutated_bytes
+        max_bytes = self._subject.max_mutated_bytes
         changed: list[tuple[str, str, str, int]] = []
         for name, whole in accepted if self._subject.mutants else ():
-            if most is None or len(whole) <= most:
+            if max_bytes is None or len(whole) <= max_bytes:
                 mutants = self._tokens.mutants(whole, self._subject.mutants, random.Random(f"{self._subject.seed} {whole}"))
                 changed += [(name, m.text, m.change, m.offset) for m in mutants]
         self._judge("mutants", changed, tally)
@@ -214,12 +214,12 @@ class _Bench:
         stop = check.stop
         assert stop is not None
         at = len(text.encode()[: stop.offset].decode("utf-8", "ignore"))
-        before, found = map(self._kind, self._tokens.around(text, at))
-        construct = f"{before or 'nothing'} before {found or 'the end'}"
+        before, after = map(self._kind, self._tokens.around(text, at))
+        construct = f"{before or 'nothing'} before {after or 'the end'}"
         return Difference(name, change, "psc", construct, stop.line, stop.column, _excerpt(text, stop.line), stop.message(8))
 
     def _kind(self, token: str) -> str:
-        """The token itself, if the language reserves it or it is an operator, else what it is."""
+        """The token itself, if the language reserves it or it is an operator, else its kind."""
         if token[:1] in ("'", '"', "`") and len(token) > 1:
             return "STRING"
         if token[:1].isdecimal():

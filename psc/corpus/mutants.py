@@ -1,9 +1,8 @@
 r"""Mutants: a text with one token left out, doubled, changed for another, put in, or two neighbours exchanged.
 
-The tokens are those of no language and of all: strings, words, numbers, runs of what operators are made of, single characters.
-What is put in comes from the same text, each different token as likely as any other: the language's own words at wrong places.
-Blanks and comments are never changed, and a word is set apart by a blank, so that a mutant differs in its tokens and in nothing
-else.
+The tokens suit every language: strings, words, numbers, runs of operator characters, single characters. An inserted token comes
+from the same text, each different token as likely as any other: the language's own words in wrong positions. Blanks and comments
+are never changed, and a blank separates words, so a mutant differs in its tokens only.
 """
 
 from __future__ import annotations
@@ -40,7 +39,7 @@ class Tokens:
         return [m.span() for m in self._pattern.finditer(text) if m.lastgroup in ("string", "token")]
 
     def around(self, text: str, offset: int) -> tuple[str, str]:
-        """The token that ends at or before a place, and the one there or behind it; empty where there is none."""
+        """The token that ends at or before a position, and the one there or after it; empty where there is none."""
         before = ""
         for begin, end in self.spans(text):
             if end > offset:
@@ -49,13 +48,13 @@ class Tokens:
         return before, ""
 
     def mutants(self, text: str, n: int, rng: random.Random) -> Iterator[Mutant]:
-        """So many mutants, none equal to the text; none of a text without tokens."""
+        """n mutants, none equal to the text; none of a text without tokens."""
         spans = self.spans(text)
         if not spans:
             return
         words = sorted({text[b:e] for b, e in spans})
         made = 0
-        for _ in range(8 * n):  # a change may give the same text again, of which a text of one token has no other
+        for _ in range(8 * n):  # a change may give the same text again; for a text of one token it always may
             if made == n:
                 return
             mutant = _mutant(text, spans, words, rng)

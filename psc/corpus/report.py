@@ -1,4 +1,4 @@
-"""What a comparison found: as data, and as tables for people."""
+"""The results of a comparison: as data, and as tables for people."""
 
 from __future__ import annotations
 
@@ -100,21 +100,21 @@ class Comparison:
             if self.tally.counts[what]:
                 yield f"{what}: {self.tally.counts[what]:,}"
         for by, title in (("psc", "only psc refuses"), ("reference", "only the reference refuses"), ("mask", "the mask is wrong")):
-            found = [d for d in self.tally.differences if d.refused_by == by]
-            if found:
+            differences = [d for d in self.tally.differences if d.refused_by == by]
+            if differences:
                 yield ""
-                yield f"{title}: {len(found):,}"
-                yield from _by_construct(found, constructs, examples)
+                yield f"{title}: {len(differences):,}"
+                yield from _by_construct(differences, constructs, examples)
 
     def _only_names_differ(self) -> int:
         return sum(self.tally.counts[f"{kind}, only names differ"] for kind in ("files", "mutants"))
 
 
-def _by_construct(found: list[Difference], constructs: int, examples: int) -> Iterator[str]:
-    counts = Counter(d.construct for d in found)
+def _by_construct(differences: list[Difference], constructs: int, examples: int) -> Iterator[str]:
+    counts = Counter(d.construct for d in differences)
     for construct, n in counts.most_common(constructs):
         yield f"  {n:6,}  {construct}"
-        for d in [d for d in found if d.construct == construct][:examples]:
+        for d in [d for d in differences if d.construct == construct][:examples]:
             change = f" [{d.change}]" if d.change else ""
             yield f"          {d.text}:{d.line}:{d.column}{change}: {d.excerpt}"
     if len(counts) > constructs:

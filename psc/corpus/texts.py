@@ -30,7 +30,7 @@ def source_files(paths: Iterable[Path], suffix: str) -> Iterator[Path]:
 
 
 def sampled(files: Iterable[Path], n: int | None, seed: int) -> list[Path]:
-    """So many files, drawn at random, the same ones for the same seed; without a number all, in their order."""
+    """n files, drawn at random, the same ones for the same seed; without a number all, in their order."""
     chosen = list(files)
     return chosen if n is None or n >= len(chosen) else random.Random(seed).sample(chosen, n)
 

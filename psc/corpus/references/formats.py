@@ -1,7 +1,7 @@
 """Parsers of data formats: those of Python's standard library, GraphQL's in graphql-core, and Markdown's in markdown-it-py.
 
-They refuse more than a grammar can, which has no memory: tags whose names differ, a TOML key that is defined twice. Their messages
-say so, by which a report groups.
+They refuse more than a grammar can, which has no memory: tags with different names, a TOML key that is defined twice. A report
+groups these by their messages.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from xml.parsers import expat
 from psc.corpus.references.libraries import Library, module_of, python_json
 from psc.corpus.references.reference import Refusal
 
-_PLACE = re.compile(r" \(at (?:line (\d+), column (\d+)|end of document)\)")
+_POSITION = re.compile(r" \(at (?:line (\d+), column (\d+)|end of document)\)")
 _KEY = re.compile(r"\('.*\)|'.*'", re.DOTALL)
 _QUOTED_FIELD = re.compile(r'(?<![^,\r\n])"(?:[^"]|"")*"')
 
@@ -30,9 +30,9 @@ def toml() -> Library:
         try:
             tomllib.loads(text)
         except tomllib.TOMLDecodeError as e:
-            place = _PLACE.search(str(e))
-            line, column = (int(n or 0) for n in place.groups()) if place else (0, 0)
-            return Refusal(_KEY.sub("...", _PLACE.sub("", str(e))), line, column)
+            position = _POSITION.search(str(e))
+            line, column = (int(n or 0) for n in position.groups()) if position else (0, 0)
+            return Refusal(_KEY.sub("...", _POSITION.sub("", str(e))), line, column)
         except (ValueError, RecursionError) as e:
             return Refusal(str(e))
         return None
@@ -104,8 +104,8 @@ def graphql() -> Library:
         try:
             package.parse(text, no_location=True, **options)
         except package.GraphQLSyntaxError as e:
-            place = e.locations[0]
-            return Refusal(e.message, place.line, place.column)
+            position = e.locations[0]
+            return Refusal(e.message, position.line, position.column)
         except RecursionError as e:
             return Refusal(str(e))
         return None

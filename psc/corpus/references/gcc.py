@@ -1,7 +1,7 @@
 """GCC as the parser of C, one process a text.
 
-It looks at names and types while it parses, so what counts is what its first error is about: a text whose first error is not
-about syntax is accepted, and nothing behind it is judged. That a name is none of a type counts as syntax, which it is in C.
+It looks at names and types while it parses, so the kind of the first error decides: a text whose first error is not about syntax
+is accepted, and nothing after it is judged. A name that is no type's counts as an error of syntax, which it is in C.
 
 Cost: 20 ms a text, more for long ones.
 """
@@ -33,8 +33,8 @@ class Gcc:
         self._program = shutil.which("gcc")
         if self._program is None:
             raise ReferenceMissingError("no gcc on the PATH")
-        told = subprocess.run([self._program, "-dumpfullversion"], capture_output=True, text=True, check=True).stdout
-        self._version = f"GCC {told.strip()}"
+        answer = subprocess.run([self._program, "-dumpfullversion"], capture_output=True, text=True, check=True).stdout
+        self._version = f"GCC {answer.strip()}"
 
     @property
     def version(self) -> str:

@@ -34,16 +34,16 @@ class Gofmt:
     def judge(self, texts: Sequence[str]) -> list[Refusal | None]:
         with tempfile.TemporaryDirectory(prefix="psc-gofmt-") as folder:
             for i, text in enumerate(texts):
-                unmarked = _LINE.sub(lambda found: found[0].replace("line", "Line"), text)
+                unmarked = _LINE.sub(lambda match: match[0].replace("line", "Line"), text)
                 Path(folder, f"{i}.go").write_bytes(unmarked.encode("utf-8", "surrogatepass"))
             done = subprocess.run([self._program, "-e", "-l", folder], capture_output=True, text=True, errors="replace")
         if done.returncode not in (0, 2):
             raise ReferenceParserError(f"gofmt ended with {done.returncode}: {done.stderr[:500]}")
         verdicts: list[Refusal | None] = [None] * len(texts)
         for line in done.stderr.splitlines():
-            found = _ERROR.fullmatch(line)
-            if found and verdicts[int(found[1])] is None:
-                verdicts[int(found[1])] = Refusal(found[4], int(found[2]), int(found[3]))
+            match = _ERROR.fullmatch(line)
+            if match and verdicts[int(match[1])] is None:
+                verdicts[int(match[1])] = Refusal(match[4], int(match[2]), int(match[3]))
         return verdicts
 
     def close(self) -> None:
@@ -51,7 +51,7 @@ class Gofmt:
 
 
 def _go_version(program: Path) -> str:
-    """gofmt does not tell its version; the toolchain beside it does."""
+    """gofmt does not report its version; the toolchain beside it does."""
     go = program.with_name("go")
     command = [str(go), "version"] if go.exists() else [shutil.which("go") or "go", "version"]
     try:

@@ -1,7 +1,7 @@
 """Runs an SQL server in a new folder for as long as its own standard input is open, and leaves nothing behind.
 
 ``keep_sql_server.py PROGRAM OPTION…`` writes the folder's name, and another line if the server ends by itself; the server's socket
-is ``socket`` in the folder, its messages are in ``log``. Whoever started it holds the other end of standard input, so that the
+is ``socket`` in the folder, its messages are in ``log``. The process that started it holds the other end of standard input, so the
 server ends with that process even if it is killed.
 """
 

@@ -37,7 +37,7 @@ class Library:
 
 
 def module_of(name: str, package: str) -> Any:
-    """A module of a package that is installed by who wants this reference.
+    """A module of an optional package, needed for this reference only.
 
     Raises:
         ReferenceMissingError: it is not.
@@ -49,7 +49,7 @@ def module_of(name: str, package: str) -> Any:
 
 
 def python_ast() -> Library:
-    """The parser of this Python. What the compiler refuses after parsing (`return` outside a function) is accepted."""
+    """The parser of this Python. It accepts texts that the compiler refuses after parsing (`return` outside a function)."""
 
     def judge(text: str) -> Refusal | None:
         try:
@@ -126,10 +126,10 @@ _EXPLAINS = re.compile(r"(?:\s|--[^\n]*\n|/\*.*?\*/)*explain\b", re.IGNORECASE |
 
 
 def sqlite() -> Library:
-    """SQLite's parser in this Python. Statements are prepared and never run; what names no table here is no error of syntax.
+    """SQLite's parser in this Python. Statements are prepared and never run; a missing table is no error of syntax.
 
-    SQLite stops at the first error of any kind. Where that is not of syntax and comes before the statement's end, such as a
-    database that is not known in CREATE TABLE, the text is not judged.
+    SQLite stops at the first error of any kind. Where that is not of syntax and comes before the statement's end, such as an
+    unknown database in CREATE TABLE, the text is not judged.
     """
     forbids = sqlite3.connect(":memory:")
     forbids.set_authorizer(lambda *_: sqlite3.SQLITE_DENY)
@@ -146,18 +146,18 @@ def sqlite() -> Library:
 
     def judge(text: str) -> Refusal | None:
         for statement in _statements(text):
-            found = complaint(forbids, statement)
-            if found is None:  # nothing but comments
+            error = complaint(forbids, statement)
+            if error is None:  # nothing but comments
                 continue
-            if not any(words in found for words in _SYNTAX):  # it may have been forbidden before all of it was read
+            if not any(words in error for words in _SYNTAX):  # it may have been forbidden before all of it was read
                 explained = statement if _EXPLAINS.match(statement) else f"EXPLAIN {statement}"
-                found = complaint(explains, explained)
-            if found is not None and any(words in found for words in _SYNTAX):
-                return Refusal(found)
-            if found is not None:  # of what stands behind the place nothing is known, unless all of it was read
+                error = complaint(explains, explained)
+            if error is not None and any(words in error for words in _SYNTAX):
+                return Refusal(error)
+            if error is not None:  # the rest is not judged, unless all of it was read
                 further = complaint(explains, explained.rstrip().removesuffix(";") + _NEVER_GOES_ON)
                 if further is not None and not any(words in further for words in _SYNTAX):
-                    return Refusal(found, judged=False)
+                    return Refusal(error, judged=False)
         return None
 
     return Library(f"SQLite {sqlite3.sqlite_version}", judge)

@@ -55,7 +55,7 @@ class Language:
     comments: str = ""
     """What opens a comment of a line, see `psc.corpus.mutants.COMMENTS`."""
     second: str | None = None
-    """Of a language that no single parser is of: another name in `REFERENCES`, whose agreement is counted."""
+    """For a language without a single parser: another name in `REFERENCES`, whose agreement is counted."""
 
 
 _LANGUAGES = {
@@ -82,7 +82,7 @@ _LANGUAGES = {
 
 
 def language_of(grammar: str) -> Language:
-    """What is known of a grammar's language, by its name; of another grammar, that Lark reads it."""
+    """The facts on a grammar's language, by its name; for another grammar, that Lark reads it."""
     return _LANGUAGES.get(grammar) or Language(f".{grammar}", ("lark",), "//")
 
 

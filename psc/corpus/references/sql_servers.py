@@ -1,10 +1,10 @@
-"""MySQL and MariaDB as parsers: a server of its own for each comparison, which is asked to prepare statements and never to run one.
+"""MySQL and MariaDB as parsers: a server of its own for each comparison, which prepares statements and never runs one.
 
-A server parses what it prepares, and mostly only then looks at names and types: a statement whose first error is none of syntax
-is accepted. Some errors stop the parser before the end (a system variable that is not known, a label that is not there); whether
-it had come to the end is asked with a second statement, which goes on as none can. What it has not read to the end is not judged.
-Stored programs are parsed in this way too, though MySQL then says that it prepares none. A server prepares one statement; a script
-is cut at the first semicolon at which what stands before it parses, or does not and would not whatever followed.
+A server parses a statement to prepare it, and mostly only then looks at names and types: a statement whose first error is none of
+syntax is accepted. Some errors stop the parser before the end (an unknown system variable, a missing label). A second statement,
+with a continuation that no statement can have, shows whether it had come to the end; if not, the text is not judged. Stored
+programs are parsed in this way too, though MySQL then reports that it prepares none. A server prepares one statement. So a script
+is cut at the first semicolon before which the text parses, or fails for every continuation.
 
 The server has an empty folder of its own, below the one for temporary files, and a socket in it, no network and no accounts. It
 ends with this process, however that ends.
@@ -48,16 +48,16 @@ def mariadb() -> SqlServer:
 
 def either() -> Either:
     """MySQL and MariaDB, those that are installed: what one of them takes is accepted, and what one cannot judge is not judged."""
-    found: list[SqlServer] = []
+    servers: list[SqlServer] = []
     missing: list[str] = []
     for opened in (mysql, mariadb):
         try:
-            found.append(opened())
+            servers.append(opened())
         except ReferenceMissingError as e:
             missing.append(str(e))
-    if not found:
+    if not servers:
         raise ReferenceMissingError("; ".join(missing))
-    return Either(found)
+    return Either(servers)
 
 
 _COMMON = ("--no-defaults", "--skip-networking", "--skip-grant-tables", "--skip-log-bin")
@@ -71,22 +71,22 @@ def _found(name: str, maker: str, way_out: str) -> tuple[str, str]:
     if program is None:
         raise ReferenceMissingError(f"no {name}: {way_out}")
     try:
-        told = subprocess.run([program, "--no-defaults", "--version"], capture_output=True, text=True, timeout=_SECONDS_TO_ANSWER)
+        answer = subprocess.run([program, "--no-defaults", "--version"], capture_output=True, text=True, timeout=_SECONDS_TO_ANSWER)
     except (OSError, subprocess.TimeoutExpired) as e:
         raise ReferenceMissingError(f"{program} does not run: {e}; {way_out}") from e
-    version = re.search(r"Ver ([0-9][\w.+-]*)", told.stdout)
-    if told.returncode or version is None or ("MariaDB" in told.stdout) != (maker == "MariaDB"):
+    version = re.search(r"Ver ([0-9][\w.+-]*)", answer.stdout)
+    if answer.returncode or version is None or ("MariaDB" in answer.stdout) != (maker == "MariaDB"):
         raise ReferenceMissingError(f"{program} is no server of {maker}: {way_out}")
     return program, f"{maker} {version[1].removesuffix('-MariaDB').split('-MariaDB')[0]}"
 
 
 class SqlServer:
-    """A server, started when it is first asked.
+    """A server, started on first use.
 
     Args:
-        program: where it is.
-        version: what it is.
-        options: what it is started with.
+        program: its path.
+        version: its name and version.
+        options: its command-line options.
     """
 
     def __init__(self, program: str, version: str, options: tuple[str, ...]) -> None:
@@ -116,7 +116,7 @@ class SqlServer:
         for end in (*_semicolons(text), len(text)):
             refusal = self._judge_statement(text, begin, end)
             if refusal is not None and not refusal.judged and end < len(text):
-                # What stopped the parser may stand in a program that goes on behind the semicolon.
+                # The error that stopped the parser may be in a program that goes on after the semicolon.
                 whole = self._judge_statement(text, begin, len(text))
                 if whole is None or not whole.judged:
                     return whole
@@ -137,7 +137,7 @@ class SqlServer:
             return _refusal(error[1], text, begin, end)
         if error is None:
             return None
-        # Of what stands behind the place of another error nothing is known, unless the parser had come to the end before.
+        # The text after another error is not judged, unless the parser had come to the end before.
         further = self._connection.prepare(statement + _NEVER_GOES_ON)
         if further is not None and not _is_of_syntax(further):
             return Refusal(f"error {error[0]}: {error[1]}", text.count("\n", 0, begin) + 1, judged=False)
@@ -158,9 +158,9 @@ class SqlServer:
                 except OSError as e:
                     if ended.select(_SECONDS_BETWEEN_TRIES) or time.monotonic() > until:
                         log = folder / "log"
-                        told = log.read_text(errors="replace")[-1000:] if log.exists() else str(e)
+                        messages = log.read_text(errors="replace")[-1000:] if log.exists() else str(e)
                         self.close()
-                        raise ReferenceParserError(f"{self._version} does not start: {self._program}: {told}") from e
+                        raise ReferenceParserError(f"{self._version} does not start: {self._program}: {messages}") from e
 
 
 class Either:
@@ -202,14 +202,14 @@ def _is_of_syntax(error: tuple[int, str]) -> bool:
 
 
 def _refusal(message: str, text: str, begin: int, end: int) -> Refusal:
-    """Of the statement that stands there: the server tells up to 80 characters from the place on, and the line."""
+    """The refusal of a statement: the server reports the line, and up to 80 characters from the error on."""
     near = _NEAR.search(message)
     assert near is not None
     if near[1]:
         statement = text[begin:end]
         line_begin = sum(len(line) + 1 for line in statement.split("\n")[: int(near[2]) - 1])
-        found = len(statement) - len(near[1]) if statement.endswith(near[1]) else statement.find(near[1], line_begin)
-        offset = begin + (found if found >= 0 else line_begin)
+        at = len(statement) - len(near[1]) if statement.endswith(near[1]) else statement.find(near[1], line_begin)
+        offset = begin + (at if at >= 0 else line_begin)
         word = re.match(r"\w+|\W", near[1])
         what = f"syntax error near {word[0] if word else near[1]}"
     else:
@@ -238,7 +238,7 @@ class _Connection:
 
     Raises:
         OSError: there is no server at the socket yet.
-        ReferenceParserError: the server refuses what it is first asked.
+        ReferenceParserError: the server refuses its first request.
     """
 
     def __init__(self, path: str, version: str) -> None:
