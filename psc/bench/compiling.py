@@ -37,7 +37,7 @@ def run(settings: Settings, grammars: Sequence[str] = ()) -> Report:
     notes: list[str] = []
     with TemporaryDirectory(prefix="psc-") as folder:
         for grammar in grammars or bundled_names():
-            settings.tell(grammar)
+            settings.announce(grammar)
             artifact = str(Path(folder) / f"{Path(grammar).stem}.psc")
             try:
                 runs = [

@@ -1,10 +1,10 @@
 """The engines that are set side by side, behind one small interface, and the process that each runs in.
 
-The idea: every engine gets the grammar in its own dialect and the vocabulary as bytes, from psc's table, so that none depends
-on how another library reads the tokenizer. Each lives in a process of its own (`HostedEngine`), because a benchmark must survive an
-engine that crashes or does not come back; only one process works at a time. Of the ways an engine has to fill a mask, the
-fastest from Python is taken: llguidance writes to a raw pointer, the others into an int32 array. psc runs four times: with
-everything built ahead of time and built just in time, each giving the number of a row or a copy of it.
+The idea: every engine gets the grammar in its own dialect and the vocabulary as bytes, from psc's table, so that none depends on
+how another library reads the tokenizer. Each lives in a process of its own (`HostedEngine`), because a benchmark must survive an
+engine that crashes or does not come back; only one process works at a time. Of an engine's ways to fill a mask, the benchmark takes
+the fastest from Python: llguidance writes to a raw pointer, the others into an int32 array. psc runs four times: with everything
+built ahead of time and built just in time, each giving the number of a row or a copy of it.
 
 The cost: a process and a loaded tokenizer an engine.
 """
@@ -81,7 +81,7 @@ def warm_up(compiler: psc.GrammarCompiler) -> None:
 
 
 class _Vocabulary:
-    """What llguidance asks of a tokenizer."""
+    """The interface that llguidance needs of a tokenizer."""
 
     def __init__(self, info: psc.TokenizerInfo, encode: Encode) -> None:
         self.eos_token_id = info.stop_token_ids[0]

@@ -2,16 +2,16 @@
 
 A request brings a grammar that the server has not seen. Each reading is the first of its process. *Warm* is a server's process:
 everything is imported and the vocabulary indexed, by grammars of one letter, which leave nothing that another could use. *Known* is
-such a process where another one has read the grammar before, and has left its tables in the store (psc leaves those of Lark's
-language only). *Parsed* reads the text, that of a bundled grammar too, whose tables are part of psc. *Cold* is a process that has
-only loaded the tokenizer: the first grammar of all pays for imports and for the index too. Peers are measured warm. The split is of
-the warm readings:
+such a process where another one has read the grammar before, and has stored its tables (psc stores those of Lark's language only).
+*Parsed* reads the text, that of a bundled grammar too, whose tables are part of psc. *Cold* is a process that has only loaded the
+tokenizer: the first grammar of all pays for imports and for the index too. Peers are measured warm. The split is of the warm
+readings:
 
     front end   the text parsed, or its tables read
     lowering    EBNF rules to terminals and productions
     terminals   the automaton of all terminals: over bytes, or the nondeterministic one that a machine makes more of
     LR          the LALR(1) tables
-    machine     what the matcher reads, empty yet
+    machine     the matcher's data, still empty
     first mask  a matcher, and its mask at the beginning of the text
 
 The fastest of some processes is shown, and its CPU time beside it: other work on the machine makes figures longer, never shorter.
@@ -44,7 +44,7 @@ STAGES = ("front end", "lowering", "terminals", "LR", "machine", "first mask")
 _PATIENCE = 300.0
 _QUICK_PATIENCE = 30.0
 _SLOW = 10.0
-"""Seconds: a peer that takes longer is asked once."""
+"""Seconds: a peer that takes longer is measured once."""
 
 
 @dataclass(frozen=True)
@@ -130,13 +130,13 @@ def run(settings: Settings, grammars: Sequence[str] = ()) -> Report:
     notes: list[str] = []
     for name in grammars or [*bundled_with_texts(), *own_names()]:
         subject = find_subject(name)
-        settings.tell(subject.name)
+        settings.announce(subject.name)
         try:
             results[subject.name] = _measured(subject, settings)
         except Failed as error:
             notes.append(f"{subject.name}: psc: {error}.")
-    for name, found in results.items():
-        notes += [f"{name}: {p}: {found[p]['problem']}." for p in settings.peers if "problem" in found[p]]
+    for name, figures in results.items():
+        notes += [f"{name}: {p}: {figures[p]['problem']}." for p in settings.peers if "problem" in figures[p]]
     return Report(
         "first-masks",
         "How long from a grammar's text to its first mask?",
@@ -161,13 +161,13 @@ def _measured(subject: Subject, settings: Settings) -> dict[str, Any]:
             name: [result(first_mask, subject, settings.tokenizer, under, timeout=patience) for _ in range(repeat)]
             for name, under in conditions.items()
         }
-    found: dict[str, Any] = {"bytes": len(subject.text.encode())}
+    figures: dict[str, Any] = {"bytes": len(subject.text.encode())}
     for name, all_of in readings.items():
         best: FirstMask = min(all_of, key=lambda r: r.total)
-        found[name] = {"total": best.total, "cpu": best.cpu, "stages": best.stages, "all": [r.total for r in all_of]}
+        figures[name] = {"total": best.total, "cpu": best.cpu, "stages": best.stages, "all": [r.total for r in all_of]}
     for peer in settings.peers:
-        found[peer] = _peers(peer, subject, settings.tokenizer, repeat, patience)
-    return found
+        figures[peer] = _peers(peer, subject, settings.tokenizer, repeat, patience)
+    return figures
 
 
 def _peers(engine: str, subject: Subject, spec: str, repeat: int, patience: float) -> dict[str, Any]:
@@ -198,16 +198,16 @@ def _tables(results: dict[str, Any], peers: Sequence[str]) -> list[Table]:
     def milliseconds(seconds: float | None) -> str:
         return number(None if seconds is None else seconds * 1e3)
 
-    ours = [name for name in ("warm", "cold", "known", "parsed") if any(name in found for found in results.values())]
+    ours = [name for name in ("warm", "cold", "known", "parsed") if any(name in figures for figures in results.values())]
     head = ["grammar", "bytes", *(f"psc, {name}" for name in ours), *(cell for p in peers for cell in (p, "to psc's"))]
     rows = []
-    for name, found in results.items():
-        row = [name, f"{found['bytes']:,}", *(milliseconds(found.get(each, {}).get("total")) for each in ours)]
+    for name, figures in results.items():
+        row = [name, f"{figures['bytes']:,}", *(milliseconds(figures.get(each, {}).get("total")) for each in ours)]
         for p in peers:
-            theirs = found[p].get("total")
-            row += [milliseconds(theirs), ratio(theirs, found["warm"]["total"])]
+            theirs = figures[p].get("total")
+            row += [milliseconds(theirs), ratio(theirs, figures["warm"]["total"])]
         rows.append(row)
-    stages = [[name, *(milliseconds(found["warm"]["stages"][s]) for s in STAGES)] for name, found in results.items()]
+    stages = [[name, *(milliseconds(figures["warm"]["stages"][s]) for s in STAGES)] for name, figures in results.items()]
     return [
         Table("Milliseconds from the grammar's text to the first mask:", head, rows),
         Table("Where psc's milliseconds go, warm:", ["grammar", *STAGES], stages),

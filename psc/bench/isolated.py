@@ -36,10 +36,10 @@ class _Call:
 
 
 class Resident:
-    """An object in a process of its own, asked again and again; what it holds stays there."""
+    """An object in a process of its own, called again and again; its data stay there."""
 
     def __init__(self, make: Callable[..., Any], *arguments: Any, timeout: float) -> None:
-        """Makes `make(*arguments)` over there. Raises Failed."""
+        """Makes `make(*arguments)` in that process. Raises Failed."""
         context = multiprocessing.get_context("spawn")
         self._connection, theirs = context.Pipe()
         self._process = context.Process(target=_reside, args=(theirs, make, arguments), daemon=True)
@@ -48,7 +48,7 @@ class Resident:
         self._receive(timeout)
 
     def ask(self, method: str, *arguments: Any, timeout: float) -> Any:
-        """What a method returns. Raises Failed; after a crash, or when nothing came in time, the process is over."""
+        """The result of a method. Raises Failed; after a crash, or without an answer in time, the process has ended."""
         try:
             self._connection.send((method, arguments))
         except OSError:
@@ -57,7 +57,7 @@ class Resident:
 
     @property
     def alive(self) -> bool:
-        """Whether it can be asked."""
+        """Whether it can be called."""
         return self._process.is_alive()
 
     def stop(self) -> None:

@@ -1,4 +1,4 @@
-"""Engines that compile JSON schemas, behind one interface: a schema's text to what makes matchers, which share one mask.
+"""Engines that compile JSON schemas, behind one interface: from a schema's text to matchers, which share one mask.
 
 `SchemaEngine` is one of them, and `SchemaServer` has it in a process of its own: an engine may crash on a schema, or not come back.
 """
@@ -135,7 +135,7 @@ class SchemaEngine:
     def admitted(self, schema: str, ids: list[int]) -> tuple[int, int, bool]:
         """Compiling a schema, from its text to its first mask, and whether it takes a text by tokens. No other mask is made.
 
-        What is compiled is kept for `steps`.
+        The compiled schema is stored for `steps`.
         """
         began = time.perf_counter_ns()
         new = self._compile(schema)
@@ -156,9 +156,9 @@ class SchemaEngine:
         return first, [passes(new(), self._bits, ids, self._end, masks) for ids in texts], masks
 
     def steps(self, works: list[tuple[str, list[int]]], n_steps: int, seconds: float) -> list[list[tuple[int, int]]]:
-        """Steps of a batch of (schema, tokens of a text): of each the masks and the accepts, first and then over again.
+        """Steps of a batch of (schema, tokens of a text): the times of masks and accepts, of a first round and of later ones.
 
-        A text that has ended begins anew. A round that has taken so many seconds has fewer steps. Raises RuntimeError where a
+        A text that has ended begins anew. A round that reaches the limit of seconds has fewer steps. Raises RuntimeError where a
         token is refused.
         """
         made_of = {schema: self._admitted.get(schema) or self._compile(schema) for schema, _ in works}
@@ -224,7 +224,7 @@ def started(settings: Settings, options: dict[str, Any], patience: float, notes:
         if installed(name) is None:
             notes.append(f"{name} is not installed.")
             continue
-        settings.tell(f"{name} starts")
+        settings.announce(f"{name} starts")
         try:
             running[name] = SchemaServer(name, settings.tokenizer, options, patience)
         except Failed as error:

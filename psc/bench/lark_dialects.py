@@ -47,9 +47,9 @@ def _begin_with_ignored(text: str) -> str:
     return text + f"\nBEFORE_START: ({' | '.join(ignored)})+\n"
 
 
-def _without_keywords(found: re.Match[str]) -> str:
-    words, rest, flags = found["words"], found["rest"], found["flags"]
+def _without_keywords(match: re.Match[str]) -> str:
+    words, rest, flags = match["words"], match["rest"], match["flags"]
     if "x" in flags:
         words, rest = re.sub(r"\s+", "", words), re.sub(r"\s+", "", rest)
         flags = flags.replace("x", "")
-    return f"{found['name']}: /{rest}/{flags} & ~/{words}/{flags}"
+    return f"{match['name']}: /{rest}/{flags} & ~/{words}/{flags}"

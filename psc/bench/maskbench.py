@@ -38,8 +38,8 @@ _START = 120.0
 
 
 @dataclass
-class _Found:
-    """What an engine did with the schemas."""
+class _Outcome:
+    """An engine's results on the schemas."""
 
     first_masks: dict[str, float] = field(default_factory=dict)
     """Milliseconds from the schema's text to the first mask, by name."""
@@ -86,8 +86,8 @@ def read(path: Path, every: int = 1) -> Iterator[dict[str, Any]]:
         for i, line in enumerate(data.decode().splitlines()):
             entry = json.loads(line)
             file = str(entry.get("file", ""))
-            asked = entry.get("draft", _DRAFT) == _DRAFT and not file.startswith("optional/") and file != "format.json"
-            if i % every == 0 and asked:
+            included = entry.get("draft", _DRAFT) == _DRAFT and not file.startswith("optional/") and file != "format.json"
+            if i % every == 0 and included:
                 name = entry.get("name") or f"{file or path.name}: {entry.get('group', i)}"
                 yield {"name": f"{name} ({i})", "schema": entry["schema"], "tests": entry["tests"]}
     except (OSError, ValueError, KeyError, TypeError, AttributeError, zstandard.ZstdError) as error:
@@ -111,33 +111,33 @@ def run(settings: Settings) -> Report:
     """The schemas of the settings' file, or a sample of them."""
     path = schemas_file(settings)
     entries = list(read(path))
-    most = 250 if settings.quick else 2000
-    if len(entries) > most:
-        entries = random.Random(settings.seed).sample(entries, most)
+    max_schemas = 250 if settings.quick else 2000
+    if len(entries) > max_schemas:
+        entries = random.Random(settings.seed).sample(entries, max_schemas)
     patience = 15.0 if settings.quick else 60.0
     info = load_tokenizer(settings.tokenizer)
     _, encode = encoder(settings.tokenizer, info)
     conditions = about(settings, info.name)
     notes: list[str] = []
     running = started(settings, {"any_order": True}, _START, notes)
-    found = {name: _Found() for name in running}
+    outcomes = {name: _Outcome() for name in running}
     try:
         for i, entry in enumerate(entries):
             if i % 50 == 0:
-                settings.tell(f"schema {i + 1} of {len(entries)}")
+                settings.announce(f"schema {i + 1} of {len(entries)}")
             schema = json.dumps(entry["schema"])
             texts = [encode(json.dumps(test["data"], ensure_ascii=False).encode("utf-8", "replace")) for test in entry["tests"]]
             for name in list(running) if i % 2 else list(reversed(running)):
                 try:
                     first, passed, masks = running[name].ask("instances", schema, texts, timeout=patience)
                 except Failed as error:
-                    found[name].refusals[entry["name"]] = str(error)
+                    outcomes[name].refusals[entry["name"]] = str(error)
                     continue
-                found[name].add(entry, first, passed, masks)
+                outcomes[name].add(entry, first, passed, masks)
     finally:
         for server in running.values():
             server.stop()
-    results = {name: each.figures() for name, each in found.items()}
+    results = {name: each.figures() for name, each in outcomes.items()}
     suite = "JSON Schema's official test suite, draft 2020-12, without what is optional and what has formats mean nothing"
     which = suite if settings.schemas is None else "a file of schemas with instances"
     n_tests = sum(len(entry["tests"]) for entry in entries)

@@ -1,10 +1,10 @@
-"""What a decoding step costs on texts: psc side by side with its peers, same texts, same tokens, one run.
+"""The cost of a decoding step on texts: psc side by side with its peers, same texts, same tokens, one run.
 
 Figures of different runs on a shared machine cannot be compared, so the engines take turns text by text. All follow the same tokens
-(teacher forcing), and the mask is computed and timed at the same places, spread evenly over the text, together with the accept that
-follows. The first pass finds caches empty; the later ones do not. Every engine is asked in the way that is fastest from Python, on
-one thread. `psc row` is the number of a mask row, `psc fill` the row copied into an array as the others do it; both run over a
-grammar that was compiled ahead of time, `psc jit fill` over one that is built as it is visited.
+(teacher forcing), and the mask is computed and timed at the same positions, spread evenly over the text, together with the accept
+that follows. Caches are empty in the first pass only. Every engine is called in the way that is fastest from Python, on one thread.
+`psc row` is the number of a mask row, `psc fill` the row copied into an array as the others do it; both run over a grammar that was
+compiled ahead of time, `psc jit fill` over one that is built as it is visited.
 
 An engine that is slow gets fewer masks of a text, and one that does not come back in time is out from there on, and named.
 
@@ -40,7 +40,7 @@ class _Effort:
     seconds: float
     """For the masks of a text."""
     patience: float
-    """Seconds until an engine is given up that does not come back from a text; ten times as many for compiling."""
+    """Seconds until an engine that does not return from a text is given up; ten times this limit for compiling."""
 
 
 _WHOLE = _Effort(8, 40_000, 2, 300, 2.0, 60.0)
@@ -140,7 +140,7 @@ def _compete(
             if installed(name) is None:
                 out[name] = "is not installed"
                 continue
-            settings.tell(f"{subject.name}: {name} compiles")
+            settings.announce(f"{subject.name}: {name} compiles")
             patience = 10 * effort.patience
             try:
                 process = Resident(HostedEngine, name, subject, settings.tokenizer, timeout=patience)
@@ -149,7 +149,7 @@ def _compete(
                 out[name] = f"refuses the grammar, {error}" if "come back" not in str(error) else f"{error}, compiling"
         for turn in range(1 + effort.passes):
             for n, ids in enumerate(texts):
-                settings.tell(f"{subject.name}: pass {turn + 1}, text {n + 1} of {len(texts)}")
+                settings.announce(f"{subject.name}: pass {turn + 1}, text {n + 1} of {len(texts)}")
                 for contestant in running:
                     if not contestant.problem:
                         _take_turn(contestant, ids, effort, first=turn == 0)
@@ -188,9 +188,9 @@ def _tables(results: dict[str, Any]) -> list[Table]:
     tables = []
     for which, caption in zip(_PASSES, ("Microseconds, texts met first:", "Microseconds, later passes:"), strict=True):
         rows = []
-        for grammar, found in results.items():
-            ours = found["engines"].get("psc fill", {}).get(which, {}).get("mask_us", {}).get("mean")
-            for engine, figures in found["engines"].items():
+        for grammar, result in results.items():
+            ours = result["engines"].get("psc fill", {}).get(which, {}).get("mask_us", {}).get("mean")
+            for engine, figures in result["engines"].items():
                 mask, accept = figures[which]["mask_us"], figures[which]["accept_us"]
                 if mask["calls"]:
                     cells = [number(mask[k]) for k in ("mean", "p50", "p99", "max")]

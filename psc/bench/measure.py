@@ -5,7 +5,7 @@ timed in two ways. `Summary` is of single calls between two readings of `perf_co
 nothing between them cost in the same run (`timer_overhead`); it knows the distribution. `Clocks` is of whole loops, and
 knows the mean without the clock. Where both exist, both are printed. `Clocks` also reads the thread's CPU time: on a
 machine that other work shares, wall time that is much longer than CPU time says that the figure is too high.
-`preemptions` tells which readings to drop: a time slice of other work is ten thousand times as long as a call.
+`preemptions` shows which readings to drop: a time slice of other work is ten thousand times as long as a call.
 
 The cost: two clock readings a call, some 40 ns each, for what is timed call by call.
 """
@@ -96,13 +96,13 @@ def median_clocks(rounds: Sequence[Clocks]) -> Clocks:
 
 
 def number(value: float | None, digits: int = 3) -> str:
-    """A figure with `digits` significant digits, no exponent, and no more places than digits; `-` for none."""
+    """A figure with `digits` significant digits, no exponent, and no more decimals than digits; `-` for none."""
     if value is None or value != value:
         return "-"
     if value == 0:
         return "0"
-    places = min(digits, max(0, digits - 1 - int(np.floor(np.log10(abs(value))))))
-    return f"{value:,.{places}f}"
+    decimals = min(digits, max(0, digits - 1 - int(np.floor(np.log10(abs(value))))))
+    return f"{value:,.{decimals}f}"
 
 
 def table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
@@ -136,7 +136,7 @@ def machine() -> dict[str, Any]:
 
 
 def in_words(about: dict[str, Any]) -> str:
-    """What `machine` found, in a line."""
+    """The facts from `machine`, in a line."""
     kind = f"{about['cores']}-core {about['machine']} ({about['cpu']})"
     return f"{kind}, Python {about['python']}, {about['date']}, load {about['load_average']}"
 

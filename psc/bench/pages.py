@@ -1,6 +1,6 @@
-"""Where reports go: files of one report, or the page, the pictures and the README's table of a clone.
+"""The output of reports: files of one report, or the page, the pictures and the README's table of a clone.
 
-The page is a function of the reports' tables, which are kept beside it (`benchmarks.json`), so that one benchmark can be measured
+The page is a function of the reports' tables, which are stored beside it (`benchmarks.json`), so that one benchmark can be measured
 again and the others stay.
 """
 
@@ -47,10 +47,10 @@ def write_pages(fresh: Iterable[Report], docs: Path) -> list[str]:
         for report in fresh:
             missing += _write_picture(report, _picture(docs, report.name))
             reports[report.name] = replace(report, results=None)
-        kept = [reports[name] for name in ORDER if name in reports]
-        write_reports(kept, stored)
-        pictures = {report.name for report in kept if _picture(docs, report.name).exists()}
-        (docs / "benchmarks.md").write_text(page(kept, pictures), encoding="utf-8")
+        listed = [reports[name] for name in ORDER if name in reports]
+        write_reports(listed, stored)
+        pictures = {report.name for report in listed if _picture(docs, report.name).exists()}
+        (docs / "benchmarks.md").write_text(page(listed, pictures), encoding="utf-8")
         readme = docs.parent / "README.md"
         if readme.exists() and "masks" in reports:
             text = readme.read_text(encoding="utf-8")
@@ -79,7 +79,7 @@ def page(reports: Sequence[Report], pictures: Iterable[str]) -> str:
 
 
 def with_table(readme: str, masks: Report) -> str:
-    """The README with its table of masks made anew; unchanged where it has no place for one."""
+    """The README with its table of masks made anew; unchanged where it has no marks for one."""
     later = masks.tables[-1]
     at = {name: later.head.index(name) for name in ("grammar", "engine", "mask mean")}
     means: dict[str, dict[str, str]] = {}
@@ -88,7 +88,7 @@ def with_table(readme: str, masks: Report) -> str:
     engines = [name for name in _IN_README if any(name in of for of in means.values())]
     rows = [[grammar, *(of.get(name, "-") for name in engines)] for grammar, of in means.items()]
     made = f"{table(['µs a mask', *engines], rows)}\n\n{masks.conditions()}\n"
-    return _BLOCK.sub(lambda found: found[1] + made + found[2], readme)
+    return _BLOCK.sub(lambda match: match[1] + made + match[2], readme)
 
 
 def _picture(docs: Path, name: str) -> Path:

@@ -36,20 +36,20 @@ def _masks(results: Mapping[str, Any]) -> _Bars:
     names = ("psc row", "psc fill", "llguidance", "xgrammar")
     of = {
         grammar: {
-            engine: found["engines"][engine]["later"]["mask_us"]["mean"]
+            engine: result["engines"][engine]["later"]["mask_us"]["mean"]
             for engine in names
-            if found["engines"].get(engine, {}).get("later", {}).get("mask_us", {}).get("calls")
+            if result["engines"].get(engine, {}).get("later", {}).get("mask_us", {}).get("calls")
         }
-        for grammar, found in results.items()
+        for grammar, result in results.items()
     }
     return "A mask, once texts have been met", "microseconds, mean (log scale; shorter is better)", of
 
 
 def _first_masks(results: Mapping[str, Any]) -> _Bars:
     of = {
-        grammar: {"psc": found["warm"]["total"] * 1e3}
-        | {peer: found[peer]["total"] * 1e3 for peer in ("llguidance", "xgrammar") if "total" in found.get(peer, {})}
-        for grammar, found in results.items()
+        grammar: {"psc": result["warm"]["total"] * 1e3}
+        | {peer: result[peer]["total"] * 1e3 for peer in ("llguidance", "xgrammar") if "total" in result.get(peer, {})}
+        for grammar, result in results.items()
     }
     return "From a grammar's text to its first mask", "milliseconds (log scale; shorter is better)", of
 
@@ -66,7 +66,7 @@ def _serve(results: Mapping[str, Any]) -> _Bars:
 
 
 def _compile(results: Mapping[str, Any]) -> _Bars:
-    of = {grammar: {"psc": float(found["seconds"])} for grammar, found in results.items()}
+    of = {grammar: {"psc": float(result["seconds"])} for grammar, result in results.items()}
     return "Compiling ahead of time", "seconds (log scale; shorter is better)", of
 
 

@@ -1,4 +1,4 @@
-"""What a benchmark found: figures for machines, tables for people, and what was not there to be measured.
+"""The results of a benchmark: figures for machines, tables for people, and a list of subjects that were missing.
 
 A report is made of one run: its ratios are between figures that were taken in turns on the same machine. Written as JSON it is
 whole, so that a page can be made of it later.
@@ -20,20 +20,20 @@ from psc.errors import BenchError
 
 @dataclass(frozen=True)
 class Settings:
-    """What all benchmarks are told."""
+    """The settings of all benchmarks."""
 
     tokenizer: str = "qwen3"
     """As `psc.load_tokenizer` takes it."""
     peers: tuple[str, ...] = ("llguidance", "xgrammar")
     quick: bool = False
-    """Few texts and repetitions: minutes in place of an hour."""
+    """Few texts and repetitions: minutes instead of an hour."""
     seed: int = 0
     corpus: Mapping[str, tuple[Path, ...]] = field(default_factory=dict)
     """Grammar -> files and folders to take its texts from."""
     schemas: Path | None = None
     """A file of JSON schemas with instances."""
-    tell: Callable[[str], None] = lambda text: None
-    """Told what is measured next."""
+    announce: Callable[[str], None] = lambda text: None
+    """Called with the next subject of measurement."""
 
 
 @dataclass(frozen=True)
@@ -47,7 +47,7 @@ class Table:
 
 @dataclass(frozen=True)
 class Report:
-    """What one benchmark found."""
+    """The results of one benchmark."""
 
     name: str
     question: str
@@ -91,7 +91,7 @@ class Report:
 
 
 def about(settings: Settings, tokenizer: str) -> dict[str, Any]:
-    """Under what conditions a run takes place."""
+    """The conditions of a run."""
     engines = {"psc": __version__, **installed_peers(settings.peers)}
     return {**machine(), "tokenizer": tokenizer, "quick": settings.quick, "engines": engines}
 

@@ -21,7 +21,7 @@ _COLUMNS = """
 customer price total item node buffer shipping address unit worker session response image model layer
 """
 _NOT_RESERVED = _COLUMNS.split()
-_WORDS, _NAMES, _PLACES = _THINGS.split(), _PEOPLE.split(), _CITIES.split(", ")
+_WORDS, _NAMES, _TOWNS = _THINGS.split(), _PEOPLE.split(), _CITIES.split(", ")
 
 
 def arithmetic(rng: random.Random) -> str:
@@ -56,15 +56,15 @@ def arithmetic(rng: random.Random) -> str:
 def tool_call(rng: random.Random) -> str:
     """A thought and a call or two, as `json.dumps` writes them."""
 
-    def sentence(least: int = 3, most: int = 20) -> str:
-        words = rng.choices(_WORDS + _NAMES + _PLACES, k=rng.randint(least, most))
+    def sentence(min_words: int = 3, max_words: int = 20) -> str:
+        words = rng.choices(_WORDS + _NAMES + _TOWNS, k=rng.randint(min_words, max_words))
         return " ".join(words).capitalize() + rng.choice([".", "?", "!\n", ' "quoted".', " \\ done"])
 
     def call() -> str:
         kind = rng.randrange(3)
         arguments: dict[str, Any]
         if kind == 0:
-            arguments = {"city": rng.choice(_PLACES), "unit": rng.choice(["celsius", "fahrenheit"])}
+            arguments = {"city": rng.choice(_TOWNS), "unit": rng.choice(["celsius", "fahrenheit"])}
             if rng.random() < 0.5:
                 arguments["days"] = rng.randint(1, 14)
             name = "get_weather"
@@ -115,7 +115,7 @@ def csv(rng: random.Random) -> str:
             return f"{rng.uniform(-1000, 1000):.2f}"
         if kind == 2:
             return str(rng.randrange(10**6))
-        text = " ".join(rng.choices(_WORDS + _PLACES, k=rng.randint(1, 8))).replace(",", "")
+        text = " ".join(rng.choices(_WORDS + _TOWNS, k=rng.randint(1, 8))).replace(",", "")
         if kind == 3:
             return '"' + text.replace(" ", rng.choice([" ", ", ", '""', "\n"])) + '"'
         return text
@@ -125,7 +125,7 @@ def csv(rng: random.Random) -> str:
 
 
 def chess(rng: random.Random) -> str:
-    """A game whose moves are written as moves are; nobody checks that they are legal."""
+    """A game whose moves are written as moves are; they need not be legal."""
 
     def square() -> str:
         return rng.choice("abcdefgh") + rng.choice("12345678")
@@ -150,7 +150,7 @@ def chess(rng: random.Random) -> str:
 
     tags = {
         "Event": "Club match",
-        "Site": rng.choice(_PLACES),
+        "Site": rng.choice(_TOWNS),
         "White": rng.choice(_NAMES),
         "Black": rng.choice(_NAMES),
         "Date": "1992.11.04",

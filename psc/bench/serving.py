@@ -1,12 +1,11 @@
-"""What requests cost a server: being admitted, and the steps of batches of them; psc side by side with its peers in one run.
+"""The cost of requests in a server: their admission, and steps of batches; psc side by side with its peers in one run.
 
 Requests are of the kind that comes with tool calls: ten of a hundred generated tools each, made one JSON schema of by the server,
 and a valid text. *Admission* is from the schema's text to the first mask, each request new. Then batches go step by step: the masks
-of all sequences are filled, and each accepts the next token of its text; a text that has ended begins anew. The first round meets
-masks for the first time, the second has met them. Everything is on one thread, a call for each sequence, and the engines take
-turns. A request counts only if all engines take it and its text; one that
-does not come back from several requests is out. vLLM's own code around this is measured by a script of a clone
-(benchmarks/serving.py).
+of all sequences are filled, and each accepts the next token of its text; a text that has ended begins anew. The first round visits
+masks for the first time, the second visits them again. Everything is on one thread, a call for each sequence, and the engines take
+turns. A request counts only if all engines take it and its text; an engine that does not return from several requests is out.
+vLLM's own code around this is measured by a script of a clone (benchmarks/serving.py).
 
 Cost: a minute with few requests; XGrammar's compilations take most of it.
 """
@@ -31,7 +30,7 @@ from psc.vocabulary import load_tokenizer
 
 _TOOLS, _OF_REQUEST = 100, 10
 _PATIENCE = 300.0
-_MOST_GIVEN_UP = 3
+_MAX_GIVEN_UP = 3
 Work = tuple[str, list[int]]
 """A schema, and the tokens of a valid text."""
 
@@ -89,26 +88,26 @@ class _Admissions:
 def _admit(running: dict[str, SchemaServer], works: Sequence[Work], settings: Settings, notes: list[str]) -> _Admissions:
     """Each request, by each engine in turn. One that does not come back again and again is out of `running`."""
     patience = 10.0 if settings.quick else 60.0
-    found = _Admissions()
+    admissions = _Admissions()
     for i, (schema, tokens) in enumerate(works):
         if i % 10 == 0:
-            settings.tell(f"request {i + 1} of {len(works)}")
-        found.times.append({})
+            settings.announce(f"request {i + 1} of {len(works)}")
+        admissions.times.append({})
         for name in list(running) if i % 2 else list(reversed(running)):
             try:
                 compiled, first, passes = running[name].ask("admitted", schema, tokens, timeout=patience)
             except Failed:
                 passes = False
             if passes:
-                found.times[i][name] = {"compile": compiled / 1e6, "first mask": first / 1e6}
+                admissions.times[i][name] = {"compile": compiled / 1e6, "first mask": first / 1e6}
                 continue
-            found.refused[name] += 1
-            if running[name].given_up >= _MOST_GIVEN_UP:
+            admissions.refused[name] += 1
+            if running[name].given_up >= _MAX_GIVEN_UP:
                 notes.append(
-                    f"{name} did not come back from {_MOST_GIVEN_UP} of {i + 1} requests within {patience:.0f} s each: out."
+                    f"{name} did not come back from {_MAX_GIVEN_UP} of {i + 1} requests within {patience:.0f} s each: out."
                 )
                 running.pop(name).stop()
-    return found
+    return admissions
 
 
 def _batches(
@@ -124,11 +123,11 @@ def _batches(
     found: dict[str, dict[str, dict[str, Any]]] = {}
     new = list(taken)
     for turn, size in enumerate(batches):
-        chosen, new = new[:size] or list(taken), new[size:]  # texts that no batch has met, as long as there are any
+        chosen, new = new[:size] or list(taken), new[size:]  # texts new to all batches, as long as there are any
         works = [chosen[i % len(chosen)] for i in range(size)]
         by_round: dict[str, dict[str, Any]] = {"first": {}, "again": {}}
         for name in list(running) if turn % 2 else list(reversed(running)):
-            settings.tell(f"a batch of {size}: {name}")
+            settings.announce(f"a batch of {size}: {name}")
             try:
                 rounds = running[name].ask("steps", works, n_steps, seconds, timeout=_PATIENCE)
             except Failed as error:

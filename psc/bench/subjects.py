@@ -73,12 +73,12 @@ def has_texts(name: str) -> bool:
 
 
 def texts_of(subject: Subject, n: int, *, seed: int, max_bytes: int, paths: Sequence[Path] = ()) -> list[Text]:
-    """`n` texts of a grammar, or as many as there are; the same ones for the same seed. Raises BenchError where there are none."""
+    """At most `n` texts of a grammar; the same ones for the same seed. Raises BenchError where there are none."""
     if paths:
-        found = documents_below(paths, f".{subject.name}", max_bytes=max_bytes, split=r";\n" if "sql" in subject.name else None)
-        if not found:
+        texts = documents_below(paths, f".{subject.name}", max_bytes=max_bytes, split=r";\n" if "sql" in subject.name else None)
+        if not texts:
             raise BenchError(f"no texts of at most {max_bytes:,} bytes, suffix .{subject.name}, in {', '.join(map(str, paths))}")
-        return random.Random(seed).sample(found, min(n, len(found)))
+        return random.Random(seed).sample(texts, min(n, len(texts)))
     if subject.name in ("json", "builtin-json"):
         return json_documents(n, seed)
     if subject.name == "python":

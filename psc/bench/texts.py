@@ -1,9 +1,9 @@
 """Texts that masks are measured on, and texts as token ids.
 
-Masks are measured where a model would ask for them, so a text is tokenized as the model's own tokenizer does it: by the
-`tokenizers` library for a tokenizer.json, by tiktoken for rank files and Tekken. Where neither reads the format, the longest token
-that matches is taken at each position; that is no model's tokenization, and the reports say so. Whatever did it, the bytes of the
-tokens must spell the text, or it is left out (a normalizer changed it).
+Masks are measured where a model would need them, so a text is tokenized as the model's own tokenizer does it: by the `tokenizers`
+library for a tokenizer.json, by tiktoken for rank files and Tekken. Where neither reads the format, the longest token that matches
+is taken at each position; that is no model's tokenization, and the reports say so. The bytes of the tokens must spell the text, or
+it is left out (a normalizer changed it).
 
 Cost: tokenizing takes about 1 s a MB.
 """

@@ -57,10 +57,10 @@ def command(
     for name in (each for each in _NAMES if not only or each in only):
         began = time.monotonic()
         try:
-            with measuring(name, quiet=quiet) as tell:
+            with measuring(name, quiet=quiet) as announce:
                 from psc.bench.run import RUNS
 
-                settings = settings_of(chosen, corpus=corpus, schemas=schemas, tell=tell)
+                settings = settings_of(chosen, corpus=corpus, schemas=schemas, announce=announce)
                 reports.append(RUNS[name](settings))
         except PscError as error:
             failed = True

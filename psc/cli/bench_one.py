@@ -32,9 +32,9 @@ def _measurement(name: str, module: str, help: str, *decorators: _Decorator) -> 
         corpus: tuple[str, ...] = (),
         schemas: Path | None = None,
     ) -> None:
-        with measuring(name, quiet=quiet) as tell:
+        with measuring(name, quiet=quiet) as announce:
             run = import_module(f"psc.bench.{module}").run
-            settings = settings_of(chosen, corpus=corpus, schemas=schemas, tell=tell)
+            settings = settings_of(chosen, corpus=corpus, schemas=schemas, announce=announce)
             report = run(settings) if grammars is None else run(settings, grammars)
         publish(report, folder, as_json=as_json)
 

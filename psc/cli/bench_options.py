@@ -102,7 +102,7 @@ def settings_of(
     *,
     corpus: tuple[str, ...] = (),
     schemas: Path | None = None,
-    tell: Callable[[str], None] = lambda text: None,
+    announce: Callable[[str], None] = lambda text: None,
 ) -> Settings:
     """What the options say. Raises BenchError for a corpus that is not there."""
     from psc.bench.reports import Settings
@@ -113,7 +113,7 @@ def settings_of(
         if not found or not Path(path).exists():
             raise BenchError(f"--corpus {each}: {'there is no ' + path if found else 'write GRAMMAR=PATH'}")
         texts[grammar] = (*texts.get(grammar, ()), Path(path))
-    return Settings(chosen.tokenizer, chosen.peers, chosen.quick, chosen.seed, texts, schemas, tell)
+    return Settings(chosen.tokenizer, chosen.peers, chosen.quick, chosen.seed, texts, schemas, announce)
 
 
 def publish(report: Report, folder: Path | None, *, as_json: bool) -> None:
