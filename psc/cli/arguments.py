@@ -1,6 +1,6 @@
-"""Arguments and options that several commands take, with what a shell completes them to.
+"""Arguments and options that several commands take, with their completions in a shell.
 
-Completion is asked for at every press of a key, so nothing here reads a grammar or a vocabulary.
+A shell may complete at every press of a key, so nothing here reads a grammar or a vocabulary.
 """
 
 from __future__ import annotations

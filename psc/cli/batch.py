@@ -128,6 +128,11 @@ def command(
         if not runs:
             raise
         result = _interrupted(outcomes)
+    _finish(ctx, result, report, html, as_json=as_json, quiet=quiet)
+
+
+def _finish(ctx: click.Context, result: RunReport, report: Path | None, html: Path | None, *, as_json: bool, quiet: bool) -> None:
+    """Writes and shows the report, and ends with its exit code."""
     with ending.held():
         _write_reports(result, report, html)
         if as_json:
@@ -144,21 +149,21 @@ def command(
 
 
 def _plan(file: JobsFile, store: Store, outcomes: list[JobOutcome], *, schema: SchemaOptions, force: bool, quiet: bool) -> Plan:
-    """What is to be done. As soon as the jobs are known, so are their outcomes."""
+    """The plan. `outcomes` gets the jobs' outcomes as soon as the jobs are read."""
     from psc.cluster.jobs.expansion import find_jobs
     from psc.cluster.run.plan import outcomes_of, plan
 
     with Steps(f"reading {file.path}", quiet=quiet) as steps:
-        found = find_jobs(
+        found_jobs = find_jobs(
             file,
             on_tokenizer=lambda name: steps.step(f"tokenizer {name}", 0, 1),
             schema_settings=schema.settings,
         )
-        if schema.names and not any(_has_settings(job) for job in found):
+        if schema.names and not any(_has_settings(job) for job in found_jobs):
             raise click.UsageError(f"{schema}: of JSON schemas; {file.path} has none")
-        outcomes += outcomes_of(found)
+        outcomes += outcomes_of(found_jobs)
         return plan(
-            found,
+            found_jobs,
             store,
             outcomes=outcomes,
             force=force,
@@ -214,7 +219,7 @@ def _interrupted(outcomes: list[JobOutcome]) -> RunReport:
 
 
 def _publishers(ctx: click.Context, urls: Sequence[str], folder: Path) -> dict[str, Publish]:
-    """What pushes to each registry until the command is over; a folder's path in a jobs file is relative to that file.
+    """The function that pushes to each registry until the command ends; a folder's path in a jobs file is relative to that file.
 
     Raises:
         RegistryError: registries cannot be pushed to; every one of them is named.

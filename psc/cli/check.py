@@ -69,7 +69,7 @@ with_paragraph(command, f"GRAMMAR is {GRAMMAR_HELP}.")
 
 
 def checker_for(compiled: CompiledGrammar) -> tuple[Checker, str | None]:
-    """A checker, and a remark if the vocabulary was not found, in which case texts are read byte by byte."""
+    """A checker; without the vocabulary it reads texts byte by byte, and there is a remark on that."""
     try:
         return Checker(compiled, Segmenter(compiled.tokenizer_info)), None
     except (PscError, OSError) as e:

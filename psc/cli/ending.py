@@ -1,12 +1,12 @@
-"""How a command ends that is told to end: SIGINT (Ctrl-C), SIGTERM and SIGHUP, with exit codes 130, 143 and 129.
+"""How a signal ends a command: SIGINT (Ctrl-C), SIGTERM and SIGHUP, with exit codes 130, 143 and 129.
 
 The first signal raises `Ending` in the main thread, and the command unwinds: a file that was being written is removed, and ``psc
 batch`` reports what it did. A second signal ends the process at once.
 
 The interpreter runs signal handlers between two of its own steps, so not while the main thread is inside a native stage, which may
-take many seconds. A thread therefore hears of each signal through a pipe that the interpreter's own handler writes to, and ends the
-process if the main thread has not taken the signal up after `GRACE_S`. What must not outlive the process, such as a Ray that was
-started for it, is ended by a last act.
+take many seconds. A thread therefore reads each signal from a pipe that the interpreter's own handler writes to, and ends the
+process if the main thread has not handled the signal after `GRACE_S`. A last act ends processes that must not outlive this one,
+such as a Ray that was started for it.
 
 Cost: a sleeping thread and a pipe per command.
 """
@@ -32,7 +32,7 @@ _SIGNALS = tuple(getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP
 
 
 class Ending(KeyboardInterrupt):
-    """The command was told to end by a signal."""
+    """A signal ends the command."""
 
     def __init__(self, number: int) -> None:
         super().__init__("interrupted" if number == signal.SIGINT else f"ended by {signal.Signals(number).name}")
@@ -63,7 +63,7 @@ class _Signals:
         for number, handler in self._before.items():
             # A process that is ending anyway, with the exit code that says why, is not to end otherwise in its last moment.
             signal.signal(number, handler if self.first is None else signal.SIG_IGN)
-        os.close(self._write_end)  # the thread reads the end of the pipe, and is over
+        os.close(self._write_end)  # the thread reads the end of the pipe, and ends
 
     def _came(self, number: int, _frame: FrameType | None) -> None:
         if self.first is None:
@@ -75,7 +75,7 @@ class _Signals:
             self.at_once(number)
 
     def _watch(self) -> None:
-        # When something came is told from the bytes alone: this thread may be woken long after the handler ran for the same signal.
+        # The bytes alone show that a signal came: this thread may be woken long after the handler ran for the same signal.
         heard_at, number, again, deadline = None, 0, False, None
         while True:
             wait: float | None = None if deadline is None else max(0.0, deadline - time.monotonic())

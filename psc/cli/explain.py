@@ -159,7 +159,7 @@ def _verdict(v: Verdict) -> Iterator[str]:
     yield from _reasons(v.reasons)
     if v.expected:
         yield _row("next", _some(v.expected, _MAX_TERMINALS) + (" (before that byte)" if v.fails_at else ""))
-    if v.fails_at:  # elsewhere the places are those of the text
+    if v.fails_at:  # elsewhere the readings are those of the text
         for reading in v.places[:_MAX_READINGS]:
             yield from _reading(reading)
 
@@ -175,9 +175,9 @@ def _row(name: str, value: str) -> str:
     return f"{name:<7} {value}"
 
 
-def _some(names: Sequence[str], most: int) -> str:
-    more = f" and {len(names) - most} more" if len(names) > most else ""
-    return ", ".join(names[:most]) + more
+def _some(names: Sequence[str], max_names: int) -> str:
+    more = f" and {len(names) - max_names} more" if len(names) > max_names else ""
+    return ", ".join(names[:max_names]) + more
 
 
 def _or(options: Sequence[str]) -> str:

@@ -74,12 +74,12 @@ def grammar_options(command: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def open_compiled(spec: str, tokenizer: str | None, chosen: Chosen = Chosen()) -> CompiledGrammar:
-    """What a user names, ready for matchers: an artifact is read, a grammar is built just in time.
+    """The artifact or grammar that a user names, ready for matchers: an artifact is read, a grammar is built just in time.
 
     Args:
         spec: a bundled name, the path of a grammar, or that of an artifact.
-        tokenizer: what the user named; without it, an artifact's is looked up when it is first needed.
-        chosen: how a grammar is read.
+        tokenizer: named by the user; without it, an artifact's is looked up on first use.
+        chosen: the options of reading a grammar.
 
     Raises:
         GrammarError: the grammar is not found or cannot be compiled.
@@ -100,5 +100,5 @@ def open_compiled(spec: str, tokenizer: str | None, chosen: Chosen = Chosen()) -
     if chosen.schema is not None and chosen.schema.names:
         raise click.UsageError(f"{spec} is an artifact: {chosen.schema} was decided when it was compiled")
     artifact = read_file(Path(spec))
-    found_by = tokenizer_for(artifact, tokenizer, spec) if tokenizer else recorded_tokenizer
-    return CompiledGrammar.from_artifact(artifact, tokenizer_info=found_by, place=spec)
+    tokenizer_info = tokenizer_for(artifact, tokenizer, spec) if tokenizer else recorded_tokenizer
+    return CompiledGrammar.from_artifact(artifact, tokenizer_info=tokenizer_info, place=spec)

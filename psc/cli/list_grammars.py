@@ -18,11 +18,11 @@ def command(as_json: bool) -> None:
 
     A grammar's text says what it leaves out. Other grammars are named by the path of their file.
     """
-    found = [(name, bundled_description(name), _counts(name)) for name in bundled_names()]
+    listed = [(name, bundled_description(name), _counts(name)) for name in bundled_names()]
     if as_json:
-        write_json([{"name": name, "description": description, **counts} for name, description, counts in found])
+        write_json([{"name": name, "description": description, **counts} for name, description, counts in listed])
         return
-    write_pairs((name, f"{description} ({_written(counts)})") for name, description, counts in found)
+    write_pairs((name, f"{description} ({_written(counts)})") for name, description, counts in listed)
 
 
 def _counts(name: str) -> dict[str, int]:

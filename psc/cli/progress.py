@@ -1,6 +1,6 @@
 """Progress of work that takes more than a second: a bar on stderr, where that is a terminal; nothing in a pipe or a file.
 
-Short work shows nothing: a timer shows what is being done when the second is over.
+Short work shows nothing: a timer shows the work in progress after the second.
 """
 
 from __future__ import annotations
@@ -102,7 +102,7 @@ class Transfers(_Patient):
         super().__init__(title, quiet=quiet)
 
     def moved(self, name: str, done: int, total: int) -> None:
-        """So many bytes of an artifact, of so many, have been moved."""
+        """Shows how many of an artifact's bytes have been moved."""
         self._note(f"{self._title}: {name}", done, total)
 
     def _columns(self) -> tuple[ProgressColumn, ...]:

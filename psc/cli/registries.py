@@ -42,30 +42,30 @@ class Chosen:
         """The registries of ``--registry``, else of the environment; perhaps none.
 
         Args:
-            addresses: in place of ``--registry``.
+            addresses: instead of ``--registry``.
 
         Raises:
             RegistryError: an address cannot be one, a file cannot be read, or the network is forbidden.
         """
         named = self.addresses if addresses is None else addresses
         chosen = list(named) or addresses_in(os.environ.get(REGISTRIES_ENVIRONMENT, ""))
-        found = Registries(
+        registries = Registries(
             chosen,
             token=_token(self.token_file),
             ca_file=self.ca_file,
             require_signature=self.required or None,
             memory=self.store.root / "seen",
         )
-        if chosen and not found and is_offline():
+        if chosen and not registries and is_offline():
             raise RegistryError("PSC_OFFLINE is set, and none of the registries is a folder")
-        return found
+        return registries
 
     def some_registries(self) -> Registries:
         """The same. Raises RegistryError when there is none."""
-        found = self.registries()
-        if not found:
+        registries = self.registries()
+        if not registries:
             raise RegistryError(f"no registry is named: give --registry URL, or set {REGISTRIES_ENVIRONMENT}")
-        return found
+        return registries
 
 
 def registry_options(command: Callable[..., Any]) -> Callable[..., Any]:
@@ -132,20 +132,20 @@ def age(_context: click.Context, _parameter: click.Parameter, value: str | None)
     """``30d`` in seconds."""
     if value is None:
         return None
-    found = re.fullmatch(r"(\d+(?:\.\d+)?)\s*([smhdw])", value.strip().lower())
-    if found is None:
+    match = re.fullmatch(r"(\d+(?:\.\d+)?)\s*([smhdw])", value.strip().lower())
+    if match is None:
         raise click.BadParameter(f"{value!r} is not an age such as 12h, 30d or 4w")
-    return float(found[1]) * _AGES[found[2]]
+    return float(match[1]) * _AGES[match[2]]
 
 
 def n_bytes(_context: click.Context, _parameter: click.Parameter, value: str | None) -> int | None:
     """``10GB`` in bytes."""
     if value is None:
         return None
-    found = re.fullmatch(r"(\d+(?:\.\d+)?)\s*([kmgt]?i?)b?", value.strip().lower())
-    if found is None or found[2] not in _SIZES:
+    match = re.fullmatch(r"(\d+(?:\.\d+)?)\s*([kmgt]?i?)b?", value.strip().lower())
+    if match is None or match[2] not in _SIZES:
         raise click.BadParameter(f"{value!r} is not a size such as 500MB, 10GB or 10GiB")
-    return int(float(found[1]) * _SIZES[found[2]])
+    return int(float(match[1]) * _SIZES[match[2]])
 
 
 def two_names(text: str) -> tuple[str, str]:

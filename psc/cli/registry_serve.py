@@ -88,8 +88,8 @@ def check_tables(artifact: Artifact) -> None:
     LoadedGrammar.from_artifact(artifact, tokenizer_info=_no_tokenizer, place="artifact")
 
 
-def _no_tokenizer(metadata: Mapping[str, Any], place: str) -> TokenizerInfo:
-    raise RegistryError(f"{place}: a registry needs no tokenizer")
+def _no_tokenizer(metadata: Mapping[str, Any], origin: str) -> TokenizerInfo:
+    raise RegistryError(f"{origin}: a registry needs no tokenizer")
 
 
 def _is_loopback(host: str) -> bool:
@@ -111,7 +111,7 @@ def _warn_if_open(file: Path | None) -> None:
         if file is not None and file.stat().st_mode & 0o077:
             warning(f"{file}: others on this machine can read it; chmod 600 {file}")
     except OSError:
-        pass  # whoever reads it says why he cannot
+        pass  # the later read reports the error
 
 
 @click.command("keygen")

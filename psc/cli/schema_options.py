@@ -58,12 +58,12 @@ class SchemaOptions:
 
 
 def schema_options(command: _Command) -> _Command:
-    """Adds the options, which the command gets as ``schema``. What a lenient schema leaves out is told on stderr."""
+    """Adds the options, which the command gets as ``schema``. The omissions of a lenient schema are reported on stderr."""
 
     @functools.wraps(command)
     def with_options(*args: Any, **kwargs: Any) -> Any:
         given = {name: kwargs.pop(name) for name in (*_FLAGS, *_COUNTS)}
-        with _left_out_is_told() if given["lenient"] else nullcontext():
+        with _omissions_on_stderr() if given["lenient"] else nullcontext():
             return command(*args, schema=_read(given), **kwargs)
 
     added: Any = with_options
@@ -100,7 +100,7 @@ class _ToStderr(logging.Handler):
 
 
 @contextmanager
-def _left_out_is_told() -> Iterator[None]:
+def _omissions_on_stderr() -> Iterator[None]:
     handler, logger = _ToStderr(logging.WARNING), logging.getLogger("psc.compiler")
     logger.addHandler(handler)
     try:

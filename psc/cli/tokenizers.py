@@ -34,28 +34,28 @@ def token_ids(ctx: click.Context, param: click.Parameter, value: str | None) -> 
     return tuple(int(part) for part in parts)
 
 
-def tokenizer_for(artifact: Artifact, spec: str, place: str) -> TokenizerInfo:
+def tokenizer_for(artifact: Artifact, spec: str, origin: str) -> TokenizerInfo:
     """The tokenizer that a user names for an artifact, with the stop tokens and the size that the artifact was compiled for.
 
     Raises:
         TokenizerError: it cannot be loaded.
         ArtifactError: the artifact was compiled for another one; the message has both fingerprints.
     """
-    recorded = TokenizerRecord.of(artifact.metadata, place)
+    recorded = TokenizerRecord.of(artifact.metadata, origin)
     text = artifact.metadata["tokenizer"].get("text_fingerprint", recorded.fingerprint)
     try:
-        found = load_tokenizer(spec, vocab_size=recorded.vocab_size, stop_token_ids=recorded.stop_token_ids)
+        loaded = load_tokenizer(spec, vocab_size=recorded.vocab_size, stop_token_ids=recorded.stop_token_ids)
     except TokenizerError:  # of another size
-        found = load_tokenizer(spec)
-    if is_for(artifact.metadata["tokenizer"], found):
-        return found
-    if found.fingerprint == text:
+        loaded = load_tokenizer(spec)
+    if is_for(artifact.metadata["tokenizer"], loaded):
+        return loaded
+    if loaded.fingerprint == text:
         raise ArtifactError(
-            f"{place}: the grammar names tokens, and was compiled for tokenizer {recorded.name}; {spec} has the same text, and "
+            f"{origin}: the grammar names tokens, and was compiled for tokenizer {recorded.name}; {spec} has the same text, and "
             f"other special tokens, stop tokens or size. "
             f"Compile the grammar for {spec}, or name the tokenizer that it was compiled for."
         )
     raise ArtifactError(
-        f"{place}: compiled for tokenizer {recorded.name} with fingerprint {text}, but {spec} has {found.fingerprint}. "
+        f"{origin}: compiled for tokenizer {recorded.name} with fingerprint {text}, but {spec} has {loaded.fingerprint}. "
         f"Compile the grammar for {spec}, or name the tokenizer that it was compiled for."
     )
