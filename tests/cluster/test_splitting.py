@@ -86,3 +86,11 @@ def test_a_grammar_without_tables_fails_by_itself(tmp_path: Path) -> None:
     failed = [o for o in planned.outcomes if o.status == "failed"]
     assert [o.name for o in failed] == ["clash/bytes", "clash/pieces"]
     assert all("clash" in (o.error or "") for o in failed)
+
+
+def test_rules_that_count_tokens_fail_by_themselves(tmp_path: Path) -> None:
+    """An artifact cannot say how many tokens a text has: without the counts it would allow too much."""
+    path = batches.write_folder(tmp_path, more={"grammars/counted.ebnf": 'root ::= "<" few ">"\nfew[max_tokens=3] ::= [a-z]*\n'})
+    failed = [o for o in batches.plan_of(path, Store(tmp_path / "store")).outcomes if o.status == "failed"]
+    assert {o.grammar for o in failed} == {"counted"}
+    assert all("tokens are counted by grammars that GrammarCompiler builds just in time" in (o.error or "") for o in failed)
