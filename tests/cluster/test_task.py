@@ -138,6 +138,7 @@ LIMITS = """
 from psc.cluster.run.compilation import compile_artifact
 from psc.cluster.run.task import Attempt, Call, Ended
 from psc.compiler.frontends.found import find_grammar
+from psc.compiler.frontends.tables import CfgTables
 from psc.grammars.grammar import Grammar
 from vocabularies import byte_tokenizer
 
@@ -145,7 +146,7 @@ grammar = Grammar.parse(find_grammar("java").request()).to_cfg()
 vocabulary = byte_tokenizer()
 for limit in (1, 3, 6, 1024):
     call = Call(compile_artifact, {"grammar_name": "java", "tokenizer_name": "bytes"}, memory_limit=limit << 20)
-    (end,) = [m for m in Attempt("here", call, (grammar, vocabulary)).messages() if isinstance(m, Ended)]
+    (end,) = [m for m in Attempt("here", call, (CfgTables(grammar), vocabulary)).messages() if isinstance(m, Ended)]
     print(end.failure, "|", end.error)
 """
 
