@@ -101,7 +101,7 @@ def remove_leftovers(folder: Path, older_than_s: float) -> int:
 
 
 def way_out(error: OSError) -> str:
-    """What to do about a file that cannot be written; the end of a message."""
+    """The remedy for a file that cannot be written; the end of a message."""
     if error.errno in (errno.ENOSPC, errno.EDQUOT):
         return "; make room, or shrink the store with psc registry gc"
     if error.errno in (errno.EACCES, errno.EPERM, errno.EROFS):

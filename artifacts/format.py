@@ -47,7 +47,7 @@ IntArray = npt.NDArray[np.integer[Any]]
 
 @dataclass(frozen=True)
 class Artifact:
-    """What a file holds: ``arrays`` (int32 or uint8) and JSON-like ``metadata``."""
+    """The content of a file: ``arrays`` (int32 or uint8) and JSON-like ``metadata``."""
 
     arrays: Mapping[str, IntArray]
     metadata: Mapping[str, Any]

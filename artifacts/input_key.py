@@ -61,7 +61,7 @@ def input_key(
 
 
 def input_key_of(metadata: Mapping[str, Any], *, origin: str = "artifact", format_version: int = VERSION) -> str:
-    """The key of an artifact, from its metadata. Raises ArtifactError when they do not say what it was made from."""
+    """The key of an artifact, from its metadata. Raises ArtifactError when they lack its inputs."""
     try:
         grammar = metadata["grammar"]
         text: str = grammar["text"]

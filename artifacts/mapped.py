@@ -41,7 +41,7 @@ _TYPES: dict[str, np.dtype[Any]] = {"u1": np.dtype(np.uint8), "i4": np.dtype(np.
 
 
 def mapped_path(root: Path, digest: str) -> Path:
-    """Where the copy of an artifact lies in a store."""
+    """The path of an artifact's copy in a store."""
     return root / "mapped" / f"{digest}.{_VERSION}"
 
 

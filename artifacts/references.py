@@ -30,7 +30,7 @@ MAX_REFERENCE_BYTES = 64 << 10
 MAX_BLOB_BYTES = 1 << 30
 """Larger ones are refused unread: no artifact comes near it."""
 MAX_PAYLOAD_BYTES = 256 << 20
-"""What an artifact from a registry may decompress to: a bound on the memory that a hostile one can take."""
+"""The limit of an artifact's decompressed size: a bound on the memory that a hostile registry can take."""
 INDEX_PATH = PurePosixPath("index.json")
 SIGNED_INDEX_PATH = PurePosixPath("index.signed.json")
 INDEX_SCHEMA = "psc.index.v1"
@@ -47,7 +47,7 @@ _REFERENCE_PATH = re.compile(rf"keys/{_HEX.pattern}\.json|names/{_NAME.pattern}/
 
 @dataclass(frozen=True, order=True)
 class Reference:
-    """Which blob is an artifact, and what it was made from."""
+    """The blob of an artifact, and its inputs."""
 
     grammar: str
     """The grammar's name, as people say it: `java`."""
@@ -192,7 +192,7 @@ def check_digest(digest: str, what: str) -> str:
 
 
 def short_name(label: str) -> str:
-    """What a grammar or tokenizer recorded as ``label``, perhaps a path, is called in a registry."""
+    """The name in a registry of a grammar or tokenizer recorded as ``label``, perhaps a path."""
     name = label.replace("\\", "/").rstrip("/").rpartition("/")[2]
     for suffix in _SUFFIXES:
         name = name.removesuffix(suffix)
@@ -229,7 +229,7 @@ def verified(data: bytes, reference: Reference, *, origin: str) -> Artifact:
 
 
 def check_agrees(artifact: Artifact, reference: Reference, *, origin: str) -> None:
-    """Raises RegistryError unless the artifact is what the reference says; the names that it goes by are free."""
+    """Raises RegistryError unless the artifact matches the reference; its names are free."""
     actual = Reference.of(artifact, grammar=reference.grammar, tokenizer=reference.tokenizer)
     if actual.input_key != reference.input_key:
         raise RegistryError(f"{origin}: the artifact was made from something else than input key {reference.input_key}")

@@ -62,7 +62,7 @@ class Problem:
 
 @dataclass
 class Collected:
-    """What `Store.collect` removed."""
+    """The result of `Store.collect`."""
 
     references: list[Reference] = field(default_factory=list)
     blobs: int = 0
@@ -139,7 +139,7 @@ class Store:
         return self._reference(self.root / name_path(grammar, tokenizer))
 
     def named(self, grammar: str) -> list[Reference]:
-        """The references of a grammar's name, whatever the tokenizers. Raises RegistryError as `find`."""
+        """The references of a grammar's name, for all tokenizers. Raises RegistryError as `find`."""
         folder = (self.root / name_path(grammar, "any")).parent
         return [r for path in files_in(folder, "*.json") if (r := self._reference(path)) is not None]
 
@@ -201,11 +201,11 @@ class Store:
         return sorted({r for path in self._reference_files() if (r := self._reference(path)) is not None})
 
     def n_reference_files(self) -> int:
-        """How many references there are, whatever is in them."""
+        """The number of references, damaged ones included."""
         return sum(1 for _ in self._reference_files())
 
     def verify(self) -> list[Problem]:
-        """Reads everything, and says what is damaged, missing or lies; nothing is changed. Cost: reads every artifact."""
+        """Reads everything, and reports what is damaged, missing or false; changes nothing. Cost: reads every artifact."""
         problems: list[Problem] = []
         good: dict[str, Reference] = {}
         for path in files_in(self.root / "blobs" / "sha256", "*"):

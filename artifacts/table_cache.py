@@ -25,7 +25,7 @@ _USED_ANEW_S: Final = 3600.0
 
 
 def tables_path(root: Path, key: str) -> Path:
-    """Where the tables of a grammar lie in a store."""
+    """The path of a grammar's tables in a store."""
     return root / "tables" / f"{key}.1"
 
 

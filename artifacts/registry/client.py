@@ -87,13 +87,13 @@ def open_registry(
 
 
 class Registry:
-    """What `open_registry` returns. May be used from several threads.
+    """A registry, from `open_registry`. May be used from several threads.
 
     Args:
         transport: to it.
         patience: how long to wait.
         require_signature: accept only references signed by one of these keys.
-        memory: where the newest signed index seen is remembered.
+        memory: the folder that remembers the newest signed index seen.
     """
 
     def __init__(

@@ -25,7 +25,7 @@ _FRUITLESS = 4
 """A download ends after this number of attempts in a row without a new byte. An attempt that brought bytes does not count."""
 _MAX_ATTEMPTS = 10_000
 _STALLS = 2
-"""So many in a row, unless there was much between them."""
+"""The most in a row, unless there was much between them."""
 _MUCH = 1 << 20
 _COUNTS_AS_FRUIT = 64
 

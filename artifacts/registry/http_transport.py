@@ -75,7 +75,7 @@ class _Answer:
 
     @property
     def length(self) -> int | None:
-        """Of the body in bytes, as the server announces it; None where it does not, or says what no length is."""
+        """Of the body in bytes, as the server announces it; None where it does not, or sends no valid length."""
         said = self.response.headers.get("Content-Length", "")
         return int(said) if re.fullmatch("[0-9]{1,18}", said) else None
 
@@ -166,7 +166,7 @@ class HttpTransport:
             headers["Range"] = f"bytes={offset}-"
             if etag is not None and not etag.startswith("W/"):
                 headers["If-Range"] = etag
-        # Only opening is tried again here: what to do when the body breaks off, the caller knows.
+        # Only opening is tried again here: the caller decides what follows a broken body.
         with contextlib.ExitStack() as stack:
             answer = self._persistently(lambda: stack.enter_context(self._exchange("GET", reference.blob_path, headers)))
             yield self._part(answer, reference, offset)
@@ -369,7 +369,7 @@ class HttpTransport:
         return f"the registry does not accept the token (from {TOKEN_ENVIRONMENT}, unless given otherwise)"
 
     def _said(self, answer: _Answer) -> str:
-        """What the server says about a refusal, if it is short and plain."""
+        """The server's words about a refusal, if they are short and plain."""
         described = re.search(r'error_description="([^"]{1,300})"', answer.response.headers.get("WWW-Authenticate", ""))
         if described is not None:
             return f": {_clean(described[1])}"

@@ -34,7 +34,7 @@ Log = Callable[[dict[str, object]], None]
 
 @dataclass(frozen=True)
 class Listening:
-    """Where a server listens, and how it ends."""
+    """The address of a server, and its way to end."""
 
     host: str = "127.0.0.1"
     port: int = 8750
@@ -42,7 +42,7 @@ class Listening:
     """PEM; with the private key, TLS is spoken."""
     private_key: Path | None = None
     grace_s: float = 30.0
-    """What transfers under way may take to finish after a signal."""
+    """The time in which transfers under way may finish after a signal."""
 
 
 def application(served: Served, log: Log | None = None) -> web.Application:

@@ -1,4 +1,4 @@
-"""What a server counts, as text for Prometheus."""
+"""The counters of a server, as text for Prometheus."""
 
 from __future__ import annotations
 

@@ -45,7 +45,7 @@ class _RefusedError(Exception):
 
 
 class Pushes:
-    """What a server takes in."""
+    """The writing half of a server."""
 
     def __init__(self, served: Served) -> None:
         self._served = served
@@ -124,7 +124,7 @@ class Pushes:
         return digest.hexdigest()
 
     def _check(self, file: Path, digest: str) -> Reference:
-        """What is in a blob. Raises _RefusedError unless it is a whole artifact. Cost: reads, decompresses and checks all of it."""
+        """A blob's reference. Raises _RefusedError unless it is a whole artifact. Cost: reads, unpacks and checks all of it."""
         try:
             artifact = decode(file.read_bytes(), origin=f"sha256:{digest}", max_payload=MAX_PAYLOAD_BYTES)
             self._served.check(artifact)

@@ -177,7 +177,7 @@ class Registries:
             raise RegistryNotFoundError(f"{e}{self._names_like(grammar, tokenizer)}") from None
 
     def _names_like(self, grammar: str, tokenizer: str) -> str:
-        """What could have been meant, of what the registries list."""
+        """Similar names in the registries' indexes."""
         listed: set[str] = set()
         for registry in self.registries:
             with contextlib.suppress(RegistryError, ArtifactError):

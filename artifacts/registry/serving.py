@@ -65,7 +65,7 @@ class Resource:
 
 @dataclass
 class Sent:
-    """What has been sent of an answer's body."""
+    """The part of an answer's body that has been sent."""
 
     n_bytes: int = 0
     began: bool = False

@@ -29,7 +29,7 @@ SCHEMA = "psc.signed-index.v1"
 
 @dataclass(frozen=True)
 class SignedIndex:
-    """What is signed."""
+    """The signed content."""
 
     version: int = 0
     """Counts up with every change."""
@@ -190,7 +190,7 @@ def read_envelope(data: bytes, *, origin: str) -> tuple[bytes, list[tuple[str, b
 
 
 def pre_authentication_encoding(payload_type: str, payload: bytes) -> bytes:
-    """What a signature is made over: DSSE's PAE, in which no two (type, payload) look alike."""
+    """The bytes that a signature covers: DSSE's PAE, in which no two (type, payload) look alike."""
     kind = payload_type.encode()
     return b"DSSEv1 %d %s %d %s" % (len(kind), kind, len(payload), payload)
 

@@ -1,4 +1,4 @@
-"""What a registry is reached by: reading and writing the files of its layout, wherever they lie.
+"""The transport of a registry: reading and writing the files of its layout, in any kind of storage.
 
 A transport knows nothing of what the files mean and trusts nothing that it reads: lengths are bounded here, contents are checked by
 `psc.artifacts.registry.client`.
@@ -19,7 +19,7 @@ Progress = Callable[[int, int], None]
 """Called with the number of bytes of an artifact moved so far, and its size."""
 
 ABSENT = ""
-"""The entity tag of what is not there."""
+"""The entity tag of a missing file."""
 PIECE_BYTES = 1 << 18
 
 
@@ -46,7 +46,7 @@ class Patience:
     answer: float = 120.0
     """How long a server may check an artifact that was pushed."""
     attempts: int = 4
-    """How often a request is sent at most, as long as failures look passing."""
+    """The most attempts of a request, as long as failures look temporary."""
     backoff: float = 0.2
     """Before the second attempt; doubled before each further one."""
     longest_wait: float = 20.0

@@ -37,7 +37,7 @@ _BYTES_PER_PRODUCTION_AND_TERMINAL = 4096
 
 _MIB = 1 << 20
 _HEADROOM = {"measured": (1.25, 32 * _MIB), "grammar measured": (1.5, 64 * _MIB), "formula": (2.0, 256 * _MIB)}
-"""Per basis, by what an estimate of memory is multiplied, and what is added, to reserve it."""
+"""Per basis, the factor and the addition that make a reservation of an estimate of memory."""
 
 
 @dataclass(frozen=True)
@@ -50,7 +50,7 @@ class Estimate:
 
     @property
     def reserve_bytes(self) -> int:
-        """What to reserve, so that the estimate may be wrong by what is usual."""
+        """The memory to reserve, so that the estimate may have the usual error."""
         factor, more = _HEADROOM[self.basis]
         return int(self.memory_bytes * factor) + more
 
@@ -71,7 +71,7 @@ def cost_key_of(description: Mapping[str, Any]) -> str:
 
 
 def by_formula(grammar: Cfg, tokenizer: TokenizerInfo) -> Estimate:
-    """The estimate for what was never compiled before."""
+    """The estimate for a grammar that was never compiled before."""
     size = len(grammar.productions) * len(grammar.terminals)
     vocabulary = len(tokenizer.data)
     return Estimate(

@@ -4,7 +4,7 @@ Inferred: on a logarithmic scale a job's time is the grammar's part plus the tok
 measured; a grammar, or tokenizer, that was never measured counts as the median. So one measured row and one measured column give
 a whole matrix.
 
-Cost: a least squares problem with as many equations as jobs were measured.
+Cost: a least squares problem with an equation for each measured job.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ class WantedJob:
     """Measurements are looked up under it first. The next best are of the same names and another key, that is, an older version."""
     priority: int = 0
     planned: tuple[PartCost, ...] = ()
-    """What the pipeline expects, if it has planned the job; it says what will be reserved, whatever was measured."""
+    """The expectation of the pipeline, if it has planned the job; the reservation follows it even where there are measurements."""
     planned_from_measurement: bool = False
 
 
@@ -56,8 +56,8 @@ def tasks_for(jobs: Sequence[WantedJob], costs: MeasuredCosts) -> list[Simulated
     """The tasks of some jobs.
 
     Args:
-        jobs: what there is to do.
-        costs: what was measured.
+        jobs: the work.
+        costs: the measurements.
 
     Raises:
         SimulationError: nothing was measured, and some job is not planned.

@@ -1,4 +1,4 @@
-"""What jobs cost, from reports of runs: per task its time alone on the machine and its memory, and what the scheduler adds.
+"""The costs of jobs, from reports of runs: per task its time alone on the machine and its memory, and the scheduler's share.
 
 A task measured while others ran beside it took longer than it takes alone. Beside how many it ran is in the report, so its time
 can be set back; how much neighbours cost follows from tasks that were measured beside few and beside many, in several reports.
@@ -24,7 +24,7 @@ from psc.cluster.simulate.cluster_spec import ClusterSpec, Scheduler
 from psc.errors import SimulationError
 
 DEFAULT_SCHEDULER = Scheduler(per_task_overhead=0.02, startup=5.0, worker_startup=0.05, slowdown=0.05)
-"""What was measured on a 2-core machine with Ray; used for what neither the spec nor a report says."""
+"""Measured on a 2-core machine with Ray; used for figures that neither the spec nor a report has."""
 
 _MAX_SLOWDOWN = 3.0
 _TELLING_DIFFERENCE = 0.25
@@ -34,7 +34,7 @@ _PART = re.compile(r"(.*) (\d+) of (\d+)")
 
 @dataclass(frozen=True)
 class PartCost:
-    """What one task of a job costs."""
+    """The cost of one task of a job."""
 
     what: str
     step: int
@@ -47,7 +47,7 @@ class PartCost:
 
 @dataclass(frozen=True)
 class JobCost:
-    """What a job was measured to cost."""
+    """The measured cost of a job."""
 
     grammar: str
     tokenizer: str
@@ -65,7 +65,7 @@ class JobCost:
 
 @dataclass(frozen=True)
 class MeasuredCosts:
-    """What reports say. Later reports take precedence."""
+    """The figures of reports. Later reports take precedence."""
 
     jobs: tuple[JobCost, ...] = ()
     scheduler: Scheduler = field(default_factory=Scheduler)
@@ -111,7 +111,7 @@ def measured_costs(reports: Sequence[RunReport]) -> MeasuredCosts:
 
 
 def with_measured(spec: ClusterSpec, costs: MeasuredCosts) -> ClusterSpec:
-    """The spec with every figure of its scheduler: its own, else the reports', else what is usual."""
+    """The spec with every figure of its scheduler: its own, else the reports', else the usual one."""
 
     def first(name: str) -> float:
         said = (getattr(scheduler, name) for scheduler in (spec.scheduler, costs.scheduler, DEFAULT_SCHEDULER))

@@ -30,12 +30,12 @@ _GENERIC_NAMES = ("tokenizer", "tekken", "tiktoken")
 
 @dataclass(frozen=True)
 class NamedGrammar:
-    """A grammar, read if it could be, and what it goes by."""
+    """A grammar, read if it could be, and its name."""
 
     name: str
-    """What its artifacts go by."""
+    """The name of its artifacts."""
     label: str
-    """What they record: a bundled name, or the path from the jobs file's folder."""
+    """The name that they record: a bundled name, or the path from the jobs file's folder."""
     request: GrammarRequest | None
     error: str | None
     """Why it could not be read."""
@@ -46,7 +46,7 @@ class TokenizerInput:
     """A tokenizer, loaded if it could be."""
 
     name: str
-    """What the artifacts for it go by."""
+    """The name of the artifacts for it."""
     info: TokenizerInfo | None
     error: str | None
     """Why it could not be loaded."""
@@ -208,7 +208,7 @@ class _Finder:
         return TokenizerInput(name, TokenizerInfo.from_arrays(info.to_arrays(), name=recorded), None)
 
     def _expanded(self, written: Written[str], excluded: set[str]) -> list[str]:
-        """What a glob matches, or the one that is named."""
+        """The matches of a glob, or the one that is named."""
         if not glob.has_magic(written.value):
             return [] if written.value in excluded else [written.value]
         matches = self._matches(written.value)
@@ -242,7 +242,7 @@ def _read(name: str, label: str, file: GrammarFile, table: JobsTable, schema_set
 
 
 def _tokenizer_name(spec: str) -> str:
-    """What artifacts for a tokenizer go by: the short name, the model's part of an id, the file's stem or its folder's name."""
+    """The name of artifacts for a tokenizer: the short name, the model's part of an id, the file's stem or its folder's name."""
     path = PurePosixPath(spec)
     if path.suffix.lower() not in _TOKENIZER_SUFFIXES:
         return path.name.partition("@")[0]

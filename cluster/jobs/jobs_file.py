@@ -65,7 +65,7 @@ class JobsTable:
 
 @dataclass
 class JobsFile:
-    """What a jobs file says, and what is wrong with it."""
+    """The content of a jobs file, and its problems."""
 
     path: Path
     tokenizers: list[TokenizerTable] = field(default_factory=list)
@@ -73,11 +73,11 @@ class JobsFile:
     store: Path | None = None
     registries: tuple[str, ...] = ()
     problems: list[tuple[int, str]] = field(default_factory=list)
-    """Line and what is wrong there."""
+    """Line and problem."""
 
     @property
     def folder(self) -> Path:
-        """What paths in it are relative to."""
+        """The base of its relative paths."""
         return self.path.parent
 
     def problem(self, line: int, what: str) -> None:

@@ -37,7 +37,7 @@ def stage_classes(names: Sequence[str]) -> dict[str, str]:
 
 
 def legend(classes: Mapping[str, str], *, rest: str) -> str:
-    """What the colours mean."""
+    """The meaning of the colours."""
     named = [(name, style) for name, style in classes.items() if style != "stage-rest"]
     items = "".join(
         f'<li><svg width="12" height="12" aria-hidden="true"><rect width="12" height="12" rx="2" class="{style}"/></svg> '
@@ -136,7 +136,7 @@ def stage_bars(jobs: Sequence[JobOutcome], classes: Mapping[str, str]) -> str:
 
 
 def memory_bars(jobs: Sequence[JobOutcome]) -> str:
-    """Per job its peak against what was reserved; all on one scale."""
+    """Per job its peak against its reservation; all on one scale."""
     peak = max((max(job.peak_memory_bytes, job.memory_estimate_bytes) for job in jobs), default=0) or 1
     rows = []
     for job in jobs:

@@ -25,7 +25,7 @@ def html_page(report: RunReport) -> str:
     """The page of a run.
 
     Args:
-        report: what the run did.
+        report: of the run.
 
     Returns:
         A whole HTML document, to be written as UTF-8.
@@ -141,7 +141,7 @@ def _warnings(report: RunReport) -> str:
 class _Column:
     head: str
     value: Callable[[JobOutcome], float]
-    """What the column is sorted by."""
+    """The key of sorting the column."""
     said: Callable[[float], str]
 
 

@@ -20,7 +20,7 @@ class RunSummary:
     by_status: Mapping[str, int]
     wall_seconds: float
     own_seconds: float
-    """The jobs' own times together: what one worker would have needed."""
+    """The sum of the jobs' own times: one worker would have needed it."""
     lost_seconds: float
     """The time of attempts that failed."""
     busy_share: float
@@ -73,7 +73,7 @@ class Cause:
 
 
 def causes(report: RunReport) -> list[Cause]:
-    """What went wrong in a run, each cause once: failures, then what was not published, then what was not run."""
+    """The problems of a run, each cause once: failures, then jobs not published, then jobs not run."""
     jobs_of: dict[tuple[Status, str], list[JobOutcome]] = {}
     for job in report.jobs:
         if job.status not in ("compiled", "present"):

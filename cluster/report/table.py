@@ -35,7 +35,7 @@ def terminal_table(report: RunReport, console: Console) -> None:
     """Prints a run: a table of the jobs, totals, warnings, and the cause of each failure.
 
     Args:
-        report: what the run did.
+        report: of the run.
         console: where to; a table narrower than 118 characters has fewer columns, so give a console that is no terminal a width.
     """
     summary = summarize(report)

@@ -38,7 +38,7 @@ def compile_artifact(
     Args:
         tables: of the grammar; they are made where several jobs need them.
         tokenizer: for whose vocabulary.
-        grammar_name: what the artifact goes by.
+        grammar_name: the artifact's name.
         tokenizer_name: likewise.
         progress: called with each stage as it begins.
 

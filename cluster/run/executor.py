@@ -31,10 +31,10 @@ class Executor(Protocol):
 
     @property
     def queue(self) -> int:
-        """How many tasks it should have at any time, so that no worker waits for the driver."""
+        """The number of tasks it should have at any time, so that no worker waits for the driver."""
 
     def share(self, things: Mapping[str, Any]) -> None:
-        """Takes in what many tasks read, once each, by name."""
+        """Takes in the values that many tasks read, once each, by name."""
 
     def largest_memory(self) -> int:
         """Bytes that one task can have at most: what the largest node has."""

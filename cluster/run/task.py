@@ -30,18 +30,18 @@ is large enough."""
 Progress = Callable[[str, int, int], None]
 
 TASK_THREAD = "psc task"
-"""What the threads are called in which tasks run."""
+"""The name of the threads in which tasks run."""
 
 
 @dataclass(frozen=True)
 class Call:
-    """What a worker is to do: ``work(*shared, *parts, **options, progress=…)``."""
+    """The work of a worker: ``work(*shared, *parts, **options, progress=…)``."""
 
     work: Callable[..., Any]
     """A function at the top of a module of psc, so that it travels as a name."""
     options: Mapping[str, Any] = field(default_factory=dict)
     memory_limit: int | None = None
-    """Bytes above what the worker has before."""
+    """Bytes above the worker's memory before."""
     time_limit: float | None = None
     """Seconds; looked at as each stage begins, and by the driver where it can stop a worker."""
 
@@ -90,9 +90,9 @@ class Attempt:
     """A task that runs in a thread of its own.
 
     Args:
-        worker: what this process is called.
-        call: what to do.
-        inputs: what is shared between tasks, then the results of the tasks that this one needs.
+        worker: the name of this process.
+        call: the work.
+        inputs: the values shared between tasks, then the results of the tasks that this one needs.
     """
 
     def __init__(self, worker: str, call: Call, inputs: tuple[Any, ...]) -> None:
@@ -181,13 +181,13 @@ class Attempt:
 
 
 def too_much_memory(limit: int | None) -> str:
-    """What is said of a task that passed its memory limit."""
+    """The message for a task that exceeded its memory limit."""
     allowed = "the machine has" if limit is None else f"{size(limit)}, which is what it was given"
     return f"needed more memory than {allowed}"
 
 
 def too_much_time(limit: float) -> str:
-    """What is said of a task that passed its time limit."""
+    """The message for a task that exceeded its time limit."""
     return f"took longer than its limit of {duration(limit)}; raise time = in the jobs file, or make the grammar smaller"
 
 

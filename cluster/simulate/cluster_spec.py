@@ -45,12 +45,12 @@ class NodePool:
     price_per_hour: float | None = None
     """Of each node."""
     speed: float = 1.0
-    """How fast one of its CPUs is, relative to where the costs were measured."""
+    """The speed of one of its CPUs, relative to the machine of the measurements."""
 
 
 @dataclass(frozen=True)
 class Scheduler:
-    """What the scheduler costs, and what it may use. None: as the reports say."""
+    """The scheduler's costs and share of memory. None: from the reports."""
 
     per_task_overhead: float | None = None
     """Seconds between two tasks on a worker."""
@@ -61,7 +61,7 @@ class Scheduler:
     slowdown: float | None = None
     """How much longer a task takes on a machine whose other CPUs are all busy than alone: 0.3 is 30 %."""
     memory_share: float = 0.7
-    """What part of a machine's memory tasks may reserve. Ray keeps 0.3 for the system and its object store."""
+    """The part of a machine's memory that tasks may reserve. Ray keeps 0.3 for the system and its object store."""
 
 
 @dataclass(frozen=True)
@@ -146,8 +146,8 @@ def parse_spec(text: str, *, origin: str = "spec", folder: Path | None = None) -
 
     Args:
         text: TOML.
-        origin: what errors call it.
-        folder: what paths in it are relative to.
+        origin: its name in errors.
+        folder: the base of its relative paths.
 
     Raises:
         SimulationError: with the line, what is wrong there, and what to write.

@@ -1,4 +1,4 @@
-"""A prediction on the terminal: the figures, what the nodes are used for, what decides the end, and other sizes of the cluster."""
+"""A prediction on the terminal: the figures, the use of the nodes, the jobs that decide the end, and other sizes of the cluster."""
 
 from __future__ import annotations
 

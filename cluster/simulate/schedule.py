@@ -59,7 +59,7 @@ class Node:
 
 @dataclass(frozen=True)
 class Delays:
-    """What passes besides the tasks' own work, in seconds; and ``slowdown``, see `psc.cluster.simulate.cluster_spec.Scheduler`."""
+    """The delays besides the tasks' own work, in seconds; and ``slowdown``, see `psc.cluster.simulate.cluster_spec.Scheduler`."""
 
     startup: float = 0.0
     per_task: float = 0.0
@@ -78,7 +78,7 @@ class Placed:
 
 @dataclass
 class Use:
-    """What was made of a node."""
+    """The use of a node."""
 
     busy_seconds: float = 0.0
     peak_reserved_bytes: int = 0
@@ -87,7 +87,7 @@ class Use:
 
 @dataclass
 class Schedule:
-    """What a simulated run did."""
+    """The course of a simulated run."""
 
     makespan: float
     placed: list[Placed]
@@ -145,8 +145,8 @@ def run_schedule(
     Args:
         tasks: ``after`` refers to earlier ones.
         nodes: the nodes.
-        delays: what passes besides the work.
-        chance: where losses of nodes, and noise, are drawn from; without it neither happens.
+        delays: the time besides the work.
+        chance: the source of losses of nodes, and of noise; without it neither happens.
         duration_noise: standard deviation of the logarithm of a task's time.
 
     Raises:
@@ -165,7 +165,7 @@ def longest_chains(tasks: Sequence[SimulatedTask]) -> list[float]:
 
 
 def _queue_order(tasks: Sequence[SimulatedTask]) -> list[tuple[int, bool, float, int]]:
-    """Per task what it is sorted by when it is ready."""
+    """Per task its key in the order of ready tasks."""
     of_job: dict[str, float] = {}
     for task in tasks:
         of_job[task.job] = of_job.get(task.job, 0.0) + task.seconds
@@ -234,7 +234,7 @@ class _Run:
                 skipped += self._ready[at:]
                 break
             memory = self._tasks[entry[-1]].memory_bytes
-            # Nothing becomes free while tasks are handed out: what did not fit before, does not fit now.
+            # No node becomes free while tasks are handed out: a task that did not fit before does not fit now.
             state = None if too_large is not None and memory >= too_large else self._choose(memory)
             if state is None:
                 too_large = memory if too_large is None else min(too_large, memory)
@@ -287,7 +287,7 @@ class _Run:
         self._advance(state, now)
         rate = state.rate(self._delays.slowdown)
         for running in list(state.running):
-            # Clocks far from zero have coarse steps: what would end within one of them has ended.
+            # Clocks far from zero have coarse steps: a task that would end within one of them has ended.
             if now >= running.works_from and running.remaining / rate <= _DONE_S + now * 1e-12:
                 self._release(state, running, now)
                 self.schedule.placed[running.task] = Placed(running.begin, now, state.number)

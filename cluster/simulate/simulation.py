@@ -30,7 +30,7 @@ _WHAT_IF_GAIN = 0.99
 
 @dataclass(frozen=True)
 class NodeUse:
-    """What is made of one node."""
+    """The use of one node."""
 
     name: str
     cpus: int
@@ -56,7 +56,7 @@ class PredictedTask:
 
 @dataclass(frozen=True)
 class Prediction:
-    """What a batch takes on a cluster. Nodes and tasks are those of a run in which nothing is lost and nothing varies."""
+    """The time and cost of a batch on a cluster. Nodes and tasks are those of a run in which nothing is lost and nothing varies."""
 
     makespan_seconds: float
     """From the start of the cluster to the end of the last task; the middle of the trials."""
@@ -106,7 +106,7 @@ def simulate(tasks: Sequence[SimulatedTask], spec: ClusterSpec) -> Prediction:
     """Predicts a run.
 
     Args:
-        tasks: what there is to do; ``after`` refers to earlier ones.
+        tasks: the work; ``after`` refers to earlier ones.
         spec: the cluster; of its scheduler, what is None counts as 0 (see `psc.cluster.costs.measured_costs.with_measured`).
 
     Raises:

@@ -1,4 +1,4 @@
-"""What the requests of a batch are constrained by, and the masks of the sequences that follow them.
+"""The constraints of a batch's requests, and the masks of the sequences that follow them.
 
 A constraint is a compiled grammar, a `DeferredGrammar`, or None for a request without one. `Requests` has the constraints of a
 batch and the vocabulary that these share. A `Hypothesis` is one sequence that is being generated for a request: a matcher, and

@@ -36,7 +36,7 @@ class GuardedMatcher:
 
     Args:
         compiled: the grammar, or the reason for which there is none.
-        last_row: what the mask is when nothing goes on: tokens that end the text, or tokens that are refused when they come.
+        last_row: the mask when nothing goes on: tokens that end the text, or tokens that are refused when they come.
     """
 
     def __init__(self, compiled: CompiledGrammar | str, last_row: NDArray[np.int32]) -> None:

@@ -52,7 +52,7 @@ class GrammarLogitsProcessor:
         self._bitmask = np.zeros((1, self._requests.n_words), dtype=np.int32)
         self._seen = -1
         self.error: Exception | None = None
-        """What went wrong in this generation."""
+        """The error of this generation."""
 
     def reset(self) -> None:
         """The next ids are a new generation's prompt, whatever they look like."""

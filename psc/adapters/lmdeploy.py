@@ -51,7 +51,7 @@ _KINDS: Final[dict[str, Kind]] = {"json_schema": "json", "regex_schema": "regex"
 
 @dataclass(frozen=True)
 class RequestGrammar:
-    """What a request's matchers begin with: a grammar, or the reason for which there is none; and the tokens that end the text."""
+    """The start of a request's matchers: a grammar, or the reason for which there is none; and the tokens that end the text."""
 
     compiled: CompiledGrammar | str
     ends: NDArray[np.int32]
@@ -71,7 +71,7 @@ class Compiler:
         self._ends: Final = row_of(tokenizer_info.stop_token_ids, tokenizer_info.vocab_size)
 
     def compile_json_schema(self, schema: str) -> Any:
-        """A `RequestGrammar`, or what XGrammar compiled."""
+        """A `RequestGrammar`, or XGrammar's result."""
         return self._compile("json", schema, "compile_json_schema")
 
     def compile_regex(self, regex: str) -> Any:

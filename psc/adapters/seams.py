@@ -32,7 +32,7 @@ class Seam:
 
 
 def broken_seams(seams: Iterable[Seam]) -> list[str]:
-    """What is not as an adapter needs it, one sentence each; empty where everything is there. Imports the modules."""
+    """The seams that differ from an adapter's needs, one sentence each; empty where everything is there. Imports the modules."""
     return [problem for seam in seams if (problem := _problem(seam)) is not None]
 
 

@@ -42,9 +42,9 @@ class _Rows(NamedTuple):
     tail: Tokens
     """The last columns, at most 16."""
     columns: list[int]
-    """Where rows of one request differ that have different pasts."""
+    """The columns in which rows of one request with different pasts differ."""
     values: Tokens
-    """What is there, (rows, columns)."""
+    """The ids in these columns, (rows, columns)."""
 
 
 class Growth(Enum):
@@ -66,7 +66,7 @@ class Sequences:
         growth: how ids may change within a generation.
         leaves_alone: whether a row goes on without a grammar after a token id that the grammar refused; else the token is an
             error. By default every refused token is an error.
-        prompt_length: how many tokens are the prompt; those after it are the text's beginning. By default all.
+        prompt_length: the number of tokens of the prompt; those after it are the text's beginning. By default all.
 
     Raises MatcherError when `prompt_length` is negative.
     """

@@ -62,7 +62,7 @@ class PscMatcherFactory(GrammarMatcherFactory):  # type: ignore[misc]
     """
 
     original: type[Any]
-    """The engine's own factory, for what psc refuses; set by :func:`install`."""
+    """The engine's own factory, for grammars that psc refuses; set by :func:`install`."""
 
     def __init__(self, guided_decoding_config: Any, vocab_size_padded: int, max_num_draft_tokens: int = 0) -> None:
         super().__init__()

@@ -50,7 +50,7 @@ class GrammarLogitsProcessor(LogitsProcessor):  # type: ignore[misc]  # the pack
         assisted: for `assistant_model=` or `prompt_lookup_num_tokens=`, which try tokens and go back; one sequence at a time.
         refused: "drop" for beam search with `do_sample=True`, which fills its beams with sequences of probability 0 when few
             tokens are allowed; "raise", an error, for everything else.
-        pad_token_id: what finished rows are padded with, where that token is text.
+        pad_token_id: the token that pads finished rows, where it is text.
         in_place: mask the given scores, which saves a copy; `generate(output_logits=True)` then returns masked logits.
         masks: `psc.runtime.cupy_masks`, to store the masks on the model's GPU and send numbers of rows; by default masks are made
             on the CPU and sent, vocab_size / 8 bytes for each row and step.

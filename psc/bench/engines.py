@@ -198,7 +198,7 @@ def start(engine: str, subject: Subject, spec: str) -> Engine:
 
 @dataclass(frozen=True)
 class Visit:
-    """What an engine did with one text."""
+    """The measurements of an engine on one text."""
 
     masks: list[int]
     """Nanoseconds of each mask, the timer's own included."""
@@ -234,7 +234,7 @@ def visit(engine: Engine, ids: Sequence[int], positions: frozenset[int]) -> Visi
 
 @dataclass(frozen=True)
 class Ready:
-    """What a hosted engine says when it can begin."""
+    """The first message of a hosted engine."""
 
     compile_seconds: float
     first_mask_seconds: float
@@ -258,7 +258,7 @@ class HostedEngine:
         self._ready = Ready(made.compile_seconds, first_mask, made.grammar, timer_overhead())
 
     def ready(self) -> Ready:
-        """What there is to say before the first text."""
+        """The message before the first text."""
         return self._ready
 
     def visit(self, ids: Sequence[int], positions: frozenset[int]) -> Visit:

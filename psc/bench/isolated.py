@@ -13,11 +13,11 @@ from typing import Any
 
 
 class Failed(RuntimeError):
-    """What became of a process that did not end well; says so in words."""
+    """The failure of a process, in words."""
 
 
 def result(function: Callable[..., Any], *arguments: Any, timeout: float) -> Any:
-    """What `function(*arguments)` returns in a fresh process. Raises Failed."""
+    """The result of `function(*arguments)` in a fresh process. Raises Failed."""
     resident = Resident(_Call, function, arguments, timeout=timeout)
     try:
         return resident.ask("returned", timeout=timeout)
@@ -26,7 +26,7 @@ def result(function: Callable[..., Any], *arguments: Any, timeout: float) -> Any
 
 
 class _Call:
-    """A call and what it has returned."""
+    """A call and its result."""
 
     def __init__(self, function: Callable[..., Any], arguments: tuple[Any, ...]) -> None:
         self._returned = function(*arguments)

@@ -37,7 +37,7 @@ class Matcher:
 
 
 Compile = Callable[[str], Callable[[], Matcher]]
-"""From a schema's text to what makes matchers. Raises RuntimeError where the engine refuses it."""
+"""From a schema's text to a maker of matchers. Raises RuntimeError where the engine refuses it."""
 
 
 def psc_engine(compiler: GrammarCompiler, bits: Bits, *, any_order: bool = False) -> Compile:
@@ -204,7 +204,7 @@ class SchemaServer:
         self._resident = self._start()
 
     def ask(self, method: str, *arguments: Any, timeout: float) -> Any:
-        """What a method of the engine returns. Raises Failed."""
+        """The result of a method of the engine. Raises Failed."""
         if not self._resident.alive:
             self._resident = self._start()
         try:

@@ -61,7 +61,7 @@ class _Pass:
 
 @dataclass
 class _Contestant:
-    """An engine of this run and what was measured."""
+    """An engine of this run and its measurements."""
 
     name: str
     process: Resident

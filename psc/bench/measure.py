@@ -124,7 +124,7 @@ def _is_figure(cell: str) -> bool:
 
 
 def machine() -> dict[str, Any]:
-    """What the figures depend on, without anything that names the machine."""
+    """The conditions of the figures, without anything that names the machine."""
     return {
         "date": time.strftime("%Y-%m-%d"),
         "machine": platform.machine(),

@@ -52,12 +52,12 @@ class Report:
     name: str
     question: str
     how: str
-    """What was done, in a few sentences."""
+    """The method, in a few sentences."""
     tables: Sequence[Table]
     results: Any
     """All figures, as JSON can say them."""
     notes: Sequence[str] = ()
-    """What was refused or did not come back, a line each."""
+    """Refusals and time-outs, a line each."""
     about: Mapping[str, Any] = field(default_factory=dict)
     """The machine, the tokenizer, and the versions of psc and its peers; None for one that is not installed."""
 
@@ -82,7 +82,7 @@ class Report:
 
     @classmethod
     def from_document(cls, document: Mapping[str, Any]) -> Report:
-        """Reads what `document` gave. Raises BenchError where it is none."""
+        """Reads the result of `document`. Raises BenchError where it is none."""
         try:
             fields = {**document, "tables": [Table(**each) for each in document["tables"]]}
             return cls(**fields)
@@ -111,7 +111,7 @@ def write_reports(reports: Sequence[Report], path: Path) -> None:
 
 
 def read_reports(path: Path) -> list[Report]:
-    """What `write_reports` wrote. Raises BenchError where it is none."""
+    """The reports that `write_reports` wrote. Raises BenchError where it is none."""
     try:
         return [Report.from_document(each) for each in json.loads(path.read_text(encoding="utf-8"))["reports"]]
     except (OSError, ValueError, KeyError, TypeError, BenchError) as error:

@@ -1,6 +1,6 @@
 """Texts of the grammars in `grammars/`, and of Java, Go and SQL, as a model might write them; the same ones for the same seed.
 
-The idea: what a mask costs depends on where the text is, so the texts are ordinary ones: words, names, numbers of every form,
+The idea: the cost of a mask depends on the text before it, so the texts are ordinary ones: words, names, numbers of every form,
 nesting as deep as people nest. They are drawn from lists, not from the masks: nothing measured decides what is measured.
 
 The cost: some milliseconds a text of 10 KB.
@@ -334,7 +334,7 @@ TEXTS: dict[str, Callable[[random.Random], str]] = {
     "go": go,
     "sql": sql,
 }
-"""Grammar -> what writes one of its texts."""
+"""Grammar -> the function that writes one of its texts."""
 
 
 def sample_texts(grammar: str, n: int, seed: int) -> list[bytes]:

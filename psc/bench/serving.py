@@ -74,7 +74,7 @@ def run(settings: Settings) -> Report:
 
 @dataclass
 class _Admissions:
-    """Of each request, by engine: what compiling and the first mask took, in milliseconds."""
+    """Of each request, by engine: the time of compiling and of the first mask, in milliseconds."""
 
     times: list[dict[str, dict[str, float]]] = field(default_factory=list)
     refused: Counter[str] = field(default_factory=Counter)

@@ -1,4 +1,4 @@
-"""What is measured: a grammar in any language that psc reads, and texts of it.
+"""The subjects of measurements: a grammar in any language that psc reads, and texts of it.
 
 One name says both. `json` is the JSON grammar that `compile_builtin_json_grammar` has; a name from the folder `grammars/` is an
 EBNF file of the kind that requests bring; other names are bundled Lark grammars; anything else is a path. Texts come from files

@@ -176,7 +176,7 @@ def _has_settings(job: Job) -> bool:
 
 
 def _run(planned: Plan, store: Store, ray: str | None, publishers: Mapping[str, Publish], *, quiet: bool) -> RunReport:
-    """Runs what is to be done where it is to be done; nothing is started for a run that has nothing to do."""
+    """Runs the plan on its executor; an empty plan starts none."""
     from psc.cluster.run.batch import run_batch
     from psc.cluster.run.executor import Executor
     from psc.cluster.run.in_process import InProcess
@@ -247,7 +247,7 @@ def _publishers(ctx: click.Context, urls: Sequence[str], folder: Path) -> dict[s
 
 
 def _show_plan(planned: Plan, *, as_json: bool) -> None:
-    """What would be done, in which order."""
+    """Shows the plan, in its order."""
     todo = [
         {
             "job": p.outcome.name,
@@ -290,7 +290,7 @@ def _write(path: Path, text: str) -> None:
 
 
 def _show_causes(report: RunReport) -> None:
-    """What went wrong, each cause once."""
+    """Shows the problems, each cause once."""
     from psc.cluster.report.summary import causes
 
     for cause in causes(report):

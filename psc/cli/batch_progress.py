@@ -15,7 +15,7 @@ from psc.support.readable import duration, size
 
 
 def run_display(*, quiet: bool) -> RunDisplay:
-    """What suits where stderr goes."""
+    """The observer that suits stderr."""
     if quiet:
         return RunDisplay()
     return TerminalDisplay() if sys.stderr.isatty() else LineDisplay()
@@ -31,11 +31,11 @@ class RunDisplay(Observer):
         """Stops showing."""
 
     def connecting(self, text: str) -> None:
-        """Before the run: what is waited for."""
+        """Before the run: shows the work in progress."""
 
 
 class LineDisplay(RunDisplay):
-    """Plain lines: what began where, how it ended."""
+    """Plain lines: each task's beginning and end."""
 
     def __init__(self) -> None:
         self._done = 0

@@ -25,7 +25,7 @@ PEERS = ("llguidance", "xgrammar")
 
 @dataclass(frozen=True)
 class Chosen:
-    """What `bench_options` say."""
+    """The values of `bench_options`."""
 
     tokenizer: str
     peers: tuple[str, ...]
@@ -104,7 +104,7 @@ def settings_of(
     schemas: Path | None = None,
     announce: Callable[[str], None] = lambda text: None,
 ) -> Settings:
-    """What the options say. Raises BenchError for a corpus that is not there."""
+    """The settings of the options. Raises BenchError for a corpus that is not there."""
     from psc.bench.reports import Settings
 
     texts: dict[str, tuple[Path, ...]] = {}
@@ -131,6 +131,6 @@ def publish(report: Report, folder: Path | None, *, as_json: bool) -> None:
 
 @contextlib.contextmanager
 def measuring(title: str, *, quiet: bool) -> Iterator[Callable[[str], None]]:
-    """Progress of a measurement: what is being measured, and for how long. Raises MissingExtraError without the extra `bench`."""
+    """Progress of a measurement: its subject, and its duration so far. Raises MissingExtraError without the extra `bench`."""
     with Steps(title, quiet=quiet) as steps, needs_extra("bench"):
         yield lambda what: steps.step(f"{title}: {what}", 0, 1)

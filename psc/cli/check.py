@@ -79,7 +79,7 @@ def checker_for(compiled: CompiledGrammar) -> tuple[Checker, str | None]:
 
 @dataclass(frozen=True)
 class FileResult:
-    """How a file fared: it was checked, or could not be read."""
+    """The result for a file: it was checked, or could not be read."""
 
     name: str
     check: Check | None

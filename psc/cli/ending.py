@@ -39,7 +39,7 @@ class Ending(KeyboardInterrupt):
 
 
 class _Signals:
-    """What has come so far. Handlers run in the main thread, `_watch` in its own."""
+    """The signals so far. Handlers run in the main thread, `_watch` in its own."""
 
     def __init__(self) -> None:
         self.acts: list[Callable[[], None]] = []

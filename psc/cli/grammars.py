@@ -29,7 +29,7 @@ GRAMMAR_HELP = f"an artifact, or a bundled name or the path of a {GRAMMAR_FILE},
 
 @dataclass(frozen=True)
 class Chosen:
-    """What `grammar_options` say."""
+    """The values of `grammar_options`."""
 
     start: str | None = None
     lexer: LarkLexer | None = None

@@ -78,7 +78,7 @@ class Steps(_Patient):
     """A context in which ``step`` is called as each step of the work begins.
 
     Args:
-        title: what the work is.
+        title: the name of the work.
         quiet: show nothing.
     """
 
@@ -94,7 +94,7 @@ class Transfers(_Patient):
     """A context in which ``moved`` is called as bytes come or go.
 
     Args:
-        title: what the work is.
+        title: the name of the work.
         quiet: show nothing.
     """
 

@@ -36,12 +36,12 @@ _COUNTS = {
 
 @dataclass(frozen=True)
 class SchemaOptions:
-    """What was given of the options."""
+    """The options that were given."""
 
     names: tuple[str, ...]
     """As they are written: ``--no-strict``."""
     settings: Settings
-    """What they mean."""
+    """Their values."""
 
     def of(self, grammar: GrammarFile) -> Settings:
         """The settings of a grammar.

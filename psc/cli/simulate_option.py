@@ -22,7 +22,7 @@ def run_simulation(plan: Plan, spec_path: str | Path, *, as_json: bool) -> None:
     """Predicts what a plan's jobs would take, and prints that.
 
     Args:
-        plan: what there is to do; of a batch that is planned with ``force``, all of it, else what is not in the store.
+        plan: the work; of a batch that is planned with ``force``, all of it, else what is not in the store.
         spec_path: of the cluster's description, see `psc.cluster.simulate.cluster_spec`.
         as_json: print data, for machines.
 

@@ -14,8 +14,8 @@ def export_transducers(path: Path, artifact: Artifact, directory: Path) -> list[
 
     Args:
         path: of the artifact, for messages.
-        artifact: what it holds.
-        directory: where to; made if it is not there.
+        artifact: its content.
+        directory: of the files; made if it is not there.
 
     Raises:
         MissingExtraError: the ``openfst`` extra is not installed.

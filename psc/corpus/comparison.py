@@ -98,7 +98,7 @@ def compare(subject: Subject, files: Sequence[Path], jobs: int, progress: Callab
 
     Args:
         subject: the grammar and the reference, which must be installed.
-        files: what to read.
+        files: to read.
         jobs: in how many processes; with one, in this one.
         progress: called with the number of files that were read since the last call.
 

@@ -15,12 +15,12 @@ from dataclasses import dataclass
 _STRING = r"\"\"\".*?\"\"\"|\"(?:[^\"\\\n]|\\.)*\"|'(?:[^'\\\n]|\\.)*'|`[^`]*`"
 _REST = r"(?P<blank>\s+)|(?P<token>\.?[0-9](?:\w|\.|(?<=[eEpP])[-+])*|\w+|[-+*/%&|^<>=!~:]+|.)"
 COMMENTS = {"//": r"//[^\n]*|/\*.*?\*/", "--": r"--[^\n]*|/\*.*?\*/", "#": r"#[^\n]*", "<!--": r"<!--.*?-->", "": r"(?!)"}
-"""How comments look, by what opens one of a line."""
+"""The pattern of comments, by the start of one of a line."""
 
 
 @dataclass(frozen=True)
 class Mutant:
-    """A changed text, and what was changed: ``drop ;``, ``double (``, ``} for ]``, ``insert else``, ``swap a b``."""
+    """A changed text, and its change: ``drop ;``, ``double (``, ``} for ]``, ``insert else``, ``swap a b``."""
 
     text: str
     change: str

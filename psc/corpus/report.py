@@ -55,7 +55,7 @@ class Comparison:
 
     grammar: str
     reference: str
-    """What judged, with its version."""
+    """The reference parser, with its version."""
     not_used: tuple[str, ...]
     """Parsers that would have been better, and what they need."""
     seed: int

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 _log = logging.getLogger("psc.adapters.sglang")
 _MAX_NAMED = 8
-"""How many of the terminals that were expected a message names."""
+"""The most expected terminals that a message names."""
 
 
 class PscGrammar(XGrammarGrammar):  # type: ignore[misc]  # the package is not typed

@@ -44,13 +44,13 @@ SEAMS: Final = (
     Seam(f"{_REASONER}:ReasonerGrammarObject", ("grammar", "think_end_ids")),
     Seam(f"{_REASONER}:ReasonerGrammarBackend", ("grammar_backend", "reasoning_parser", "tokenizer", "enable_strict_thinking")),
 )
-"""What psc relies on."""
+"""The seams that psc relies on."""
 
 DRAFT_SEAM: Final = Seam(
     "sglang.srt.speculative.spec_utils:traverse_tree",
     ("retrieve_next_token", "retrieve_next_sibling", "draft_tokens", "grammar", "allocate_token_bitmask", "vocab_size"),
 )
-"""What psc can do without: masks along drafts."""
+"""The seam that psc can do without: masks along drafts."""
 
 STATE_SEAM: Final = Seam(
     "sglang.srt.managers.scheduler_components.internal_state:SchedulerInternalStateController.get_internal_state", ("recv_req",)
@@ -59,7 +59,7 @@ STATE_SEAM: Final = Seam(
 
 
 def fits() -> bool:
-    """Whether this SGLang has what psc needs; what is missing is said in the log."""
+    """Whether this SGLang has all seams that psc needs; the log names those that are missing."""
     warn_of_another_release("sglang", TESTED, _log)
     problems = broken_seams(SEAMS)
     if problems:

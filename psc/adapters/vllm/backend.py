@@ -35,7 +35,7 @@ KIND_OF: Final[Mapping[StructuredOutputOptions, Kind]] = {
     StructuredOutputOptions.CHOICE: "choice",
     StructuredOutputOptions.STRUCTURAL_TAG: "structural_tag",
 }
-"""What vLLM's kinds of requests are called here."""
+"""The names of vLLM's kinds of requests here."""
 
 _log = logging.getLogger("psc.adapters.vllm")
 
@@ -89,7 +89,7 @@ class PscBackend(StructuredOutputBackend):  # type: ignore[misc]
 
         Args:
             request_type: its kind.
-            grammar_spec: what it says.
+            grammar_spec: its text.
             stop_token_ids: the tokens that end its text; None or none are the vocabulary's.
 
         Raises:

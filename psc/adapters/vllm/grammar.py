@@ -25,7 +25,7 @@ _log = logging.getLogger("psc.adapters.vllm")
 FEW_WORDS: Final = 8
 """Of a mask row, in which a row that allows anything nearly always has a bit."""
 PADDING: Final = -1
-"""What vLLM fills a request's drafts up with."""
+"""The token that vLLM pads a request's drafts with."""
 
 
 class PscGrammar(StructuredOutputGrammar):  # type: ignore[misc]
@@ -33,9 +33,9 @@ class PscGrammar(StructuredOutputGrammar):  # type: ignore[misc]
 
     Args:
         compiled: the grammar.
-        stop_token_ids: what ends the text; None is what ends it in the vocabulary.
+        stop_token_ids: the tokens that end the text; None stands for the vocabulary's.
         counters: of the service.
-        mask_steps: what a mask may cost; None is psc's own limit.
+        mask_steps: the limit of a mask's cost; None is psc's own limit.
     """
 
     def __init__(

@@ -17,7 +17,7 @@ from psc.adapters.vllm.validation import Validator
 
 _log = logging.getLogger("psc.adapters.vllm")
 _INSTALLED: Final = "_psc_originals"
-"""Of vLLM's module: what stood where psc stands."""
+"""Of vLLM's module: the names that psc has replaced."""
 
 
 def install(seams: Seams) -> None:
@@ -51,7 +51,7 @@ def install(seams: Seams) -> None:
 
 
 def uninstall(seams: Seams) -> None:
-    """Puts vLLM's own names back; engines that run keep what they have."""
+    """Puts vLLM's own names back; running engines keep theirs."""
     for owner, name, value in reversed(getattr(seams.output, _INSTALLED, [])):
         setattr(owner, name, value)
     if hasattr(seams.output, _INSTALLED):

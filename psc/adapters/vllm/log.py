@@ -15,7 +15,7 @@ class _ToVllm(logging.Handler):
 
 
 def log_as_vllm_does() -> None:
-    """Has psc's warnings, and what the adapter says, appear in vLLM's log, unless the program has said where psc's log goes."""
+    """Has psc's warnings, and the adapter's messages, appear in vLLM's log, unless the program has said where psc's log goes."""
     ours = logging.getLogger("psc")
     if not all(isinstance(h, logging.NullHandler) for h in ours.handlers):
         return

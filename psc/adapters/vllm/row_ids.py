@@ -56,7 +56,7 @@ class RowIds:
     """Of which scheduler."""
     max_batch: int
     counts: list[int]
-    """How many ids each request has."""
+    """The number of ids of each request."""
     update: MaskUpdate
 
     def __reduce__(self) -> tuple[Any, ...]:

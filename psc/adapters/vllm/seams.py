@@ -1,4 +1,4 @@
-"""Where vLLM is open to psc: the names that are replaced or called, and whether this vLLM has them as they were tested.
+"""The seams of vLLM: the names that are replaced or called, and whether this vLLM has them as they were tested.
 
 vLLM has no registry of backends, so names in its modules are replaced. A release may move or change them. What is missing is said
 by name, and then nothing is replaced: half of psc would be worse than none.
@@ -29,7 +29,7 @@ _TYPES = "vllm.v1.structured_output.backend_types"
 
 
 def _seam(path: str, parameters: tuple[str, ...]) -> Seam:
-    """What psc calls, or what calls psc, by position."""
+    """A function that psc calls, or that calls psc, by position."""
     return Seam(path, parameters, by_position=True)
 
 
@@ -111,7 +111,7 @@ def find_seams() -> Seams | None:
 
 
 def _new_abstract_methods(types: ModuleType) -> list[str]:
-    """What psc's classes would lack."""
+    """The abstract methods that psc's classes would lack."""
     return [
         f"{cls.__module__}.{cls.__name__} asks for {', '.join(sorted(more))}, too"
         for cls, expected in ((types.StructuredOutputGrammar, _ABSTRACT), (types.StructuredOutputBackend, _ABSTRACT_OF_BACKENDS))

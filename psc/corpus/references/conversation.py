@@ -27,7 +27,7 @@ class Conversation:
 
     Args:
         command: the program and its arguments.
-        version: what it is.
+        version: its name and version.
 
     Raises:
         ReferenceParserError: the program does not start.

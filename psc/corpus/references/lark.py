@@ -1,4 +1,4 @@
-"""Lark itself, over the same grammar: what it parses, psc must not refuse. It reads some 200 KB a second."""
+"""Lark itself, over the same grammar: psc must not refuse a text that it parses. It reads some 200 KB a second."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a reference parser is to the comparison."""
+"""The interface of a reference parser."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which parsers know which grammars' languages, the best first, and what else a comparison has to know of a language."""
+"""The parsers of each grammar's language, the best first, and the other facts on a language that a comparison needs."""
 
 from __future__ import annotations
 
@@ -47,13 +47,13 @@ REFERENCES = (*_OPEN, "lark")
 
 @dataclass(frozen=True)
 class Language:
-    """What a bundled grammar is of."""
+    """The language of a bundled grammar."""
 
     suffix: str
     references: tuple[str, ...]
     """Names in `REFERENCES`, the best first."""
     comments: str = ""
-    """What opens a comment of a line, see `psc.corpus.mutants.COMMENTS`."""
+    """The start of a comment of a line, see `psc.corpus.mutants.COMMENTS`."""
     second: str | None = None
     """For a language without a single parser: another name in `REFERENCES`, whose agreement is counted."""
 

@@ -47,7 +47,7 @@ def mariadb() -> SqlServer:
 
 
 def either() -> Either:
-    """MySQL and MariaDB, those that are installed: what one of them takes is accepted, and what one cannot judge is not judged."""
+    """MySQL and MariaDB, if installed: a text that one accepts is accepted; else it is not judged where one cannot judge it."""
     servers: list[SqlServer] = []
     missing: list[str] = []
     for opened in (mysql, mariadb):
