@@ -156,17 +156,17 @@ class Reference:
 
 
 def blob_path(digest: str) -> PurePosixPath:
-    """Where a blob lies in a registry. Raises RegistryError unless the digest is a sha256 in hex."""
+    """The path of a blob in a registry. Raises RegistryError unless the digest is a sha256 in hex."""
     return PurePosixPath("blobs", "sha256", check_digest(digest, "digest"))
 
 
 def key_path(key: str) -> PurePosixPath:
-    """Where the reference of an input key lies. Raises RegistryError unless it is a sha256 in hex."""
+    """The path of an input key's reference. Raises RegistryError unless it is a sha256 in hex."""
     return PurePosixPath("keys", check_digest(key, "input key") + ".json")
 
 
 def name_path(grammar: str, tokenizer: str) -> PurePosixPath:
-    """Where the reference of two names lies. Raises RegistryError unless they can be part of a path."""
+    """The path of two names' reference. Raises RegistryError unless they can be part of a path."""
     return PurePosixPath("names", check_name(grammar, "grammar"), check_name(tokenizer, "tokenizer") + ".json")
 
 

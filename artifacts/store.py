@@ -246,7 +246,7 @@ class Store:
         grace_s: float = _WRITER_MAY_TAKE_S,
         dry_run: bool = False,
     ) -> Collected:
-        """Removes what is not needed: artifacts unused for long, the least recently used until the rest fits, unreachable blobs.
+        """Removes unneeded files: artifacts unused for long, the least recently used until the rest fits, unreachable blobs.
 
         Args:
             max_age_s: artifacts not used for longer go.

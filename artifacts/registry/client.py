@@ -244,7 +244,7 @@ class Registry:
         return sent
 
     def verify(self, progress: Callable[[str, int, int], None] = lambda _what, _number, _total: None) -> list[str]:
-        """Reads everything that the index lists, and says what is damaged, missing or lies. Cost: downloads every artifact.
+        """Reads everything that the index lists, and reports what is damaged, missing or false. Cost: downloads every artifact.
 
         Raises:
             RegistryUnreachableError: the registry does not answer.

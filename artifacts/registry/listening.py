@@ -67,7 +67,7 @@ def application(served: Served, log: Log | None = None) -> web.Application:
             return response
         except BaseException:
             if sent.began and request.transport is not None:
-                request.transport.abort()  # what has gone out is the beginning of another answer
+                request.transport.abort()  # the bytes sent begin another answer
             raise
         finally:
             metrics.in_flight -= 1

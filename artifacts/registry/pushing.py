@@ -1,4 +1,4 @@
-"""Taking in what is pushed to a registry that is served: nothing is believed, and nothing is there before it is right.
+"""Taking in pushes to a served registry: everything is checked, and no file is there before it is right.
 
 A blob is gathered in a temporary file, hashed on the way, then decoded and its tables checked in a thread; only then does it get
 its name. A reference is taken only when its blob is there and is what the reference says, the signed index only when everything

@@ -142,7 +142,7 @@ def refused_token(request: web.Request, tokens: tuple[AcceptedTokens, ...]) -> w
 
 
 async def read(served: Served, request: web.Request, sent: Sent) -> web.StreamResponse:
-    """Answers GET and HEAD; what is sent here already is counted in ``sent``."""
+    """Answers GET and HEAD; ``sent`` counts the bytes already sent here."""
     if served.read_tokens and request.path != "/healthz":
         refused = refused_token(request, (served.read_tokens, served.push_tokens))
         if refused is not None:

@@ -1,4 +1,4 @@
-"""``jobs.toml``: which grammars to compile for which tokenizers, checked against what a jobs file may say.
+"""``jobs.toml``: which grammars to compile for which tokenizers, checked against the format of jobs files.
 
 The idea: every value is taken out of the parsed document together with its line, and every error is noted and skipped, so that one
 reading finds all problems. `psc.cluster.jobs.expansion` reads what the tables mean together (globs, names).
@@ -94,7 +94,7 @@ class JobsFile:
 
 
 def read_jobs_file(path: str | Path) -> JobsFile:
-    """Reads a jobs file; see docs/cluster.md for what it may say.
+    """Reads a jobs file; see docs/cluster.md for its format.
 
     Returns:
         The tables that are well-formed, and the problems of the others.

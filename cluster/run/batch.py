@@ -1,4 +1,4 @@
-"""The driver of a run: starts tasks, takes in what they say, passes on finished artifacts, tries again what can be tried again.
+"""The driver of a run: starts tasks, takes in their messages, passes on finished artifacts, and retries tasks where that can help.
 
 Every attempt that fails says why, and that decides what happens:
 
@@ -339,7 +339,7 @@ class _Run:
             self._fail(job, error)
 
     def _more_memory(self, state: _TaskState) -> int | None:
-        """What to try a task with that passed its limit; None where there is nothing to try."""
+        """The next memory limit of a task that exceeded its own; None where there is none to try."""
         state.memory_failures += 1
         if state.memory_failures > 1:
             return None
@@ -378,7 +378,7 @@ class _Run:
             self._observer.job_ended(outcome)
 
     def _interrupted(self, why: str) -> None:
-        """Saves what is done, and stops what runs; a second interruption ends that, too."""
+        """Saves finished artifacts, and stops running tasks; a second interruption ends that, too."""
         with contextlib.suppress(KeyboardInterrupt):
             self._observer.note(f"{why}: stopping; Ctrl-C again stops at once")
             now = time.time()

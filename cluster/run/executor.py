@@ -37,21 +37,21 @@ class Executor(Protocol):
         """Takes in the values that many tasks read, once each, by name."""
 
     def largest_memory(self) -> int:
-        """Bytes that one task can have at most: what the largest node has."""
+        """The most bytes that one task can have: those of the largest node."""
 
     def start(self, task: int, call: Call, shared: Sequence[str], parts: Sequence[Any], memory_bytes: int) -> None:
         """Starts a task as soon as there is room.
 
         Args:
             task: its number, new in each attempt.
-            call: what to do.
+            call: the work.
             shared: names of what was shared, the first arguments.
             parts: handles of other tasks' results, the arguments after them.
             memory_bytes: to reserve.
         """
 
     def wait(self, seconds: float) -> list[Event]:
-        """What tasks have said, as soon as one has said something, or nothing after some time."""
+        """The messages of tasks, as soon as there is one, or none after some time."""
 
     def fetch(self, output: Any) -> Any:
         """A result. Raises LookupError when it is lost."""
@@ -60,4 +60,4 @@ class Executor(Protocol):
         """Stops a task, by force, and forgets it. Returns whether that could be done."""
 
     def close(self) -> None:
-        """Stops what is running, and lets go of everything."""
+        """Stops the running tasks, and releases everything."""

@@ -112,7 +112,7 @@ class LastingRay:
 
     @property
     def queue(self) -> int:
-        """Twice what can run, so that a worker finds its next task waiting."""
+        """Twice the tasks that can run, so that a worker finds its next task waiting."""
         return self._instead.queue if self._instead is not None else 2 * self.cpus + 2
 
     def share(self, things: Mapping[str, Any]) -> None:

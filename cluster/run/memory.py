@@ -28,13 +28,13 @@ from psc.support.process_memory import peak_memory, process_status
 _SLACK_BYTES = 160 << 20
 """Address space that a task may have beyond its limit: thread stacks, and the arenas (64 MiB each) that the allocator reserves."""
 _CLOSED_BYTES = 4 << 20
-"""What is left of it once the limit is passed, for threads that are not the task's."""
+"""The part of it left once the limit is exceeded, for threads that are not the task's."""
 _LOOK_EVERY_S = 0.05
 
 
 @dataclass
 class Measured:
-    """What a task has."""
+    """The memory of a task."""
 
     before: int
     """Bytes that the process had before it."""
@@ -50,7 +50,7 @@ class Measured:
 
 @contextlib.contextmanager
 def measured(limit_bytes: int | None) -> Iterator[Measured]:
-    """Measures the memory of what runs inside, and lets it allocate no more than a limit.
+    """Measures the memory of the code inside, and limits its allocations.
 
     Args:
         limit_bytes: above what the process has now; None for none.
@@ -149,7 +149,7 @@ def usable_cpus() -> int:
 
 
 def _reset_peak() -> int:
-    """Resets the peak of resident memory. Returns what there is now, or the peak so far where it cannot be reset."""
+    """Resets the peak of resident memory. Returns the memory now, or the peak so far where it cannot be reset."""
     try:
         Path("/proc/self/clear_refs").write_text("5")
     except OSError:

@@ -1,4 +1,4 @@
-"""What a batch run did: per job how it ended and what came of it, per task where and when it ran. All of it is plain data.
+"""The outcome of a batch run: per job its status and result, per task where and when it ran. All of it is plain data.
 
 The scheduler fills it in as tasks end; the reports, and the simulator that predicts other clusters from it, read it.
 """
@@ -53,10 +53,10 @@ class JobOutcome:
     size: int = 0
     """Bytes of the artifact."""
     own_seconds: float = 0.0
-    """What its tasks took together, failed attempts left out."""
+    """The time of its tasks together, failed attempts left out."""
     attempts: int = 0
     memory_estimate_bytes: int = 0
-    """What was reserved for it."""
+    """The memory reserved for it."""
     peak_memory_bytes: int = 0
     """The most that one of its tasks had, above what its worker had before it."""
     counts: Mapping[str, int] = field(default_factory=dict)
@@ -83,7 +83,7 @@ class RunReport:
     """When, in ISO 8601 with the time zone."""
     psc_version: str
     setup_seconds: float = 0.0
-    """What connecting to, or starting, Ray took; not part of ``wall_seconds``."""
+    """The time to connect to, or start, Ray; not part of ``wall_seconds``."""
     interrupted: bool = False
     """Whether it was stopped before all jobs were done."""
 
@@ -98,7 +98,7 @@ class RunReport:
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> RunReport:
-        """Reads what ``to_json`` wrote. Raises ValueError when it is something else."""
+        """Reads the result of ``to_json``. Raises ValueError when it is something else."""
         if data.get("schema") != SCHEMA:
             raise ValueError(f"not a report of psc batch: schema {data.get('schema')!r} instead of {SCHEMA!r}")
         try:

@@ -96,7 +96,7 @@ class Publishing:
                 self._unreachable(push, str(e))
             except PscError as e:
                 self._refused(push, _cause(e, push.reference))
-            except Exception as e:  # a registry's client may raise what it likes: the others go on
+            except Exception as e:  # a registry's client may raise anything: the others go on
                 self._refused(push, f"{type(e).__name__}: {e}")
             self._end_if_last(push.outcome)
 
@@ -153,7 +153,7 @@ class Publishing:
 
 
 def _cause(error: Exception, reference: Reference) -> str:
-    """What is wrong, without the file that it was noticed at, so that it is one cause for all artifacts."""
+    """The error without the file where it occurred, so that it is one cause for all artifacts."""
     text = str(error)
     for path in (reference.blob_path, reference.key_path, reference.name_path):
         text = text.replace(f"/{path}", "")

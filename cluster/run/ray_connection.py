@@ -1,4 +1,4 @@
-"""Connecting to Ray so that what is wrong is said in seconds, with the way out: Ray itself would wait a minute, or for ever.
+"""Connecting to Ray so that an error is reported in seconds, with the remedy: Ray itself would wait a minute, or for ever.
 
 The address is tried first, by a TCP connection and the first frame of HTTP/2, which Ray's control service speaks. Whether versions
 fit Ray says itself, if at length.
@@ -24,7 +24,7 @@ from psc.errors import ClusterError, needs_extra
 
 _PROBE_S = 5.0
 _OBJECT_STORE_BYTES = 512 << 20
-"""For vocabularies and artifacts, a few MB each; what does not fit goes to disk."""
+"""For vocabularies and artifacts, a few MB each; the rest goes to disk."""
 _LONGEST_TEMPORARY = 40
 """Of a folder in which Ray makes sockets: their paths may have 107 bytes, and it adds some 60."""
 
@@ -41,7 +41,7 @@ class Connection:
     """Whether to disconnect in the end; a program that was connected before stays so."""
 
     def close(self) -> None:
-        """Disconnects; what was started is stopped."""
+        """Disconnects, and stops a Ray that it has started."""
         if self.owned and self.ray.is_initialized():
             self.ray.shutdown()
 
@@ -151,7 +151,7 @@ def _running_cluster() -> str:
 
 
 def _noted_address() -> str | None:
-    """What ``ray start`` has written down; it may be gone since, and Ray would wait for it."""
+    """The address that ``ray start`` has recorded; it may be gone since, and Ray would wait for it."""
     folder = os.environ.get("RAY_TMPDIR") or tempfile.gettempdir()
     try:
         return Path(folder, "ray", "ray_current_cluster").read_text(encoding="utf-8").strip() or None

@@ -60,7 +60,7 @@ def connect(spec: str) -> RayExecutor:
 @dataclass
 class _Running:
     messages: Any
-    """The generator of references to what the task yields."""
+    """The generator of references to the task's results."""
     parts: Sequence[Any]
     memory_bytes: int
     node: str | None = None
@@ -91,7 +91,7 @@ class RayExecutor:
 
     @property
     def queue(self) -> int:
-        """Twice what can run, so that a worker finds its next task waiting; a cluster that grows sees from it that it should."""
+        """Twice the tasks that can run, so that a worker finds its next task waiting, and an elastic cluster grows."""
         return 2 * self.cpus + 2
 
     def warm_up(self) -> None:
@@ -119,7 +119,7 @@ class RayExecutor:
         self._shared.update((name, self._ray.put(thing)) for name, thing in things.items())
 
     def largest_memory(self) -> int:
-        """What the largest node has that can run tasks, or had lately; looked up at most every other second."""
+        """The memory of the largest node that can run tasks, now or lately; looked up at most every other second."""
         now = time.monotonic()
         if now - self._looked_at_nodes > _LARGEST_FOR_S:
             self._looked_at_nodes = now
@@ -191,7 +191,7 @@ class RayExecutor:
             raise ClusterError(f"{self.name}: the connection to the cluster was lost ({_brief(e)}); run again to go on") from e
 
     def _next(self, task: int) -> Event:
-        """The next message of a task that has one, or what became of the task."""
+        """The next message of a task that has one, or the end of the task."""
         running = self._running[task]
         try:
             message = self._ray.get(next(running.messages))
@@ -218,7 +218,7 @@ class RayExecutor:
         return Event(task, Ended(time.time(), failure, error), lost_parts=lost)
 
     def _why(self, error: Exception, running: _Running) -> tuple[Failure, str, frozenset[int]]:
-        """What Ray's exception means for the driver."""
+        """The meaning of Ray's exception for the driver."""
         exceptions = self._ray.exceptions
         cause = getattr(error, "cause", None)
         for e in (error, cause):
@@ -232,7 +232,7 @@ class RayExecutor:
                 lost = frozenset(i for i, part in enumerate(running.parts) if part.hex() == e.object_ref_hex)
                 if lost:
                     return "inputs lost", f"a part that it needs was lost with its node ({type(e).__name__})", lost
-        # A system error inside a task is one of loading what it was sent.
+        # A system error inside a task is one of loading its inputs.
         if isinstance(error, exceptions.RayTaskError) and (
             isinstance(cause, exceptions.RaySystemError) or not isinstance(cause, exceptions.RayError)
         ):

@@ -56,7 +56,7 @@ class Request:
 
 @dataclass(frozen=True)
 class Answer:
-    """What a method returned, or which error it raised."""
+    """The result of a method, or its error."""
 
     value: Any = None
     error: Literal["lost", "gone"] | None = None
@@ -96,7 +96,7 @@ def _serve(connection: Connection[Any, Any], host: _Host) -> None:
             answer = Answer(str(e), "lost")
         except ClusterError as e:
             answer = Answer(str(e), "gone")
-        except Exception as e:  # Ray raises what it likes when it is in ruins
+        except Exception as e:  # a broken Ray may raise anything
             answer = Answer(f"{type(e).__name__}: {e}", "gone")
         connection.send(answer)
         if request.method == "close":

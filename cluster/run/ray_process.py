@@ -128,7 +128,7 @@ class RayProcess:
         self.kill()
 
     def kill(self) -> None:
-        """Ends it, and what it has started, at once."""
+        """Ends it, and all processes that it has started, at once."""
         with contextlib.suppress(OSError):
             os.killpg(self._process.pid, signal.SIGKILL)
         self._process.kill()

@@ -63,7 +63,7 @@ class Storing:
         return self._writes[0].due if self._writes else None
 
     def write_due(self) -> None:
-        """Writes what is due."""
+        """Writes the artifacts that are due."""
         while self._writes and self._writes[0].due <= time.monotonic():
             write = heapq.heappop(self._writes)
             try:

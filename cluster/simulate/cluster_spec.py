@@ -160,7 +160,7 @@ def parse_spec(text: str, *, origin: str = "spec", folder: Path | None = None) -
 
 
 class _Reader:
-    """Checks what `tomllib` read; every path by which the document is indexed has a line."""
+    """Checks the document that `tomllib` read; every path by which the document is indexed has a line."""
 
     def __init__(self, lines: Mapping[KeyPath, int], origin: str) -> None:
         self._lines = lines

@@ -75,7 +75,7 @@ class Prediction:
     nodes: tuple[NodeUse, ...]
     tasks: tuple[PredictedTask, ...]
     tail: tuple[str, ...]
-    """The jobs that still run when the queue is empty, the last to end first: what would have to be shorter, or begin earlier."""
+    """The jobs that still run when the queue is empty, the last to end first: these would have to be shorter, or begin earlier."""
     tail_seconds: float
     """How long that lasts."""
     estimated_jobs: tuple[str, ...]

@@ -1,4 +1,4 @@
-"""What an adapter relies on in an engine's release, checked before anything of the engine is replaced.
+"""The names that an adapter relies on in an engine's release, checked before anything of the engine is replaced.
 
 An engine's internal names move between releases. A seam is one of them, with the parameters that the adapter gives or takes. An
 adapter that finds one missing leaves the engine as it is, and says which.

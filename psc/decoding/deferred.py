@@ -71,7 +71,7 @@ class DeferredMatcher:
 
     Args:
         matcher: at the beginning of its text; it is this object's from now on.
-        trigger: what ends the free text.
+        trigger: ends the free text.
 
     Raises MatcherError when the matcher has accepted something already.
     """
@@ -180,7 +180,7 @@ class DeferredMatcher:
         return self._matcher.is_terminated() if self._active else self._free.stopped
 
     def is_completed(self) -> bool:
-        """The trigger has appeared, and what follows it so far is a whole sentence."""
+        """The trigger has appeared, and the text after it is a whole sentence."""
         return self._active and self._matcher.is_completed()
 
     def fill_next_token_bitmask(self, bitmask: Any, index: int = 0) -> bool:
@@ -205,7 +205,7 @@ AnyMatcher = GrammarMatcher | DeferredMatcher
 def accept_free_tokens(
     matchers: Sequence[AnyMatcher | None], tokens: Sequence[int] | None
 ) -> tuple[list[GrammarMatcher | None], list[int] | None, list[int]]:
-    """What is left for a table of masks to do in a step: tokens of free texts are taken here.
+    """The work left for a table of masks in a step: tokens of free texts are taken here.
 
     Args:
         matchers: one for each sequence; None for one without a grammar.

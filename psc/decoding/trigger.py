@@ -1,4 +1,4 @@
-"""What a sequence of tokens has to contain before its grammar begins: a text such as ``</think>``, or token ids.
+"""The trigger that tokens have to contain before their grammar begins: a text such as ``</think>``, or token ids.
 
 The idea: Knuth, Morris and Pratt's automaton over the bytes of each text, and over the ids of each sequence of ids, all of them
 stepped together. A text may be spelled across tokens, and may end inside one; what that token has after it is reported, because

@@ -27,7 +27,7 @@ _OPERATOR = re.compile(r"[-+*/%=<>!&|^~?:@#$\\]+")
 
 @dataclass(frozen=True)
 class Stop:
-    """Where a text leaves the grammar."""
+    """The position where a text leaves the grammar."""
 
     offset: int
     """In bytes, from 0; the length of the text if it is only unfinished."""

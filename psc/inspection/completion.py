@@ -30,17 +30,17 @@ _MAX_VISITS = 50_000
 _BYTES_OF_MEMBER = 64
 """The estimate for a missing member where members come in any order, which items do not show. It is high, so a search prefers the
 member to the end of the object."""
-# Which byte stands for its class: what reads well first.
+# Which byte stands for its class: the most readable first.
 _READABLE = b"abcdefghijklmnopqrstuvwxyz 0123456789\"'.;\n" + bytes(range(33, 127)) + b"\t\r"
 
 StackNode = NewType("StackNode", int)
 """The number of a stack in `Stacks`."""
 _Reached = tuple[Configuration, ...]
-"""Where a search is: all configurations of a matcher."""
+"""A node's state in a search: all configurations of a matcher."""
 
 
 class Stacks:
-    """Parser stacks that share what is below: a stack is the number of (LR state, stack below); equal ones have equal numbers."""
+    """Parser stacks with shared lower parts: a stack is the number of (LR state, stack below); equal ones have equal numbers."""
 
     EMPTY = StackNode(-1)
 

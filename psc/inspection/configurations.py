@@ -37,7 +37,7 @@ def configurations(matcher: GrammarMatcher) -> tuple[Configuration, ...]:
 
 
 def stacks_after(matcher: GrammarMatcher, configuration: int, symbols: tuple[LexSymbol, ...]) -> list[Stack]:
-    """What a configuration's stack becomes when these symbols are read on it; none where the parser does not take them.
+    """The stacks of a configuration after these symbols; none where the parser does not take them.
 
     Args:
         matcher: at the text's end.

@@ -76,7 +76,7 @@ class Verdict:
     expected: tuple[str, ...] = ()
     """Terminals that could stand there."""
     places: tuple[Reading, ...] = ()
-    """Where lexer and parser are before that byte. (The JSON report calls readings places.)"""
+    """The states of lexer and parser before that byte. (The JSON report calls readings places.)"""
 
 
 @dataclass(frozen=True)
@@ -102,14 +102,14 @@ class Explanation:
     expected: tuple[str, ...]
     """Terminals that may come next, after the unfinished lexeme if it is complete."""
     characters: str
-    """What the next byte may be, as ranges of ASCII characters; "≥0x80" stands for parts of other characters."""
+    """The values of the next byte, as ranges of ASCII characters; "≥0x80" stands for parts of other characters."""
     allowed: int
     """Tokens that the mask allows, those that end the text included."""
     vocab_size: int
     groups: tuple[TokenGroup, ...]
     """The allowed tokens that are text, the largest group first; none if the vocabulary was not found."""
     forced: str
-    """What every continuation begins with."""
+    """The common beginning of all continuations."""
     shortest_end: str | None
     """A short text that ends the sentence, as `shown`; None if none was found."""
     tokens: tuple[Verdict, ...]
@@ -117,7 +117,7 @@ class Explanation:
 
 
 def shown(data: bytes) -> str:
-    """Bytes in quotes; what is not printable, or not UTF-8, escaped."""
+    """Bytes in quotes; those that are not printable, or not UTF-8, escaped."""
     out = []
     for character in data.decode("utf-8", "surrogateescape"):
         if 0xDC80 <= ord(character) <= 0xDCFF:

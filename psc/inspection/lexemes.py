@@ -19,7 +19,7 @@ START = LexerState(0)
 RESTART = LexerState(-2)
 """Instead of a state: the byte is read again, from the start that the parser's stack has then."""
 Symbols = tuple[LexSymbol, ...]
-"""What the lexer reads for the parser: terminals, and conditions on the top of the stack."""
+"""The lexer's output for the parser: terminals, and conditions on the top of the stack."""
 _MAX_STATES = 20_000
 
 
@@ -40,7 +40,7 @@ class Lexemes:
         return LexerState(self._machine.lexer_start(lr_state))
 
     def steps(self, state: LexerState) -> list[tuple[ByteClass, Symbols, LexerState]]:
-        """What can happen on a byte: (byte class, symbols read, lexer state after it, or ``RESTART``)."""
+        """The steps on a byte: (byte class, symbols read, lexer state after it, or ``RESTART``)."""
         steps = self._steps.get(state)
         if steps is None:
             steps = self._steps[state] = [
@@ -57,7 +57,7 @@ class Lexemes:
         return [LexSymbol(t) for t in self._machine.lexer_becomes(state)]
 
     def finishes(self, state: LexerState) -> list[tuple[Symbols, int]]:
-        """What the unfinished lexeme can become, and the fewest bytes to that; nearest first."""
+        """The symbols that the unfinished lexeme can become, and the fewest bytes to that; nearest first."""
         finishes = self._finishes.get(state)
         if finishes is None:
             finishes = self._finishes[state] = sorted(self._find_finishes(state), key=lambda f: f[1])

@@ -1,4 +1,4 @@
-"""How the classifier finds a mask: which symbols of the parser's stack it reads, and what each of them decides.
+"""How the classifier makes a mask: which symbols of the parser's stack it reads, and the decisions of each.
 
 The classifier reads a stack from its top and stops when nothing is left to decide. On the way it reports which sequences of
 terminals have become viable; the tokens that realize them are the mask. These are the steps that it takes for masks, too.

@@ -1,4 +1,4 @@
-"""What tokens do to the lexer, as numbers: two tokens have the same number where they lead it to the same state over the same
+"""The effects of tokens on the lexer, as numbers: two tokens have the same one where they lead it to the same state over the same
 terminals.
 
 The vocabulary is a trie, level by level as arrays, and is walked breadth first from one lexer state, a level at a time. Where

@@ -1,4 +1,4 @@
-"""What the adapters of serving engines share: the grammars of requests, by kind and text, for one vocabulary.
+"""The common part of adapters of serving engines: the grammars of requests, by kind and text, for one vocabulary.
 
 `service.py` compiles, validates, counts and decides what goes to the engine's own backend. `options.py` is how an operator says
 what is wanted. An adapter of an engine (`psc.adapters.vllm`, `psc.adapters.sglang`) is the thin rest.

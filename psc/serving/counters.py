@@ -1,4 +1,4 @@
-"""What a service did, as numbers that a metrics endpoint can show.
+"""The counters of a service, for a metrics endpoint.
 
 Cost: 0.2 us for a count, under a lock.
 """
@@ -26,7 +26,7 @@ HELP: Final[Mapping[str, str]] = {
     "masks": "Mask rows filled.",
     "mask_seconds": "Time spent filling them.",
 }
-"""The counters, and what each counts; each only grows. Those that have no kind count under ``""``."""
+"""The counters, with descriptions; each only grows. Those that have no kind count under ``""``."""
 
 
 class Counters:

@@ -16,10 +16,10 @@ from psc.support.cancellation import Cancellation
 
 
 class Deadlines:
-    """Calls off what is not done in time.
+    """Calls off work that is not done in time.
 
     Args:
-        limit_s: what each may take.
+        limit_s: the time limit of each piece of work.
     """
 
     def __init__(self, limit_s: float) -> None:

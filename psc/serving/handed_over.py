@@ -19,7 +19,7 @@ from psc.grammars.grammar import Grammar
 _LANGUAGES: Final = frozenset({"json_schema"})
 """Languages that take long to read, and whose compilation needs only the result of reading."""
 _MAX_CHARACTERS: Final = 1 << 16
-"""Of a text; longer ones are read again, as what is read of some takes a hundred times the text."""
+"""Of a text; longer ones are read again, as the result of reading may take a hundred times the text."""
 
 
 class HandedOver:

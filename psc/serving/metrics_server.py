@@ -29,7 +29,7 @@ class MetricsServer:
         host, _, port = address.rpartition(":")
         self._server = _listen(host or "127.0.0.1", int(port), text)
         self.port: Final = 0 if self._server is None else int(self._server.server_address[1])
-        """Where it listens; 0: nowhere, since all ports are taken."""
+        """The port; 0 where all ports are taken."""
         if self._server is None:
             _log.error("metrics: none of the ports from %s on is free, so there are none", address)
             return

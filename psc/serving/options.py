@@ -1,4 +1,4 @@
-"""What an operator may choose for psc inside a serving engine, from the environment and from the engine's own configuration.
+"""The options of psc inside a serving engine, from the environment and from the engine's own configuration.
 
 An option ``cache_mb`` is ``PSC_CACHE_MB`` in the environment and ``cache_mb`` in a mapping, such as vLLM's
 ``additional_config["psc"]``; the mapping wins. By default nothing is read from or written to a folder of the user.
@@ -19,7 +19,7 @@ from psc.requests.json_schemas import SchemaSettings
 PREFIX: Final = "PSC_"
 """Of the environment variables."""
 MASK_STEPS: Final = 4_000_000
-"""Four times what any mask of the bundled grammars, and of clients' schemas and tools, was seen to need."""
+"""Four times the largest need of a mask that was seen in bundled grammars, and in clients' schemas and tools."""
 
 
 class OptionError(PscError, ValueError):
@@ -117,7 +117,7 @@ class ServiceOptions:
     warm: tuple[str, ...] = _option((), _texts)
     """Bundled grammars and files of grammars, schemas or structural tags that are compiled when the service starts."""
     fallback: Literal["engine", "none"] = _option("none", _fallback)
-    """What happens to a request that psc refuses: the engine's own backend takes it, or it fails."""
+    """The fate of a request that psc refuses: the engine's own backend takes it, or it fails."""
     cache_mb: int = _option(2048, _count)
     """What compiled grammars, and the masks that they have built, may take, in MB of 2^20 bytes, looked at once a second; those not
     used for longest go."""
@@ -129,7 +129,7 @@ class ServiceOptions:
     compile_timeout_s: float = _option(30.0, _seconds)
     """A compilation that takes longer is called off, and its request fails; 0 is no limit."""
     mask_steps: int = _option(MASK_STEPS, _positive)
-    """What one mask of a request may cost, in steps of 10 to 100 ns. An ambiguous grammar that needs more fails its request, since
+    """The limit of one mask's cost, in steps of 10 to 100 ns. An ambiguous grammar that needs more fails its request, since
     the others of its batch wait meanwhile."""
     metrics: str | None = _option(None, _address_or_none)
     """A port, or HOST:PORT, at which each process of the engine serves its counters in Prometheus' format; None is none."""
@@ -137,7 +137,7 @@ class ServiceOptions:
     """Size of a table of mask rows, in MB of 2^20 bytes, in each of vLLM's workers, which are then sent four bytes a request and
     step instead of a mask; 0 is no table."""
     any_whitespace: bool = _option(True, _flag)
-    """Whether JSON may have white space anywhere; else it has none, or what `spaced` says."""
+    """Whether JSON may have white space anywhere; else it has none, or that of `spaced`."""
     spaced: bool = _option(False, _flag)
     """Whether JSON that may not have white space anywhere has a space after each comma and colon."""
     max_whitespace: int | None = _option(None, _count_or_none)
@@ -147,11 +147,11 @@ class ServiceOptions:
     any_order: bool = _option(False, _flag)
     """Whether the members that a schema declares may come in any order."""
     lenient: bool = _option(False, _flag)
-    """Whether what cannot be enforced in a schema is left out, with a warning in the log, instead of refusing the schema."""
+    """Whether parts of a schema that cannot be enforced are left out, with a warning in the log, instead of refusing the schema."""
 
     @cached_property
     def schema_settings(self) -> SchemaSettings:
-        """What these say of JSON schemas, as the settings of a `GrammarRequest`."""
+        """Those of JSON schemas, as the settings of a `GrammarRequest`."""
         return SchemaSettings.of(
             any_whitespace=self.any_whitespace,
             separators=(", ", ": ") if self.spaced else (",", ":"),

@@ -1,4 +1,4 @@
-"""The grammars of a serving engine's requests: compiled, validated and counted, and what psc refuses handed to the engine.
+"""The grammars of a serving engine's requests: compiled, validated and counted; the engine gets those that psc refuses.
 
 The idea: an engine gives a kind and a text (`psc.serving.kinds`), and wants a grammar, or an error that it can show to the client.
 Everything that is the same for all engines is here; an adapter has the engine's classes, its errors, and its own backend.
@@ -40,7 +40,7 @@ from psc.serving.warm_up import WarmUp
 from psc.vocabulary.tokenizer_info import TokenizerInfo
 
 REFUSALS: Final = (GrammarError, InvalidStructuralTagError, InvalidJSONError, TokenizerError)
-"""What psc raises for a request that it cannot serve; its message is for the client."""
+"""psc's errors for a request that it cannot serve; the message is for the client."""
 
 _log = logging.getLogger("psc.serving")
 _TRIM_EVERY_S = 1.0
@@ -52,7 +52,7 @@ class GrammarService:
 
     Args:
         tokenizer_info: the vocabulary, as wide as the engine's masks.
-        options: what the operator has chosen; None is what the environment says.
+        options: of the operator; None stands for those of the environment.
 
     Raises:
         OptionError: a variable of the environment is malformed.
@@ -84,7 +84,7 @@ class GrammarService:
 
         Args:
             kind: of the request.
-            text: what it says.
+            text: of the request.
 
         Raises:
             REFUSALS: psc cannot serve it; the message says where and why.
@@ -100,11 +100,11 @@ class GrammarService:
         return compiled
 
     def compile_or_fall_back(self, kind: Kind, text: str, engine: Callable[[], _Theirs]) -> CompiledGrammar | _Theirs:
-        """The compiled grammar of a request, or what the engine's own backend makes of one that psc refuses.
+        """The compiled grammar of a request, or the result of the engine's own backend for one that psc refuses.
 
         Args:
             kind: of the request.
-            text: what it says.
+            text: of the request.
             engine: makes the engine's grammar; called with ``fallback = "engine"`` alone.
 
         Raises:
@@ -140,7 +140,7 @@ class GrammarService:
 
         Args:
             kind: of the request.
-            text: what it says.
+            text: of the request.
 
         Raises:
             REFUSALS: it is malformed, or says what psc cannot enforce. A limit of compiling may still refuse it later.
@@ -170,7 +170,7 @@ class GrammarService:
         return dict(self._warm_up.failed)
 
     def snapshot(self) -> dict[str, float]:
-        """What was counted, see `psc.serving.counters`, and what the compiled grammars take."""
+        """The counts, see `psc.serving.counters`, and the size of the compiled grammars."""
         return {**self.counters.snapshot(), "cache_bytes": self.compiler.get_cache_size_bytes()}
 
     def prometheus_text(self) -> str:

@@ -56,7 +56,7 @@ def check_request(kind: Kind, text: str, options: ServiceOptions, tokenizer_info
 
     Args:
         kind: of the request.
-        text: what it says.
+        text: of the request.
         options: how JSON schemas are meant.
         tokenizer_info: the vocabulary; without it, whether there are the tokens that a text names is left to the compilation.
 

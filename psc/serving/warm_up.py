@@ -1,4 +1,4 @@
-"""What a server compiles when it starts, so that no request waits for it: a list of bundled names and files, on one thread.
+"""The grammars that a server compiles when it starts, so that no request waits: a list of bundled names and files, on one thread.
 
 A broken entry is logged with its name and cause, and the next one is done: it never stops the engine.
 """

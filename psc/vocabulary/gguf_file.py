@@ -1,4 +1,4 @@
-"""Reads what a GGUF file says of itself, the pairs of keys and values before its tensors.
+"""Reads the metadata of a GGUF file, the pairs of keys and values before its tensors.
 
 A file is ``GGUF``, a version, how many tensors and pairs there are, and the pairs: a key, a type, a value. A string is its length
 and its bytes; an array is the type of its elements, how many there are, and the elements. Numbers are little-endian; lengths and
@@ -29,7 +29,7 @@ _LENGTH: Final = struct.Struct("<Q")
 
 
 class _Damaged(Exception):
-    """The bytes are not what the format says."""
+    """The bytes contradict the format."""
 
 
 def read_gguf_pairs(stream: BinaryIO, size: int, origin: str, wanted: Collection[str]) -> dict[str, Any]:

@@ -18,7 +18,7 @@ MODEL_ID: Final = re.compile(r"(?P<org>[\w.-]+)/(?P<name>[\w.-]+?)(?:@(?P<revisi
 
 
 def cache_folder() -> Path:
-    """Where huggingface_hub keeps its files, by the same environment variables."""
+    """The folder of huggingface_hub's files, by the same environment variables."""
     if explicit := os.environ.get("HF_HUB_CACHE") or os.environ.get("HUGGINGFACE_HUB_CACHE"):
         return Path(explicit).expanduser()
     if home := os.environ.get("HF_HOME"):

@@ -27,7 +27,7 @@ _MODELS: Final = ("BPE", "Unigram")
 
 @dataclass(frozen=True)
 class Decoding:
-    """A file's decoder, reduced to what it does to one token."""
+    """A file's decoder, reduced to its effect on one token."""
 
     byte_level: bool = False
     byte_fallback: bool = False
@@ -178,7 +178,7 @@ def _steps(component: object, key: str, origin: str) -> Iterator[Mapping[str, An
 
 
 def _decoding(document: Mapping[str, Any], origin: str) -> Decoding:
-    """Reduce the decoder to what it does to one token, or refuse it."""
+    """Reduce the decoder to its effect on one token, or refuse it."""
     steps = list(_steps(document.get("decoder"), "decoder", origin))
     if not steps:
         return _decoding_without_decoder(document, origin)

@@ -53,7 +53,7 @@ def find_tokenizer(folder: Path) -> Path:
 
 
 def read_configuration(folder: Path) -> ModelConfiguration:
-    """What the files around the tokenizer say of the model; absent files say nothing.
+    """The facts on the model in the files around the tokenizer; absent files give none.
 
     Raises:
         TokenizerError: one of them is damaged.
@@ -85,7 +85,7 @@ def _read(path: Path) -> Mapping[str, Any]:
 
 
 def _content(token: object) -> str | None:
-    """What a token is, which may be written as text or as an object."""
+    """The content of a token, which may be written as text or as an object."""
     content = token.get("content") if isinstance(token, dict) else token
     return content if isinstance(content, str) else None
 

@@ -162,7 +162,7 @@ def _add_missing(tokens: list[bytes], special: dict[int, str], added: Mapping[in
 
 
 def _make_special(tokens: list[bytes], special: dict[int, str], names: Sequence[str]) -> None:
-    """Take for special what the configuration calls so, where the tokenizer's file has it as text (Gemma 3's `<mask>`)."""
+    """Take tokens for special that the configuration calls so, where the tokenizer's file has it as text (Gemma 3's `<mask>`)."""
     names_before = set(special.values())
     wanted = {name.encode("utf-8", "surrogatepass"): name for name in names if name not in names_before}
     if not wanted:

@@ -15,7 +15,7 @@ from typing import Final
 __all__ = ["NAME", "SWITCH", "register"]
 
 SWITCH: Final = "PSC_SGLANG"
-"""The environment variable: ``add``, 0, or 1, which is what holds where it is not set."""
+"""The environment variable: ``add``, 0, or 1, which is the default."""
 NAME: Final = "psc"
 """Of the grammar backend that is added."""
 

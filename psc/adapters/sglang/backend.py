@@ -168,7 +168,7 @@ class PscGrammarBackend(XGrammarGrammarBackend):  # type: ignore[misc]  # the pa
             return self._engine
 
     def _tag_text(self, text: str) -> str:
-        """A structural tag with a schema wherever the engine's clients leave one out; what is no tag stays as it is."""
+        """A structural tag with a schema wherever the engine's clients leave one out; anything else is unchanged."""
         try:
             tag = json.loads(text)
         except (ValueError, RecursionError):

@@ -1,4 +1,4 @@
-"""The engine's threads that compile, and what it keeps of their work.
+"""The engine's threads that compile, and its cache of their results.
 
 The engine's own dictionary of grammars grows without end. And its cancelling of a request, for a client that is gone or after its
 limit of time, does not reach a compilation that has begun.

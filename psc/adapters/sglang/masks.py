@@ -34,7 +34,7 @@ def psc_grammar(grammar: BaseGrammarObject) -> PscGrammar | None:
 
 
 def constraining(grammar: BaseGrammarObject) -> PscGrammar | None:
-    """psc's grammar where it alone says what comes next: there is no wrapper, or the end of reasoning was passed."""
+    """psc's grammar where it alone decides the next token: there is no wrapper, or the end of reasoning was passed."""
     ours = psc_grammar(grammar)
     if ours is grammar or ours is None:
         return ours

@@ -43,5 +43,5 @@ def options_of(vllm_config: Any) -> ServiceOptions | None:
         options = replace(options, any_whitespace=False)
     parallel = getattr(vllm_config, "parallel_config", None)
     if getattr(parallel, "distributed_executor_backend", None) == "external_launcher":
-        options = replace(options, compile_timeout_s=0.0)  # each rank compiles, and must come to what the others come to
+        options = replace(options, compile_timeout_s=0.0)  # each rank compiles, and must come to the same result
     return options

@@ -146,7 +146,7 @@ class PscGrammar(StructuredOutputGrammar):  # type: ignore[misc]
             _log.error("the request with grammar %r will fail: %s", self.matcher.compiled.place, error, exc_info=error)
 
     def report_refused_draft(self, token: int) -> None:
-        """Says that a draft is not what `validate_tokens` would have let pass."""
+        """Logs a draft that `validate_tokens` would not have let pass."""
         _log.error(
             "a draft, token %d, does not go on with grammar %r; what follows it is not used", token, self.matcher.compiled.place
         )

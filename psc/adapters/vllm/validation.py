@@ -49,7 +49,7 @@ class Validator:
         self._use(options_of(vllm_config))
 
     def validate(self, sampling_params: SamplingParams) -> None:
-        """Reads what a request is constrained by, and compiles nothing.
+        """Reads the constraint of a request, and compiles nothing.
 
         Args:
             sampling_params: of the request; only read, unless vLLM's own validator takes it.
