@@ -34,7 +34,7 @@ LinkedMatcher::LinkedMatcher(std::shared_ptr<LinkedMachine> machine) : TextMatch
 
 LinkedMatcher::LinkedMatcher(const LinkedMatcher& other)
     : TextMatcher(other),
-      most_steps_(other.most_steps_),
+      max_steps_(other.max_steps_),
       top_(std::make_shared<Stage>()),
       n_steps_(other.n_steps_),
       near_(other.near_) {
@@ -54,7 +54,7 @@ void LinkedMatcher::reset() {
 
 std::unique_ptr<Matcher> LinkedMatcher::begin_part(Word part) const {
     auto matcher = std::make_unique<Matcher>(linked().at(part));
-    if (most_steps_) matcher->set_most_steps(*most_steps_);
+    if (max_steps_) matcher->set_max_steps(*max_steps_);
     return matcher;
 }
 

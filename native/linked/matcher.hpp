@@ -47,9 +47,9 @@ public:
     LinkedMatcher(const LinkedMatcher& other);
     std::unique_ptr<TextMatcher> fork() const override { return std::make_unique<LinkedMatcher>(*this); }
 
-    void set_most_steps(std::size_t steps) override {
-        most_steps_ = steps;
-        for (Position& position : own().positions) position.matcher->set_most_steps(steps);
+    void set_max_steps(std::size_t steps) override {
+        max_steps_ = steps;
+        for (Position& position : own().positions) position.matcher->set_max_steps(steps);
     }
 
     MaskRow mask_row() override;
@@ -154,7 +154,7 @@ private:
 
     LinkedMachine& linked() const { return static_cast<LinkedMachine&>(*base_); }
 
-    std::optional<std::size_t> most_steps_;  // where it is not what a matcher has
+    std::optional<std::size_t> max_steps_;  // where it is not what a matcher has
     std::shared_ptr<Stage> top_;
     std::size_t n_steps_ = 0;
     bool near_ = false;  // whether a boundary is near the current position, once its mask was requested

@@ -45,7 +45,7 @@ void KnownSteps::add(const Step& step) {
             return counts.n_seen == step.counts.n_seen && std::equal(states, states + counts.n_seen, step.states.begin());
         }).has_value();
     if (is_there) return;
-    if (n_of_key == kMostOfKey) return close(step.key);
+    if (n_of_key == kMaxOfKey) return close(step.key);
     make_room();
     const std::uint64_t tag = tag_of(step.key);
     Slot& slot = free_slot(*tables_.back(), tag);

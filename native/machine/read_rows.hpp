@@ -1,16 +1,16 @@
 // Rows that were found by reading tokens on a matcher's stacks, by what reading looked at.
 //
 // A token closes a bracket or two, so of a deep stack reading looks at a few symbols at its top: the row is the same wherever these
-// are, and the lexer's states. What is looked at can depend on what was seen before, so it is kept as a tree of decisions: a node asks
-// one question about the place (how many configurations there are, the lexer state of one, or a symbol of its stack), each answer
+// are, and the lexer's states. What is looked at can depend on what was seen before, so it is stored as a tree of decisions: a node asks
+// one question about the position (how many configurations there are, the lexer state of one, or a symbol of its stack), each answer
 // leads to a node, and a leaf has the row.
 //
 // Example: inside `[[{"a": "x`, whatever the tokens are they close the string and at most, say, the object and one array. The row is a
-// leaf below: one configuration, in this lexer state, these four symbols at the top.
+// leaf: one configuration, in this lexer state, these four symbols at the top.
 //
-// One thread at a time may add; any number of threads may look meanwhile.
+// Threads: one at a time may add; any number may look meanwhile.
 //
-// Cost: to find a row, a lookup for each question on the way.
+// Cost: to find a row, a look-up for each question on the way.
 #pragma once
 
 #include <algorithm>
@@ -26,18 +26,18 @@ namespace psc {
 
 class ReadRows {
 public:
-    ReadRows() { nodes_.push_back({kHowMany, {}}); }
+    ReadRows() { nodes_.push_back({kCount, {}}); }
 
-    // What can be asked: by `configuration` none, how many there are; by `depth` 0 its lexer state, from 1 the LR state at that depth of
+    // A question: by `configuration` none, how many there are; by `depth` 0 its lexer state, from 1 the LR state at that depth of
     // its stack, 1 for the top, or kNothing under the bottom.
     struct Question {
         Word configuration, depth;
         bool operator==(const Question&) const = default;
     };
-    static constexpr Question kHowMany{-1, 0};
+    static constexpr Question kCount{-1, 0};
     static constexpr Word kNothing = -2;
 
-    // `answer(question)`: of a place, none where it has no one answer. The row of a place that was added with the same answers.
+    // `answer(question)`: of a position, none where it has no one answer. The row that was added with the same answers.
     template <class Answer>
     Maybe<MaskRow> find(const Answer& answer) const {
         for (Word at = 0;;) {
@@ -62,7 +62,7 @@ public:
             Word next = edges_.find(at, *value);
             if (next < 0) {
                 next = static_cast<Word>(nodes_.size());
-                nodes_.push_back(asked.empty() ? Node{kHowMany, row} : Node{asked.front(), {}});
+                nodes_.push_back(asked.empty() ? Node{kCount, row} : Node{asked.front(), {}});
                 edges_.insert(at, *value, next);
             }
             at = next;
@@ -73,7 +73,7 @@ public:
 
 private:
     struct Node {
-        Question question = kHowMany;
+        Question question = kCount;
         Maybe<MaskRow> row = {};
     };
     StableVector<Node> nodes_;

@@ -28,7 +28,7 @@ std::vector<Entry<A, B, V>> entries_of(const SharedIdMap<A, B, V>& map) {
 }
 
 // Before one row, so that other grammars' threads that always wait do not hold the row back for ever: some 5 ms.
-constexpr int kMostPauses = 100;
+constexpr int kMaxPauses = 100;
 
 double processor_seconds() {
     timespec now;
@@ -48,7 +48,7 @@ WarmTables warm_tables(const EngineCache& cache) {
     std::vector<EmissionSet> set_emission;
     for (const auto& [before, emission, gathered] : sets) {
         const auto named = set_names.find(before);
-        if (named == set_names.end() || set_before.size() == kMostWarm) continue;
+        if (named == set_names.end() || set_before.size() == kMaxWarm) continue;
         set_before.push_back(named->second);
         set_emission.push_back(emission);
         set_names.try_emplace(gathered, WarmSet{static_cast<Word>(set_before.size()) - 1});
@@ -60,7 +60,7 @@ WarmTables warm_tables(const EngineCache& cache) {
     std::vector<Maybe<WarmSet>> row_set;
     for (const auto& [view, gathered, row] : rows) {
         const auto named = set_names.find(gathered);
-        if (named == set_names.end() || row_state.size() == kMostWarm) continue;
+        if (named == set_names.end() || row_state.size() == kMaxWarm) continue;
         row_names.try_emplace(row, static_cast<Word>(row_state.size()));
         row_state.push_back({view.v});  // an artifact has no other views
         row_set.push_back(named->second);
@@ -71,7 +71,7 @@ WarmTables warm_tables(const EngineCache& cache) {
     std::vector<WarmOperand> first, second;
     for (const auto& [a, b, row] : unions) {
         const auto x = row_names.find(a), y = row_names.find(b);
-        if (x == row_names.end() || y == row_names.end() || first.size() == kMostWarm) continue;
+        if (x == row_names.end() || y == row_names.end() || first.size() == kMaxWarm) continue;
         first.push_back({x->second});
         second.push_back({y->second});
         row_names.try_emplace(row, static_cast<Word>(row_state.size() + first.size()) - 1);
@@ -81,9 +81,9 @@ WarmTables warm_tables(const EngineCache& cache) {
 }
 
 void check_warm(const WarmTables& t) {
-    if (t.warm_set_before.size() > kMostWarm) TableCheck::fail("warm_set_before", "is too long");
-    if (t.warm_row_state.size() > kMostWarm) TableCheck::fail("warm_row_state", "is too long");
-    if (t.warm_union_first.size() > kMostWarm) TableCheck::fail("warm_union_first", "is too long");
+    if (t.warm_set_before.size() > kMaxWarm) TableCheck::fail("warm_set_before", "is too long");
+    if (t.warm_row_state.size() > kMaxWarm) TableCheck::fail("warm_row_state", "is too long");
+    if (t.warm_union_first.size() > kMaxWarm) TableCheck::fail("warm_union_first", "is too long");
     for (WarmSet set{0}; set.index() < t.warm_set_before.size(); ++set.v)
         if (t.warm_set_before[set].v >= set.v) TableCheck::fail("warm_set_before", "holds a set that is not before its own");
     for (std::size_t i = 0; i < t.warm_union_first.size(); ++i) {
@@ -97,13 +97,13 @@ void check_warm(const WarmTables& t) {
 
 WarmRows::WarmRows(std::shared_ptr<ArtifactMachine> machine) : machine_(std::move(machine)), cache_(machine_->engine_cache()) {}
 
-bool WarmRows::compose(double seconds, std::size_t most_bytes) {
+bool WarmRows::compose(double seconds, std::size_t max_bytes) {
     const double end = processor_seconds() + seconds;
     do {
         // A thread that is woken finds the lock taken again by one that never pauses.
-        for (int pauses = 0; pauses < kMostPauses && threads_waiting.load(std::memory_order_relaxed); ++pauses)
+        for (int pauses = 0; pauses < kMaxPauses && threads_waiting.load(std::memory_order_relaxed); ++pauses)
             std::this_thread::sleep_for(std::chrono::microseconds(50));
-        if (cache_->retired.load(std::memory_order_relaxed) || !machine_->has_room_in_advance(most_bytes) || !compose_one())
+        if (cache_->retired.load(std::memory_order_relaxed) || !machine_->has_room_in_advance(max_bytes) || !compose_one())
             return false;
     } while (processor_seconds() < end);
     return true;

@@ -1,4 +1,4 @@
-// Mask rows that texts have met, by name: noted where an artifact is made, composed where it is loaded, before anybody asks.
+// Mask rows that texts have visited, by name: noted where an artifact is made, composed where it is loaded, before a text needs them.
 //
 // A row of an artifact is composed from a lexer state and what the classifier emitted while a stack was read. So this pair is the row's
 // name. What was emitted is a chain: what was gathered before, and one emission set more. For example, the sets {} -> {e5} -> {e5, e9}
@@ -17,10 +17,10 @@
 
 namespace psc {
 
-// At most so many of each kind are stored, or taken from a file.
-constexpr std::size_t kMostWarm = 1 << 13;
+// Names of each kind that are stored, or taken from a file.
+constexpr std::size_t kMaxWarm = 1 << 13;
 
-// The names of what an artifact's matchers have met, in an order that depends on nothing but that. Beyond kMostWarm the later ones
+// The names of what an artifact's matchers have visited, in an order that depends on nothing but that. Beyond kMaxWarm the later ones
 // are left out.
 WarmTables warm_tables(const EngineCache& cache);
 
@@ -31,9 +31,9 @@ void check_warm(const WarmTables& tables);
 class WarmRows {
 public:
     explicit WarmRows(std::shared_ptr<ArtifactMachine> machine);
-    // Goes on for so much processor time; false: nothing is left, or the cache is gone, or has grown to so many bytes or half of its
+    // Goes on for `seconds` of processor time; false: nothing is left, or the cache is retired, or has grown to `max_bytes` or half of its
     // limit. The machine's lock is taken for each row anew, and some time after others that wait for any lock.
-    bool compose(double seconds, std::size_t most_bytes);
+    bool compose(double seconds, std::size_t max_bytes);
     std::size_t n_composed() const { return rows_.size(); }
 
 private:

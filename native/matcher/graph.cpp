@@ -14,7 +14,7 @@ namespace psc {
 
 namespace {
 // Pops whose results are shared by paths that meet, which is also how deep that recursion goes.
-constexpr Word kMostShared = 64;
+constexpr Word kMaxShared = 64;
 }  // namespace
 
 bool Matcher::lex_all(std::span<const std::uint8_t> bytes, Configurations& configurations) {
@@ -134,13 +134,13 @@ Matcher::Nodes Matcher::pop(const Node* from, Word pops, Graph& graph) {
         work_.spend();
         if (seen.insert(0, reinterpret_cast<std::uintptr_t>(n))) below.push_back(n);
     };
-    if (pops <= kMostShared) {
+    if (pops <= kMaxShared) {
         // Paths that meet further down share what is below.
         for (const Node* parent : parents_of(*from))
             for (const Node* n : pop(parent, pops - 1, graph)) add(n);
     } else {
-        for (const Node* middle : pop_level_by_level(from, pops - kMostShared))
-            for (const Node* n : pop(middle, kMostShared, graph)) add(n);
+        for (const Node* middle : pop_level_by_level(from, pops - kMaxShared))
+            for (const Node* n : pop(middle, kMaxShared, graph)) add(n);
     }
     graph.popped.emplace(key, below);
     return below;

@@ -1,4 +1,5 @@
-// The mask of a matcher: its stacks read down by the classifier, and the row for what was emitted on the way.
+// The mask of a matcher: its stacks read down by the classifier, and the row for what was emitted on the way. The order of the caches
+// that are asked before is drawn in matcher/matcher.hpp.
 //
 // Cost: a lookup for each stack symbol that has to be read, and nothing where the stack is the one that was read last.
 #include <algorithm>
@@ -73,7 +74,7 @@ MaskRow Matcher::affordable_row() {
         if (const auto row = cached_read_row()) return *row;
     const bool classifies = reading.classifies() && !(reading.reads_first_masks() && is_seldom_here());
     if (classifies) {
-        work_.allow(std::min(reading.steps_to_classify(), most_steps_));
+        work_.allow(std::min(reading.steps_to_classify(), max_steps_));
         try {
             return classified_row();
         } catch (const LimitExceeded&) {
@@ -85,7 +86,7 @@ MaskRow Matcher::affordable_row() {
     try {
         return read_row();
     } catch (const LimitExceeded&) {
-        reading.has_read(most_steps_);
+        reading.has_read(max_steps_);
         if (classifies) throw;
     }
     begin();
@@ -161,7 +162,7 @@ Gathered Matcher::read_graph(const Node* top, ClassifierState start) {
         Word skip;
         const Node* node;
     };
-    std::vector<EmissionSet> emissions;  // those met
+    std::vector<EmissionSet> emissions;  // those visited
     // What was read where, and what went on from where: many states that read one node go on alike, once for all of its parents.
     FlatSet seen, gone_on;
     std::vector<Reading> todo;

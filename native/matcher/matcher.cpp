@@ -36,8 +36,8 @@ Matcher::Matcher(const Matcher& other)
       read_top_(other.read_top_),
       read_start_(other.read_start_),
       read_(other.read_),
-      most_steps_(other.most_steps_),
-      work_(work(most_steps_)) {}
+      max_steps_(other.max_steps_),
+      work_(work(max_steps_)) {}
 
 const Matcher::Node* Matcher::node(LrState state, const Nodes& parents) {
     if (parents.size() < 2) return node(state, parents.empty() ? nullptr : parents[0]);
@@ -82,7 +82,7 @@ void Matcher::push(const Node* top, LexerState state) {
     ++n_steps_;
     if (takes_back_) {
         if (!last_steps_.empty()) last_steps_.back().row = row_;
-        if (last_steps_.size() == kMostTakenBack) last_steps_.erase(last_steps_.begin());
+        if (last_steps_.size() == kMaxTakenBack) last_steps_.erase(last_steps_.begin());
         last_steps_.push_back({p, {-1}, {}});
     }
     row_ = row_before_ = {};
@@ -126,7 +126,7 @@ void Matcher::rollback(std::size_t n) {
                            " were made since the start");
     takes_back_ = true;
     row_before_ = {};
-    const bool keeps = n <= last_steps_.size() && taken_back_.size() + n <= kMostTakenBack &&
+    const bool keeps = n <= last_steps_.size() && taken_back_.size() + n <= kMaxTakenBack &&
                        std::all_of(last_steps_.end() - static_cast<std::ptrdiff_t>(n), last_steps_.end(),
                                    [](const Step& step) { return step.token.v >= 0; });
     n_steps_ -= n;

@@ -40,7 +40,7 @@ void Matcher::keep_step() {
     if (!stops || !from.is_one || !machine_->keeps_steps()) return;
     // Inside of free text a step leads to where it began, and every token of a vocabulary may be one.
     const bool stays = position_->is_one && position_->top == from.top && position_->state == from.state && *row_ == row_before;
-    if (stays && cache().steps.size() >= KnownSteps::kMostThatStay) return;
+    if (stays && cache().steps.size() >= KnownSteps::kMaxThatStay) return;
     KnownSteps::Step step;
     step.key = {row_before, from.state, last_token_, *stops};
     if (cache().steps.is_closed(step.key)) return;
@@ -54,19 +54,19 @@ void Matcher::keep_step() {
 
 // What the step that was made last from there looked at and did; false where that is too much, or cannot be told.
 bool Matcher::describe(const Position& from, Depth of_row, KnownSteps::Step& step) {
-    constexpr std::size_t kMost = KnownSteps::kMostStates;
+    constexpr std::size_t kMax = KnownSteps::kMaxStates;
     if (!position_->is_one || of_row.bottom) return false;
     // What was on the stack before, as far down as a step can tell.
-    std::array<const Node*, kMost> stack{};
+    std::array<const Node*, kMax> stack{};
     std::size_t n_stack = 0;
-    for (const Node* n = from.top; n && n_stack < kMost; n = n->n_parents ? nullptr : n->parent) stack[n_stack++] = n;
+    for (const Node* n = from.top; n && n_stack < kMax; n = n->n_parents ? nullptr : n->parent) stack[n_stack++] = n;
     const auto under = stack.begin() + static_cast<std::ptrdiff_t>(n_stack);
     // What was put on it, the top first, and how far down what is under that was.
-    std::array<LrState, kMost> pushed{};
+    std::array<LrState, kMax> pushed{};
     std::size_t n_pushed = 0;
     auto base = std::find(stack.begin(), under, position_->top);
     for (const Node* n = position_->top; base == under; base = std::find(stack.begin(), under, n)) {
-        if (n->n_parents || !n->parent || n_pushed == kMost) return false;
+        if (n->n_parents || !n->parent || n_pushed == kMax) return false;
         pushed[n_pushed++] = n->state;
         n = n->parent;
     }
@@ -80,7 +80,7 @@ bool Matcher::describe(const Position& from, Depth of_row, KnownSteps::Step& ste
     }
     if (const auto depth = static_cast<std::size_t>(of_row.v); depth > n_pushed)
         n_seen = std::max(n_seen, depth - n_pushed + n_popped);
-    if (n_seen > n_stack || n_seen + n_pushed > kMost) return false;
+    if (n_seen > n_stack || n_seen + n_pushed > kMax) return false;
     step.counts = {static_cast<std::uint8_t>(n_seen), static_cast<std::uint8_t>(n_popped), static_cast<std::uint8_t>(n_pushed)};
     for (std::size_t i = 0; i < n_seen; ++i) step.states[i] = stack[i]->state;
     std::reverse_copy(pushed.begin(), pushed.begin() + static_cast<std::ptrdiff_t>(n_pushed),
@@ -90,14 +90,14 @@ bool Matcher::describe(const Position& from, Depth of_row, KnownSteps::Step& ste
 
 // How many states, from the top down, decided what the token does there; 0 where that cannot be told.
 std::size_t Matcher::n_looked_at(const Position& from, TokenId token) {
-    constexpr std::size_t kMostCopied = 64;
+    constexpr std::size_t kMaxCopied = 64;
     struct Watching {
         Matcher& matcher;
         ~Watching() { matcher.watched_ = {}; }
     } const watching{*this};
     const Arena::Attempt attempt(arena_);
     Configurations all{{from.top, from.state}};
-    if (!watch(all, kMostCopied)) return 0;
+    if (!watch(all, kMaxCopied)) return 0;
     const auto bytes = machine_->vocabulary().text(token);
     begin(bytes.size());
     try {

@@ -31,8 +31,8 @@ public:
         stops_.set_terminates_when_complete(*base_);
     }
     const std::vector<TokenId>& stop_tokens() const { return stops_.tokens(*base_); }
-    // Of one mask, or one token without its bytes, so many steps at most, where others wait for it (see base/work.hpp).
-    virtual void set_most_steps(std::size_t steps) = 0;
+    // Work for one mask, or for one token without its bytes, where others wait for it (see base/work.hpp).
+    virtual void set_max_steps(std::size_t steps) = 0;
 
     // The id of the row of allowed tokens in cache().rows; throws MatcherError once a stop token was accepted.
     virtual MaskRow mask_row() = 0;

@@ -461,7 +461,7 @@ public:
     explicit Answers(const Matcher& matcher, Depth* looked_at = nullptr) : at_(*matcher.position_), looked_at_(looked_at) {}
 
     std::optional<Word> operator()(ReadRows::Question asked) const {
-        if (asked == ReadRows::kHowMany) return at_.is_one ? 1 : at_.n_several;
+        if (asked == ReadRows::kCount) return at_.is_one ? 1 : at_.n_several;
         const Configuration of = at_.is_one ? Configuration{at_.top, at_.state} : at_.several[asked.configuration];
         if (asked.depth == 0) return of.state.v;
         if (last_.configuration != asked.configuration || last_.depth > asked.depth) {
@@ -480,7 +480,7 @@ private:
     const Position& at_;
     Depth* const looked_at_;
     // Questions mostly go down one stack.
-    mutable ReadRows::Question last_ = ReadRows::kHowMany;
+    mutable ReadRows::Question last_ = ReadRows::kCount;
     mutable const Node* node_ = nullptr;
 };
 

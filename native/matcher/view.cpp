@@ -72,12 +72,12 @@ Matcher::ClassifierWalk Matcher::classifier_walk(std::size_t n) {
 }
 
 bool Matcher::add_content(std::vector<Word>& out) const {
-    constexpr std::size_t kMost = 512;
+    constexpr std::size_t kMax = 512;
     for (const Configuration& configuration : configurations()) {
         out.push_back(configuration.state.v);
         const std::size_t begin = out.size();
         for (const Node* n = configuration.top; n; n = n->parent) {
-            if (n->n_parents || out.size() > kMost) return false;
+            if (n->n_parents || out.size() > kMax) return false;
             out.push_back(n->state.v);
         }
         out.push_back(static_cast<Word>(begin) - static_cast<Word>(out.size()));  // how long the stack is: below all states

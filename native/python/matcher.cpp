@@ -125,14 +125,14 @@ matcher, a call waits until another thread's has returned.)")
                 std::vector<TokenId> tokens;
                 if (!stops.is_none()) tokens = stop_tokens_from(stops, nb::cast<PyMachine*>(kept)->machine->vocabulary().size);
                 const std::optional<double> default_temperature = checked_temperature(temperature);
-                const std::int64_t most_steps = steps.is_none() ? 0 : integer(steps, "max_steps");
-                if (!steps.is_none() && most_steps < 1) throw MatcherError("max_steps must be 1 at least");
+                const std::int64_t max_steps = steps.is_none() ? 0 : integer(steps, "max_steps");
+                if (!steps.is_none() && max_steps < 1) throw MatcherError("max_steps must be 1 at least");
                 new (self) PyMatcher(std::move(compiled), std::move(kept));
                 self->temperature = default_temperature;
                 self->call([&](TextMatcher& m) {
                     if (!tokens.empty()) m.set_stop_tokens(tokens);
                     if (without_stop) m.set_terminates_when_complete();
-                    if (most_steps) m.set_most_steps(static_cast<std::size_t>(most_steps));
+                    if (max_steps) m.set_max_steps(static_cast<std::size_t>(max_steps));
                 });
             },
             "compiled_grammar"_a.none(), nb::kw_only(), "override_stop_tokens"_a = nb::none(),
