@@ -1,4 +1,4 @@
-// Products of automata over texts: two of them side by side, or one beside a count of characters.
+// Products of automata over texts: of two automata, or of one with a count of characters. Cost: text/automaton.hpp.
 #include <algorithm>
 #include <stdexcept>
 
@@ -8,7 +8,7 @@ namespace psc {
 
 namespace {
 
-// The automata side by side, from both starts; a side that has ended is -1. `keep`: whether a pair can lead to acceptance at all.
+// The product from both starts; a side that has ended is -1. `keep`: whether a pair can lead to acceptance at all.
 template <class Keep, class Accept>
 TextAutomaton side_by_side(const TextAutomaton& a, const TextAutomaton& b, std::size_t max_states, Keep keep, Accept accept) {
     return explored({0, 0}, max_states, [&](std::pair<Word, Word> state, const auto& arc) {

@@ -1,15 +1,19 @@
 // Sets of texts as deterministic automata over code points, and their algebra.
 //
-// The parts of a grammar that say only which texts there may be (a pattern, a format, a length, a list of names, a range of numbers)
-// are combined as sets, before anything is spelled in bytes: a conjunction is an intersection, `not` a difference. An arc is a range
-// of code points, so that Unicode's letters are some hundreds of arcs, and a state that a character does not leave has no arc for it.
+// Patterns, formats, lengths, lists of names and ranges of numbers say only which texts there may be. They are combined as sets,
+// before anything is spelled in bytes: a conjunction is an intersection, `not` a difference. An arc is a range of code points, so
+// Unicode's letters are some hundreds of arcs, and characters that lead nowhere have no arc.
 //
-// Every automaton that these functions give is minimal (M. Nerode) and trim: each state is reachable and leads to acceptance, but for
-// the start of the empty set. States are numbered breadth first along ascending arcs, arcs that touch and lead to the same are one.
-// So equality of the records is equality of the sets. Texts are those of Unicode scalar values: no arc has a surrogate.
+// Every automaton that these functions return is minimal (M. Nerode) and trim: each state is reachable and leads to acceptance, but
+// for the start of the empty set. States are numbered breadth first along ascending arcs, and arcs that touch and lead to the same
+// state are one arc. So equality of the records is equality of the sets. Texts consist of Unicode scalar values: no arc has a
+// surrogate.
 //
-// Cost: a product takes a step for each arc of each pair that is reached; minimization O(a log n) for a arcs and n states (J. Hopcroft).
-// What has more than `max_states` states while it is built, or kArcsPerState times as many arcs, is a LimitExceeded.
+// Example: {a, ab} has three states: 0 -a-> 1 -b-> 2, of which 1 and 2 accept.
+//
+// Cost: a product takes a step for each arc of each pair that it reaches; minimization O(a log n) for a arcs and n states (J.
+// Hopcroft). More than `max_states` states while an automaton is built, or kArcsPerState times as many arcs, are a LimitExceeded.
+// Threads: pure functions.
 // Source: J. Hopcroft, "An n log n algorithm for minimizing states in a finite automaton" (1971).
 #pragma once
 
@@ -40,8 +44,8 @@ struct TextAutomaton {
     // Where a code point leads from a state, or -1. O(log) of its arcs.
     Word step(Word state, Word code_point) const;
 
-    // While an automaton is built state by state, from one without any (`drafted`): the arcs of the state that comes next, ascending;
-    // what touches the arc before and leads to the same is merged with it. Then the state itself.
+    // To build an automaton state by state, begin with `drafted`, which has none. For each state add its arcs, ascending (an arc
+    // that touches the one before and leads to the same state is merged with it), then the state.
     static TextAutomaton drafted();
     void add_arc(Word first, Word last, Word to);
     void add_state(bool accepts_here);
@@ -65,32 +69,32 @@ TextAutomaton complement(const TextAutomaton& a, std::size_t max_states = kMaxTe
 TextAutomaton concatenation(const TextAutomaton& a, const TextAutomaton& b, std::size_t max_states = kMaxTextStates);
 // `least` to `most` texts of a, one after the other; most = -1: without limit. Bounded counts are built by squaring.
 TextAutomaton repeated(const TextAutomaton& a, std::int64_t least, std::int64_t most, std::size_t max_states = kMaxTextStates);
-// The texts of a of which no shorter beginning is in a: where reading stops that stops as soon as it can.
+// The texts of a of which no proper prefix is in a: the shortest match of a reader that stops as soon as it can.
 TextAutomaton shortest_matches(const TextAutomaton& a);
-// The texts of one code point out of these inclusive ranges; those of surrogates are left out.
+// The texts of one code point out of these inclusive ranges, without surrogates.
 TextAutomaton of_characters(std::vector<std::pair<Word, Word>> ranges);
-// An automaton that somebody else has made: (from, first, last, to), ascending, those that leave a state disjoint; it starts in state 0.
-// std::invalid_argument where it is none.
+// An automaton from outside: arcs (from, first, last, to), ascending, those that leave a state disjoint; state 0 is the start.
+// Throws std::invalid_argument where it is none.
 TextAutomaton of_arcs(const std::vector<bool>& accepts, const std::vector<std::array<Word, 4>>& arcs);
-// The texts of `least` to `most` code points; most = -1: without limit. A state is copied for each length that matters at it, so
-// what is not longer anyway is left as it is.
+// The texts of `least` to `most` code points; most = -1: without limit. A state is copied for each length that matters at it;
+// an automaton whose texts are all short enough stays as it is.
 TextAutomaton with_length(const TextAutomaton& a, std::int64_t least, std::int64_t most, std::size_t max_states = kMaxTextStates);
 
 bool is_empty(const TextAutomaton& a);
 bool accepts(const TextAutomaton& a, std::u32string_view text);
-// A shortest text, of these the first by code points.
+// A shortest text; of several, the first by code points.
 std::optional<std::u32string> shortest(const TextAutomaton& a);
 
 // Per state, those with an arc to it, once for each arc.
 Grouped<> sources_of(const TextAutomaton& a);
 
-// Per state, how many characters lead to acceptance at least (-1: it is not reached) and at most (-1: there is no limit).
+// Per state, the number of characters to acceptance, at least (-1: never) and at most (-1: without limit).
 struct TextLengths {
     std::vector<Word> least, most;
 };
 TextLengths lengths_of(const TextAutomaton& a);
 
-// The same set by the one automaton described above; arcs that touch need not be merged, states need not be reachable or live.
+// The same set as the automaton described above. Arcs that touch need not be merged, nor states be reachable or live.
 TextAutomaton minimal(const TextAutomaton& a);
 
 }  // namespace psc

@@ -136,8 +136,8 @@ Word CodePointClasses::whole(int depth, Word c) {
     return known;
 }
 
-// Runs for `count` blocks of width(depth) code points from `base` on; block i is read after byte + i. Nothing below `floor` counts, nor
-// what lies at `end` and above.
+// Runs for `count` blocks of width(depth) code points from `base` on; block i is read after byte + i. Nothing below `floor` counts,
+// nor what lies at `end` and above.
 void CodePointClasses::append_block(std::vector<Word>& runs, Word byte, Word count, Word base, int depth, Word floor, Word end) {
     const Word w = width(depth);
     std::size_t at = interval_at(base);

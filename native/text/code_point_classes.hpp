@@ -1,13 +1,16 @@
 // Classes of code points that a family of sets cannot tell apart, and the UTF-8 spelling of them all as one decision diagram.
 //
 // Automata over characters are built over these classes, which are few, and only then over bytes. The diagram reads the bytes of a
-// character beyond ASCII and ends in its class; equal nodes are one node, so Unicode's letters are some hundreds of runs. An
-// automaton's state is written in bytes by putting its own target in the place of each class: one pass over the diagram, however
-// many ranges the classes have.
+// character beyond ASCII and ends in its class. Equal nodes are one node, so Unicode's letters are some hundreds of runs. To write
+// an automaton's state in bytes, one pass over the diagram puts the state's own targets in place of the classes, however many
+// ranges the classes have.
 //
 // Code points beyond Unicode are symbols of tokens (text/token_symbols.hpp).
 //
+// Example: the sets [a-z] and [a-f] have the classes [a-f] and [g-z]; members([a-z]) are both.
+//
 // Cost: O(r log r) for r ranges in all sets, plus, per set, the intervals inside it. Surrogates have no class and no spelling.
+// Threads: immutable once made.
 // Source: the splitting of ranges by encoded length is that of K. Thompson's grep.
 #pragma once
 
@@ -38,11 +41,11 @@ public:
     // The class of a symbol, by its number, or -1.
     Word of_symbol(Word number) const { return class_[interval_at(kFirstSymbol + number)]; }
 
-    // Per token id the number of its symbol: of tokens in one class, the first one's; -1 for those in none of the sets. Empty where no
-    // set has a symbol, of whatever token.
+    // Per token id the number of its symbol: tokens of one class share the symbol of the first; -1: in none of the sets. Empty
+    // where no set has the symbol of any token.
     std::vector<Word> symbols(Word n_tokens) const;
 
-    // Whether a set has the symbol of one of so many tokens.
+    // Whether a set has the symbol of one of the first `n_tokens` tokens.
     bool has_symbols(Word n_tokens) const;
 
     // Whether the class has characters beyond ASCII.

@@ -1,6 +1,6 @@
 // Sets of code points as flat lists of inclusive ranges (first, last, first, last, ...), ascending and not touching.
 //
-// Cost: O(r log r) for r ranges.
+// Cost: O(r log r) for r ranges. Threads: pure functions.
 #pragma once
 
 #include <algorithm>

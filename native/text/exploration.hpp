@@ -1,6 +1,7 @@
-// Deterministic automata over texts, explored from a start along a rule: a state is a pair of integers that mean what its maker says.
+// Deterministic automata over texts, explored from a start along a rule. A state is a pair of integers whose meaning the caller
+// chooses.
 //
-// Cost: a step for each arc that the rule gives; LimitExceeded as in text/automaton.hpp.
+// Cost: a step for each arc that the rule gives; LimitExceeded as in text/automaton.hpp. Threads: a pure function.
 #pragma once
 
 #include <utility>
@@ -19,7 +20,8 @@ inline void check_text_size(const TextAutomaton& draft, std::size_t states, std:
         throw LimitExceeded("ranges of characters in an automaton over texts", max_states * kArcsPerState);
 }
 
-// `expand(state, arc)` calls arc(first, last, to) for the ranges that leave a state, ascending, and returns whether the state accepts.
+// `expand(state, arc)` calls arc(first, last, to) for the ranges that leave a state, ascending, and returns whether the state
+// accepts.
 template <class Expand>
 TextAutomaton explored(std::pair<Word, Word> start, std::size_t max_states, Expand expand) {
     TextAutomaton draft = TextAutomaton::drafted();

@@ -1,9 +1,11 @@
 // The coarsest partition of an automaton's states, and the automaton of its blocks.
 //
 // The first partition is by the lengths of a state's shortest and longest texts, which for most automata is nearly the last one. A
-// block is then split by its states' signatures, their arcs with blocks in place of states. After a split the parts but one count as
-// moved, the largest does not; only states with an arc to what moved are looked at again, so a state is, O(log n) times for each of
-// its arcs. As arcs are ranges, a signature merges arcs that touch and lead to the same block: no alphabet of classes is needed.
+// block is then split by its states' signatures: their arcs with blocks in place of states. After a split, all parts but the
+// largest count as moved, and only states with an arc into a moved part are examined again. Arcs are ranges, so a signature merges
+// arcs that touch and lead to the same block; no alphabet of classes is needed (base/partition.hpp has one).
+//
+// Cost: a state is examined O(log n) times for each of its arcs.
 #include <algorithm>
 
 #include "base/cancellation.hpp"

@@ -1,7 +1,8 @@
 // Where a text of bytes is within a character of UTF-8, and where all characters beyond ASCII lead from a state of an automaton.
 //
-// A place is what may follow: nothing of a character is open, or so many continuation bytes, the first of them perhaps in a narrower
-// range (after 0xE0, 0xED, 0xF0 and 0xF4: no character is spelled longer than it has to be, is a surrogate or is beyond Unicode).
+// A place is what may follow: nothing of a character is open, or so many continuation bytes, the first of them perhaps in a
+// narrower range (after 0xE0, 0xED, 0xF0 and 0xF4: no character is spelled longer than it has to be, is a surrogate or is beyond
+// Unicode).
 //
 // Cost: a place is a comparison or two a byte; after_wide() asks for a step of each byte at each place, some 300, and stops at the
 // first that leads elsewhere.
@@ -58,8 +59,8 @@ constexpr Utf8Place place_after(Utf8Place place, int byte) {
 }
 
 // The state to which every character beyond ASCII leads from `from`; none where they lead to several, or a byte leads nowhere.
-// `step(state, byte)`: an optional state, or a Maybe; `within(state)` is told the states between a character's bytes. Gives up where
-// these are many.
+// `step(state, byte)`: an optional state, or a Maybe; `within(state)` is told the states between a character's bytes. Gives up
+// where these are many.
 template <class State, class Step, class Within>
 std::optional<State> after_wide(State from, Step step, Within within) {
     constexpr std::size_t kMost = 64;
