@@ -16,8 +16,8 @@ namespace {
 
 using Arc = LabelledGraph::Arc;
 
-// All states of the automaton over classes of characters; some may still be there from which nothing can match. False when a limit is
-// passed, which `out` tells then.
+// All states of the automaton over classes of characters, dead ones among them. False when a limit is exceeded, which `out` then
+// names.
 bool close(Subsets& subsets, const TerminalPositions& positions, std::size_t max_states, std::size_t max_steps,
            LabelledGraph& graph, ByteAutomaton& out) {
     std::vector<Subsets::Arc> arcs;
@@ -37,7 +37,7 @@ bool close(Subsets& subsets, const TerminalPositions& positions, std::size_t max
     return true;
 }
 
-// Without the states from which no terminal can match any more, which exceptions and empty sets leave behind. State 0 stays.
+// Without the dead states, which exceptions and empty sets leave behind. State 0 stays.
 LabelledGraph trimmed(LabelledGraph g, const SequenceInterner& outputs) {
     const std::size_t n = g.state_output.size();
     std::vector<char> live(n);
@@ -61,7 +61,7 @@ LabelledGraph trimmed(LabelledGraph g, const SequenceInterner& outputs) {
     return out;
 }
 
-// One state for each class of states that no text tells apart; state 0 is the start's.
+// One state for each class of states that no text tells apart; state 0 is the one of the start.
 LabelledGraph minimized(const LabelledGraph& g) {
     const std::vector<Word> block = coarsest_partition(g);
     LabelledGraph out;
@@ -75,7 +75,7 @@ LabelledGraph minimized(const LabelledGraph& g) {
     return out;
 }
 
-// The rows of 256 targets of a graph's states, and after them those of the states inside a character.
+// The rows of 256 targets of a graph's states, then those of the states inside a character.
 class Spelling {
 public:
     Spelling(const LabelledGraph& g, const CodePointClasses& classes) : wide_(classes), first_inner_(g.state_output.size()) {
@@ -121,7 +121,8 @@ private:
 };
 
 void number_breadth_first(const LabelledGraph& g, const SequenceInterner& outputs, const Spelling& spelling, ByteAutomaton& out) {
-    std::vector<Word> number(spelling.states(), -1), order{0};  // the start is copied, and met again where arcs lead into it
+    std::vector<Word> number(spelling.states(), -1),
+        order{0};  // the start is copied: where arcs lead into it, it gets a second number
     out.next.reserve((spelling.states() + 1) * 256);
     for (std::size_t i = 0; i < order.size(); ++i) {
         stop_if_cancelled();

@@ -74,7 +74,7 @@ TerminalAutomaton for_contexts(const AllTerminals& all, const std::vector<std::v
     const auto reach = reachable_terminals(all, next);
     const std::size_t words = (all.rank.size() + 63) / 64;
 
-    // The product of states and allowed sets. A start is apart from the state that an arc could lead to.
+    // The product of states and allowed sets. A start is a state of its own, into which no arc leads.
     SequenceInterner masks;  // of 64-bit words, as pairs of 32
     PairMap numbers;         // (state, mask) -> product state
     std::vector<std::pair<Word, Word>> states;
@@ -141,7 +141,7 @@ TerminalAutomaton for_contexts(const AllTerminals& all, const std::vector<std::v
         Word* row = rows.data() + static_cast<std::size_t>(block[s]) * n_classes;
         for (std::size_t i = g.offsets[s]; i < g.offsets[s + 1]; ++i) row[g.arcs[i].label] = block[g.arcs[i].target];
     }
-    // What told classes apart may have gone with the merging of states.
+    // Merging states may have merged what told classes apart.
     a.classes = classes.merged(rows);
     a.next = classes.narrowed(rows, a.classes);
     a.accept_offsets.push_back(0);

@@ -1,11 +1,13 @@
-// The byte automaton that a lexer runs on, from the automaton of all terminals: who wins where several match, and, for a
+// The byte automaton that a lexer runs on, from the automaton of all terminals: which terminal wins where several match, and, for a
 // contextual lexer, one start state for each set of terminals that some LR state allows.
 //
-// A state of the contextual automaton is a state of the automaton of all terminals with the terminals that are allowed and can
-// still be reached from it; equivalent ones are merged, so that the contexts share all that does not depend on them (inside a
-// string there is one state, whatever the context).
+// A state of the contextual automaton is a state of the automaton of all terminals with the allowed terminals that are still
+// reachable from it. Equivalent states are merged, so contexts share everything that does not depend on them: inside a string there
+// is one state, whatever the context.
 //
-// Cost: product states x byte classes, then one minimization.
+// Example: over the terminals NAME and `if`, the text `if` accepts `if` in a context with both, and NAME in one without `if`.
+//
+// Cost: product states x byte classes, then one minimization. Threads: pure functions.
 #pragma once
 
 #include <cstdint>
@@ -41,11 +43,11 @@ struct TerminalAutomaton {
     }
 };
 
-// One context with every terminal; where several match, the one of smallest rank.
+// One context with every terminal. Where several match, the one of smallest rank wins.
 TerminalAutomaton winners_only(const AllTerminals& all);
-// One context with every terminal; where several match, each.
+// One context with every terminal. Where several match, each is accepted.
 TerminalAutomaton every_match(const AllTerminals& all);
-// `contexts`: sorted sets of terminals. Starts of equal behaviour are one.
+// `contexts`: sorted sets of terminals. Equivalent starts are one.
 TerminalAutomaton for_contexts(const AllTerminals& all, const std::vector<std::vector<Word>>& contexts);
 
 }  // namespace psc

@@ -8,7 +8,7 @@ namespace psc {
 
 namespace {
 
-// Calls f(target) for where a state's arcs lead; targets of classes that follow each other once.
+// Calls f(target) for each arc of a state; consecutive classes with one target are one call.
 template <class F>
 void each_target(ClosedLexemes& automaton, DfaState state, F f) {
     Maybe<DfaState> last;

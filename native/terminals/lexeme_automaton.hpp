@@ -1,14 +1,15 @@
-// The byte automaton of all terminals as the lexer reads it: over classes of bytes, with what is known of each state.
+// The byte automaton of all terminals as the lexer reads it: over classes of bytes, with facts about each state.
 //
 // Byte classes: bytes that lead to the same state everywhere. A state is *extensible* when some byte leads on from it. It is
-// *unbounded* when it does not accept and lies on a cycle of such states, as inside an opened comment: text that is read there may
-// be as long as it likes before the lexeme is complete. What is *reachable* from a state are the terminals that a lexeme open in it can
-// still become.
+// *unbounded* when it does not accept and lies on a cycle of such states, as inside an opened comment: the text that is read there
+// may be as long as it likes before the lexeme is complete. *Reachable* from a state are the terminals that an open lexeme in it
+// can still become.
 //
-// Two kinds: here the closed one, which has every state and knows all of them beforehand; in terminals/open_lexemes.hpp one that makes the
-// states that are asked for.
+// Two kinds implement it. ClosedLexemes, below, has every state and computes all facts beforehand. OpenLexemes (open_lexemes.hpp)
+// makes the states that the lexer visits.
 //
-// Cost: the closed one is made in states x classes, and the size of the answer for what is reachable.
+// Cost: ClosedLexemes is made in states x classes, plus the size of all reachable sets; then each call is a load or two.
+// Threads: ClosedLexemes may be read by any number; OpenLexemes is used under the lexer's lock.
 #pragma once
 
 #include <array>
@@ -33,7 +34,7 @@ public:
     // By context; no arc leads into one.
     std::span<const DfaState> starts() const { return ids_of<DfaState>(starts_); }
     bool is_ignored(Terminal terminal) const { return ignored_[terminal.index()]; }
-    // Terminals that text is lexed into; the end of the text is the one after them.
+    // The number of terminals that text is lexed into; the end of the text is the one after them.
     Word n_terminals() const { return static_cast<Word>(ignored_.size()); }
 
     virtual Maybe<DfaState> next(DfaState state, ByteClass byte_class) = 0;
@@ -41,11 +42,10 @@ public:
     virtual std::span<const Terminal> accepted(DfaState state) const = 0;
     bool accepts(DfaState state) const { return !accepted(state).empty(); }
     virtual bool is_extensible(DfaState state) const = 0;
-    // Not asked for with `any` lexing.
+    // For maximal munch only, not for `any` lexing.
     virtual bool is_unbounded(DfaState state) const = 0;
     virtual std::span<const Terminal> reachable(DfaState state) = 0;
-    // A state that goes on as `state` does with all terminals taken out that are not allowed (per terminal), or with some of them:
-    // `state` itself always will do.
+    // A state like `state` without some terminals that are not allowed (`allowed`: per terminal); `state` itself is always correct.
     virtual DfaState restricted(DfaState state, const std::vector<char>& /*allowed*/) { return state; }
     virtual std::size_t bytes() const = 0;
 

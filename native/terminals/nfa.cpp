@@ -26,7 +26,7 @@ TerminalNfa::TerminalNfa(std::span<const Word> programs, std::span<const Word> o
     sound_ = !positions_.has_exceptions() && find_sound();
 }
 
-// Where no character is in a set, nothing can be read.
+// A position over an empty set of characters is not live.
 void TerminalNfa::find_live() {
     const auto& all = positions_.nodes();
     std::vector<char> live(all.size());
@@ -44,7 +44,7 @@ bool TerminalNfa::find_sound() const {
     std::vector<char> seen(all.size(), 0), matched(positions_.terminals(), 0);
     std::vector<Word> todo(positions_.entries().begin(), positions_.entries().end()), characters;
     bool sound = true;
-    // Without a character first.
+    // Round 0 follows what needs no character; round 1 everything after a character.
     for (int round = 0; round < 2; ++round) {
         while (!todo.empty()) {
             const Word n = todo.back();

@@ -14,7 +14,7 @@ namespace {
 
 using PositionKind = TerminalPositions::Kind;
 
-// Of one grammar: about a second, and 256 MB at most.
+// For one grammar: about a second, and 256 MB at most.
 constexpr std::size_t kMaxSubsetSteps = std::size_t{1} << 26;
 
 void fill_bytes(std::span<const Word> runs, std::array<Word, 256>& row) {
@@ -51,13 +51,13 @@ OpenLexemes::OpenLexemes(std::shared_ptr<const TerminalNfa> terminals)
       reached_in_(nfa_->positions().terminals()),
       target_(nfa_->classes().size(), -1),
       key_(wide_.n_slots(), -1) {
-    look_at_new_subsets();
+    add_new_subsets();
 }
 
-void OpenLexemes::look_at_new_subsets() {
-    while (seen_.size() < static_cast<std::size_t>(subsets_.size())) {
-        const Word s = static_cast<Word>(seen_.size());
-        seen_.push_back({lists_.intern(subsets_.outputs()[subsets_.output(s)]).first, subsets_.is_extensible(s)});
+void OpenLexemes::add_new_subsets() {
+    while (facts_.size() < static_cast<std::size_t>(subsets_.size())) {
+        const Word s = static_cast<Word>(facts_.size());
+        facts_.push_back({lists_.intern(subsets_.outputs()[subsets_.output(s)]).first, subsets_.is_extensible(s)});
     }
 }
 
@@ -70,7 +70,7 @@ std::unique_ptr<Word[]> OpenLexemes::make_row(DfaState state) {
         const CodePointClasses& classes = nfa_->classes();
         if (!subsets_.expand(subset_of(state), kMaxSubsetSteps, arcs_))
             throw LimitExceeded("steps to make the automaton of the terminals deterministic", kMaxSubsetSteps);
-        look_at_new_subsets();
+        add_new_subsets();
         for (const auto& arc : arcs_) {
             target_[arc.character_class] = of_subset(arc.target);
             if (wide_.slot(arc.character_class) >= 0) key_[wide_.slot(arc.character_class)] = of_subset(arc.target);
@@ -99,10 +99,10 @@ Maybe<DfaState> OpenLexemes::next(DfaState state, ByteClass byte_class) {
 
 std::span<const Terminal> OpenLexemes::accepted(DfaState state) const {
     if (is_inner(state)) return {};
-    return ids_of<Terminal>(lists_[seen_[subset_of(state)].accepted]);
+    return ids_of<Terminal>(lists_[facts_[subset_of(state)].accepted]);
 }
 
-bool OpenLexemes::is_extensible(DfaState state) const { return is_inner(state) || seen_[subset_of(state)].extensible; }
+bool OpenLexemes::is_extensible(DfaState state) const { return is_inner(state) || facts_[subset_of(state)].extensible; }
 
 std::span<const Terminal> OpenLexemes::reachable(DfaState state) { return ids_of<Terminal>(lists_[reached_from(state)]); }
 
@@ -134,8 +134,8 @@ Word OpenLexemes::reached_from(DfaState state) {
     return reached_[state.index()] = lists_.intern(terminals).first;
 }
 
-// Without the positions that lead to none of the allowed terminals. Within a character nothing is taken out, nor where nothing would be
-// left.
+// Drops the positions that lead to none of the allowed terminals. States inside a character stay, and so does a state of which
+// nothing would be left.
 DfaState OpenLexemes::restricted(DfaState state, const std::vector<char>& allowed) {
     if (is_inner(state) || state == kStart) return state;
     const TerminalPositions& positions = nfa_->positions();
@@ -152,11 +152,11 @@ DfaState OpenLexemes::restricted(DfaState state, const std::vector<char>& allowe
     }
     if (kept.empty() || kept.size() == subsets_.positions_of(subset_of(state)).size()) return state;
     const Word subset = subsets_.state_of(kept);
-    look_at_new_subsets();
+    add_new_subsets();
     return {of_subset(subset)};
 }
 
-// What can be reached from a component is what matches in it, and what can be reached where it leads.
+// A component reaches what matches in it, and what its successors reach.
 const std::vector<Word>& OpenLexemes::reached_in(Word terminal) {
     auto& reached = reached_in_[terminal];
     if (!reached.empty()) return reached;
@@ -184,18 +184,18 @@ const std::vector<Word>& OpenLexemes::reached_in(Word terminal) {
         unions.insert(a, b, made);
         return made;
     };
-    std::vector<Word> found(n, none), all(n);
+    std::vector<Word> reached_from_node(n, none), all(n);
     std::iota(all.begin(), all.end(), 0);
     for (const auto& component : components(n, all, targets_of)) {
         Word from_here = none;
         for (Word i : component) {
             const auto& node = positions.nodes()[first + i];
             if (node.kind == PositionKind::match_all) from_here = unite(from_here, lists_.intern(positions.list(node.a)).first);
-            for (Word to : targets_of(i)) from_here = unite(from_here, found[to]);  // nothing yet, within the component
+            for (Word to : targets_of(i)) from_here = unite(from_here, reached_from_node[to]);  // nothing yet, within the component
         }
-        for (Word i : component) found[i] = from_here;
+        for (Word i : component) reached_from_node[i] = from_here;
     }
-    return reached = std::move(found);
+    return reached = std::move(reached_from_node);
 }
 
 std::size_t OpenLexemes::bytes() const {
@@ -203,7 +203,7 @@ std::size_t OpenLexemes::bytes() const {
     for (const auto& row : rows_) n_rows += row != nullptr;
     for (const auto& reached : reached_in_) words += reached.capacity();
     return nfa_->bytes() + subsets_.bytes() + wide_.bytes() + lists_.bytes() + rows_.capacity() * sizeof(rows_[0]) +
-           (n_rows * static_cast<std::size_t>(n_classes()) + words) * sizeof(Word) + seen_.capacity() * sizeof(Seen) +
+           (n_rows * static_cast<std::size_t>(n_classes()) + words) * sizeof(Word) + facts_.capacity() * sizeof(Facts) +
            reached_in_.capacity() * sizeof(std::vector<Word>);
 }
 

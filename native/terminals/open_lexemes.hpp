@@ -1,12 +1,14 @@
-// The byte automaton of all terminals, made as the lexer visits it; for lexing `any`.
+// The byte automaton of all terminals, made state by state as the lexer visits it; for lexing `any`.
 //
 // A new grammar's first masks visit a small part of its terminals' automaton: of a schema with a thousand names, the beginning of
-// each. So its states are subsets of positions (terminals/subsets.hpp) whose arcs are made when a byte is read there. They are not minimized:
-// programs are made such that little would be merged.
+// each. So a state is a subset of positions (terminals/subsets.hpp), and its arcs are made when the lexer first reads a byte there.
+// States are not minimized: front ends write their programs such that little would merge.
 //
 // A DfaState is 0 for the start, which no arc leads into; 2 (s + 1) for subset s; 2 i + 1 for inner state i of a character.
 //
-// Cost: made in time linear in the terminals' expressions; then of each state visited what Subsets says, and a row of its classes of bytes.
+// Cost: construction is linear in the terminals' expressions. A visited state costs what Subsets says, and a row of its byte
+// classes.
+// Threads: one at a time, under the lexer's lock.
 #pragma once
 
 #include <memory>
@@ -41,23 +43,23 @@ private:
     static Word of_run(Word to) { return WideSpelling::is_inner(to) ? 2 * WideSpelling::inner_of(to) + 1 : to; }
 
     std::unique_ptr<Word[]> make_row(DfaState state);
-    void look_at_new_subsets();
+    void add_new_subsets();
     Word reached_from(DfaState state);
-    // Per position of a program of many terminals, which of them can match from there on: numbers of reached_.
+    // Per position of a program of many terminals, which of them can match from there on: numbers of lists_.
     const std::vector<Word>& reached_in(Word terminal);
 
     std::shared_ptr<const TerminalNfa> nfa_;
     Subsets subsets_;
     WideSpelling wide_;
-    std::vector<std::unique_ptr<Word[]>> rows_;  // per state: where each class of bytes leads; null where it is not known
-    struct Seen {
+    std::vector<std::unique_ptr<Word[]>> rows_;  // per state: where each class of bytes leads; null: not visited
+    struct Facts {
         Word accepted;  // of lists_
         bool extensible;
     };
-    std::vector<Seen> seen_;                     // per subset
+    std::vector<Facts> facts_;                   // per subset
     StableSequences lists_;                      // of terminals, ascending
-    std::vector<Word> reached_;                  // per state, of lists_; -1 where it is not known
-    std::vector<std::vector<Word>> reached_in_;  // per terminal, empty where it is not known
+    std::vector<Word> reached_;                  // per state, of lists_; -1: not computed
+    std::vector<std::vector<Word>> reached_in_;  // per terminal; empty: not computed
     std::vector<Subsets::Arc> arcs_;             // scratch, with the next two
     std::vector<Word> target_, key_;             // per class of characters, and per slot of the wide ones: -1 between uses
 };

@@ -18,7 +18,7 @@ public:
            std::size_t limit)
         : nodes_(nodes), lists_(lists), words_(words), n_sets_(n_sets), n_terminals_(n_terminals), limit_(limit) {}
 
-    // False when the limit is passed. `entries` gets where the language starts, and then what is taken out of it.
+    // False when the limit is exceeded. `entries` gets the start of the language, and then that of its exceptions.
     bool read(std::vector<Word>& entries, Word part, Word excepted_part) {
         if (!words_.empty() && words_[0] == Code::elsewhere) {
             require(words_.size() == 1);
@@ -155,7 +155,7 @@ private:
         const Word body = f.from + (f.least == 0 ? 1 : 0), body_end = here();
         const std::size_t copies = f.most < 0 ? std::max(f.least, Word{1}) : f.most;
         const std::size_t size = static_cast<std::size_t>(body_end - body) + 1;
-        if (copies > limit_ / size) {  // tells the caller to stop
+        if (copies > limit_ / size) {  // the caller stops at this size
             nodes_.resize(limit_ + 1, {Step::split, -1, -1});
             return;
         }
@@ -193,7 +193,7 @@ private:
         read_arcs(n, k, ends);
     }
 
-    // The states' lists of terminals become nodes behind those of the states.
+    // The states' lists of terminals become nodes after those of the states.
     void read_labelled() {
         const Word n = take(), k = take();
         require(n > 0 && k >= 0 && static_cast<std::size_t>(n) <= words_.size());
@@ -218,7 +218,7 @@ private:
         for (Word number : lists) add(Step::match_all, number);
     }
 
-    // `ends`: per state which of the nodes behind the automaton it may go on to, or -1.
+    // `ends`: per state which of the nodes after the automaton it may continue at, or -1.
     void read_arcs(Word n, Word k, const std::vector<Word>& ends) {
         require(static_cast<std::size_t>(k) <= (words_.size() - at_) / 3);
         const std::span<const Word> arcs = words_.subspan(at_, 3 * k);

@@ -1,6 +1,6 @@
 // Expressions over characters, written as programs, to one nondeterministic automaton with an entry for each terminal.
 //
-// A program is a list of words, read once from left to right; what follows each other is a sequence:
+// A program is a list of words, read once from left to right; consecutive items are a sequence:
 //
 //   characters n, s1 .. sn           a character of each of these sets
 //   choice k, a next b next .. end   one of k options; choice 0 stands alone and matches nothing
@@ -8,14 +8,20 @@
 //   automaton n k, f1 .. fn, (source set target) x k
 //                                    a deterministic automaton over sets, from state 0; fi: whether state i is final
 //   labelled n k, (l t1 .. tl) x n, (source set target) x k
-//                                    alone in its program: one automaton of many terminals, those whose numbers a state lists match there
-//   elsewhere                        alone in its program: the terminal is of such an automaton in another program
-//   except                           at the outermost level: what was read first is the language, less all texts of what follows
+//                                    the whole program: one automaton of many terminals; a state lists those that match there
+//   elsewhere                        the whole program: another terminal's labelled automaton matches this one
+//   except                           at the outermost level: the language so far, less all texts of what follows
 //
-// The automaton is Thompson's, laid out so that each piece falls through to what comes after it: counted repetitions are copies.
+// Example: with the sets 0 = [0-9] and 1 = [.], the program `repeat 1 -1 characters 1 0 end characters 1 1` is [0-9]+ followed by a
+// dot.
+//
+// The automaton is Thompson's, laid out so that each piece falls through to what comes after it. Counted repetitions are copies.
 //
 // Cost: linear in the programs with their repetitions written out, 12 bytes a node; nesting costs no C stack.
+// Threads: immutable once made.
 // Source: K. Thompson, "Regular Expression Search Algorithm" (1968).
+// Tried and dropped: an automaton for each set of other names (`additionalProperties`). One labelled automaton for all of them is
+// made deterministic faster.
 #pragma once
 
 #include <span>
@@ -28,17 +34,17 @@ namespace psc {
 class TerminalPositions {
 public:
     enum class Kind : std::uint8_t {
-        character,  // one of set a, then go on at b
-        split,      // go on at a and at b, where they are not -1
-        match,      // of part a
-        match_all,  // of the terminals of list a
+        character,  // reads one of set a, then continues at b
+        split,      // continues at a and at b, where they are not -1
+        match,      // part a matches
+        match_all,  // the terminals of list a match
     };
     struct Node {
         Kind kind;
         Word a, b;
     };
 
-    // Calls f(position) for where a position leads.
+    // Calls f(position) for each successor of a position.
     template <class F>
     static void each_target(const Node& node, const F& f) {
         if (node.kind == Kind::split && node.a >= 0) f(node.a);
@@ -47,23 +53,23 @@ public:
 
     enum Code : Word { characters, choice, next, end, repeat, automaton, except, labelled, elsewhere };
 
-    // Reads one program for each terminal, and stops at the first with which there are more than `limit` nodes; `failed` then names
-    // it, and is -1 else. Throws std::invalid_argument for words that are no program.
+    // Reads one program for each terminal. Stops at the first that makes more than `limit` nodes, which failed() then is; else -1.
+    // Throws std::invalid_argument for words that are no program.
     TerminalPositions(std::span<const Word> words, std::span<const Word> offsets, Word n_sets, std::size_t limit);
 
     const std::vector<Node>& nodes() const { return nodes_; }
     std::span<const Word> entries() const { return entries_; }
-    // Part t < terminals() is the language of terminal t, part terminals() + t what is taken out of it.
+    // Part t < terminals() is the language of terminal t, part terminals() + t its exceptions.
     Word terminals() const { return terminals_; }
     Word failed() const { return failed_; }
     std::span<const Word> list(Word number) const { return lists_[number]; }
     // The terminal whose program a node is from.
     Word terminal_of(Word node) const;
-    // The nodes of a terminal's program are those from its first one to the next terminal's.
+    // The nodes of a terminal's program: from its first one up to the next terminal's.
     Word first_node(Word terminal) const { return terminal < terminals_ ? first_[terminal] : static_cast<Word>(nodes_.size()); }
     // Whether a terminal's program is an automaton of many terminals.
     bool is_labelled(Word terminal) const { return labelled_[terminal]; }
-    // Whether something is taken out of a language.
+    // Whether a program has exceptions.
     bool has_exceptions() const { return has_exceptions_; }
 
     std::size_t bytes() const {

@@ -21,7 +21,7 @@ Subsets::Subsets(const TerminalNfa& nfa)
     state_after(entries);
 }
 
-// The state of everything that can be read or matched from these positions on.
+// The state of all positions that read or match, reachable from these without a character.
 Word Subsets::state_after(std::span<const Word> nodes) {
     const auto [id, fresh] = after_.intern(nodes);
     if (!fresh) return state_of_[id];

@@ -1,10 +1,10 @@
-// Where the characters beyond ASCII lead from the states of an automaton over characters, spelled in UTF-8.
+// Where characters beyond ASCII lead from the states of an automaton over characters, spelled in UTF-8.
 //
 // The classes of characters beyond ASCII have a slot each; a key says where each slot leads from a state. A key's spelling is the
-// diagram of text/code_point_classes.hpp with the key's targets in the place of classes; equal nodes of all spellings are one inner state,
-// which reads the rest of a character.
+// diagram of text/code_point_classes.hpp with the key's targets in place of classes. Equal nodes of all spellings are one inner
+// state, which reads the rest of a character.
 //
-// Cost: one pass over the diagram for each distinct key.
+// Cost: one pass over the diagram for each distinct key. Threads: one at a time.
 #pragma once
 
 #include <algorithm>
@@ -24,17 +24,18 @@ public:
     }
 
     Word n_slots() const { return n_slots_; }
-    // Of a class, or -1 where it is within ASCII.
+    // The slot of a class, or -1 where it is within ASCII.
     Word slot(Word c) const { return slot_[c]; }
 
-    // The number of a key, whose spelling is there then. `key`: per slot where it leads, or -1.
+    // The number of a key, which has a spelling from now on. `key`: per slot where it leads, or -1.
     Word number(std::span<const Word> key) {
         const auto [id, fresh] = keys_.intern(key);
         if (fresh) roots_.push_back(spell(key));
         return id;
     }
 
-    // Runs are a flat list of (first byte, last byte, to), where `to` is what a key said, or `inner_target()` of an inner state.
+    // Runs are a flat list of (first byte, last byte, to), where `to` is a target of the key, or `inner_target()` of an inner
+    // state.
     std::span<const Word> root(Word number) const { return roots_[number]; }
     std::span<const Word> inner(Word i) const { return inner_[i]; }
     Word n_inner() const { return inner_.size(); }
