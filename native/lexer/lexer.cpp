@@ -214,7 +214,7 @@ Lexer::Ways Lexer::find_steps(LexerState state, ByteClass byte_class) {
 // meanwhile, the answer is yes: keeping a fall-back is always right.
 bool Lexer::can_fall_back(DfaState open, LexerState again) {
     if (const auto cached = fall_back_.find(open, again)) return *cached;
-    if (!asked_.insert(open, again)) return true;
+    if (!questions_.insert(open, again)) return true;
     const Nested nested(depth_);
     bool found = !at_end(again).empty();
     for (Word c = 0; c < n_classes() && !found; ++c) {
@@ -323,7 +323,7 @@ void Lexer::close() {
 std::size_t Lexer::bytes() const {
     const std::size_t of_states = states_.size() * (n_classes() * sizeof(PackedArc) + sizeof(State) + 2 * sizeof(void*));
     return dfa_->bytes() + of_states + outputs_.bytes() + branches_.bytes() + conditions_.bytes() + state_ids_.bytes() +
-           steps_.bytes() + fall_back_.bytes() + asked_.bytes() + future_sets_.bytes() + future_ids_.bytes();
+           steps_.bytes() + fall_back_.bytes() + questions_.bytes() + future_sets_.bytes() + future_ids_.bytes();
 }
 
 }  // namespace psc

@@ -188,7 +188,7 @@ private:
     StableInterned<Condition, LrState> conditions_;
     IdMap<LexerState, ByteClass, Branch> steps_;
     IdMap<DfaState, LexerState, Word> fall_back_;  // can_fall_back, where it is known
-    IdPairs<DfaState, LexerState> asked_;          // the questions put to it
+    IdPairs<DfaState, LexerState> questions_;      // the questions put to it
     std::size_t n_emitted_ = 0;                    // symbols of all outputs
     int depth_ = 0;                                // of fall-backs within fall-backs that are being looked at
     FutureSets future_sets_;

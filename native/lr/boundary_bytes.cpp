@@ -10,7 +10,7 @@ namespace psc {
 
 namespace {
 
-constexpr std::size_t kMostLookedAt = 200'000;
+constexpr std::size_t kMaxNodesVisited = 200'000;
 
 class Before {
 public:
@@ -21,10 +21,10 @@ public:
         wanted_.assign(static_cast<std::size_t>(classes.size()), 0);
         for (Word i = first; i < first + count; ++i)
             if (const Word c = classes.of_symbol(i); c >= 0) wanted_[static_cast<std::size_t>(c)] = 1;
-        // Within a terminal: what leads to a position that reads one of them.
+        // Within a terminal: the characters before a position that reads one of them.
         for (const auto& node : nodes_)
             if (node.kind == Kind::character && after(node.b).reads_wanted) add(node.a);
-        // Before a terminal that may begin with one: the ends of what stands before it.
+        // Before a terminal that may begin with one: the ends of what precedes it.
         const auto& positions = nfa_.positions();
         std::vector<char> begins(static_cast<std::size_t>(positions.terminals()), 0);
         for (Word entry : positions.entries()) {  // one for each terminal, but for those of an automaton of many
@@ -50,7 +50,7 @@ public:
                 }
             }
         }
-        // The ends of the terminals that were found.
+        // The last characters of these terminals.
         for (const auto& node : nodes_) {
             if (node.kind != Kind::character) continue;
             for (Word t : after(node.b).matches)
@@ -69,7 +69,7 @@ private:
         std::vector<Word> matches;
     };
 
-    // What follows without a character more.
+    // What a position reads or matches without another character first.
     const After& after(Word position) {
         const auto [it, fresh] = after_.try_emplace(position);
         if (!fresh) return it->second;
@@ -147,7 +147,7 @@ private:
 }  // namespace
 
 ByteSet bytes_before(const LrTables& lr, const TerminalNfa& terminals, Word first, Word count) {
-    if (terminals.positions().nodes().size() > kMostLookedAt) return ByteSet().set();
+    if (terminals.positions().nodes().size() > kMaxNodesVisited) return ByteSet().set();
     return Before(lr, terminals).find(first, count);
 }
 

@@ -1,8 +1,11 @@
-// The bytes that can stand before some symbols in the texts of a grammar: the last ones of what is read before.
+// The bytes that can precede some symbols in the texts of a grammar: the last bytes of what is read before them.
 //
-// It is a superset of what they are: what an expression reads last is looked at, not whether a text leads there.
+// The result is a superset: it considers what an expression reads last, not whether a text leads there.
 //
-// Cost: linear in the positions of the terminals and what follows them, and in the productions; too many positions: all bytes.
+// Example: in `call: "<f>" SYMBOL`, the byte before SYMBOL is `>`.
+//
+// Cost: linear in the positions of the terminals and their closures, and in the productions; with too many positions, all bytes.
+// Threads: a pure function.
 #pragma once
 
 #include "base/byte_set.hpp"
@@ -11,7 +14,7 @@
 
 namespace psc {
 
-// `first`, `count`: of symbols, as numbers (text/token_symbols.hpp).
+// The symbols first, ..., first + count - 1, as numbers (text/token_symbols.hpp).
 ByteSet bytes_before(const LrTables& lr, const TerminalNfa& terminals, Word first, Word count);
 
 }  // namespace psc

@@ -22,31 +22,31 @@ FreeOrder::FreeOrder(MemberTerms terms, std::span<const MemberWay> ways)
         if (kind == MemberTerms::Step::Kind::present || kind == MemberTerms::Step::Kind::absent)
             in_formula_[static_cast<std::size_t>(n)] = 1;
     Word by_members = 0, by_others = 0;
-    for (const auto& [member, meets] : ways) {
-        (member < n_members() ? by_members : by_others) |= meets;
+    for (const auto& [member, satisfies] : ways) {
+        (member < n_members() ? by_members : by_others) |= satisfies;
         if (member < n_members())
             available_[static_cast<std::size_t>(member)] = 1;
         else
             has_others_ = true;
     }
-    never_met_ = terms_.meets & ~(by_members | by_others);
-    by_members_alone_ = terms_.meets & by_members & ~by_others;
+    unsatisfiable_ = terms_.satisfies & ~(by_members | by_others);
+    by_members_alone_ = terms_.satisfies & by_members & ~by_others;
 }
 
 void FreeOrder::check() const {
-    if (by_members_alone_ || (terms_.meets && terms_.most >= 0))
+    if (by_members_alone_ || (terms_.satisfies && terms_.most >= 0))
         throw LimitExceeded(
             "members in any order, of which a few must be so by a pattern of their names: more than eight, the limit");
 }
 
 FreeOrder::Seen FreeOrder::with(Seen seen, MemberWay more) const {
-    seen[n_words_ + 1] |= more.meets;
+    seen[n_words_ + 1] |= more.satisfies;
     Word& others = seen[n_words_];
     if (more.member < n_members()) {
         Word& word = seen[static_cast<std::size_t>(more.member) / 32];
         word = static_cast<Word>(static_cast<std::uint32_t>(word) | std::uint32_t{1} << (more.member % 32));
     } else if (terms_.most >= 0 || (counts_ && others < terms_.least)) {
-        ++others;  // beyond what is asked for at least, fewer and more are the same
+        ++others;  // beyond the least number, more make no difference
     }
     return seen;
 }
@@ -57,7 +57,7 @@ std::int64_t FreeOrder::count(const Seen& seen) const {
     return n;
 }
 
-// The formula, as far as it is known which members are there.
+// The formula, given which members are present, absent or open.
 FreeOrder::Truth FreeOrder::holds(const std::vector<Truth>& there) const {
     using Kind = MemberTerms::Step::Kind;
     if (terms_.formula.empty()) return Truth::yes;
@@ -83,7 +83,7 @@ FreeOrder::Truth FreeOrder::holds(const std::vector<Truth>& there) const {
 
 bool FreeOrder::is_enough(const Seen& seen) const {
     const std::int64_t n = count(seen);
-    if (seen[n_words_ + 1] != terms_.meets) return false;
+    if (seen[n_words_ + 1] != terms_.satisfies) return false;
     if (n < terms_.least || (terms_.most >= 0 && n > terms_.most)) return false;
     std::vector<Truth> there(available_.size());
     for (Word m = 0; m < n_members(); ++m) {
@@ -94,8 +94,8 @@ bool FreeOrder::is_enough(const Seen& seen) const {
 }
 
 bool FreeOrder::can_be_enough(const Seen& seen) const {
-    if (never_met_) return false;
-    std::int64_t fewest = count(seen), most_possible = fewest;
+    if (unsatisfiable_) return false;
+    std::int64_t min_count = count(seen), max_count = min_count;
     std::vector<Truth> there(available_.size(), Truth::open);
     for (Word m = 0; m < n_members(); ++m) {
         Truth& truth = there[static_cast<std::size_t>(m)];
@@ -105,24 +105,24 @@ bool FreeOrder::can_be_enough(const Seen& seen) const {
         } else if (terms_.required[static_cast<std::size_t>(m)]) {
             if (!available) return false;
             truth = Truth::yes;
-            ++fewest;
-            ++most_possible;
+            ++min_count;
+            ++max_count;
         } else if (available) {
-            ++most_possible;
+            ++max_count;
         } else {
             truth = Truth::no;
         }
     }
     std::size_t steps = 0;
-    return search(there, fewest, most_possible, steps);
+    return search(there, min_count, max_count, steps);
 }
 
-// What is open in `there` can be chosen so that the formula holds, and the count fits: those that it leaves open can come or not, one
-// by one, so every count between the fewest and the most is possible.
-bool FreeOrder::search(std::vector<Truth>& there, std::int64_t fewest, std::int64_t most_possible, std::size_t& steps) const {
+// Whether the open members of `there` can be chosen so that the formula holds and the count fits. Members that stay open can come
+// or not, one by one, so every count from min_count to max_count is possible.
+bool FreeOrder::search(std::vector<Truth>& there, std::int64_t min_count, std::int64_t max_count, std::size_t& steps) const {
     if (++steps > kMaxSteps) throw LimitExceeded("steps to find whether members can be completed", kMaxSteps);
-    if (terms_.most >= 0 && fewest > terms_.most) return false;
-    if (!has_others_ && most_possible < terms_.least) return false;
+    if (terms_.most >= 0 && min_count > terms_.most) return false;
+    if (!has_others_ && max_count < terms_.least) return false;
     const Truth now = holds(there);
     if (now != Truth::open) return now == Truth::yes;
     for (const auto& [kind, n] : terms_.formula) {
@@ -130,11 +130,11 @@ bool FreeOrder::search(std::vector<Truth>& there, std::int64_t fewest, std::int6
         if (kind != Kind::present && kind != Kind::absent) continue;
         Truth& truth = there[static_cast<std::size_t>(n)];
         if (truth != Truth::open) continue;
-        // What the formula speaks of first is what most likely makes it true.
+        // The sign that the formula has first most likely makes it true.
         bool found = false;
         for (const bool present : {kind == Kind::present, kind != Kind::present}) {
             truth = present ? Truth::yes : Truth::no;
-            found = found || search(there, fewest + present, most_possible - !present, steps);
+            found = found || search(there, min_count + present, max_count - !present, steps);
         }
         truth = Truth::open;
         return found;
@@ -152,7 +152,7 @@ Word FreeOrder::n_missing(const Seen& seen) const {
 std::vector<char> FreeOrder::next(const Seen& seen) const {
     std::vector<char> may(available_.size() + 1);
     if (has_others_) may.back() = can_be_enough(with(seen, {n_members()}));
-    // Members that the formula does not speak of are alike, but that some are required.
+    // Members that the formula does not mention differ only in whether they are required.
     signed char of_plain[2] = {-1, -1};
     for (Word m = 0; m < n_members(); ++m) {
         const auto i = static_cast<std::size_t>(m);

@@ -8,7 +8,7 @@
 
 namespace psc {
 
-// What is asked of the tables for each order, found in one pass over them.
+// What every order needs of the tables, collected in one pass over them.
 struct FreeOrderStates::Index {
     explicit Index(const LrTables& lr)
         : of_lhs(static_cast<std::size_t>(lr.n_nonterminals.n)), begun_by(of_lhs.size()), go_to(of_lhs.size()) {
@@ -26,7 +26,7 @@ struct FreeOrderStates::Index {
             });
     }
     std::vector<std::vector<Production>> of_lhs, begun_by;  // per nonterminal
-    std::vector<std::vector<LrState>> go_to;                // per nonterminal where it leads; two states stand for several
+    std::vector<std::vector<LrState>> go_to;                // per nonterminal where it leads; at most two are stored
 };
 
 FreeOrderStates::FreeOrderStates(LrTables lr, std::vector<FreeOrderSymbols> all)
@@ -64,8 +64,8 @@ void FreeOrderStates::add_order(FreeOrderSymbols symbols, const Index& index) {
         const Nonterminal nonterminal = rhs[1].nonterminal(lr_.n_terminals);
         const auto way = way_of.find(nonterminal.v);
         require(way != way_of.end());
-        const auto behind = lr_.plain_go_to(order.ready, nonterminal);
-        require(behind && roles_.emplace((*behind).v, Role{Kind::behind_member, &order, way->second, kLength}).second);
+        const auto after = lr_.plain_go_to(order.ready, nonterminal);
+        require(after && roles_.emplace((*after).v, Role{Kind::after_member, &order, way->second, kLength}).second);
         const Word member = way->second.member;
         for (Terminal t : first_terminals(rhs[1], index)) require(order.first.emplace(t.v, member).first->second == member);
     }
@@ -76,23 +76,23 @@ void FreeOrderStates::add_order(FreeOrderSymbols symbols, const Index& index) {
         const Then then = is_comma ? Then::comma : Then::end;
         for (Terminal t : first_terminals(rhs[1], index)) require(order.then.emplace(t.v, then).first->second == then);
         if (!is_comma) continue;
-        require(order.behind_comma.v < 0);
+        require(order.after_comma.v < 0);
         order.shifts_comma = rhs[1].is_terminal(lr_.n_terminals);
         if (order.shifts_comma) {
             const auto cell = lr_.cell(order.done, rhs[1].terminal());
             require(cell.size() == 1 && cell[0].is_shift());
-            order.behind_comma = cell[0].state();
+            order.after_comma = cell[0].state();
         } else {
-            const auto behind = lr_.plain_go_to(order.done, rhs[1].nonterminal(lr_.n_terminals));
-            require(static_cast<bool>(behind));
-            order.behind_comma = *behind;
+            const auto after = lr_.plain_go_to(order.done, rhs[1].nonterminal(lr_.n_terminals));
+            require(static_cast<bool>(after));
+            order.after_comma = *after;
         }
-        require(roles_.emplace(order.behind_comma.v, Role{Kind::behind_comma, &order, {-1}, kLength}).second);
+        require(roles_.emplace(order.after_comma.v, Role{Kind::after_comma, &order, {-1}, kLength}).second);
     }
-    order.nothing_seen = set_of(order, order.order.none());
+    order.empty_set = set_of(order, order.order.none());
 }
 
-// What the texts of a symbol begin with; nothing is empty in a grammar's normal form.
+// The terminals that the texts of a symbol begin with; a grammar's normal form has no empty texts.
 std::vector<Terminal> FreeOrderStates::first_terminals(Symbol symbol, const Index& index) const {
     std::vector<Symbol> todo{symbol};
     std::vector<Terminal> found;
@@ -127,7 +127,7 @@ std::span<const Action> FreeOrderStates::cell(LrState state, Terminal terminal) 
     }
 }
 
-// Of the states of one open object one has the set and is `ready` or `done`; what is above these has it, too.
+// Of the states of one open object, the one that is `ready` or `done` counts; states above it have the set, too.
 Word FreeOrderStates::n_missing(LrState state) const {
     const State& s = states_[at(state)];
     const bool counts = s.role->kind == Kind::ready || s.role->kind == Kind::done;
@@ -138,7 +138,7 @@ Maybe<LrState> FreeOrderStates::go_to(LrState state, Nonterminal nonterminal) co
     const State* from = state.v < n_states_ ? nullptr : &states_[at(state)];
     const LrState plain = from ? from->plain : state;
     if (nonterminal.v >= n_nonterminals_) {
-        // A state with a goto on `ready`, or on `done`, goes to the one state there is: with the set, that is the one asked for.
+        // Each of `ready` and `done` has one goto target in the plain tables; with the set it is the state of the nonterminal.
         const State& to = states_[at(nonterminal)];
         const Order& order = *to.role->of;
         const auto plain_to = lr_.plain_go_to(plain, to.role->kind == Kind::ready ? order.ready_symbol : order.done_symbol);
@@ -147,8 +147,8 @@ Maybe<LrState> FreeOrderStates::go_to(LrState state, Nonterminal nonterminal) co
     const auto to = lr_.plain_go_to(plain, nonterminal);
     if (!to) return to;
     if (const auto order = begun_.find(nonterminal.v); order != begun_.end())
-        return numbered(state_with(*to, order->second->nothing_seen));
-    if (from && from->role->kind != Kind::behind_comma && from->role->kind != Kind::behind_member)
+        return numbered(state_with(*to, order->second->empty_set));
+    if (from && from->role->kind != Kind::after_comma && from->role->kind != Kind::after_member)
         if (const Role* role = role_of(*to); role && role->of == from->role->of) return numbered(state_with(*to, from->set));
     return to;
 }
@@ -164,13 +164,13 @@ Word FreeOrderStates::made(LrState plain, Word set) const {
     const Role& role = roles_.at(plain.v);
     const Order& order = *role.of;
     State s{plain, set, &role, {}, {}};
-    if (role.kind == Kind::behind_member) {
+    if (role.kind == Kind::after_member) {
         const Word more = set_of(order, order.order.with(sets_[static_cast<std::size_t>(set)].seen, role.way));
         s.lhs = {n_nonterminals_ + made(order.done, more)};
-    } else if (role.kind == Kind::behind_comma) {
+    } else if (role.kind == Kind::after_comma) {
         s.lhs = {n_nonterminals_ + made(order.ready, set)};
     } else if (role.kind == Kind::done && order.shifts_comma) {
-        s.own = Action::shift(numbered(made(order.behind_comma, set)));
+        s.own = Action::shift(numbered(made(order.after_comma, set)));
     }
     const auto number = static_cast<Word>(states_.size());
     if (number >= kMostStates - std::max({n_states_, n_productions_, n_nonterminals_}))

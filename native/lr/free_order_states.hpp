@@ -1,22 +1,24 @@
-// LR states that know which members were there, made when a stack reaches them.
+// LR states that know which members came, made when a stack reaches them.
 //
 // Members in any order are rules that do not say which came already:
 //
 //   ready ::= "{"  |  done ","        done ::= ready member          object ::= done "}"
 //
 // The LR automaton of these has one state on `ready` and one on `done`. The automaton of the grammar that spells out every set of
-// members has the same states, each once for every set, and so has what lies between: after a comma, after a member. A text visits at
-// most as many sets as it has members, of the 2^n. So the tables hold the automaton of the small grammar, and a state with a set is a
-// number beyond its states, given when a goto or a shift first leads there. What it does is what its plain state does, less the members
-// that may not come, the comma after which none can, and the end where something is missing. Its reductions are of productions and
-// nonterminals beyond those of the tables, since what they lead to has a set, too.
+// members has the same states, once for every set, and so for the states in between: after a comma, after a member. A text visits
+// at most as many sets as it has members, of the 2^n. So the tables hold the automaton of the small grammar, and a state with a set
+// is a number beyond its states, assigned when a goto or a shift first leads there. It acts as its plain state does, less the
+// members that may not come, the comma after which none can, and the end where something is missing. Its reductions are of
+// productions and nonterminals beyond those of the tables, since what they lead to has a set, too.
 //
-// Whoever asks for cells and gotos sees an LR automaton that is larger than what is stored, and needs not know: a stack classifier's
-// states and the rows of masks are found and kept as for any other LR state.
+// Readers of cells and gotos see an LR automaton that is larger than the stored one, and need not know: the classifier's states and
+// mask rows are found and cached as for any other LR state.
 //
-// What comes first in a member tells which it is: so that terminal is allowed or not.
+// Members begin with different terminals. So the first terminal of a member says which member it is, and whether it is allowed.
 //
-// Cost: of what is known a lookup; of a new set, linear in the members (lr/free_order.hpp). What was made stays.
+// Cost: a lookup where the state exists; for a new set, linear in the members (lr/free_order.hpp). States are never dropped.
+// Threads: any number; a new state is made under a lock, existing ones are read without.
+// Tried and dropped: to write out all sets as rules. Eight members are 256 states, which is still what artifacts hold at most.
 #pragma once
 
 #include <map>
@@ -34,7 +36,7 @@ namespace psc {
 
 // The nonterminals of members in any order.
 struct FreeOrderSymbols {
-    Rule rule;  // that `done` was made of
+    Rule rule;  // of which `done` was made
     Nonterminal ready, done;
     struct Way {
         Nonterminal nonterminal;
@@ -50,23 +52,23 @@ public:
     FreeOrderStates(LrTables lr, std::vector<FreeOrderSymbols> all);
 
     LrState plain(LrState state) const { return state.v < n_states_ ? state : states_[at(state)].plain; }
-    // Of a state with a set.
+    // For a state with a set.
     std::span<const Action> cell(LrState state, Terminal terminal) const;
-    // Of any state.
+    // For any state.
     Maybe<LrState> go_to(LrState state, Nonterminal nonterminal) const;
-    // Of a production with a set.
+    // For a production with a set.
     Word length(Production production) const { return states_[at(production)].role->length; }
     Nonterminal lhs(Production production) const { return states_[at(production)].lhs; }
-    // Of a state with a set, see LrTables.
+    // For a state with a set, see LrTables.
     Word n_missing(LrState state) const;
     std::size_t bytes() const;
 
 private:
-    enum class Kind { ready, done, behind_comma, behind_member };
+    enum class Kind { ready, done, after_comma, after_member };
     enum class Then : signed char { comma, end };
     struct Order;
     struct Index;
-    // A state of the tables that has a set.
+    // What a state of the tables that has sets is for.
     struct Role {
         Kind kind;
         const Order* of;
@@ -78,11 +80,11 @@ private:
         Word number = 0;
         FreeOrder order;
         Nonterminal ready_symbol{}, done_symbol{};
-        LrState ready{}, done{}, behind_comma{-1};
+        LrState ready{}, done{}, after_comma{-1};
         bool shifts_comma = false;             // the comma is a terminal
         std::unordered_map<Word, Word> first;  // of the terminals that a member begins with, which one
-        std::unordered_map<Word, Then> then;   // of those that stand behind a member
-        Word nothing_seen = -1;
+        std::unordered_map<Word, Then> then;   // of those that follow a member
+        Word empty_set = -1;
     };
     struct Set {
         FreeOrder::Seen seen;
@@ -108,7 +110,7 @@ private:
         const auto found = roles_.find(plain.v);
         return found == roles_.end() ? nullptr : &found->second;
     }
-    // The state with a set, by its place among all.
+    // The state with a set, by its index among these.
     Word state_with(LrState plain, Word set) const;
     Word made(LrState plain, Word set) const;
     Word set_of(const Order& order, FreeOrder::Seen seen) const;
@@ -119,7 +121,7 @@ private:
     std::vector<std::unique_ptr<Order>> orders_;
     std::unordered_map<Word, Role> roles_;          // by plain state
     std::unordered_map<Word, const Order*> begun_;  // by the nonterminal `ready`
-    mutable std::mutex lock_;                       // of all that is made
+    mutable std::mutex lock_;                       // for making states and sets
     mutable SharedPairMap numbers_;                 // by plain state and set
     mutable StableVector<State> states_;
     mutable StableVector<Set> sets_;

@@ -1,23 +1,24 @@
-// One lookahead over a graph of stacks (Tomita 1985): every reduction under it, along every path, until nothing new comes; then what
-// can be shifted.
+// One lookahead over a graph of stacks (Tomita 1985): every reduction under it, along every path, until none is new; then the
+// shifts.
 //
-// Two machines are driven by this: the matcher where the text is ambiguous, which knows its stacks whole (matcher/graph.cpp), and the
-// classifier where LR cells hold several actions, which knows their upper part (classifier/classifier_graph.cpp). They differ in what lies under
-// an LR state, and in what happens at the end of what they know: a `Graph` says so with
+// Two machines use it: the matcher where the text is ambiguous, which has its stacks whole (matcher/graph.cpp), and the classifier
+// where LR cells hold several actions, which has their upper part (classifier/classifier_graph.cpp). They differ in what lies under
+// an LR state, and in what happens at the end of the known part. A `Graph` provides
 //
-//     Below                            what an LR state lies on: a node, or the end of what is known
+//     Below                            what an LR state lies on: a node, or the end of the known part
 //     key(below)                       the same as a number, which is not FlatSet::kFree
 //     state(below)                     the LR state of a node
-//     node(state, below)               a node for a state that an empty production is reduced on
-//     each_after(below, pops, lhs, f)  f(node) for each node left when `pops` symbols are taken off, `below` itself for 0
+//     node(state, below)               a node for a state on which an empty production is reduced
+//     each_after(below, pops, lhs, f)  f(node) for each node left when `pops` symbols are popped; `below` itself for 0
 //     kMaxEdges                        of one search
 //
-// What is simpler has a way of its own in both. The matcher's single stack (Matcher::shift) needs no set of what was seen, and keeps the
-// state that a reduction ends in aside until it is known to stay; that is most of what the common step saves. The classifier reads what is
-// known of a stack state by state, unless reductions of nothing may go round in a circle.
+// Both have simpler ways for simpler cases. The matcher's single stack (Matcher::shift) needs no set of visited edges, and holds
+// the state that a reduction ends in aside until it stays, which is most of what the common step saves. The classifier reads the
+// known part state by state, unless empty reductions may form a cycle.
 //
-// Cost: for each lookahead, LR states x nodes x the length of right-hand sides at most, where following stacks one by one would be
-// exponential in their number.
+// Cost: for each lookahead, LR states x nodes x the length of right-hand sides at most; following stacks one by one would be
+// exponential in their number. Threads: one at a time for each graph.
+// Source: M. Tomita, "Efficient Parsing for Natural Language" (1985).
 #pragma once
 
 #include <algorithm>
@@ -43,8 +44,8 @@ struct LrShift {
     LrEdge<Below> from;
 };
 
-// The shifts under the lookahead, sorted by where they lead and then by the state that they leave. `tops(add)` calls add(edge) for each
-// edge to begin with.
+// The shifts under the lookahead, sorted by target and then by the state that they leave. `tops(add)` calls add(edge) for each edge
+// at the top.
 template <class Graph, class Tops, class Below = typename Graph::Below>
 std::vector<LrShift<Below>> shifts_under(const LrTables& lr, Terminal lookahead, Tops tops, Graph& graph, Work& work) {
     FlatSet seen;
@@ -83,7 +84,7 @@ std::vector<LrShift<Below>> shifts_under(const LrTables& lr, Terminal lookahead,
     return shifts;
 }
 
-// Calls f(run) for each run of elements that have the same key.
+// Calls f(run) for each run of elements with the same key.
 template <class T, class Key, class F>
 void each_run(std::span<T> sorted, Key key, F f) {
     for (std::size_t i = 0, end; i < sorted.size(); i = end) {

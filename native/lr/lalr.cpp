@@ -13,8 +13,7 @@
 namespace psc {
 namespace {
 
-// Each bounds some seconds and some hundred megabytes: words of all sets of terminals that lookaheads are made of; actions of all
-// cells.
+// Each bounds some seconds and some hundred megabytes: words of all lookahead sets; actions of all cells.
 constexpr std::size_t kMaxLookaheadWords = 1 << 25;
 constexpr std::size_t kMaxActions = 16'000'000;
 
@@ -134,7 +133,7 @@ void each_state(Word n, F f) {
     }
 }
 
-// The terminals before which each production that has ended in a state is reduced, in the order of Lr0Automaton::complete().
+// The lookaheads of each complete production of each state, in the order of Lr0Automaton::complete().
 TerminalSets lookaheads(const Productions& g, const Lr0Automaton& lr0) {
     const std::span<const Lr0Automaton::Goto> gotos = lr0.gotos();
     if (gotos.size() * TerminalSets::words_for(g.n_terminals) > kMaxLookaheadWords)
@@ -143,7 +142,7 @@ TerminalSets lookaheads(const Productions& g, const Lr0Automaton& lr0) {
     const Grouped<Production> productions_of(static_cast<std::size_t>(g.n_nonterminals), [&](const auto& add) {
         for (std::size_t p = 0; p < g.lhs.size(); ++p) add(g.lhs[p].index(), Production{static_cast<Word>(p)});
     });
-    std::vector<std::size_t> last(g.lhs.size());  // per production, from where on what follows a symbol may be empty
+    std::vector<std::size_t> last(g.lhs.size());  // per production, the first symbol after which all may be empty
     for (std::size_t p = 0; p < g.lhs.size(); ++p) {
         const auto& rhs = g.rhs[p];
         std::size_t& i = last[p] = rhs.size();
@@ -153,7 +152,7 @@ TerminalSets lookaheads(const Productions& g, const Lr0Automaton& lr0) {
         while (i > 0 && may_be_empty(rhs[i - 1])) --i;
         if (i > 0) --i;
     }
-    // What can follow a goto's nonterminal, in the state that the goto leaves.
+    // Per goto, the terminals that can follow its nonterminal in the state that it leaves.
     TerminalSets follow(gotos.size(), g.n_terminals);
     struct Lookback {
         Word complete, of;  // a goto
@@ -176,9 +175,9 @@ TerminalSets lookaheads(const Productions& g, const Lr0Automaton& lr0) {
                         at = lr0.target(at, rhs[i].terminal());
                         continue;
                     }
-                    const std::size_t over = lr0.goto_at(at, rhs[i].nonterminal(g.n_terminals));
-                    if (i >= last[p.index()] && over != m) includes.push_back({static_cast<Word>(over), number});
-                    at = gotos[over].to;
+                    const std::size_t inner = lr0.goto_at(at, rhs[i].nonterminal(g.n_terminals));
+                    if (i >= last[p.index()] && inner != m) includes.push_back({static_cast<Word>(inner), number});
+                    at = gotos[inner].to;
                 }
                 const auto complete = lr0.complete(at);
                 const auto position = std::lower_bound(complete.begin(), complete.end(), p) - complete.begin();
@@ -206,7 +205,7 @@ LalrTables build_lalr(const Productions& g, ConflictPolicy policy) {
     LrTables::Cells::Builder cells(static_cast<std::size_t>(lr0.n_states()));
     LrTables::Gotos::Builder gotos(static_cast<std::size_t>(lr0.n_states()));
     std::vector<Action> actions;
-    // Of the state at hand.
+    // Of the current state.
     std::vector<LrTables::Cells::Entry> of_terminals;
     std::vector<LrTables::Gotos::Entry> of_nonterminals;
     TerminalSets used(1, g.n_terminals);

@@ -26,15 +26,15 @@ public:
             }
         });
         const auto add = [&](std::span<const Symbol> rhs, Word production) {
-            for (Symbol s : rhs) behind_.push_back(s.v);
-            behind_.push_back(~production);
+            for (Symbol s : rhs) after_dot_.push_back(s.v);
+            after_dot_.push_back(~production);
         };
         for (Word p = 0; p < n_productions; ++p) add(g.rhs[static_cast<std::size_t>(p)], p);
-        const auto root = static_cast<Word>(behind_.size());
+        const auto root = static_cast<Word>(after_dot_.size());
         const Symbol whole[] = {Symbol::of(g.start, n_terminals_), Symbol::of(g.end_terminal())};
         add(whole, n_productions);
-        alone_.assign(behind_.size(), -1);
-        met_.assign(static_cast<std::size_t>(n_terminals_ + g.n_nonterminals), {-1, 0});
+        alone_.assign(after_dot_.size(), -1);
+        uses_.assign(static_cast<std::size_t>(n_terminals_ + g.n_nonterminals), {-1, 0});
         state_of({&root, 1});
     }
 
@@ -54,22 +54,22 @@ public:
 private:
     Word n_states() const { return static_cast<Word>(kernel_offsets_.size()) - 1; }
 
-    // Adds the first items of what can be derived next. Notes symbols behind a dot, and how many items have each; and what is complete.
+    // Closes the items of a state. Collects the symbols after a dot, the number of items of each, and the complete productions.
     void close(Word state) {
         symbols_.clear();
         const std::size_t n_complete = a_.complete_.size();
         for (std::size_t i = 0; i < items_.size(); ++i) {
-            const Word symbol = behind_[static_cast<std::size_t>(items_[i])];
+            const Word symbol = after_dot_[static_cast<std::size_t>(items_[i])];
             if (symbol < 0) {
                 a_.complete_.push_back({~symbol});
                 continue;
             }
-            Met& met = met_[static_cast<std::size_t>(symbol)];
-            if (met.state == state) {
-                ++met.n;
+            Use& use = uses_[static_cast<std::size_t>(symbol)];
+            if (use.state == state) {
+                ++use.n;
                 continue;
             }
-            met = {state, 1};
+            use = {state, 1};
             symbols_.push_back(symbol);
             if (symbol < n_terminals_) continue;
             const auto first = first_items_[static_cast<std::size_t>(symbol - n_terminals_)];
@@ -79,19 +79,19 @@ private:
         a_.complete_offsets_.push_back(static_cast<Word>(a_.complete_.size()));
     }
 
-    // Each symbol leads to the items behind it.
+    // Each symbol leads to the items after it.
     void add_arcs() {
         std::sort(symbols_.begin(), symbols_.end());
         Word begin = 0;
-        for (Word symbol : symbols_) begin += std::exchange(met_[static_cast<std::size_t>(symbol)].n, begin);
+        for (Word symbol : symbols_) begin += std::exchange(uses_[static_cast<std::size_t>(symbol)].n, begin);
         moved_.resize(static_cast<std::size_t>(begin));
         for (Word item : items_) {
-            const Word symbol = behind_[static_cast<std::size_t>(item)];
-            if (symbol >= 0) moved_[static_cast<std::size_t>(met_[static_cast<std::size_t>(symbol)].n++)] = item + 1;
+            const Word symbol = after_dot_[static_cast<std::size_t>(item)];
+            if (symbol >= 0) moved_[static_cast<std::size_t>(uses_[static_cast<std::size_t>(symbol)].n++)] = item + 1;
         }
         Word first = 0;
         for (Word symbol : symbols_) {
-            const Word end = met_[static_cast<std::size_t>(symbol)].n;
+            const Word end = uses_[static_cast<std::size_t>(symbol)].n;
             const std::span kernel(moved_.data() + first, moved_.data() + end);
             std::sort(kernel.begin(), kernel.end());
             const LrState to = state_of(kernel);
@@ -123,18 +123,18 @@ private:
 
     Lr0Automaton& a_;
     Word n_terminals_;
-    std::vector<Word> behind_;                       // per item the symbol behind the dot, or ~ the production that has ended
+    std::vector<Word> after_dot_;                    // per item the symbol after the dot, or ~ the complete production
     Grouped<> first_items_;                          // per nonterminal, the first items of its productions
     std::vector<Word> kernels_, kernel_offsets_{0};  // items, per state
     std::vector<Word> alone_;                        // per item the state whose kernel it is, or -1
     SequenceInterner sets_;                          // kernels of several items
     std::vector<Word> state_of_set_;
-    // Of the state at hand.
-    struct Met {
-        Word state;  // that has met the symbol last
-        Word n;      // items that have it behind the dot; then, of these in `moved_`, where the next one goes
+    // Of the current state.
+    struct Use {
+        Word state;  // the last one with the symbol after a dot
+        Word n;      // the number of such items; then the index in `moved_` of the next one
     };
-    std::vector<Met> met_;  // per symbol
+    std::vector<Use> uses_;  // per symbol
     std::vector<Word> items_, symbols_, moved_;
 };
 

@@ -1,10 +1,12 @@
-// The LR automaton of a grammar, as what reads it has it in memory: cells of few actions, found by state and terminal.
+// The LR automaton of a grammar in memory: cells of few actions, found by state and terminal.
 //
-// One cell in a hundred holds something, so that the matrices of an artifact (LrCells) would take a hundred times the memory, and
-// making them would take longer than finding what is in them. They are made where an artifact is written, and read where one is opened.
+// Example: lr.cell(state, terminal) is {shift 7}, or {shift 7, reduce 3} where the grammar is ambiguous.
 //
-// Cost: a lookup in a row each for an action and a goto, and one comparison for states that are not stored. stored() is linear in the
-// cells.
+// Cost: a lookup in a row each for an action and a goto, and one comparison for states that are not stored. stored() is linear in
+// the cells. Threads: any number may read.
+// Tried and dropped: the matrices of an artifact (LrCells) in memory. One cell in a hundred is used, so they took a hundred times
+// the memory; large grammars were made in ten times the time, and some were refused for their cells. Now the matrices are made
+// where an artifact is written, and read where one is opened.
 #pragma once
 
 #include <memory>
@@ -18,7 +20,7 @@ class FreeOrderStates;
 
 class LrTables : public LrProductions {
 public:
-    // One action, or several of all, from the first on.
+    // One action, or the range of several in `actions_`.
     struct Cell {
         Word n;
         Word action_or_first;
@@ -35,16 +37,16 @@ public:
     // Every action belongs to one cell.
     LrTables(LrProductions productions, Cells cells, Column<Id<Space::action>, Action> actions, Gotos gotos)
         : LrProductions(std::move(productions)), cells_(std::move(cells)), actions_(std::move(actions)), gotos_(std::move(gotos)) {}
-    // Of tables that were checked together.
+    // From stored tables that were checked.
     LrTables(LrProductions productions, const LrCells& stored);
-    // Only both parts are all of it.
+    // Its declaration is in two parts, LrProductions and LrCells.
     template <class F>
     static void fields(F&&) = delete;
 
     std::span<const Action> cell(LrState state, Terminal terminal) const {
         if (state.v >= n_lr_states.n) return cell_with_set(state, terminal);
-        const Cell* found = cells_.find(state.index(), terminal.v);
-        return found ? actions_of(*found) : std::span<const Action>();
+        const Cell* entry = cells_.find(state.index(), terminal.v);
+        return entry ? actions_of(*entry) : std::span<const Action>();
     }
     Maybe<LrState> go_to(LrState state, Nonterminal nonterminal) const {
         return free_order_ ? go_to_with_set(state, nonterminal) : plain_go_to(state, nonterminal);
@@ -52,20 +54,21 @@ public:
     Word length(Production p) const { return p.index() < production_lhs.size() ? LrProductions::length(p) : length_with_set(p); }
     Nonterminal lhs(Production p) const { return p.index() < production_lhs.size() ? LrProductions::lhs(p) : lhs_with_set(p); }
 
-    // Where members come in any order there are states, productions and nonterminals beyond these, which know the members that were
-    // there: lr/free_order_states.hpp. Whoever wants to see all states at once sees those of the tables alone, the plain ones.
+    // With members in any order there are states, productions and nonterminals beyond these, which know the members that came:
+    // lr/free_order_states.hpp. Functions over all states visit the plain ones, those of the tables, alone.
     void set_free_order(std::shared_ptr<const FreeOrderStates> states) { free_order_ = std::move(states); }
     bool has_free_order() const { return free_order_ != nullptr; }
     LrState plain(LrState state) const { return state.v < n_lr_states.n ? state : without_set(state); }
-    // How many members more it takes before what this state is of can end: one open object is counted once. 0 for plain states.
+    // A lower bound of the members missing before the object of this state can end; each open object is counted once. 0 for plain
+    // states.
     Word n_missing_members(LrState state) const { return state.v < n_lr_states.n ? 0 : missing_with_set(state); }
-    // Of a plain state, to one.
+    // From a plain state to one.
     Maybe<LrState> plain_go_to(LrState state, Nonterminal nonterminal) const {
-        const LrState* found = gotos_.find(state.index(), nonterminal.v);
-        return found ? Maybe<LrState>(*found) : Maybe<LrState>();
+        const LrState* entry = gotos_.find(state.index(), nonterminal.v);
+        return entry ? Maybe<LrState>(*entry) : Maybe<LrState>();
     }
     std::span<const Action> actions() const { return actions_.all(); }
-    // Calls f(symbol, state that it leads to) for each shift and goto of a state, in no order.
+    // Calls f(symbol, target) for each shift and goto of a state, in no order.
     template <class F>
     void each_arc(LrState state, const F& f) const {
         cells_.each(state.index(), [&](Word terminal, const Cell& cell) {

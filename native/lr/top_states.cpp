@@ -13,7 +13,7 @@ TopStates::TopStates(const LrTables& tables, const StackPredecessors& below, Wor
 
 const std::vector<LrState>& TopStates::after_state(LrState state, Terminal terminal) {
     if (const auto cached = after_state_.find(state, terminal)) return after_states_[*cached];
-    // States on top while the reductions under `terminal` go on.
+    // The states on top during the reductions under `terminal`.
     std::vector<LrState> found, todo{state};
     on_top_.clear();
     on_top_.insert(state);
@@ -38,8 +38,8 @@ const std::vector<LrState>& TopStates::after_state(LrState state, Terminal termi
     return after_states_.back();
 }
 
-// Where the gotos lead after a reduction on `state`, whatever is under it. The same for all terminals: in a grammar of many rules that
-// may be empty, hundreds of terminals reduce by the same long production.
+// The states on top after a reduction on `state`, whatever is under it. It is cached apart from the terminal: in a grammar of many
+// rules that may be empty, hundreds of terminals reduce by the same long production.
 const std::vector<LrState>& TopStates::reduced(LrState state, Production production) {
     if (const auto cached = reduced_.find(state, production)) return reduced_to_[*cached];
     std::vector<LrState> bases{state}, lower, to;
@@ -66,7 +66,7 @@ Maybe<TopSet> TopStates::after(TopSet set, Terminal terminal) {
     if (const auto cached = after_.find(set, terminal)) return *cached;
     std::vector<LrState> all;
     for (LrState s : sets_[set]) {
-        // Most states have no action for most terminals, and nearly all others shift: neither is worth remembering.
+        // Most states have no action for most terminals, and nearly all others shift; neither is worth caching.
         const auto actions = tables_.cell(s, terminal);
         work_.spend();
         if (actions.empty()) continue;

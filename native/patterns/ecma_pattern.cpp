@@ -202,35 +202,35 @@ private:
         PairMap seen;
         todo_.assign(1, {node, conditions});
         while (!todo_.empty()) {
-            const auto [at, met] = todo_.back();
+            const auto [at, required] = todo_.back();
             todo_.pop_back();
-            if (at < 0 || met < 0 || seen.look(at, met)) continue;
-            seen.insert(at, met, 0);
+            if (at < 0 || required < 0 || seen.look(at, required)) continue;
+            seen.insert(at, required, 0);
             steps_.spend(1);
             const EcmaNode& n = program_->nodes[at];
             switch (n.kind) {
                 case EcmaNode::Kind::character:
                 case EcmaNode::Kind::match:
-                    threads.push_back(thread(at, met));
+                    threads.push_back(thread(at, required));
                     break;
                 case EcmaNode::Kind::split:
-                    todo_.emplace_back(n.b, met);
-                    todo_.emplace_back(n.a, met);
+                    todo_.emplace_back(n.b, required);
+                    todo_.emplace_back(n.a, required);
                     break;
                 case EcmaNode::Kind::start:
-                    if (before == TextBefore::nothing) todo_.emplace_back(n.b, met);
+                    if (before == TextBefore::nothing) todo_.emplace_back(n.b, required);
                     break;
                 case EcmaNode::Kind::end:
-                    todo_.emplace_back(n.b, conditions_.with(met, end_));
+                    todo_.emplace_back(n.b, conditions_.with(required, end_));
                     break;
                 case EcmaNode::Kind::word_border:
                 case EcmaNode::Kind::no_word_border: {
                     const bool word = (before == TextBefore::word) != (n.kind == EcmaNode::Kind::word_border);
-                    todo_.emplace_back(n.b, conditions_.with(met, word ? word_next_ : no_word_next_));
+                    todo_.emplace_back(n.b, conditions_.with(required, word ? word_next_ : no_word_next_));
                     break;
                 }
                 case EcmaNode::Kind::look:
-                    todo_.emplace_back(n.b, conditions_.with(met, looks_[n.a][static_cast<Word>(before)]));
+                    todo_.emplace_back(n.b, conditions_.with(required, looks_[n.a][static_cast<Word>(before)]));
                     break;
             }
         }

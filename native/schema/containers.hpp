@@ -19,7 +19,7 @@ private:
     struct State {
         Word passed;         // declared names up to here cannot come any more; in any order: bits of those that were there
         Predicate presence;  // what is still open of which members are there
-        Word met;            // bits: of some_member atoms over several names
+        Word satisfied;      // bits: of some_member atoms over several names
         Word count;          // of members, up to where it matters
         auto operator<=>(const State&) const = default;
     };
@@ -54,7 +54,7 @@ private:
     Word state_rule(const State& s, Word Rules::* which, const char* what);
     // Calls f(value, met) for each way in which a member can be: with bits of what it satisfies, or without.
     template <class F>
-    void ways(Predicate value, Word satisfies, Word met, const F& f);
+    void ways(Predicate value, Word satisfies, Word satisfied, const F& f);
     // `name`: in the text table, or -1 for one of the rule `key`.
     Words member(Word before, Word name, Word key, Predicate value);
     Word mark(Mark mark) const { return tagged_ ? rules_.list_mark(mark) : rules_.mark(mark, depth_); }
@@ -113,17 +113,17 @@ private:
 };
 
 template <class F>
-void SchemaRules::Members::ways(Predicate value, Word satisfies, Word met, const F& f) {
+void SchemaRules::Members::ways(Predicate value, Word satisfies, Word satisfied, const F& f) {
     PredicateGraph& graph = rules_.graph_;
-    const Word open = satisfies & ~met;
-    if (open == 0) return f(value, met);
+    const Word open = satisfies & ~satisfied;
+    if (open == 0) return f(value, satisfied);
     // The lowest bit: the member satisfies it, or does not.
     const auto k = static_cast<std::size_t>(std::countr_zero(static_cast<unsigned>(open)));
     const Word bit = Word{1} << k;
-    const Predicate asked = graph.value(several_[k]);
-    const Predicate with = graph.both(value, asked), without = graph.both(value, graph.negation(asked));
-    if (!rules_.values_.surely_empty(with)) ways(with, satisfies & ~bit, met | bit, f);
-    if (!rules_.values_.surely_empty(without)) ways(without, satisfies & ~bit, met, f);
+    const Predicate condition = graph.value(several_[k]);
+    const Predicate with = graph.both(value, condition), without = graph.both(value, graph.negation(condition));
+    if (!rules_.values_.surely_empty(with)) ways(with, satisfies & ~bit, satisfied | bit, f);
+    if (!rules_.values_.surely_empty(without)) ways(without, satisfies & ~bit, satisfied, f);
 }
 
 }  // namespace psc

@@ -31,7 +31,7 @@ void SchemaRules::Members::write_free_order() {
     if (tagged_) refuse("parameters", 8);
     const State start{0, presence_, 0, 0};
     if (accepts(start)) rules_.add(rule_, empty());
-    const auto can_meet = [&](Predicate value, Word satisfies, std::size_t k) {
+    const auto can_satisfy = [&](Predicate value, Word satisfies, std::size_t k) {
         return (satisfies >> k & 1) && !rules_.values_.surely_empty(rules_.graph_.both(value, rules_.graph_.value(several_[k])));
     };
     // Which declared member meets what, as far as that is decided; one list of members for each choice.
@@ -39,7 +39,7 @@ void SchemaRules::Members::write_free_order() {
     Word by_others = 0;
     for (std::size_t k = 0; k < several_.size(); ++k) {
         const Word bit = Word{1} << k;
-        if (std::any_of(others_.begin(), others_.end(), [&](const Others& o) { return can_meet(o.value, o.satisfies, k); })) {
+        if (std::any_of(others_.begin(), others_.end(), [&](const Others& o) { return can_satisfy(o.value, o.satisfies, k); })) {
             if (most_ >= 0) refuse("so many members at most, some of which must be so by their names,", 8);
             by_others |= bit;
             continue;
@@ -47,11 +47,11 @@ void SchemaRules::Members::write_free_order() {
         std::vector<std::vector<Declared>> decided;
         for (const auto& members : alternatives) {
             for (std::size_t i = 0; i < members.size(); ++i) {
-                if (!can_meet(members[i].value, members[i].satisfies, k)) continue;
+                if (!can_satisfy(members[i].value, members[i].satisfies, k)) continue;
                 decided.push_back(members);
-                Declared& meets = decided.back()[i];
-                meets.value = rules_.graph_.both(meets.value, rules_.graph_.value(several_[k]));
-                meets.required = true;
+                Declared& chosen = decided.back()[i];
+                chosen.value = rules_.graph_.both(chosen.value, rules_.graph_.value(several_[k]));
+                chosen.required = true;
                 if (decided.size() > kMostAlternatives)
                     refuse("choices of members that must be so by their names,", kMostAlternatives);
             }
@@ -74,11 +74,11 @@ void SchemaRules::Members::write_free_order(const std::vector<Declared>& declare
     rules_.add_row(rule_, {order.done.v, mark(Mark::close_object)});
     const auto n = static_cast<Word>(declared.size());
     const auto add_member = [&](Word which, Word name, Word key, Predicate any, Word satisfies) {
-        ways(any, satisfies & by_others, 0, [&](Predicate value, Word met) {
+        ways(any, satisfies & by_others, 0, [&](Predicate value, Word satisfied) {
             const Rule rule{rules_.fresh(prefix_ + " member")};
             if (!rules_.values_.surely_empty(value)) rules_.add(rule.v, member(-1, name, key, value));
             rules_.add_row(order.done.v, {order.ready.v, rule.v});
-            order.ways.push_back({rule, {which, met}});
+            order.ways.push_back({rule, {which, satisfied}});
         });
     };
     std::unordered_map<Word, Word> index_of;
@@ -89,7 +89,7 @@ void SchemaRules::Members::write_free_order(const std::vector<Declared>& declare
         order.terms.required.push_back(d.required);
     }
     for (const Others& other : others_) add_member(n, -1, other.key, other.value, other.satisfies);
-    order.terms.meets = by_others;
+    order.terms.satisfies = by_others;
     order.terms.least = least_;
     order.terms.most = most_;
     add_formula(presence_, index_of, order.terms.formula);

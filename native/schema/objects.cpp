@@ -282,8 +282,8 @@ void SchemaRules::Members::write_states() {
         const bool has_comma = s == start || after_member.contains(s);
         if (has_comma && !full) {
             for (std::size_t i = 0; i < others_.size(); ++i) {
-                ways(others_[i].value, others_[i].satisfies, s.met, [&](Predicate value, Word met) {
-                    const State next{s.passed, s.presence, met, counted(s.count + 1)};
+                ways(others_[i].value, others_[i].satisfies, s.satisfied, [&](Predicate value, Word satisfied) {
+                    const State next{s.passed, s.presence, satisfied, counted(s.count + 1)};
                     reached(next, member(comma(s), -1, others_[i].key, value));
                 });
             }
@@ -293,22 +293,23 @@ void SchemaRules::Members::write_states() {
                 const Declared& d = declared_[i];
                 const Predicate present = after(s.presence, d.name, true);
                 if (s.passed >> i & 1 || present == graph.never() || rules_.values_.surely_empty(d.value)) continue;
-                ways(d.value, d.satisfies, s.met, [&](Predicate value, Word met) {
-                    reached({s.passed | Word{1} << i, present, met, counted(s.count + 1)}, member(comma(s), d.name, -1, value));
+                ways(d.value, d.satisfies, s.satisfied, [&](Predicate value, Word satisfied) {
+                    reached({s.passed | Word{1} << i, present, satisfied, counted(s.count + 1)},
+                            member(comma(s), d.name, -1, value));
                 });
             }
         } else if (s.passed < static_cast<Word>(declared_.size())) {
             const Declared& d = declared_[static_cast<std::size_t>(s.passed)];
             const Predicate absent = after(s.presence, d.name, false), present = after(s.presence, d.name, true);
             if (!d.required && absent != graph.never()) {
-                const State next{s.passed + 1, absent, s.met, s.count};
+                const State next{s.passed + 1, absent, s.satisfied, s.count};
                 const Word before = ready(s);
                 rules_.add_row(ready(next), {before});
                 todo.insert(next);
             }
             if (!full && present != graph.never() && !rules_.values_.surely_empty(d.value)) {
-                ways(d.value, d.satisfies, s.met, [&](Predicate value, Word met) {
-                    reached({s.passed + 1, present, met, counted(s.count + 1)}, member(ready(s), d.name, -1, value));
+                ways(d.value, d.satisfies, s.satisfied, [&](Predicate value, Word satisfied) {
+                    reached({s.passed + 1, present, satisfied, counted(s.count + 1)}, member(ready(s), d.name, -1, value));
                 });
             }
         }
@@ -347,7 +348,7 @@ bool SchemaRules::Members::requires_more(const State& s) const {
 // Whether the object may end, all names that are left being absent.
 bool SchemaRules::Members::accepts(const State& s) {
     if (requires_more(s) || s.count < least_) return false;
-    if (s.met != (Word{1} << several_.size()) - 1) return false;
+    if (s.satisfied != (Word{1} << several_.size()) - 1) return false;
     Predicate presence = s.presence;
     const bool any_order = rules_.layout_.any_order;
     const auto is_open = [&] { return presence != rules_.graph_.always() && presence != rules_.graph_.never(); };
