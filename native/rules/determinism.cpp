@@ -20,13 +20,13 @@ constexpr std::int64_t kSmall = 11;  // positions: 2 to this power is about the 
 
 }  // namespace
 
-// Named, as the storage is not of this file alone.
+// A named namespace, since the header declares the storage.
 namespace determinism {
 
 // The position automaton: each character of the expression is a state, reached by reading it.
 class PositionAutomaton {
 public:
-    // Ascending positions, side by side in sets_.
+    // Ascending positions, a range of sets_.
     struct Positions {
         Word begin = 0, end = 0;
         bool operator==(const Positions&) const = default;
@@ -40,7 +40,7 @@ public:
 
     explicit PositionAutomaton(const ExpressionGraph& graph) : graph_(graph) {}
 
-    // Forgets what was added.
+    // Removes all nodes; the storage stays.
     void clear() {
         sets_.clear();
         ranges_.clear();
@@ -52,12 +52,12 @@ public:
     std::span<const Word> of(Positions positions) const {
         return std::span(sets_).subspan(static_cast<std::size_t>(positions.begin), static_cast<std::size_t>(positions.size()));
     }
-    // Inclusive ranges of characters that are read on entering a position.
+    // Inclusive ranges of the characters that enter a position.
     std::span<const std::pair<Word, Word>> ranges(Word position) const {
         const std::size_t begin = position > 0 ? range_ends_[position - 1] : 0;
         return std::span(ranges_).subspan(begin, range_ends_[position] - begin);
     }
-    // Calls f(positions) for sets that are together what follows a position.
+    // Calls f(positions) for sets whose union follows a position.
     template <class F>
     void each_follow(Word position, const F& f) const {
         for (Word link = follow_[position]; link >= 0; link = links_[link].next) f(links_[link].positions);
@@ -105,7 +105,7 @@ private:
     // One part after the other; before a part marked optional, it may have ended.
     struct Chain {
         Positions first, last, ends;
-        Positions again;  // what the last part begins with
+        Positions again;  // the first positions of the last part
         bool nullable = true, ended_empty = false;
     };
 
@@ -126,7 +126,7 @@ private:
         follow_[position] = static_cast<Word>(links_.size()) - 1;
     }
 
-    // The next `count` positions side by side; none of them is followed by anything yet.
+    // `count` new positions, which nothing follows yet.
     Positions fresh(Word count) {
         const Positions made{static_cast<Word>(sets_.size()), static_cast<Word>(sets_.size()) + count};
         for (Word i = 0; i < count; ++i) {
@@ -171,7 +171,7 @@ private:
             for (std::int64_t i = 0; i < b.most; ++i) append(chain, body, i >= b.least);
             return finished(chain);
         }
-        // x{m,} is m copies of which the last one comes again.
+        // x{m,} is m copies, of which the last one repeats.
         for (std::int64_t i = 0; i < std::max<std::int64_t>(b.least, 1); ++i) append(chain, body, false);
         Fragment all = finished(chain);
         for (Word position : of(all.last)) add_follow(position, chain.again);
@@ -179,7 +179,7 @@ private:
         return all;
     }
 
-    // Positions whose ranges were added, one after the other.
+    // A sequence of positions whose ranges were added already.
     Fragment row(Word count) {
         if (count == 0) return {{}, {}, true};
         const Positions made = fresh(count);
@@ -221,7 +221,7 @@ class Overlaps {
 public:
     explicit Overlaps(const PositionAutomaton& automaton) : automaton_(automaton) {}
 
-    // Forgets what was found of another automaton in the same place.
+    // For another automaton in the same storage.
     void clear() { before_.clear(); }
 
     bool operator()(std::span<const Word> positions) {
@@ -237,7 +237,7 @@ public:
         return false;
     }
 
-    // Among those that follow a position.
+    // Whether two of those that follow a position have.
     bool after(Word position) {
         positions_.clear();
         automaton_.each_follow(position, [&](PositionAutomaton::Positions some) {
@@ -246,7 +246,7 @@ public:
         });
         if (positions_.size() < 2) return false;
         sort_unique(positions_);
-        if (positions_ == before_) return false;  // neighbours are often followed by the same; no overlap was found so far
+        if (positions_ == before_) return false;  // neighbours often have the same successors, which were checked
         before_ = positions_;
         return (*this)(positions_);
     }
@@ -285,7 +285,7 @@ public:
             });
     }
 
-    // Whether there are at most so many.
+    // Whether there are at most `limit` subsets.
     bool within(std::span<const Word> first, Word limit) {
         SequenceInterner states, steps;
         std::vector<Word> open(words_), on(words_), after(words_), last_state(static_cast<std::size_t>(readings_.size()), -1);

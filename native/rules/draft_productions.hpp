@@ -1,10 +1,12 @@
-// Productions while a grammar is being made: nonterminals that are never empty, and items that may be left out.
+// Productions while a grammar is being made: nonterminals that are never empty, and symbols that may be left out.
 //
-// Terminals are numbers from 0, nonterminals the complements ~0, ~1, ..., so that both can still be added. A nonterminal stands for the
-// nonempty texts of what it is made from; where that may be empty, the item that uses it is optional. So there are no empty
-// productions to remove later, only optional items to expand.
+// Terminals are numbers from 0, nonterminals the complements ~0, ~1, ..., so that both can still be added. A nonterminal stands for
+// the nonempty texts of what it is made from; where that may be empty, its uses are optional symbols. So there are no empty
+// productions to remove later, only optional symbols to expand.
 //
-// Cost: constant per production.
+// Example: `list: item*` is the nonterminal list with `list: item` and `list: list item`, used as an optional symbol.
+//
+// Cost: constant per production; right-hand sides lie one after the other in one array. Threads: one at a time.
 #pragma once
 
 #include <span>
@@ -28,12 +30,12 @@ struct DraftSymbol {
     constexpr Nonterminal nonterminal() const { return {~v}; }
 };
 
-// A symbol of a right-hand side.
-struct Item {
+// A symbol of a right-hand side, which may be left out where it is optional.
+struct OptionalSymbol {
     DraftSymbol symbol;
     bool optional;
 };
-using Items = std::vector<Item>;
+using OptionalSymbols = std::vector<OptionalSymbol>;
 
 class DraftProductions {
 public:
@@ -41,20 +43,20 @@ public:
 
     struct Rule {
         Nonterminal lhs;
-        std::span<const Item> items;  // until the next add()
+        std::span<const OptionalSymbol> symbols;  // valid until the next add()
         Word priority;
     };
 
-    // Keeps a name for a nonterminal made by named().
+    // Reserves a name for a later named().
     void reserve(std::string_view name) { taken_.add(name, 0); }
-    // A nonterminal of exactly this name.
+    // A new nonterminal of exactly this name.
     Nonterminal named(std::string_view name) {
         names_.push_back(taken_.add(name, 0));
         return {static_cast<Word>(names_.size()) - 1};
     }
-    // A nonterminal of this name, or where it is taken, of one made from it.
+    // A new nonterminal of this name, or of one derived from it where the name is taken.
     Nonterminal named_like(std::string_view name) { return taken_.contains(name) ? fresh(name) : named(name); }
-    // A nonterminal named after `name`: name_1, name_2, ...
+    // A new nonterminal named after `name`: name_1, name_2, ...
     Nonterminal fresh(std::string_view name) {
         const Word from = taken_.add(name, 0);
         Word number = taken_.last(from);
@@ -65,36 +67,36 @@ public:
         taken_.last(from) = number;
         return named(made);
     }
-    // Until the next one is named.
+    // Valid until the next one is named.
     std::string_view name(Nonterminal n) const { return taken_[names_[n.index()]]; }
     Word size() const { return static_cast<Word>(names_.size()); }
 
-    // Throws LimitExceeded for too many.
-    void add(Nonterminal lhs, std::span<const Item> items, Word priority = 0) {
+    // Throws LimitExceeded beyond kMaxProductions.
+    void add(Nonterminal lhs, std::span<const OptionalSymbol> symbols, Word priority = 0) {
         if (rules_.size() >= kMaxProductions)
             throw LimitExceeded("the grammar needs more than 200,000 productions, the limit; make it smaller");
-        items_.insert(items_.end(), items.begin(), items.end());
-        rules_.push_back({lhs, items_.size(), priority});
+        symbols_.insert(symbols_.end(), symbols.begin(), symbols.end());
+        rules_.push_back({lhs, symbols_.size(), priority});
     }
-    // In the order in which they were made.
+    // The number of productions, which are in the order of their making.
     std::size_t n_rules() const { return rules_.size(); }
     Rule rule(std::size_t i) const {
         const std::size_t begin = i > 0 ? rules_[i - 1].end : 0;
-        return {rules_[i].lhs, std::span(items_).subspan(begin, rules_[i].end - begin), rules_[i].priority};
+        return {rules_[i].lhs, std::span(symbols_).subspan(begin, rules_[i].end - begin), rules_[i].priority};
     }
-    // Of all rules.
-    std::span<const Item> items() const { return items_; }
+    // The symbols of all right-hand sides.
+    std::span<const OptionalSymbol> symbols() const { return symbols_; }
 
 private:
     std::vector<Word> names_;  // per nonterminal, in the table
     NameTable taken_;
-    struct Kept {
+    struct Stored {
         Nonterminal lhs;
-        std::size_t end;  // in the items of all
+        std::size_t end;  // in the symbols of all
         Word priority;
     };
-    std::vector<Kept> rules_;
-    std::vector<Item> items_;
+    std::vector<Stored> rules_;
+    std::vector<OptionalSymbol> symbols_;
 };
 
 }  // namespace psc

@@ -11,12 +11,12 @@ namespace psc {
 namespace {
 
 constexpr std::int64_t kSaturated = std::int64_t{1} << 40;
-constexpr std::size_t kMostNullableParts = 16;
+constexpr std::size_t kMaxNullableParts = 16;
 constexpr std::int64_t kLargeClass = 128;
 
 using Wide = __int128;
 
-std::int64_t limited(Wide count, std::int64_t most) { return static_cast<std::int64_t>(std::min<Wide>(count, most)); }
+std::int64_t saturated(Wide count, std::int64_t max) { return static_cast<std::int64_t>(std::min<Wide>(count, max)); }
 
 bool is_counting(Bounds b) { return b != Bounds{0, Bounds::kOpen} && b != Bounds{1, Bounds::kOpen} && b != Bounds{0, 1}; }
 
@@ -95,7 +95,7 @@ ExpressionGraph::Facts ExpressionGraph::facts(Expression node) {
     const auto within = parts(node);
     f.depth = 0;
     f.nullable = k == Kind::sequence;
-    f.separable = k != Kind::sequence || within.size() <= kMostNullableParts;
+    f.separable = k != Kind::sequence || within.size() <= kMaxNullableParts;
     Wide positions = 0;
     for (Expression p : within) {
         const Facts& of = facts_[p.v];
@@ -113,9 +113,9 @@ ExpressionGraph::Facts ExpressionGraph::facts(Expression node) {
         positions *= b.open() ? std::max<std::int64_t>(b.least, 1) : b.most;
         f.nullable |= b.least == 0;
         f.free |= f.large_class && b.open();
-        if (is_counting(b)) f.counted = limited(positions, kSaturated);
+        if (is_counting(b)) f.counted = saturated(positions, kSaturated);
     }
-    f.positions = limited(positions, kSaturated);
+    f.positions = saturated(positions, kSaturated);
     f.separable |= !f.nullable;
     f.rules = union_of_rules(within);
     return f;
@@ -172,7 +172,7 @@ Expression ExpressionGraph::composite(Kind kind, std::span<const Expression> par
 }
 
 Expression ExpressionGraph::sequence(std::span<const Expression> parts) {
-    // A join can make another sequence meanwhile, which then has storage of its own.
+    // A join can make another sequence meanwhile, so take the shared storage.
     std::vector<Expression> flat = std::exchange(flat_, {});
     std::vector<Word> row = std::exchange(row_, {});  // texts in a row, made one at its end: one for each prefix is quadratic
     flat.clear();
@@ -269,8 +269,8 @@ Expression ExpressionGraph::repeat(Expression body, Bounds b) {
         // Of k bodies, k * in.least to k * in.most are possible; no gap to those of k + 1 from k = b.least on.
         const bool seamless = b.least == b.most || in.open() || Wide(b.least) * in.most + 1 >= Wide(b.least + 1) * in.least;
         if (in.least == 0 || (seamless && !(in.open() && in.least > 1 && b.least == 0))) {
-            const std::int64_t most = in.open() || b.open() ? Bounds::kOpen : limited(Wide(in.most) * b.most, kMaxCount + 1);
-            return repeat(parts(body)[0], {limited(Wide(in.least) * b.least, kMaxCount + 1), most});
+            const std::int64_t most = in.open() || b.open() ? Bounds::kOpen : saturated(Wide(in.most) * b.most, kMaxCount + 1);
+            return repeat(parts(body)[0], {saturated(Wide(in.least) * b.least, kMaxCount + 1), most});
         }
     }
     if (nullable(body) && !refers(body) && separable(body)) return repeat(nonempty(body), {0, b.most});
@@ -299,13 +299,13 @@ Expression ExpressionGraph::nonempty(Expression node) {
     rest_.resize(size(), -1);
     if (rest_[node.v] >= 0) return {rest_[node.v]};
     const std::vector<Expression> all(parts(node).begin(), parts(node).end());
-    Expression found;
+    Expression made;
     if (kind(node) == Kind::automaton) {
-        found = without_empty(node);
+        made = without_empty(node);
     } else if (kind(node) == Kind::repeat) {
         const Bounds b = bounds(node);
         const std::int64_t least = nullable(all[0]) ? 1 : std::max<std::int64_t>(1, b.least);
-        found = repeat(nonempty(all[0]), {least, b.most});
+        made = repeat(nonempty(all[0]), {least, b.most});
     } else {
         std::vector<Expression> options;
         for (std::size_t i = 0; i < all.size(); ++i) {
@@ -318,10 +318,10 @@ Expression ExpressionGraph::nonempty(Expression node) {
             row.insert(row.end(), all.begin() + i + 1, all.end());
             options.push_back(sequence(row));
         }
-        found = choice(options);
+        made = choice(options);
     }
     rest_.resize(size(), -1);
-    return {rest_[node.v] = found.v};
+    return {rest_[node.v] = made.v};
 }
 
 // A new start, which does not accept, has the arcs of the old one.

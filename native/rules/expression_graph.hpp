@@ -1,10 +1,12 @@
-// Expressions with every part numbered once: equal parts are one node, and nodes are kept simple as they are made.
+// Expressions with every part numbered once: equal parts are one node, and nodes are simplified as they are made.
 //
-// The simplifications keep the language and matter for what follows: neighbours that repeat the same body become one repetition, and
-// a repetition of a repetition becomes one where the counts that it allows have no gaps, so that `ws ws` and `(x{1,9}){0,9}` do not
-// become ambiguous. Each node carries what the lowering asks of it. Parts have smaller numbers than what they are part of.
+// The simplifications keep the language and matter for what follows: neighbours that repeat the same body become one repetition,
+// and a repetition of a repetition becomes one where the counts that it allows have no gaps, so that `ws ws` and `(x{1,9}){0,9}` do
+// not become ambiguous. Each node carries the facts that lowering needs. Parts have smaller numbers than what they are part of.
 //
-// Cost: a node is made in time linear in its parts (and in the rules that it refers to).
+// Example: sequence(x{1,2}, x) is the node x{2,3}; choice("a", [b-d]) is [a-d].
+//
+// Cost: a node is made in time linear in its parts (and in the rules that it refers to). Threads: one at a time.
 #pragma once
 
 #include <cstdint>
@@ -16,7 +18,7 @@
 
 namespace psc {
 
-// How often a repetition repeats.
+// The least and the greatest count of a repetition.
 struct Bounds {
     static constexpr std::int64_t kOpen = -1;
 
@@ -30,7 +32,7 @@ class ExpressionGraph {
 public:
     enum class Kind : Word { text, chars, sequence, choice, repeat, reference, automaton };
 
-    // The largest bound of a repetition, when repetitions of repetitions have become one.
+    // The largest bound of a repetition, also after repetitions of repetitions have become one.
     static constexpr std::int64_t kMaxCount = 1'000'000'000'000'000'000;
 
     ExpressionGraph();
@@ -41,7 +43,7 @@ public:
     // Inclusive ranges (first, last, first, last, ...) of code points, ascending, disjoint, not adjacent.
     Expression chars(std::span<const Word> ranges);
     Expression reference(Rule rule);
-    // A deterministic automaton over characters: `accepts` tells which states accept, state 0 is the start; arcs (from, first, last, to)
+    // A deterministic automaton over characters: `accepts` is a flag per state, state 0 is the start; arcs (from, first, last, to)
     // ascend, and those that leave a state are disjoint.
     Expression automaton(std::span<const Word> accepts, std::span<const Word> arcs);
     Expression sequence(std::span<const Expression> parts);
@@ -55,7 +57,7 @@ public:
 
     Word size() const { return static_cast<Word>(facts_.size()); }
     Kind kind(Expression node) const { return static_cast<Kind>(keys_[node.v][0]); }
-    // Spans are invalidated by making a node.
+    // Making a node invalidates spans.
     std::span<const Expression> parts(Expression node) const;
     std::span<const Word> characters(Expression text) const { return keys_[text.v].subspan(1); }
     std::span<const Word> ranges(Expression chars) const { return keys_[chars.v].subspan(1); }
@@ -68,15 +70,15 @@ public:
     Rule rule(Expression reference) const { return {keys_[reference.v][1]}; }
     Bounds bounds(Expression repeat) const;
 
-    // Positions after unrolling bounded repetitions: characters of texts, classes, arcs of automata; a reference counts as one. Counted
-    // up to 2^40.
+    // Positions after unrolling bounded repetitions: characters of texts, classes, arcs of automata; a reference counts as one.
+    // Counted up to 2^40.
     std::int64_t positions(Expression node) const { return facts_[node.v].positions; }
-    // The size of the largest repetition within that has to be unrolled because it counts.
+    // The size, unrolled, of the largest counted repetition within.
     std::int64_t counted(Expression node) const { return facts_[node.v].counted; }
     // Whether it repeats characters of a large class without limit, as the inside of a quoted text does.
     bool is_free(Expression node) const { return facts_[node.v].free; }
     Word depth(Expression node) const { return facts_[node.v].depth; }
-    // Whether the empty text matches, references taken to match something.
+    // Whether the empty text matches; references are taken to match nonempty texts only.
     bool nullable(Expression node) const { return facts_[node.v].nullable; }
     // Whether nonempty() stays small: no sequence of many parts that can all be empty.
     bool separable(Expression node) const { return facts_[node.v].separable; }
@@ -103,15 +105,15 @@ private:
 
     SequenceInterner keys_, rule_sets_;
     std::vector<Facts> facts_;  // per node
-    std::vector<Word> rest_;    // per node, what nonempty() found, or -1
+    std::vector<Word> rest_;    // per node, the cached nonempty(), or -1
     std::vector<Word> stamp_;   // per node, the last choice that has it
     Word choices_ = 0;
-    // Storage that one call leaves to the next.
+    // Storage that calls share.
     std::vector<Word> key_, all_rules_, row_;
     std::vector<Expression> flat_;
 };
 
-// The ranges ascending, with those that overlap or touch made one.
+// The ranges ascending, with overlapping and touching ones merged.
 std::vector<Word> merged_ranges(std::span<const Word> ranges);
 
 }  // namespace psc

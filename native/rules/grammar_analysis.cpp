@@ -14,7 +14,7 @@ namespace {
 
 using Kind = ExpressionGraph::Kind;
 
-constexpr Word kMaxNodes = 500'000;              // different parts of all expressions of a grammar
+constexpr Word kMaxNodes = 500'000;              // distinct parts of all expressions of a grammar
 constexpr std::size_t kMaxExpanded = 2'000'000;  // parts of all expressions, with rules put in the places that refer to them
 constexpr Word kMaxNesting = 24;                 // expressions nested deeper are cut into rules
 constexpr Word kMaxTerminalDepth = 48;
@@ -198,7 +198,7 @@ void GrammarAnalysis::make_inline(Rule rule) {
     if (stays_[rule.index()]) return;
     Expression body = this->body(rule);
     if (graph.refers_to(body, rule)) {
-        // A left-recursive rule: as it is unless it is a terminal.
+        // A left-recursive rule is rewritten only if that makes it a terminal.
         const auto rewritten = without_self_reference(graph, rule, body, Recursion::at_either_end);
         if (!rewritten) return;
         body = *rewritten;
@@ -222,7 +222,7 @@ void GrammarAnalysis::make_inline(Rule rule) {
     bodies_[rule.index()] = body;
 }
 
-// The node with the rules that it refers to put in their place; none where one of them is no terminal.
+// The node with references replaced by their rules; none where one of these is no terminal.
 std::optional<Expression> GrammarAnalysis::expanded(Expression node) {
     if (!graph.refers(node)) return node;
     if (graph.kind(node) == Kind::reference) {

@@ -1,10 +1,10 @@
-// What lowering asks of rules: which of them can be terminals, and which rules and expressions may be empty.
+// What lowering needs to know of rules: which of them can be terminals, and which rules and expressions may be empty.
 //
-// Rules are taken in the order in which they refer to each other (strongly connected components, callees first), so that each is
-// looked at when everything that it refers to is known. Only rules that the root needs are looked at. Expressions that are nested
-// deep are cut into rules, so that recursion over them is bounded.
+// Rules are visited in the order in which they refer to each other (strongly connected components, callees first), so everything
+// that a rule refers to is decided before the rule. Only rules that the root needs are visited. Deeply nested expressions are cut
+// into rules, which bounds recursion over them.
 //
-// Cost: linear in the grammar, but for nullability within mutually recursive rules, which is iterated.
+// Cost: linear in the grammar, but for nullability within mutually recursive rules, which is iterated. Threads: one at a time.
 #pragma once
 
 #include <cstdint>
@@ -33,21 +33,21 @@ class GrammarAnalysis {
 public:
     static constexpr std::int64_t kMaxAutomatonArcs = 300'000;  // of an automaton that is a terminal
 
-    // Throws LimitExceeded. A rule that is needed and not defined is told by `undefined`, and the analysis is of no use then.
+    // Throws LimitExceeded. Where a needed rule is not defined, undefined() returns it and all else is empty.
     GrammarAnalysis(const RulePrograms& programs, const TerminalLimits& limits);
 
     ExpressionGraph graph;
 
     std::optional<Rule> undefined() const { return undefined_; }
     const TerminalLimits& limits() const { return limits_; }
-    // Rules that the root needs, some of them cut out of others.
+    // The rules that the root needs, those cut out of others among them.
     const std::vector<Rule>& rules() const { return rules_; }
     const TextList& names() const { return names_; }
     std::string_view name(Rule rule) const { return names_[rule.index()]; }
     Expression body(Rule rule) const { return *bodies_[rule.index()]; }
-    // Of a rule that is a terminal, a node without references; also of rules that are empty or match nothing.
+    // For a rule that is a terminal, is empty or matches nothing: its node without references.
     Maybe<Expression> inlined(Rule rule) const { return inlined_[rule.index()]; }
-    // The same of any rule; none of one that the root does not need.
+    // The same for any rule; none for a rule that the root does not need.
     Maybe<Expression> inlined_if_needed(Rule rule) const {
         return bodies_[rule.index()] ? inlined_[rule.index()] : Maybe<Expression>();
     }
@@ -82,11 +82,11 @@ private:
     enum class Answer : signed char { no, yes, unknown };
     DeterminismCheck determinism_{graph};
     std::vector<Answer> terminal_[2];  // per node, for each limit
-    // Per node 0 where nullable() was not asked, kNullable, or the number of empty rules with which it was found not to be.
+    // Per node: 0 if nullable() was not computed, kNullable, or the number of empty rules for which it was false.
     static constexpr Word kNullable = -1;
     std::vector<Word> nullable_;
     Word n_empty_ = 1;
-    // Per node what expanded() found: none, or not looked at.
+    // The cached results of expanded(), by node.
     std::unordered_map<Word, std::optional<Expression>> expanded_;
     std::size_t n_expanded_ = 0;
 };

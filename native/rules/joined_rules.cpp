@@ -7,7 +7,7 @@ namespace psc {
 
 namespace {
 
-// Distinct names: one that is taken gets a number.
+// Distinct names: a taken one gets a number.
 class Names {
 public:
     void add(const std::string& name) {
@@ -21,7 +21,7 @@ private:
     NameTable table_;
 };
 
-// Appends the words of a rule set; `number[r]` is what its rule r is called in the whole.
+// Appends the words of a rule set; `number[r]`: the number of its rule r in the result.
 void append(RulePrograms& to, const RulePrograms& from, std::span<const Word> number) {
     const auto base = static_cast<std::int64_t>(to.words.size());
     to.words.insert(to.words.end(), from.words.begin(), from.words.end());
@@ -66,7 +66,7 @@ RulePrograms joined_rules(const RulePrograms& outer, std::span<const NamedRules>
         names.add(name);
         return static_cast<Word>(names.list().size()) - 1;
     };
-    // What the rules of a set are called, those that are not defined given by a function of their names.
+    // The numbers of the rules of a set; `other` gives those of undefined ones, by name.
     const auto numbers = [&](const RulePrograms& rules, Word base, const auto& other) {
         std::vector<Word> number;
         for (Word r = 0; r < rules.n_defined(); ++r) number.push_back(base + r);

@@ -18,38 +18,38 @@ using Kind = ExpressionGraph::Kind;
 using Parts = std::vector<Expression>;
 
 constexpr std::size_t kManyLiterals =
-    8;  // so many side by side are one terminal: a list of words, rather than keywords of a language
-constexpr std::ptrdiff_t kMostOptionalInList = 2;
+    8;  // this many side by side are one terminal: a list of words, rather than keywords of a language
+constexpr std::ptrdiff_t kMaxOptionalInList = 2;
 constexpr std::size_t kChunk = 1000;  // characters of a terminal, where a literal is too long for one
 constexpr Bounds kOptional{0, 1};
 
-// Right-hand sides, side by side.
+// Right-hand sides in one array.
 struct Alternatives {
-    Items items;
+    OptionalSymbols symbols;
     std::vector<std::size_t> ends;
 
     std::size_t size() const { return ends.size(); }
-    std::span<const Item> operator[](std::size_t i) const {
+    std::span<const OptionalSymbol> operator[](std::size_t i) const {
         const std::size_t begin = i > 0 ? ends[i - 1] : 0;
-        return std::span(items).subspan(begin, ends[i] - begin);
+        return std::span(symbols).subspan(begin, ends[i] - begin);
     }
-    // After the items of one.
-    void end() { ends.push_back(items.size()); }
-    // One of one symbol.
+    // Ends the current one.
+    void end() { ends.push_back(symbols.size()); }
+    // Adds one of one symbol.
     void add(DraftSymbol symbol) {
-        items.push_back({symbol, false});
+        symbols.push_back({symbol, false});
         end();
     }
 };
 
-// Storage for one call, given back to those that come later.
+// Storage for one call, reused by later calls.
 class Borrowed {
 public:
     explicit Borrowed(std::vector<Alternatives>& spare) : spare_(spare) {
         if (spare.empty()) return;
         own_ = std::move(spare.back());
         spare.pop_back();
-        own_.items.clear();
+        own_.symbols.clear();
         own_.ends.clear();
     }
     ~Borrowed() { spare_.push_back(std::move(own_)); }
@@ -68,7 +68,7 @@ class Lowering {
 public:
     explicit Lowering(GrammarAnalysis& analysis) : analysis_(analysis), graph_(analysis.graph), repetition_(productions_) {}
 
-    // Lowers the root, and every rule when it is first met.
+    // Lowers the root, then every rule when it is first referred to.
     LoweredRules run(Rule root, std::span<const FreeOrderRules> free_orders) {
         nonterminals_.resize(analysis_.names().size(), -1);
         for (Rule rule : analysis_.rules()) productions_.reserve(analysis_.name(rule));
@@ -88,7 +88,7 @@ public:
         } else {
             out.productions = std::move(normal.grammar);
             out.nonterminals = names(normal.draft);
-            // A nonterminal stands for nonempty texts: where those can never be finished, the rule may still be empty.
+            // A nonterminal stands for nonempty texts. If it derives none, the rule may still be empty.
             for (Nonterminal n : normal.unfinished) {
                 const Maybe<Rule> rule = n.index() < rules_.size() ? rules_[n.index()] : Maybe<Rule>();
                 if (rule && !analysis_.nullable(analysis_.body(*rule))) out.left_out.push_back(*rule);
@@ -109,7 +109,7 @@ private:
         return out;
     }
 
-    // What rules of members in any order have become; those that no text needs are left out.
+    // The symbols of rules of members in any order, without those that no text needs.
     void add_free_orders(std::span<const FreeOrderRules> all, std::span<const Nonterminal> draft,
                          std::vector<FreeOrderSymbols>& out) const {
         if (all.empty()) return;
@@ -149,7 +149,7 @@ private:
     DraftSymbol fresh() { return DraftSymbol::of(productions_.fresh(name())); }
     Parts parts(Expression node) const { return {graph_.parts(node).begin(), graph_.parts(node).end()}; }
 
-    // What the node derives, but for the empty text.
+    // Adds what the node derives, but for the empty text.
     void add_alternatives(Expression node, Alternatives& to) {
         stop_if_cancelled();
         if (node == graph_.empty() || node == graph_.nothing()) return;
@@ -158,13 +158,13 @@ private:
         if (analysis_.is_terminal(node)) return to.add(terminal(node));
         switch (kind) {
             case Kind::text:
-                add_chunks(node, to.items);
+                add_chunks(node, to.symbols);
                 return to.end();
             case Kind::choice:
                 for (Expression option : with_words_joined(node)) add_alternatives(option, to);
                 return;
             case Kind::sequence:
-                add_row(node, to.items);
+                add_row(node, to.symbols);
                 return to.end();
             case Kind::automaton:
                 throw LimitExceeded("rule " + std::string(name()) + ": the automaton has " +
@@ -172,12 +172,12 @@ private:
                                     std::to_string(GrammarAnalysis::kMaxAutomatonArcs));
             default:
                 if (graph_.bounds(node) == kOptional) return add_alternatives(graph_.parts(node)[0], to);
-                add_repeated(node, to.items);
+                add_repeated(node, to.symbols);
                 return to.end();
         }
     }
 
-    void add_chunks(Expression text, Items& to) {
+    void add_chunks(Expression text, OptionalSymbols& to) {
         const std::vector<Word> all(graph_.characters(text).begin(), graph_.characters(text).end());
         for (std::size_t i = 0; i < all.size(); i += kChunk) {
             const auto piece = std::span(all).subspan(i, std::min(kChunk, all.size() - i));
@@ -211,7 +211,7 @@ private:
     }
 
     // The items of a sequence. Neighbours written in place are one terminal where that fits; named rules stay apart.
-    void add_row(Expression sequence, Items& to) {
+    void add_row(Expression sequence, OptionalSymbols& to) {
         Parts run;
         const auto end_run = [&] {
             if (!run.empty()) join(run, to);
@@ -234,7 +234,7 @@ private:
         end_run();
     }
 
-    void join(std::span<const Expression> run, Items& to) {
+    void join(std::span<const Expression> run, OptionalSymbols& to) {
         const Expression node = run.size() > 1 ? graph_.sequence(run) : run[0];
         if (analysis_.is_terminal(node)) {
             const DraftSymbol s = terminal(node);
@@ -245,7 +245,7 @@ private:
         join(run.subspan(run.size() / 2), to);
     }
 
-    void add_repeated(Expression node, Items& to) {
+    void add_repeated(Expression node, OptionalSymbols& to) {
         const Expression body = graph_.parts(node)[0];
         Bounds b = graph_.bounds(node);
         if (analysis_.nullable(body)) b.least = 0;  // fewer of it that are not empty make up any number of it
@@ -254,8 +254,8 @@ private:
             to.push_back({all, b.least == 0});
             return;
         }
-        const Items items = repetition_.items(symbol(body), b, name());
-        to.insert(to.end(), items.begin(), items.end());
+        const OptionalSymbols symbols = repetition_.symbols(symbol(body), b, name());
+        to.insert(to.end(), symbols.begin(), symbols.end());
     }
 
     // One or more of a node. Short bodies are written into the list, which saves the parser a reduction for each.
@@ -263,16 +263,16 @@ private:
         if (const auto cached = lists_.find(body.v); cached != lists_.end()) return cached->second;
         const Borrowed all(spare_);
         if (graph_.kind(body) == Kind::sequence) add_alternatives(body, *all);
-        const auto is_optional = [](const Item& item) { return item.optional; };
+        const auto is_optional = [](const OptionalSymbol& item) { return item.optional; };
         DraftSymbol made{};
-        if (all->size() != 1 || std::count_if(all->items.begin(), all->items.end(), is_optional) > kMostOptionalInList) {
+        if (all->size() != 1 || std::count_if(all->symbols.begin(), all->symbols.end(), is_optional) > kMaxOptionalInList) {
             const DraftSymbol one = symbol(body);
             made = repetition_.list_of(one, name());
         } else {
             made = fresh();
-            productions_.add(made.nonterminal(), all->items);
-            all->items.insert(all->items.begin(), {made, false});
-            productions_.add(made.nonterminal(), all->items);
+            productions_.add(made.nonterminal(), all->symbols);
+            all->symbols.insert(all->symbols.begin(), {made, false});
+            productions_.add(made.nonterminal(), all->symbols);
         }
         lists_.emplace(body.v, made);
         return made;
@@ -284,8 +284,8 @@ private:
         const Borrowed all(spare_);
         add_alternatives(node, *all);
         DraftSymbol made{};
-        if (all->size() == 1 && all->items.size() == 1) {
-            made = all->items[0].symbol;
+        if (all->size() == 1 && all->symbols.size() == 1) {
+            made = all->symbols[0].symbol;
         } else {
             made = fresh();
             add_productions(made.nonterminal(), *all);
@@ -332,16 +332,16 @@ private:
     std::vector<LoweredTerminal> terminals_;
     std::vector<Word> number_of_;     // per expression, its terminal, or -1
     std::vector<Word> nonterminals_;  // per rule, or -1
-    std::vector<Maybe<Rule>> rules_;  // per nonterminal, the rule that it is of
+    std::vector<Maybe<Rule>> rules_;  // per nonterminal, its rule
     std::vector<Rule> queue_;
     std::unordered_map<Word, DraftSymbol> symbols_, lists_;  // per expression
     std::vector<Alternatives> spare_;
-    Rule rule_{};  // that is being lowered
+    Rule rule_{};  // the one being lowered
 };
 
 }  // namespace
 
-// The rules, of which one derives nothing.
+// The rules with one that derives nothing.
 static RulePrograms without_options(const RulePrograms& rules, Rule rule) {
     RulePrograms out = rules;
     out.words.clear();
@@ -378,8 +378,8 @@ static LoweredRules lower_once(const RulePrograms& rules, const TerminalLimits& 
     return out;
 }
 
-// A rule `done` of members in any order that are never enough together, since some that are needed have no text: the productions do
-// not know of it. Whether members have texts depends on each other: what has one is found from the bottom up.
+// A rule `done` of members in any order that can never be enough, since a needed member has no text; the productions do not show
+// that. Whether members have texts depends on each other, so the search for texts goes bottom up.
 static std::optional<Rule> never_done(const LoweredRules& lowered) {
     const Productions& g = lowered.productions;
     std::vector<char> finished(static_cast<std::size_t>(g.n_nonterminals));

@@ -13,12 +13,12 @@ namespace psc {
 
 namespace {
 
-constexpr std::size_t kMostExpanded = 3;  // optional items of one right-hand side that are expanded in place, to 2^3 productions
+constexpr std::size_t kMaxExpandedInPlace = 3;  // optional symbols of one right-hand side, to 2^3 productions
 
-// Productions without optional items, each once, in the order in which they came.
+// Productions without optional symbols, each once, in the order of their making.
 class Plain {
 public:
-    // The priority of the first that came is kept.
+    // A duplicate does not change the priority.
     void add(Nonterminal lhs, std::span<const DraftSymbol> rhs, Word priority) {
         stop_if_cancelled();
         key_.assign(1, lhs.v);
@@ -37,32 +37,32 @@ private:
     std::vector<Word> priority_, key_;
 };
 
-// Every choice of optional items, but for the choice that leaves nothing.
+// Every choice of optional symbols, but for the one that leaves nothing.
 Plain expanded(DraftProductions& productions) {
     Plain plain;
     std::vector<DraftSymbol> rhs;
-    Items items;
+    OptionalSymbols symbols;
     std::vector<std::size_t> optional;
     for (std::size_t i = 0; i < productions.n_rules(); ++i) {  // grows while it is read
         const DraftProductions::Rule rule = productions.rule(i);
-        items.assign(rule.items.begin(), rule.items.end());
+        symbols.assign(rule.symbols.begin(), rule.symbols.end());
         optional.clear();
-        for (std::size_t k = 0; k < items.size(); ++k)
-            if (items[k].optional) optional.push_back(k);
+        for (std::size_t k = 0; k < symbols.size(); ++k)
+            if (symbols[k].optional) optional.push_back(k);
         std::size_t n_optional = optional.size();
-        if (n_optional > kMostExpanded) {
-            const std::size_t cut = optional[kMostExpanded - 1];
+        if (n_optional > kMaxExpandedInPlace) {
+            const std::size_t cut = optional[kMaxExpandedInPlace - 1];
             const Nonterminal rest = productions.fresh(productions.name(rule.lhs));
-            const bool all_optional = n_optional - kMostExpanded + 1 == items.size() - cut;
-            productions.add(rest, std::span(items).subspan(cut), rule.priority);
-            items.resize(cut);
-            items.push_back({DraftSymbol::of(rest), all_optional});
-            n_optional = kMostExpanded - 1 + all_optional;
+            const bool all_optional = n_optional - kMaxExpandedInPlace + 1 == symbols.size() - cut;
+            productions.add(rest, std::span(symbols).subspan(cut), rule.priority);
+            symbols.resize(cut);
+            symbols.push_back({DraftSymbol::of(rest), all_optional});
+            n_optional = kMaxExpandedInPlace - 1 + all_optional;
         }
         for (std::size_t choice = 0; choice < std::size_t{1} << n_optional; ++choice) {  // the bits: what is left out
             rhs.clear();
             std::size_t bit = n_optional;
-            for (const Item& item : items)
+            for (const OptionalSymbol& item : symbols)
                 if (!item.optional || !(choice >> --bit & 1)) rhs.push_back(item.symbol);
             if (!rhs.empty()) plain.add(rule.lhs, rhs, rule.priority);
         }
@@ -70,7 +70,7 @@ Plain expanded(DraftProductions& productions) {
     return plain;
 }
 
-// The nonterminals that derive some text. Each production waits for the nonterminals that it needs, as often as it has them.
+// The nonterminals that derive some text. Each production counts the nonterminals in it that are not known to derive one.
 std::vector<char> productive(const Plain& plain, Word n) {
     std::vector<Word> missing(static_cast<std::size_t>(plain.size())), todo;
     const Grouped uses(static_cast<std::size_t>(n), [&](const auto& add) {
@@ -117,7 +117,7 @@ Plain useful(const Plain& plain, const std::vector<char>& productive, Nontermina
     return kept;
 }
 
-// Nonterminals that derive each other alone derive the same texts: one of them stands for all.
+// Nonterminals that derive each other alone derive the same texts: one of them represents all.
 Plain without_unit_cycles(const Plain& plain, Word n, Nonterminal start) {
     std::vector<Word> from;
     std::vector<char> has_unit(static_cast<std::size_t>(n));
@@ -148,7 +148,7 @@ Plain without_unit_cycles(const Plain& plain, Word n, Nonterminal start) {
     return merged;
 }
 
-// Follows, from the start, a symbol that an alternative needs and that derives nothing, until one comes again.
+// From the start on, follows a needed symbol that derives nothing until one repeats.
 NormalForm::Dead dead_way(const Plain& plain, const std::vector<char>& productive, Nonterminal start) {
     std::vector<Word> first(productive.size(), -1);  // per nonterminal, its first production
     for (Word p = plain.size(); p-- > 0;) first[plain.lhs(p).index()] = p;
@@ -171,7 +171,7 @@ NormalForm::Dead dead_way(const Plain& plain, const std::vector<char>& productiv
 }
 
 std::vector<Nonterminal> unfinished(const DraftProductions& productions, const Plain& plain, std::vector<char> finished) {
-    for (const Item& item : productions.items())
+    for (const OptionalSymbol& item : productions.symbols())
         if (item.optional && !item.symbol.is_terminal()) finished[item.symbol.nonterminal().index()] = 1;
     std::vector<char> has_one(finished.size());
     for (Word p = 0; p < plain.size(); ++p) has_one[plain.lhs(p).index()] = 1;
@@ -216,7 +216,7 @@ NormalForm normal_form(DraftProductions& productions, Word n_terminals, Nontermi
     if (may_be_empty && plain.size() > 0) add_nonterminal(whole);
     for (Word p = 0; p < plain.size(); ++p) add_nonterminal(plain.lhs(p));
     if (may_be_empty) {
-        // The empty production must not be used inside a text, so the start is a symbol that no right-hand side has.
+        // The empty production must not be used inside a text, so the start is a symbol that occurs in no right-hand side.
         const DraftSymbol one[] = {DraftSymbol::of(whole)};
         if (plain.size() > 0) add_production(start, one, 0);
         add_production(start, {}, 0);
@@ -229,7 +229,7 @@ NormalForm normal_form(DraftProductions& productions, Word n_terminals, Nontermi
 
 std::pair<DraftProductions, bool> draft_of(const Productions& grammar, const std::vector<std::string>& nonterminals) {
     const std::size_t n = static_cast<std::size_t>(grammar.n_nonterminals);
-    // The nonterminals that derive the empty text: those with a right-hand side of such, to the least fixpoint.
+    // The nonterminals that derive the empty text: the least fixpoint.
     std::vector<std::vector<std::size_t>> uses(n);
     std::vector<std::size_t> missing;
     std::vector<Nonterminal> todo;
@@ -250,16 +250,16 @@ std::pair<DraftProductions, bool> draft_of(const Productions& grammar, const std
     DraftProductions draft;
     for (const std::string& name : nonterminals) draft.named(name);
     for (std::size_t p = 0; p < grammar.lhs.size(); ++p) {
-        Items items;
+        OptionalSymbols symbols;
         for (Symbol s : grammar.rhs[p]) {
             if (s.is_terminal(grammar.n_terminals)) {
-                items.push_back({DraftSymbol::of(s.terminal()), false});
+                symbols.push_back({DraftSymbol::of(s.terminal()), false});
             } else {
                 const Nonterminal of = s.nonterminal(grammar.n_terminals);
-                items.push_back({DraftSymbol::of(of), nullable[of.index()] != 0});
+                symbols.push_back({DraftSymbol::of(of), nullable[of.index()] != 0});
             }
         }
-        draft.add(grammar.lhs[p], items, grammar.priority[p]);
+        draft.add(grammar.lhs[p], symbols, grammar.priority[p]);
     }
     return {std::move(draft), nullable[grammar.start.index()] != 0};
 }

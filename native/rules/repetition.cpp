@@ -14,14 +14,14 @@ std::size_t highest_bit(std::int64_t count) {
 
 }  // namespace
 
-Items Repetition::items(DraftSymbol x, Bounds b, std::string_view name) {
+OptionalSymbols Repetition::symbols(DraftSymbol x, Bounds b, std::string_view name) {
     if (b.open()) {
         if (b.least == 0) return {{list_of(x, name), true}};
-        Items all = exactly(x, b.least - 1, name);
+        OptionalSymbols all = exactly(x, b.least - 1, name);
         all.push_back({list_of(x, name), false});
         return all;
     }
-    Items all = exactly(x, b.least, name);
+    OptionalSymbols all = exactly(x, b.least, name);
     if (b.most != b.least) all.push_back({at_most(x, b.most - b.least, name), true});
     return all;
 }
@@ -40,16 +40,16 @@ DraftSymbol Repetition::power(DraftSymbol x, std::size_t k, std::string_view nam
     auto& powers = powers_[x];
     if (powers.empty()) powers.push_back(x);
     while (powers.size() <= k) {
-        const Item half{powers.back(), false};
+        const OptionalSymbol half{powers.back(), false};
         powers.push_back(fresh(name));
         add(powers.back(), {half, half});
     }
     return powers[k];
 }
 
-Items Repetition::exactly(DraftSymbol x, std::int64_t count, std::string_view name) {
-    if (count <= kWrittenOut) return Items(static_cast<std::size_t>(count), {x, false});
-    Items all;
+OptionalSymbols Repetition::exactly(DraftSymbol x, std::int64_t count, std::string_view name) {
+    if (count <= kWrittenOut) return OptionalSymbols(static_cast<std::size_t>(count), {x, false});
+    OptionalSymbols all;
     for (std::size_t k = highest_bit(count) + 1; k-- > 0;)
         if (count >> k & 1) all.push_back({power(x, k, name), false});
     return all;
@@ -74,7 +74,7 @@ DraftSymbol Repetition::at_most(DraftSymbol x, std::int64_t count, std::string_v
     if (rest == (std::int64_t{1} << k) - 1) return below_power(x, k + 1, name);
     const auto cached = up_to_.find({x, count});
     if (cached != up_to_.end()) return cached->second;
-    Items with_rest;
+    OptionalSymbols with_rest;
     if (rest > 0) with_rest.push_back({at_most(x, rest, name), false});
     const DraftSymbol digit = power(x, k, name), fewer = below_power(x, k, name);
     const DraftSymbol found = fresh(name);

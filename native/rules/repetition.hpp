@@ -6,11 +6,14 @@
 // * 1 up to 2^k - 1 is U(k) = T(k-1) U(k-1) | T(k-1) | U(k-1), U(1) = x;
 // * 1 up to r, where 2^k <= r < 2^(k+1), is T(k) (1 up to r-2^k) | T(k) | U(k).
 //
-// Every count has one derivation, the digits of its binary form, and a parser that has read some x holds exactly these digits, so the
-// tables need no conflict (LALR(1)) unless x itself may follow the repetition. No production is empty: what may be left out is an
-// optional item where it is used. Compare the repetition compression of XGrammar 2 (section 3.6), which counts outside the grammar.
+// Every count has one derivation, the digits of its binary form, and a parser that has read some x holds exactly these digits, so
+// the tables need no conflict (LALR(1)) unless x itself may follow the repetition. No production is empty: what may be left out is
+// an optional symbol where it is used. Compare the repetition compression of XGrammar 2 (section 3.6), which counts outside the
+// grammar.
 //
-// Cost: at most 3 log2 n nonterminals; a parser makes two reductions for each x on average.
+// Example: x{5} is T(2) x, since 5 is 101 in binary.
+//
+// Cost: at most 3 log2 n nonterminals; a parser makes two reductions for each x on average. Threads: one at a time.
 #pragma once
 
 #include <cstdint>
@@ -24,23 +27,23 @@
 
 namespace psc {
 
-// Adds repetitions to productions; those of one symbol share what they can. New nonterminals are named after `name`.
+// Adds repetitions to productions; repetitions of one symbol share nonterminals. New ones are named after `name`.
 class Repetition {
 public:
     explicit Repetition(DraftProductions& productions) : productions_(productions) {}
 
     // x{least,most} to stand in a right-hand side; x is never empty.
-    Items items(DraftSymbol x, Bounds bounds, std::string_view name);
+    OptionalSymbols symbols(DraftSymbol x, Bounds bounds, std::string_view name);
     // x once or more, as a left-recursive list: an LR parser reads it without its stack growing.
     DraftSymbol list_of(DraftSymbol x, std::string_view name);
 
 private:
     DraftSymbol fresh(std::string_view name) { return DraftSymbol::of(productions_.fresh(name)); }
-    void add(DraftSymbol lhs, std::initializer_list<Item> items) {
-        productions_.add(lhs.nonterminal(), {items.begin(), items.size()});
+    void add(DraftSymbol lhs, std::initializer_list<OptionalSymbol> symbols) {
+        productions_.add(lhs.nonterminal(), {symbols.begin(), symbols.size()});
     }
     DraftSymbol power(DraftSymbol x, std::size_t k, std::string_view name);
-    Items exactly(DraftSymbol x, std::int64_t count, std::string_view name);
+    OptionalSymbols exactly(DraftSymbol x, std::int64_t count, std::string_view name);
     // 1 up to 2^k - 1.
     DraftSymbol below_power(DraftSymbol x, std::size_t k, std::string_view name);
     // 1 up to `count`.

@@ -1,16 +1,21 @@
-// Rules as front ends hand them over: for each an expression in postfix order, without an object for each part.
+// Rules as front ends pass them: for each an expression in postfix order, without an object for each part.
 //
 //   text n, c1 .. cn               these characters, one after the other
 //   chars n, (first last) x n      one character of these ranges: ascending, disjoint, not adjacent
 //   sequence k                     the last k expressions, one after the other
 //   choice k                       any one of the last k expressions; of none, nothing matches
-//   repeat least most              the last expression so many times; most = -1: without limit
+//   repeat least most              the last expression, repeated; most = -1: without limit
 //   reference r                    the rule of that number
 //   automaton n k, f1 .. fn,       a deterministic automaton over characters, from state 0; fi: whether state i accepts; arcs
 //       (from first last to) x k   ascend, and those of a state are disjoint
 //
-// Characters are Unicode code points, or the symbols of tokens (text/token_symbols.hpp). Numbers of rules are positions in the list of
+// Characters are Unicode code points, or the symbols of tokens (text/token_symbols.hpp). Rule numbers are positions in the list of
 // names; names beyond the programs are rules that are referred to and not defined.
+//
+// Example: `a ::= "x" b*` is text 1 'x', reference 1, repeat 0 -1, sequence 2.
+//
+// Cost: check() is linear in the words. Threads: immutable once made.
+// Tried and dropped: a Python object for each part of an expression.
 #pragma once
 
 #include <cstdint>
@@ -23,18 +28,19 @@
 
 namespace psc {
 
-// One automaton for many rules, which is quicker made deterministic than one for each: the same languages as theirs.
+// One automaton for the languages of many rules, which is faster made deterministic than one for each.
 struct LabelledAutomaton {
     struct Arc {
         Word from, first, last, to;
     };
     std::vector<Arc> arcs;                   // ascending; those of a state are disjoint
-    std::vector<std::vector<Rule>> matches;  // per state, the rules of which a text that leads there is
+    std::vector<std::vector<Rule>> matches;  // per state, the rules that match there
 };
 
-// Rules of members in any order, see lr/free_order_states.hpp for how they are written. None of them becomes a terminal.
+// Rules of members in any order, in the form of lr/free_order_states.hpp. None of them becomes a terminal.
 struct FreeOrderRules {
-    // One way in which a member can be. Ways of one member begin with the same terminals, those of different ones do not.
+    // One way in which a member can be. Ways of one member begin with the same terminals, ways of different members with different
+    // ones.
     struct Way {
         Rule rule;
         MemberWay is;
@@ -59,7 +65,7 @@ struct RulePrograms {
         return std::span(words).subspan(static_cast<std::size_t>(offsets[rule.index()]),
                                         static_cast<std::size_t>(offsets[rule.index() + 1] - offsets[rule.index()]));
     }
-    // How many words there are from a code to the next one.
+    // The number of words from a code to the next one.
     static std::int64_t size_at(const std::int64_t* code) {
         switch (*code) {
             case text:
@@ -74,7 +80,7 @@ struct RulePrograms {
                 return 2;
         }
     }
-    // Throws std::invalid_argument for words that are no programs.
+    // Throws std::invalid_argument unless the words are programs.
     void check() const;
 };
 

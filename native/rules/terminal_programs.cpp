@@ -36,10 +36,10 @@ void TerminalPrograms::write(const ExpressionGraph& graph, Expression node) {
             if (!parts.empty()) words_.push_back(Code::end);
             break;
         case Kind::repeat: {
-            constexpr std::int64_t kMost = std::numeric_limits<Word>::max();
+            constexpr std::int64_t kMaxWord = std::numeric_limits<Word>::max();
             const Bounds b = graph.bounds(node);
-            words_.insert(words_.end(), {Code::repeat, static_cast<Word>(std::min(b.least, kMost)),
-                                         b.open() ? -1 : static_cast<Word>(std::min(b.most, kMost))});
+            words_.insert(words_.end(), {Code::repeat, static_cast<Word>(std::min(b.least, kMaxWord)),
+                                         b.open() ? -1 : static_cast<Word>(std::min(b.most, kMaxWord))});
             write(graph, parts[0]);
             words_.push_back(Code::end);
             break;
@@ -83,7 +83,8 @@ void TerminalPrograms::write_automaton(std::span<const Word> accepts, std::span<
     write_arcs(std::move(all), count);
 }
 
-// Arcs (from, to, first, last): those of one state to one state are one arc, over the set of their ranges. Counts them in a word.
+// Arcs (from, to, first, last); those between the same two states become one arc, over the set of their ranges. `count`: the word
+// that counts them.
 void TerminalPrograms::write_arcs(std::vector<std::array<Word, 4>> arcs, std::size_t count) {
     std::sort(arcs.begin(), arcs.end());
     std::vector<Word> ranges;

@@ -1,9 +1,9 @@
 // Expressions as the programs that terminals/positions.hpp reads: flat words, characters as numbers of shared sets.
 //
-// Sets are numbered by what they contain, over all programs, so that the letters of Unicode are split into classes once however many
+// Sets are numbered by their contents, over all programs, so the letters of Unicode are split into classes once, however many
 // terminals use them.
 //
-// Cost: linear in the expressions.
+// Cost: linear in the expressions. Threads: one at a time.
 #pragma once
 
 #include <array>
@@ -23,9 +23,9 @@ public:
         offsets_.push_back(static_cast<Word>(words_.size()));
     }
 
-    // The automaton as the program of one of its terminals; `of_label`: the terminals by the rules that it names.
+    // Adds the automaton as the program of one of its terminals; `of_label`: the terminal of each rule that it names.
     void add_labelled(const LabelledAutomaton& automaton, const std::unordered_map<Word, Terminal>& of_label);
-    // The program of another one.
+    // Adds the program of another of its terminals.
     void add_elsewhere();
 
     std::span<const Word> words() const { return words_; }
