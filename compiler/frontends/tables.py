@@ -107,6 +107,11 @@ class GrammarTables(ABC):
         ]
         return (*left_out, *front_end(self.cfg.language).warnings(self.cfg, self.automaton, self.lr))
 
+    @property
+    def is_complete(self) -> bool:
+        """Whether nothing that an artifact needs is left to be made."""
+        return vars(self).keys() >= {"automaton", "lr", "warnings"}
+
 
 class CfgTables(GrammarTables):
     """The tables of terminals and productions. Can be pickled, with what is made of them.
@@ -144,7 +149,7 @@ class CfgTables(GrammarTables):
 
     @property
     def are_made(self) -> bool:
-        """Whether nothing is left to be made."""
+        """Whether nothing that a machine needs is left to be made."""
         return "automaton" in self.__dict__ and "lr" in self.__dict__
 
     def make(self) -> None:

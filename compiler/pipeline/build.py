@@ -59,7 +59,7 @@ def make_tables(tables: GrammarTables, *, progress: Progress | None = None) -> d
 
     Args:
         tables: of the grammar.
-        progress: told about each stage as it begins.
+        progress: told about each stage as it begins, unless nothing is left to be made.
 
     Returns:
         The seconds of each stage, by title.
@@ -68,7 +68,7 @@ def make_tables(tables: GrammarTables, *, progress: Progress | None = None) -> d
         GrammarError: a terminal is not regular or matches the empty string, or reductions clash; ResourceLimitError, one of them,
             names a limit that was exceeded.
     """
-    clock = StageClock(progress)
+    clock = StageClock(None if tables.is_complete else progress)
     clock.begin(Stage.TERMINALS)
     _ = tables.automaton
     clock.begin(Stage.LR_TABLES)

@@ -37,6 +37,13 @@ def test_each_is_told_once_in_order() -> None:
     assert list(result.seconds) == [stage.title for stage in Stage]
 
 
+def test_tables_that_are_made_are_no_stages() -> None:
+    tables, told = psc.Grammar.from_ebnf(GRAMMAR).tables(), Told()
+    make_tables(tables)
+    result = build(tables, byte_tokenizer(), progress=told)
+    assert told.stages == ALL[2:] and list(result.seconds) == [stage.title for stage in Stage]
+
+
 def test_a_worker_tells_the_same_and_one_more() -> None:
     told = Told()
     compile_artifact(psc.Grammar.from_ebnf(GRAMMAR).tables(), byte_tokenizer(), **NAMES, progress=told)
@@ -47,6 +54,7 @@ def test_pieces_tell_those_that_they_are() -> None:
     told, info = Told(), byte_tokenizer()
     tables = psc.Grammar.from_ebnf(GRAMMAR).tables()
     make_tables(tables, progress=told)
+    assert tables.is_complete
     found = sequences(tables, info, n_groups=1, progress=told)
     words = classifier(tables, found, group=0, progress=told)
     assembly(tables, info, found, words, **NAMES, progress=told)
