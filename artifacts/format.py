@@ -33,11 +33,12 @@ import zstandard
 
 from psc.artifacts.folder import replace_whole
 from psc.errors import ArtifactError
+from psc.support.limits import limit
 
 MAGIC = b"\x8apsc\r\n\x1a\n"
 VERSION = 3
-_MAX_HEADER = 64 << 20
-_MAX_PAYLOAD = 4 << 30
+_MAX_HEADER = limit("artifact_header_bytes")
+_MAX_PAYLOAD = limit("artifact_payload_bytes")
 _WINDOW_LOG = 27
 _BLOCK = 1 << 18  # elements that are coded at a time
 _WIDTHS: dict[str, type[np.unsignedinteger[Any]]] = {"u1": np.uint8, "u2": np.uint16, "u4": np.uint32}

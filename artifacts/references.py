@@ -24,17 +24,18 @@ from typing import Any
 from psc.artifacts.format import Artifact, decode
 from psc.artifacts.input_key import input_key_of
 from psc.errors import RegistryError
+from psc.support.limits import limit
 
 SCHEMA = "psc.reference.v1"
-MAX_REFERENCE_BYTES = 64 << 10
-MAX_BLOB_BYTES = 1 << 30
+MAX_REFERENCE_BYTES = limit("registry_reference_bytes")
+MAX_BLOB_BYTES = limit("registry_blob_bytes")
 """Larger ones are refused unread: no artifact comes near it."""
-MAX_PAYLOAD_BYTES = 256 << 20
+MAX_PAYLOAD_BYTES = limit("registry_payload_bytes")
 """The limit of an artifact's decompressed size: a bound on the memory that a hostile registry can take."""
 INDEX_PATH = PurePosixPath("index.json")
 SIGNED_INDEX_PATH = PurePosixPath("index.signed.json")
 INDEX_SCHEMA = "psc.index.v1"
-MAX_INDEX_BYTES = 64 << 20
+MAX_INDEX_BYTES = limit("registry_index_bytes")
 
 _SUFFIXES = (".lark", ".ebnf", ".gbnf", ".psc", ".zst", ".json", ".model", ".tiktoken", ".gz")
 """Left out of names, in this order. They are a part of the layout: hosts of another version, with other front ends, have to give a

@@ -29,6 +29,11 @@ def obey(cancellation: Cancellation | None) -> Cancellation | None:
 def stop_if_cancelled() -> None:
     """Raises CompilationCancelledError where the calling thread is to stop."""
 
+def limits() -> list[tuple[str, str, int, str, str, str]]:
+    """
+    (topic, name, value, what is counted, cost of each, what happens beyond) of each limit.
+    """
+
 def stored_tables() -> dict[str, list[tuple[str, str, str, str]]]:
     """
     What an artifact holds: per group of tables its fields, in order, each as (name, what it has one element for, what an element

@@ -15,9 +15,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from psc.errors import BitmaskError
+from psc.support.limits import limit
 
 WORD_BITS = 32
-MAX_WIDTH = 1 << 24
+MAX_WIDTH = limit("vocabulary_size")
 """Columns of logits that are taken; vocabularies are smaller, and 32-bit arithmetic on columns stays far from its end."""
 
 

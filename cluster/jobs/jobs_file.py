@@ -19,8 +19,9 @@ from psc.cluster.jobs.toml_lines import key_lines
 from psc.cluster.units import parse_bytes, parse_seconds
 from psc.compiler.cfg.grammar import LarkLexer
 from psc.errors import JobsFileError, RegistryError
+from psc.support.limits import limit
 
-_MAX_BYTES = 16 << 20
+_MAX_BYTES = limit("jobs_file_bytes")
 _LEXERS: tuple[LarkLexer, ...] = get_args(LarkLexer)
 _T = TypeVar("_T")
 

@@ -28,8 +28,9 @@ from typing import Any
 from psc.cluster.jobs.toml_lines import KeyPath, key_lines
 from psc.cluster.units import parse_bytes
 from psc.errors import SimulationError
+from psc.support.limits import limit
 
-MAX_CPUS = 100_000
+MAX_CPUS = limit("simulated_cpus")
 """Of a whole cluster: beyond that a spec is a slip of the pen, and its simulation would take hours."""
 
 

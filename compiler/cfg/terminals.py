@@ -31,11 +31,12 @@ from psc.compiler.terminals.regex import (
     pattern_expression,
 )
 from psc.errors import GrammarError, ResourceLimitError
+from psc.support.limits import limit
 
-MAX_STATES: Final = 50_000
-MAX_POSITIONS: Final = 1_000_000
+MAX_STATES: Final = limit("terminal_states")
+MAX_POSITIONS: Final = limit("terminal_positions")
 """Characters and branches of all terminals, with counted repetitions written out."""
-MAX_STEPS: Final = 1 << 26
+MAX_STEPS: Final = limit("terminal_steps")
 """Work and memory of making the automaton deterministic; about a second."""
 
 _MOST_NAMES: Final = 6

@@ -29,10 +29,11 @@ from typing import Final
 from psc.compiler.expressions.expression import EMPTY, MAX_CODE_POINT, NOTHING, Automaton, Chars, Expression, Repeat
 from psc.compiler.expressions.markers import Marker
 from psc.errors import ResourceLimitError
+from psc.support.limits import limit
 
-MAX_STATES: Final = 60_000
+MAX_STATES: Final = limit("free_text_states")
 """Of one automaton; with counted characters it has as many as characters times those without."""
-MAX_WORK: Final = 2_000_000
+MAX_WORK: Final = limit("free_text_arcs")
 _SCALARS: Final = ((0, 0xD7FF), (0xE000, MAX_CODE_POINT))
 _DONE: Final = "done"
 _Pending = frozenset[tuple[int, int]]

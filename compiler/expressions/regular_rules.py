@@ -32,10 +32,11 @@ from psc.compiler.expressions.expression import (
 )
 from psc.compiler.expressions.text_sets import expression_of, without
 from psc.errors import GrammarError, ResourceLimitError
+from psc.support.limits import limit
 
-MAX_STATES: Final = 100_000
+MAX_STATES: Final = limit("limited_rule_states")
 """Of an automaton, deterministic or not."""
-MAX_DEPTH: Final = 400
+MAX_DEPTH: Final = limit("limited_rule_depth")
 """Expressions and rules within each other."""
 
 _Arc = tuple[int, int, int]

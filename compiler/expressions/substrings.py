@@ -14,8 +14,9 @@ from typing import Final
 
 from psc.compiler.expressions.expression import Automaton
 from psc.errors import ResourceLimitError
+from psc.support.limits import limit
 
-MAX_PLACES: Final = 2_000_000
+MAX_PLACES: Final = limit("substring_positions")
 """Places in all states."""
 
 

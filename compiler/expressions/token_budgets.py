@@ -21,8 +21,9 @@ from psc.compiler.expressions.expression import EMPTY, Automaton, Choice, Expres
 from psc.compiler.expressions.fold import fold, rebuilt
 from psc.compiler.expressions.joined_rules import Part, has_lexers, joined_rules, marks_of
 from psc.errors import GrammarError
+from psc.support.limits import limit
 
-MAX_BUDGET: Final = 1_000_000
+MAX_BUDGET: Final = limit("token_budget")
 """Tokens of one rule."""
 
 

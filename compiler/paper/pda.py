@@ -34,8 +34,9 @@ import numpy as np
 
 from psc._core import LrTables
 from psc.errors import GrammarError
+from psc.support.limits import limit
 
-MAX_LR_STATES = 200
+MAX_LR_STATES = limit("verified_lr_states")
 """The windows of two symbols grow with the square of this, for every terminal."""
 
 

@@ -22,6 +22,7 @@ import numpy as np
 from psc._core import LrTables
 from psc.errors import GrammarError
 from psc.ids import ByteClass, LexerState, LrState, Terminal, TokenClass
+from psc.support.limits import limit
 
 Condition = frozenset[LrState]
 """LR states, one of which has to be on top of the stack."""
@@ -30,9 +31,9 @@ Sequence = tuple[Terminal | Condition, ...]
 Sequences = dict[Sequence, set[TokenClass]]
 """R_q: the token classes that realize each sequence. The class after those of text is that of the stop tokens."""
 
-MAX_SEQUENCES = 5000
-MAX_STEPS = 20_000_000
-_MAX_WAYS = 4096
+MAX_SEQUENCES = limit("verified_sequences")
+MAX_STEPS = limit("verified_steps")
+MAX_WAYS = limit("verified_ways")
 
 _Way = tuple[Sequence, LexerState]
 """What was emitted, and the lexer state reached."""
@@ -170,10 +171,10 @@ class _StoredLexer:
                 if (sequence := self.joined(emitted, more)) is not None:
                     found.add((sequence, to))
         self._steps += len(ways) + len(found)
-        if self._steps > MAX_STEPS or len(found) > _MAX_WAYS:
+        if self._steps > MAX_STEPS or len(found) > MAX_WAYS:
             raise GrammarError(
                 f"the paper's construction lexes every token from every lexer state in at most {MAX_STEPS:,} steps, and a token "
-                f"in at most {_MAX_WAYS:,} ways, which is exceeded; take a smaller vocabulary or a smaller grammar"
+                f"in at most {MAX_WAYS:,} ways, which is exceeded; take a smaller vocabulary or a smaller grammar"
             )
         return frozenset(found)
 

@@ -25,11 +25,12 @@ from psc.compiler.expressions.fold import fold, rebuilt
 from psc.compiler.expressions.joined_rules import joined
 from psc.compiler.expressions.tokens import FIRST_TOKEN, MAX_TOKENS
 from psc.compiler.terminals.python_pattern import python_pattern
+from psc.support.limits import limit
 
 END_OF_PART: Final = MAX_TOKENS - 1
 SPENT_END: Final = MAX_TOKENS - 0x3000
 FIRST_CALL: Final = MAX_TOKENS - 0x2000
-MAX_PARTS: Final = 0x1000
+MAX_PARTS: Final = limit("parts")
 """Symbols, by number, as native/text/token_symbols.hpp has them."""
 
 END: Final = Chars(((FIRST_TOKEN + END_OF_PART, FIRST_TOKEN + END_OF_PART),))

@@ -18,7 +18,7 @@
 #include <utility>
 
 #include "base/cancellation.hpp"
-#include "base/limits.hpp"
+#include "base/errors.hpp"
 #include "base/long_work.hpp"
 
 namespace psc {

@@ -11,11 +11,11 @@ namespace psc {
 namespace {
 
 // Shifts of one token, one after the other, and reductions of nothing between them; a hostile table reduces for ever.
-constexpr Word kMaxDepth = 4000;
+constexpr Word kMaxDepth = limit("token_shifts");
 // Some four seconds, and some eight with those for the classifier; an ambiguous grammar may have exponentially many states.
-constexpr std::size_t kMaxStepsAheadOfTime = 150'000'000, kMoreStepsToClose = 100'000'000;
+constexpr std::size_t kMaxStepsAheadOfTime = limit("steps_ahead_of_time"), kMoreStepsToClose = limit("more_steps_to_close");
 // Of what closing makes; as much again for the stages around it. SQL needs nearly all of it, BigQuery's dialect half as much again.
-constexpr std::size_t kMaxBytesToClose = 256'000'000;
+constexpr std::size_t kMaxBytesToClose = limit("bytes_to_close");
 constexpr std::size_t kStepsBetweenMeasurements = 1024;
 // Closing is given up where, of what it may cost, this part was spent on a part of the states that can be on top which is so many times
 // smaller. JavaScript would need three times as much, and TypeScript more than ten times.
@@ -24,7 +24,7 @@ struct FarFromItsEnd {
 };
 constexpr FarFromItsEnd kFarFromItsEnd[] = {{0.2, 4}, {0.6, 1.3}};
 // So that their offsets are words.
-constexpr std::size_t kMaxMembers = 1'000'000'000;
+constexpr std::size_t kMaxMembers = limit("emitted_sequences");
 
 }  // namespace
 

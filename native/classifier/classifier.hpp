@@ -30,6 +30,7 @@
 #include <vector>
 
 #include "base/interned.hpp"
+#include "base/limits.hpp"
 #include "base/work.hpp"
 #include "classifier/closed_classifier.hpp"
 #include "classifier/sequences.hpp"
@@ -120,7 +121,7 @@ private:
     static bool may_go_round(const LrTables& tables);
     void explore_from(Question of, Reading& reading);
     void explore(const std::vector<Word>& tops, Bundle bundle, KnownGraph& graph, Word depth);
-    static constexpr Word kMaxSequence = 4000;
+    static constexpr Word kMaxSequence = limit("token_terminals");
 
     const LrTables& tables_;
     const StackPredecessors& below_;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/limits.hpp"
 #include "base/work.hpp"
 #include "tables/wire.hpp"
 
@@ -37,8 +38,7 @@ ClosedClassifier ClosedClassifier::from_words(std::span<const Word> words) {
 
 namespace {
 
-// About ten seconds.
-constexpr std::size_t kMaxStepsToMerge = 50'000'000;
+constexpr std::size_t kMaxStepsToMerge = limit("steps_to_merge");
 
 class Merge {
 public:

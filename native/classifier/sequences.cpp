@@ -10,7 +10,7 @@
 namespace psc {
 
 namespace {
-constexpr std::size_t kMaxSequences = 1 << 22;
+constexpr std::size_t kMaxSequences = limit("terminal_sequences");
 constexpr std::size_t kStepsForSequence = 16;
 }  // namespace
 

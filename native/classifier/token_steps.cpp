@@ -11,8 +11,8 @@ namespace psc {
 
 namespace {
 constexpr int kMinKindsOfRun = 10;
-constexpr std::size_t kMaxOutcomes = 1 << 14;
-constexpr std::size_t kMaxOutcomesInAll = 1 << 23;
+constexpr std::size_t kMaxOutcomes = limit("token_ways");
+constexpr std::size_t kMaxOutcomesInAll = limit("vocabulary_ways");
 }  // namespace
 
 TokenConfig TokenSteps::intern(const std::vector<Outcome>& outcomes) {

@@ -10,8 +10,8 @@ namespace psc {
 
 namespace {
 
-constexpr std::size_t kMaxJsonDepth = 10'000;
-constexpr std::size_t kMaxJsonBytes = std::size_t{1} << 30;
+constexpr std::size_t kMaxJsonDepth = limit("json_depth");
+constexpr std::size_t kMaxJsonBytes = limit("json_bytes");
 constexpr std::size_t kFewMembers = 12;
 
 void append_utf8(std::string& out, std::uint32_t c) {
@@ -148,7 +148,8 @@ private:
             case '{':
             case '[': {
                 ++at_;
-                if (open_.size() >= kMaxJsonDepth) throw LimitExceeded("values are nested deeper than 10,000, the limit");
+                if (open_.size() >= kMaxJsonDepth)
+                    throw LimitExceeded("values are nested deeper than " + readable(kMaxJsonDepth) + ", the limit");
                 const JsonNode node = add(c == '{' ? Kind::object : Kind::array);
                 open_.push_back({node, c == '{', pending_.size()});
                 fresh_ = true;
@@ -332,6 +333,7 @@ private:
 };
 
 JsonNode JsonDocument::read(std::string_view text) {
+    static_assert(kMaxJsonBytes == std::size_t{1} << 30);
     if (text.size() > kMaxJsonBytes) throw LimitExceeded("the text is longer than 2^30 bytes, the limit");
     return Reader(*this, text).read();
 }

@@ -4,12 +4,20 @@
 #include <numeric>
 #include <stdexcept>
 
+#include "base/limits.hpp"
 #include "json/number_bounds.hpp"
 #include "text/exploration.hpp"
 
 namespace psc {
 
 namespace {
+
+constexpr int kMaxExponentDigits = limit("json_exponent_digits");
+constexpr std::int64_t kTooLargeExponent = [] {
+    std::int64_t power = 1;
+    for (int i = 0; i < kMaxExponentDigits; ++i) power *= 10;
+    return power;
+}();
 
 // The digits of a magnitude before the point (at least one) and after it.
 struct WrittenOut {
@@ -156,7 +164,7 @@ Decimal parse_decimal(std::string_view text) {
         require(is_digit());
         for (; is_digit(); ++at) {
             written = written * 10 + (text[at] - '0');
-            if (written >= 1'000'000'000) {
+            if (written >= kTooLargeExponent) {
                 too_large = true;
                 written = 0;
             }
@@ -166,7 +174,7 @@ Decimal parse_decimal(std::string_view text) {
     require(at == text.size());
     d.digits.erase(0, std::min(d.digits.find_first_not_of('0'), d.digits.size()));
     if (d.is_zero()) return {};
-    if (too_large) throw LimitExceeded("digits of a number's exponent", 9);
+    if (too_large) throw LimitExceeded("digits of a number's exponent", kMaxExponentDigits);
     d.exponent += written;
     while (d.digits.back() == '0') {
         d.digits.pop_back();

@@ -4,7 +4,7 @@
 #include <array>
 #include <utility>
 
-#include "base/limits.hpp"
+#include "base/errors.hpp"
 
 namespace psc {
 

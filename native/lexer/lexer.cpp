@@ -9,14 +9,14 @@
 namespace psc {
 
 namespace {
-constexpr std::size_t kMaxLexerStates = 1 << 18;
+constexpr std::size_t kMaxLexerStates = limit("lexer_states");
 constexpr Word kMostToRestrict = 1 << 17;  // states; where there are more, no others are made that a text could do without
-constexpr std::size_t kMaxAlternatives = 4096;
+constexpr std::size_t kMaxAlternatives = limit("byte_ways");
 // Lexemes that are open past a complete one, each begun within the one before; also bounds recursion.
-constexpr int kMaxOpen = 400;
-constexpr std::size_t kMaxLexedAgain = 1 << 24;
+constexpr int kMaxOpen = limit("open_lexemes");
+constexpr std::size_t kMaxLexedAgain = limit("relexed_terminals");
 // States x classes of bytes, and the ways of each: about two seconds.
-constexpr std::size_t kMaxStepsToClose = 8'000'000;
+constexpr std::size_t kMaxStepsToClose = limit("steps_to_close_lexer");
 
 constexpr LexerState kStart{0};  // of a lexeme: of the only context, or of one that is not known
 

@@ -8,8 +8,8 @@
 namespace psc {
 
 namespace {
-constexpr Word kMostSets = 1 << 21;
-constexpr std::size_t kMostMerged = 1 << 26;
+constexpr Word kMaxSets = limit("failure_sets");
+constexpr std::size_t kMaxMerged = limit("failure_steps");
 constexpr Word kUnknown = -1;
 }  // namespace
 
@@ -30,7 +30,7 @@ Word SequenceSets::intern(std::span<const Word> edges) {
         std::uint32_t n = 0;
         for (std::size_t i = 0; i < kept.size(); i += 2) n = std::min(kMany, n + counts_[kept[i + 1]]);
         counts_.push_back(n);
-        if (id >= kMostSets) throw LimitExceeded("sets of ways in which open lexemes can fail", kMostSets);
+        if (id >= kMaxSets) throw LimitExceeded("sets of ways in which open lexemes can fail", kMaxSets);
     }
     return id;
 }
@@ -56,7 +56,7 @@ Word SequenceSets::unite(std::span<const Word> any_order) {
     for (Word set : sets)
         for (std::size_t i = 0; i < sets_[set].size(); i += 2) all.emplace_back(sets_[set][i], sets_[set][i + 1]);
     n_merged_ += all.size();
-    if (n_merged_ > kMostMerged) throw LimitExceeded("steps to unite the ways in which open lexemes can fail", kMostMerged);
+    if (n_merged_ > kMaxMerged) throw LimitExceeded("steps to unite the ways in which open lexemes can fail", kMaxMerged);
     std::sort(all.begin(), all.end());
     std::vector<Word> edges, then;
     for (std::size_t i = 0; i < all.size();) {

@@ -35,6 +35,7 @@
 #include <vector>
 
 #include "base/byte_set.hpp"
+#include "base/limits.hpp"
 #include "linked/budget.hpp"
 #include "linked/machine.hpp"
 #include "matcher/matcher.hpp"
@@ -96,7 +97,7 @@ private:
     };
     using Bytes = std::span<const std::uint8_t>;
     // Positions of one text; bytes read after boundaries for one row.
-    static constexpr std::size_t kMaxPositions = 256, kMaxRead = 4'000'000;
+    static constexpr std::size_t kMaxPositions = limit("linked_positions"), kMaxRead = limit("boundary_bytes");
 
     std::unique_ptr<Matcher> begin_part(Word part) const;
     static Positions copies(const Positions& positions);

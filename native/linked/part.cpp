@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "base/components.hpp"
-#include "base/limits.hpp"
+#include "base/errors.hpp"
 #include "base/long_work.hpp"
 #include "lexer/kinds.hpp"
 #include "lr/boundary_bytes.hpp"

@@ -9,7 +9,7 @@
 namespace psc {
 
 namespace {
-constexpr std::size_t kMaxSteps = 10'000;  // of one search, each a look at the whole formula
+constexpr std::size_t kMaxSteps = limit("free_order_steps");  // of one search, each a look at the whole formula
 }  // namespace
 
 FreeOrder::FreeOrder(MemberTerms terms, std::span<const MemberWay> ways)

@@ -4,7 +4,7 @@
 #include <stdexcept>
 #include <utility>
 
-#include "base/limits.hpp"
+#include "base/errors.hpp"
 
 namespace psc {
 
@@ -173,8 +173,8 @@ Word FreeOrderStates::made(LrState plain, Word set) const {
         s.own = Action::shift(numbered(made(order.after_comma, set)));
     }
     const auto number = static_cast<Word>(states_.size());
-    if (number >= kMostStates - std::max({n_states_, n_productions_, n_nonterminals_}))
-        throw LimitExceeded("sets of members in any order", kMostStates);
+    if (number >= kMaxStates - std::max({n_states_, n_productions_, n_nonterminals_}))
+        throw LimitExceeded("sets of members in any order", kMaxStates);
     if (role.length > 0) s.own = Action::reduce({n_productions_ + number});
     states_.push_back(s);
     numbers_.insert(plain.v, set, number);

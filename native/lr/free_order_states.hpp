@@ -29,6 +29,7 @@
 #include <vector>
 
 #include "base/concurrent.hpp"
+#include "base/limits.hpp"
 #include "lr/free_order.hpp"
 #include "lr/tables.hpp"
 
@@ -99,7 +100,7 @@ private:
         Action own{};       // where it is not the plain one: a reduction to a nonterminal with a set, or the shift of a comma
         Nonterminal lhs{};  // of its reduction
     };
-    static constexpr Word kMostStates = 1 << 26;
+    static constexpr Word kMaxStates = limit("free_order_states");
 
     std::size_t at(LrState s) const { return static_cast<std::size_t>(s.v - n_states_); }
     std::size_t at(Production p) const { return static_cast<std::size_t>(p.v - n_productions_); }

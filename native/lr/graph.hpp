@@ -26,7 +26,7 @@
 #include <vector>
 
 #include "base/flat_set.hpp"
-#include "base/limits.hpp"
+#include "base/errors.hpp"
 #include "base/work.hpp"
 #include "lr/tables.hpp"
 

@@ -14,8 +14,8 @@ namespace psc {
 namespace {
 
 // Each bounds some seconds and some hundred megabytes: words of all lookahead sets; actions of all cells.
-constexpr std::size_t kMaxLookaheadWords = 1 << 25;
-constexpr std::size_t kMaxActions = 16'000'000;
+constexpr std::size_t kMaxLookaheadWords = limit("lookahead_words");
+constexpr std::size_t kMaxActions = limit("lr_actions");
 
 // Sets of terminals, one after the other.
 class TerminalSets {

@@ -10,7 +10,7 @@
 namespace psc {
 namespace {
 
-constexpr std::size_t kMaxItems = 4'000'000;  // in the closures of all states: some seconds, some hundred megabytes
+constexpr std::size_t kMaxItems = limit("lr_items");
 
 }  // namespace
 

@@ -8,7 +8,7 @@
 namespace psc {
 namespace {
 
-constexpr std::size_t kMaxStoredCells = 1 << 25;  // of the action and goto matrices: 128 MiB
+constexpr std::size_t kMaxStoredCells = limit("stored_cells");
 
 // Calls f(state) for each.
 template <class F>

@@ -1,5 +1,6 @@
 #include "machine/open_machine.hpp"
 
+#include "base/limits.hpp"
 #include "base/sorted.hpp"
 #include "lexer/terminal_tables.hpp"
 #include "text/token_symbols.hpp"
@@ -9,7 +10,7 @@ namespace psc {
 namespace {
 
 // Of all tokens together: a hundred times what the largest vocabularies have.
-constexpr std::size_t kMaxTokenBytes = 1 << 28;
+constexpr std::size_t kMaxTokenBytes = limit("artifact_token_bytes");
 
 // Per token the number of its symbol, or -1; empty where the grammar speaks of no token.
 std::vector<Word> symbols_of(const std::optional<SymbolTables>& tables, Word vocab_size) {

@@ -22,6 +22,7 @@
 #include <vector>
 
 #include "base/ids.hpp"
+#include "base/limits.hpp"
 
 namespace psc {
 
@@ -60,7 +61,7 @@ public:
     void has_read_here(Counts& counts, LexerState state, std::size_t steps, bool is_cached);
 
 private:
-    std::atomic<std::size_t> steps_to_classify_{8'000'000};
+    std::atomic<std::size_t> steps_to_classify_{limit("steps_to_classify")};
     std::atomic<std::size_t> put_off_{0};  // steps that are still to be read
     std::atomic<Word> max_reads_{0};
 };

@@ -13,12 +13,13 @@
 #include <memory>
 #include <vector>
 
+#include "base/limits.hpp"
 #include "machine/artifact_machine.hpp"
 
 namespace psc {
 
 // Names of each kind that are stored, or taken from a file.
-constexpr std::size_t kMaxWarm = 1 << 13;
+constexpr std::size_t kMaxWarm = limit("warm_rows");
 
 // The names of what an artifact's matchers have visited, in an order that depends on nothing but that. Beyond kMaxWarm the later ones
 // are left out.

@@ -7,6 +7,7 @@
 #include <optional>
 
 #include "base/flat_set.hpp"
+#include "base/limits.hpp"
 #include "base/sorted.hpp"
 #include "lr/graph.hpp"
 
@@ -165,7 +166,7 @@ Matcher::Nodes Matcher::pop_level_by_level(const Node* from, Word pops) {
 struct Matcher::Driven {
     using Below = const Node*;  // null under the bottom
     // Edges under one terminal: what they take in memory.
-    static constexpr std::size_t kMaxEdges = 1 << 20;
+    static constexpr std::size_t kMaxEdges = limit("stack_edges");
 
     static std::uint64_t key(Below below) { return reinterpret_cast<std::uintptr_t>(below); }
     static LrState state(Below node) { return node->state; }

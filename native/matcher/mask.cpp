@@ -6,7 +6,6 @@
 
 #include "base/errors.hpp"
 #include "base/flat_set.hpp"
-#include "base/limits.hpp"
 #include "base/sorted.hpp"
 #include "matcher/matcher.hpp"
 

@@ -47,6 +47,7 @@
 #include <vector>
 
 #include "base/arena.hpp"
+#include "base/limits.hpp"
 #include "base/work.hpp"
 #include "machine/engine.hpp"
 #include "matcher/text_matcher.hpp"
@@ -195,7 +196,7 @@ private:
     void narrow(Configurations& configurations, Graph& graph);
     // Begins a call that reads so many bytes: it may do so much work, however the text is ambiguous.
     void begin(std::size_t n_bytes = 0) { work_.renew(n_bytes * kStepsForByte); }
-    static constexpr std::size_t kMaxSteps = 40'000'000, kStepsForByte = 100'000;
+    static constexpr std::size_t kMaxSteps = limit("mask_steps"), kStepsForByte = limit("steps_for_byte");
     static Work work(std::size_t limit) { return Work("steps for one token or mask", limit); }
 
     bool advance(std::span<const std::uint8_t> bytes, Configurations& configurations);

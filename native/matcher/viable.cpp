@@ -16,7 +16,7 @@
 namespace psc {
 
 namespace {
-constexpr std::size_t kMaxForced = 1 << 16;
+constexpr std::size_t kMaxForced = limit("forced_bytes");
 }  // namespace
 
 // Whether the symbols can be read on the stack. Takes back what it allocates.

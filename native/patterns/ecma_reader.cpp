@@ -1,6 +1,6 @@
 #include "patterns/ecma_reader.hpp"
 
-#include "base/limits.hpp"
+#include "base/errors.hpp"
 #include "patterns/ecma_escapes.hpp"
 
 namespace psc {

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "base/cancellation.hpp"
-#include "base/limits.hpp"
+#include "base/errors.hpp"
 
 namespace psc {
 

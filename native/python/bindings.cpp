@@ -17,6 +17,7 @@ NB_MODULE(_core, m) {
         os.attr("register_at_fork")(psc::nb::arg("before") = psc::nb::cpp_function(&psc::wait_for_all_calls),
                                     psc::nb::arg("after_in_child") = psc::nb::cpp_function(&psc::begin_in_child));
     psc::bind_cancellation(m);
+    psc::bind_limits(m);
     psc::bind_lr_tables(m);
     psc::bind_terminals(m);
     psc::bind_lowering(m);

@@ -57,6 +57,7 @@ std::vector<Word> numbers(const std::vector<T>& ids) {
 }
 
 void bind_cancellation(nb::module_& m);
+void bind_limits(nb::module_& m);
 void bind_lr_tables(nb::module_& m);
 void bind_lowering(nb::module_& m);
 void bind_compilation(nb::module_& m);

@@ -197,8 +197,9 @@ void bind_machine(nb::module_& m) {
         .def(
             "__init__",
             [](PyVocabulary* self, Bytes bytes, Longs offsets, Ints text, Ints stop_tokens, Ints symbols) {
-                if (offsets.size() && offsets.data()[offsets.size() - 1] > 0x7fffffff)
-                    throw LimitExceeded("bytes of all tokens", 0x7fffffff);
+                constexpr std::int64_t kMaxVocabularyBytes = limit("vocabulary_bytes");
+                if (offsets.size() && offsets.data()[offsets.size() - 1] > kMaxVocabularyBytes)
+                    throw LimitExceeded("bytes of all tokens", kMaxVocabularyBytes);
                 std::vector<Word> narrow(offsets.data(), offsets.data() + offsets.size());
                 const auto ids = to_vector(text);
                 auto all = to_vector(bytes);

@@ -39,7 +39,7 @@ using OptionalSymbols = std::vector<OptionalSymbol>;
 
 class DraftProductions {
 public:
-    static constexpr std::size_t kMaxProductions = 200'000;
+    static constexpr std::size_t kMaxProductions = limit("productions");
 
     struct Rule {
         Nonterminal lhs;
@@ -74,7 +74,8 @@ public:
     // Throws LimitExceeded beyond kMaxProductions.
     void add(Nonterminal lhs, std::span<const OptionalSymbol> symbols, Word priority = 0) {
         if (rules_.size() >= kMaxProductions)
-            throw LimitExceeded("the grammar needs more than 200,000 productions, the limit; make it smaller");
+            throw LimitExceeded("the grammar needs more than " + readable(kMaxProductions) +
+                                " productions, the limit; make it smaller");
         symbols_.insert(symbols_.end(), symbols.begin(), symbols.end());
         rules_.push_back({lhs, symbols_.size(), priority});
     }

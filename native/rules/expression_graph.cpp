@@ -260,8 +260,8 @@ Expression ExpressionGraph::choice(std::span<const Expression> options) {
 Expression ExpressionGraph::repeat(Expression body, Bounds b) {
     if (b == Bounds{1, 1}) return body;
     if (std::max(b.least, b.most) > kMaxCount)
-        throw LimitExceeded(
-            "repetitions inside each other count above 1,000,000,000,000,000,000, which is the limit; leave a bound open");
+        throw LimitExceeded("repetitions inside each other count above " + readable(kMaxCount) +
+                            ", which is the limit; leave a bound open");
     if (b.most == 0 || body == empty()) return empty();
     if (body == nothing()) return b.least > 0 ? nothing() : empty();
     if (kind(body) == Kind::repeat) {

@@ -15,6 +15,7 @@
 
 #include "base/ids.hpp"
 #include "base/intern.hpp"
+#include "base/limits.hpp"
 
 namespace psc {
 
@@ -33,7 +34,7 @@ public:
     enum class Kind : Word { text, chars, sequence, choice, repeat, reference, automaton };
 
     // The largest bound of a repetition, also after repetitions of repetitions have become one.
-    static constexpr std::int64_t kMaxCount = 1'000'000'000'000'000'000;
+    static constexpr std::int64_t kMaxCount = limit("counts");
 
     ExpressionGraph();
 

@@ -14,9 +14,9 @@ namespace {
 
 using Kind = ExpressionGraph::Kind;
 
-constexpr Word kMaxNodes = 500'000;              // distinct parts of all expressions of a grammar
-constexpr std::size_t kMaxExpanded = 2'000'000;  // parts of all expressions, with rules put in the places that refer to them
-constexpr Word kMaxNesting = 24;                 // expressions nested deeper are cut into rules
+constexpr Word kMaxNodes = limit("rule_nodes");
+constexpr std::size_t kMaxExpanded = limit("expanded_rule_nodes");
+constexpr Word kMaxNesting = 24;  // expressions nested deeper are cut into rules
 constexpr Word kMaxTerminalDepth = 48;
 
 }  // namespace
@@ -53,7 +53,8 @@ void GrammarAnalysis::add_rules() {
         rules_.push_back(rule);
         for (Word r : graph.rules(node)) to_read_.push_back({r});
         if (graph.size() > kMaxNodes)
-            throw LimitExceeded("the rules have more than 500,000 different parts, which is the limit; make the grammar smaller");
+            throw LimitExceeded("the rules have more than " + readable(kMaxNodes) +
+                                " different parts, which is the limit; make the grammar smaller");
     }
 }
 
@@ -241,10 +242,10 @@ std::optional<Expression> GrammarAnalysis::expanded(Expression node) {
     const Expression whole = graph.rebuild(node, found);
     n_expanded_ += graph.parts(whole).size();
     if (n_expanded_ > kMaxExpanded)
-        throw LimitExceeded(
-            "with rules put where they are referred to, the alternatives have more than 2,000,000 parts, which is the limit; write "
-            "rules "
-            "that are only alternatives of each other as one");
+        throw LimitExceeded("with rules put where they are referred to, the alternatives have more than " + readable(kMaxExpanded) +
+                            " parts, which is the limit; write "
+                            "rules "
+                            "that are only alternatives of each other as one");
     return expanded_[node.v] = whole;
 }
 

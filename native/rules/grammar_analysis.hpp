@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "base/ids.hpp"
+#include "base/limits.hpp"
 #include "rules/determinism.hpp"
 #include "rules/expression_graph.hpp"
 #include "rules/rule_programs.hpp"
@@ -31,7 +32,7 @@ struct TerminalLimits {
 
 class GrammarAnalysis {
 public:
-    static constexpr std::int64_t kMaxAutomatonArcs = 300'000;  // of an automaton that is a terminal
+    static constexpr std::int64_t kMaxAutomatonArcs = limit("automaton_arcs");  // of an automaton that is a terminal
 
     // Throws LimitExceeded. Where a needed rule is not defined, undefined() returns it and all else is empty.
     GrammarAnalysis(const RulePrograms& programs, const TerminalLimits& limits);

@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "base/cancellation.hpp"
-#include "base/limits.hpp"
+#include "base/errors.hpp"
 #include "rules/draft_productions.hpp"
 #include "rules/normal_form.hpp"
 #include "rules/repetition.hpp"

@@ -13,8 +13,8 @@ namespace {
 
 using PredicateKind = PredicateGraph::Kind;
 
-constexpr Word kMaxItemsApart = 100'000;
-constexpr std::size_t kMaxItemStates = 20'000;
+constexpr Word kMaxItemsApart = limit("schema_item_schemas");
+constexpr std::size_t kMaxItemStates = limit("schema_array_states");
 constexpr std::size_t kMostInSets = 10;  // values that come once each: 2 to this power states
 
 }  // namespace
@@ -38,7 +38,8 @@ void SchemaRules::Items::write(const Atoms& atoms) {
                 break;
         }
     }
-    if (apart_ > kMaxItemsApart) throw LimitExceeded("an array with more than 100,000 schemas of items, the limit");
+    if (apart_ > kMaxItemsApart)
+        throw LimitExceeded("an array with more than " + readable(kMaxItemsApart) + " schemas of items, the limit");
     // Where no item can be, the array has ended.
     for (Word i = 0; i <= apart_ && (most_ < 0 || i < most_); ++i) {
         stop_if_cancelled();
@@ -166,7 +167,8 @@ void SchemaRules::Items::write_counting(const Atoms& atoms) {
         ways(s, rules_.values_.item_value(atoms, s.index), 0, next, [&](Predicate item, const State& to) {
             const auto [entry, is_new] = rules.try_emplace(to, 0);
             if (is_new) {
-                if (rules.size() > kMaxItemStates) throw LimitExceeded("an array needs more than 20,000 states, the limit");
+                if (rules.size() > kMaxItemStates)
+                    throw LimitExceeded("an array needs more than " + readable(kMaxItemStates) + " states, the limit");
                 entry->second = rules_.fresh(prefix_ + " so far");
                 queue.push_back(to);
                 if (accepts(to)) rules_.add_row(rule_, {entry->second, close});

@@ -17,7 +17,7 @@ namespace {
 
 using JsonKind = JsonDocument::Kind;
 
-constexpr std::int64_t kMostUnique = 1'000;  // values of which each may come once
+constexpr std::int64_t kMaxUnique = limit("schema_unique_values");  // values of which each may come once
 
 }  // namespace
 
@@ -183,8 +183,9 @@ void SchemaReader::read_unique(Context& context) {
         values.insert(values.end(), some->begin(), some->end());
     }
     sort_unique(values);
-    if (values.size() > static_cast<std::size_t>(kMostUnique))
-        return said(unenforced(context, Keyword::unique_items, "of more than 1,000 values psc cannot tell which came already"));
+    if (values.size() > static_cast<std::size_t>(kMaxUnique))
+        return said(unenforced(context, Keyword::unique_items,
+                               "of more than " + readable(kMaxUnique) + " values psc cannot tell which came already"));
     for (Predicate value : values) said(graph_.item_count(0, PredicateGraph::kOpen, value, 0, 1));
 }
 
@@ -197,13 +198,13 @@ std::optional<std::vector<Predicate>> SchemaReader::few_integers(JsonNode schema
             const std::string_view digits = document_.number(value);
             std::int64_t n = 0;
             const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), n);
-            if (error == std::errc() && end == digits.data() + digits.size() && std::abs(n) <= kMostUnique * kMostUnique) return n;
+            if (error == std::errc() && end == digits.data() + digits.size() && std::abs(n) <= kMaxUnique * kMaxUnique) return n;
         }
         return std::nullopt;
     };
     const auto least = bound(Keyword::minimum, Keyword::exclusive_minimum),
                most = bound(Keyword::maximum, Keyword::exclusive_maximum);
-    if (!least || !most || *most - *least >= kMostUnique) return std::nullopt;
+    if (!least || !most || *most - *least >= kMaxUnique) return std::nullopt;
     std::vector<Predicate> out;
     for (std::int64_t n = *least; n <= *most; ++n)
         out.push_back(graph_.numbers(languages_.number(equal_to(parse_decimal(std::to_string(n))))));

@@ -10,6 +10,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/limits.hpp"
 #include "base/sorted.hpp"
 #include "schema/reader.hpp"
 
@@ -19,7 +20,8 @@ namespace {
 
 using JsonKind = JsonDocument::Kind;
 
-constexpr std::size_t kMaxConditions = 10, kMaxDeepness = 200, kMaxSchemasAboutOneValue = 5'000;
+constexpr std::size_t kMaxConditions = limit("schema_unevaluated_conditions"), kMaxDeepness = limit("schema_unevaluated_depth"),
+                      kMaxSchemasAboutOneValue = limit("schema_unevaluated");
 constexpr std::size_t kManySchemas = 100;  // about one value: from here on those that look at nothing are left out
 
 bool adds(const NameSet& to, const NameSet& more) {
@@ -146,14 +148,16 @@ bool SchemaReader::looks(JsonNode node, Word scope) {
 void SchemaReader::evaluate(const Context& context, Predicate condition, std::vector<Evaluated>& out, std::size_t depth,
                             bool tested) {
     if (!document_.is(context.node, JsonKind::object)) return;
-    if (depth > kMaxDeepness) exceed(context, Keyword::ref, "schemas about one value refer to each other more than 200 deep");
+    if (depth > kMaxDeepness)
+        exceed(context, Keyword::ref, "schemas about one value refer to each other more than " + readable(kMaxDeepness) + " deep");
     // By each of several ways that lead here the schema looks at the same.
     const auto is_this = [&](const Evaluated& e) {
         return e.node == context.node && e.scope == context.scope && e.condition == condition && (tested || !e.tested);
     };
     if (depth > 0 && std::any_of(out.begin(), out.end(), is_this)) return;
     if (out.size() >= kMaxSchemasAboutOneValue)
-        exceed(context, Keyword::unknown, "more than 5,000 schemas are about one value, the limit");
+        exceed(context, Keyword::unknown,
+               "more than " + readable(kMaxSchemasAboutOneValue) + " schemas are about one value, the limit");
     Evaluated own = this->own(context, depth == 0);
     own.condition = condition;
     own.tested = tested;

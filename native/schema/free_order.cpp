@@ -18,7 +18,8 @@ namespace {
 
 using PredicateKind = PredicateGraph::Kind;
 
-constexpr std::size_t kMostInAnyOrder = 4'000, kMostWays = 50'000, kMostAlternatives = 256;
+constexpr std::size_t kMaxInAnyOrder = limit("schema_free_members"), kMaxWays = limit("schema_free_names"),
+                      kMaxAlternatives = limit("schema_free_choices");
 
 }  // namespace
 
@@ -27,8 +28,8 @@ void SchemaRules::Members::write_free_order() {
         throw LimitExceeded(
             prefix_ + ": " + which + " in any order, of an object that declares " + std::to_string(declared_.size()), limit);
     };
-    if (declared_.size() > kMostInAnyOrder) refuse("members", kMostInAnyOrder);
-    if (tagged_) refuse("parameters", 8);
+    if (declared_.size() > kMaxInAnyOrder) refuse("members", kMaxInAnyOrder);
+    if (tagged_) refuse("parameters", limit("schema_set_members"));
     const State start{0, presence_, 0, 0};
     if (accepts(start)) rules_.add(rule_, empty());
     const auto can_satisfy = [&](Predicate value, Word satisfies, std::size_t k) {
@@ -40,7 +41,8 @@ void SchemaRules::Members::write_free_order() {
     for (std::size_t k = 0; k < several_.size(); ++k) {
         const Word bit = Word{1} << k;
         if (std::any_of(others_.begin(), others_.end(), [&](const Others& o) { return can_satisfy(o.value, o.satisfies, k); })) {
-            if (most_ >= 0) refuse("so many members at most, some of which must be so by their names,", 8);
+            if (most_ >= 0)
+                refuse("so many members at most, some of which must be so by their names,", limit("schema_set_members"));
             by_others |= bit;
             continue;
         }
@@ -52,15 +54,15 @@ void SchemaRules::Members::write_free_order() {
                 Declared& chosen = decided.back()[i];
                 chosen.value = rules_.graph_.both(chosen.value, rules_.graph_.value(several_[k]));
                 chosen.required = true;
-                if (decided.size() > kMostAlternatives)
-                    refuse("choices of members that must be so by their names,", kMostAlternatives);
+                if (decided.size() > kMaxAlternatives)
+                    refuse("choices of members that must be so by their names,", kMaxAlternatives);
             }
         }
         alternatives = std::move(decided);
     }
     const auto n_choices = static_cast<std::size_t>(std::popcount(static_cast<unsigned>(by_others)));
-    if (alternatives.size() * (declared_.size() + others_.size()) << n_choices > kMostWays)
-        refuse("members, some of which must be so by their names,", kMostWays >> n_choices);
+    if (alternatives.size() * (declared_.size() + others_.size()) << n_choices > kMaxWays)
+        refuse("members, some of which must be so by their names,", kMaxWays >> n_choices);
     for (const auto& members : alternatives) write_free_order(members, by_others);
 }
 

@@ -12,7 +12,8 @@ namespace {
 
 using PredicateKind = PredicateGraph::Kind;
 
-constexpr std::size_t kMaxMemberStates = 50'000, kMostSeveral = 8, kMostNamesInSets = 8;
+constexpr std::size_t kMaxMemberStates = limit("schema_object_states"), kMaxNameKinds = limit("schema_name_kinds"),
+                      kMaxShared = limit("schema_shared_members"), kMaxNamesInSets = limit("schema_set_members");
 
 }  // namespace
 
@@ -27,7 +28,7 @@ void SchemaRules::Members::write(const Atoms& atoms) {
     if (others_.empty() && most_ >= static_cast<Word>(declared_.size())) most_ = -1;
     if (declared_.empty() && several_.empty() && others_.size() <= 1)
         write_map();
-    else if (rules_.layout_.any_order && (declared_.size() > kMostNamesInSets || has_many_sets()))
+    else if (rules_.layout_.any_order && (declared_.size() > kMaxNamesInSets || has_many_sets()))
         write_free_order();
     else
         write_states();
@@ -89,8 +90,8 @@ void SchemaRules::Members::read(const Atoms& atoms) {
                 break;
         }
     }
-    if (several_.size() > kMostSeveral)
-        throw LimitExceeded("members that some of several names must have: more than " + std::to_string(kMostSeveral));
+    if (several_.size() > kMaxShared)
+        throw LimitExceeded("members that some of several names must have: more than " + std::to_string(kMaxShared));
     presence_ = graph.both(presence);
     for (std::size_t i = 0; i < order.size(); ++i) {
         for (Predicate atom : wide)
@@ -149,7 +150,8 @@ void SchemaRules::Members::find_others(const Atoms& atoms) {
             }
         }
         groups = std::move(finer);
-        if (groups.size() > 200) throw LimitExceeded("patterns of names tell more than 200 kinds of names apart, the limit");
+        if (groups.size() > kMaxNameKinds)
+            throw LimitExceeded("patterns of names tell more than " + readable(kMaxNameKinds) + " kinds of names apart, the limit");
     }
     std::vector<Word> declared;
     for (const Declared& d : declared_) declared.push_back(d.name);
@@ -235,7 +237,8 @@ Word SchemaRules::Members::counted(Word count) const {
 Word SchemaRules::Members::state_rule(const State& s, Word Rules::* which, const char* what) {
     auto [entry, fresh] = states_.try_emplace(s);
     if (fresh) {
-        if (states_.size() > kMaxMemberStates) throw LimitExceeded("an object needs more than 50,000 states, the limit");
+        if (states_.size() > kMaxMemberStates)
+            throw LimitExceeded("an object needs more than " + readable(kMaxMemberStates) + " states, the limit");
         queue_.push_back(s);
     }
     Word& rule = entry->second.*which;

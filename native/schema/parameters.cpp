@@ -16,7 +16,7 @@ namespace psc {
 
 namespace {
 
-constexpr std::size_t kMaxRawStates = 200'000;
+constexpr std::size_t kMaxRawStates = limit("raw_text_states");
 
 // A letter or an underscore, then these and digits.
 TextAutomaton identifiers() {

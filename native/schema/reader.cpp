@@ -13,7 +13,7 @@ namespace {
 
 using JsonKind = JsonDocument::Kind;
 
-constexpr std::size_t kMaxLiteralDepth = 200;
+constexpr std::size_t kMaxLiteralDepth = limit("schema_literal_depth");
 constexpr std::size_t kManyBranches = 400;  // of a oneOf
 
 }  // namespace
@@ -227,7 +227,8 @@ void SchemaReader::read_dependencies(Context& context, Keyword keyword, JsonNode
 
 // The value itself, whatever its spelling.
 Predicate SchemaReader::literal(JsonNode value, std::size_t depth) {
-    if (depth > kMaxLiteralDepth) throw LimitExceeded("a value of enum or const is nested deeper than 200, the limit");
+    if (depth > kMaxLiteralDepth)
+        throw LimitExceeded("a value of enum or const is nested deeper than " + readable(kMaxLiteralDepth) + ", the limit");
     switch (document_.kind(value)) {
         case JsonKind::null:
             return graph_.types(json_types::null);

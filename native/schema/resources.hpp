@@ -14,7 +14,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "base/limits.hpp"
+#include "base/errors.hpp"
 #include "json/document.hpp"
 
 namespace psc {

@@ -43,7 +43,7 @@ void automaton(Words& to, const TextAutomaton& a) {
 
 namespace {
 
-constexpr Word kMaxSchemaRules = 200'000;
+constexpr Word kMaxSchemaRules = limit("schema_rules");
 constexpr Word kMaxIndented = 16;          // levels; what is deeper is indented as these are, as levels are rules of their own
 constexpr std::int64_t kShortString = 64;  // characters that are counted in a terminal; longer strings are counted by the parser
 
@@ -165,7 +165,7 @@ void SchemaRules::add_row(Word rule, std::initializer_list<Word> rules) {
 Word SchemaRules::fresh(std::string_view name) {
     stop_if_cancelled();
     const auto n = static_cast<Word>(names_.list().size());
-    if (n >= kMaxSchemaRules) throw LimitExceeded("the schema needs more than 200,000 rules, the limit");
+    if (n >= kMaxSchemaRules) throw LimitExceeded("the schema needs more than " + readable(kMaxSchemaRules) + " rules, the limit");
     const Word existing = names_.add(name, 1);
     if (existing == n) return n;
     Word& number = ++names_.last(existing);

@@ -15,8 +15,8 @@ namespace {
 using PredicateKind = PredicateGraph::Kind;
 
 constexpr int kDeepestLook = 8;  // levels of values below a value, when emptiness is looked for
-constexpr std::size_t kMaxSolved = 200'000, kMaxFoundAgain = 200'000;
-constexpr int kDeepestMeaning = 1'000;  // schemas about one value: each is a call, and the machine's stack is short
+constexpr std::size_t kMaxSolved = limit("schema_case_steps"), kMaxFoundAgain = limit("schema_references");
+constexpr int kDeepestMeaning = limit("schema_depth");  // schemas about one value: each is a call, and the machine's stack is short
 
 TypeSet type_of(PredicateKind kind) {
     switch (kind) {
@@ -55,9 +55,8 @@ Predicate SchemaValues::restricted(Predicate p, TypeSet type) {
     }
     stop_if_cancelled();
     if (deepness_ >= kDeepestMeaning)
-        throw LimitExceeded(
-            "schemas about one value (allOf, $ref and such) are nested or refer to each other more than 1,000 deep, "
-            "the limit");
+        throw LimitExceeded("schemas about one value (allOf, $ref and such) are nested or refer to each other more than " +
+                            readable(kDeepestMeaning) + " deep, the limit");
     ++deepness_;
     const std::size_t n_asked = asked_.size(), around = std::exchange(depends_, kOfNone);
     Predicate found{};
@@ -85,7 +84,8 @@ Predicate SchemaValues::restricted(Predicate p, TypeSet type) {
     const bool is_kept = depends_ >= n_asked;
     depends_ = is_kept ? around : std::min(around, depends_);
     if (!is_kept && ++n_found_again_ > kMaxFoundAgain)
-        throw LimitExceeded("schemas about one value refer to each other in more than 200,000 ways, the limit");
+        throw LimitExceeded("schemas about one value refer to each other in more than " + readable(kMaxFoundAgain) +
+                            " ways, the limit");
     restricted_entry(p, type) = is_kept ? found : kNotAsked;
     return found;
 }

@@ -13,13 +13,14 @@
 #include <unordered_map>
 #include <vector>
 
+#include "base/limits.hpp"
 #include "schema/reader.hpp"
 
 namespace psc {
 
 class SchemaValues {
 public:
-    static constexpr std::size_t kMaxCases = 1000;
+    static constexpr std::size_t kMaxCases = limit("schema_cases");
     static constexpr Word kAllNumbers = -2;
 
     SchemaValues(SchemaReader& reader, PredicateGraph& graph, LanguageTable& languages)

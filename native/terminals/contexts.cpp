@@ -9,8 +9,8 @@
 namespace psc {
 namespace {
 
-constexpr std::size_t kMaxContextStates = 1 << 20;
-constexpr std::size_t kMaxArcs = 1 << 24;
+constexpr std::size_t kMaxContextStates = limit("context_states");
+constexpr std::size_t kMaxArcs = limit("context_arcs");
 
 // Per state of `all`, the terminals that match there or further on, as bits.
 std::vector<std::vector<std::uint64_t>> reachable_terminals(const AllTerminals& all, std::span<const Word> next) {

@@ -15,7 +15,7 @@ namespace {
 using PositionKind = TerminalPositions::Kind;
 
 // For one grammar: about a second, and 256 MB at most.
-constexpr std::size_t kMaxSubsetSteps = std::size_t{1} << 26;
+constexpr std::size_t kMaxSubsetSteps = limit("terminal_steps");
 
 void fill_bytes(std::span<const Word> runs, std::array<Word, 256>& row) {
     for (std::size_t i = 0; i < runs.size(); i += 3) std::fill(row.begin() + runs[i], row.begin() + runs[i + 1] + 1, runs[i + 2]);

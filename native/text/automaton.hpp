@@ -26,6 +26,7 @@
 #include <vector>
 
 #include "base/grouped.hpp"
+#include "base/limits.hpp"
 
 namespace psc {
 
@@ -51,7 +52,7 @@ struct TextAutomaton {
     void add_state(bool accepts_here);
 };
 
-inline constexpr std::size_t kMaxTextStates = 40'000, kMaxTrieStates = 4'000'000, kArcsPerState = 64;
+inline constexpr std::size_t kMaxTextStates = limit("text_states"), kMaxTrieStates = limit("text_set_states"), kArcsPerState = 64;
 inline constexpr Word kCodePoints = 0x110000, kFirstSurrogateCode = 0xD800, kLastSurrogateCode = 0xDFFF;
 
 TextAutomaton no_text();

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "base/cancellation.hpp"
-#include "base/limits.hpp"
+#include "base/errors.hpp"
 #include "text/automaton.hpp"
 
 namespace psc {

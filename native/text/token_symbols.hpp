@@ -18,6 +18,7 @@
 #include <span>
 
 #include "base/intern.hpp"
+#include "base/limits.hpp"
 
 namespace psc {
 
@@ -35,7 +36,7 @@ constexpr SpelledSymbol spelled_symbol(Word token) {
 
 // The last symbols are no tokens but the boundaries of parts, see linked/machine.hpp. The second end, which a part has only when
 // its budget of tokens is exhausted, begins with other bytes than the first, so no row contains it.
-constexpr Word kEndOfPart = kSymbols - 1, kFirstCall = kSymbols - 0x2000, kMaxParts = 0x1000, kSpentEnd = kSymbols - 0x3000;
+constexpr Word kEndOfPart = kSymbols - 1, kFirstCall = kSymbols - 0x2000, kMaxParts = limit("parts"), kSpentEnd = kSymbols - 0x3000;
 constexpr std::array<std::uint8_t, 2> kCallBytes{0xfb, 0xbe}, kEndBytes{0xfb, 0xbf};  // with which these are spelled
 static_assert(spelled_symbol(kEndOfPart)[0] == kEndBytes[0] && spelled_symbol(kEndOfPart)[1] == kEndBytes[1]);
 static_assert(spelled_symbol(kSpentEnd)[1] != kEndBytes[1] && spelled_symbol(kSpentEnd)[1] != kCallBytes[1]);

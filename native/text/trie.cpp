@@ -5,7 +5,7 @@
 #include <algorithm>
 
 #include "base/cancellation.hpp"
-#include "base/limits.hpp"
+#include "base/errors.hpp"
 #include "text/automaton.hpp"
 
 namespace psc {

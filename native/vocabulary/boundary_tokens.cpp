@@ -5,7 +5,7 @@
 // puts boundaries in where a node is over. What is below a node changes in one thing only: it has bytes now that are no text's.
 //
 // Tokens with bytes that could be taken for a symbol's are left out, as everywhere where there are symbols.
-#include "base/limits.hpp"
+#include "base/errors.hpp"
 #include "vocabulary/index.hpp"
 
 namespace psc {

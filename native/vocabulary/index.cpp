@@ -5,7 +5,7 @@
 #include <optional>
 #include <string_view>
 
-#include "base/limits.hpp"
+#include "base/errors.hpp"
 #include "base/long_work.hpp"
 #include "vocabulary/runs.hpp"
 

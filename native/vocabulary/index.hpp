@@ -27,6 +27,7 @@
 
 #include "base/byte_set.hpp"
 #include "base/ids.hpp"
+#include "base/limits.hpp"
 #include "text/token_symbols.hpp"
 #include "text/utf8_places.hpp"
 
@@ -93,7 +94,8 @@ public:
         return ~leave;
     }
     static constexpr std::uint8_t kMaxHeight = 255;
-    static constexpr std::size_t kLongest = std::numeric_limits<std::uint16_t>::max();  // token, in bytes
+    static constexpr std::size_t kLongest = limit("token_bytes");
+    static_assert(kLongest <= std::numeric_limits<std::uint16_t>::max());  // a node's depth
 
     // Trie nodes in preorder, the root left out.
     struct Node {

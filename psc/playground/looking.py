@@ -29,6 +29,7 @@ from psc.inspection.configurations import configurations
 from psc.inspection.explaining import Explainer, shown
 from psc.inspection.stack_reading import StackReader
 from psc.runtime.compiled import GrammarMatcher
+from psc.support.limits import limit
 from psc.vocabulary import load_tokenizer
 from psc.vocabulary.names import list_names
 from psc.vocabulary.segment import Segmenter
@@ -36,8 +37,8 @@ from psc.vocabulary.tokenizer_info import TokenizerInfo
 
 BYTES = "bytes"
 """The vocabulary that is always there: a token for each byte, and one that ends the text."""
-MAX_GRAMMAR_CHARACTERS = 1_000_000
-MAX_TEXT_BYTES = 16_384
+MAX_GRAMMAR_CHARACTERS = limit("playground_characters")
+MAX_TEXT_BYTES = limit("playground_text_bytes")
 _KEPT_GRAMMARS = 8
 _MAX_FOUND = 40
 _MAX_WALKS = 4

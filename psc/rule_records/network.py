@@ -15,11 +15,12 @@ from typing import Final, NewType
 
 from psc.compiler.expressions.expression import Automaton, Chars, Choice, Expression, Literal, Reference, Repeat, Sequence
 from psc.errors import ResourceLimitError
+from psc.support.limits import limit
 
 NetworkState = NewType("NetworkState", int)
 END: Final = NetworkState(0)
 """The state with nothing left."""
-MAX_STATES: Final = 1_000_000
+MAX_STATES: Final = limit("record_positions")
 """Of one network, and on the way from a state without reading."""
 
 _Read = tuple[tuple[int, ...], tuple[int, ...], NetworkState]

@@ -19,10 +19,11 @@ from dataclasses import MISSING, dataclass, fields
 from typing import Annotated, Any, ClassVar, Final, Literal, Self, TypeVar, Union, get_args, get_origin, get_type_hints
 
 from psc.errors import InvalidJSONError, InvalidStructuralTagError
+from psc.support.limits import limit
 
 _T = TypeVar("_T")
 _Record = TypeVar("_Record", bound="CheckedRecord")
-MAX_NESTING: Final = 1_000
+MAX_NESTING: Final = limit("tag_formats")
 """Records inside each other."""
 _TOO_DEEP: Final = "formats or schemas are nested too deeply, or one contains itself"
 

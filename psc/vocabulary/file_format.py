@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from psc.errors import TokenizerError
+from psc.support.limits import limit
 from psc.vocabulary.gguf_file import MAGIC as GGUF
 from psc.vocabulary.gguf_vocabulary import read_gguf_vocabulary
 from psc.vocabulary.huggingface_json import read_huggingface_json
@@ -26,7 +27,7 @@ from psc.vocabulary.tiktoken_ranks import read_tiktoken_ranks
 FORMATS: Final = "tokenizer.json (.zst too), SentencePiece .model, tiktoken rank file, Tekken JSON, GGUF model"
 
 _ZSTD_MAGIC: Final = b"\x28\xb5\x2f\xfd"
-_SIZE_LIMIT: Final = 1 << 30  # a few kilobytes of zstd can hold terabytes of zeros
+_SIZE_LIMIT: Final = limit("tokenizer_bytes")  # a few kilobytes of zstd can hold terabytes of zeros
 _RANK_LINE: Final = re.compile(rb"\s*[A-Za-z0-9+/]+={0,2} \d+\s*(?:\n|\r|$)")
 _OTHER_FILES: Final = (
     (b"version https://git-lfs.github.com/spec", "a Git LFS pointer, not the file itself; run `git lfs pull` there"),

@@ -18,11 +18,12 @@ from typing import Any, BinaryIO, Final, cast
 import numpy as np
 
 from psc.errors import TokenizerError
+from psc.support.limits import limit
 
 MAGIC: Final = b"GGUF"
 
 _VERSIONS: Final = (2, 3)
-_SIZE_LIMIT: Final = 1 << 30  # of all pairs; those of the largest vocabularies take some 20 MB
+_SIZE_LIMIT: Final = limit("tokenizer_bytes")  # of all pairs; those of the largest vocabularies take some 20 MB
 _STRING, _ARRAY = 8, 9
 _NUMBERS: Final = {0: "u1", 1: "i1", 2: "<u2", 3: "<i2", 4: "<u4", 5: "<i4", 6: "<f4", 7: "?", 10: "<u8", 11: "<i8", 12: "<f8"}
 _LENGTH: Final = struct.Struct("<Q")

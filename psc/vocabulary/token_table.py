@@ -20,9 +20,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from psc.errors import TokenizerError
+from psc.support.limits import limit
 
 # Ids index arrays of the size of the vocabulary: a damaged file that claims id 4,000,000,000 must not allocate them.
-MAX_VOCAB_SIZE: Final = 1 << 24
+MAX_VOCAB_SIZE: Final = limit("vocabulary_size")
 
 _Scalar = TypeVar("_Scalar", bound=np.generic)
 

@@ -37,13 +37,14 @@ from psc.compiler.expressions.text_sets import expression_of, until_first, witho
 from psc.compiler.frontends.ebnf.lexer import Source, Token
 from psc.compiler.frontends.ebnf.vocabulary_tokens import VocabularyTokens
 from psc.errors import GrammarError, ResourceLimitError
+from psc.support.limits import limit
 
 _REGEX_FLAGS = frozenset("isu")
 MACROS = frozenset(("Regex", "Substring", "TagDispatch", "Token", "ExcludeToken", "TokenTagDispatch"))
 
-MAX_ARCS = 1_000_000
+MAX_ARCS = limit("ebnf_free_text_arcs")
 """Of the automata of free text in a grammar; each tag has one, as large as all the texts that begin tags."""
-MAX_TUPLES = 100
+MAX_TUPLES = limit("ebnf_tuples")
 """Tuples within each other; no macro has a use for three."""
 
 

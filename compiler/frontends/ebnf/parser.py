@@ -22,14 +22,15 @@ from psc.compiler.frontends.ebnf.macros import MACROS, Macros, read_arguments
 from psc.compiler.frontends.ebnf.options import read_options
 from psc.compiler.frontends.ebnf.vocabulary_tokens import VocabularyTokens
 from psc.errors import GrammarError, ResourceLimitError
+from psc.support.limits import limit
 
-MAX_TEXT = 1_000_000
+MAX_TEXT = limit("ebnf_characters")
 """Characters of a grammar text."""
-MAX_NESTING = 200
+MAX_NESTING = limit("ebnf_groups")
 """Groups within each other. Expressions are trees, and other parts of Python walk trees by recursion."""
-MAX_REPEAT = 1_000_000_000
+MAX_REPEAT = limit("ebnf_count")
 """The largest bound of a repetition."""
-MAX_REPEATS = 8
+MAX_REPEATS = limit("ebnf_repetitions")
 """Repetitions right behind each other, as in ``x*?``."""
 
 _REPEATS = frozenset(("*", "+", "?", "repeat"))

@@ -14,11 +14,12 @@ from collections.abc import Iterable
 from psc.compiler.expressions.expression import Chars, Expression, merged_ranges
 from psc.compiler.expressions.tokens import FIRST_TOKEN, MAX_TOKENS, TokenNames, token_set
 from psc.compiler.frontends.ebnf.lexer import Source
+from psc.support.limits import limit
 
 _LISTED = re.compile(r"\s*([0-9]+)\s*(?:-\s*([0-9]+)\s*)?")
 _MOST_DIGITS = 18
 
-MAX_EXCLUDED = 4_000_000
+MAX_EXCLUDED = limit("ebnf_excluded_tokens")
 """Tokens in ranges with ``!`` before them, all together."""
 
 

@@ -18,15 +18,16 @@ from lark.tree import Tree
 from psc.compiler.frontends.lark.building import DefinitionBuilder
 from psc.compiler.grammars import importing_file
 from psc.errors import GrammarError, ResourceLimitError
+from psc.support.limits import limit
 
-MAX_TEXT: Final = 250_000
+MAX_TEXT: Final = limit("lark_characters")
 """Characters of a grammar text."""
-MAX_NESTING: Final = 150
+MAX_NESTING: Final = limit("lark_groups")
 """Groups inside each other. Lark walks trees by recursion."""
-MAX_PARAMETERS: Final = 64
+MAX_PARAMETERS: Final = limit("lark_parameters")
 """Parameters of a template."""
 
-MAX_PRIORITY: Final = 1_000_000_000
+MAX_PRIORITY: Final = limit("lark_priority")
 """The largest priority of a rule or terminal, and with a minus the smallest."""
 
 _LEVELS_OF_A_GROUP: Final = 3  # of Lark's tree: expansions, expansion, expr

@@ -26,10 +26,11 @@ from lark.utils import small_factors
 
 from psc.compiler.frontends.lark.names import Parts
 from psc.errors import GrammarError, ResourceLimitError
+from psc.support.limits import limit
 
-MAX_EXPANDED: Final = 250_000
+MAX_EXPANDED: Final = limit("lark_symbols")
 """Symbols in all productions, with every choice written out."""
-MAX_REPEAT: Final = 1_000_000_000
+MAX_REPEAT: Final = limit("lark_count")
 """The largest bound of a repetition."""
 
 _CAP: Final = 1 << 62

@@ -15,10 +15,11 @@ from lark.load_grammar import _ReplaceSymbols, nr_deepcopy_tree
 
 from psc.compiler.frontends.lark.definitions import RuleDefinition
 from psc.errors import GrammarError, ResourceLimitError
+from psc.support.limits import limit
 
-MAX_TEMPLATE_RULES: Final = 10_000
+MAX_TEMPLATE_RULES: Final = limit("lark_template_rules")
 """Rules made from templates."""
-MAX_TEMPLATE_PARTS: Final = 500_000
+MAX_TEMPLATE_PARTS: Final = limit("lark_template_parts")
 """Parts of the rules made from templates, and characters of their names."""
 
 

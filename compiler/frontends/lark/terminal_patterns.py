@@ -20,8 +20,9 @@ from lark.tree import Tree
 
 from psc.compiler.frontends.lark.definitions import TerminalDefinition
 from psc.errors import GrammarError, ResourceLimitError
+from psc.support.limits import limit
 
-MAX_PATTERN_TEXT: Final = 1_000_000
+MAX_PATTERN_TEXT: Final = limit("lark_pattern_characters")
 """Characters of the patterns of all terminals, and of what they are made of."""
 
 _AROUND_A_PATTERN: Final = 16  # what a group, its flags and a count add

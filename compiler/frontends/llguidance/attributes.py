@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from psc.compiler.expressions.token_budgets import MAX_BUDGET
 from psc.compiler.frontends.llguidance.syntax import Attributes, Text
+from psc.support.limits import limit
 
 if TYPE_CHECKING:
     from psc.compiler.frontends.llguidance.parser import Parser
@@ -14,7 +15,7 @@ if TYPE_CHECKING:
 _CAPTURE: Final = re.compile(r"[A-Za-z0-9_.-]+")
 _KNOWN: Final = ("capture", "lazy", "max_chars", "max_tokens", "stop", "stop_capture", "suffix", "temperature")
 
-_MOST_CHARS: Final = 2_147_483_647
+MAX_CHARS: Final = limit("llguidance_max_chars")
 
 
 def read_attributes(parser: Parser, rule: str) -> Attributes:
@@ -72,8 +73,8 @@ def _value(parser: Parser, name: str, at: int, rule: str) -> Any:
             raise parser.error(number.at, "temperature must be a finite non-negative number")
         return temperature
     if name == "max_chars":
-        if not number.text.isdecimal() or len(number.text) > 10 or int(number.text) > _MOST_CHARS:
-            raise parser.error(number.at, f"max_chars must be a whole number up to {_MOST_CHARS:,}")
+        if not number.text.isdecimal() or len(number.text) > 10 or int(number.text) > MAX_CHARS:
+            raise parser.error(number.at, f"max_chars must be a whole number up to {MAX_CHARS:,}")
         return int(number.text)
     if not number.text.isdecimal() or len(number.text) > 9 or int(number.text) > MAX_BUDGET:
         raise parser.error(number.at, f"max_tokens must be a whole number up to {MAX_BUDGET:,}")

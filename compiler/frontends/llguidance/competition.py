@@ -31,8 +31,9 @@ from psc.compiler.frontends.llguidance.lexemes import Lexeme, LexemeTexts
 from psc.compiler.frontends.llguidance.source import Source
 from psc.compiler.frontends.llguidance.states import MAX_STATES, Positions, TooManyStates, written_by_state
 from psc.compiler.frontends.llguidance.written_out import MAX_COPIES, recursive_rules, written_out
+from psc.support.limits import limit
 
-MAX_JOINT: Final = 50_000
+MAX_JOINT: Final = limit("early_joint_pairs")
 """Pairs of lexemes that may have been read at once."""
 
 

@@ -20,10 +20,11 @@ from psc.compiler.expressions.fold import fold, rebuilt, referred_to
 from psc.compiler.frontends.llguidance.lexemes import Lexeme
 from psc.compiler.frontends.llguidance.source import Source
 from psc.errors import ResourceLimitError
+from psc.support.limits import limit
 
-MAX_PAIRS: Final = 4_000_000
+MAX_PAIRS: Final = limit("early_pairs")
 """Pairs of lexemes of which one may follow the other."""
-MAX_RETURNS: Final = 1_000
+MAX_RETURNS: Final = limit("early_returns")
 """Different sets of lexemes that may follow the uses of a rule."""
 START: Final = ""
 """What the lexemes follow that may begin a text."""

@@ -15,8 +15,9 @@ from psc.compiler.frontends.llguidance.parser import parse_document
 from psc.compiler.frontends.llguidance.rules import Rules, Surroundings
 from psc.compiler.frontends.registry import front_end
 from psc.errors import GrammarError, ResourceLimitError
+from psc.support.limits import limit
 
-MAX_NAMED = 30
+MAX_NAMED: Final = limit("llguidance_grammars")
 """Named grammars inside each other."""
 
 _LIKE_A_TOKEN: Final = re.compile(r"<[^<>\s]+>")

@@ -29,12 +29,13 @@ from psc.compiler.frontends.llguidance.syntax import (
     Text,
 )
 from psc.errors import GrammarError, ResourceLimitError
+from psc.support.limits import limit
 
-MAX_TEXT: Final = 1_000_000
+MAX_TEXT: Final = limit("llguidance_characters")
 """Characters of a grammar text."""
-MAX_NESTING: Final = 100
+MAX_NESTING: Final = limit("llguidance_groups")
 """Groups, complements and nested grammars inside each other."""
-MAX_COUNT: Final = 1_000_000_000
+MAX_COUNT: Final = limit("llguidance_count")
 """The largest count of a repetition."""
 
 _ENDS_ROW: Final = frozenset(("newline", "|", "&", "->", ")", "]", "}", "end"))

@@ -16,8 +16,9 @@ from typing import Final
 from psc._core import TextAutomaton
 from psc.compiler.expressions.expression import EMPTY, Choice, Expression, Literal, Reference, Sequence
 from psc.compiler.expressions.text_sets import expression_of
+from psc.support.limits import limit
 
-MAX_STATES: Final = 2_000
+MAX_STATES: Final = limit("early_states")
 """States of a grammar."""
 
 _EMPTY_TEXT: Final = TextAutomaton.texts([""])

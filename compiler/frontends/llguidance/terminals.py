@@ -22,8 +22,9 @@ from psc.compiler.frontends.regex.parser import regex_expression
 from psc.compiler.terminals.regex.codepoints import from_ranges
 from psc.compiler.terminals.regex.expression import chars
 from psc.errors import GrammarError, ResourceLimitError
+from psc.support.limits import limit
 
-MAX_DEPTH: Final = 100
+MAX_DEPTH: Final = limit("llguidance_terminals")
 """Terminals and groups inside each other."""
 
 _REGEX_FLAGS: Final = "imsux"

@@ -16,8 +16,9 @@ from psc.compiler.expressions.fold import fold, rebuilt, referred_to
 from psc.compiler.frontends.llguidance.followers import is_counted, reachable, too_much
 from psc.compiler.frontends.llguidance.lexemes import Lexeme
 from psc.compiler.frontends.llguidance.source import Source
+from psc.support.limits import limit
 
-MAX_COPIES: Final = 20_000
+MAX_COPIES: Final = limit("early_lexemes")
 """Lexemes, where rules are written out for each use."""
 
 

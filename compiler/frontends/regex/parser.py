@@ -37,12 +37,13 @@ from psc.compiler.frontends.regex.source import Source
 from psc.compiler.terminals.regex.codepoints import Bounds, from_ranges
 from psc.compiler.terminals.regex.expression import chars
 from psc.errors import GrammarError, ResourceLimitError
+from psc.support.limits import limit
 
-MAX_TEXT: Final = 250_000
+MAX_TEXT: Final = limit("regex_characters")
 """Characters of a regex."""
-MAX_NESTING: Final = 250
+MAX_NESTING: Final = limit("regex_groups")
 """Groups inside each other; what reads the expression may do so recursively."""
-MAX_COUNT: Final = 1_000_000
+MAX_COUNT: Final = limit("regex_count")
 """The largest count of a repetition."""
 
 _LONGEST_SHOWN: Final = 60

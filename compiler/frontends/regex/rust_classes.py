@@ -17,8 +17,9 @@ from typing import Final
 from psc.compiler.frontends.regex.source import Source
 from psc.compiler.frontends.regex.unicode_properties import property_set
 from psc.compiler.terminals.regex.codepoints import EMPTY, Bounds, category, complement, difference, from_ranges, union
+from psc.support.limits import limit
 
-MAX_NESTED: Final = 50
+MAX_NESTED: Final = limit("regex_classes")
 """Classes inside each other."""
 
 _POSIX: Final = re.compile(r"\[:(\^?)([a-z]+):\]")

@@ -24,8 +24,9 @@ from psc.compiler.terminals.regex.partition import Partition
 from psc.compiler.terminals.regex.program import EARLY, MATCH, Program
 from psc.compiler.terminals.regex.threads import NONE, History, Position, Simulation, Thread, Threads, reduced
 from psc.compiler.terminals.regex.unsupported import RegexTooLarge
+from psc.support.limits import limit
 
-MAX_STATES: Final = 20_000
+MAX_STATES: Final = limit("lookaround_states")
 
 
 @dataclass(frozen=True)

@@ -17,8 +17,9 @@ from typing import Any, Final, NamedTuple
 from psc.compiler.terminals.regex.codepoints import NEWLINE, Bounds, category, character_set, parser, sre
 from psc.compiler.terminals.regex.partition import without_surrogates
 from psc.compiler.terminals.regex.unsupported import RegexTooLarge, UnsupportedRegex
+from psc.support.limits import limit
 
-MAX_NODES: Final = 200_000
+MAX_NODES: Final = limit("lookaround_parts")
 """Nodes of a program, with counted repetitions written out."""
 
 

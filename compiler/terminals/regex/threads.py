@@ -28,8 +28,9 @@ from typing import Any, Final
 from psc.compiler.terminals.regex.partition import Partition
 from psc.compiler.terminals.regex.program import EARLY, MATCH, Anchor, Kind, Program
 from psc.compiler.terminals.regex.unsupported import RegexTooLarge
+from psc.support.limits import limit
 
-MAX_WORK: Final = 4_000_000
+MAX_WORK: Final = limit("lookaround_steps")
 
 Obligations = frozenset[int]
 """Numbers 2 * s (simulation s must succeed) and 2 * s + 1 (it must fail)."""
