@@ -7,6 +7,7 @@ from tool_calls.parameter_texts import NS, READABLE, WRITERS, is_valid, written
 from vocabularies import byte_tokenizer
 
 import psc
+from psc.compiler.frontends.parsed import parsed_grammar
 from psc.compiler.frontends.request import GrammarRequest
 from psc.compiler.frontends.structural_tag.parameter_styles import STYLES, parameter_list
 from psc.grammars.grammar import Grammar
@@ -17,7 +18,7 @@ COMPILER = psc.GrammarCompiler(byte_tokenizer(), store=False)
 def compiled(schema, style, **options):
     rules = parameter_list(schema, style, **options)
     request = GrammarRequest.of("ebnf", f'root ::= "{style}" # {schema} {options}')  # has nothing to say but which one it is
-    return COMPILER.compile_grammar(Grammar(request, rules))
+    return COMPILER.compile_grammar(Grammar(request, parsed_grammar(rules)))
 
 
 def accepts(grammar, text):
