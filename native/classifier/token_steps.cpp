@@ -1,7 +1,6 @@
 #include "classifier/token_steps.hpp"
 
 #include <algorithm>
-#include <array>
 #include <bit>
 
 #include "base/limits.hpp"
@@ -26,192 +25,91 @@ TokenConfig TokenSteps::intern(const std::vector<Outcome>& outcomes) {
     return id;
 }
 
-VocabularyIndex::Kinds TokenSteps::find_stays(TokenConfig config) {
-    VocabularyIndex::Kinds all = ~0u;
-    for (const Outcome& outcome : configs_[config]) all &= state_stays(outcome.state);
-    return *(facts_[config.index()].stays = all);
-}
+// Configs, told apart by what must be viable after them.
+struct TokenSteps::ConfigAutomaton {
+    using State = TokenConfig;
+    TokenSteps& steps;
 
-VocabularyIndex::Kinds TokenSteps::state_stays(LexerState state) {
-    if (state.index() >= stays_.size()) stays_.resize(lexer_.n_states());
-    if (stays_[state.index()]) return *stays_[state.index()];
-    struct {  // the bytes of a class mostly follow each other
-        Maybe<LexerState> from;
-        ByteClass byte_class;
-        std::optional<LexerState> to;
-    } last{};
-    const auto step = [&](LexerState from, std::uint8_t byte) {
-        const ByteClass byte_class = lexer_.byte_class()[byte];
-        if (last.from != Maybe<LexerState>(from) || last.byte_class != byte_class) {
-            const auto ways = lexer_.steps(from, byte_class);
-            last = {from, byte_class, {}};
-            if (ways.size() == 1 && ways[0].output.v == 0) last.to = ways[0].next;
-        }
-        return last.to;
-    };
-    VocabularyIndex::Kinds stays = VocabularyIndex::kinds_that_stay(state, step);
-    if (stays & VocabularyIndex::kWide) {
-        const FutureSet future = lexer_.futures(state);
-        bool same = true;
-        after_wide(state, step, [&](LexerState within) { same = same && lexer_.futures(within) == future; });
-        if (same) stays |= VocabularyIndex::kCut;
+    ByteClass byte_class(std::uint8_t byte) const { return steps.lexer_.byte_class()[byte]; }
+    Maybe<TokenConfig> step(TokenConfig config, std::uint8_t byte) { return steps.step(config, byte_class(byte)); }
+    Continuation continuation(TokenConfig config) { return steps.continuation(config); }
+};
+
+// The lexer inside one lexeme, told apart by what the lexeme can become.
+struct TokenSteps::StateAutomaton {
+    using State = LexerState;
+    Lexer& lexer;
+
+    std::optional<LexerState> step(LexerState from, std::uint8_t byte) {
+        const auto ways = lexer.steps(from, lexer.byte_class()[byte]);
+        return ways.size() == 1 && ways[0].output.v == 0 ? std::optional(ways[0].next) : std::nullopt;
     }
-    if (state.index() >= stays_.size()) stays_.resize(lexer_.n_states());
-    return *(stays_[state.index()] = stays);
+    FutureSet continuation(LexerState state) { return lexer.futures(state); }
+};
+
+// Text leads from each lexer state back to it without emitting.
+bool TokenSteps::find_stays(TokenConfig config, CharacterKinds kinds) {
+    const auto outcomes = configs_[config];
+    StayingKinds all = state_staying(outcomes[0].state, kinds);
+    for (const Outcome& outcome : outcomes.subspan(1)) all = all & state_staying(outcome.state, kinds);
+    return (facts_[config.index()].staying = all).all_stay(kinds);
 }
 
-ConfigSet TokenSteps::set_of(TokenConfig config) {
-    if (const auto known = facts_[config.index()].alone) return *known;
-    const auto [set, fresh] = config_sets_.intern({&config, 1});
+StayingKinds TokenSteps::state_staying(LexerState state, CharacterKinds kinds) {
+    StateAutomaton automaton{lexer_};
+    const auto of = [&](LexerState at) -> StayingKinds& {
+        if (at.index() >= staying_.size()) staying_.resize(static_cast<std::size_t>(lexer_.n_states()));
+        return staying_[at.index()];
+    };
+    find_staying(automaton, state, kinds, of, [&](LexerState at) { return wide_end(automaton, at); });
+    return of(state);
+}
+
+ConfigSet TokenSteps::set_of(std::span<const TokenConfig> configs) {
+    const auto [set, fresh] = config_sets_.intern(configs);
     if (fresh) set_facts_.emplace_back();
-    facts_[config.index()].alone = set;
     return set;
 }
 
-// The bytes of characters beyond ASCII.
-void TokenSteps::follow_wide(std::span<const TokenConfig> from, Targets& targets) {
-    std::vector<std::pair<TokenConfig, Utf8Place>> met;
-    for (TokenConfig config : from) met.emplace_back(config, Utf8Place::between);
-    for (std::size_t i = 0; i < met.size(); ++i) {
-        const auto [config, place] = met[i];
-        const auto [first, last] = wide_bytes_at(place);
-        for (int byte = first; byte <= last; ++byte) {
-            const auto to = step(config, lexer_.byte_class()[byte]);
-            const Utf8Place after = place_after(place, byte);
-            if (!to) {
-                targets.some_dead = true;
-            } else if (after == Utf8Place::between) {
-                if (targets.all.empty() || targets.all.back() != *to) targets.all.push_back(*to);
-            } else if (const std::pair next{*to, after}; std::find(met.rbegin(), met.rend(), next) == met.rend()) {
-                if (met.size() == kMaxConfigs * 8) {
-                    targets.some_dead = true;
-                    return;
-                }
-                met.push_back(next);
-                targets.within.push_back(*to);
-            }
-        }
-    }
+ConfigSet TokenSteps::set_of(TokenConfig config) {
+    auto& alone = facts_[config.index()].alone;
+    if (!alone) alone = set_of({&config, 1});
+    return *alone;
 }
 
-// Whether every byte of these kinds of ASCII leads on.
-bool TokenSteps::reads(TokenConfig config, VocabularyIndex::Kinds kinds) {
-    for (int b = 0; b < 0x80; ++b)
-        if ((VocabularyIndex::kind(static_cast<std::uint8_t>(b)) & kinds) && !step(config, lexer_.byte_class()[b])) return false;
-    return true;
-}
-
-// Most kinds lead to one config. Others go with them where they lead to configs with the same continuation that read on: in a string,
-// `"` and what follows a backslash do not.
-TokenSteps::Onward TokenSteps::onward(ConfigSet set, bool thorough) {
+// Of characters that are counted, to look at others than most for one subtree costs more than to walk them.
+const TokenSteps::SetOnward& TokenSteps::onward(ConfigSet set, Together together) {
+    const bool thorough = together == Together::alike;
     if (const auto& known = set_facts_[set.index()].onward[thorough]) return *known;
+    ConfigAutomaton automaton{*this};
     const std::vector<TokenConfig> configs = config_sets_.copy(set);
-    std::array<Targets, VocabularyIndex::kKinds> of_kind;
-    std::array<VocabularyIndex::Kinds, 256> seen{};  // per class of bytes
-    for (int b = 0; b < 0xc0; ++b) {
-        const auto kind = b < 0x80 ? VocabularyIndex::kind(static_cast<std::uint8_t>(b)) : VocabularyIndex::kRest;
-        const ByteClass byte_class = lexer_.byte_class()[b];
-        if (seen[byte_class.index()] & kind) continue;
-        seen[byte_class.index()] |= kind;
-        Targets& targets = of_kind[std::countr_zero(kind)];
-        for (TokenConfig config : configs) {
-            if (const auto to = step(config, byte_class))
-                targets.all.push_back(*to);
-            else
-                targets.some_dead = true;
-        }
-    }
-    follow_wide(configs, of_kind[std::countr_zero(VocabularyIndex::kWide)]);
-    for (Targets& targets : of_kind) sort_unique(targets.all);
-    Onward found{set, 0, 0};
-    std::map<TokenConfig, VocabularyIndex::Kinds> to_one;
-    for (int k = 0; k < VocabularyIndex::kKinds; ++k) {
-        const Targets& targets = of_kind[k];
-        const auto kind = VocabularyIndex::Kinds{1} << k;
-        if (targets.all.size() == 1 && !targets.some_dead && targets.within.empty()) to_one[targets.all[0]] |= kind;
-        if (targets.some_dead && targets.all.empty() && targets.within.empty()) found.dead |= kind;
-    }
-    if (found.dead & VocabularyIndex::kWide) found.dead |= VocabularyIndex::kCut;
-    const auto weighs_less = [](const auto& a, const auto& b) { return std::popcount(a.second) < std::popcount(b.second); };
-    VocabularyIndex::Kinds first = 0, read = 0;  // that lead to one config; that what is reached by others has to read
-    Continuation after{};
-    std::vector<TokenConfig> next, more;
-    const Continuation own = continuation(configs[0]);
-    const auto is_like = [&](TokenConfig to) { return continuation(to) == after; };
-    if (const auto most = std::max_element(to_one.begin(), to_one.end(), weighs_less); most != to_one.end()) {
-        next.push_back(most->first);
-        after = continuation(most->first);
-        first = read = most->second;
-    } else {
-        after = own;
-        for (char c : {'a', 'A', '0'}) {
-            const auto kind = VocabularyIndex::kind(static_cast<std::uint8_t>(c));
-            const Targets& targets = of_kind[std::countr_zero(kind)];
-            if (!targets.some_dead && std::ranges::all_of(targets.all, is_like)) read |= kind;
-        }
-    }
-    if (read) {
-        found.kinds = first;
-        for (int k = 0; k < VocabularyIndex::kKinds; ++k) {
-            const Targets& targets = of_kind[k];
-            const auto kind = VocabularyIndex::Kinds{1} << k;
-            if ((found.kinds & kind) || targets.some_dead || targets.all.empty()) continue;
-            // Of characters that are counted, to look at others for one subtree costs more than to walk them.
-            if (!thorough && after != own && kind != VocabularyIndex::kWide) continue;
-            const auto goes_on = [&](TokenConfig to) { return (first && to == next[0]) || reads(to, read); };
-            if (!std::ranges::all_of(targets.all, is_like) || !std::ranges::all_of(targets.within, is_like) ||
-                !std::ranges::all_of(targets.all, goes_on))
-                continue;
-            found.kinds |= kind == VocabularyIndex::kWide ? kind | VocabularyIndex::kCut : kind;
-            more.insert(more.end(), targets.all.begin(), targets.all.end());
-        }
-        next.insert(next.end(), more.begin(), more.end());
-        sort_unique(next);
-        if (found.kinds && next.size() <= kMaxConfigs) {
-            const auto [id, fresh] = config_sets_.intern(next);
-            if (fresh) set_facts_.emplace_back();
-            found.next = id;
-        } else {
-            found.kinds = 0;
-        }
-    }
-    return *(set_facts_[set.index()].onward[thorough] = found);
+    const auto found = psc::onward(automaton, std::span(configs), kMaxConfigs, together);
+    const ConfigSet next = found.kinds ? set_of(found.next) : set;
+    return *(set_facts_[set.index()].onward[thorough] = SetOnward{next, found.kinds, found.dead});
 }
 
 std::optional<TokenSteps::Run> TokenSteps::run(TokenConfig config, Word longest) {
-    using Index = VocabularyIndex;
-    ConfigSet set = set_of(config);
-    Index::Kinds kinds = onward(set, true).kinds & ~(Index::kRest | Index::kStray);
-    if (!(kinds & Index::kWide)) kinds &= ~Index::kCut;
-    if (std::popcount(kinds) < kMinKindsOfRun || !(kinds & Index::kind('a'))) return {};
-    Run run{kinds, {config}, {true}, false};
-    bool counts = false;
-    for (Word k = 0; k < longest; ++k) {
-        const Onward to = onward(set, true);
-        if ((kinds & ~to.dead) == 0) {
-            run.ends = true;
-            break;
-        }
-        if ((kinds & ~to.kinds) != 0) return {};
-        if (to.next == set) break;
-        set = to.next;
-        const TokenConfig any = config_sets_[set][0];
-        counts = counts || continuation(any) != continuation(config);
-        run.by_length.push_back(any);
+    namespace kind = character_kinds;
+    std::vector<ConfigSet> sets{set_of(config)};
+    CharacterKinds kinds = onward(sets[0], Together::alike).kinds & ~(kind::kRest | kind::kStray);
+    if (!(kinds & kind::kWide)) kinds &= ~kind::kCut;
+    if (std::popcount(kinds) < kMinKindsOfRun || !(kinds & kind::of('a'))) return {};
+    const auto next = [&](ConfigSet set, int) { return &onward(set, Together::alike); };
+    const auto ends = follow_run(sets, kinds, longest, next);
+    if (!ends) return {};
+    Run run{kinds, {}, {}, *ends};
+    for (ConfigSet set : sets) {
+        run.by_length.push_back(config_sets_[set][0]);
         run.alone.push_back(config_sets_[set].size() == 1);
     }
-    if (!counts) return {};
-    return run;
+    const auto is_alike = [&](TokenConfig to) { return continuation(to) == continuation(config); };
+    return std::ranges::all_of(run.by_length, is_alike) ? std::nullopt : std::optional(std::move(run));
 }
 
 Maybe<TokenConfig> TokenSteps::after_any_wide(TokenConfig config) {
-    Targets targets;
-    follow_wide({&config, 1}, targets);
-    sort_unique(targets.all);
-    if (targets.some_dead || targets.all.size() != 1) return {};
-    const Continuation after = continuation(targets.all[0]);
-    const bool alike = std::ranges::all_of(targets.within, [&](TokenConfig within) { return continuation(within) == after; });
-    return alike ? Maybe<TokenConfig>(targets.all[0]) : Maybe<TokenConfig>();
+    ConfigAutomaton automaton{*this};
+    const auto end = wide_end(automaton, config);
+    return end.is_alike ? Maybe<TokenConfig>(*end.state) : Maybe<TokenConfig>();
 }
 
 Continuation TokenSteps::find_continuation(TokenConfig config) {

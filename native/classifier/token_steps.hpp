@@ -1,7 +1,8 @@
-// What reading bytes does to the lexer, for tokens read from a known lexer state: a *config* is the set of outcomes, each the terminal
-// sequence emitted (a node of the trie) and the lexer state reached. Configs are interned and their steps kept in dense rows, so
-// that walking a vocabulary costs one array access a byte. Most configs lie deep in few tokens: one of which few steps are known has these
-// in a list, and one where tokens end has none. (Rows for all of them were three quarters of what the words of SQL take.)
+// What reading bytes does to the lexer, for tokens read from a known lexer state: a *config* is the set of outcomes, each the
+// terminal sequence emitted (a node of the trie) and the lexer state reached. Configs are interned and their steps kept in dense
+// rows, so that walking a vocabulary costs one array access a byte. Most configs lie deep in few tokens: one of which few steps are
+// known has these in a list, and one where tokens end has none. (Rows for all of them were three quarters of what the words of SQL
+// take.)
 //
 // With a deterministic lexer a config has one outcome; with `any` lexing, or where a fall-back depends on the stack, several.
 #pragma once
@@ -16,7 +17,7 @@
 #include "base/interned.hpp"
 #include "classifier/sequences.hpp"
 #include "lexer/lexer.hpp"
-#include "vocabulary/index.hpp"
+#include "vocabulary/character_runs.hpp"
 
 namespace psc {
 
@@ -50,52 +51,49 @@ public:
         const auto known = rows_[config.index()][byte_class.index()];
         return known != kUnknown ? known : find_step(config, byte_class);
     }
-    // The kinds of bytes of which each leads back to the config. Where characters beyond ASCII do, the beginning of one counts too if a
-    // token that ends within it has the same continuation.
-    VocabularyIndex::Kinds stays(TokenConfig config) {
-        const auto known = facts_[config.index()].stays;
-        return known ? *known : find_stays(config);
+    // Whether all characters of these kinds lead back to the config. Of one beyond ASCII that a token ends within, too, if there it
+    // has the same continuation.
+    bool stays(TokenConfig config, CharacterKinds kinds) {
+        const StayingKinds& known = facts_[config.index()].staying;
+        return known.next_unknown(kinds) ? find_stays(config, kinds) : known.all_stay(kinds);
     }
-    bool knows_stays(TokenConfig config) const { return facts_[config.index()].stays.has_value(); }
-    // Where all texts of some kinds lead from a config, by their number of characters: a text of k of them to the config `by_length[k]`,
-    // a longer one to the last, or nowhere if it `ends` there. In [a-z]{1,24} letters lead from state to state, and where each
-    // character is a terminal of its own, each adds one to the sequence. Texts of a length may lead to several configs, if these have one
-    // continuation: what is open after `be` where `beta` is searched for is no other string. A character that is cut off
-    // counts as a whole one.
+    bool knows_stays(TokenConfig config) const { return facts_[config.index()].staying.some_are_known(); }
+    // Where all texts of some kinds lead from a config, by their number of characters: a text of k of them to the config
+    // `by_length[k]`, a longer one to the last, or nowhere if it `ends` there. In [a-z]{1,24} letters lead from state to state, and
+    // where each character is a terminal of its own, each adds one to the sequence. Texts of a length may lead to several configs,
+    // if these have one continuation: what is open after `be` where `beta` is searched for is no other string. A character that is
+    // cut off counts as a whole one.
     struct Ladder {
         std::span<const TokenConfig> by_length;  // until the next call
         bool ends;
         bool is_uniform;  // whether all have the continuation of the first, and none ends
     };
-    // The ladder that decides the tokens below a node of the vocabulary, which add up to `height` bytes of these kinds to its text, or none
-    // where they do not lead the same way. `worth(k)`: for how many nodes of the vocabulary it would matter where texts of k
-    // characters lead; none until as many were asked for as make finding out pay.
+    // The ladder that decides the tokens below a node of the vocabulary, which add up to `height` bytes of these kinds to its text,
+    // or none where they do not lead the same way. `worth(k)`: for how many nodes of the vocabulary it would matter where texts of
+    // k characters lead; none until as many were asked for as make finding out pay.
     template <class Worth>
-    std::optional<Ladder> ladder(TokenConfig config, VocabularyIndex::Kinds kinds, int height, Worth worth) {
-        rungs_.assign(1, config);
-        bool uniform = true;
-        ConfigSet set = set_of(config);
-        for (int k = 0; k < height; ++k) {
+    std::optional<Ladder> ladder(TokenConfig config, CharacterKinds kinds, int height, Worth worth) {
+        sets_.assign(1, set_of(config));
+        const auto ends = follow_run(sets_, kinds, height, [&](ConfigSet set, int k) -> const SetOnward* {
             SetFacts& facts = set_facts_[set.index()];
-            if (!facts.onward[false] && (facts.nodes += worth(k)) < kNodesBeforeAnswer) return {};
-            const Onward to = onward(set, false);
-            if ((kinds & ~to.dead) == 0 && !(kinds & VocabularyIndex::kRest)) return Ladder{rungs_, true, false};
-            if ((kinds & ~to.kinds) != 0) return {};
-            if (to.next == set) break;
-            set = to.next;
-            const TokenConfig any = config_sets_[set][0];
-            uniform = uniform && continuation(any) == continuation(config);
-            rungs_.push_back(any);
-        }
+            if (!facts.onward[false] && (facts.nodes += worth(k)) < kNodesBeforeAnswer) return nullptr;
+            return &onward(set, Together::uncounted);
+        });
+        if (!ends) return {};
+        rungs_.clear();
+        for (ConfigSet set : sets_) rungs_.push_back(config_sets_[set][0]);
+        const auto is_alike = [&](TokenConfig to) { return continuation(to) == continuation(config); };
+        const bool is_uniform = !*ends && std::ranges::all_of(rungs_, is_alike);
         // The rest of a character that began above the node is no character, so texts are not told apart by their number.
-        if (!uniform && (kinds & VocabularyIndex::kRest)) return {};
-        return Ladder{rungs_, false, uniform};
+        if (!is_uniform && (kinds & character_kinds::kRest)) return {};
+        return Ladder{rungs_, *ends, is_uniform};
     }
-    // Where runs of characters of most kinds lead, if that depends on how many they are: after k of them to `by_length[k]`, after more to
-    // the last, or nowhere if it `ends` there. As of a ladder: a text of a length that is not `alone` may lead to another config, which
-    // has the same continuation, but may go on in another way: after `(a[` and `(ab` in a grammar of regexes `/` does not do the same.
+    // Where runs of characters of most kinds lead, if that depends on how many they are: after k of them to `by_length[k]`, after
+    // more to the last, or nowhere if it `ends` there. As of a ladder: a text of a length that is not `alone` may lead to another
+    // config, which has the same continuation, but may go on in another way: after `(a[` and `(ab` in a grammar of regexes `/` does
+    // not do the same.
     struct Run {
-        VocabularyIndex::Kinds kinds;
+        CharacterKinds kinds;
         std::vector<TokenConfig> by_length;
         std::vector<char> alone;
         bool ends;
@@ -127,7 +125,7 @@ private:
 
     struct Facts {  // of a config, as far as they are known
         std::optional<Continuation> continuation;
-        std::optional<VocabularyIndex::Kinds> stays;
+        StayingKinds staying;
         Maybe<ConfigSet> alone;  // the set of it alone
         Word few = -1;           // the number of its steps in `few_`; none before the first is known and once it has a row
     };
@@ -137,20 +135,13 @@ private:
         std::array<std::uint8_t, kMost> byte_class{};
         std::array<Maybe<TokenConfig>, kMost> to{kUnknown, kUnknown, kUnknown, kUnknown};
     };
-    // Where texts of one character of most kinds lead from a set, these kinds, and the kinds of which no byte leads anywhere.
-    struct Onward {
-        ConfigSet next;
-        VocabularyIndex::Kinds kinds, dead;
-    };
+    using SetOnward = Onward<ConfigSet>;
     struct SetFacts {
-        Word nodes = 0;  // of the subtrees that were asked about before there was an answer
-        std::optional<Onward> onward[2];
+        Word nodes = 0;                      // of the subtrees that were asked about before there was an answer
+        std::optional<SetOnward> onward[2];  // uncounted, alike
     };
-    // Where the bytes of a kind lead from the configs of a set.
-    struct Targets {
-        std::vector<TokenConfig> all, within;  // after the byte or the character; between the bytes of one
-        bool some_dead = false;
-    };
+    struct ConfigAutomaton;
+    struct StateAutomaton;
     // In larger sets too much is told apart.
     static constexpr std::size_t kMaxConfigs = 48;
     // Finding out where every byte leads, that of no token too, costs more than walking so many nodes.
@@ -159,19 +150,15 @@ private:
     Continuation find_continuation(TokenConfig config);
     Continuation continuation_of_one(Outcome outcome);
     Continuation continuation_of(const std::vector<Outcome>& outcomes);
-    VocabularyIndex::Kinds find_stays(TokenConfig config);
+    bool find_stays(TokenConfig config, CharacterKinds kinds);
+    StayingKinds state_staying(LexerState state, CharacterKinds kinds);
     ConfigSet set_of(TokenConfig config);
-    // `thorough`: with kinds that may lead to several configs where characters are counted.
-    Onward onward(ConfigSet set, bool thorough);
-    void follow_wide(std::span<const TokenConfig> from, Targets& targets);
-    bool reads(TokenConfig config, VocabularyIndex::Kinds kinds);
+    ConfigSet set_of(std::span<const TokenConfig> configs);
+    const SetOnward& onward(ConfigSet set, Together together);  // until the next call
     // Of a config whose row does not say.
     Maybe<TokenConfig> find_step(TokenConfig config, ByteClass byte_class);
     Maybe<TokenConfig> make_step(TokenConfig config, ByteClass byte_class);
     void remember(TokenConfig config, ByteClass byte_class, Maybe<TokenConfig> to);
-    // The kinds of bytes of which each leaves the lexer in the state, without emitting; the beginning of a character is one where the
-    // text can become the same within it.
-    VocabularyIndex::Kinds state_stays(LexerState state);
     TokenConfig intern(const std::vector<Outcome>& outcomes);
     void follow(Outcome before, ByteClass byte_class, std::vector<Outcome>& after);
 
@@ -181,6 +168,7 @@ private:
     SequenceTrie& trie_;
     std::map<FutureSet, TrieSet> trie_sets_;  // sets of the lexer as the trie has them
     std::vector<SequenceNode> found_;         // by futures()
+    std::vector<ConfigSet> sets_;             // by ladder()
     std::vector<TokenConfig> rungs_;          // by ladder(): of each set one
     Interned<ConfigSet, TokenConfig> config_sets_;
     std::vector<SetFacts> set_facts_;
@@ -194,7 +182,7 @@ private:
     std::vector<std::unique_ptr<Maybe<TokenConfig>[]>> own_rows_;    // of configs of which more are
     std::vector<FewSteps> few_;                                      // of the others
     std::vector<Word> few_to_use_;                                   // of configs that have got a row
-    std::vector<std::optional<VocabularyIndex::Kinds>> stays_;       // per lexer state
+    std::vector<StayingKinds> staying_;                              // per lexer state
     std::size_t n_outcomes_ = 0;                                     // of all configs
 };
 

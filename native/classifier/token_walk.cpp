@@ -2,6 +2,9 @@
 
 #include <algorithm>
 
+#include "text/utf8_positions.hpp"
+#include "vocabulary/walk.hpp"
+
 namespace psc {
 
 TokenWalk::Entries TokenWalk::from(LexerState lexer_state, SequenceNode root) {
@@ -143,7 +146,7 @@ Maybe<TokenConfig> TokenWalk::config_above(VocabularyNode node, VocabularyNode f
 // Takes the subtree as a whole where nothing in it needs to be told apart. `again`: the byte of the node has led back to `config`.
 bool TokenWalk::pass(VocabularyNode node, TokenConfig config, bool again, Sets& sets) {
     const auto& at = vocabulary_[node];
-    if ((again || steps_.knows_stays(config)) && (at.below & ~steps_.stays(config)) == 0) {
+    if ((again || steps_.knows_stays(config)) && steps_.stays(config, at.below)) {
         add(config, at.first_token, vocabulary_.tokens_begin(at.end), sets);
         return true;
     }
@@ -154,8 +157,9 @@ bool TokenWalk::pass(VocabularyNode node, TokenConfig config, bool again, Sets& 
 // character and what follows it.
 bool TokenWalk::pass_character(VocabularyNode node, TokenConfig before, Sets& sets) {
     const auto& at = vocabulary_[node];
-    const auto kinds = (at.below & ~VocabularyIndex::kRest) | VocabularyIndex::kWide | VocabularyIndex::kCut;
-    if (steps_.knows_stays(before) && (kinds & ~steps_.stays(before)) == 0) {
+    namespace kind = character_kinds;
+    const auto kinds = (at.below & ~kind::kRest) | kind::kWide | kind::kCut;
+    if (steps_.knows_stays(before) && steps_.stays(before, kinds)) {
         add(before, at.first_token, vocabulary_.tokens_begin(at.end), sets);
         return true;
     }
@@ -163,7 +167,7 @@ bool TokenWalk::pass_character(VocabularyNode node, TokenConfig before, Sets& se
 }
 
 // Takes a subtree whose texts lead from `config`, after `depth` bytes, where their number of characters says.
-bool TokenWalk::climb(VocabularyNode node, TokenConfig config, VocabularyIndex::Kinds kinds, int height, int depth, Sets& sets) {
+bool TokenWalk::climb(VocabularyNode node, TokenConfig config, CharacterKinds kinds, int height, int depth, Sets& sets) {
     const auto& at = vocabulary_[node];
     const Word n_nodes = at.end.v - node.v;
     if (n_nodes < kWorthAsking || height >= VocabularyIndex::kMaxHeight) return false;
@@ -192,30 +196,22 @@ bool TokenWalk::climb(VocabularyNode node, TokenConfig config, VocabularyIndex::
 // The subtree of a node whose byte has led to `config`.
 void TokenWalk::subtree(VocabularyNode node, TokenConfig config, Sets& sets, Entries& out) {
     if (pass(node, config, true, sets)) return;
-    const VocabularyNode end = vocabulary_[node].end;
-    path_[vocabulary_[node].depth] = config;
-    add(config, vocabulary_[node].first_token, vocabulary_.own_tokens_end(node), sets);
-    for (VocabularyNode n{node.v + 1}; n < end;) {
-        const auto& at = vocabulary_[n];
-        const TokenConfig before = path_[at.depth - 1];
+    const auto& top = vocabulary_[node];
+    path_[top.depth] = config;
+    add(config, top.first_token, vocabulary_.own_tokens_end(node), sets);
+    const auto visit = [&](const VocabularyIndex::Node& at, VocabularyNode n, TokenConfig before, TokenConfig& after) {
         if (shares(n) && steps_.outcomes(before).size() == 1) {
             enter(n, before, sets, out);
-            n = at.end;
-            continue;
+            return Below::skip;
         }
-        if (begins_wide(at.byte) && pass_character(n, before, sets)) {
-            n = at.end;
-            continue;
-        }
-        const auto c = steps_.step(before, lexer_.byte_class()[at.byte]);
-        if (!c || pass(n, *c, *c == before, sets)) {
-            n = at.end;
-            continue;
-        }
-        path_[at.depth] = *c;
-        add(*c, at.first_token, vocabulary_.own_tokens_end(n), sets);
-        ++n.v;
-    }
+        if (begins_wide(at.byte) && pass_character(n, before, sets)) return Below::skip;
+        const auto to = steps_.step(before, lexer_.byte_class()[at.byte]);
+        if (!to || pass(n, *to, *to == before, sets)) return Below::skip;
+        after = *to;
+        return Below::enter;
+    };
+    walk(vocabulary_.trie(), {node.v + 1}, top.end, path_, visit,
+         [&](Word first, Word last, TokenConfig to) { add(to, first, last, sets); });
 }
 
 const TokenWalk::Entries& TokenWalk::from_start(VocabularyNode node) {

@@ -6,9 +6,9 @@
 // vocabulary does from the start is found once for each subtree that is large enough, and put after the terminal that ended the
 // lexeme. What is left (small subtrees, fall-backs, and all of it where a lexeme may end before any byte) is walked as it is.
 //
-// Subtrees in which nothing is to be told apart are taken whole: texts that lead back, as in a string, those of characters that any text
-// may go on with, and texts of which only the number of characters matters, as where a count says how many are left: which tokens have
-// how many is known of the vocabulary (vocabulary/runs.hpp).
+// Subtrees in which nothing is to be told apart are taken whole: texts that lead back, as in a string, those of characters that any
+// text may go on with, and texts of which only the number of characters matters, as where a count says how many are left: which
+// tokens have how many is known of the vocabulary (vocabulary/runs.hpp).
 //
 // Cost: for a new lexer state about as many steps as there are different sequences; the first ones visit most of the vocabulary.
 #pragma once
@@ -84,13 +84,13 @@ private:
     TokenSet& set_of(TokenConfig config, Sets& sets);
     bool pass(VocabularyNode node, TokenConfig config, bool again, Sets& sets);
     bool pass_character(VocabularyNode node, TokenConfig before, Sets& sets);
-    bool climb(VocabularyNode node, TokenConfig config, VocabularyIndex::Kinds kinds, int height, int depth, Sets& sets);
+    bool climb(VocabularyNode node, TokenConfig config, CharacterKinds kinds, int height, int depth, Sets& sets);
     void put_tokens(Continuation continuation, const std::shared_ptr<TokenSet>& tokens, Entries& out);
     void finish(Sets sets, Entries& out);
     Maybe<SequenceNode> concatenation(SequenceNode node, SequenceNode sequence);
 
-    // Whether what the subtree of the node does from the lexer's start is found for itself, to be put after other sequences. With `any`
-    // lexing a start comes before nearly every byte, and most of what it leads to the parser forbids.
+    // Whether what the subtree of the node does from the lexer's start is found for itself, to be put after other sequences. With
+    // `any` lexing a start comes before nearly every byte, and most of what it leads to the parser forbids.
     bool shares(VocabularyNode node) {
         if (lexer_.munch() != Lexer::Munch::longest || vocabulary_[node].end.v - node.v < kLarge) return false;
         if (!narrow_) return true;

@@ -9,10 +9,11 @@ namespace psc {
 namespace {
 
 // Of characters that strings of JSON have unescaped: most texts of most grammars are such strings.
-VocabularyIndex::Kinds kinds_of_json_texts() {
-    VocabularyIndex::Kinds others = VocabularyIndex::kRest | VocabularyIndex::kStray;
-    for (int byte = 0; byte < ' '; ++byte) others |= VocabularyIndex::kind(static_cast<std::uint8_t>(byte));
-    for (char byte : {'"', '\\'}) others |= VocabularyIndex::kind(static_cast<std::uint8_t>(byte));
+CharacterKinds kinds_of_json_texts() {
+    namespace kind = character_kinds;
+    CharacterKinds others = kind::kRest | kind::kStray;
+    for (int byte = 0; byte < ' '; ++byte) others |= kind::of(byte);
+    for (char byte : {'"', '\\'}) others |= kind::of(byte);
     return ~others;
 }
 

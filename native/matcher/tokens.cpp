@@ -1,17 +1,16 @@
 // The mask of a matcher without the classifier: every token of the vocabulary is read on its stacks, prefixes once.
 //
-// The classifier finds what holds for all stacks, so its work is used again by every text of a grammar. Where a grammar is so ambiguous
-// that it would cost seconds (`root ::= root{5,6} | ...`), the stacks of one text are still one graph of some hundred nodes,
-// and reading a byte on all of them is polynomial. Tokens lead from there to sets of configurations, of which there are few: each is
-// kept once, with where its bytes lead.
+// The classifier finds what holds for all stacks, so its work is used again by every text of a grammar. Where a grammar is so
+// ambiguous that it would cost seconds (`root ::= root{5,6} | ...`), the stacks of one text are still one graph of some hundred
+// nodes, and reading a byte on all of them is polynomial. Tokens lead from there to sets of configurations, of which there are few:
+// each is kept once, with where its bytes lead.
 //
-// The row is kept for all places where what was looked at is the same (machine/read_rows.hpp): reading stands on copies of the stacks, which
-// tell which symbols these were.
+// The row is kept for all places where what was looked at is the same (machine/read_rows.hpp): reading stands on copies of the
+// stacks, which tell which symbols these were.
 //
-// Cost: a step for each node of the vocabulary's trie that some text reaches, and for each new set what a byte costs accept(); inside one
-// lexeme whose shape the vocabulary knows, only where tokens leave it.
+// Cost: a step for each node of the vocabulary's trie that some text reaches, and for each new set what a byte costs accept();
+// inside one lexeme whose shape the vocabulary knows, only where tokens leave it.
 #include <algorithm>
-#include <array>
 #include <bit>
 #include <map>
 #include <memory>
@@ -21,8 +20,9 @@
 #include "base/interned.hpp"
 #include "lexer/lexeme_fragments.hpp"
 #include "matcher/graph.hpp"
-#include "vocabulary/index.hpp"
+#include "vocabulary/character_runs.hpp"
 #include "vocabulary/runs.hpp"
+#include "vocabulary/walk.hpp"
 
 namespace psc {
 
@@ -46,14 +46,22 @@ public:
         matcher_.work_.spend(n_read_);
     }
 
-private:
-    // A set of configurations, each of which has a continuation.
-    struct Reached {
+    // As a CharacterAutomaton. That a set is reached is all that a mask needs to know: all of them have equal continuations.
+    struct Reached {  // a set of configurations, each of which has a continuation
         Word v = 0;
         std::size_t index() const { return static_cast<std::size_t>(v); }
-        bool operator==(const Reached&) const = default;
+        auto operator<=>(const Reached&) const = default;
     };
-    struct Place {  // of the path to a node: what was reached there, and where bytes lead from it
+    using State = Reached;
+    ByteClass byte_class(std::uint8_t byte) const { return matcher_.machine_->byte_class()[byte]; }
+    Maybe<Reached> step(Reached from, std::uint8_t byte) {
+        const auto known = rows_[from.index()][byte_class(byte).index()];
+        return known != kUnknown ? known : find_step(from, byte_class(byte));
+    }
+    bool continuation(Reached) const { return true; }
+
+private:
+    struct PathEntry {  // of the path to a node: what was reached there, and where bytes lead from it
         Reached reached;
         const Maybe<Reached>* row;
     };
@@ -62,21 +70,24 @@ private:
         LexerState state;
     };
     static constexpr auto kUnknown = Maybe<Reached>::unknown();
-    // Nodes of a subtree for which it is worth looking at what the kinds of bytes below do, where nothing says that they do nothing.
+    // Nodes of a subtree for which it is worth looking at what the kinds of bytes below do, where nothing says that they do
+    // nothing.
     static constexpr Word kLarge = 16;
     // A place is in a text if so many characters of ASCII lead to one set, from which those of so many kinds lead on together.
     static constexpr int kMinUsual = 40, kMinKindsOfText = 18;
+    static constexpr std::size_t kMaxWithin =
+        8;  // sets between the bytes of a character, for each of which there are as many positions
     static constexpr std::size_t kNodesOfSet = 64;  // that are read as quickly as a set's tokens are added
 
-    // Where most characters lead, and those of some kinds from there on: after k of these in all to by_length[k - 1], after more to the
-    // last, or nowhere if the text `ends` there.
+    // Where most characters lead, and those of some kinds from there on: after k of these in all to by_length[k - 1], after more to
+    // the last, or nowhere if the text `ends` there.
     struct Text {
         std::shared_ptr<const VocabularyRuns> runs;
         std::vector<Reached> by_length;
         bool ends;
     };
 
-    Place place(Reached at) const { return {at, rows_[at.index()].get()}; }
+    PathEntry entry(Reached at) const { return {at, rows_[at.index()].get()}; }
 
     void allow(const Word* tokens, Word first, Word last) {
         for (Word i = first; i < last; ++i) set_bit(words_, {tokens[i]});
@@ -84,107 +95,55 @@ private:
 
     // All nodes of a trie, from a set.
     void read_all(const VocabularyIndex::Trie& trie, VocabularyNode end, Reached from) {
-        path_[0] = place(from);
+        path_[0] = entry(from);
         read_nodes(trie, {0}, end);
     }
 
-    // Nodes side by side, with all below them; path_ has the place of the one above.
+    // Nodes side by side, with all below them; path_ has the entry of the one above.
     void read_nodes(const VocabularyIndex::Trie& trie, VocabularyNode n, VocabularyNode end) {
         const auto& classes = matcher_.machine_->byte_class();
-        const VocabularyIndex::Node* const nodes = trie.nodes;
-        for (; n < end; ++n_read_) {
-            const auto& at = nodes[n.index()];
-            const Place& before = path_[at.depth - 1u];
-            // Where every byte below leads back, all tokens of the subtree are allowed: most tokens are words, and most of what is open
-            // is a name or a text.
+        const auto visit = [&](const VocabularyIndex::Node& at, VocabularyNode node, const PathEntry& before, PathEntry& after) {
+            ++n_read_;
+            // Where every byte below leads back, all tokens of the subtree are allowed: most tokens are words, and most of what is
+            // open is a name or a text.
             if (begins_wide(at.byte))
-                if (const auto to = after_character(before.reached); to && stays(*to, at.below & ~VocabularyIndex::kRest)) {
-                    allow(trie.tokens, at.first_token, nodes[at.end.index()].first_token);
-                    n = at.end;
-                    continue;
-                }
+                if (const auto to = after_character(before.reached); to && stays(*to, at.below & ~character_kinds::kRest))
+                    return Below::take;
             const ByteClass byte_class = classes[at.byte];
             Maybe<Reached> to = before.row[byte_class.index()];
             if (to == kUnknown) to = find_step(before.reached, byte_class);
-            if (!to) {
-                n = at.end;
-                continue;
-            }
-            const bool back = *to == before.reached, worth_asking = back || at.end.v - n.v >= kLarge;
-            const VocabularyNode next = worth_asking && stays(*to, at.below) ? at.end : VocabularyNode{n.v + 1};
-            path_[at.depth] = back ? before : place(*to);
-            allow(trie.tokens, at.first_token, nodes[next.index()].first_token);
-            n = next;
-        }
+            if (!to) return Below::skip;
+            const bool back = *to == before.reached, worth_asking = back || at.end.v - node.v >= kLarge;
+            after = back ? before : entry(*to);
+            return worth_asking && stays(*to, at.below) ? Below::take : Below::enter;
+        };
+        walk(trie, n, end, path_, visit, [&](Word first, Word last, const PathEntry&) { allow(trie.tokens, first, last); });
     }
 
-    // What most characters of ASCII lead to, if they lead to one set.
-    Maybe<Reached> usual(Reached from) {
-        std::vector<std::pair<Reached, int>> counts;
-        for (std::uint8_t byte = ' '; byte < 0x7f; ++byte) {
-            const auto to = step(from, matcher_.machine_->byte_class()[byte]);
-            if (!to) continue;
-            const auto at = std::ranges::find(counts, *to, [](const auto& count) { return count.first; });
-            if (at != counts.end())
-                ++at->second;
-            else
-                counts.push_back({*to, 1});
-        }
-        const auto most = std::ranges::max_element(counts, {}, [](const auto& count) { return count.second; });
-        return most != counts.end() && most->second >= kMinUsual ? Maybe<Reached>(most->first) : Maybe<Reached>();
-    }
-
-    // Where all characters of each kind lead: by the number of its bit, kUnknown where they lead to several sets.
-    std::array<Maybe<Reached>, VocabularyIndex::kKinds> kinds_lead(Reached from) {
-        std::array<Maybe<Reached>, VocabularyIndex::kKinds> to;
-        VocabularyIndex::Kinds seen = 0;
-        for (std::uint8_t byte = 0; byte < 0x80; ++byte) {
-            const auto kind = VocabularyIndex::kind(byte);
-            auto& of_kind = to[static_cast<std::size_t>(std::countr_zero(kind))];
-            const auto after = step(from, matcher_.machine_->byte_class()[byte]);
-            of_kind = !(seen & kind) || of_kind == after ? after : kUnknown;
-            seen |= kind;
-        }
-        auto& wide = to[static_cast<std::size_t>(std::countr_zero(VocabularyIndex::kWide))];
-        wide = after_character(from);
-        if (!wide) {  // to several sets, or nowhere
-            const auto [first, last] = wide_bytes_at(Utf8Place::between);
-            for (int byte = first; byte <= last; ++byte)
-                if (step(from, matcher_.machine_->byte_class()[byte])) wide = kUnknown;
-        }
-        return to;
+    Onward<Reached> onward(Reached from) {
+        const auto found = psc::onward(*this, std::span<const Reached>(&from, 1), kMaxWithin, Together::one_state);
+        return {found.kinds ? found.next[0] : from, found.kinds, found.dead};
     }
 
     std::optional<Text> text_at(Reached from) {
-        using Index = VocabularyIndex;
-        const Maybe<Reached> first = usual(from);
-        if (!first) return {};
-        Text text{nullptr, {*first}, false};
-        Index::Kinds kinds = 0;
-        for (;;) {
-            const auto to = kinds_lead(text.by_length.back());
-            const Maybe<Reached> next = to[static_cast<std::size_t>(std::countr_zero(Index::kind('a')))];
-            if (kinds == 0) {
-                if (!next) return {};
-                for (int k = 0; k < Index::kKinds; ++k)
-                    if (to[static_cast<std::size_t>(k)] == next) kinds |= Index::Kinds{1} << k;
-                kinds &= ~(Index::kCut | Index::kRest | Index::kStray);
-                if (kinds & Index::kWide) kinds |= Index::kCut;
-                if (std::popcount(kinds) < kMinKindsOfText) return {};
-            }
-            for (int k = 0; k < Index::kKinds; ++k)
-                if ((kinds & ~Index::kCut) >> k & 1 && to[static_cast<std::size_t>(k)] != next) return {};
-            text.ends = !next;
-            if (text.ends || *next == text.by_length.back()) break;
-            if (text.by_length.size() == static_cast<std::size_t>(VocabularyRuns::kLongest)) break;
-            text.by_length.push_back(*next);
-        }
+        namespace kind = character_kinds;
+        const Onward<Reached> usual = onward(from);
+        int n_usual = 0;
+        for (int byte = ' '; byte < 0x7f; ++byte) n_usual += (kind::of(byte) & usual.kinds) != 0;
+        if (n_usual < kMinUsual) return {};
+        Text text{nullptr, {usual.next}, false};
+        const CharacterKinds kinds = onward(usual.next).kinds;
+        if (std::popcount(kinds & ~kind::kCut) < kMinKindsOfText || !(kinds & kind::of('a'))) return {};
+        const auto ends = follow_run(text.by_length, kinds, VocabularyRuns::kLongest - 1,
+                                     [&](Reached at, int) { return std::optional(onward(at)); });
+        if (!ends) return {};
+        text.ends = *ends;
         text.runs = index_.runs(kinds);
         return text.runs ? std::optional(text) : std::nullopt;
     }
 
-    // All tokens from a place in a text: what they do there is known of the vocabulary by their number of characters, where the first
-    // leads to the usual set.
+    // All tokens from a place in a text: what they do there is known of the vocabulary by their number of characters, where the
+    // first leads to the usual set.
     void read_text(Reached from, const Text& text) {
         const VocabularyRuns::All& all = text.runs->all();
         const auto add = [&](TokenSet& tokens) {
@@ -211,45 +170,45 @@ private:
         read_all(all.rests[0].trie(), all.rests[0].end(), from);
     }
 
-    // The tokens below a node of the first level, of which is known what they do where its character leads to `usual`.
+    // The tokens below a node of the first level, which were read as if its character led to `usual`.
     void correct(VocabularyNode top, Reached from, Reached usual) {
         const auto& node = index_[top];
         if (begins_wide(node.byte)) {
             forbid(node);
-            path_[0] = place(from);
+            path_[0] = entry(from);
             return read_nodes(index_.trie(), top, node.end);
         }
-        const auto to = step(from, matcher_.machine_->byte_class()[node.byte]);
+        const auto to = step(from, node.byte);
         if (to == Maybe<Reached>(usual)) return;
         if (!to) return forbid(node);
-        path_[1] = place(*to);
+        allow(index_.trie().tokens, node.first_token, index_.own_tokens_end(top));
+        path_[1] = entry(*to);
         as_if_.resize(path_.size());
         as_if_[1] = usual;
-        allow(index_.trie().tokens, node.first_token, index_.own_tokens_end(top));
-        for (VocabularyNode n{top.v + 1}; n < node.end; ++n_read_) n = correct_below(n);
+        const auto visit = [&](const VocabularyIndex::Node& at, VocabularyNode n, Reached before, Reached& after) {
+            return correct_node(at, n, before, after);
+        };
+        walk(index_.trie(), {top.v + 1}, node.end, as_if_, visit, [](Word, Word, Reached) {});
     }
 
-    // A node below it: path_ has where its text leads, and as_if_ where it would. Returns the node to look at next.
-    VocabularyNode correct_below(VocabularyNode n) {
-        const auto& at = index_[n];
-        const ByteClass byte_class = matcher_.machine_->byte_class()[at.byte];
-        const Place& before = path_[at.depth - 1u];
-        const Reached before_as_if = as_if_[at.depth - 1u];
-        if (begins_wide(at.byte) && !(at.below & VocabularyIndex::kStray))
-            if (const auto after = after_character(before.reached); after && after == after_character(before_as_if)) return at.end;
-        const auto to = step(before.reached, byte_class), known = step(before_as_if, byte_class);
-        if (to == known) return at.end;
+    // A node below it: path_ has where its text leads, `before` where it was as if it did.
+    Below correct_node(const VocabularyIndex::Node& at, VocabularyNode n, Reached before, Reached& after) {
+        ++n_read_;
+        const Reached read = path_[at.depth - 1u].reached;
+        if (begins_wide(at.byte) && !(at.below & character_kinds::kStray))
+            if (const auto end = after_character(read); end && end == after_character(before)) return Below::skip;
+        const auto to = step(read, at.byte), as_if = step(before, at.byte);
+        if (to == as_if) return Below::skip;
         if (!to) {
             forbid(at);
-            return at.end;
-        }
-        if (!known) {
+        } else if (!as_if) {
             read_nodes(index_.trie(), n, at.end);
-            return at.end;
+        } else {
+            path_[at.depth] = entry(*to);
+            after = *as_if;
+            return Below::enter;
         }
-        path_[at.depth] = place(*to);
-        as_if_[at.depth] = *known;
-        return {n.v + 1};
+        return Below::skip;
     }
 
     void forbid(const VocabularyIndex::Node& node) {
@@ -258,15 +217,15 @@ private:
 
     // All tokens from one configuration. What they do inside its lexeme is known of the vocabulary.
     void read_lexeme(const LexemeFragment& inside, const Node* top) {
-        std::vector<Place> at;  // no row where there is no continuation
+        std::vector<PathEntry> at;  // no row where there is no continuation
         for (std::size_t s = 0; s < inside.states.size(); ++s) {
             const Configuration configuration{top, inside.states[s]};
             const bool goes_on = alive(configuration);
-            at.push_back(goes_on ? place(reached({configuration})) : Place{{0}, nullptr});
+            at.push_back(goes_on ? entry(reached({configuration})) : PathEntry{{0}, nullptr});
             if (goes_on) index_.add_bits(words_, *inside.tokens->inside[s]);
         }
         for (const auto& exit : inside.tokens->exits) {
-            const Place& before = at[static_cast<std::size_t>(exit.state)];
+            const PathEntry& before = at[static_cast<std::size_t>(exit.state)];
             if (!before.row) continue;
             const auto& node = index_[exit.node];
             path_[node.depth - 1u] = before;
@@ -274,40 +233,30 @@ private:
         }
     }
 
-    Maybe<Reached> step(Reached from, ByteClass byte_class) {
-        const auto known = rows_[from.index()][byte_class.index()];
-        return known != kUnknown ? known : find_step(from, byte_class);
-    }
-
     // The set to which all characters beyond ASCII lead; none where they lead to several. All sets between their bytes have a
     // continuation then.
     Maybe<Reached> after_character(Reached from) {
-        Facts& facts = facts_[from.index()];
-        if (facts.after_character == kUnknown) {
-            const auto& classes = matcher_.machine_->byte_class();
-            const auto to = after_wide(from, [&](Reached at, std::uint8_t byte) { return step(at, classes[byte]); });
-            facts_[from.index()].after_character = to ? Maybe<Reached>(*to) : Maybe<Reached>();
+        if (facts_[from.index()].after_character == kUnknown) {
+            const auto end = wide_end(*this, from);
+            facts_[from.index()].after_character = end.state ? Maybe<Reached>(*end.state) : Maybe<Reached>();
         }
         return facts_[from.index()].after_character;
     }
 
     // Whether all texts of these kinds lead back, or end within a character.
-    bool stays(Reached at, VocabularyIndex::Kinds kinds) {
-        const auto& classes = matcher_.machine_->byte_class();
-        for (VocabularyIndex::Kinds open; (open = kinds & ~facts_[at.index()].known) && !(kinds & facts_[at.index()].leave);) {
-            const VocabularyIndex::Kinds kind = open & -open;
-            bool leaves = kind >= VocabularyIndex::kWide;
-            if (kind == VocabularyIndex::kWide || kind == VocabularyIndex::kCut) leaves = after_character(at) != Maybe<Reached>(at);
-            for (int b = 0; b < 0x80 && !leaves; ++b)
-                leaves = VocabularyIndex::kind(static_cast<std::uint8_t>(b)) == kind && step(at, classes[b]) != Maybe<Reached>(at);
-            facts_[at.index()].known |= kind;
-            if (leaves) facts_[at.index()].leave |= kind;
-        }
-        return !(kinds & facts_[at.index()].leave);
+    bool stays(Reached at, CharacterKinds kinds) {
+        const auto wide = [&](Reached from) {
+            const auto end = after_character(from);
+            return WideEnd<Reached>{end ? std::optional(*end) : std::nullopt, static_cast<bool>(end)};
+        };
+        const auto of = [&](Reached state) -> StayingKinds& { return facts_[state.index()].staying; };
+        find_staying(*this, at, kinds, of, wide);
+        return of(at).all_stay(kinds);
     }
 
     Maybe<Reached> find_step(Reached from, ByteClass byte_class) {
-        // Bytes with which the lexer does the same lead to the same: of a lexer that reads many alternatives there are many classes.
+        // Bytes with which the lexer does the same lead to the same: of a lexer that reads many alternatives there are many
+        // classes.
         const std::optional<PackedArc> arc = only_arc(from, byte_class);
         if (arc)
             for (const auto& [same, known] : facts_[from.index()].after_arcs)
@@ -317,7 +266,8 @@ private:
         return rows_[from.index()][byte_class.index()] = to;
     }
 
-    // What the lexer of a single configuration does on a byte, with what is open narrowed already; none where it reads the byte again.
+    // What the lexer of a single configuration does on a byte, with what is open narrowed already; none where it reads the byte
+    // again.
     std::optional<PackedArc> only_arc(Reached from, ByteClass byte_class) {
         const auto members = sets_[from];
         if (members.size() != 1) return {};
@@ -342,8 +292,8 @@ private:
         return here_.empty() ? Maybe<Reached>() : Maybe<Reached>(reached(here_));
     }
 
-    // Where a lexeme can only end it has ended: what is the same is told apart otherwise, whether a character could have been the beginning
-    // of something else, say.
+    // Where a lexeme can only end it has ended: what is the same is told apart otherwise, whether a character could have been the
+    // beginning of something else, say.
     void emit_what_is_over() {
         Engine& machine = *matcher_.machine_;
         if (std::ranges::none_of(here_, [&](const Configuration& at) { return is_over(at.state); })) return;
@@ -433,17 +383,16 @@ private:
     Matcher& matcher_;
     const VocabularyIndex& index_;
     std::uint32_t* words_ = nullptr;
-    std::vector<Place> path_;     // per depth
-    std::vector<Reached> as_if_;  // per depth, see correct_below()
-    std::size_t n_read_ = 0;      // nodes
-    Graph graph_;                 // all that is read here shares its stacks
+    std::vector<PathEntry> path_;  // per depth
+    std::vector<Reached> as_if_;   // per depth, see correct_below()
+    std::size_t n_read_ = 0;       // nodes
+    Graph graph_;                  // all that is read here shares its stacks
     std::vector<const Node*> nodes_;
     std::unordered_map<const Node*, Word> numbers_;
     Interned<Reached, Member> sets_;
     std::vector<std::unique_ptr<Maybe<Reached>[]>> rows_;  // per set and byte class
     struct Facts {
-        VocabularyIndex::Kinds known = 0;  // the kinds that were looked at
-        VocabularyIndex::Kinds leave = 0;  // those of them that lead elsewhere
+        StayingKinds staying;
         Maybe<Reached> after_character = kUnknown;
         std::vector<std::pair<PackedArc, Maybe<Reached>>> after_arcs;  // of a single configuration
     };

@@ -1,11 +1,13 @@
 // Boundary tokens (linked/machine.hpp) put into the trie of a vocabulary that is there.
 //
-// A boundary is spelled by bytes that are greater than those of any text, so behind the beginning of a token it comes last of all that goes
-// on there: the nodes of the vocabulary stay in their order, and so do its sorted tokens. One pass over the nodes copies both, and
-// puts boundaries in where a node is over. What is below a node changes in one thing only: it has bytes now that are no text's.
+// A boundary is spelled by bytes that are greater than those of any text, so behind the beginning of a token it comes last of all
+// that goes on there: the nodes of the vocabulary stay in their order, and so do its sorted tokens. One pass over the nodes copies
+// both, and puts boundaries in where a node is over. What is below a node changes in one thing only: it has bytes now that are no
+// text's.
 //
 // Tokens with bytes that could be taken for a symbol's are left out, as everywhere where there are symbols.
 #include "base/errors.hpp"
+#include "text/utf8_positions.hpp"
 #include "vocabulary/index.hpp"
 
 namespace psc {
@@ -52,7 +54,7 @@ VocabularyIndex::VocabularyIndex(const VocabularyIndex& of, const ByteSet* befor
     const auto add_boundaries = [&](const Open& behind) {
         const auto depth = static_cast<std::uint16_t>(nodes_[static_cast<std::size_t>(behind.node)].depth + 1);
         const auto first = static_cast<std::size_t>(nodes_.size());
-        nodes_.push_back({kCallBytes[0], 1, depth, {0}, static_cast<Word>(sorted_.size()), kStray});
+        nodes_.push_back({kCallBytes[0], 1, depth, {0}, static_cast<Word>(sorted_.size()), character_kinds::kStray});
         const auto add = [&](Word token, std::uint8_t byte) {
             if (token == kNone) return;
             const auto next = static_cast<Word>(nodes_.size()) + 1;
@@ -63,7 +65,7 @@ VocabularyIndex::VocabularyIndex(const VocabularyIndex& of, const ByteSet* befor
         add(behind.end_of_part, kEndBytes[1]);
         nodes_[first].end = {static_cast<Word>(nodes_.size())};
         Node& node = nodes_[static_cast<std::size_t>(behind.node)];
-        node.below |= kStray;
+        node.below |= character_kinds::kStray;
         node.height = std::max(node.height, height_above(nodes_[first].height));
     };
     const auto close = [&] {
@@ -75,7 +77,7 @@ VocabularyIndex::VocabularyIndex(const VocabularyIndex& of, const ByteSet* befor
         node.end = {static_cast<Word>(nodes_.size())};
         if (open.empty()) return;
         Node& above = nodes_[static_cast<std::size_t>(open.back().node)];
-        above.below |= node.below & kStray;
+        above.below |= node.below & character_kinds::kStray;
         above.height = std::max(above.height, height_above(node.height));
     };
 

@@ -1,61 +1,15 @@
 #include "vocabulary/index.hpp"
 
 #include <algorithm>
-#include <array>
-#include <optional>
-#include <string_view>
 
 #include "base/errors.hpp"
 #include "base/long_work.hpp"
+#include "text/utf8_positions.hpp"
+#include "vocabulary/character_runs.hpp"
 #include "vocabulary/runs.hpp"
+#include "vocabulary/walk.hpp"
 
 namespace psc {
-
-namespace {
-
-// Which bytes of ASCII are of one kind: letters, digits, blanks, and the punctuation that grammars tell apart, as far as 28 kinds go.
-constexpr std::array<std::uint8_t, 128> kinds_of_bytes() {
-    std::array<std::uint8_t, 128> kind{};
-    std::uint8_t next = 1;  // 0: control characters
-    for (const std::string_view group : {"abcdefghijklmnopqrstuvwxyz",
-                                         "ABCDEFGHIJKLMNOPQRSTUVWXYZ",
-                                         "0123456789",
-                                         "_",
-                                         "$",
-                                         " ",
-                                         "\t",
-                                         "\n",
-                                         "\r",
-                                         "\"",
-                                         "'",
-                                         "\\",
-                                         "/",
-                                         "*",
-                                         ".",
-                                         ",",
-                                         ";:",
-                                         "()",
-                                         "[]",
-                                         "{}",
-                                         "<",
-                                         ">",
-                                         "=!",
-                                         "-",
-                                         "+",
-                                         "#@%&|^~?",
-                                         "`"}) {
-        for (char b : group) kind[static_cast<unsigned char>(b)] = next;
-        ++next;
-    }
-    return kind;
-}
-
-constexpr std::array<std::uint8_t, 128> kKindOfByte = kinds_of_bytes();
-static_assert(std::ranges::max(kKindOfByte) < 28);
-
-}  // namespace
-
-VocabularyIndex::Kinds VocabularyIndex::kind(std::uint8_t ascii) { return 1u << kKindOfByte[ascii]; }
 
 VocabularyIndex::VocabularyIndex(std::vector<std::uint8_t> bytes, std::vector<Word> offsets, std::span<const Word> text,
                                  std::vector<TokenId> stop_tokens, std::vector<Word> symbols, Word n_boundary)
@@ -101,40 +55,42 @@ void VocabularyIndex::add_nodes(Word first_position) {
 
 // Finds what is below the nodes from this one on, which is one of depth 1.
 void VocabularyIndex::describe(std::size_t first_node) {
+    namespace kind = character_kinds;
     const std::span<Node> nodes = std::span(nodes_).subspan(first_node);
     const auto number = [&](VocabularyNode node) { return node.index() - first_node; };
     // Where in a character a node's text ends, and what its byte adds to the text of the node above.
-    std::vector<Utf8Place> place(nodes.size() - 1);
-    std::vector<Kinds> adds(nodes.size() - 1);
+    std::vector<Utf8Position> position(nodes.size() - 1);
+    std::vector<CharacterKinds> adds(nodes.size() - 1);
     std::vector<Word> path(max_depth_ + 1, 0);
-    for (std::size_t n = 0; n < place.size(); ++n) {
+    for (std::size_t n = 0; n < position.size(); ++n) {
         const Node& node = nodes[n];
         path[node.depth] = static_cast<Word>(n);
-        const Utf8Place before = node.depth == 1 ? Utf8Place::between : place[static_cast<std::size_t>(path[node.depth - 1u])];
+        const Utf8Position before =
+            node.depth == 1 ? Utf8Position::between : position[static_cast<std::size_t>(path[node.depth - 1u])];
         const auto [first, last] = wide_bytes_at(before);
         const bool fits = node.byte >= first && node.byte <= last;
-        if (before != Utf8Place::between && !fits) adds[n] = kStray;  // the one above is no character
+        if (before != Utf8Position::between && !fits) adds[n] = kind::kStray;  // the one above is no character
         if (fits) {
-            adds[n] = before == Utf8Place::between ? kWide : kRest;
-            place[n] = place_after(before, node.byte);
+            adds[n] = before == Utf8Position::between ? kind::kWide : kind::kRest;
+            position[n] = position_after(before, node.byte);
         } else if (node.byte < 0x80) {
-            adds[n] |= kind(node.byte);
-        } else if (const auto [begin, end] = wide_bytes_at(Utf8Place::between); node.byte >= begin && node.byte <= end) {
-            adds[n] |= kWide;
-            place[n] = place_after(Utf8Place::between, node.byte);
+            adds[n] |= kind::of(node.byte);
+        } else if (begins_wide(node.byte)) {
+            adds[n] |= kind::kWide;
+            position[n] = position_after(Utf8Position::between, node.byte);
         } else {
-            adds[n] |= kStray;
+            adds[n] |= kind::kStray;
         }
     }
     // From the last to the first, so that a node's children have theirs.
-    for (std::size_t n = place.size(); n-- > 0;) {
+    for (std::size_t n = position.size(); n-- > 0;) {
         Node& node = nodes[n];
         for (std::size_t c = n + 1; c < number(node.end); c = number(nodes[c].end)) {
             const Node& child = nodes[c];
             // The bytes more of a character that begins below are part of it.
-            node.below |= adds[c] | (adds[c] & kWide ? child.below & ~kRest : child.below);
+            node.below |= adds[c] | (adds[c] & kind::kWide ? child.below & ~kind::kRest : child.below);
             node.height = std::max(node.height, height_above(child.height));
-            if (place[c] != Utf8Place::between && nodes[c + 1].first_token > child.first_token) node.below |= kCut;
+            if (position[c] != Utf8Position::between && nodes[c + 1].first_token > child.first_token) node.below |= kind::kCut;
         }
     }
 }
@@ -195,34 +151,29 @@ void VocabularyIndex::add_bits(std::uint32_t* words, TokenSet& set) const {
     for (std::size_t i = 0; i < n_words_; ++i) words[i] |= set.bits[i];
 }
 
-std::shared_ptr<const VocabularyIndex::Fragment> VocabularyIndex::walk(std::span<const Word> next) const {
+std::shared_ptr<const VocabularyIndex::Fragment> VocabularyIndex::read_fragment(std::span<const Word> next) const {
+    struct {
+        using State = Word;
+        std::span<const Word> next;
+        std::optional<Word> step(Word state, std::uint8_t byte) const {
+            const Word to = next[static_cast<std::size_t>(state) * 256 + byte];
+            return to >= 0 ? std::optional(to) : std::nullopt;
+        }
+        Word continuation(Word state) const { return state; }
+    } automaton{next};
     auto f = std::make_shared<Fragment>();
     for (std::size_t s = 0; s < next.size() / 256; ++s) f->inside.push_back(std::make_shared<TokenSet>());
-    std::vector<Kinds> stays;  // per state, the kinds that all lead back to it
-    const auto step = [&](Word state, std::uint8_t byte) {
-        const Word to = next[static_cast<std::size_t>(state) * 256 + byte];
-        return to >= 0 ? std::optional(to) : std::nullopt;
-    };
-    for (std::size_t s = 0; s < next.size() / 256; ++s) stays.push_back(kinds_that_stay(static_cast<Word>(s), step));
     std::vector<Word> path(max_depth_ + 1);
-    const Word n_nodes = static_cast<Word>(nodes_.size()) - 1;
-    for (Word n = 0; n < n_nodes;) {
-        const Node& node = nodes_[n];
-        const Word state = path[node.depth - 1], to = next[state * 256 + node.byte];
-        if (to < 0) {
-            if (to == kExit) f->exits.push_back({{n}, state});
-            n = node.end.v;
-            continue;
-        }
-        path[node.depth] = to;
-        if ((node.below & ~stays[to]) == 0) {
-            f->inside[to]->add(node.first_token, tokens_begin(node.end));
-            n = node.end.v;
-            continue;
-        }
-        if (nodes_[n + 1].first_token > node.first_token) f->inside[to]->add(node.first_token, nodes_[n + 1].first_token);
-        ++n;
-    }
+    std::vector<StayingKinds> staying(next.size() / 256);
+    const auto visit = [&](const Node& node, VocabularyNode n, Word before, Word& after) {
+        after = next[static_cast<std::size_t>(before) * 256 + node.byte];
+        if (after == kExit) f->exits.push_back({n, before});
+        if (after < 0) return Below::skip;
+        const auto of = [&](Word state) -> StayingKinds& { return staying[static_cast<std::size_t>(state)]; };
+        find_staying(automaton, after, node.below, of, [&](Word state) { return wide_end(automaton, state); });
+        return of(after).all_stay(node.below) ? Below::take : Below::enter;
+    };
+    walk(trie(), {0}, end(), path, visit, [&](Word first, Word last, Word state) { f->inside[state]->add(first, last); });
     for (auto& set : f->inside) make_ready(*set);
     return f;
 }
@@ -243,7 +194,7 @@ std::shared_ptr<const VocabularyIndex::Fragment> VocabularyIndex::fragment(std::
     const auto [id, fresh] = shapes_.intern(shape);
     if (fresh) {
         try {
-            fragments_.push_back(walk(next));
+            fragments_.push_back(read_fragment(next));
         } catch (...) {
             shapes_.forget_last();
             throw;
@@ -254,7 +205,7 @@ std::shared_ptr<const VocabularyIndex::Fragment> VocabularyIndex::fragment(std::
     return fragments_[id];
 }
 
-std::shared_ptr<const VocabularyRuns> VocabularyIndex::runs(Kinds kinds) const {
+std::shared_ptr<const VocabularyRuns> VocabularyIndex::runs(CharacterKinds kinds) const {
     const PatientLock lock(lock_);
     const auto it = std::ranges::find(runs_, kinds, [](const auto& known) { return known.first; });
     if (it != runs_.end()) return it->second;

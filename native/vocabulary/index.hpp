@@ -3,13 +3,13 @@
 // Tokens are sorted by their bytes, so the tokens under a trie node are a range, and a set of tokens is a list of ranges.
 //
 // Inside a lexeme (a string, a number, a name) what a token does depends on the automaton of the lexeme alone, not on the grammar
-// around it. Such a *fragment* of a lexer is walked over the vocabulary once and kept under its shape: for each state the tokens that
-// end in it, and the trie nodes at which it is left. Another grammar that has the same string takes it from here and walks
+// around it. Such a *fragment* of a lexer is walked over the vocabulary once and kept under its shape: for each state the tokens
+// that end in it, and the trie nodes at which it is left. Another grammar that has the same string takes it from here and walks
 // only what follows the lexeme's end.
 //
-// Most tokens are words, and most walks are soon in a state where words go on without changing it (an identifier, a string). So each
-// node knows which kinds of bytes are below it, and a walk passes over a subtree of bytes that all lead back to where it is. The bytes
-// of a character beyond ASCII are of one kind together, so that the words of all scripts are passed over.
+// Most tokens are words, and most walks are soon in a state where words go on without changing it (an identifier, a string). So
+// each node knows which kinds of bytes are below it, and a walk passes over a subtree of bytes that all lead back to where it is.
+// The bytes of a character beyond ASCII are of one kind together, so that the words of all scripts are passed over.
 //
 // A token that a grammar tells apart as such has a second spelling, its symbol (text/token_symbols.hpp), and so a second position.
 //
@@ -29,7 +29,7 @@
 #include "base/ids.hpp"
 #include "base/limits.hpp"
 #include "text/token_symbols.hpp"
-#include "text/utf8_places.hpp"
+#include "vocabulary/character_kinds.hpp"
 
 namespace psc {
 
@@ -74,25 +74,6 @@ public:
     bool has_symbols() const { return !symbols_.empty(); }
     const std::vector<Word>& symbols() const { return symbols_; }
 
-    // Kinds of what tokens are made of, as bits: those of ASCII, and four more.
-    using Kinds = std::uint32_t;
-    static Kinds kind(std::uint8_t ascii);  // one bit
-    static constexpr int kKinds = 32;
-    static constexpr Kinds kWide = 1u << 28;   // a character beyond ASCII, as UTF-8 spells it
-    static constexpr Kinds kCut = 1u << 29;    // the beginning of one, with which a token ends
-    static constexpr Kinds kRest = 1u << 30;   // a byte more of the character that was begun above
-    static constexpr Kinds kStray = 1u << 31;  // a byte beyond ASCII that is none of these
-    // The kinds whose every text leads from a state back to it. `step(state, byte)`: the next state, where there is one that is as
-    // good for a text to end in as any.
-    template <class State, class Step>
-    static Kinds kinds_that_stay(State state, Step step) {
-        Kinds leave = kCut | kRest | kStray;
-        for (int b = 0; b < 0x80; ++b)
-            if (const auto to = step(state, static_cast<std::uint8_t>(b)); !to || *to != state)
-                leave |= kind(static_cast<std::uint8_t>(b));
-        if (after_wide(state, step) != state) leave |= kWide;
-        return ~leave;
-    }
     static constexpr std::uint8_t kMaxHeight = 255;
     static constexpr std::size_t kLongest = limit("token_bytes");
     static_assert(kLongest <= std::numeric_limits<std::uint16_t>::max());  // a node's depth
@@ -100,11 +81,11 @@ public:
     // Trie nodes in preorder, the root left out.
     struct Node {
         std::uint8_t byte;
-        std::uint8_t height;  // bytes of its longest descendant beyond its own; kMaxHeight stands for more too
-        std::uint16_t depth;  // from 1
-        VocabularyNode end;   // past the node's subtree
-        Word first_token;     // sorted position; those of the node itself come first
-        Kinds below;          // of what its descendants add to its text
+        std::uint8_t height;   // bytes of its longest descendant beyond its own; kMaxHeight stands for more too
+        std::uint16_t depth;   // from 1
+        VocabularyNode end;    // past the node's subtree
+        Word first_token;      // sorted position; those of the node itself come first
+        CharacterKinds below;  // of what its descendants add to its text
     };
     // Nodes in preorder, and the ids of the tokens that `first_token` counts.
     struct Trie {
@@ -141,11 +122,11 @@ public:
     };
     static constexpr Word kDead = -1, kExit = -2;
     static constexpr Word kMaxFragmentStates = 48;
-    // `next`: state * 256 + byte -> state, kDead or kExit. Walks the vocabulary when the shape is new. `hesitates`: null instead, where
-    // it was not asked for lately.
+    // `next`: state * 256 + byte -> state, kDead or kExit. Walks the vocabulary when the shape is new. `hesitates`: null instead,
+    // where it was not asked for lately.
     std::shared_ptr<const Fragment> fragment(std::span<const Word> next, bool hesitates = false);
     // Of these kinds, made when they are new; null where too many are known.
-    std::shared_ptr<const VocabularyRuns> runs(Kinds kinds) const;
+    std::shared_ptr<const VocabularyRuns> runs(CharacterKinds kinds) const;
     std::size_t n_fragments();
     std::size_t fragment_bytes();
 
@@ -156,7 +137,7 @@ private:
     // Setting a bit costs a few times what merging a word does.
     bool is_large(const TokenSet& set) const { return static_cast<std::size_t>(set.count) > n_words_ / 4; }
     void set_bits(std::uint32_t* words, const TokenSet& set) const;
-    std::shared_ptr<const Fragment> walk(std::span<const Word> next) const;
+    std::shared_ptr<const Fragment> read_fragment(std::span<const Word> next) const;
     void sort(std::span<const Word> text);
     void sort_symbols();
     void add_nodes(Word first_position);
@@ -196,7 +177,7 @@ private:
     std::vector<std::shared_ptr<const Fragment>> fragments_;
     std::array<std::uint64_t, 1024> asked_{};  // by those who hesitate: hashes of shapes, each in its place
     static constexpr std::size_t kMostRuns = 8;
-    mutable std::vector<std::pair<Kinds, std::shared_ptr<const VocabularyRuns>>> runs_;
+    mutable std::vector<std::pair<CharacterKinds, std::shared_ptr<const VocabularyRuns>>> runs_;
     std::size_t fragment_bytes_ = 0;  // without the runs
 };
 

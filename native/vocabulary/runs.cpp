@@ -1,6 +1,8 @@
 #include "vocabulary/runs.hpp"
 
 #include "base/long_work.hpp"
+#include "text/utf8_positions.hpp"
+#include "vocabulary/walk.hpp"
 
 namespace psc {
 
@@ -26,53 +28,49 @@ std::size_t bytes_of(const std::shared_ptr<TokenSet>& set, std::size_t n_words) 
 }  // namespace
 
 bool VocabularyRuns::takes(VocabularyNode node) const {
+    namespace kind = character_kinds;
     const auto& at = vocabulary_[node];
-    if (at.byte < 0x80) return VocabularyIndex::kind(at.byte) & kinds_;
-    const bool takes_wide = (kinds_ & VocabularyIndex::kWide) && (kinds_ & VocabularyIndex::kCut);
-    return takes_wide && begins_wide(at.byte) && !(at.below & VocabularyIndex::kStray);
+    if (at.byte < 0x80) return kind::of(at.byte) & kinds_;
+    const bool takes_wide = (kinds_ & kind::kWide) && (kinds_ & kind::kCut);
+    return takes_wide && begins_wide(at.byte) && !(at.below & kind::kStray);
 }
 
-// Calls own(node, length) for nodes within the run, and leave(node, length before it) for those that leave it. `path`: by depth, with
-// what is above the first node.
-template <class Own, class Leave>
-void VocabularyRuns::walk(VocabularyNode first, VocabularyNode end, std::vector<At>& path, Own own, Leave leave) const {
-    for (VocabularyNode n = first; n < end;) {
-        const auto& node = vocabulary_[n];
-        At at = path[node.depth - 1u];
+// Calls take(first, last, state) for the tokens within the run, and leave(node, length before it) for nodes that leave it. `path`:
+// by depth, with what is above the first node.
+template <class Take, class Leave>
+void VocabularyRuns::read(VocabularyNode first, VocabularyNode end, std::vector<Reading>& path, Take take, Leave leave) const {
+    const auto visit = [&](const VocabularyIndex::Node& node, VocabularyNode n, Reading before, Reading& after) {
         bool leaves = false;
-        if (at.place != Utf8Place::between) {  // it fits: else what begins the character has left
-            at.place = place_after(at.place, node.byte);
+        after = before;
+        if (before.position != Utf8Position::between) {  // it fits: else what begins the character has left
+            after.position = position_after(before.position, node.byte);
         } else {
             leaves = !takes(n);
-            ++at.length;
-            if (node.byte >= 0x80 && !leaves) at.place = place_after(Utf8Place::between, node.byte);
+            ++after.length;
+            if (node.byte >= 0x80 && !leaves) after.position = position_after(Utf8Position::between, node.byte);
         }
-        if (leaves || at.length > kLongest) {
-            leave(n, path[node.depth - 1u].length);
-            n = node.end;
-            continue;
-        }
-        path[node.depth] = at;
-        if (node.first_token != vocabulary_.own_tokens_end(n)) own(n, at.length);
-        ++n.v;
-    }
+        if (!leaves && after.length <= kLongest) return Below::enter;
+        leave(n, before.length);
+        return Below::skip;
+    };
+    walk(vocabulary_.trie(), first, end, path, visit, take);
 }
 
 void VocabularyRuns::read_behind(VocabularyNode head, Heads& heads) const {
     const auto& top = vocabulary_[head];
     const bool is_ascii = top.byte < 0x80;
-    if (top.end.v - head.v < kLarge || (!is_ascii && (!begins_wide(top.byte) || (top.below & VocabularyIndex::kStray)))) return;
-    std::vector<At> path(vocabulary_.max_depth() + 1);
+    if (top.end.v - head.v < kLarge || (!is_ascii && (!begins_wide(top.byte) || (top.below & character_kinds::kStray)))) return;
+    std::vector<Reading> path(vocabulary_.max_depth() + 1);
     Behind& out = heads[head];
-    const auto add_own = [&](VocabularyNode n, Word length) {
-        if (static_cast<std::size_t>(length) >= out.whole.size()) out.whole.resize(static_cast<std::size_t>(length) + 1);
-        auto& tokens = out.whole[static_cast<std::size_t>(length)];
-        if (!tokens) tokens = std::make_shared<TokenSet>();
-        tokens->add(vocabulary_[n].first_token, vocabulary_.own_tokens_end(n));
+    const auto take = [&](Word first, Word last, Reading state) {
+        const auto length = static_cast<std::size_t>(state.length);
+        if (length >= out.whole.size()) out.whole.resize(length + 1);
+        if (!out.whole[length]) out.whole[length] = std::make_shared<TokenSet>();
+        out.whole[length]->add(first, last);
     };
-    path[top.depth] = {0, is_ascii ? Utf8Place::between : place_after(Utf8Place::between, top.byte)};
-    if (top.first_token != vocabulary_.own_tokens_end(head)) add_own(head, 0);
-    walk({head.v + 1}, top.end, path, add_own, [&](VocabularyNode n, Word length) { out.exits.push_back({n, length}); });
+    path[top.depth] = {0, is_ascii ? Utf8Position::between : position_after(Utf8Position::between, top.byte)};
+    if (const Word last = vocabulary_.own_tokens_end(head); last != top.first_token) take(top.first_token, last, path[top.depth]);
+    read({head.v + 1}, top.end, path, take, [&](VocabularyNode n, Word length) { out.exits.push_back({n, length}); });
     for (const auto& tokens : out.whole)
         if (tokens) vocabulary_.make_ready(*tokens);
 }
@@ -104,13 +102,13 @@ std::unique_ptr<const VocabularyRuns::All> VocabularyRuns::read_all() const {
     for (auto& tokens : all->whole) tokens = std::make_shared<TokenSet>();
     all->whole_of_any = std::make_shared<TokenSet>();
     std::array<std::vector<VocabularyNode>, kLongest + 1> left;
-    std::vector<At> path(vocabulary_.max_depth() + 1);
-    path[0] = {0, Utf8Place::between};
-    const auto add_own = [&](VocabularyNode n, Word length) {
-        for (TokenSet* tokens : {all->whole[static_cast<std::size_t>(length)].get(), all->whole_of_any.get()})
-            tokens->add(vocabulary_[n].first_token, vocabulary_.own_tokens_end(n));
+    std::vector<Reading> path(vocabulary_.max_depth() + 1);
+    path[0] = {0, Utf8Position::between};
+    const auto take = [&](Word first, Word last, Reading state) {
+        all->whole[static_cast<std::size_t>(state.length)]->add(first, last);
+        all->whole_of_any->add(first, last);
     };
-    walk({0}, vocabulary_.end(), path, add_own,
+    read({0}, vocabulary_.end(), path, take,
          [&](VocabularyNode n, Word length) { left[static_cast<std::size_t>(length)].push_back(n); });
     std::vector<VocabularyNode> of_any;
     for (std::size_t length = 1; length <= kLongest; ++length)

@@ -1,12 +1,12 @@
 // The tokens of a vocabulary by how long a run of some kinds of characters they begin with.
 //
-// In a text (a string, a comment) most characters are alike, and what a token does depends on how many there are of them at most, until
-// one comes that is of another kind: the end of the string, a backslash. Where a grammar counts characters, each leads to a state of its
-// own. Which tokens have so many, and at which nodes of the trie they leave the run, is the same in every grammar that has texts of
-// these kinds of characters.
+// In a text (a string, a comment) most characters are alike, and what a token does depends on how many there are of them at most,
+// until one comes that is of another kind: the end of the string, a backslash. Where a grammar counts characters, each leads to a
+// state of its own. Which tokens have so many, and at which nodes of the trie they leave the run, is the same in every grammar that
+// has texts of these kinds of characters.
 //
-// Runs are known from a token's first byte on, and behind some nodes, the *heads*: the first nodes of the trie, and those behind a blank,
-// which may be of another terminal.
+// Runs are known from a token's first byte on, and behind some nodes, the *heads*: the first nodes of the trie, and those behind a
+// blank, which may be of another terminal.
 //
 // Cost: a visit of each trie node for either, once for a vocabulary and some kinds, when it is asked for first.
 #pragma once
@@ -18,6 +18,7 @@
 #include <vector>
 
 #include "base/interned.hpp"
+#include "text/utf8_positions.hpp"
 #include "vocabulary/index.hpp"
 #include "vocabulary/token_rests.hpp"
 
@@ -25,11 +26,11 @@ namespace psc {
 
 class VocabularyRuns {
 public:
-    using Kinds = VocabularyIndex::Kinds;
     static constexpr Word kLongest = 16;  // of longer runs the rest is left to whoever asks
 
-    // `kinds`: of characters, with no part of one: neither kRest nor kStray, and kCut only with kWide. The vocabulary outlives this.
-    VocabularyRuns(const VocabularyIndex& vocabulary, Kinds kinds) : vocabulary_(vocabulary), kinds_(kinds) {}
+    // `kinds`: of characters, with no part of one: neither kRest nor kStray, and kCut only with kWide. The vocabulary outlives
+    // this.
+    VocabularyRuns(const VocabularyIndex& vocabulary, CharacterKinds kinds) : vocabulary_(vocabulary), kinds_(kinds) {}
 
     struct Exit {
         VocabularyNode node;  // whose byte leaves the run, or is beyond the longest
@@ -57,22 +58,22 @@ public:
     std::size_t bytes() const { return bytes_.load(std::memory_order_relaxed); }
 
 private:
-    struct At {
+    struct Reading {
         Word length;  // characters of the run, the open one among them
-        Utf8Place place;
+        Utf8Position position;
     };
     using Heads = std::unordered_map<VocabularyNode, Behind, IdHash>;
     // A smaller subtree is walked as quickly.
     static constexpr Word kLarge = 256;
 
-    template <class Own, class Leave>
-    void walk(VocabularyNode first, VocabularyNode end, std::vector<At>& path, Own own, Leave leave) const;
+    template <class Take, class Leave>
+    void read(VocabularyNode first, VocabularyNode end, std::vector<Reading>& path, Take take, Leave leave) const;
     void read_behind(VocabularyNode head, Heads& heads) const;
     std::unique_ptr<const Heads> read_heads() const;
     std::unique_ptr<const All> read_all() const;
 
     const VocabularyIndex& vocabulary_;
-    Kinds kinds_;
+    CharacterKinds kinds_;
     mutable std::mutex lock_;  // of what is made when it is asked for; the pointers are set once
     mutable std::unique_ptr<const Heads> heads_owner_;
     mutable std::unique_ptr<const All> all_owner_;

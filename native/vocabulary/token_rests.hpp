@@ -1,7 +1,7 @@
 // What is left of tokens behind some nodes of a vocabulary's trie, as a trie of its own.
 //
-// Thousands of nodes lead out of a string, one behind each beginning of a token, and what comes there is the same over and over: `"`,
-// `",`, `"}`. Where all of them are read from one state, each such rest is read once, with the tokens of all nodes.
+// Thousands of nodes lead out of a string, one behind each beginning of a token, and what comes there is the same over and over:
+// `"`, `",`, `"}`. Where all of them are read from one state, each such rest is read once, with the tokens of all nodes.
 //
 // Cost: made in time linear in the nodes' subtrees, besides sorting; of equal rests only one is kept.
 #pragma once

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "check.hpp"
+#include "text/utf8_positions.hpp"
 #include "vocabulary/index.hpp"
 
 using psc::VocabularyIndex;
@@ -43,21 +44,21 @@ std::pair<std::size_t, std::size_t> character(const std::string& t, std::size_t 
 }
 
 // The kinds of what a token is made of from a position on.
-VocabularyIndex::Kinds kinds_from(const std::string& t, std::size_t from) {
-    VocabularyIndex::Kinds kinds = 0;
+psc::CharacterKinds kinds_from(const std::string& t, std::size_t from) {
+    psc::CharacterKinds kinds = 0;
     for (std::size_t at = 0; at < t.size();) {
         const auto [n, length] = character(t, at);
-        VocabularyIndex::Kinds here = 0;
+        psc::CharacterKinds here = 0;
         if (static_cast<unsigned char>(t[at]) < 0x80)
-            here = VocabularyIndex::kind(static_cast<std::uint8_t>(t[at]));
+            here = psc::character_kinds::of(static_cast<std::uint8_t>(t[at]));
         else if (length == 0)
-            here = VocabularyIndex::kStray;
+            here = psc::character_kinds::kStray;
         else
-            here = VocabularyIndex::kWide;
+            here = psc::character_kinds::kWide;
         if (at >= from) kinds |= here;
-        if (at < from && at + n > from) kinds |= VocabularyIndex::kRest;
-        if (n < length && at + n == t.size() && at + n > from) kinds |= VocabularyIndex::kCut;
-        if (n < length && at + n < t.size() && at + n >= from) kinds |= VocabularyIndex::kStray;
+        if (at < from && at + n > from) kinds |= psc::character_kinds::kRest;
+        if (n < length && at + n == t.size() && at + n > from) kinds |= psc::character_kinds::kCut;
+        if (n < length && at + n < t.size() && at + n >= from) kinds |= psc::character_kinds::kStray;
         at += std::max<std::size_t>(n, 1);
     }
     return kinds;
@@ -79,7 +80,7 @@ void check_trie(const VocabularyIndex& index, const std::vector<std::string>& to
         for (Word at = index.tokens_begin({n}); at < index.own_tokens_end({n}); ++at, ++own)
             CHECK(tokens[index.token_at(at).index()] == path, "a node's own token is its path");
         CHECK(own == std::count(tokens.begin(), tokens.end(), path), "a node has all tokens that are its path");
-        VocabularyIndex::Kinds below = 0;
+        psc::CharacterKinds below = 0;
         for (const auto& t : tokens)
             if (t.size() > path.size() && t.starts_with(path)) below |= kinds_from(t, path.size());
         CHECK(nodes[n].below == below, "the kinds of what is below a node");
@@ -98,14 +99,14 @@ void check_fragment(VocabularyIndex& index, const std::vector<std::string>& toke
         for (int b = 0; b < 256; ++b) next[s * 256 + b] = usual;
         for (char b : std::string("ab .\0\xc3\xff", 7)) next[s * 256 + static_cast<std::uint8_t>(b)] = static_cast<Word>(r() % (n_plain + 2)) - 2;
         if (r() % 2) continue;
-        const auto at = [&](psc::Utf8Place place) { return s + n_plain * static_cast<Word>(place); };
+        const auto at = [&](psc::Utf8Position place) { return s + n_plain * static_cast<Word>(place); };
         for (int p = 0; p < 8; ++p) {
-            const auto place = static_cast<psc::Utf8Place>(p);
+            const auto place = static_cast<psc::Utf8Position>(p);
             const auto [first, last] = psc::wide_bytes_at(place);
-            for (int b = first; b <= last; ++b) next[at(place) * 256 + b] = at(psc::place_after(place, b));
+            for (int b = first; b <= last; ++b) next[at(place) * 256 + b] = at(psc::position_after(place, b));
         }
         // One of the characters leads elsewhere.
-        if (r() % 2) next[at(psc::Utf8Place::two_more) * 256 + 0x82] = static_cast<Word>(r() % n_plain);
+        if (r() % 2) next[at(psc::Utf8Position::two_more) * 256 + 0x82] = static_cast<Word>(r() % n_plain);
     }
     const auto fragment = index.fragment(next);
     CHECK(index.fragment(next) == fragment, "a shape is walked once");
