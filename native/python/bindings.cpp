@@ -23,6 +23,8 @@ NB_MODULE(_core, m) {
     psc::bind_lowering(m);
     psc::bind_compilation(m);
     psc::bind_linked_parts(m);
+    psc::bind_errors();
+    psc::bind_vocabulary(m);
     psc::bind_machine(m);
     psc::bind_bitmask(m);
     psc::bind_matcher(m);

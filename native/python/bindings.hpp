@@ -62,6 +62,8 @@ void bind_lr_tables(nb::module_& m);
 void bind_lowering(nb::module_& m);
 void bind_compilation(nb::module_& m);
 void bind_linked_parts(nb::module_& m);
+void bind_errors();
+void bind_vocabulary(nb::module_& m);
 void bind_machine(nb::module_& m);
 void bind_terminals(nb::module_& m);
 void bind_bitmask(nb::module_& m);

@@ -27,6 +27,13 @@ private:
     PyThreadState* thread_;
 };
 
+// What `f` gives, where it may have to be built, or another thread may be building it.
+template <class F>
+auto without_lock(const F& f) {
+    const WithoutInterpreterLock released;
+    return f();
+}
+
 // A call on something that one thread at a time may use, begun and ended with the interpreter's lock. `in_use` is read and written
 // with the lock only. Python's code must not run while one lives.
 class Turn {

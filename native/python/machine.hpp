@@ -31,6 +31,8 @@ struct PyVocabulary {
     std::shared_ptr<VocabularyIndex> index;
 };
 
+void bind_machine_tables(nb::class_<PyMachine>& machine);
+
 LexerKind lexer_kind(const std::string& name);
 AllTerminals all_terminals(Ints next, Ints match_offsets, Ints matches, Ints rank, Bytes ignored);
 
