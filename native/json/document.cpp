@@ -213,7 +213,7 @@ private:
         pending_.erase(begin, pending_.end());
     }
 
-    // Of members with one name the last one counts, in the place of the first.
+    // Of members with one name the last one counts, at the position of the first.
     void add_members(std::size_t first) {
         auto& members = document_.members_;
         const auto begin = static_cast<std::ptrdiff_t>(members.size());
@@ -325,7 +325,7 @@ private:
     JsonDocument& document_;
     std::string_view text_;
     std::size_t at_ = 0;
-    bool fresh_ = false;  // nothing was read yet of the innermost value
+    bool fresh_ = false;  // the innermost open value is empty so far
     std::vector<Open> open_;
     std::vector<Member> pending_;  // of the values that are open, the outermost's first
     std::unordered_map<Word, std::size_t> seen_;

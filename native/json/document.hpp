@@ -1,9 +1,13 @@
 // JSON texts, read once into flat arrays: what schemas are read from.
 //
-// Strings are kept decoded, each distinct one under a number; numbers are kept as they are written, since no float holds them all. Of
-// members with one name the last one counts, as in Python. Strict: RFC 8259, nothing else, and no half of a surrogate pair.
+// Strings are stored decoded, each distinct one under a number. Numbers are stored as they are written, since no float holds them
+// all. Of members with one name the last one counts, as in Python. Strict: RFC 8259, nothing else, and no half of a surrogate pair.
 //
-// Cost: some 10 ns a byte; nesting costs no C stack.
+// Example: `{"a": [1, "b"]}` is an object node with one member, whose name is text_number("a") and whose value is an array node of
+// two.
+//
+// Cost: some 10 ns a byte; nesting costs no C stack. Threads: one at a time for reading; any number once read, but for member() of
+// large objects, which builds an index.
 #pragma once
 
 #include <cstdint>
@@ -60,10 +64,10 @@ public:
 
     explicit JsonDocument(TextTable& texts) : texts_(texts) {}
 
-    // Adds a text, and gives its value. Throws JsonError; LimitExceeded where values are nested deeper than 10,000, or the text is longer
-    // than 2^30 bytes.
+    // Adds a text, and returns its value. Throws JsonError; LimitExceeded where values are nested deeper than 10,000, or the text
+    // is longer than 2^30 bytes.
     JsonNode read(std::string_view text);
-    // A value as text again: no white space, strings with the escapes that they need, numbers as they were written.
+    // The value as text: no white space, strings with the escapes that they need, numbers as they were written.
     std::string written(JsonNode value) const;
     JsonNode size() const { return static_cast<JsonNode>(values_.size()); }
     Kind kind(JsonNode node) const { return at(node).kind; }
@@ -80,7 +84,7 @@ public:
     std::span<const Member> members(JsonNode object) const {
         return std::span(members_).subspan(static_cast<std::size_t>(at(object).first), static_cast<std::size_t>(at(object).count));
     }
-    // The value of a name, or kNone. Cost: constant expected, and linear in small objects.
+    // The value of a name, or kNone. Cost: constant expected; linear in small objects.
     JsonNode member(JsonNode object, Word name) const;
     JsonNode member(JsonNode object, std::string_view name) const;
     TextTable& texts() const { return texts_; }

@@ -1,11 +1,15 @@
 // Bounds of signed numbers from comparisons of magnitudes, however a magnitude is spelled.
+//
+// Example: x >= -3 is any magnitude without a sign, or one that is at most 3 with a minus sign.
+//
+// Cost: that of the automata. Threads: pure functions.
 #pragma once
 
 #include "json/numbers.hpp"
 
 namespace psc {
 
-// Which comparisons of a magnitude with a bound's are asked for.
+// A set of results of comparing a magnitude with a bound's.
 struct Compared {
     bool less, equal, greater;
 };
@@ -26,7 +30,8 @@ inline TextAutomaton with_signs(const TextAutomaton& negative, const TextAutomat
     return minimal(draft);
 }
 
-// Numbers at least as large as the bound; `downwards`: at most. magnitudes(Compared): those that compare with the bound's so.
+// Numbers at least as large as the bound; `downwards`: at most. magnitudes(c): the magnitudes whose comparison with the bound's is
+// in c.
 template <class Magnitudes>
 TextAutomaton beyond(const Decimal& bound, bool downwards, bool exclusive, Magnitudes magnitudes) {
     const auto on_sides = [&](const TextAutomaton& near, const TextAutomaton& far) {

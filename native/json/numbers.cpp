@@ -40,8 +40,8 @@ struct WrittenOut {
     }
 };
 
-// The unsigned numbers that compare with a magnitude in one of the ways asked for. While digits before the point are read, a state is
-// how they compare with as many of the bound's, and their count; with more of them than the bound has the number is greater.
+// The unsigned numbers whose comparison with a magnitude is in a set. Before the point, a state is the comparison of the digits so
+// far with as many of the bound's, and their count; a number with more digits than the bound is greater.
 TextAutomaton plain_magnitudes(const Decimal& bound, Compared wanted, std::size_t max_states) {
     const WrittenOut written(bound, max_states);
     const Word n = static_cast<Word>(written.whole.size()), f = static_cast<Word>(written.fraction.size());
@@ -232,9 +232,9 @@ TextAutomaton at_most(const Decimal& bound, bool exclusive, std::size_t max_stat
     return beyond(bound, true, exclusive, [&](Compared wanted) { return plain_magnitudes(bound, wanted, max_states); });
 }
 
-// The divisor is m times 10^e. For e >= 0 a state is the remainder by m of the digits but the zeros at the end, of which there are up
-// to e, and how many of these there are. For e < 0 it is how many digits after the point have been read, and the remainder of all
-// digits: with p more to come, by m over its common divisor with 10^p, as the same remainders by that are the same in the end.
+// The divisor is m times 10^e. For e >= 0 a state is the remainder by m of the digits but the zeros at the end, of which there are
+// up to e, and how many of these there are. For e < 0 it is how many digits after the point have been read, and the remainder of
+// all digits: with p more to come, by m over its common divisor with 10^p, as the same remainders by that are the same in the end.
 TextAutomaton multiples_of(const Decimal& divisor, std::size_t max_states) {
     if (divisor.is_zero()) throw std::invalid_argument("there are no multiples of 0");
     constexpr const char* kRemainders = "remainders of a number by multipleOf";

@@ -1,11 +1,16 @@
 // Sets of numbers as the sets of their plain decimal spellings: -?(0|[1-9][0-9]*)(\.[0-9]+)?
 //
-// Membership depends on the value alone: with a spelling all others of its value are in the set, -0 with 0 and 1.50 with 1.5. So the
-// sets are combined as automata (text/automaton.hpp), a complement being taken within plain_numbers(). A bound is compared digit by
-// digit, which takes two states for each of its digits; a multiple's digits run through the remainders.
+// Membership depends on the value alone: with a spelling, all others of its value are in the set, -0 with 0 and 1.50 with 1.5. So
+// the sets are combined as automata (text/automaton.hpp), a complement being taken within plain_numbers(). A bound is compared
+// digit by digit, which takes two states for each of its digits; for multiples, the states are remainders.
 //
-// Exponents are left out: 1, n zeros and e-k is at most 1 where k is at least n, which no finite automaton can tell. What is spelled
-// with one digit before the point and an exponent (json/scientific_numbers.hpp) can be compared, and every value is spelled plainly.
+// Exponents are left out: 1 followed by n zeros and e-k is at most 1 if k is at least n, which no finite automaton can tell.
+// Spellings with one digit before the point and an exponent (json/scientific_numbers.hpp) can be compared, and every value has a
+// plain spelling.
+//
+// Example: at_most(9) takes 9, 8.75, 9.0 and -100, and refuses 9.01 and 10.
+//
+// Cost: linear in the digits of the bound; multiples_of as below. Threads: pure functions.
 #pragma once
 
 #include <string>
@@ -22,13 +27,13 @@ struct Decimal {
     std::int64_t exponent = 0;
 
     bool is_zero() const { return digits.empty(); }
-    // Of the value; -0 is 0.
+    // Compares values; -0 is 0.
     bool operator==(const Decimal& other) const;
-    // Digits before the point, where they are written out; at least 1 with 0 itself.
+    // The number of digits before the point, when written out; at least 1 with 0 itself.
     std::int64_t places_before_point() const { return static_cast<std::int64_t>(digits.size()) + exponent; }
 };
 
-// Throws std::invalid_argument for what is no number of JSON; LimitExceeded for an exponent of more than nine digits.
+// Throws std::invalid_argument unless it is a number of JSON; LimitExceeded for an exponent of more than nine digits.
 Decimal parse_decimal(std::string_view text);
 // -1, 0 or 1.
 int compare(const Decimal& a, const Decimal& b);

@@ -35,10 +35,10 @@ const PatternText kFullDate =
 PatternText leap_second() {
     PatternText options = U"23:59:60(?:\\.\\d+)?[Zz]";
     for (int local = 29; local < 24 * 60; local += 30) {
-        const int ahead = (local + 1) % (24 * 60), behind = (24 * 60 - ahead) % (24 * 60);
+        const int east = (local + 1) % (24 * 60), west = (24 * 60 - east) % (24 * 60);
         const auto clock = [](int minutes) { return two_digits(minutes / 60) + U":" + two_digits(minutes % 60); };
         options += U"|";
-        options += clock(local) + U":60(?:\\.\\d+)?(?:\\+" + clock(ahead) + U"|-" + clock(behind) + U")";
+        options += clock(local) + U":60(?:\\.\\d+)?(?:\\+" + clock(east) + U"|-" + clock(west) + U")";
     }
     return options;
 }
@@ -73,7 +73,7 @@ PatternText ipv6() {
 
 const PatternText kHostLabel = U"[0-9A-Za-z](?:[0-9A-Za-z\\-]{0,61}[0-9A-Za-z])?";
 
-// With `more` in every place of a letter.
+// With `more` wherever a letter may be.
 PatternText mailbox(const PatternText& more) {
     const PatternText atom = U"[0-9A-Za-z!#$%&'*+\\-/=?^_`{|}~" + more + U"]+";
     const PatternText quoted = U"\"(?:[ !#-\\[\\]-~" + more + U"]|\\\\[ -~])*\"";
@@ -185,7 +185,7 @@ const StringFormat* string_format(std::string_view name) {
     FormatEntry* entry = find_format(name);
     if (!entry) return nullptr;
     std::call_once(entry->once, [&] {
-        const Uninterrupted kept_by_all;
+        const Uninterrupted for_all_users;
         entry->format = entry->make();
         entry->format.spelled = quoted(spelled_as_json(entry->format.texts));
     });

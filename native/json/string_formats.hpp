@@ -4,7 +4,7 @@
 // | date-time, date, time | RFC 3339 | lengths of months, leap years; T, t, Z, z; leap seconds: see below |
 // | duration | RFC 3339, appendix A | |
 // | email | RFC 5321, Mailbox | quoted local parts, address literals of IPv4 and IPv6; no limits of length |
-// | hostname | RFC 1123 | labels of up to 63 characters; see most_characters; an A-label (xn--) is not decoded |
+// | hostname | RFC 1123 | labels of up to 63 characters; see max_characters; an A-label (xn--) is not decoded |
 // | ipv4, ipv6 | RFC 3986 (RFC 4291) | no leading zeros in IPv4, no zones |
 // | uri, uri-reference | RFC 3986 | |
 // | iri, iri-reference | RFC 3987 | |
@@ -14,10 +14,11 @@
 // | idn-email, idn-hostname | | not exact: most characters beyond ASCII are taken for letters |
 // | regex | | not exact: any text |
 //
-// A second 60 is one where it is 23:59:60 in UTC, at offsets of whole and half hours; with those of single minutes the automaton would
-// have thousands of states. On which days there are leap seconds is not asked.
+// A second 60 is one where it is 23:59:60 in UTC, at offsets of whole and half hours; with those of single minutes the automaton
+// would have thousands of states. The days that have leap seconds are not checked.
 //
-// Cost: an automaton is built when it is asked for first, in 0.1 to 5 ms, by one thread, and kept for the process.
+// Cost: one thread builds an automaton on first use, in 0.1 to 5 ms; it stays for the life of the process.
+// Threads: any number.
 #pragma once
 
 #include <string_view>
@@ -28,14 +29,15 @@ namespace psc {
 
 struct StringFormat {
     TextAutomaton texts;
-    // What the texts may not be longer than besides, or -1. A host name has at most 253 characters, which would be over 20,000 states.
-    std::int64_t most_characters = -1;
-    // Else the texts are a superset.
+    // The greatest length of the texts, which `texts` does not enforce, or -1. A host name has at most 253 characters, which would
+    // be over 20,000 states.
+    std::int64_t max_characters = -1;
+    // False: the texts are a superset.
     bool exact = true;
     TextAutomaton spelled = {};  // the texts as strings of JSON, with their quotes
 };
 
-// Null for a name that is no format's. Safe from many threads.
+// Null for an unknown name.
 const StringFormat* string_format(std::string_view name);
 
 // Its texts of any length.

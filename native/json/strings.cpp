@@ -21,7 +21,7 @@ public:
         TextAutomaton draft = TextAutomaton::drafted();
         for (Word s = 0; s < value_.size(); ++s) {
             const Word escaped = after_backslash(s);
-            // Raw characters are from 0x20 on; the backslash has its place among them.
+            // Raw characters are from 0x20 on; the backslash is sorted in among them.
             bool pending = escaped >= 0;
             const auto backslash = [&] {
                 if (std::exchange(pending, false)) draft.add_arc('\\', '\\', escaped);
@@ -48,7 +48,7 @@ public:
     }
 
 private:
-    // The arcs of a node that is being made: of at most 22 digits, or eight letters and `u`.
+    // The arcs of the node being made: of at most 22 digits, or eight letters and `u`.
     class NodeArcs {
     public:
         void append(Word first, Word last, Word to) {
@@ -81,7 +81,7 @@ private:
         return node(arcs);
     }
 
-    // So many of any digits.
+    // `count` hexadecimal digits of any value.
     Word any_digits(Word to, Word count) {
         if (to < 0) return -1;
         if (count == 0) return to;
@@ -199,7 +199,7 @@ private:
     const std::size_t max_states_;
     SequenceInterner nodes_;          // first, last, to of each arc
     PairMap any_digits_;              // per target and count
-    std::vector<TextArc> escapable_;  // of the state at hand
+    std::vector<TextArc> escapable_;  // of the current state
     std::vector<TextArc> before_;     // of the state before that had some
     Word after_u_before_ = -1;
 };

@@ -1,12 +1,16 @@
 // Sets of strings to the sets of their spellings in JSON, without the quotes around them.
 //
-// Printable ASCII stands for itself but `"` and `\`, which have a backslash; `/` may have one. A control character is spelled by its
-// short escape, where there is one, or as \u00XX. U+007F and what is not ASCII stands for itself or is spelled \uXXXX, as a pair of
-// surrogates beyond U+FFFF. Hexadecimal digits are of either case. A surrogate alone is no string's spelling.
+// Printable ASCII is spelled as itself but `"` and `\`, which have a backslash; `/` may have one. A control character is spelled by
+// its short escape, where there is one, or as \u00XX. U+007F and what is not ASCII is spelled as itself or as \uXXXX, with a pair
+// of surrogates beyond U+FFFF. Hexadecimal digits are of either case. A surrogate alone is no string's spelling.
 //
-// Each state keeps its arcs of characters that stand for themselves, and gets a state after a backslash and one after \u where it
-// needs them. The four digits are a tree whose nodes are shared: a block of code points that lead to one state is one node.
+// Each state has its arcs of characters that are spelled as themselves, and gets a state after a backslash and one after \u where
+// it needs them. The four digits are a tree with shared nodes: a block of code points that lead to one state is one node.
+//
+// Example: {"é"} becomes {é, \u00e9, \u00E9}, over code points.
+//
 // Cost: linear, some 40 nodes for a state's arc over all characters beyond ASCII; a text of ASCII alone gets none.
+// Threads: pure functions.
 #pragma once
 
 #include "text/automaton.hpp"

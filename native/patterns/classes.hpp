@@ -1,6 +1,7 @@
-// Classes of characters that a pattern's program, and the automata that it asks about the rest, cannot tell apart.
+// Classes of characters that a pattern's program, and the automata of its conditions, cannot tell apart.
 //
-// Cost: a step for each interval between the borders of all sets, and set or arc that has it.
+// Cost: a step for each interval between the borders of all sets, and each set or arc that has the interval. Threads: one at a
+// time.
 #pragma once
 
 #include <algorithm>
@@ -14,10 +15,10 @@
 namespace psc {
 
 struct PatternClasses {
-    std::vector<Word> starts;                // of intervals; the last one is where Unicode ends
+    std::vector<Word> starts;                // of intervals; the last one is the end of Unicode
     std::vector<Word> class_of;              // per interval; -1 for surrogates
-    std::vector<Word> speaker;               // per class, a code point
-    std::vector<std::vector<Word>> members;  // per set of the pattern, classes; for those that are used
+    std::vector<Word> representative;        // per class, a code point
+    std::vector<std::vector<Word>> members;  // per used set of the pattern, its classes
 
     Word interval_at(Word code_point) const {
         return static_cast<Word>(std::upper_bound(starts.begin(), starts.end(), code_point) - starts.begin()) - 1;
@@ -32,7 +33,7 @@ struct PatternClasses {
             for (const auto& arc : a->arcs) starts.insert(starts.end(), {arc.first, arc.last + 1});
         sort_unique(starts);
         const std::size_t n = starts.size() - 1;
-        // What an interval is told apart by: the sets that have it, and where each state of each automaton goes with it.
+        // The signature of an interval: the sets that have it, and where it leads from each state of each automaton.
         std::vector<std::vector<Word>> signature(n);
         const auto put = [&](Word first, Word last, std::initializer_list<Word> words) {
             Word i = interval_at(first);
@@ -56,10 +57,10 @@ struct PatternClasses {
             }
             const auto [c, is_new] = signatures.intern(signature[i]);
             class_of.push_back(c);
-            if (is_new) speaker.push_back(starts[i]);
+            if (is_new) representative.push_back(starts[i]);
         }
         members.resize(sets.size());
-        std::vector<Word> seen(speaker.size(), -1);
+        std::vector<Word> seen(representative.size(), -1);
         for (Word s : used)
             for (std::size_t k = 0; k < sets[s].size(); k += 2)
                 for (Word i = interval_at(sets[s][k]); starts[i] <= sets[s][k + 1]; ++i)

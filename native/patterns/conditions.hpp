@@ -1,6 +1,9 @@
-// Conditions on the rest of a text, which a pattern's `$`, \b and lookaheads ask for: states of automata that read the rest.
+// Conditions on the rest of a text, which `$`, \b and lookaheads of a pattern impose: states of automata that read the rest.
 //
-// Cost: a step for each condition of a set and character.
+// Example: for `(?=[ab])`, the condition is the start of the automaton of [ab] followed by anything. After `a` it holds of every
+// rest, and is dropped.
+//
+// Cost: a step for each condition of a set and character. Threads: one at a time.
 #pragma once
 
 #include <utility>
@@ -12,7 +15,7 @@
 
 namespace psc {
 
-// The automata that conditions are states of, and sets of conditions; set 0 is empty. What holds of every rest is no condition.
+// The automata whose states are conditions, and sets of conditions; set 0 is empty. What holds of every rest is no condition.
 class RestConditions {
 public:
     RestConditions() { sets_.intern({}); }
@@ -33,7 +36,7 @@ public:
     }
     const TextAutomaton& automaton(Word k) const { return automata_[k]; }
 
-    // The set with one more condition, that the rest is in an automaton's language; -1: no rest is.
+    // The set and the condition that the rest is in an automaton's language; -1: no rest is.
     Word with(Word set, Word automaton) {
         if (universal_[automaton] == 0) return set;
         if (is_empty(automata_[automaton])) return -1;
@@ -44,7 +47,7 @@ public:
         return intern();
     }
 
-    // After a character; -1: the character is not allowed.
+    // The set after a character; -1: the set does not allow the character.
     Word step(Word set, Word code_point, PatternSteps& steps) {
         pairs_.clear();
         const auto words = sets_[set];

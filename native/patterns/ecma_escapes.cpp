@@ -154,15 +154,15 @@ Word EcmaEscapes::unicode_escape() {
     const auto value = hexadecimal(4);
     if (!value) throw PatternError("after \\u come four hexadecimal digits, or some in braces", position);
     if (*value < 0xD800 || *value > 0xDBFF || !text_.substr(at_).starts_with(U"\\u")) return *value;
-    const std::size_t kept = at_;
+    const std::size_t opened_at = at_;
     at_ += 2;
     const auto low = hexadecimal(4);
     if (low && *low >= 0xDC00 && *low <= 0xDFFF) return 0x10000 + ((*value - 0xD800) << 10) + (*low - 0xDC00);
-    at_ = kept;
+    at_ = opened_at;
     return *value;
 }
 
-// Exactly so many digits, or none.
+// Exactly `digits` digits, or none.
 std::optional<Word> EcmaEscapes::hexadecimal(std::size_t digits) {
     if (text_.size() - at_ < digits) return std::nullopt;
     Word value = 0;

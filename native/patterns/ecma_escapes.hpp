@@ -1,4 +1,6 @@
 // Escapes and classes of ECMA-262's regular expressions to sets of code points.
+//
+// Cost: linear in the text, and the size of the sets. Threads: one at a time.
 #pragma once
 
 #include <optional>
@@ -8,12 +10,12 @@
 
 namespace psc {
 
-// Reads at `at`, and moves `at` past what it read. Throws PatternError.
+// Reads at `at`, and advances `at` past what it read. Throws PatternError.
 class EcmaEscapes {
 public:
     EcmaEscapes(std::u32string_view text, std::size_t& at) : text_(text), at_(at) {}
 
-    // A backslash and what belongs to it; \b and \B are not for here.
+    // A backslash and what belongs to it; the caller handles \b and \B.
     CodePointSet outside_class();
     // From its bracket to the closing one.
     CodePointSet character_class();

@@ -14,7 +14,7 @@ namespace {
 
 constexpr std::size_t kPatternStepsPerState = 200, kPatternNodesPerState = 8;
 
-// What is before a place in the text.
+// What precedes a position of the text.
 enum class TextBefore : Word { nothing, other, word };
 constexpr Word kContexts = 3;
 
@@ -52,11 +52,11 @@ public:
     TextAutomaton whole() { return automaton(pattern_.main, TextBefore::nothing, true); }
 
 private:
-    // What a place in the text may be reached with.
+    // A node and its conditions.
     struct Thread {
         Word node;  // kSearch: the pattern may begin here or later
         Word conditions;
-        std::array<Word, kContexts> next;  // the closure of what follows the node, where there are no conditions; -1: not known
+        std::array<Word, kContexts> next;  // the closure of what follows the node, where there are no conditions; -1: not computed
     };
     static constexpr Word kSearch = -1;
 
@@ -69,14 +69,14 @@ private:
         a.add_state(true);
     }
 
-    // The rests of a text in which the program matches at the start or, where it may be `anywhere`, later too.
+    // The texts in which the program matches at the start or, with `anywhere`, also later.
     TextAutomaton automaton(const EcmaProgram& program, TextBefore before, bool anywhere) {
         begin(program);
         if (anywhere && closure(0, TextBefore::other, 0).empty() &&
             (!pattern_.reads_words || closure(0, TextBefore::word, 0).empty()))
             anywhere = false;
         const PatternClasses classes = classes_of(program);
-        const Word n_classes = static_cast<Word>(classes.speaker.size());
+        const Word n_classes = static_cast<Word>(classes.representative.size());
         std::vector<TextBefore> after(n_classes, TextBefore::other);
         if (pattern_.reads_words)
             for (Word c : classes.members.back()) after[c] = TextBefore::word;
@@ -104,7 +104,7 @@ private:
                 const auto move = [&](Word c) {
                     steps_.spend(1);
                     Word rest = 0;
-                    if (conditions != 0 && (rest = after_character(conditions, c, classes.speaker[c])) < 0) return;
+                    if (conditions != 0 && (rest = after_character(conditions, c, classes.representative[c])) < 0) return;
                     if (node == last_) {
                         reached[c].push_back(thread(last_, rest));
                         return;
@@ -189,7 +189,7 @@ private:
         return closures_[threads_[t].next[static_cast<Word>(before)]];
     }
 
-    // The threads at characters and at the end that a node leads to without a character. Valid until the next call.
+    // The threads at characters and at the end that a node reaches without a character. Valid until the next call.
     const std::vector<Word>& closure(Word node, TextBefore before, Word conditions) {
         return closures_[closure_id(node, before, conditions)];
     }
@@ -245,11 +245,11 @@ private:
     const std::size_t max_states_;
     PatternSteps steps_;
     RestConditions conditions_;
-    std::vector<CodePointSet> sets_;  // the pattern's, and the word characters where it asks for them
+    std::vector<CodePointSet> sets_;  // the pattern's, and the word characters where it has \b or \B
     Word end_ = -1, word_next_ = -1, no_word_next_ = -1;
     std::vector<std::array<Word, kContexts>> looks_;  // automata
 
-    // Of the program at hand.
+    // Of the current program.
     const EcmaProgram* program_ = nullptr;
     Word last_ = -1;  // its match
     std::vector<Thread> threads_;

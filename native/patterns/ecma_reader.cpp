@@ -179,7 +179,7 @@ private:
         }
     }
 
-    // {l}, {l,} or {l,m} at the next character; what is none is not an error but text. Moves past what it reads.
+    // {l}, {l,} or {l,m} at the next character; anything else is text, no error. Advances past what it reads.
     bool counts(Word& least, Word& most) {
         if (at_ >= text_.size() || text_[at_] != U'{') return false;
         std::size_t i = at_ + 1;

@@ -1,13 +1,15 @@
 // A regular expression of ECMA-262, as `pattern` of JSON Schema means it, to programs of a nondeterministic automaton.
 //
-// The syntax is that of ECMA-262 with the flag u, and what schemas rely on besides (its annex B): a backslash before any character but
-// letters and digits is that character; `]`, `}` and a `{` that begins no quantifier are themselves; `-` beside a class such as \w is
-// itself; a lookahead may be repeated. A backslash before a letter or digit that means nothing in ECMA-262 (\Z, \A, \a, \h, ...) is
-// an error: what other dialects mean by it is something else than the letter. Backreferences, lookbehind and modifiers are errors.
-// A lone surrogate stands for nothing, since no text has one.
+// The syntax is that of ECMA-262 with the flag u, and what schemas rely on besides (its annex B): a backslash before any character
+// but letters and digits is that character; `]`, `}` and a `{` that begins no quantifier are themselves; `-` beside a class such as
+// \w is itself; a lookahead may be repeated. A backslash before a letter or digit that means nothing in ECMA-262 (\Z, \A, \a, \h,
+// ...) is an error, since other dialects give it a meaning. Backreferences, lookbehind and modifiers are errors. A lone surrogate
+// matches nothing, since no text has one.
 //
 // The automaton is Thompson's: pieces fall through to what comes after them, counted repetitions are copies, and a lookahead is a
-// program of its own. Cost: linear in the pattern with its repetitions written out; nesting costs no C stack.
+// program of its own.
+//
+// Cost: linear in the pattern with its repetitions written out; nesting costs no C stack. Threads: a pure function.
 #pragma once
 
 #include <stdexcept>
@@ -29,13 +31,13 @@ public:
 
 struct EcmaNode {
     enum class Kind : std::uint8_t {
-        character,    // one of set a, then on at b
-        split,        // on at a and at b, where they are not -1
-        start,        // on at b, where nothing is before
-        end,          // on at b, where nothing comes
-        word_border,  // on at b, where one neighbour is a word character and the other none
+        character,    // reads one of set a, then continues at b
+        split,        // continues at a and at b, where they are not -1
+        start,        // continues at b, if nothing precedes
+        end,          // continues at b, if nothing follows
+        word_border,  // continues at b, if exactly one neighbour is a word character
         no_word_border,
-        look,  // on at b, where lookahead a allows what comes
+        look,  // continues at b, if lookahead a allows the rest
         match,
     };
     Kind kind;
@@ -44,7 +46,7 @@ struct EcmaNode {
 
 struct EcmaProgram {
     std::vector<EcmaNode> nodes;  // from node 0
-    bool reads_before = false;    // whether it asks about the character before its start
+    bool reads_before = false;    // whether it depends on the character before its start
 };
 
 struct EcmaLook {
@@ -54,7 +56,7 @@ struct EcmaLook {
 
 struct EcmaPattern {
     EcmaProgram main;
-    std::vector<EcmaLook> looks;  // one within another comes before it
+    std::vector<EcmaLook> looks;  // inner ones before outer ones
     std::vector<CodePointSet> sets;
     bool reads_words = false;  // whether \b or \B occurs
 };
