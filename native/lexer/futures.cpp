@@ -1,13 +1,12 @@
 // F(q) of the lexer: the terminal sequences of which one must be viable for the text read so far to have a continuation.
 //
-// The lexeme that is open in q becomes some terminal that its automaton can still reach; or it fails, and what falls back emits some
-// terminals and goes on in another state, whose lexeme becomes something or fails in turn. So
+// The lexeme that is open in q becomes some terminal that its automaton can still reach; or it fails, and the fall-back emits some
+// terminals and continues in another state, whose lexeme becomes something or fails in turn. So
 //
 //     F(q) = {t : the open lexeme can become t}  +  e F(p) for each way (e, p) in which it can fail  +  e $END where the text may end
 //
-// which is solved for so many terminals that have fallen back. The sets share their ends (lexer/sequence_sets.hpp): states whose lexemes
-// fail alike have one set, and ways that go on alike are one set from there on, so that what doubles with every terminal as
-// a list grows by one set.
+// which is solved for up to kMaxFallback fallen-back terminals. The sets share their ends (lexer/sequence_sets.hpp): states whose
+// lexemes fail alike have one set, and ways that continue alike are one set from there on.
 //
 // Cost: for each state, its steps once; then a union for each way to fail and each number of terminals left.
 #include <algorithm>
@@ -54,7 +53,7 @@ FutureSet Lexer::future_set(LexerState state, std::size_t budget) {
     return all;
 }
 
-// The ways in which the open lexeme can fail, at once or after bytes that go on with it while it is not complete.
+// The ways in which the open lexeme can fail, at once or after more bytes that leave it incomplete.
 const std::vector<Lexer::Failure>& Lexer::failures(LexerState state) {
     if (const auto cached = failures_.find(state); cached != failures_.end()) return cached->second;
     const OutputSymbol end = OutputSymbol::of(Terminal{dfa_->n_terminals()});

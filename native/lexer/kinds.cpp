@@ -21,7 +21,7 @@ std::vector<bool> winners_over_ignored(const AllTerminals& terminals) {
     return wins;
 }
 
-// The terminals that are lexed where `can_take` are those that the parser can take.
+// The terminals that are lexed where the parser can take `can_take`.
 std::vector<Word> allowed_terminals(const AllTerminals& terminals, const std::vector<bool>& modal, std::vector<Word> can_take) {
     if (std::any_of(can_take.begin(), can_take.end(), [&](Word t) { return modal[t]; })) return can_take;
     can_take.clear();

@@ -1,4 +1,8 @@
 // The four ways to lex a grammar's text, as lexers over its terminals and LR tables (docs/language.md).
+//
+// Cost: basic and any: minimization of the terminals' automaton; contextual and modal: contexts times its states
+// (terminals/contexts.hpp).
+// Threads: pure functions.
 #pragma once
 
 #include "lexer/lexer.hpp"
@@ -10,14 +14,14 @@ namespace psc {
 enum class LexerKind {
     basic,       // maximal munch over all terminals
     contextual,  // maximal munch over the terminals that the LR state at the start of the lexeme can take, and the ignored ones
-    // Some terminals are lexed only where the parser can take them, and there only with what else it can take: those that win over
-    // every ignored terminal. Elsewhere maximal munch over all the others.
+    // Terminals that win over every ignored terminal are lexed only where the parser can take one, and there only terminals that it
+    // can take. Elsewhere maximal munch over all the others.
     modal,
     any,  // a lexeme ends wherever it matches
 };
 
 std::unique_ptr<Lexer> make_lexer(const LrTables& lr, const AllTerminals& terminals, LexerKind kind);
-// The lexer `any`, over the automaton of the terminals as it is visited.
+// The lexer `any`, over an automaton of the terminals that is made as it is visited.
 std::unique_ptr<Lexer> make_lexer(const LrTables& lr, std::shared_ptr<const TerminalNfa> terminals);
 
 }  // namespace psc

@@ -7,12 +7,12 @@ namespace psc {
 
 const LexemeFragment* LexemeFragments::from(LexerState state, bool hesitates) {
     if (spreads(state)) return nullptr;
-    if (state.index() < cache_.size() && cache_[state.index()].found) return cache_[state.index()].found.get();
-    auto found = look(state, hesitates);
-    if (found) bytes_ += sizeof(LexemeFragment) + found->states.capacity() * sizeof(LexerState);
+    if (state.index() < cache_.size() && cache_[state.index()].fragment) return cache_[state.index()].fragment.get();
+    auto fragment = find(state, hesitates);
+    if (fragment) bytes_ += sizeof(LexemeFragment) + fragment->states.capacity() * sizeof(LexerState);
     if (state.index() >= cache_.size()) cache_.resize(static_cast<std::size_t>(lexer_.n_states()));
-    cache_[state.index()].found = std::move(found);
-    return cache_[state.index()].found.get();
+    cache_[state.index()].fragment = std::move(fragment);
+    return cache_[state.index()].fragment.get();
 }
 
 // Whether words of letters, digits and blanks stay inside.
@@ -35,7 +35,7 @@ LexemeFragments::Inside LexemeFragments::step(LexerState state, ByteClass byte_c
     return {false, ways[0].next};
 }
 
-std::unique_ptr<LexemeFragment> LexemeFragments::look(LexerState state, bool hesitates) {
+std::unique_ptr<LexemeFragment> LexemeFragments::find(LexerState state, bool hesitates) {
     std::vector<LexerState> states{state};
     std::vector<Word> next;
     const auto& classes = lexer_.byte_class();

@@ -1,7 +1,7 @@
-// Of a lexer's states what tokens do inside the lexeme that is open, taken from the vocabulary's fragments.
+// What tokens do inside the open lexeme of a lexer state, taken from the vocabulary's fragments.
 //
-// Cost: of a new state, a look at each class of bytes in the states that are reached inside the lexeme; a walk over the vocabulary where
-// no grammar had a lexeme of that shape.
+// Cost: for a new state, each class of bytes in the states that are reached inside the lexeme; a walk over the vocabulary where no
+// grammar had a lexeme of that shape before. Threads: one at a time.
 #pragma once
 
 #include <memory>
@@ -23,9 +23,9 @@ public:
     // Both outlive this.
     LexemeFragments(Lexer& lexer, VocabularyIndex& vocabulary) : lexer_(lexer), vocabulary_(vocabulary) {}
 
-    // Null where too many states are reached. What is returned stays.
+    // Null where too many states are reached. The result stays valid.
     const LexemeFragment* from(LexerState state) { return from(state, false); }
-    // Null, too, where few tokens stay inside, which costs less to read, and where the vocabulary has not met the shape before.
+    // Also null where few tokens stay inside, since reading these is cheaper, and where the vocabulary has no such shape yet.
     const LexemeFragment* worthwhile_from(LexerState state) { return is_wide(state) ? from(state, true) : nullptr; }
     std::size_t bytes() const { return cache_.capacity() * sizeof(cache_[0]) + bytes_; }
 
@@ -38,12 +38,12 @@ private:
     Inside step(LexerState state, ByteClass byte_class);
     const LexemeFragment* from(LexerState state, bool hesitates);
     bool is_wide(LexerState state);
-    std::unique_ptr<LexemeFragment> look(LexerState state, bool hesitates);
+    std::unique_ptr<LexemeFragment> find(LexerState state, bool hesitates);
     bool spreads(LexerState state) const { return state.index() < cache_.size() && cache_[state.index()].spreads; }
 
     struct Entry {
         bool spreads = false;  // whether too many states are reached
-        std::unique_ptr<LexemeFragment> found;
+        std::unique_ptr<LexemeFragment> fragment;
     };
     Lexer& lexer_;
     VocabularyIndex& vocabulary_;

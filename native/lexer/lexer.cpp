@@ -10,15 +10,15 @@ namespace psc {
 
 namespace {
 constexpr std::size_t kMaxLexerStates = limit("lexer_states");
-constexpr Word kMostToRestrict = 1 << 17;  // states; where there are more, no others are made that a text could do without
+constexpr Word kMaxToRestrict = 1 << 17;  // states; beyond, restricted() makes no more, since no text needs them
 constexpr std::size_t kMaxAlternatives = limit("byte_ways");
-// Lexemes that are open past a complete one, each begun within the one before; also bounds recursion.
+// Lexemes open past a complete one, each begun within the one before; also bounds recursion.
 constexpr int kMaxOpen = limit("open_lexemes");
 constexpr std::size_t kMaxLexedAgain = limit("relexed_terminals");
 // States x classes of bytes, and the ways of each: about two seconds.
 constexpr std::size_t kMaxStepsToClose = limit("steps_to_close_lexer");
 
-constexpr LexerState kStart{0};  // of a lexeme: of the only context, or of one that is not known
+constexpr LexerState kStart{0};  // of a lexeme, in the only context or in an unknown one
 
 class Nested {
 public:
@@ -60,7 +60,7 @@ LexerState Lexer::state_id(Maybe<DfaState> dfa, Branch fallback) {
     if (const auto cached = state_ids_.find(dfa, fallback)) return *cached;
     const LexerState id{n_states()};
     if (id.index() >= kMaxLexerStates) throw LimitExceeded("lexer states", kMaxLexerStates);
-    // What can fail comes first.
+    // All that may throw comes first.
     State& s = states_.next();
     s.row = std::make_unique<std::atomic<PackedArc>[]>(n_classes());
     rows_.make_room();
@@ -134,13 +134,13 @@ Branch Lexer::branch_id(Ways ways) {
     return branches_.id_of(ways);
 }
 
-// Everything that can happen on a byte in `state`, with `output` before it.
+// All ways on a byte in `state`, with `output` before them.
 void Lexer::follow(LexOutput output, LexerState state, ByteClass byte_class, Ways& out) {
     for (const LexWay& way : steps(state, byte_class))
         if (const auto joined = append(output, way.output)) out.push_back({*joined, way.next});
 }
 
-// What happens when the open lexeme cannot take the byte: it ends where it is complete, else what was kept for that case.
+// The ways where the open lexeme cannot take the byte: it ends if it is complete, else the lexer falls back.
 void Lexer::fall_back(const State& s, ByteClass byte_class, Ways& out) {
     if (const auto accepted = dfa_->accepted(*s.dfa); !accepted.empty())
         return follow(output_of(accepted[0]), kStart, byte_class, out);
@@ -151,13 +151,13 @@ Branch Lexer::branch_of(LexerState state, ByteClass byte_class) {
     if (const auto cached = steps_.find(state, byte_class)) return *cached;
     const Nested nested(depth_);
     const Branch id = branch_id(find_steps(state, byte_class));
-    // A fall-back may have asked the same meanwhile.
+    // A nested fall-back may have built the same.
     if (const auto cached = steps_.find(state, byte_class)) return *cached;
     steps_.insert(state, byte_class, id);
     return id;
 }
 
-// From the start of a lexeme in an unknown context: contexts in which the same happens go together.
+// From the start of a lexeme in an unknown context: contexts with the same way share one condition.
 Lexer::Ways Lexer::start_steps(ByteClass byte_class) {
     std::map<LexWay, std::vector<LrState>> tops;
     for (const Start& start : starts_)
@@ -180,7 +180,7 @@ Lexer::Ways Lexer::find_steps(LexerState state, ByteClass byte_class) {
     if (!s.dfa) return start_steps(byte_class);
     Ways out;
     const auto to = dfa_->next(*s.dfa, byte_class);
-    // The lexeme goes on; one that cannot be extended ends at once.
+    // A lexeme that cannot be extended ends at once.
     const bool goes_on = to && (dfa_->is_extensible(*to) || !dfa_->accepts(*to));
     if (munch_ == Munch::any) {
         if (goes_on)
@@ -199,7 +199,7 @@ Lexer::Ways Lexer::find_steps(LexerState state, ByteClass byte_class) {
     } else {
         Ways again;
         if (!dfa_->is_unbounded(*to)) {
-            // The longer lexeme is open: keep what happens if it fails up to date.
+            // The longer lexeme is open: advance the fall-back by the byte.
             fall_back(s, byte_class, again);
             std::erase_if(again, [&](const LexWay& way) { return !can_fall_back(*to, way.next); });
         }
@@ -272,7 +272,7 @@ Lexer::Split Lexer::split(LexerState state, ByteClass byte_class) {
 
 LexerState Lexer::restricted(LexerState state, const std::vector<char>& allowed) {
     const State& s = at(state);
-    if (munch_ != Munch::any || is_start(state) || n_states() >= kMostToRestrict) return state;
+    if (munch_ != Munch::any || is_start(state) || n_states() >= kMaxToRestrict) return state;
     const DfaState to = dfa_->restricted(*s.dfa, allowed);
     return to == *s.dfa ? state : state_id(to, kNoFallback);
 }
@@ -293,7 +293,7 @@ LexArc Lexer::arc(LexerState state, ByteClass byte_class) {
     }
     const bool ends = contextual() && munch_ == Munch::longest && s.dfa && dfa_->accepts(*s.dfa) && !dfa_->next(*s.dfa, byte_class);
     if (ends) {
-        // Which lexeme follows depends on the stack, which a matcher knows.
+        // The next lexeme depends on the stack, which a matcher has.
         made = {LexTarget::restart(), output_of(dfa_->accepted(*s.dfa)[0])};
     } else {
         const Branch branch = branch_of(state, byte_class);

@@ -1,21 +1,24 @@
-// The lexer as a transducer over byte classes: from bytes to terminals, built state by state when asked.
+// The lexer as a transducer over byte classes: from bytes to terminals, built state by state on request.
 //
 // Two kinds share it. `any` lets a lexeme end wherever it matches, as each terminal that matches, and follows every possibility.
 // `longest` is maximal munch with fall-back. Its state is a state of the terminals' byte automaton and, while a longer lexeme is
 // open past a complete one, a fall-back: what the lexer does if the longer lexeme fails. That is the symbols that it then emits,
 // and the state in which the rest of the text read has been lexed again. So a state may carry terminals that are not emitted yet
-// (docs/language.md). A non-accepting state on a cycle of non-accepting states (an opened comment) makes that rest unbounded.
-// There the lexer commits: it drops the fall-back.
+// (docs/language.md). A non-accepting state on a cycle of non-accepting states (an opened comment) makes that rest unbounded. There
+// the lexer commits: it drops the fall-back.
+//
+// Example: over the terminals `a`, `abbc` and `b`, after "abb" the lexeme `abbc` is open, and the fall-back is to emit a, b, b.
 //
 // Contexts: with a contextual lexer the start of a lexeme depends on the LR state on top of the stack. State 0 is the start whose
-// context is not known: a *condition* (a set of LR states, one of which must be on top) says under which contexts a step from it
-// is taken. An output is a sequence of terminals and conditions. With one context state 0 is the start, and there are none.
+// context is unknown: a *condition* (a set of LR states, one of which must be on top) says under which contexts a step from it is
+// taken. An output is a sequence of terminals and conditions. With one context state 0 is the start, and there are none.
 //
 // An accepting state that cannot be extended emits at once, so the lexer is back at state 0.
 //
-// One thread at a time may build; arcs, outputs, ways and conditions that an arc leads to can be read meanwhile without a lock.
-//
-// Cost: a step is one table lookup once it is known.
+// Cost: a step is one table lookup once it is built.
+// Threads: one at a time may build; arcs, outputs, ways and conditions that an arc leads to can be read meanwhile without a lock.
+// Tried and dropped: to carry every fall-back. One that the rest of the text can never use (the rest of a UTF-8 character that both
+// lexemes need) only multiplies states: SQL had 50,798 of them, and has 769.
 #pragma once
 
 #include <atomic>
@@ -30,7 +33,7 @@
 
 namespace psc {
 
-// What happens on a byte: something is emitted, and the lexer goes on. A restart emits before the byte is read again.
+// What happens on a byte: the lexer emits an output and continues. A restart emits before the byte is read again.
 struct LexArc {
     LexTarget target;
     LexOutput output;
@@ -47,7 +50,7 @@ inline LexArc unpack(PackedArc a) {
     return {LexTarget::from_word(static_cast<Word>(a >> 32)), {static_cast<Word>(a & 0xffffffff)}};
 }
 
-// One of the ways in which the lexer can go on.
+// One of the ways in which the lexer can continue.
 struct LexWay {
     LexOutput output;
     LexerState next;
@@ -55,7 +58,7 @@ struct LexWay {
     auto operator<=>(const LexWay&) const = default;
 };
 
-// What a text may go on with: sets of sequences of terminals and conditions.
+// What a text may continue with: sets of sequences of terminals and conditions.
 using FutureSets = SetsOf<FutureSet, OutputSymbol>;
 using FutureEdge = FutureSets::Edge;
 
@@ -79,20 +82,20 @@ public:
     // Of the start of a context: the LR states that have it. None for other states.
     std::span<const LrState> tops_of(LexerState state) const;
 
-    // What a matcher does; builds it when it is not known.
+    // What a matcher does on the byte; builds it on first use.
     LexArc arc(LexerState state, ByteClass byte_class);
-    // All that can happen.
+    // All ways to continue.
     std::span<const LexWay> steps(LexerState state, ByteClass byte_class) { return branches_[branch_of(state, byte_class)]; }
 
-    // The same where nothing but this can happen: the lexeme goes on, or has ended and the byte begins the next.
+    // The same where there are two ways at most: the lexeme continues, or it has ended and the byte begins the next.
     struct Split {
-        bool plain;                          // nothing but this
-        Maybe<LexerState> within;            // where the lexeme goes on
+        bool plain;                          // there are no other ways
+        Maybe<LexerState> within;            // where the lexeme continues
         std::span<const LexOutput> endings;  // outputs, after which the byte is read from state 0
     };
     Split split(LexerState state, ByteClass byte_class);
 
-    // Per state an arc for each byte class, unknown where it is not built.
+    // Per state an arc for each byte class; unknown: not built.
     const std::atomic<PackedArc>* row(LexerState state) const { return rows_[state.index()]; }
     std::span<const LexWay> ways(Branch branch) const { return branches_[branch]; }
     std::span<const OutputSymbol> output(LexOutput id) const { return outputs_[id]; }
@@ -102,14 +105,14 @@ public:
         return conditions_[symbol.condition(contexts_.n_terminals)];
     }
 
-    // The outputs of which one is emitted at the end of the text; none where a lexeme is incomplete. Builds them when not known.
+    // The outputs of which one is emitted at the end of the text; none where a lexeme is incomplete. Builds them on first use.
     const std::vector<LexOutput>& at_end(LexerState state);
     // F(q): a set of symbol sequences, one of which must be viable for the text so far to have a continuation; the set of the empty
     // one means that nothing is needed. A fall-back that re-enters itself has infinitely many; those of more than
-    // `kMaxFallback` fallen-back terminals are left out. Builds it when not known.
+    // `kMaxFallback` fallen-back terminals are left out. Builds it on first use.
     FutureSet futures(LexerState state);
     const FutureSets& future_sets() const { return future_sets_; }
-    // The same without building: null, or none, where not known.
+    // The same without building: null, or none, where not built.
     const std::vector<LexOutput>* built_at_end(LexerState state) const {
         return states_[state.index()].at_end.load(std::memory_order_acquire);
     }
@@ -117,8 +120,8 @@ public:
         return Maybe<FutureSet>::from_word(states_[state.index()].futures.load(std::memory_order_acquire) - 1);
     }
 
-    // A state that is as good as `state` where only the allowed terminals can come next: of a lexeme that is open what cannot become
-    // one of them is left out. Of lexers whose states are made as they are visited; others know all of theirs.
+    // A state equivalent to `state` where only the allowed terminals can come next, without the parts of the open lexeme that
+    // become none of them. For lexers whose states are made as they are visited; others return `state`.
     LexerState restricted(LexerState state, const std::vector<char>& allowed);
 
     // Builds everything reachable.
@@ -138,7 +141,7 @@ private:
         Branch fallback;      // what happens if the lexeme that is open fails
         std::unique_ptr<std::atomic<PackedArc>[]> row;
         std::atomic<const std::vector<LexOutput>*> at_end;
-        std::atomic<Word> futures;       // the set + 1; 0: not known
+        std::atomic<Word> futures;       // the set + 1; 0: not built
         std::vector<LexOutput> endings;  // the outputs of the terminals that match here
         bool endings_built;
         std::unique_ptr<std::vector<LexOutput>> at_end_owner;
@@ -150,7 +153,7 @@ private:
     LexOutput output_id(std::span<const OutputSymbol> symbols);
     LexOutput output_of(Terminal terminal);
     OutputSymbol condition_symbol(std::span<const LrState> tops);
-    // Of the stacks on which both conditions hold; none where they exclude each other.
+    // The condition that both hold; none where they exclude each other.
     Maybe<Condition> both(OutputSymbol a, OutputSymbol b);
     Maybe<LexOutput> append(LexOutput output, LexOutput more);  // none where conditions exclude each other
     Branch branch_id(Ways ways);
@@ -187,8 +190,8 @@ private:
     StableInterned<Branch, LexWay> branches_;
     StableInterned<Condition, LrState> conditions_;
     IdMap<LexerState, ByteClass, Branch> steps_;
-    IdMap<DfaState, LexerState, Word> fall_back_;  // can_fall_back, where it is known
-    IdPairs<DfaState, LexerState> questions_;      // the questions put to it
+    IdMap<DfaState, LexerState, Word> fall_back_;  // cached can_fall_back()
+    IdPairs<DfaState, LexerState> questions_;      // questions to it, answered or in progress
     std::size_t n_emitted_ = 0;                    // symbols of all outputs
     int depth_ = 0;                                // of fall-backs within fall-backs that are being looked at
     FutureSets future_sets_;

@@ -24,7 +24,8 @@ Word SequenceSets::intern(std::span<const Word> edges) {
     std::vector<Word> kept;
     for (std::size_t i = 0; i < edges.size(); i += 2)
         if (edges[i + 1] != kNone) kept.insert(kept.end(), {edges[i], edges[i + 1]});
-    if (counts_.size() == counts_.capacity()) counts_.reserve(2 * counts_.size());  // each set has a count, whatever fails
+    if (counts_.size() == counts_.capacity())
+        counts_.reserve(2 * counts_.size());  // before anything may throw: each set has a count
     const auto [id, fresh] = sets_.intern(kept);
     if (fresh) {
         std::uint32_t n = 0;

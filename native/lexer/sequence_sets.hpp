@@ -1,16 +1,16 @@
-// Sets of sequences of which none is a prefix of another, each stored once, with the ends that they share (a minimal acyclic automaton).
+// Sets of sequences of which none is a prefix of another, each stored once, with shared ends (a minimal acyclic automaton).
 //
-// A set is what may come first and, after each such symbol, a set again; equal sets have one id. So the sequences that two symbols
-// may alternate in for eight steps, 256 of them, are eight sets. A sequence that extends another is dropped: whoever asks whether
-// one of the sequences is possible needs the shorter only.
+// A set is what may come first and, after each such symbol, a set again; equal sets have one id. So the 256 sequences of two
+// symbols that alternate freely for eight steps are eight sets. A sequence that extends another one is dropped: users ask whether
+// one of the sequences is possible, and the shorter one decides that.
 //
 // Example: {a b, a c, d} is {a -> {b -> one, c -> one}, d -> one}; united with {a} it is {a -> one, d -> one}.
 //
-// One thread at a time may add; the edges of a set that is known can be read meanwhile without a lock.
-//
 // SequenceSets has symbols and sets as words; SetsOf is the same for one space of sets over one kind of symbols.
 //
-// Cost: unite() is a step for each first symbol of each set, and so on for what follows it; lists that were united are remembered.
+// Cost: unite() is a step for each first symbol of each set, and so on for what follows it; unions of lists are cached.
+// Threads: one at a time may add; the edges of a published set can be read meanwhile without a lock.
+// Tried and dropped: lists of sequences. They double with every terminal that may fail, so small grammars exceeded limits.
 #pragma once
 
 #include <cstdint>
@@ -34,12 +34,12 @@ public:
     Word before(Word symbol, Word then);
     // What may come first, and the set of what follows: (symbol, set), by symbol.
     std::span<const Word> edges(Word set) const { return set == kOne ? std::span<const Word>() : sets_[set]; }
-    // How many sequences; not more than kMany.
+    // The number of sequences, up to kMany.
     static constexpr std::uint32_t kMany = 1u << 30;
     std::uint32_t count(Word set) const { return counts_[set]; }
     Word size() const { return sets_.size(); }
     std::size_t bytes() const { return sets_.bytes() + lists_.bytes() + (united_.capacity() + counts_.capacity()) * sizeof(Word); }
-    // By symbol, no symbol twice; sets that are none may be among them.
+    // `edges`: by symbol, no symbol twice; edges to kNone are dropped.
     Word intern(std::span<const Word> edges);
 
 private:

@@ -5,7 +5,7 @@
 namespace psc {
 namespace {
 
-// Numbers what is met: the same for the same, from 0 on.
+// Numbers ids from 0 on, in the order of first use.
 template <class I>
 class Numbers {
 public:
