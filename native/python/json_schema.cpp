@@ -129,15 +129,15 @@ void bind_json_schema(nb::module_& m) {
     nb::class_<ParameterStyle>(m, "ParameterStyle", "How a model writes the members of an object that is no JSON.")
         .def(
             "__init__",
-            [](ParameterStyle* made, nb::str before_key, nb::str behind_key, bool space_behind_key,
+            [](ParameterStyle* made, nb::str before_key, nb::str after_key, bool space_after_key,
                std::vector<std::tuple<std::vector<std::string>, nb::str, bool>> heads, nb::str end, bool end_names_key,
                nb::str raw_stop, bool padded, bool recursive, nb::str before_item, nb::str end_of_item,
                const std::string& other_keys, std::vector<std::pair<nb::str, nb::str>> escapes,
                std::vector<std::pair<nb::str, Word>> tokens) {
                 new (made) ParameterStyle{};
                 made->before_key = to_code_points(before_key);
-                made->behind_key = to_code_points(behind_key);
-                made->space_behind_key = space_behind_key;
+                made->after_key = to_code_points(after_key);
+                made->space_after_key = space_after_key;
                 for (const auto& [types, text, in_unions] : heads) {
                     TypeSet set = 0;
                     for (const std::string& type : types) set |= type_named(type);
@@ -160,8 +160,8 @@ void bind_json_schema(nb::module_& m) {
                 }
                 std::sort(made->escapes.begin(), made->escapes.end());
             },
-            nb::kw_only(), "before_key"_a, "behind_key"_a, "space_behind_key"_a, "heads"_a, "end"_a, "end_names_key"_a,
-            "raw_stop"_a, "padded"_a, "recursive"_a, "before_item"_a, "end_of_item"_a, "other_keys"_a, "escapes"_a, "tokens"_a,
+            nb::kw_only(), "before_key"_a, "after_key"_a, "space_after_key"_a, "heads"_a, "end"_a, "end_names_key"_a, "raw_stop"_a,
+            "padded"_a, "recursive"_a, "before_item"_a, "end_of_item"_a, "other_keys"_a, "escapes"_a, "tokens"_a,
             "See native/schema/parameter_style.hpp. Heads are (types, text, only where a value may be of several types).");
     m.def(
         "canonical_json",

@@ -1,3 +1,8 @@
+// One case of an array as rules: plain items, items that are counted (`contains`, `uniqueItems`), or values that come once each.
+//
+// Example: at most one item that is true: a state for "none yet" and one for "one came", and rules between them.
+//
+// Cost: linear in the schemas of items; times the product of the counts up to where they matter.
 #include <algorithm>
 #include <functional>
 #include <set>
@@ -88,7 +93,8 @@ void SchemaRules::Items::write_plain(const Atoms& atoms) {
     rules_.add(rule_, all);
 }
 
-// Whether all that is counted are single values that come once at most, and that their first terminal tells apart: no arrays or objects.
+// Whether all that is counted are single values that come once at most, and that their first terminal tells apart: no arrays or
+// objects.
 bool SchemaRules::Items::are_different(const Atoms& atoms) {
     if (apart_ > 0 || tagged_) return false;
     const Predicate item = rules_.values_.item_value(atoms, 0);

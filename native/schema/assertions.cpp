@@ -1,4 +1,6 @@
-// Numbers, strings, members and items: what keywords say of values of one type.
+// Keywords that restrict values of one type: numbers, strings, members, items. See schema/reader.hpp.
+//
+// Cost: linear in the keywords; a number's or pattern's automaton is that of json/numbers.hpp or patterns/ecma_pattern.hpp.
 #include <algorithm>
 #include <charconv>
 #include <cstdlib>
@@ -71,7 +73,7 @@ void SchemaReader::read_texts(Context& context, Keyword keyword, JsonNode value)
     const StringFormat* format = string_format(document_.text(value));
     if (!format) return;
     const Predicate texts = matched(languages_.number_of_constant(format->texts, format->spelled));
-    if (format->exact && format->most_characters < 0) return say(texts);  // a length of 253 is some 16,000 states: not enforced
+    if (format->exact && format->max_characters < 0) return say(texts);  // a length of 253 is some 16,000 states: not enforced
     warn(context, keyword, "not all that the format '" + std::string(document_.text(value)) + "' asks is enforced");
     say(graph_.both(texts, graph_.unknown()));
 }

@@ -1,4 +1,9 @@
-// Objects and arrays as rules; see schema/rules.hpp for how they are written.
+// Objects and arrays as rules; schema/rules.hpp says how they are written.
+//
+// Members and Items each write one case (a set of atoms that all hold) and live for that time. They are implemented in
+// schema/objects.cpp, schema/free_order.cpp and schema/arrays.cpp.
+//
+// Cost, threads: see there and schema/rules.hpp.
 #pragma once
 
 #include <bit>
@@ -17,9 +22,9 @@ public:
 
 private:
     struct State {
-        Word passed;         // declared names up to here cannot come any more; in any order: bits of those that were there
-        Predicate presence;  // what is still open of which members are there
-        Word satisfied;      // bits: of some_member atoms over several names
+        Word passed;         // declared names up to here cannot come any more; in any order: bits of those that came
+        Predicate presence;  // what is still required of the presence of members
+        Word satisfied;      // bits of several_
         Word count;          // of members, up to where it matters
         auto operator<=>(const State&) const = default;
     };
@@ -52,7 +57,7 @@ private:
     Word counted(Word count) const;
     Word ready(const State& s), done(const State& s), comma(const State& s);
     Word state_rule(const State& s, Word Rules::* which, const char* what);
-    // Calls f(value, met) for each way in which a member can be: with bits of what it satisfies, or without.
+    // Calls f(value, satisfied) for each way in which a member can be, by which open conditions it satisfies.
     template <class F>
     void ways(Predicate value, Word satisfies, Word satisfied, const F& f);
     // `name`: in the text table, or -1 for one of the rule `key`.
@@ -109,7 +114,7 @@ private:
     bool tagged_;  // no JSON
     std::string prefix_;
     std::vector<Counted> counted_;
-    Word least_ = 0, most_ = -1, apart_ = 0;  // items; so many at the beginning have a predicate of their own
+    Word least_ = 0, most_ = -1, apart_ = 0;  // items; the first apart_ have a predicate of their own
 };
 
 template <class F>

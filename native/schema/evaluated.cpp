@@ -1,12 +1,17 @@
-// What of a value the schemas look at: unevaluatedProperties, unevaluatedItems, and objects that are closed.
+// What of a value the schemas evaluate: unevaluatedProperties, unevaluatedItems, and closed objects.
 //
-// A schema that applies others to the same value looks at what they look at, if they are true of it. So whether a member is looked
-// at depends on the value. Of members that are listed it is said name by name, unless exactly one of the conditions is true; else it is
-// a choice over which of these are true, each with its own rest.
+// A schema that applies others to the same value evaluates what they evaluate, if they are true of it. So whether a member is
+// evaluated depends on the value. For listed members the predicate says so name by name, unless exactly one of the conditions is
+// true; else it is a choice over which of these are true, each with its own rest.
 //
-// Cost: linear in listed members; exponential in the conditions that look at patterns of names, or at items, and differ in that; more
+// Example: `anyOf: [{properties: {a}}, {properties: {b}}], unevaluatedProperties: false`: a member a is allowed only where the
+// first branch is true, b only where the second one is, and no other member is allowed.
+//
+// Cost: linear in listed members; exponential in the conditions that evaluate patterns of names, or items, and differ in that; more
 // than kMaxConditions are an error.
 // Source: JSON Schema core 2020-12, section 11.
+// Tried and dropped: a condition for each branch of a oneOf. Closed objects of more than ten branches were refused; now which
+// branch is true is one choice.
 #include <algorithm>
 #include <utility>
 
@@ -22,7 +27,7 @@ using JsonKind = JsonDocument::Kind;
 
 constexpr std::size_t kMaxConditions = limit("schema_unevaluated_conditions"), kMaxDeepness = limit("schema_unevaluated_depth"),
                       kMaxSchemasAboutOneValue = limit("schema_unevaluated");
-constexpr std::size_t kManySchemas = 100;  // about one value: from here on those that look at nothing are left out
+constexpr std::size_t kManySchemas = 100;  // about one value: from here on those that evaluate nothing are left out
 
 bool adds(const NameSet& to, const NameSet& more) {
     const NameSet both = union_of(to, more);
@@ -31,7 +36,7 @@ bool adds(const NameSet& to, const NameSet& more) {
 
 }  // namespace
 
-// What a schema looks at of a value of which a condition is true.
+// What a schema evaluates of a value of which a condition is true.
 struct SchemaReader::Evaluated {
     Predicate condition;
     NameSet names;  // members of these names
@@ -89,7 +94,7 @@ std::vector<SchemaReader::Applied> SchemaReader::applied(const Context& context)
     return out;
 }
 
-// What the schema looks at itself.
+// What the schema evaluates itself.
 SchemaReader::Evaluated SchemaReader::own(const Context& context, bool is_root) {
     Evaluated own{graph_.always(), {}, false, false, 0, {}, context.node, context.scope};
     if (context.draft <= Draft::draft7 && document_.is(get(context, Keyword::ref), JsonKind::string)) return own;
@@ -122,35 +127,35 @@ SchemaReader::Evaluated SchemaReader::own(const Context& context, bool is_root) 
     return own;
 }
 
-// Whether the schema, or one that it applies to the same value, looks at anything.
-bool SchemaReader::looks(JsonNode node, Word scope) {
-    if (const auto cached = looks_.find({node, scope}); cached != looks_.end()) return cached->second;
+// Whether the schema, or one that it applies to the same value, evaluates anything.
+bool SchemaReader::evaluates(JsonNode node, Word scope) {
+    if (const auto cached = evaluates_.find({node, scope}); cached != evaluates_.end()) return cached->second;
     std::set<std::pair<JsonNode, Word>> seen;
     std::vector<std::pair<JsonNode, Word>> todo{{node, scope}};
     bool found = false;
     while (!todo.empty() && !found) {
         const auto at = todo.back();
         todo.pop_back();
-        const auto cached = looks_.find(at);
-        if (cached != looks_.end()) found = cached->second;
-        if (cached != looks_.end() || !document_.is(at.first, JsonKind::object) || !seen.insert(at).second) continue;
+        const auto cached = evaluates_.find(at);
+        if (cached != evaluates_.end()) found = cached->second;
+        if (cached != evaluates_.end() || !document_.is(at.first, JsonKind::object) || !seen.insert(at).second) continue;
         const Context context{at.first, at.second, Mode::open, resources_.draft(at.first), {}};
         const Evaluated own = this->own(context, false);
         found = own.declares || own.all_members || own.items > 0 || own.all_items || !own.contains.empty() || own.lists_objects;
         for (const Applied& a : applied(context)) todo.emplace_back(a.node, a.scope);
     }
     if (!found)
-        for (const auto& at : seen) looks_[at] = false;
-    return looks_[{node, scope}] = found;
+        for (const auto& at : seen) evaluates_[at] = false;
+    return evaluates_[{node, scope}] = found;
 }
 
-// Adds what the schema looks at where `condition` is true, and what the schemas that it applies do.
+// Adds what the schema evaluates where `condition` is true, and what the schemas that it applies evaluate.
 void SchemaReader::evaluate(const Context& context, Predicate condition, std::vector<Evaluated>& out, std::size_t depth,
                             bool tested) {
     if (!document_.is(context.node, JsonKind::object)) return;
     if (depth > kMaxDeepness)
         exceed(context, Keyword::ref, "schemas about one value refer to each other more than " + readable(kMaxDeepness) + " deep");
-    // By each of several ways that lead here the schema looks at the same.
+    // A schema that several paths reach evaluates the same each time.
     const auto is_this = [&](const Evaluated& e) {
         return e.node == context.node && e.scope == context.scope && e.condition == condition && (tested || !e.tested);
     };
@@ -163,26 +168,26 @@ void SchemaReader::evaluate(const Context& context, Predicate condition, std::ve
     own.tested = tested;
     out.push_back(std::move(own));
     for (const Applied& a : applied(context)) {
-        if (out.size() > kManySchemas && !looks(a.node, a.scope)) continue;
+        if (out.size() > kManySchemas && !evaluates(a.node, a.scope)) continue;
         const Context there{a.node, a.scope, context.mode, resources_.draft(a.node), {}};
         evaluate(there, graph_.both(condition, a.when), out, depth + 1, tested || a.is_test);
     }
 }
 
-// What nothing has looked at is of `rest`, name by name: a member of this name is, or a schema that names it is true. Names that the
-// same schemas name are one choice, of options that exclude each other, so that none is a part of another one. Linear in names.
+// Members that nothing evaluates satisfy `rest`, name by name: the member of a name does, or a schema that names it is true. Names
+// with the same schemas are one choice, whose options exclude each other. Linear in names.
 Predicate SchemaReader::by_name(NameSet always, const std::vector<Evaluated>& conditional, Predicate rest) {
     const auto is_always = [&](Word name) {
         const auto has = [&](Word language) { return accepts(languages_[language], code_points(texts()[name])); };
         return std::binary_search(always.names.begin(), always.names.end(), name) ||
                std::any_of(always.languages.begin(), always.languages.end(), has);
     };
-    std::map<Word, std::vector<Predicate>> looked_at;  // if one of these is true
+    std::map<Word, std::vector<Predicate>> evaluated;  // if one of these is true
     for (const Evaluated& e : conditional)
         for (Word name : e.names.names)
-            if (!is_always(name)) looked_at[name].push_back(e.condition);
+            if (!is_always(name)) evaluated[name].push_back(e.condition);
     std::map<std::vector<Predicate>, std::vector<Word>> together;
-    for (const auto& [name, conditions] : looked_at) together[conditions].push_back(name);
+    for (const auto& [name, conditions] : evaluated) together[conditions].push_back(name);
     std::vector<Predicate> parts;
     for (const auto& [conditions, names] : together) {
         std::vector<Predicate> options = conditions, unnamed;
@@ -196,7 +201,7 @@ Predicate SchemaReader::by_name(NameSet always, const std::vector<Evaluated>& co
     return graph_.both(parts);
 }
 
-// What nothing has looked at is of `rest`. For members that a schema closes, nothing is said where it declares none.
+// What nothing evaluates satisfies `rest`. A closed schema that declares no members says nothing.
 Predicate SchemaReader::unevaluated(const Context& context, Predicate rest, bool members, Keyword keyword) {
     std::vector<Evaluated> all;
     evaluate(context, graph_.always(), all, 0);
@@ -204,7 +209,7 @@ Predicate SchemaReader::unevaluated(const Context& context, Predicate rest, bool
     if (closing) {
         const auto declares = [](const Evaluated& e) { return !e.tested && e.declares; };
         if (std::none_of(all.begin(), all.end(), declares)) return graph_.always();
-        NameSet required;  // of what is required only, nothing else is said
+        NameSet required;  // names that are only required count as declared
         if (const JsonNode value = get(context, Keyword::required); document_.is(value, JsonKind::array))
             for (JsonNode name : document_.items(value))
                 if (document_.is(name, JsonKind::string)) required.names.push_back(document_.text_number(name));
@@ -221,7 +226,7 @@ Predicate SchemaReader::unevaluated(const Context& context, Predicate rest, bool
         to.items = std::max(to.items, from.items);
         to.contains.insert(to.contains.end(), from.contains.begin(), from.contains.end());
     };
-    if (closing)  // an object that is listed has the members that it has
+    if (closing)  // an object in const or enum has exactly its members
         for (Evaluated& e : all) e.all_members |= e.lists_objects;
     for (const Evaluated& e : all)
         if (e.condition == graph_.always()) join(base, e);
@@ -238,7 +243,7 @@ Predicate SchemaReader::unevaluated(const Context& context, Predicate rest, bool
         else
             join(*same, e);
     }
-    // Of the branches of a oneOf exactly one is true, so these are not conditions of their own: which one it is is one choice.
+    // Exactly one branch of a oneOf is true, so which branch it is is one choice, not a condition for each.
     std::vector<Predicate> branches;
     if (const JsonNode value = get(context, Keyword::one_of); document_.is(value, JsonKind::array)) {
         const std::vector<JsonNode> nodes(document_.items(value).begin(), document_.items(value).end());
@@ -262,7 +267,7 @@ Predicate SchemaReader::unevaluated(const Context& context, Predicate rest, bool
     }
     const std::vector<Evaluated> exclusive(first_branch, conditional.end());
     conditional.erase(first_branch, conditional.end());
-    if (closing) {  // of several that list their values, it makes no difference which one it is
+    if (closing) {  // schemas that list their values are one condition: which of them is true makes no difference
         const auto lists =
             std::stable_partition(conditional.begin(), conditional.end(), [](const Evaluated& e) { return !e.lists_objects; });
         if (conditional.end() - lists > 1) {
@@ -277,29 +282,29 @@ Predicate SchemaReader::unevaluated(const Context& context, Predicate rest, bool
                "what is looked at depends on more than " + std::to_string(kMaxConditions) + " conditions, the limit");
     std::vector<Predicate> options;
     const auto choices = std::size_t{1} << conditional.size();
-    const bool one_adds = !exclusive.empty() && exclusive.size() == branches.size();  // one of them is true
+    const bool one_adds = !exclusive.empty() && exclusive.size() == branches.size();  // then one of them is true
     for (std::size_t choice = 0; choice < choices * (exclusive.size() + 1); ++choice) {
         const std::size_t branch = choice / choices;
         if (branch == exclusive.size() && one_adds) break;
-        Evaluated looked_at = base;
+        Evaluated evaluated = base;
         std::vector<Predicate> parts;
         if (branch < exclusive.size()) {
             parts.push_back(exclusive[branch].condition);
-            join(looked_at, exclusive[branch]);
+            join(evaluated, exclusive[branch]);
         } else {
             for (const Evaluated& e : exclusive) parts.push_back(graph_.negation(e.condition));
         }
         for (std::size_t i = 0; i < conditional.size(); ++i) {
             const bool holds = choice >> i & 1;
             parts.push_back(holds ? conditional[i].condition : graph_.negation(conditional[i].condition));
-            if (holds) join(looked_at, conditional[i]);
+            if (holds) join(evaluated, conditional[i]);
         }
-        if (members && !looked_at.all_members)
-            parts.push_back(graph_.if_of(json_types::object, graph_.every_member(complement(looked_at.names), rest)));
-        if (!members && !looked_at.all_items) {
-            looked_at.contains.push_back(rest);
+        if (members && !evaluated.all_members)
+            parts.push_back(graph_.if_of(json_types::object, graph_.every_member(complement(evaluated.names), rest)));
+        if (!members && !evaluated.all_items) {
+            evaluated.contains.push_back(rest);
             parts.push_back(graph_.if_of(
-                json_types::array, graph_.every_item(looked_at.items, PredicateGraph::kOpen, graph_.either(looked_at.contains))));
+                json_types::array, graph_.every_item(evaluated.items, PredicateGraph::kOpen, graph_.either(evaluated.contains))));
         }
         options.push_back(graph_.both(parts));
     }

@@ -1,10 +1,11 @@
-// Objects whose members come in any order, where there are too many sets of members to write them out: the rules say what a member is,
-// and which were there is kept beside the parser's stack (lr/free_order_states.hpp).
+// Objects with members in any order, where there are too many sets of members to write out: the rules say what a member is, and the
+// LR automaton keeps the set of those that came (lr/free_order_states.hpp).
 //
-// Some member of several names may have to meet something. If any number of other members can meet it, each member has ways that do
-// and ways that do not. Else there is one alternative for each declared member that can: in it that member is required, and meets it.
+// Some member of several names may have to satisfy a condition. If any number of other members can satisfy it, each member has ways
+// that do and ways that do not. Else there is one alternative for each declared member that can, in which that member is required
+// and satisfies it.
 //
-// Cost: linear in the members; times the alternatives, and two to the power of what others can meet.
+// Cost: linear in the members; times the alternatives, and two to the power of the conditions that others can satisfy.
 #include <algorithm>
 #include <bit>
 
@@ -35,7 +36,7 @@ void SchemaRules::Members::write_free_order() {
     const auto can_satisfy = [&](Predicate value, Word satisfies, std::size_t k) {
         return (satisfies >> k & 1) && !rules_.values_.surely_empty(rules_.graph_.both(value, rules_.graph_.value(several_[k])));
     };
-    // Which declared member meets what, as far as that is decided; one list of members for each choice.
+    // One list of members for each choice of which declared member satisfies which condition.
     std::vector<std::vector<Declared>> alternatives{declared_};
     Word by_others = 0;
     for (std::size_t k = 0; k < several_.size(); ++k) {

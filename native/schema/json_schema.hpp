@@ -1,14 +1,15 @@
 // A JSON schema to the rules of a grammar: the whole front end in one call.
 //
+// The stages, in order:
 //   json/document.hpp       JSON text
 //   schema/resources.hpp    drafts, identifiers, what references refer to
 //   schema/reader.hpp       keywords to predicates on values
 //   schema/predicates.hpp   the algebra of these
-//   schema/values.hpp       what values a predicate is true of: languages of scalars, cases of objects and arrays
+//   schema/values.hpp       the values that satisfy a predicate: languages of scalars, cases of objects and arrays
 //   schema/rules.hpp        rules for the spellings of these values
 //   text/automaton.hpp      languages of strings and numbers
 //
-// Cost: linear in the schema, for one of a page some hundreds of microseconds.
+// Cost: linear in the schema; for one of a page some hundreds of microseconds. Threads: a pure function, but for the resolver.
 #pragma once
 
 #include "schema/reader.hpp"
@@ -21,9 +22,9 @@ struct SchemaGrammar {
     std::vector<std::string> warnings;
 };
 
-// Throws JsonError, SchemaError, LimitExceeded, and Cancelled. A reader that is cancelled frees what it holds first: up to 0.1 s where a
-// schema has 100,000 numbers with bounds of their own, and less than 20 ms for other 5 MB. (Dropped: a detached thread that freed it,
-// which nothing joined before the process ended.)
+// Throws JsonError, SchemaError, LimitExceeded, and Cancelled. A reader that is cancelled frees what it holds first: up to 0.1 s
+// where a schema has 100,000 numbers with bounds of their own, and less than 20 ms for other 5 MB. (Dropped: a detached thread that
+// freed it, which nothing joined before the process ended.)
 SchemaGrammar schema_grammar(std::string_view schema, SchemaOptions options, SchemaLayout layout,
                              SchemaResources::Resolver resolver);
 

@@ -1,3 +1,6 @@
+// One case of an object as rules, see schema/rules.hpp: a map of names that are alike, or states over declared names.
+//
+// Cost: linear in the declared members, times the states of presence, counts and conditions that some member must satisfy.
 #include <algorithm>
 #include <set>
 #include <utility>

@@ -83,7 +83,7 @@ private:
         return n_open == 0 && at_ < text_.size() && at_ > begin;
     }
 
-    // From behind its bracket up to the one that closes it.
+    // From after its bracket up to the closing one.
     bool sort_list() {
         std::vector<std::string_view> tags;
         skip_space();

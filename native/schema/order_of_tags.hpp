@@ -1,12 +1,14 @@
-// The text of a structural tag with its tags in one order: documents that differ in the order of their tags only have it in common.
+// The text of a structural tag with its tags sorted, so that documents that differ in the order of their tags alone have one text.
 //
-// In which order the tags of a list stand is no matter to what it means. An agent's turns bring the same tools again, and not always in
-// one order, so what one document came to is found by this text for the others.
+// The order of the tags in a list does not change what it means. An agent's turns bring the same tools again, not always in one
+// order; caches are keyed by this text.
 //
-// Nothing is checked: the text is cut at brackets, quotes and commas. But the text of a document that is JSON is the text of no document
-// that is not: it is made of the same pieces.
+// Nothing is validated: the text is cut at brackets, quotes and commas. But the sorted text of valid JSON is never that of an
+// invalid document, since it consists of the same pieces.
 //
-// Cost: 1 ns a byte, and sorting the tags.
+// Example: `{"tags": [2, 1]}` becomes `{"tags": [1,2]}`.
+//
+// Cost: 1 ns a byte, and sorting the tags. Threads: a pure function.
 #pragma once
 
 #include <optional>
@@ -15,8 +17,8 @@
 
 namespace psc {
 
-// Lists of tags are those of the keys "tags" and "structures", but for those inside of a tag, or of a schema. None where a key is
-// spelled with an escape, so that its name is not to be seen, or a value is not over.
+// Lists of tags are those of the keys "tags" and "structures", outside of other tags and of schemas. None where a key is spelled
+// with an escape, which hides its name, or a value does not end.
 std::optional<std::string> in_order_of_tags(std::string_view document);
 
 }  // namespace psc

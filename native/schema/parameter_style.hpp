@@ -1,11 +1,14 @@
 // How a model writes the members of an object that is no JSON: as a list of parameters, each between markers.
 //
-//   parameter:  before_key KEY behind_key [white space, if space_behind_key] head VALUE end
+//   parameter:  before_key KEY after_key [white space, if space_after_key] head VALUE end
 //   item:       before_item head VALUE end_of_item
 //
-// The head tells the type of the value, where the model writes it. A string is raw text, without quotes and escapes, up to the first
-// end marker: so it cannot contain that. A value of another type is JSON; where the style is recursive, an object is again a list of
-// parameters and an array a list of items. White space may stand before each parameter and item, and at the end of a list.
+// Example, with before_key "<parameter=", after_key ">" and end "</parameter>": <parameter=city>Paris</parameter>
+//
+// The head states the type of the value, where the model writes it. A string is raw text, without quotes and escapes, up to the
+// first end marker, which it therefore cannot contain. A value of another type is JSON; where the style is recursive, an object is
+// again a list of parameters and an array a list of items. White space may stand before each parameter and item, and at the end of
+// a list.
 #pragma once
 
 #include <string>
@@ -19,13 +22,13 @@ struct ParameterStyle {
     struct Head {
         TypeSet types;
         std::u32string text;
-        bool in_unions;  // whether it is there only for values that may be of several types
+        bool in_unions;  // written only for values that may be of several types
     };
-    std::u32string before_key, behind_key;
-    bool space_behind_key = false;
+    std::u32string before_key, after_key;
+    bool space_after_key = false;
     std::vector<Head> heads;
     std::u32string end;
-    bool end_names_key = false;  // the end is `end`, the key, `behind_key`
+    bool end_names_key = false;  // the end is `end`, the key, `after_key`
     std::u32string raw_stop;     // what raw text cannot contain
     bool padded = false;         // white space may stand around JSON
     bool recursive = false;

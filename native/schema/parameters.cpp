@@ -1,8 +1,8 @@
-// Objects as the lists of parameters that models write; see schema/parameter_style.hpp for what stands where.
+// Objects as the lists of parameters that models write; schema/parameter_style.hpp says what is written in which order.
 //
-// The cases of objects and arrays are those of JSON (schema/objects.cpp, schema/arrays.cpp): a list has no comma, and its mark at the
-// end is white space. A raw string and the marker behind it are one automaton, the product of what the schema says of strings with
-// "does not contain the marker": its states know how much of the marker has been read, so text ends at the first one.
+// The cases of objects and arrays are those of JSON (schema/objects.cpp, schema/arrays.cpp): a list has no comma, and its closing
+// mark is white space. A raw string and the marker after it are one automaton: the product of the schema's strings and "does not
+// contain the marker". Its states know how much of the marker has been read, so text ends at the first marker.
 //
 // Cost: a rule for each value and marker; an automaton for each set of strings, of its states times the marker's length at most.
 #include <algorithm>
@@ -48,7 +48,7 @@ TextAutomaton plain_names() {
     return minimal(out);
 }
 
-// At least a character, and no NUL, which no markup can hold.
+// At least one character, and no NUL, which no markup can contain.
 TextAutomaton some_characters() {
     TextAutomaton out = TextAutomaton::drafted();
     for (const bool first : {true, false}) {
@@ -59,7 +59,7 @@ TextAutomaton some_characters() {
     return out;
 }
 
-// Whether a name can be told from what stands around it in `<name>` and `</name>`.
+// Whether a name can be recognized in `<name>` and `</name>`.
 bool is_element_name(const std::u32string& text) {
     return text.find_first_not_of(U" \t\n\r") != text.npos && text[0] != U'/' && text.find(U'>') == text.npos;
 }
@@ -77,7 +77,7 @@ TextAutomaton escaped(const TextAutomaton& texts, const std::vector<std::pair<Wo
     for (Word s = 0; s < texts.size(); ++s) {
         const auto at = static_cast<std::size_t>(s);
         nodes[at].accepts = texts.accepts[at] != 0;
-        Word ampersand = -1;  // what follows `&`, with which all that is written otherwise begins
+        Word ampersand = -1;  // the state after `&`, with which all escapes begin
         for (Word i = texts.offsets[at]; i < texts.offsets[at + 1]; ++i) {
             const auto arc = texts.arcs[static_cast<std::size_t>(i)];
             Word next = arc.first;
@@ -125,7 +125,7 @@ TextAutomaton SchemaRules::free_of(const TextAutomaton& texts, const std::vector
     return difference(texts, found, kMaxRawStates);
 }
 
-// White space, as much as there may be at one place.
+// White space, up to what the layout allows at once.
 SchemaRules::Words SchemaRules::gap() const {
     Words out;
     rule_words::chars(out, {{'\t', '\n'}, {'\r', '\r'}, {' ', ' '}});
@@ -133,7 +133,7 @@ SchemaRules::Words SchemaRules::gap() const {
     return out;
 }
 
-// By characters, or with special tokens in the place of their names: a line of places, as of psc.compiler.expressions.markers.
+// By characters, or with special tokens instead of their names: a row of states, as in psc.compiler.expressions.markers.
 void SchemaRules::marker(Words& to, const std::u32string& text) const {
     std::vector<std::array<std::int64_t, 4>> arcs;
     for (const auto& [name, symbol] : layout_.parameters->tokens)
@@ -152,7 +152,7 @@ void SchemaRules::marker(Words& to, const std::u32string& text) const {
     for (const auto& arc : arcs) to.insert(to.end(), arc.begin(), arc.end());
 }
 
-// Nothing stands before the first parameter and between two that is not theirs; white space stands at the end.
+// Parameters have no marks before and between them; the mark at the end is white space.
 Word SchemaRules::list_mark(Mark mark) {
     const bool closes = mark == Mark::close_object || mark == Mark::close_array;
     Word& rule = list_marks_[closes];
@@ -172,7 +172,7 @@ void SchemaRules::write_parameters(Word rule, Predicate root) {
     const auto cases = values_.cases(root, json_types::object);
     for (const Atoms& atoms : cases) add_row(rule, {list(true, atoms)});
     if (!cases.empty()) return;
-    // Where arrays are lists of items, one of them may be all.
+    // Where arrays are lists of items, the whole value may be one.
     const auto arrays = layout_.parameters->recursive ? values_.cases(root, json_types::array) : std::vector<Atoms>{};
     if (arrays.empty())
         throw SchemaError("#", "type", "no object is valid, and a list of parameters is what an object is written as");
@@ -272,7 +272,7 @@ void SchemaRules::write_argument(Word rule, Predicate p, Word end) {
     }
 }
 
-// A head, the strings as raw text, and an end, which is the first one. Those of `matched` may contain excluded texts.
+// A head, the strings as raw text, and the end, at its first occurrence. Strings of `matched` may contain excluded texts.
 Word SchemaRules::raw_strings(const StringSet& set, Word matched, const std::u32string& head, const std::u32string& end) {
     const auto [entry, is_new] = raw_strings_.try_emplace({set, matched, head, end}, 0);
     if (!is_new) return entry->second;
@@ -285,7 +285,7 @@ Word SchemaRules::raw_strings(const StringSet& set, Word matched, const std::u32
     TextAutomaton texts = free_of(languages_[set.language], excludes);
     if (matched != LanguageTable::kNone)
         texts = union_of(texts, free_of(languages_[matched], {layout_.parameters->raw_stop}), kMaxRawStates);
-    // The length is that of text and marker together, as a marker has one: to count before would make many states deterministic.
+    // Count text and marker together, since the marker's length is fixed: counting first would need many more states.
     const auto more = spelled_by_tokens ? 0 : static_cast<std::int64_t>(end.size());
     if (!spelled_by_tokens) texts = concatenation(texts, one_text(end), kMaxRawStates);
     if (set.least > 0 || set.most >= 0)
@@ -308,7 +308,7 @@ SchemaRules::Words SchemaRules::parameter(Word before, const Words& key, Predica
         ++n;
     }
     out.insert(out.end(), key.begin(), key.end());
-    if (style.space_behind_key) {
+    if (style.space_after_key) {
         const Words space = gap();
         out.insert(out.end(), space.begin(), space.end());
         ++n;
@@ -318,7 +318,7 @@ SchemaRules::Words SchemaRules::parameter(Word before, const Words& key, Predica
     return out;
 }
 
-// What a declared parameter begins with, up to behind its key.
+// What a declared parameter begins with, its key included.
 SchemaRules::Words SchemaRules::key(Word name) const {
     const ParameterStyle& style = *layout_.parameters;
     const std::u32string text = code_points(reader_.texts()[name]);
@@ -338,18 +338,18 @@ SchemaRules::Words SchemaRules::key(Word name) const {
     if (std::any_of(layout_.excludes.begin(), layout_.excludes.end(), excluded))
         rule_words::choice(out, 0);
     else
-        marker(out, written + style.behind_key);
+        marker(out, written + style.after_key);
     rule_words::sequence(out, 2);
     return out;
 }
 
 std::u32string SchemaRules::end_of(Word name) const {
     const ParameterStyle& style = *layout_.parameters;
-    return style.end_names_key ? style.end + code_points(reader_.texts()[name]) + style.behind_key : style.end;
+    return style.end_names_key ? style.end + code_points(reader_.texts()[name]) + style.after_key : style.end;
 }
 
-// What a parameter begins with whose name is not declared; -1 where there is no such name. By a pattern: the language is one.
-// Those that are matched may contain excluded texts.
+// What a parameter whose name is not declared begins with; -1 where there is no such name. `by_pattern`: the language is a
+// pattern's. Matched names may contain excluded texts.
 Word SchemaRules::other_keys(Word language, bool by_pattern, bool matched, const std::vector<Word>& declared) {
     using OtherKeys = ParameterStyle::OtherKeys;
     const ParameterStyle& style = *layout_.parameters;
@@ -371,7 +371,7 @@ Word SchemaRules::other_keys(Word language, bool by_pattern, bool matched, const
     Words option = gap();
     marker(option, style.before_key);
     rule_words::automaton(option, names);
-    marker(option, style.behind_key);
+    marker(option, style.after_key);
     rule_words::sequence(option, 4);
     add(rule, option);
     return rule;

@@ -26,7 +26,7 @@ LanguageTable::LanguageTable() {
     number(no_text());
 }
 
-// A fresh number is the next one of automata_.
+// A new number is the next index of automata_.
 Word LanguageTable::number_of_key(const TextAutomaton& automaton) {
     key_.assign(automaton.accepts.begin(), automaton.accepts.end());
     key_.insert(key_.end(), automaton.offsets.begin(), automaton.offsets.end());
@@ -200,63 +200,63 @@ Predicate PredicateGraph::negation(Predicate p) {
         const Predicate fewer = least > 0 ? counted(0, least - 1) : never();
         return either(fewer, most != kOpen ? counted(most + 1, kOpen) : never());
     };
-    Predicate found{};
+    Predicate result{};
     switch (kind(p)) {
         case Kind::types:
-            found = types(json_types::all & ~type_set(p));
+            result = types(json_types::all & ~type_set(p));
             break;
         case Kind::texts:
         case Kind::numbers:
-            found = without_language(p);
+            result = without_language(p);
             break;
         case Kind::every_member: {
             const NameSet set = names(p);
-            found = unless(json_types::object, some_member(set, negation(value(p))));
+            result = unless(json_types::object, some_member(set, negation(value(p))));
             break;
         }
         case Kind::some_member: {
             const NameSet set = names(p);
-            found = unless(json_types::object, every_member(set, negation(value(p))));
+            result = unless(json_types::object, every_member(set, negation(value(p))));
             break;
         }
         case Kind::member_count:
-            found = unless(json_types::object, outside(least(p), most(p), [&](Word a, Word b) { return member_count(a, b); }));
+            result = unless(json_types::object, outside(least(p), most(p), [&](Word a, Word b) { return member_count(a, b); }));
             break;
         case Kind::every_item: {
             const Word from = this->from(p), to = this->to(p);
-            found = unless(json_types::array, item_count(from, to, negation(value(p)), 1, kOpen));
+            result = unless(json_types::array, item_count(from, to, negation(value(p)), 1, kOpen));
             break;
         }
         case Kind::item_count: {
             const Word from = this->from(p), to = this->to(p), fewest = least(p), most = this->most(p);
             const Predicate item = value(p);
-            found = unless(json_types::array, outside(fewest, most, [&](Word a, Word b) {
-                               return b == 0 ? every_item(from, to, negation(item)) : item_count(from, to, item, a, b);
-                           }));
+            result = unless(json_types::array, outside(fewest, most, [&](Word a, Word b) {
+                                return b == 0 ? every_item(from, to, negation(item)) : item_count(from, to, item, a, b);
+                            }));
             break;
         }
         case Kind::array_length:
-            found = unless(json_types::array, outside(least(p), most(p), [&](Word a, Word b) { return array_length(a, b); }));
+            result = unless(json_types::array, outside(least(p), most(p), [&](Word a, Word b) { return array_length(a, b); }));
             break;
         case Kind::unknown:
-            found = p;
+            result = p;
             break;
         case Kind::order:
-            found = never();
+            result = never();
             break;
         case Kind::schema:
-            found = schema(schema_of(p), !holds(p));
+            result = schema(schema_of(p), !holds(p));
             break;
         case Kind::both:
         case Kind::either: {
             std::vector<Predicate> parts(this->parts(p).begin(), this->parts(p).end());
             for (Predicate& part : parts) part = negation(part);
-            found = kind(p) == Kind::both ? either(parts) : both(parts);
+            result = kind(p) == Kind::both ? either(parts) : both(parts);
             break;
         }
     }
-    negations_.emplace(p.v, found);
-    return found;
+    negations_.emplace(p.v, result);
+    return result;
 }
 
 // Strings or numbers of the other languages.

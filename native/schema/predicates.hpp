@@ -1,4 +1,4 @@
-// Predicates on JSON values: what a schema says, with `not` pushed down to what can be said of a value at once.
+// Predicates on JSON values: what a schema says, with `not` pushed down to the atoms.
 //
 // A value is null, false, true, a number, a string, an array or an object. An atom is true of values of one type only:
 //
@@ -6,12 +6,12 @@
 //   texts           a string of this language; marked if a pattern or a format says so, where that matters
 //   numbers         a number of this language
 //   every_member    an object; each member whose name is in a set of names has a value of which a predicate is true
-//   some_member     an object; such a member is there
-//   member_count    an object with so many members
-//   every_item      an array; each item from one place to another is of a predicate
-//   item_count      an array; so many of its items, from a place on, are of a predicate
-//   array_length    an array of so many items
-//   schema          what a schema says, or its contrary; looked up only when somebody asks
+//   some_member     an object; such a member exists
+//   member_count    an object whose number of members is in a range
+//   every_item      an array; each item of a range of indices satisfies a predicate
+//   item_count      an array; the number of such items of a range of indices is in a range
+//   array_length    an array whose length is in a range
+//   schema          what a schema says, or its negation; read only when needed
 //   order           names of members in the order in which they are to be written; true of every value
 //   unknown         what cannot be enforced and is left out: may be true and may be false of any value
 //
@@ -19,6 +19,8 @@
 // some_member({a}, true), `additionalProperties: false` is every_member(all names but .., false), `contains` is an item_count.
 //
 // Equal predicates are one, and parts have smaller numbers than what they are part of, except through `schema`.
+//
+// Cost: a predicate is made in time linear in its parts, and sorting them. Threads: one at a time.
 #pragma once
 
 #include <cstdint>
@@ -45,7 +47,7 @@ constexpr TypeSet boolean = falsehood | truth, all = 127;
 constexpr std::size_t count = 7;
 }  // namespace json_types
 
-// Names of members: those listed and those of the listed languages, or all but these.
+// A set of names of members: those listed and those of the listed languages, or all but these.
 struct NameSet {
     bool all_but = false;
     std::vector<Word> names;      // in the text table, ascending
@@ -61,14 +63,14 @@ NameSet union_of(const NameSet& a, const NameSet& b);
 // All others.
 NameSet complement(NameSet names);
 
-// Strings: a language, and how many characters they have.
+// A set of strings: a language, and bounds of the number of characters.
 struct StringSet {
     Word language;             // in the language table
     std::int64_t least, most;  // -1: without limit
     auto operator<=>(const StringSet&) const = default;
 };
 
-// Automata under numbers; equal languages have one number.
+// Numbers of automata; equal languages have one number.
 class LanguageTable {
 public:
     LanguageTable();
@@ -78,7 +80,7 @@ public:
     // The number of a language that outlives the table; `spelled`: its strings as JSON spells them.
     Word number_of_constant(const TextAutomaton& automaton, const TextAutomaton& spelled);
     const TextAutomaton& operator[](Word number) const { return *automata_[static_cast<std::size_t>(number)]; }
-    // Null where nobody has told.
+    // Null where number_of_constant() did not set it.
     const TextAutomaton* spelled(Word number) const;
     Word both(Word a, Word b);
     Word either(Word a, Word b);
@@ -122,7 +124,7 @@ public:
     };
     static constexpr Word kOpen = -1;
 
-    // Numbers are those of `plain_numbers`, a language; the table must outlive the graph.
+    // `plain_numbers`: the language of all numbers. The table must outlive the graph.
     PredicateGraph(LanguageTable& languages, Word plain_numbers);
 
     Predicate never() const { return {0}; }
@@ -134,7 +136,7 @@ public:
     Predicate every_member(const NameSet& names, Predicate value) { return member(Kind::every_member, names, value); }
     Predicate some_member(const NameSet& names, Predicate value) { return member(Kind::some_member, names, value); }
     Predicate member_count(Word least, Word most);
-    // Items from..to, `to` not included, or kOpen.
+    // Items from, ..., to - 1; `to` may be kOpen.
     Predicate every_item(Word from, Word to, Predicate item);
     Predicate item_count(Word from, Word to, Predicate item, Word least, Word most);
     Predicate array_length(Word least, Word most);
@@ -145,12 +147,12 @@ public:
     Predicate both(Predicate a, Predicate b);
     Predicate either(Predicate a, Predicate b);
     Predicate negation(Predicate p);
-    // `p` of values of these types, anything else of others: what keywords say.
+    // `p` for values of these types, true for all others: what a keyword says.
     Predicate if_of(TypeSet types, Predicate p) { return either(this->types(json_types::all & ~types), p); }
 
     Word size() const { return keys_.size(); }
     Kind kind(Predicate p) const { return static_cast<Kind>(keys_[p.v][0]); }
-    // Spans and references are invalidated by making a predicate.
+    // Making a predicate invalidates spans and references.
     std::span<const Predicate> parts(Predicate p) const { return ids_of<Predicate>(keys_[p.v].subspan(1)); }
     TypeSet type_set(Predicate types) const { return keys_[types.v][1]; }
     Word language(Predicate p) const { return keys_[p.v][1]; }  // of texts and numbers
@@ -177,7 +179,7 @@ private:
     SequenceInterner keys_, name_keys_;
     std::vector<NameSet> name_sets_;
     std::unordered_map<Word, Predicate> negations_;
-    std::vector<Predicate> flat_;  // of combined(), as is the other
+    std::vector<Predicate> flat_;  // of combined(), as is key_
     std::vector<Word> key_;
 };
 

@@ -42,17 +42,17 @@ Predicate SchemaReader::meaning(Word number) {
     const Schema schema = schemas_[static_cast<std::size_t>(number)];
     if (schema.meaning.v >= 0) return schema.meaning;
     stop_if_cancelled();
-    const Predicate found = [&] {
+    const Predicate meaning = [&] {
         try {
             return read(schema);
         } catch (const LimitExceeded& e) {
             throw located(e, resources_.pointer(schema.node));
         }
     }();
-    return schemas_[static_cast<std::size_t>(number)].meaning = found;
+    return schemas_[static_cast<std::size_t>(number)].meaning = meaning;
 }
 
-// The scope of what is in another resource: its dynamic anchors are behind those that are there already.
+// The scope inside another resource: its dynamic anchors are added, and outer ones of the same name win.
 Word SchemaReader::entered(Word scope, JsonNode node) {
     if (!resources_.has_dynamic_anchors()) return scope;
     auto bound = scopes_[static_cast<std::size_t>(scope)];
@@ -152,8 +152,8 @@ Predicate SchemaReader::types(const Context& context, JsonNode value) {
     return graph_.either(options);
 }
 
-// Of very many, halves: one of the first and none of the others, or none and one, so that not every pair of them is written down. Of
-// fewer each is a case that decides the others at once.
+// Very many are halved: one of the first half and none of the second, or none and one; so not every pair is written out. Of fewer,
+// each is a case that decides the others at once.
 Predicate SchemaReader::exactly_one(std::span<const Predicate> schemas) {
     if (schemas.size() > kManyBranches) {
         const auto first = schemas.first(schemas.size() / 2), second = schemas.subspan(schemas.size() / 2);
@@ -225,7 +225,7 @@ void SchemaReader::read_dependencies(Context& context, Keyword keyword, JsonNode
     }
 }
 
-// The value itself, whatever its spelling.
+// Equality with a value, whatever its spelling.
 Predicate SchemaReader::literal(JsonNode value, std::size_t depth) {
     if (depth > kMaxLiteralDepth)
         throw LimitExceeded("a value of enum or const is nested deeper than " + readable(kMaxLiteralDepth) + ", the limit");

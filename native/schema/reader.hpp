@@ -1,13 +1,15 @@
 // Schemas to predicates: what each keyword of each draft says.
 //
-// A schema is a node of a document with a dynamic scope; its meaning is one predicate, read when somebody asks. Subschemas that are
-// about the same value (allOf, $ref) are predicates by name too, so recursion needs no end here.
+// A schema is a node of a document with a dynamic scope. Its meaning is one predicate, read when it is first needed. In-place
+// applicators (allOf, $ref and such) are predicates by name, too, so recursion needs no end here.
 //
-// Closing (the option `strict`) means: an object schema that lists members, or has an empty list of them, has no others. What counts is
-// the whole of what is said about one value, through allOf and $ref, as for `unevaluatedProperties: false`; nothing is closed inside
-// not, if and contains.
+// Closing (the option `strict`) means that an object schema that lists members, or has an empty list of them, has no others. What
+// counts is all that is said about one value, through allOf and $ref, as for `unevaluatedProperties: false`; nothing is closed
+// inside not, if and contains.
 //
-// Cost: linear in the keywords of the schemas that are asked for, and in their automata.
+// Example: `{"type": "string", "maxLength": 3}` is both(types(string), if_of(string, texts(any, 0, 3))).
+//
+// Cost: linear in the keywords of the schemas that are read, and in their automata. Threads: one at a time.
 // Source: JSON Schema core and validation, drafts 4 to 2020-12.
 #pragma once
 
@@ -28,13 +30,13 @@ namespace psc {
 struct SchemaOptions {
     bool strict = true;
     bool assert_format = true;
-    bool lenient = false;        // what cannot be enforced is left out, with a warning, rather than an error
-    bool marks_matched = false;  // strings that a pattern or a format says are told from others
+    bool lenient = false;        // leave out what cannot be enforced, with a warning, rather than an error
+    bool marks_matched = false;  // tell strings of a pattern or a format from others
 };
 
 class SchemaReader {
 public:
-    // Counts above are as good as this: no text is as long.
+    // Larger counts are equivalent to this one: no text is as long.
     static constexpr Word kMaxCount = 1'000'000'000;
     struct Strings {
         Word language;
@@ -44,14 +46,14 @@ public:
     SchemaReader(JsonDocument& document, SchemaResources& resources, LanguageTable& languages, PredicateGraph& graph,
                  SchemaOptions options, std::function<Strings(Predicate)> names_of);
 
-    // What the whole text says.
+    // The meaning of the whole document.
     Predicate root(JsonNode schema);
-    // What a schema says, by its number in Kind::schema. Throws SchemaError, LimitExceeded.
+    // The meaning of a schema, by its number in Kind::schema. Throws SchemaError, LimitExceeded.
     Predicate meaning(Word schema);
     JsonNode node_of(Word schema) const { return schemas_[static_cast<std::size_t>(schema)].node; }
     std::string pointer_of(Word schema) const { return resources_.pointer(node_of(schema)); }
 
-    // Whether a language of names is what a pattern or a format says.
+    // Whether a language of names is a pattern's or a format's.
     bool is_matched(Word names) const { return matched_names_.contains(names); }
 
     const std::vector<std::string>& warnings() const { return warnings_; }
@@ -106,7 +108,7 @@ private:
     struct Applied;  // a schema that another one applies to the same value
     std::vector<Applied> applied(const Context& context);
     Evaluated own(const Context& context, bool is_root);
-    bool looks(JsonNode node, Word scope);
+    bool evaluates(JsonNode node, Word scope);
     void evaluate(const Context& context, Predicate condition, std::vector<Evaluated>& out, std::size_t depth, bool tested = false);
     Predicate by_name(NameSet always, const std::vector<Evaluated>& conditional, Predicate rest);
     Predicate unevaluated(const Context& context, Predicate rest, bool members, Keyword keyword);
@@ -128,7 +130,7 @@ private:
     SchemaOptions options_;
     std::function<Strings(Predicate)> names_of_;
     std::set<Word> matched_names_;
-    std::map<std::pair<JsonNode, Word>, bool> looks_;  // by schema and scope
+    std::map<std::pair<JsonNode, Word>, bool> evaluates_;  // by schema and scope
     std::vector<Schema> schemas_;
     std::map<std::tuple<JsonNode, Word, Mode>, Word> numbers_;
     std::vector<std::map<std::string, JsonNode>> scopes_{{}};

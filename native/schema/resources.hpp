@@ -1,9 +1,11 @@
 // Where schemas are: drafts, identifiers, anchors, and what a reference refers to.
 //
-// A resource is a schema with an identifier of its own, or the root of a text; it has the draft that its `$schema` says. What is no
-// schema (a value of `enum`, say) defines nothing.
+// A resource is a schema with an identifier of its own, or the root of a text; its `$schema` gives its draft. What is no schema (a
+// value of `enum`, say) defines nothing.
 //
-// Cost: one pass over the schemas of a text, where it has identifiers at all.
+// Example: in a text with `$id: "http://x/a"`, the reference "b#c" is the schema with the anchor c of the resource http://x/b.
+//
+// Cost: one pass over the schemas of a text, where it has identifiers at all. Threads: one at a time.
 // Source: JSON Schema core 2020-12, sections 8 and 9; RFC 3986 and RFC 6901 for references and pointers.
 #pragma once
 
@@ -28,14 +30,14 @@ struct SchemaError : std::runtime_error {
     std::string pointer, keyword;
 };
 
-// The limit with the location of the schema that exceeds it, if it names none.
+// The limit, with the location of the schema that exceeds it unless it has one.
 LimitExceeded located(const LimitExceeded& limit, const std::string& location);
 
 enum class Draft { draft4, draft6, draft7, draft2019, draft2020 };
 
 class SchemaResources {
 public:
-    // The text of a schema by its absolute URI; none where it is not known.
+    // The text of a schema by its absolute URI; none for an unknown URI.
     using Resolver = std::function<std::optional<std::string>(const std::string& uri)>;
 
     SchemaResources(JsonDocument& document, Resolver resolver) : document_(document), resolver_(std::move(resolver)) {}
@@ -53,7 +55,8 @@ public:
     std::size_t resource_of(JsonNode schema) const;
     // The names of all dynamic anchors of a resource.
     std::vector<std::pair<std::string, JsonNode>> dynamic_anchors(std::size_t resource) const;
-    // Where it is in its text, as an RFC 6901 pointer in a fragment, `#/properties/a`; before it the URI, where it is not the first text.
+    // Its location as an RFC 6901 pointer in a fragment, `#/properties/a`, with the URI before it where it is not in the first
+    // text.
     std::string pointer(JsonNode schema) const;
 
 private:

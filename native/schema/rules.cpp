@@ -44,13 +44,13 @@ void automaton(Words& to, const TextAutomaton& a) {
 namespace {
 
 constexpr Word kMaxSchemaRules = limit("schema_rules");
-constexpr Word kMaxIndented = 16;          // levels; what is deeper is indented as these are, as levels are rules of their own
-constexpr std::int64_t kShortString = 64;  // characters that are counted in a terminal; longer strings are counted by the parser
+constexpr Word kMaxIndented = 16;          // levels, each with rules of its own; deeper ones are indented as the last
+constexpr std::int64_t kShortString = 64;  // characters that a terminal counts; the parser counts longer strings
 
 using ProgramWords = std::vector<std::int64_t>;
 
-// One character of a string as JSON spells it; a surrogate pair is one. Each next character tells the options apart, so that nothing
-// has to be made deterministic.
+// One character of a string as JSON spells it; a surrogate pair is one. The next character always decides between options, so
+// nothing has to be made deterministic.
 void one_character(ProgramWords& to) {
     using namespace rule_words;
     const auto hex = [&](std::int64_t n) {
@@ -106,16 +106,16 @@ RulePrograms SchemaRules::write(Predicate root) {
     if (!layout_.parameters) values_of_.emplace(std::pair(root, Word{0}), rule);
     queue_.push_back({rule, root, 0});
     for (std::size_t i = 0; i < queue_.size(); ++i) {
-        const Asked asked = queue_[i];
+        const Request request = queue_[i];
         try {
-            if (asked.end >= 0)
-                write_argument(asked.rule, asked.value, asked.end);
+            if (request.end >= 0)
+                write_argument(request.rule, request.value, request.end);
             else if (i == 0 && layout_.parameters)
-                write_parameters(asked.rule, asked.value);
+                write_parameters(request.rule, request.value);
             else
-                write_value(asked.rule, asked.value, asked.depth);
+                write_value(request.rule, request.value, request.depth);
         } catch (const LimitExceeded& e) {
-            throw located(e, i == 0 ? "#" : std::string(rule_name(asked.rule)));
+            throw located(e, i == 0 ? "#" : std::string(rule_name(request.rule)));
         }
     }
     RulePrograms out;
@@ -275,7 +275,7 @@ Word SchemaRules::names(Word language, Word matched) {
     return rule;
 }
 
-// A declared name. Where it is spelled in one way only, that is text.
+// A declared name; plain text where it has one spelling only.
 SchemaRules::Words SchemaRules::name(Word text) {
     const std::string_view utf8 = reader_.texts()[text];
     const auto plain = [](char c) { return c >= 0x20 && c < 0x7f && c != '"' && c != '\\' && c != '/'; };
@@ -335,7 +335,7 @@ SchemaRules::Words SchemaRules::space() const {
     return out;
 }
 
-// White space stands behind an opening mark and a comma, and before a comma and a closing mark, so that it is read in one way.
+// White space stands after an opening mark and a comma, and before a comma and a closing mark, so that it is read in one way.
 Word SchemaRules::mark(Mark mark, Word depth) {
     if (layout_.indent < 0) depth = 0;
     const auto [entry, is_new] = marks_.try_emplace({mark, depth}, 0);

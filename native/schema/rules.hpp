@@ -1,20 +1,22 @@
 // Predicates to rules: the grammar of the spellings of all values of which a predicate is true.
 //
 // Objects are written with their declared members in the order of the schema, each at most once, and others anywhere among them. An
-// object is a left-linear grammar: what the parser holds of the members read so far is one symbol, a state, so that its stack does
-// not grow and a mask reads no deeper. A state is how far the declared names have been passed, what is still open of the presence of
-// members, and what was counted. A comma comes before the next name is known, so the skipping of optional members is left to it:
+// object is a left-linear grammar: the members read so far are one symbol, a state, on the parser's stack, so that the stack does
+// not grow and a mask reads no deeper. A state is how far the declared names have been passed, what is still required of the
+// presence of members, and the counts. A comma comes before the next name is known, so the skipping of optional members is left to
+// it:
 //
 //   ready(s)  after `{` or a comma, declared names up to s passed     ready(s) ::= comma(s) | ready(s') where the name before s is optional
 //   done(s)   after a member                                          done(s') ::= ready(s) name ":" value | comma(s) other-name ":" value
 //   comma(s)  ::= done(s) ","
 //
-// In any order a state is the set of declared members that were there: 2^n of them, so for up to eight. Of more members the sets are
-// kept beside the parser's stack, and the rules do not say them (lr/free_order_states.hpp).
+// The name that follows determines which reduction from comma to ready is due: LALR(1) suffices. Arrays are alike.
 //
-// Which of the reductions from comma to ready is due, the name that follows tells: LALR(1) suffices. The same for arrays.
+// In any order a state is the set of declared members that came: 2^n of them, so for up to eight. For more members the LR automaton
+// keeps the sets, and the rules do not have them (lr/free_order_states.hpp).
 //
-// Cost: linear in the declared members, times the states of presence and counts.
+// Cost: linear in the declared members, times the states of presence and counts. Threads: one at a time.
+// Tried and dropped: a string for each name and a list of words for each option. Names lie in one block, all options in one array.
 #pragma once
 
 #include <initializer_list>
@@ -38,8 +40,9 @@ struct SchemaLayout {
     std::int64_t max_whitespace = -1;  // at one place, or without limit
     Word indent = -1;                  // spaces for each level, where white space is fixed; -1: all on one line
     std::u32string item_separator = U", ", key_separator = U": ";
-    std::vector<std::u32string> excludes;      // in no string and no name that no pattern and no format says, as they are spelled
-    std::optional<ParameterStyle> parameters;  // how the whole value is written, if not as JSON
+    std::vector<std::u32string>
+        excludes;  // texts that occur, as spelled, in no string and no name but those of patterns and formats
+    std::optional<ParameterStyle> parameters;  // for a value that is not written as JSON
 };
 
 class SchemaRules {
@@ -61,13 +64,13 @@ private:
         words_.insert(words_.end(), option.begin(), option.end());
         options_.push_back({rule, words_.size()});
     }
-    // An option that is these rules one after the other.
+    // Adds the option that is these rules one after the other.
     void add_row(Word rule, std::initializer_list<Word> rules);
     std::string_view rule_name(Word rule) const { return names_[rule]; }
 
     Word value(Predicate p, Word depth);
     void write_value(Word rule, Predicate p, Word depth);
-    // What parameter lists are made of: see schema/parameters.cpp.
+    // Lists of parameters: see schema/parameters.cpp.
     void write_parameters(Word rule, Predicate root);
     void write_argument(Word rule, Predicate p, Word end);
     Word list(bool object, const Atoms& atoms);
@@ -81,7 +84,7 @@ private:
     Word list_mark(Mark mark);
     TextAutomaton free_of(const TextAutomaton& texts, const std::vector<std::u32string>& excludes) const;
     Words gap() const;
-    // A marker, which special tokens may spell.
+    // Appends a marker, which special tokens may spell.
     void marker(Words& to, const std::u32string& text) const;
     Word object(const Atoms& atoms, Word depth);
     Word array(const Atoms& atoms, Word depth);
@@ -109,16 +112,16 @@ private:
         std::size_t end;  // in the words of all; it begins where the option before ends
     };
     Words words_;
-    std::vector<Option> options_;  // of all rules, as they came
+    std::vector<Option> options_;  // of all rules, in the order of their making
     NameTable names_;              // of the rules
     std::vector<FreeOrderRules> free_orders_;
-    struct Asked {
+    struct Request {
         Word rule;
         Predicate value;
         Word depth;
-        Word end = -1;  // of an argument, in ends_; else it is JSON
+        Word end = -1;  // of an argument, in ends_; -1: it is JSON
     };
-    std::vector<Asked> queue_;
+    std::vector<Request> queue_;
     std::map<std::pair<Predicate, Word>, Word> values_of_;
     std::map<std::tuple<bool, Word, Atoms>, Word> containers_;
     std::map<std::tuple<bool, Atoms>, Word> lists_;
@@ -130,11 +133,11 @@ private:
     Word list_marks_[2] = {-1, -1};
     std::map<StringSet, Word> strings_;
     std::map<std::vector<Word>, Word> names_but_;
-    std::vector<std::pair<Word, std::vector<Word>>> labelled_;  // rules of them, by rule, and the names
+    std::vector<std::pair<Word, std::vector<Word>>> labelled_;  // each rule of names_but() with the names
     std::unordered_map<Word, Word> numbers_;
     std::map<std::pair<Word, Word>, Word> name_rules_;
     std::map<std::pair<Mark, Word>, Word> marks_;
-    std::string location_;  // of the value that is being written
+    std::string location_;  // of the value being written
 };
 
 // Pieces of rule programs.

@@ -14,7 +14,7 @@ namespace {
 
 using PredicateKind = PredicateGraph::Kind;
 
-constexpr int kDeepestLook = 8;  // levels of values below a value, when emptiness is looked for
+constexpr int kDeepestLook = 8;  // levels of values below a value that surely_empty() examines
 constexpr std::size_t kMaxSolved = limit("schema_case_steps"), kMaxFoundAgain = limit("schema_references");
 constexpr int kDeepestMeaning = limit("schema_depth");  // schemas about one value: each is a call, and the machine's stack is short
 
@@ -38,19 +38,18 @@ TypeSet type_of(PredicateKind kind) {
 Predicate& SchemaValues::restricted_entry(Predicate p, TypeSet type) {
     const auto row = static_cast<std::size_t>(p.v);
     if (row >= restricted_.size()) {
-        std::array<Predicate, json_types::count> unasked;
-        unasked.fill(kNotAsked);
-        restricted_.resize(std::max(static_cast<std::size_t>(graph_.size()), row + 1), unasked);
+        std::array<Predicate, json_types::count> uncomputed;
+        uncomputed.fill(kUncomputed);
+        restricted_.resize(std::max(static_cast<std::size_t>(graph_.size()), row + 1), uncomputed);
     }
     return restricted_[row][static_cast<std::size_t>(std::countr_zero(static_cast<unsigned>(type)))];
 }
 
-// A schema that is asked about already, as a part of what it says itself, is true of nothing there: `anyOf: [A, itself]` is A, the
-// least solution. Without a choice on the way nothing else than itself is said, which is an error. What is found meanwhile depends on
-// this, and is not kept.
+// A schema that occurs within its own meaning is true of nothing there: `anyOf: [A, itself]` is A, the least solution. Without a
+// choice in between it says nothing but itself, which is an error. Results that depend on this are not cached.
 Predicate SchemaValues::restricted(Predicate p, TypeSet type) {
-    if (const Predicate cached = restricted_entry(p, type); cached != kNotAsked) {
-        if (cached == kBeingAsked) throw SchemaError("", "$ref", "it refers to itself, about the same value");
+    if (const Predicate cached = restricted_entry(p, type); cached != kUncomputed) {
+        if (cached == kInProgress) throw SchemaError("", "$ref", "it refers to itself, about the same value");
         return cached;
     }
     stop_if_cancelled();
@@ -58,39 +57,39 @@ Predicate SchemaValues::restricted(Predicate p, TypeSet type) {
         throw LimitExceeded("schemas about one value (allOf, $ref and such) are nested or refer to each other more than " +
                             readable(kDeepestMeaning) + " deep, the limit");
     ++deepness_;
-    const std::size_t n_asked = asked_.size(), around = std::exchange(depends_, kOfNone);
-    Predicate found{};
+    const std::size_t n_active = active_.size(), around = std::exchange(depends_, kOfNone);
+    Predicate result{};
     switch (const PredicateKind kind = graph_.kind(p)) {
         case PredicateKind::types:
-            found = graph_.type_set(p) & type ? graph_.always() : graph_.never();
+            result = graph_.type_set(p) & type ? graph_.always() : graph_.never();
             break;
         case PredicateKind::unknown:
-            found = graph_.always();
+            result = graph_.always();
             break;
         case PredicateKind::order:
-            found = type == json_types::object ? p : graph_.always();
+            result = type == json_types::object ? p : graph_.always();
             break;
         case PredicateKind::schema:
-            found = meaning(p, type);
+            result = meaning(p, type);
             break;
         case PredicateKind::both:
         case PredicateKind::either:
-            found = restricted_parts(p, type);
+            result = restricted_parts(p, type);
             break;
         default:
-            found = type_of(kind) == type ? p : graph_.never();
+            result = type_of(kind) == type ? p : graph_.never();
     }
-    --deepness_;  // after an exception nothing is asked any more
-    const bool is_kept = depends_ >= n_asked;
-    depends_ = is_kept ? around : std::min(around, depends_);
-    if (!is_kept && ++n_found_again_ > kMaxFoundAgain)
+    --deepness_;  // not after an exception: the object is not used again
+    const bool is_final = depends_ >= n_active;
+    depends_ = is_final ? around : std::min(around, depends_);
+    if (!is_final && ++n_recomputed_ > kMaxFoundAgain)
         throw LimitExceeded("schemas about one value refer to each other in more than " + readable(kMaxFoundAgain) +
                             " ways, the limit");
-    restricted_entry(p, type) = is_kept ? found : kNotAsked;
-    return found;
+    restricted_entry(p, type) = is_final ? result : kUncomputed;
+    return result;
 }
 
-// Of `both` and `either`. No part is looked at once one of them decides; mostly that is a set of types, which costs nothing.
+// For `both` and `either`. Stops at the first part that decides; sets of types, which are free to check, come first.
 Predicate SchemaValues::restricted_parts(Predicate p, TypeSet type) {
     const bool all = graph_.kind(p) == PredicateKind::both;
     const Predicate deciding = all ? graph_.never() : graph_.always();
@@ -99,7 +98,7 @@ Predicate SchemaValues::restricted_parts(Predicate p, TypeSet type) {
         return graph_.kind(part) == PredicateKind::types && ((graph_.type_set(part) & type) != 0) != all;
     };
     if (std::any_of(of_graph.begin(), of_graph.end(), decides)) return deciding;
-    restricted_entry(p, type) = kBeingAsked;
+    restricted_entry(p, type) = kInProgress;
     int& n_around = all ? n_both_ : n_either_;
     ++n_around;
     const std::size_t begin = parts_.size(), end = begin + of_graph.size();
@@ -112,36 +111,36 @@ Predicate SchemaValues::restricted_parts(Predicate p, TypeSet type) {
     }
     --n_around;
     const auto parts = std::span(std::as_const(parts_)).subspan(begin);
-    const Predicate found = decided ? deciding : all ? graph_.both(parts) : graph_.either(parts);
+    const Predicate result = decided ? deciding : all ? graph_.both(parts) : graph_.either(parts);
     parts_.resize(begin);
-    return found;
+    return result;
 }
 
 Predicate SchemaValues::meaning(Predicate p, TypeSet type) {
     const Word schema = graph_.schema_of(p);
     const bool holds = graph_.holds(p);
     const auto same =
-        std::find_if(asked_.begin(), asked_.end(), [&](const Asked& a) { return a.schema == schema && a.type == type; });
-    if (same != asked_.end()) {
-        const auto at = static_cast<std::size_t>(same - asked_.begin());
+        std::find_if(active_.begin(), active_.end(), [&](const Active& a) { return a.schema == schema && a.type == type; });
+    if (same != active_.end()) {
+        const auto at = static_cast<std::size_t>(same - active_.begin());
         const bool no_choice = same->holds ? same->n_either == n_either_ : same->n_both == n_both_;
         if (at < n_being_read_ || no_choice)
             throw SchemaError(reader_.pointer_of(schema), "$ref", "it refers to itself, about the same value");
         depends_ = std::min(depends_, at);
         return holds ? graph_.never() : graph_.always();
     }
-    asked_.push_back({schema, type, holds, n_both_, n_either_});
-    const std::size_t n_being_read = std::exchange(n_being_read_, asked_.size());
+    active_.push_back({schema, type, holds, n_both_, n_either_});
+    const std::size_t n_being_read = std::exchange(n_being_read_, active_.size());
     const Predicate meaning = reader_.meaning(schema);
     n_being_read_ = n_being_read;
-    const Predicate found = restricted(holds ? meaning : graph_.negation(meaning), type);
-    asked_.pop_back();
-    return found;
+    const Predicate result = restricted(holds ? meaning : graph_.negation(meaning), type);
+    active_.pop_back();
+    return result;
 }
 
 StringSet SchemaValues::strings(Predicate p) {
     const StringSet set = strings_of(restricted(p, json_types::string));
-    // None of the language may be of these lengths.
+    // Perhaps no string of the language has such a length.
     if (set.language != LanguageTable::kAny && language_of(set) == LanguageTable::kNone) return {LanguageTable::kNone, 0, -1};
     return set;
 }
@@ -274,7 +273,7 @@ bool SchemaValues::is_required(std::span<const Predicate> atoms, Word name) {
     });
 }
 
-// Parts are asked for one by one, as predicates are made meanwhile.
+// Parts are fetched one by one, since `holds` may make predicates, which invalidates spans.
 template <class Holds>
 bool SchemaValues::all_parts(Predicate p, const Holds& holds) {
     for (std::size_t i = 0; i < graph_.parts(p).size(); ++i)
@@ -301,9 +300,9 @@ std::pair<Word, Word> SchemaValues::length_of(std::span<const Predicate> atoms, 
 bool SchemaValues::surely_empty(Predicate p, int depth) {
     if (p == graph_.never()) return true;
     if (p == graph_.always() || depth > kDeepestLook) return false;
-    const auto [entry, fresh] = empty_.try_emplace(p.v, Answer::asked);
+    const auto [entry, fresh] = empty_.try_emplace(p.v, Answer::open);
     if (!fresh) return entry->second == Answer::yes;
-    const auto found = [&] {
+    const auto result = [&] {
         using namespace json_types;
         for (TypeSet type : {null, falsehood, truth})
             if (restricted(p, type) != graph_.never()) return false;
@@ -319,11 +318,11 @@ bool SchemaValues::surely_empty(Predicate p, int depth) {
         }
         return true;
     }();
-    empty_[p.v] = found ? Answer::yes : Answer::no;
-    return found;
+    empty_[p.v] = result ? Answer::yes : Answer::no;
+    return result;
 }
 
-// Whether atoms contradict each other, as far as is looked.
+// Whether atoms certainly contradict each other.
 bool SchemaValues::conflict(std::span<const Predicate> atoms, int depth) {
     for (PredicateKind kind : {PredicateKind::member_count, PredicateKind::array_length}) {
         const auto [least, most] = length_of(atoms, kind);
@@ -440,7 +439,7 @@ void SchemaValues::solve(Atoms atoms, Atoms clauses, std::vector<Atoms>& out) {
     }
 }
 
-// Whether it says nothing, so that no keyword has to be looked at to tell.
+// Whether it is trivially true.
 bool SchemaValues::is_always(Predicate p) {
     return p == graph_.always() ||
            (graph_.kind(p) == PredicateKind::schema && graph_.holds(p) && reader_.meaning(graph_.schema_of(p)) == graph_.always());

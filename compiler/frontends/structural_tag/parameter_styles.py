@@ -71,7 +71,7 @@ def parameter_list(
 def _facts(**given: Any) -> dict[str, Any]:
     """A style whose end is one marker, and whose values are strings and JSON."""
     facts = {
-        "space_behind_key": False,
+        "space_after_key": False,
         "heads": [(_ALL, "", False)],
         "end_names_key": False,
         "padded": True,
@@ -88,7 +88,7 @@ def _facts(**given: Any) -> dict[str, Any]:
 def _deepseek(space: str) -> dict[str, Any]:
     return _facts(
         before_key=f'<｜DSML｜{space}parameter name="',
-        behind_key='"',
+        after_key='"',
         heads=[(["string"], ' string="true">', False), (_NOT_STRINGS, ' string="false">', False)],
         end=f"</｜DSML｜{space}parameter>",
     )
@@ -97,12 +97,12 @@ def _deepseek(space: str) -> dict[str, Any]:
 _KIMI_HEADS: list[_Head] = [([t], f' type="{t}"<|sep|>', False) for t in _ALL]
 
 STYLES: Mapping[str, Mapping[str, Any]] = {
-    "qwen_xml": _facts(before_key="<parameter=", behind_key=">", end="</parameter>"),
-    "minimax_xml": _facts(before_key='<parameter name="', behind_key='">', end="</parameter>"),
+    "qwen_xml": _facts(before_key="<parameter=", after_key=">", end="</parameter>"),
+    "minimax_xml": _facts(before_key='<parameter name="', after_key='">', end="</parameter>"),
     "glm_xml": _facts(
         before_key="<arg_key>",
-        behind_key="</arg_key>",
-        space_behind_key=True,
+        after_key="</arg_key>",
+        space_after_key=True,
         heads=[(_ALL, "<arg_value>", False)],
         end="</arg_value>",
     ),
@@ -110,14 +110,14 @@ STYLES: Mapping[str, Mapping[str, Any]] = {
     "deepseek_v4_1_xml": _deepseek(" "),
     "kimi_k3_xml": _facts(
         before_key='<|open|>argument key="',
-        behind_key='"',
+        after_key='"',
         heads=[*_KIMI_HEADS, (["number"], ' type="integer"<|sep|>', True)],
         end="<|close|>argument<|sep|>",
         escapes=[("&", "&amp;"), ('"', "&quot;")],
     ),
     "cohere_xml": _facts(
         before_key='<cofl:value name="',
-        behind_key='"',
+        after_key='"',
         heads=[
             (["string"], ' type="raw">', False),
             (["null", "boolean", "number"], ' type="json">', False),
@@ -133,7 +133,7 @@ STYLES: Mapping[str, Mapping[str, Any]] = {
     ),
     "minimax_m3_xml": _facts(
         before_key=f"{_MINIMAX}<",
-        behind_key=">",
+        after_key=">",
         end=f"{_MINIMAX}</",
         end_names_key=True,
         raw_stop=_MINIMAX,
