@@ -39,7 +39,7 @@ MAX_POSITIONS: Final = limit("terminal_positions")
 MAX_STEPS: Final = limit("terminal_steps")
 """Work and memory of making the automaton deterministic; about a second."""
 
-_MOST_NAMES: Final = 6
+_MAX_NAMES: Final = 6
 _LONGEST_SHOWN: Final = 200
 
 
@@ -192,8 +192,8 @@ def _refuse(grammar: Cfg, found: ByteAutomaton, max_states: int) -> NoReturn:
         if len(involved) == 1:
             where = f"{place(grammar, involved[0])} needs"
         else:
-            more = f" and {len(involved) - _MOST_NAMES} more" if len(involved) > _MOST_NAMES else ""
-            where = f"{grammar.source_name}: the terminals {', '.join(t.name for t in involved[:_MOST_NAMES])}{more} together need"
+            more = f" and {len(involved) - _MAX_NAMES} more" if len(involved) > _MAX_NAMES else ""
+            where = f"{grammar.source_name}: the terminals {', '.join(t.name for t in involved[:_MAX_NAMES])}{more} together need"
         raise ResourceLimitError(
             f"{where} {limit} as one automaton, which is the limit; use smaller counts in repetitions, or fewer alternatives that "
             "begin alike"

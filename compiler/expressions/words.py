@@ -39,7 +39,7 @@ _CHOICE: Final = 3
 _REPEAT: Final = 4
 _REFERENCE: Final = 5
 _AUTOMATON: Final = 6
-_MOST: Final = 2**62
+_MAX_COUNT: Final = 2**62
 """Higher counts are as good as this: all are above the limit."""
 
 
@@ -94,7 +94,7 @@ class RulePrograms(Mapping[str, Expression]):
 
     def repeat(self, least: int, most: int | None) -> None:
         """Repeats the last expression."""
-        self.words += (_REPEAT, min(least, _MOST), -1 if most is None else min(most, _MOST))
+        self.words += (_REPEAT, min(least, _MAX_COUNT), -1 if most is None else min(most, _MAX_COUNT))
 
     def write(self, expression: Expression) -> None:
         """Writes a whole expression."""
@@ -119,7 +119,7 @@ class RulePrograms(Mapping[str, Expression]):
                 todo.append((_CHOICE, len(item.options)))
                 todo.extend(reversed(item.options))
             else:
-                todo.append((_REPEAT, min(item.least, _MOST), -1 if item.most is None else min(item.most, _MOST)))
+                todo.append((_REPEAT, min(item.least, _MAX_COUNT), -1 if item.most is None else min(item.most, _MAX_COUNT)))
                 todo.append(item.body)
 
     def number(self, name: str) -> int:

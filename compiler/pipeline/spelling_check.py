@@ -26,7 +26,7 @@ from psc.vocabulary.tokenizer_info import TokenizerInfo
 _SHOWN = 6
 _FIRST_SYMBOL_BYTE: Final = 0xF8
 """No text with it or a larger one is read where a grammar speaks of tokens."""
-_MOST_CELLS: Final = 1 << 20
+_MAX_CELLS: Final = 1 << 20
 
 
 def unspellable(tables: GrammarTables, tokenizer: TokenizerInfo) -> str | None:
@@ -82,7 +82,7 @@ def _after(automaton: TerminalAutomaton, states: Words, spelled: Words) -> Words
 
 def _some_at_a_time(states: Words, n_symbols: int) -> Iterator[Words]:
     """The states in parts whose product with the symbols is no matter for memory."""
-    n = max(1, _MOST_CELLS // max(1, n_symbols))
+    n = max(1, _MAX_CELLS // max(1, n_symbols))
     for begin in range(0, len(states) if n_symbols else 0, n):
         yield states[begin : begin + n]
 

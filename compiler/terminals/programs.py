@@ -26,7 +26,7 @@ _END: Final = 3
 _REPEAT: Final = 4
 _AUTOMATON: Final = 5
 _EXCEPT: Final = 6
-_MOST: Final = 2**31 - 1
+_MAX_COUNT: Final = 2**31 - 1
 
 
 class TerminalPrograms:
@@ -71,7 +71,7 @@ class TerminalPrograms:
                     todo.extend(chain.from_iterable((option, _NEXT) for option in reversed(item.options[1:])))
                     todo.append(item.options[0])
             elif isinstance(item, Repeat):
-                words += (_REPEAT, min(item.least, _MOST), -1 if item.most is None else min(item.most, _MOST))
+                words += (_REPEAT, min(item.least, _MAX_COUNT), -1 if item.most is None else min(item.most, _MAX_COUNT))
                 todo += (_END, item.body)
             elif isinstance(item, Automaton):
                 self._write_arcs(item)

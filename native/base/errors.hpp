@@ -1,4 +1,4 @@
-// Exceptions for wrong calls, damaged tables and limits. python/machine.cpp turns each into an exception of psc.errors.
+// Exceptions for wrong calls, damaged tables and limits. The bindings turn each into an exception of psc.errors.
 #pragma once
 
 #include <new>

@@ -30,9 +30,9 @@ PIECE_S = 0.001
 """Processor time after which a piece of rows ends."""
 IDLE_S = 1.0
 """How long the thread waits for more work before it ends."""
-MOST_S = 1.0
+MAX_S = 1.0
 """Processor time after which nothing more is begun for a grammar."""
-MOST_BYTES = 64 << 20
+MAX_BYTES = 64 << 20
 """What a machine may have built when no more is built in advance; or half of its limit, where that is less."""
 
 _log = logging.getLogger("psc.warming")
@@ -181,7 +181,7 @@ def masks_ahead(machine: Machine, most: int) -> Iterator[None]:
         machine: the one that is built as matchers visit it.
         most: how many masks.
     """
-    end = time.thread_time() + MOST_S
+    end = time.thread_time() + MAX_S
     most_read = machine.most_read
 
     def build(matcher: GrammarMatcher) -> None:
@@ -203,7 +203,7 @@ def masks_ahead(machine: Machine, most: int) -> Iterator[None]:
     while todo:
         matcher = todo.popleft()
         for byte in read:
-            if len(seen) >= most or time.thread_time() >= end or not has_room_in_advance(machine, MOST_BYTES):
+            if len(seen) >= most or time.thread_time() >= end or not has_room_in_advance(machine, MAX_BYTES):
                 return
             ahead = matcher.fork()
             if not ahead.accept_string(byte) or (place := _place(ahead)) in seen:
@@ -221,7 +221,7 @@ def _place(matcher: GrammarMatcher) -> tuple[tuple[int, int], ...]:
 def composed_rows(machine: Machine) -> Iterator[None]:
     """Composes the rows that an artifact names, in pieces."""
     rows = WarmRows(machine)
-    for _ in range(round(MOST_S / PIECE_S)):
-        if not rows.compose(PIECE_S, MOST_BYTES):
+    for _ in range(round(MAX_S / PIECE_S)):
+        if not rows.compose(PIECE_S, MAX_BYTES):
             return
         yield

@@ -17,7 +17,7 @@ from psc.compiler.frontends.ebnf.lexer import Source
 from psc.support.limits import limit
 
 _LISTED = re.compile(r"\s*([0-9]+)\s*(?:-\s*([0-9]+)\s*)?")
-_MOST_DIGITS = 18
+_MAX_DIGITS = 18
 
 MAX_EXCLUDED = limit("ebnf_excluded_tokens")
 """Tokens in ranges with ``!`` before them, all together."""
@@ -97,7 +97,7 @@ class VocabularyTokens:
         ranges = []
         for part in text.split(","):
             match = _LISTED.fullmatch(part)
-            if match is None or len(part.strip()) > 2 * _MOST_DIGITS:
+            if match is None or len(part.strip()) > 2 * _MAX_DIGITS:
                 raise self._source.error(offset, f"<[{text}]> must hold ids of tokens, such as <[1000]>, or <[3,10-20]>")
             low = self.known(int(match[1]), offset)
             high = low if match[2] is None else int(match[2])
