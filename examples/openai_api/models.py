@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Sequence
+from inspect import signature
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -116,6 +117,9 @@ class TransformersLanguageModel:
 class _TransformersGeneration:
     def __init__(self, torch: Any, model: Any, prompt: list[int]) -> None:
         self._torch, self._model, self._past = torch, model, None
+        # Transformers 5.24 has renamed the argument and the field of the output.
+        names = signature(model.forward).parameters
+        self._cache = "cache" if "cache" in names else "past_key_values"
         self._read(prompt)
 
     def feed(self, token: int) -> None:
@@ -124,8 +128,8 @@ class _TransformersGeneration:
     def _read(self, tokens: list[int]) -> None:
         ids = self._torch.tensor([tokens], device=self._model.device)
         with self._torch.inference_mode():
-            out = self._model(input_ids=ids, past_key_values=self._past, use_cache=True)
-        self._past = out.past_key_values
+            out = self._model(input_ids=ids, use_cache=True, **{self._cache: self._past})
+        self._past = out[self._cache]
         self.logits = out.logits[0, -1].float().cpu().numpy()
 
 
