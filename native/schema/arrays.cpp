@@ -64,32 +64,32 @@ void SchemaRules::Items::write(const Atoms& atoms) {
 }
 
 void SchemaRules::Items::write_plain(const Atoms& atoms) {
-    const Word open = mark(Mark::open_array), comma = mark(Mark::comma);
-    const Word close = mark(Mark::close_array);
-    Word done = -1;  // what was read of the array
+    const Rule open = mark(Mark::open_array), comma = mark(Mark::comma);
+    const Rule close = mark(Mark::close_array);
+    Maybe<Rule> done;  // what was read of the array
     const Word apart = most_ < 0 ? apart_ : std::min(apart_, most_);
     for (Word i = 0; i < apart; ++i) {
-        const Word next = rules_.fresh(prefix_ + " up to " + std::to_string(i));
-        const Word value = this->value(rules_.values_.item_value(atoms, i));
-        if (done < 0)
+        const Rule next = rules_.fresh(prefix_ + " up to " + std::to_string(i));
+        const Rule value = this->value(rules_.values_.item_value(atoms, i));
+        if (!done)
             rules_.add_row(next, {open, value});
         else
-            rules_.add_row(next, {done, comma, value});
+            rules_.add_row(next, {*done, comma, value});
         done = next;
-        if (i + 1 >= least_) rules_.add_row(rule_, {done, close});
+        if (i + 1 >= least_) rules_.add_row(rule_, {*done, close});
     }
     if (most_ >= 0 && apart >= most_) return;
-    const Word value = this->value(rules_.values_.item_value(atoms, apart));
+    const Rule value = this->value(rules_.values_.item_value(atoms, apart));
     Words all;
-    rule_words::reference(all, done < 0 ? open : done);
-    if (done < 0) rule_words::reference(all, value);
+    rule_words::reference(all, done ? *done : open);
+    if (!done) rule_words::reference(all, value);
     rule_words::reference(all, comma);
     rule_words::reference(all, value);
     rule_words::sequence(all, 2);
-    const Word before = done < 0 ? 1 : apart;
-    rule_words::repeat(all, std::max<Word>(least_ - before, done < 0 ? 0 : 1), most_ < 0 ? -1 : most_ - before);
+    const Word before = !done ? 1 : apart;
+    rule_words::repeat(all, std::max<Word>(least_ - before, !done ? 0 : 1), most_ < 0 ? -1 : most_ - before);
     rule_words::reference(all, close);
-    rule_words::sequence(all, done < 0 ? 4 : 3);
+    rule_words::sequence(all, !done ? 4 : 3);
     rules_.add(rule_, all);
 }
 
@@ -110,16 +110,16 @@ bool SchemaRules::Items::are_different(const Atoms& atoms) {
 void SchemaRules::Items::write_different(const Atoms& atoms) {
     PredicateGraph& graph = rules_.graph_;
     FreeOrderRules order;
-    order.ready = {rules_.fresh(prefix_ + " before an item")};
-    order.done = {rules_.fresh(prefix_ + " after an item")};
-    rules_.add_row(order.ready.v, {mark(Mark::open_array)});
-    rules_.add_row(order.ready.v, {order.done.v, mark(Mark::comma)});
-    rules_.add_row(rule_, {order.done.v, mark(Mark::close_array)});
+    order.ready = rules_.fresh(prefix_ + " before an item");
+    order.done = rules_.fresh(prefix_ + " after an item");
+    rules_.add_row(order.ready, {mark(Mark::open_array)});
+    rules_.add_row(order.ready, {order.done, mark(Mark::comma)});
+    rules_.add_row(rule_, {order.done, mark(Mark::close_array)});
     const auto n = static_cast<Word>(counted_.size());
     const auto add_item = [&](Predicate item, Word which) {
-        const Rule rule{rules_.fresh(prefix_ + " item")};
-        if (!rules_.values_.surely_empty(item)) rules_.add_row(rule.v, {value(item)});
-        rules_.add_row(order.done.v, {order.ready.v, rule.v});
+        const Rule rule = rules_.fresh(prefix_ + " item");
+        if (!rules_.values_.surely_empty(item)) rules_.add_row(rule, {value(item)});
+        rules_.add_row(order.done, {order.ready, rule});
         order.ways.push_back({rule, {which}});
     };
     const Predicate any = rules_.values_.item_value(atoms, 0);
@@ -154,9 +154,9 @@ void SchemaRules::Items::ways(const State& s, Predicate item, std::size_t i, Sta
 }
 
 void SchemaRules::Items::write_counting(const Atoms& atoms) {
-    const Word open = mark(Mark::open_array), comma = mark(Mark::comma);
-    const Word close = mark(Mark::close_array);
-    std::map<State, Word> rules;
+    const Rule open = mark(Mark::open_array), comma = mark(Mark::comma);
+    const Rule close = mark(Mark::close_array);
+    std::map<State, Rule> rules;
     std::vector<State> queue{{0, 0, std::vector<Word>(counted_.size())}};
     const auto accepts = [&](const State& s) {
         for (std::size_t i = 0; i < counted_.size(); ++i)
@@ -171,7 +171,7 @@ void SchemaRules::Items::write_counting(const Atoms& atoms) {
         next.index = std::min(s.index + 1, apart_);
         next.count = most_ < 0 ? std::min(s.count + 1, least_) : s.count + 1;
         ways(s, rules_.values_.item_value(atoms, s.index), 0, next, [&](Predicate item, const State& to) {
-            const auto [entry, is_new] = rules.try_emplace(to, 0);
+            const auto [entry, is_new] = rules.try_emplace(to);
             if (is_new) {
                 if (rules.size() > kMaxItemStates)
                     throw LimitExceeded("an array needs more than " + readable(kMaxItemStates) + " states, the limit");
@@ -179,7 +179,7 @@ void SchemaRules::Items::write_counting(const Atoms& atoms) {
                 queue.push_back(to);
                 if (accepts(to)) rules_.add_row(rule_, {entry->second, close});
             }
-            const Word value = this->value(item);
+            const Rule value = this->value(item);
             if (i == 0)
                 rules_.add_row(entry->second, {open, value});
             else

@@ -15,7 +15,7 @@ namespace psc {
 // One case of an object.
 class SchemaRules::Members {
 public:
-    Members(SchemaRules& rules, Word rule, Word depth, bool tagged = false)
+    Members(SchemaRules& rules, Rule rule, Word depth, bool tagged = false)
         : rules_(rules), rule_(rule), depth_(depth), tagged_(tagged), prefix_(rules.rule_name(rule)) {}
 
     void write(const Atoms& atoms);
@@ -35,12 +35,12 @@ private:
         Word satisfies = 0;  // bits of several_ that the name can satisfy
     };
     struct Others {  // names that are not declared and that no set tells apart
-        Word key;    // a rule
+        Rule key;
         Predicate value;
         Word satisfies;
     };
     struct Rules {
-        Word ready = -1, done = -1, comma = -1;
+        Maybe<Rule> ready, done, comma;
     };
 
     void read(const Atoms& atoms);
@@ -55,18 +55,19 @@ private:
     bool accepts(const State& state);
     bool requires_more(const State& state) const;
     Word counted(Word count) const;
-    Word ready(const State& s), done(const State& s), comma(const State& s);
-    Word state_rule(const State& s, Word Rules::* which, const char* what);
+    Rule ready(const State& s), done(const State& s), comma(const State& s);
+    Rule state_rule(const State& s, Maybe<Rule> Rules::* which, const char* what);
     // Calls f(value, satisfied) for each way in which a member can be, by which open conditions it satisfies.
     template <class F>
     void ways(Predicate value, Word satisfies, Word satisfied, const F& f);
-    // `name`: in the text table, or -1 for one of the rule `key`.
-    Words member(Word before, Word name, Word key, Predicate value);
-    Word mark(Mark mark) const { return tagged_ ? rules_.list_mark(mark) : rules_.mark(mark, depth_); }
+    // `name`: in the text table, or -1 for names of the rule `key`.
+    Words member(Maybe<Rule> before, Word name, Maybe<Rule> key, Predicate value);
+    Rule mark(Mark mark) const { return tagged_ ? rules_.list_mark(mark) : rules_.mark(mark, depth_); }
     Words empty() const;
 
     SchemaRules& rules_;
-    Word rule_, depth_;
+    Rule rule_;
+    Word depth_;
     bool tagged_;  // a list of parameters, no JSON
     std::string prefix_;
     std::vector<Declared> declared_;
@@ -84,7 +85,7 @@ private:
 // One case of an array.
 class SchemaRules::Items {
 public:
-    Items(SchemaRules& rules, Word rule, Word depth, bool tagged = false)
+    Items(SchemaRules& rules, Rule rule, Word depth, bool tagged = false)
         : rules_(rules), rule_(rule), depth_(depth), tagged_(tagged), prefix_(rules.rule_name(rule)) {}
 
     void write(const Atoms& atoms);
@@ -101,8 +102,8 @@ private:
         auto operator<=>(const State&) const = default;
     };
 
-    Word mark(Mark mark) const { return tagged_ ? rules_.list_mark(mark) : rules_.mark(mark, depth_); }
-    Word value(Predicate item) { return tagged_ ? rules_.item(item) : rules_.value(item, depth_ + 1); }
+    Rule mark(Mark mark) const { return tagged_ ? rules_.list_mark(mark) : rules_.mark(mark, depth_); }
+    Rule value(Predicate item) { return tagged_ ? rules_.item(item) : rules_.value(item, depth_ + 1); }
     void write_plain(const Atoms& atoms);
     bool are_different(const Atoms& atoms);
     void write_different(const Atoms& atoms);
@@ -110,7 +111,8 @@ private:
     void ways(const State& s, Predicate item, std::size_t i, State next, const std::function<void(Predicate, const State&)>& f);
 
     SchemaRules& rules_;
-    Word rule_, depth_;
+    Rule rule_;
+    Word depth_;
     bool tagged_;  // no JSON
     std::string prefix_;
     std::vector<Counted> counted_;

@@ -70,17 +70,17 @@ void SchemaRules::Members::write_free_order() {
 void SchemaRules::Members::write_free_order(const std::vector<Declared>& declared, Word by_others) {
     stop_if_cancelled();
     FreeOrderRules order;
-    order.ready = {rules_.fresh(prefix_ + " before a member")};
-    order.done = {rules_.fresh(prefix_ + " after a member")};
-    rules_.add_row(order.ready.v, {mark(Mark::open_object)});
-    rules_.add_row(order.ready.v, {order.done.v, mark(Mark::comma)});
-    rules_.add_row(rule_, {order.done.v, mark(Mark::close_object)});
+    order.ready = rules_.fresh(prefix_ + " before a member");
+    order.done = rules_.fresh(prefix_ + " after a member");
+    rules_.add_row(order.ready, {mark(Mark::open_object)});
+    rules_.add_row(order.ready, {order.done, mark(Mark::comma)});
+    rules_.add_row(rule_, {order.done, mark(Mark::close_object)});
     const auto n = static_cast<Word>(declared.size());
-    const auto add_member = [&](Word which, Word name, Word key, Predicate any, Word satisfies) {
+    const auto add_member = [&](Word which, Word name, Maybe<Rule> key, Predicate any, Word satisfies) {
         ways(any, satisfies & by_others, 0, [&](Predicate value, Word satisfied) {
-            const Rule rule{rules_.fresh(prefix_ + " member")};
-            if (!rules_.values_.surely_empty(value)) rules_.add(rule.v, member(-1, name, key, value));
-            rules_.add_row(order.done.v, {order.ready.v, rule.v});
+            const Rule rule = rules_.fresh(prefix_ + " member");
+            if (!rules_.values_.surely_empty(value)) rules_.add(rule, member({}, name, key, value));
+            rules_.add_row(order.done, {order.ready, rule});
             order.ways.push_back({rule, {which, satisfied}});
         });
     };
@@ -88,7 +88,7 @@ void SchemaRules::Members::write_free_order(const std::vector<Declared>& declare
     for (const Declared& d : declared) {
         const auto which = static_cast<Word>(index_of.size());
         index_of.emplace(d.name, which);
-        add_member(which, d.name, -1, d.value, d.satisfies);
+        add_member(which, d.name, {}, d.value, d.satisfies);
         order.terms.required.push_back(d.required);
     }
     for (const Others& other : others_) add_member(n, -1, other.key, other.value, other.satisfies);

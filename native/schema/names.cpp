@@ -172,9 +172,9 @@ constexpr std::size_t kLongName = 1000;
 }  // namespace
 
 // The rule of all names but these, which ascend.
-Word SchemaRules::names_but(const std::vector<Word>& names) {
+Rule SchemaRules::names_but(const std::vector<Word>& names) {
     if (names.empty()) return this->names(LanguageTable::kAny);
-    const auto [entry, is_new] = names_but_.try_emplace(names, 0);
+    const auto [entry, is_new] = names_but_.try_emplace(names);
     if (!is_new) return entry->second;
     std::vector<std::string_view> texts;
     for (Word name : names) texts.push_back(reader_.texts()[name]);
@@ -187,7 +187,7 @@ Word SchemaRules::names_but(const std::vector<Word>& names) {
         for (std::string_view text : texts) declared.push_back(code_points(text));
         return entry->second = this->names(languages_.but(LanguageTable::kAny, languages_.number(of_texts(std::move(declared)))));
     }
-    const Word rule = entry->second = fresh("other names");
+    const Rule rule = entry->second = fresh("other names");
     Words option;
     const NamesBut::EndOf nowhere = [](NamesBut&, std::string_view) { return -1; };
     rule_words::automaton(option, NamesBut(std::move(texts), nowhere).automaton());
@@ -204,8 +204,8 @@ LabelledAutomaton SchemaRules::labelled() const {
     std::map<std::string_view, std::vector<Rule>> without;  // per name, the rules that it is not of
     std::vector<Rule> all;
     for (const auto& [rule, names] : labelled_) {
-        all.push_back({rule});
-        for (Word name : names) without[reader_.texts()[name]].push_back({rule});
+        all.push_back(rule);
+        for (Word name : names) without[reader_.texts()[name]].push_back(rule);
     }
     std::vector<std::string_view> names;
     for (const auto& [name, rules] : without) names.push_back(name);

@@ -174,35 +174,35 @@ void SchemaRules::Members::find_others(const Atoms& atoms) {
             matched |= g.in[i] != 0 && rules_.reader_.is_matched(split[i]);
         }
         if (tagged_) {
-            const Word key = rules_.other_keys(g.language, by_pattern, matched, declared);
-            if (key >= 0) others_.push_back({key, value, satisfies});
+            const auto key = rules_.other_keys(g.language, by_pattern, matched, declared);
+            if (key) others_.push_back({*key, value, satisfies});
             continue;
         }
-        const Word key = g.language < 0                                ? rules_.names_but(declared)
+        const Rule key = g.language < 0                                ? rules_.names_but(declared)
                          : matched && !rules_.layout_.excludes.empty() ? rules_.names(LanguageTable::kNone, g.language)
                                                                        : rules_.names(g.language);
         others_.push_back({key, value, satisfies});
     }
 }
 
-SchemaRules::Words SchemaRules::Members::member(Word before, Word name, Word key, Predicate value) {
+SchemaRules::Words SchemaRules::Members::member(Maybe<Rule> before, Word name, Maybe<Rule> key, Predicate value) {
     if (tagged_) {
         Words words;
-        if (name < 0) rule_words::reference(words, key);
+        if (name < 0) rule_words::reference(words, *key);
         const auto& style = *rules_.layout_.parameters;
         return rules_.parameter(before, name < 0 ? words : rules_.key(name), value, name < 0 ? style.end : rules_.end_of(name));
     }
     Words out;
     const Words words = name < 0 ? Words{} : rules_.name(name);
     out.reserve(words.size() + 8);
-    if (before >= 0) rule_words::reference(out, before);
+    if (before) rule_words::reference(out, *before);
     if (name < 0)
-        rule_words::reference(out, key);
+        rule_words::reference(out, *key);
     else
         out.insert(out.end(), words.begin(), words.end());
     rule_words::reference(out, mark(Mark::colon));
     rule_words::reference(out, rules_.value(value, depth_ + 1));
-    rule_words::sequence(out, before >= 0 ? 4 : 3);
+    rule_words::sequence(out, before ? 4 : 3);
     return out;
 }
 
@@ -215,11 +215,11 @@ SchemaRules::Words SchemaRules::Members::empty() const {
 
 // Members of one kind, so many of them.
 void SchemaRules::Members::write_map() {
-    const Word open = mark(Mark::open_object);
+    const Rule open = mark(Mark::open_object);
     if (least_ == 0) rules_.add(rule_, empty());
     if (others_.empty() || most_ == 0) return;
-    const Word one = rules_.fresh(prefix_ + " member");
-    rules_.add(one, member(-1, -1, others_[0].key, others_[0].value));
+    const Rule one = rules_.fresh(prefix_ + " member");
+    rules_.add(one, member({}, -1, others_[0].key, others_[0].value));
     Words all;
     rule_words::reference(all, open);
     rule_words::reference(all, one);
@@ -237,31 +237,31 @@ Word SchemaRules::Members::counted(Word count) const {
     return std::min(count, least_);
 }
 
-Word SchemaRules::Members::state_rule(const State& s, Word Rules::* which, const char* what) {
+Rule SchemaRules::Members::state_rule(const State& s, Maybe<Rule> Rules::* which, const char* what) {
     auto [entry, fresh] = states_.try_emplace(s);
     if (fresh) {
         if (states_.size() > kMaxMemberStates)
             throw LimitExceeded("an object needs more than " + readable(kMaxMemberStates) + " states, the limit");
         queue_.push_back(s);
     }
-    Word& rule = entry->second.*which;
-    if (rule < 0) {
+    Maybe<Rule>& rule = entry->second.*which;
+    if (!rule) {
         name_ = prefix_;
         name_ += what;
         name_ += std::to_string(s.passed);
         rule = rules_.fresh(name_);
     }
-    return rule;
+    return *rule;
 }
-Word SchemaRules::Members::ready(const State& s) { return state_rule(s, &Rules::ready, " before "); }
-Word SchemaRules::Members::done(const State& s) { return state_rule(s, &Rules::done, " up to "); }
-Word SchemaRules::Members::comma(const State& s) { return state_rule(s, &Rules::comma, " more after "); }
+Rule SchemaRules::Members::ready(const State& s) { return state_rule(s, &Rules::ready, " before "); }
+Rule SchemaRules::Members::done(const State& s) { return state_rule(s, &Rules::done, " up to "); }
+Rule SchemaRules::Members::comma(const State& s) { return state_rule(s, &Rules::comma, " more after "); }
 
 void SchemaRules::Members::write_states() {
     PredicateGraph& graph = rules_.graph_;
     const State start{0, presence_, 0, 0};
-    const Word open = mark(Mark::open_object), comma_mark = mark(Mark::comma);
-    const Word close = mark(Mark::close_object);
+    const Rule open = mark(Mark::open_object), comma_mark = mark(Mark::comma);
+    const Rule close = mark(Mark::close_object);
     rules_.add_row(comma(start), {open});
     rules_.add_row(ready(start), {comma(start)});
     std::set<State> after_member;  // has a rule `done`
@@ -301,7 +301,7 @@ void SchemaRules::Members::write_states() {
                 if (s.passed >> i & 1 || present == graph.never() || rules_.values_.surely_empty(d.value)) continue;
                 ways(d.value, d.satisfies, s.satisfied, [&](Predicate value, Word satisfied) {
                     reached({s.passed | Word{1} << i, present, satisfied, counted(s.count + 1)},
-                            member(comma(s), d.name, -1, value));
+                            member(comma(s), d.name, {}, value));
                 });
             }
         } else if (s.passed < static_cast<Word>(declared_.size())) {
@@ -309,13 +309,13 @@ void SchemaRules::Members::write_states() {
             const Predicate absent = after(s.presence, d.name, false), present = after(s.presence, d.name, true);
             if (!d.required && absent != graph.never()) {
                 const State next{s.passed + 1, absent, s.satisfied, s.count};
-                const Word before = ready(s);
+                const Rule before = ready(s);
                 rules_.add_row(ready(next), {before});
                 todo.insert(next);
             }
             if (!full && present != graph.never() && !rules_.values_.surely_empty(d.value)) {
                 ways(d.value, d.satisfies, s.satisfied, [&](Predicate value, Word satisfied) {
-                    reached({s.passed + 1, present, satisfied, counted(s.count + 1)}, member(ready(s), d.name, -1, value));
+                    reached({s.passed + 1, present, satisfied, counted(s.count + 1)}, member(ready(s), d.name, {}, value));
                 });
             }
         }

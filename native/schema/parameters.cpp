@@ -153,21 +153,22 @@ void SchemaRules::marker(Words& to, const std::u32string& text) const {
 }
 
 // Parameters have no marks before and between them; the mark at the end is white space.
-Word SchemaRules::list_mark(Mark mark) {
+Rule SchemaRules::list_mark(Mark mark) {
     const bool closes = mark == Mark::close_object || mark == Mark::close_array;
-    Word& rule = list_marks_[closes];
-    if (rule >= 0) return rule;
-    rule = fresh(closes ? "end of list" : "nothing");
+    Maybe<Rule>& cached = list_marks_[closes];
+    if (cached) return *cached;
+    const Rule rule = fresh(closes ? "end of list" : "nothing");
     Words option;
     if (closes)
         option = gap();
     else
         rule_words::text(option, U"");
     add(rule, option);
+    cached = rule;
     return rule;
 }
 
-void SchemaRules::write_parameters(Word rule, Predicate root) {
+void SchemaRules::write_parameters(Rule rule, Predicate root) {
     location_ = "#";
     const auto cases = values_.cases(root, json_types::object);
     for (const Atoms& atoms : cases) add_row(rule, {list(true, atoms)});
@@ -179,10 +180,10 @@ void SchemaRules::write_parameters(Word rule, Predicate root) {
     for (const Atoms& atoms : arrays) add_row(rule, {list(false, atoms)});
 }
 
-Word SchemaRules::list(bool object, const Atoms& atoms) {
-    const auto [entry, is_new] = lists_.try_emplace({object, atoms}, 0);
+Rule SchemaRules::list(bool object, const Atoms& atoms) {
+    const auto [entry, is_new] = lists_.try_emplace({object, atoms});
     if (!is_new) return entry->second;
-    const Word rule = entry->second = fresh(location_ + (object ? " parameters" : " items"));
+    const Rule rule = entry->second = fresh(location_ + (object ? " parameters" : " items"));
     if (object)
         Members(*this, rule, 0, true).write(atoms);
     else
@@ -190,8 +191,8 @@ Word SchemaRules::list(bool object, const Atoms& atoms) {
     return rule;
 }
 
-Word SchemaRules::argument(Predicate p, const std::u32string& end) {
-    const auto [entry, is_new] = arguments_.try_emplace({p, end}, 0);
+Rule SchemaRules::argument(Predicate p, const std::u32string& end) {
+    const auto [entry, is_new] = arguments_.try_emplace({p, end});
     if (is_new) {
         entry->second = fresh(name_of(p) + " argument");
         ends_.push_back(end);
@@ -200,10 +201,10 @@ Word SchemaRules::argument(Predicate p, const std::u32string& end) {
     return entry->second;
 }
 
-Word SchemaRules::item(Predicate p) {
-    const auto [entry, is_new] = items_.try_emplace(p, 0);
+Rule SchemaRules::item(Predicate p) {
+    const auto [entry, is_new] = items_.try_emplace(p);
     if (!is_new) return entry->second;
-    const Word rule = entry->second = fresh(name_of(p) + " item");
+    const Rule rule = entry->second = fresh(name_of(p) + " item");
     const ParameterStyle& style = *layout_.parameters;
     Words option = gap();
     marker(option, style.before_item);
@@ -214,7 +215,7 @@ Word SchemaRules::item(Predicate p) {
 }
 
 // The head, the value and the end.
-void SchemaRules::write_argument(Word rule, Predicate p, Word end) {
+void SchemaRules::write_argument(Rule rule, Predicate p, Word end) {
     using namespace json_types;
     constexpr TypeSet containers[] = {json_types::object, json_types::array};
     const ParameterStyle& style = *layout_.parameters;
@@ -273,10 +274,10 @@ void SchemaRules::write_argument(Word rule, Predicate p, Word end) {
 }
 
 // A head, the strings as raw text, and the end, at its first occurrence. Strings of `matched` may contain excluded texts.
-Word SchemaRules::raw_strings(const StringSet& set, Word matched, const std::u32string& head, const std::u32string& end) {
-    const auto [entry, is_new] = raw_strings_.try_emplace({set, matched, head, end}, 0);
+Rule SchemaRules::raw_strings(const StringSet& set, Word matched, const std::u32string& head, const std::u32string& end) {
+    const auto [entry, is_new] = raw_strings_.try_emplace({set, matched, head, end});
     if (!is_new) return entry->second;
-    const Word rule = entry->second = fresh("raw text");
+    const Rule rule = entry->second = fresh("raw text");
     std::vector<std::u32string> excludes = layout_.excludes;
     excludes.push_back(layout_.parameters->raw_stop);
     const auto& tokens = layout_.parameters->tokens;
@@ -299,12 +300,12 @@ Word SchemaRules::raw_strings(const StringSet& set, Word matched, const std::u32
     return rule;
 }
 
-SchemaRules::Words SchemaRules::parameter(Word before, const Words& key, Predicate value, const std::u32string& end) {
+SchemaRules::Words SchemaRules::parameter(Maybe<Rule> before, const Words& key, Predicate value, const std::u32string& end) {
     const ParameterStyle& style = *layout_.parameters;
     Words out;
     std::size_t n = 2;
-    if (before >= 0) {
-        rule_words::reference(out, before);
+    if (before) {
+        rule_words::reference(out, *before);
         ++n;
     }
     out.insert(out.end(), key.begin(), key.end());
@@ -350,14 +351,14 @@ std::u32string SchemaRules::end_of(Word name) const {
 
 // What a parameter whose name is not declared begins with; -1 where there is no such name. `by_pattern`: the language is a
 // pattern's. Matched names may contain excluded texts.
-Word SchemaRules::other_keys(Word language, bool by_pattern, bool matched, const std::vector<Word>& declared) {
+Maybe<Rule> SchemaRules::other_keys(Word language, bool by_pattern, bool matched, const std::vector<Word>& declared) {
     using OtherKeys = ParameterStyle::OtherKeys;
     const ParameterStyle& style = *layout_.parameters;
     if (style.other_keys == OtherKeys::none)
         throw SchemaError(location_, by_pattern ? "patternProperties" : "additionalProperties",
                           "members of any name cannot be enforced where the marker at the end names the member, only fixed object "
                           "property names; say \"additionalProperties\": false");
-    const auto [entry, is_new] = other_keys_.try_emplace({language, by_pattern, matched, declared}, 0);
+    const auto [entry, is_new] = other_keys_.try_emplace({language, by_pattern, matched, declared});
     if (!is_new) return entry->second;
     std::vector<std::u32string> texts;
     for (Word name : declared) texts.push_back(code_points(reader_.texts()[name]));
@@ -366,8 +367,9 @@ Word SchemaRules::other_keys(Word language, bool by_pattern, bool matched, const
     if (!texts.empty()) names = difference(names, of_texts(std::move(texts)));
     names = escaped(names, style.escapes);
     if (!matched) names = free_of(names, layout_.excludes);
-    if (is_empty(names)) return entry->second = -1;
-    const Word rule = entry->second = fresh("other keys");
+    if (is_empty(names)) return {};
+    const Rule rule = fresh("other keys");
+    entry->second = rule;
     Words option = gap();
     marker(option, style.before_key);
     rule_words::automaton(option, names);

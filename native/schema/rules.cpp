@@ -25,9 +25,9 @@ void chars(Words& to, std::initializer_list<std::pair<Word, Word>> ranges) {
 void sequence(Words& to, std::size_t n) { to.insert(to.end(), {RulePrograms::sequence, static_cast<std::int64_t>(n)}); }
 void choice(Words& to, std::size_t n) { to.insert(to.end(), {RulePrograms::choice, static_cast<std::int64_t>(n)}); }
 void repeat(Words& to, std::int64_t least, std::int64_t most) { to.insert(to.end(), {RulePrograms::repeat, least, most}); }
-void reference(Words& to, Word rule) {
+void reference(Words& to, Rule rule) {
     to.push_back(RulePrograms::reference);
-    to.push_back(rule);
+    to.push_back(rule.v);
 }
 void automaton(Words& to, const TextAutomaton& a) {
     to.insert(to.end(), {RulePrograms::automaton, a.size(), static_cast<std::int64_t>(a.arcs.size())});
@@ -102,7 +102,7 @@ SchemaRules::SchemaRules(SchemaReader& reader, SchemaValues& values, PredicateGr
     : reader_(reader), values_(values), graph_(graph), languages_(languages), layout_(std::move(layout)) {}
 
 RulePrograms SchemaRules::write(Predicate root) {
-    const Word rule = fresh("root");
+    const Rule rule = fresh("root");
     if (!layout_.parameters) values_of_.emplace(std::pair(root, Word{0}), rule);
     queue_.push_back({rule, root, 0});
     for (std::size_t i = 0; i < queue_.size(); ++i) {
@@ -119,14 +119,14 @@ RulePrograms SchemaRules::write(Predicate root) {
         }
     }
     RulePrograms out;
-    out.root = {rule};
+    out.root = rule;
     if (auto automaton = labelled(); !automaton.matches.empty()) out.labelled.push_back(std::move(automaton));
     // Each rule's words: those of its options as they came, and how many options there are.
     const std::size_t n = names_.list().size();
     std::vector<std::size_t> count(n), size(n), at(n);
     std::size_t begin = 0;
     for (const Option& option : options_) {
-        const auto r = static_cast<std::size_t>(option.rule);
+        const auto r = option.rule.index();
         ++count[r];
         size[r] += option.end - std::exchange(begin, option.end);
     }
@@ -141,7 +141,7 @@ RulePrograms SchemaRules::write(Predicate root) {
     out.words.resize(total);
     begin = 0;
     for (const Option& option : options_) {
-        std::size_t& to = at[static_cast<std::size_t>(option.rule)];
+        std::size_t& to = at[option.rule.index()];
         std::copy(words_.begin() + static_cast<std::ptrdiff_t>(begin), words_.begin() + static_cast<std::ptrdiff_t>(option.end),
                   out.words.begin() + static_cast<std::ptrdiff_t>(to));
         to += option.end - std::exchange(begin, option.end);
@@ -156,18 +156,18 @@ RulePrograms SchemaRules::write(Predicate root) {
     return out;
 }
 
-void SchemaRules::add_row(Word rule, std::initializer_list<Word> rules) {
-    for (Word r : rules) rule_words::reference(words_, r);
+void SchemaRules::add_row(Rule rule, std::initializer_list<Rule> rules) {
+    for (Rule r : rules) rule_words::reference(words_, r);
     if (rules.size() != 1) rule_words::sequence(words_, rules.size());
     options_.push_back({rule, words_.size()});
 }
 
-Word SchemaRules::fresh(std::string_view name) {
+Rule SchemaRules::fresh(std::string_view name) {
     stop_if_cancelled();
     const auto n = static_cast<Word>(names_.list().size());
     if (n >= kMaxSchemaRules) throw LimitExceeded("the schema needs more than " + readable(kMaxSchemaRules) + " rules, the limit");
     const Word existing = names_.add(name, 1);
-    if (existing == n) return n;
+    if (existing == n) return {n};
     Word& number = ++names_.last(existing);
     std::string numbered(name);
     numbered += '~';
@@ -175,7 +175,7 @@ Word SchemaRules::fresh(std::string_view name) {
         numbered.resize(name.size() + 1);
         numbered += std::to_string(number++);
     } while (names_.contains(numbered));
-    return names_.add(numbered, 1);
+    return {names_.add(numbered, 1)};
 }
 
 std::string SchemaRules::name_of(Predicate p) const {
@@ -190,10 +190,10 @@ std::string SchemaRules::name_of(Predicate p) const {
     return name.empty() ? "a value" : name;
 }
 
-Word SchemaRules::value(Predicate p, Word depth) {
+Rule SchemaRules::value(Predicate p, Word depth) {
     if (layout_.indent < 0) depth = 0;
     depth = std::min(depth, kMaxIndented);
-    const auto [entry, fresh] = values_of_.try_emplace({p, depth}, 0);
+    const auto [entry, fresh] = values_of_.try_emplace({p, depth});
     if (fresh) {
         entry->second = this->fresh(name_of(p));
         queue_.push_back({entry->second, p, depth});
@@ -201,7 +201,7 @@ Word SchemaRules::value(Predicate p, Word depth) {
     return entry->second;
 }
 
-void SchemaRules::write_value(Word rule, Predicate p, Word depth) {
+void SchemaRules::write_value(Rule rule, Predicate p, Word depth) {
     using namespace json_types;
     location_ = rule_name(rule);
     const auto word = [&](TypeSet type, std::u32string_view spelling) {
@@ -223,20 +223,20 @@ void SchemaRules::write_value(Word rule, Predicate p, Word depth) {
     word(null, U"null");
 }
 
-Word SchemaRules::strings(const StringSet& set) {
-    const auto [entry, is_new] = strings_.try_emplace(set, 0);
+Rule SchemaRules::strings(const StringSet& set) {
+    const auto [entry, is_new] = strings_.try_emplace(set);
     if (!is_new) return entry->second;
     using namespace rule_words;
     if (set.language == LanguageTable::kAny) {
         const bool free = set.least == 0 && set.most < 0;
-        const Word rule = entry->second =
+        const Rule rule = entry->second =
             fresh(free ? "string"
                        : "string of " + std::to_string(set.least) + " to " + (set.most < 0 ? "any" : std::to_string(set.most)));
         Words option;
         text(option, U"\"");
         one_character(option);
         if (set.most < 0 ? set.least > kShortString : set.most > kShortString) {
-            const Word character = fresh("character");
+            const Rule character = fresh("character");
             Words one;
             one_character(one);
             add(character, one);
@@ -253,12 +253,12 @@ Word SchemaRules::strings(const StringSet& set) {
     return entry->second = names(values_.language_of(set));
 }
 
-Word SchemaRules::names(Word language, Word matched) {
+Rule SchemaRules::names(Word language, Word matched) {
     if (language == LanguageTable::kAny && layout_.excludes.empty()) return strings({LanguageTable::kAny, 0, -1});
-    const auto [entry, is_new] = name_rules_.try_emplace({language, matched}, 0);
+    const auto [entry, is_new] = name_rules_.try_emplace({language, matched});
     if (!is_new) return entry->second;
     entry->second = fresh("strings");
-    const Word rule = entry->second;
+    const Rule rule = entry->second;
     Words option;
     if (!layout_.excludes.empty()) {
         const auto spelled = [&](Word set) {
@@ -288,8 +288,8 @@ SchemaRules::Words SchemaRules::name(Word text) {
     return out;
 }
 
-Word SchemaRules::numbers(Word language) {
-    const auto [entry, is_new] = numbers_.try_emplace(language, 0);
+Rule SchemaRules::numbers(Word language) {
+    const auto [entry, is_new] = numbers_.try_emplace(language);
     if (!is_new) return entry->second;
     using namespace rule_words;
     Words option;
@@ -336,13 +336,13 @@ SchemaRules::Words SchemaRules::space() const {
 }
 
 // White space stands after an opening mark and a comma, and before a comma and a closing mark, so that it is read in one way.
-Word SchemaRules::mark(Mark mark, Word depth) {
+Rule SchemaRules::mark(Mark mark, Word depth) {
     if (layout_.indent < 0) depth = 0;
-    const auto [entry, is_new] = marks_.try_emplace({mark, depth}, 0);
+    const auto [entry, is_new] = marks_.try_emplace({mark, depth});
     if (!is_new) return entry->second;
     static constexpr std::u32string_view kMarks[] = {U"{", U"[", U",", U"}", U"]", U":"};
     static constexpr const char* kNames[] = {"open object", "open array", "comma", "close object", "close array", "colon"};
-    const Word rule = entry->second = fresh(kNames[static_cast<Word>(mark)]);
+    const Rule rule = entry->second = fresh(kNames[static_cast<Word>(mark)]);
     const std::u32string_view written = kMarks[static_cast<Word>(mark)];
     Words option;
     if (layout_.any_whitespace) {
@@ -390,18 +390,18 @@ SchemaRules::Words SchemaRules::empty(Mark open, Word depth) {
     return option;
 }
 
-Word SchemaRules::object(const Atoms& atoms, Word depth) {
-    const auto [entry, is_new] = containers_.try_emplace({true, layout_.indent < 0 ? 0 : depth, atoms}, 0);
+Rule SchemaRules::object(const Atoms& atoms, Word depth) {
+    const auto [entry, is_new] = containers_.try_emplace({true, layout_.indent < 0 ? 0 : depth, atoms});
     if (!is_new) return entry->second;
-    const Word rule = entry->second = fresh(location_ + " object");
+    const Rule rule = entry->second = fresh(location_ + " object");
     Members(*this, rule, depth).write(atoms);
     return rule;
 }
 
-Word SchemaRules::array(const Atoms& atoms, Word depth) {
-    const auto [entry, is_new] = containers_.try_emplace({false, layout_.indent < 0 ? 0 : depth, atoms}, 0);
+Rule SchemaRules::array(const Atoms& atoms, Word depth) {
+    const auto [entry, is_new] = containers_.try_emplace({false, layout_.indent < 0 ? 0 : depth, atoms});
     if (!is_new) return entry->second;
-    const Word rule = entry->second = fresh(location_ + " array");
+    const Rule rule = entry->second = fresh(location_ + " array");
     Items(*this, rule, depth).write(atoms);
     return rule;
 }

@@ -59,45 +59,45 @@ private:
     // Separators of a container at a depth; each is a rule.
     enum class Mark : Word { open_object, open_array, comma, close_object, close_array, colon };
 
-    Word fresh(std::string_view name);
-    void add(Word rule, const Words& option) {
+    Rule fresh(std::string_view name);
+    void add(Rule rule, const Words& option) {
         words_.insert(words_.end(), option.begin(), option.end());
         options_.push_back({rule, words_.size()});
     }
     // Adds the option that is these rules one after the other.
-    void add_row(Word rule, std::initializer_list<Word> rules);
-    std::string_view rule_name(Word rule) const { return names_[rule]; }
+    void add_row(Rule rule, std::initializer_list<Rule> rules);
+    std::string_view rule_name(Rule rule) const { return names_[rule.v]; }
 
-    Word value(Predicate p, Word depth);
-    void write_value(Word rule, Predicate p, Word depth);
+    Rule value(Predicate p, Word depth);
+    void write_value(Rule rule, Predicate p, Word depth);
     // Lists of parameters: see schema/parameters.cpp.
-    void write_parameters(Word rule, Predicate root);
-    void write_argument(Word rule, Predicate p, Word end);
-    Word list(bool object, const Atoms& atoms);
-    Word argument(Predicate p, const std::u32string& end);
-    Word item(Predicate p);
-    Word raw_strings(const StringSet& set, Word matched, const std::u32string& head, const std::u32string& end);
-    Words parameter(Word before, const Words& key, Predicate value, const std::u32string& end);
+    void write_parameters(Rule rule, Predicate root);
+    void write_argument(Rule rule, Predicate p, Word end);
+    Rule list(bool object, const Atoms& atoms);
+    Rule argument(Predicate p, const std::u32string& end);
+    Rule item(Predicate p);
+    Rule raw_strings(const StringSet& set, Word matched, const std::u32string& head, const std::u32string& end);
+    Words parameter(Maybe<Rule> before, const Words& key, Predicate value, const std::u32string& end);
     Words key(Word name) const;
     std::u32string end_of(Word name) const;
-    Word other_keys(Word language, bool by_pattern, bool matched, const std::vector<Word>& declared);
-    Word list_mark(Mark mark);
+    Maybe<Rule> other_keys(Word language, bool by_pattern, bool matched, const std::vector<Word>& declared);
+    Rule list_mark(Mark mark);
     TextAutomaton free_of(const TextAutomaton& texts, const std::vector<std::u32string>& excludes) const;
     Words gap() const;
     // Appends a marker, which special tokens may spell.
     void marker(Words& to, const std::u32string& text) const;
-    Word object(const Atoms& atoms, Word depth);
-    Word array(const Atoms& atoms, Word depth);
-    Word strings(const StringSet& set);
-    Word numbers(Word language);
+    Rule object(const Atoms& atoms, Word depth);
+    Rule array(const Atoms& atoms, Word depth);
+    Rule strings(const StringSet& set);
+    Rule numbers(Word language);
     // The strings of a language without the excluded texts, and of another one with them, in quotes; kAny: any string.
-    Word names(Word language, Word matched = LanguageTable::kNone);
-    Word names_but(const std::vector<Word>& names);
+    Rule names(Word language, Word matched = LanguageTable::kNone);
+    Rule names_but(const std::vector<Word>& names);
     LabelledAutomaton labelled() const;
     Words name(Word text);
     std::string name_of(Predicate p) const;
 
-    Word mark(Mark mark, Word depth);
+    Rule mark(Mark mark, Word depth);
     // `{}` or `[]`, by its opening mark.
     Words empty(Mark open, Word depth);
     Words space() const;
@@ -108,7 +108,7 @@ private:
     LanguageTable& languages_;
     SchemaLayout layout_;
     struct Option {
-        Word rule;
+        Rule rule;
         std::size_t end;  // in the words of all; it begins where the option before ends
     };
     Words words_;
@@ -116,27 +116,27 @@ private:
     NameTable names_;              // of the rules
     std::vector<FreeOrderRules> free_orders_;
     struct Request {
-        Word rule;
+        Rule rule;
         Predicate value;
         Word depth;
         Word end = -1;  // of an argument, in ends_; -1: it is JSON
     };
     std::vector<Request> queue_;
-    std::map<std::pair<Predicate, Word>, Word> values_of_;
-    std::map<std::tuple<bool, Word, Atoms>, Word> containers_;
-    std::map<std::tuple<bool, Atoms>, Word> lists_;
-    std::map<std::pair<Predicate, std::u32string>, Word> arguments_;
+    std::map<std::pair<Predicate, Word>, Rule> values_of_;
+    std::map<std::tuple<bool, Word, Atoms>, Rule> containers_;
+    std::map<std::tuple<bool, Atoms>, Rule> lists_;
+    std::map<std::pair<Predicate, std::u32string>, Rule> arguments_;
     std::vector<std::u32string> ends_;
-    std::map<Predicate, Word> items_;
-    std::map<std::tuple<StringSet, Word, std::u32string, std::u32string>, Word> raw_strings_;
-    std::map<std::tuple<Word, bool, bool, std::vector<Word>>, Word> other_keys_;
-    Word list_marks_[2] = {-1, -1};
-    std::map<StringSet, Word> strings_;
-    std::map<std::vector<Word>, Word> names_but_;
-    std::vector<std::pair<Word, std::vector<Word>>> labelled_;  // each rule of names_but() with the names
-    std::unordered_map<Word, Word> numbers_;
-    std::map<std::pair<Word, Word>, Word> name_rules_;
-    std::map<std::pair<Mark, Word>, Word> marks_;
+    std::map<Predicate, Rule> items_;
+    std::map<std::tuple<StringSet, Word, std::u32string, std::u32string>, Rule> raw_strings_;
+    std::map<std::tuple<Word, bool, bool, std::vector<Word>>, Maybe<Rule>> other_keys_;
+    Maybe<Rule> list_marks_[2];
+    std::map<StringSet, Rule> strings_;
+    std::map<std::vector<Word>, Rule> names_but_;
+    std::vector<std::pair<Rule, std::vector<Word>>> labelled_;  // each rule of names_but() with the names
+    std::unordered_map<Word, Rule> numbers_;
+    std::map<std::pair<Word, Word>, Rule> name_rules_;
+    std::map<std::pair<Mark, Word>, Rule> marks_;
     std::string location_;  // of the value being written
 };
 
@@ -147,7 +147,7 @@ void chars(std::vector<std::int64_t>& to, std::initializer_list<std::pair<Word, 
 void sequence(std::vector<std::int64_t>& to, std::size_t n);
 void choice(std::vector<std::int64_t>& to, std::size_t n);
 void repeat(std::vector<std::int64_t>& to, std::int64_t least, std::int64_t most);
-void reference(std::vector<std::int64_t>& to, Word rule);
+void reference(std::vector<std::int64_t>& to, Rule rule);
 void automaton(std::vector<std::int64_t>& to, const TextAutomaton& automaton);
 }  // namespace rule_words
 
