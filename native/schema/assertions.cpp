@@ -29,10 +29,10 @@ Decimal SchemaReader::decimal(const Context& context, Keyword keyword, JsonNode 
 }
 
 void SchemaReader::read_numbers(Context& context) {
-    Word language = -1;
+    std::optional<Language> language;
     const auto within = [&](TextAutomaton automaton) {
-        const Word number = languages_.number(std::move(automaton));
-        language = language < 0 ? number : languages_.both(language, number);
+        const Language number = languages_.number(std::move(automaton));
+        language = language ? languages_.both(*language, number) : number;
     };
     const auto bound = [&](Keyword keyword, Keyword exclusive, auto make) {
         const JsonNode value = get(context, keyword), other = get(context, exclusive);
@@ -52,7 +52,7 @@ void SchemaReader::read_numbers(Context& context) {
             context.parts.push_back(unenforced(context, Keyword::multiple_of, e.what()));
         }
     }
-    if (language >= 0) context.parts.push_back(graph_.if_of(json_types::number, graph_.numbers(language)));
+    if (language) context.parts.push_back(graph_.if_of(json_types::number, graph_.numbers(*language)));
 }
 
 void SchemaReader::read_texts(Context& context, Keyword keyword, JsonNode value) {
@@ -67,7 +67,9 @@ void SchemaReader::read_texts(Context& context, Keyword keyword, JsonNode value)
         return say(graph_.texts(LanguageTable::kAny, 0, most == kMaxCount ? PredicateGraph::kOpen : most));
     }
     if (!document_.is(value, JsonKind::string)) fail(context, keyword, "must be a string");
-    const auto matched = [&](Word language) { return graph_.texts(language, 0, PredicateGraph::kOpen, options_.marks_matched); };
+    const auto matched = [&](Language language) {
+        return graph_.texts(language, 0, PredicateGraph::kOpen, options_.marks_matched);
+    };
     if (keyword == Keyword::pattern) return say(matched(pattern(context, keyword, document_.text(value))));
     if (!options_.assert_format) return;
     const StringFormat* format = string_format(document_.text(value));
@@ -94,7 +96,7 @@ void SchemaReader::read_members(Context& context) {
     if (!listed.names.empty()) context.parts.push_back(graph_.order(listed.names));
     sort_unique(listed.names);
     for (const auto& [name, value] : map(Keyword::pattern_properties)) {
-        const Word language = pattern(context, Keyword::pattern_properties, document_.texts()[name]);
+        const Language language = pattern(context, Keyword::pattern_properties, document_.texts()[name]);
         listed.languages.push_back(language);
         matched_names_.insert(language);
         say(graph_.every_member({false, {}, {language}}, child(context, value)));

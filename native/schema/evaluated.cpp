@@ -178,7 +178,7 @@ void SchemaReader::evaluate(const Context& context, Predicate condition, std::ve
 // with the same schemas are one choice, whose options exclude each other. Linear in names.
 Predicate SchemaReader::by_name(NameSet always, const std::vector<Evaluated>& conditional, Predicate rest) {
     const auto is_always = [&](Word name) {
-        const auto has = [&](Word language) { return accepts(languages_[language], code_points(texts()[name])); };
+        const auto has = [&](Language language) { return accepts(languages_[language], code_points(texts()[name])); };
         return std::binary_search(always.names.begin(), always.names.end(), name) ||
                std::any_of(always.languages.begin(), always.languages.end(), has);
     };

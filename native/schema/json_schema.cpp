@@ -17,7 +17,7 @@ struct FrontEndParts {
           graph(languages, languages.number(all_numbers())),
           reader(document, resources, languages, graph, options,
                  [this, options](Predicate p) {
-                     const Word language = values.language_of(values.strings(p));
+                     const Language language = values.language_of(values.strings(p));
                      return SchemaReader::Strings{language,
                                                   options.marks_matched && values.by_origin(p).free == LanguageTable::kNone};
                  }),

@@ -112,7 +112,7 @@ void SchemaRules::Members::read(const Atoms& atoms) {
 void SchemaRules::Members::find_others(const Atoms& atoms) {
     PredicateGraph& graph = rules_.graph_;
     LanguageTable& languages = rules_.languages_;
-    std::set<Word> apart;
+    std::set<Language> apart;
     std::vector<Predicate> wide;
     for (Predicate atom : atoms) {
         if (graph.kind(atom) != PredicateKind::every_member && graph.kind(atom) != PredicateKind::some_member) continue;
@@ -120,13 +120,13 @@ void SchemaRules::Members::find_others(const Atoms& atoms) {
         apart.insert(graph.names(atom).languages.begin(), graph.names(atom).languages.end());
         if (graph.kind(atom) == PredicateKind::every_member) wide.push_back(atom);
     }
-    const std::vector<Word> split(apart.begin(), apart.end());
+    const std::vector<Language> split(apart.begin(), apart.end());
     struct Group {
-        Word language;  // -1: not found yet
+        std::optional<Language> language;  // none: all names that are not declared
         std::vector<char> in;
     };
     const auto has = [&](const NameSet& set, const std::vector<char>& in) {
-        const bool listed = std::any_of(set.languages.begin(), set.languages.end(), [&](Word language) {
+        const bool listed = std::any_of(set.languages.begin(), set.languages.end(), [&](Language language) {
             return in[static_cast<std::size_t>(std::lower_bound(split.begin(), split.end(), language) - split.begin())] != 0;
         });
         return listed != set.all_but;
@@ -139,14 +139,14 @@ void SchemaRules::Members::find_others(const Atoms& atoms) {
         return languages.but(LanguageTable::kAny, languages.number(of_texts(std::move(texts))));
     };
     if (split.empty())
-        groups.push_back({-1, {}});
+        groups.push_back({});
     else
         groups.push_back({not_declared(), {}});
-    for (Word language : split) {
+    for (Language language : split) {
         std::vector<Group> finer;
         for (const Group& g : groups) {
             for (const bool in : {true, false}) {
-                const Word part = in ? languages.both(g.language, language) : languages.but(g.language, language);
+                const Language part = in ? languages.both(*g.language, language) : languages.but(*g.language, language);
                 if (part == LanguageTable::kNone) continue;
                 finer.push_back({part, g.in});
                 finer.back().in.push_back(in);
@@ -178,9 +178,9 @@ void SchemaRules::Members::find_others(const Atoms& atoms) {
             if (key) others_.push_back({*key, value, satisfies});
             continue;
         }
-        const Rule key = g.language < 0                                ? rules_.names_but(declared)
-                         : matched && !rules_.layout_.excludes.empty() ? rules_.names(LanguageTable::kNone, g.language)
-                                                                       : rules_.names(g.language);
+        const Rule key = !g.language                                   ? rules_.names_but(declared)
+                         : matched && !rules_.layout_.excludes.empty() ? rules_.names(LanguageTable::kNone, *g.language)
+                                                                       : rules_.names(*g.language);
         others_.push_back({key, value, satisfies});
     }
 }

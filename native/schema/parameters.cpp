@@ -225,8 +225,8 @@ void SchemaRules::write_argument(Rule rule, Predicate p, Word end) {
     const auto origins =
         layout_.excludes.empty() ? SchemaValues::Origins{set.language, LanguageTable::kNone} : values_.by_origin(p);
     const StringSet free = layout_.excludes.empty() ? set : StringSet{origins.free, 0, -1};
-    const Word matched = origins.matched;
-    const Word language = values_.numbers(p);
+    const Language matched = origins.matched;
+    const Language language = values_.numbers(p);
     std::vector<std::pair<TypeSet, Words>> written;
     if (language != LanguageTable::kNone) {
         Words words;
@@ -274,7 +274,7 @@ void SchemaRules::write_argument(Rule rule, Predicate p, Word end) {
 }
 
 // A head, the strings as raw text, and the end, at its first occurrence. Strings of `matched` may contain excluded texts.
-Rule SchemaRules::raw_strings(const StringSet& set, Word matched, const std::u32string& head, const std::u32string& end) {
+Rule SchemaRules::raw_strings(const StringSet& set, Language matched, const std::u32string& head, const std::u32string& end) {
     const auto [entry, is_new] = raw_strings_.try_emplace({set, matched, head, end});
     if (!is_new) return entry->second;
     const Rule rule = entry->second = fresh("raw text");
@@ -351,7 +351,8 @@ std::u32string SchemaRules::end_of(Word name) const {
 
 // What a parameter whose name is not declared begins with; -1 where there is no such name. `by_pattern`: the language is a
 // pattern's. Matched names may contain excluded texts.
-Maybe<Rule> SchemaRules::other_keys(Word language, bool by_pattern, bool matched, const std::vector<Word>& declared) {
+Maybe<Rule> SchemaRules::other_keys(std::optional<Language> language, bool by_pattern, bool matched,
+                                    const std::vector<Word>& declared) {
     using OtherKeys = ParameterStyle::OtherKeys;
     const ParameterStyle& style = *layout_.parameters;
     if (style.other_keys == OtherKeys::none)
@@ -363,7 +364,7 @@ Maybe<Rule> SchemaRules::other_keys(Word language, bool by_pattern, bool matched
     std::vector<std::u32string> texts;
     for (Word name : declared) texts.push_back(code_points(reader_.texts()[name]));
     TextAutomaton names = style.other_keys == OtherKeys::any ? some_characters() : by_pattern ? plain_names() : identifiers();
-    if (language >= 0) names = intersection(names, languages_[language]);
+    if (language) names = intersection(names, languages_[*language]);
     if (!texts.empty()) names = difference(names, of_texts(std::move(texts)));
     names = escaped(names, style.escapes);
     if (!matched) names = free_of(names, layout_.excludes);

@@ -27,63 +27,63 @@ LanguageTable::LanguageTable() {
 }
 
 // A new number is the next index of automata_.
-Word LanguageTable::number_of_key(const TextAutomaton& automaton) {
+Language LanguageTable::number_of_key(const TextAutomaton& automaton) {
     key_.assign(automaton.accepts.begin(), automaton.accepts.end());
     key_.insert(key_.end(), automaton.offsets.begin(), automaton.offsets.end());
     for (const TextAutomaton::Arc& arc : automaton.arcs) key_.insert(key_.end(), {arc.first, arc.last, arc.to});
-    return keys_.intern(key_).first;
+    return {keys_.intern(key_).first};
 }
 
-Word LanguageTable::number(TextAutomaton automaton) {
-    const Word number = number_of_key(automaton);
-    if (static_cast<std::size_t>(number) == automata_.size()) automata_.push_back(&own_.emplace_back(std::move(automaton)));
+Language LanguageTable::number(TextAutomaton automaton) {
+    const Language number = number_of_key(automaton);
+    if (static_cast<std::size_t>(number.v) == automata_.size()) automata_.push_back(&own_.emplace_back(std::move(automaton)));
     return number;
 }
 
-Word LanguageTable::number_of_constant(const TextAutomaton& automaton, const TextAutomaton& spelled) {
+Language LanguageTable::number_of_constant(const TextAutomaton& automaton, const TextAutomaton& spelled) {
     for (const Constant& c : constants_)
         if (c.automaton == &automaton) return c.number;
-    const Word number = number_of_key(automaton);
-    if (static_cast<std::size_t>(number) == automata_.size()) automata_.push_back(&automaton);
+    const Language number = number_of_key(automaton);
+    if (static_cast<std::size_t>(number.v) == automata_.size()) automata_.push_back(&automaton);
     constants_.push_back({&automaton, &spelled, number});
     return number;
 }
 
-const TextAutomaton* LanguageTable::spelled(Word number) const {
+const TextAutomaton* LanguageTable::spelled(Language language) const {
     for (const Constant& c : constants_)
-        if (c.number == number) return c.spelled;
+        if (c.number == language) return c.spelled;
     return nullptr;
 }
 
 template <class Make>
-Word LanguageTable::combined(Word operation, Word a, Word b, Make make) {
-    const std::uint64_t key = static_cast<std::uint64_t>(a) << 32 | static_cast<std::uint32_t>(b);
+Language LanguageTable::combined(Word operation, Language a, Language b, Make make) {
+    const std::uint64_t key = static_cast<std::uint64_t>(a.v) << 32 | static_cast<std::uint32_t>(b.v);
     auto& cache = cache_[operation];
     if (const auto found = cache.find(key); found != cache.end()) return found->second;
-    const Word made = number(make((*this)[a], (*this)[b]));
+    const Language made = number(make((*this)[a], (*this)[b]));
     cache.emplace(key, made);
     return made;
 }
 
-Word LanguageTable::both(Word a, Word b) {
+Language LanguageTable::both(Language a, Language b) {
     if (a == b || b == kAny || a == kNone) return a;
     if (a == kAny || b == kNone) return b;
     return combined(0, std::min(a, b), std::max(a, b), [](const auto& x, const auto& y) { return intersection(x, y); });
 }
 
-Word LanguageTable::either(Word a, Word b) {
+Language LanguageTable::either(Language a, Language b) {
     if (a == b || b == kNone || a == kAny) return a;
     if (a == kNone || b == kAny) return b;
     return combined(1, std::min(a, b), std::max(a, b), [](const auto& x, const auto& y) { return union_of(x, y); });
 }
 
-Word LanguageTable::but(Word a, Word b) {
+Language LanguageTable::but(Language a, Language b) {
     if (a == b || b == kAny || a == kNone) return kNone;
     if (b == kNone) return a;
     return combined(2, a, b, [](const auto& x, const auto& y) { return difference(x, y); });
 }
 
-PredicateGraph::PredicateGraph(LanguageTable& languages, Word plain_numbers)
+PredicateGraph::PredicateGraph(LanguageTable& languages, Language plain_numbers)
     : languages_(languages), plain_numbers_(plain_numbers) {
     node({static_cast<Word>(Kind::types), 0});
     node({static_cast<Word>(Kind::types), json_types::all});
@@ -92,16 +92,16 @@ PredicateGraph::PredicateGraph(LanguageTable& languages, Word plain_numbers)
 
 Predicate PredicateGraph::types(TypeSet types) { return node({static_cast<Word>(Kind::types), types}); }
 
-Predicate PredicateGraph::texts(Word language, Word least, Word most, bool matched) {
+Predicate PredicateGraph::texts(Language language, Word least, Word most, bool matched) {
     least = std::max<Word>(least, 0);
     if (language == LanguageTable::kNone || (most != kOpen && most < least)) return never();
     if (language == LanguageTable::kAny && least == 0 && most == kOpen && !matched) return types(json_types::string);
-    return node({static_cast<Word>(Kind::texts), language, matched, least, most});
+    return node({static_cast<Word>(Kind::texts), language.v, matched, least, most});
 }
 
-Predicate PredicateGraph::numbers(Word language) {
+Predicate PredicateGraph::numbers(Language language) {
     if (language == LanguageTable::kNone) return never();
-    return node({static_cast<Word>(Kind::numbers), language});
+    return node({static_cast<Word>(Kind::numbers), language.v});
 }
 
 Predicate PredicateGraph::member(Kind kind, const NameSet& names, Predicate value) {
@@ -111,7 +111,7 @@ Predicate PredicateGraph::member(Kind kind, const NameSet& names, Predicate valu
     if (!every && value == never()) return never();
     std::vector<Word> key{names.all_but, static_cast<Word>(names.names.size())};
     key.insert(key.end(), names.names.begin(), names.names.end());
-    key.insert(key.end(), names.languages.begin(), names.languages.end());
+    for (Language language : names.languages) key.push_back(language.v);
     const auto [set, fresh] = name_keys_.intern(key);
     if (fresh) name_sets_.push_back(names);
     return node({static_cast<Word>(kind), value.v, set});
@@ -261,7 +261,7 @@ Predicate PredicateGraph::negation(Predicate p) {
 
 // Strings or numbers of the other languages.
 Predicate PredicateGraph::without_language(Predicate p) {
-    const Word language = this->language(p);
+    const Language language = this->language(p);
     if (kind(p) == Kind::numbers) {
         const Predicate others = numbers(languages_.but(plain_numbers_, language));
         return either(types(json_types::all & ~json_types::number), others);

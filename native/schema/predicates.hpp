@@ -47,11 +47,17 @@ constexpr TypeSet boolean = falsehood | truth, all = 127;
 constexpr std::size_t count = 7;
 }  // namespace json_types
 
+// A number in a LanguageTable.
+struct Language {
+    Word v;
+    auto operator<=>(const Language&) const = default;
+};
+
 // A set of names of members: those listed and those of the listed languages, or all but these.
 struct NameSet {
     bool all_but = false;
-    std::vector<Word> names;      // in the text table, ascending
-    std::vector<Word> languages;  // in the language table, ascending
+    std::vector<Word> names;          // in the text table, ascending
+    std::vector<Language> languages;  // ascending
 
     bool operator==(const NameSet&) const = default;
     bool is_one() const { return !all_but && names.size() == 1 && languages.empty(); }
@@ -65,7 +71,7 @@ NameSet complement(NameSet names);
 
 // A set of strings: a language, and bounds of the number of characters.
 struct StringSet {
-    Word language;             // in the language table
+    Language language;
     std::int64_t least, most;  // -1: without limit
     auto operator<=>(const StringSet&) const = default;
 };
@@ -75,33 +81,33 @@ class LanguageTable {
 public:
     LanguageTable();
 
-    static constexpr Word kAny = 0, kNone = 1;
-    Word number(TextAutomaton automaton);
+    static constexpr Language kAny{0}, kNone{1};
+    Language number(TextAutomaton automaton);
     // The number of a language that outlives the table; `spelled`: its strings as JSON spells them.
-    Word number_of_constant(const TextAutomaton& automaton, const TextAutomaton& spelled);
-    const TextAutomaton& operator[](Word number) const { return *automata_[static_cast<std::size_t>(number)]; }
+    Language number_of_constant(const TextAutomaton& automaton, const TextAutomaton& spelled);
+    const TextAutomaton& operator[](Language language) const { return *automata_[static_cast<std::size_t>(language.v)]; }
     // Null where number_of_constant() did not set it.
-    const TextAutomaton* spelled(Word number) const;
-    Word both(Word a, Word b);
-    Word either(Word a, Word b);
-    Word but(Word a, Word b);
+    const TextAutomaton* spelled(Language language) const;
+    Language both(Language a, Language b);
+    Language either(Language a, Language b);
+    Language but(Language a, Language b);
 
 private:
     template <class Make>
-    Word combined(Word operation, Word a, Word b, Make make);
+    Language combined(Word operation, Language a, Language b, Make make);
 
     struct Constant {
         const TextAutomaton *automaton, *spelled;
-        Word number;
+        Language number;
     };
-    Word number_of_key(const TextAutomaton& automaton);
+    Language number_of_key(const TextAutomaton& automaton);
 
     SequenceInterner keys_;
     std::vector<const TextAutomaton*> automata_;
     std::deque<TextAutomaton> own_;
     std::vector<Constant> constants_;  // a few
     std::vector<Word> key_;
-    std::unordered_map<std::uint64_t, Word> cache_[3];
+    std::unordered_map<std::uint64_t, Language> cache_[3];
 };
 
 class PredicateGraph {
@@ -125,14 +131,14 @@ public:
     static constexpr Word kOpen = -1;
 
     // `plain_numbers`: the language of all numbers. The table must outlive the graph.
-    PredicateGraph(LanguageTable& languages, Word plain_numbers);
+    PredicateGraph(LanguageTable& languages, Language plain_numbers);
 
     Predicate never() const { return {0}; }
     Predicate always() const { return {1}; }
     Predicate unknown() const { return {2}; }
     Predicate types(TypeSet types);
-    Predicate texts(Word language, Word least = 0, Word most = kOpen, bool matched = false);
-    Predicate numbers(Word language);
+    Predicate texts(Language language, Word least = 0, Word most = kOpen, bool matched = false);
+    Predicate numbers(Language language);
     Predicate every_member(const NameSet& names, Predicate value) { return member(Kind::every_member, names, value); }
     Predicate some_member(const NameSet& names, Predicate value) { return member(Kind::some_member, names, value); }
     Predicate member_count(Word least, Word most);
@@ -155,7 +161,7 @@ public:
     // Making a predicate invalidates spans and references.
     std::span<const Predicate> parts(Predicate p) const { return ids_of<Predicate>(keys_[p.v].subspan(1)); }
     TypeSet type_set(Predicate types) const { return keys_[types.v][1]; }
-    Word language(Predicate p) const { return keys_[p.v][1]; }  // of texts and numbers
+    Language language(Predicate p) const { return {keys_[p.v][1]}; }  // of texts and numbers
     bool is_matched(Predicate texts) const { return keys_[texts.v][2] != 0; }
     Word least(Predicate p) const { return keys_[p.v][keys_[p.v].size() - 2]; }
     Word most(Predicate p) const { return keys_[p.v][keys_[p.v].size() - 1]; }
@@ -174,7 +180,7 @@ private:
     Predicate without_language(Predicate p);
 
     LanguageTable& languages_;
-    Word plain_numbers_;
+    Language plain_numbers_;
 
     SequenceInterner keys_, name_keys_;
     std::vector<NameSet> name_sets_;

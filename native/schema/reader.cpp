@@ -320,8 +320,8 @@ Word SchemaReader::count(const Context& context, Keyword keyword, JsonNode value
     return static_cast<Word>(std::stol(std::string(text)));
 }
 
-Word SchemaReader::pattern(const Context& context, Keyword keyword, std::string_view pattern) {
-    const auto [entry, fresh] = patterns_.try_emplace(std::string(pattern), -1);
+Language SchemaReader::pattern(const Context& context, Keyword keyword, std::string_view pattern) {
+    const auto [entry, fresh] = patterns_.try_emplace(std::string(pattern));
     if (!fresh) return entry->second;
     try {
         return entry->second = languages_.number(pattern_automaton(code_points(pattern)));

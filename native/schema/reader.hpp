@@ -39,7 +39,7 @@ public:
     // Larger counts are equivalent to this one: no text is as long.
     static constexpr Word kMaxCount = 1'000'000'000;
     struct Strings {
-        Word language;
+        Language language;
         bool matched;  // by a pattern or a format, all of them
     };
     // `names_of`: the strings of which a predicate is true.
@@ -54,7 +54,7 @@ public:
     std::string pointer_of(Word schema) const { return resources_.pointer(node_of(schema)); }
 
     // Whether a language of names is a pattern's or a format's.
-    bool is_matched(Word names) const { return matched_names_.contains(names); }
+    bool is_matched(Language names) const { return matched_names_.contains(names); }
 
     const std::vector<std::string>& warnings() const { return warnings_; }
     TextTable& texts() const { return document_.texts(); }
@@ -121,7 +121,7 @@ private:
     JsonNode get(const Context& context, Keyword keyword) const;
     std::vector<JsonNode> schemas_in(const Context& context, Keyword keyword, JsonNode value) const;
     NameSet one_name(Word name) const { return {false, {name}, {}}; }
-    Word pattern(const Context& context, Keyword keyword, std::string_view pattern);
+    Language pattern(const Context& context, Keyword keyword, std::string_view pattern);
 
     JsonDocument& document_;
     SchemaResources& resources_;
@@ -129,13 +129,13 @@ private:
     PredicateGraph& graph_;
     SchemaOptions options_;
     std::function<Strings(Predicate)> names_of_;
-    std::set<Word> matched_names_;
+    std::set<Language> matched_names_;
     std::map<std::pair<JsonNode, Word>, bool> evaluates_;  // by schema and scope
     std::vector<Schema> schemas_;
     std::map<std::tuple<JsonNode, Word, Mode>, Word> numbers_;
     std::vector<std::map<std::string, JsonNode>> scopes_{{}};
     std::map<std::map<std::string, JsonNode>, Word> scope_numbers_;
-    std::unordered_map<std::string, Word> patterns_;
+    std::unordered_map<std::string, Language> patterns_;
     std::vector<std::string> warnings_;
 };
 

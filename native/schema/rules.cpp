@@ -215,7 +215,7 @@ void SchemaRules::write_value(Rule rule, Predicate p, Word depth) {
         const auto [free, matched] = layout_.excludes.empty() ? SchemaValues::Origins{} : values_.by_origin(p);
         add_row(rule, {layout_.excludes.empty() ? strings(set) : names(free, matched)});
     }
-    if (const Word language = values_.numbers(p); language != LanguageTable::kNone) add_row(rule, {numbers(language)});
+    if (const Language language = values_.numbers(p); language != LanguageTable::kNone) add_row(rule, {numbers(language)});
     for (const Atoms& atoms : values_.cases(p, json_types::object)) add_row(rule, {object(atoms, depth)});
     for (const Atoms& atoms : values_.cases(p, json_types::array)) add_row(rule, {array(atoms, depth)});
     word(truth, U"true");
@@ -253,7 +253,7 @@ Rule SchemaRules::strings(const StringSet& set) {
     return entry->second = names(values_.language_of(set));
 }
 
-Rule SchemaRules::names(Word language, Word matched) {
+Rule SchemaRules::names(Language language, Language matched) {
     if (language == LanguageTable::kAny && layout_.excludes.empty()) return strings({LanguageTable::kAny, 0, -1});
     const auto [entry, is_new] = name_rules_.try_emplace({language, matched});
     if (!is_new) return entry->second;
@@ -261,7 +261,7 @@ Rule SchemaRules::names(Word language, Word matched) {
     const Rule rule = entry->second;
     Words option;
     if (!layout_.excludes.empty()) {
-        const auto spelled = [&](Word set) {
+        const auto spelled = [&](Language set) {
             return set == LanguageTable::kAny ? spelled_with_all_escapes(languages_[set]) : spelled_as_json(languages_[set]);
         };
         TextAutomaton texts = free_of(spelled(language), layout_.excludes);
@@ -288,7 +288,7 @@ SchemaRules::Words SchemaRules::name(Word text) {
     return out;
 }
 
-Rule SchemaRules::numbers(Word language) {
+Rule SchemaRules::numbers(Language language) {
     const auto [entry, is_new] = numbers_.try_emplace(language);
     if (!is_new) return entry->second;
     using namespace rule_words;

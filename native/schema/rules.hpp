@@ -76,11 +76,11 @@ private:
     Rule list(bool object, const Atoms& atoms);
     Rule argument(Predicate p, const std::u32string& end);
     Rule item(Predicate p);
-    Rule raw_strings(const StringSet& set, Word matched, const std::u32string& head, const std::u32string& end);
+    Rule raw_strings(const StringSet& set, Language matched, const std::u32string& head, const std::u32string& end);
     Words parameter(Maybe<Rule> before, const Words& key, Predicate value, const std::u32string& end);
     Words key(Word name) const;
     std::u32string end_of(Word name) const;
-    Maybe<Rule> other_keys(Word language, bool by_pattern, bool matched, const std::vector<Word>& declared);
+    Maybe<Rule> other_keys(std::optional<Language> language, bool by_pattern, bool matched, const std::vector<Word>& declared);
     Rule list_mark(Mark mark);
     TextAutomaton free_of(const TextAutomaton& texts, const std::vector<std::u32string>& excludes) const;
     Words gap() const;
@@ -89,9 +89,9 @@ private:
     Rule object(const Atoms& atoms, Word depth);
     Rule array(const Atoms& atoms, Word depth);
     Rule strings(const StringSet& set);
-    Rule numbers(Word language);
+    Rule numbers(Language language);
     // The strings of a language without the excluded texts, and of another one with them, in quotes; kAny: any string.
-    Rule names(Word language, Word matched = LanguageTable::kNone);
+    Rule names(Language language, Language matched = LanguageTable::kNone);
     Rule names_but(const std::vector<Word>& names);
     LabelledAutomaton labelled() const;
     Words name(Word text);
@@ -128,14 +128,14 @@ private:
     std::map<std::pair<Predicate, std::u32string>, Rule> arguments_;
     std::vector<std::u32string> ends_;
     std::map<Predicate, Rule> items_;
-    std::map<std::tuple<StringSet, Word, std::u32string, std::u32string>, Rule> raw_strings_;
-    std::map<std::tuple<Word, bool, bool, std::vector<Word>>, Maybe<Rule>> other_keys_;
+    std::map<std::tuple<StringSet, Language, std::u32string, std::u32string>, Rule> raw_strings_;
+    std::map<std::tuple<std::optional<Language>, bool, bool, std::vector<Word>>, Maybe<Rule>> other_keys_;
     Maybe<Rule> list_marks_[2];
     std::map<StringSet, Rule> strings_;
     std::map<std::vector<Word>, Rule> names_but_;
     std::vector<std::pair<Rule, std::vector<Word>>> labelled_;  // each rule of names_but() with the names
-    std::unordered_map<Word, Rule> numbers_;
-    std::map<std::pair<Word, Word>, Rule> name_rules_;
+    std::map<Language, Rule> numbers_;
+    std::map<std::pair<Language, Language>, Rule> name_rules_;
     std::map<std::pair<Mark, Word>, Rule> marks_;
     std::string location_;  // of the value being written
 };

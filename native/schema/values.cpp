@@ -180,12 +180,12 @@ StringSet SchemaValues::strings_of(Predicate p) {
 }
 
 SchemaValues::Origins SchemaValues::origins_of(Predicate p) {
-    constexpr Word kNone = LanguageTable::kNone;
+    constexpr Language kNone = LanguageTable::kNone;
     switch (graph_.kind(p)) {
         case PredicateKind::types:
             return {p == graph_.never() ? kNone : LanguageTable::kAny, kNone};
         case PredicateKind::texts: {
-            const Word language = language_of({graph_.language(p), graph_.least(p), graph_.most(p)});
+            const Language language = language_of({graph_.language(p), graph_.least(p), graph_.most(p)});
             return graph_.is_matched(p) ? Origins{kNone, language} : Origins{language, kNone};
         }
         default:
@@ -196,8 +196,8 @@ SchemaValues::Origins SchemaValues::origins_of(Predicate p) {
     for (std::size_t i = 1; i < parts.size(); ++i) {
         const Origins one = origins_of(parts[i]);
         if (graph_.kind(p) == PredicateKind::both) {
-            const Word matched = languages_.either(languages_.both(all.matched, languages_.either(one.matched, one.free)),
-                                                   languages_.both(all.free, one.matched));
+            const Language matched = languages_.either(languages_.both(all.matched, languages_.either(one.matched, one.free)),
+                                                       languages_.both(all.free, one.matched));
             all = {languages_.both(all.free, one.free), matched};
         } else {
             all = {languages_.either(all.free, one.free), languages_.either(all.matched, one.matched)};
@@ -206,7 +206,7 @@ SchemaValues::Origins SchemaValues::origins_of(Predicate p) {
     return all;
 }
 
-Word SchemaValues::language_of(const StringSet& set) {
+Language SchemaValues::language_of(const StringSet& set) {
     if (set.least == 0 && set.most < 0) return set.language;
     const auto cached = lengths_.find(set);
     if (cached != lengths_.end()) return cached->second;
@@ -214,9 +214,9 @@ Word SchemaValues::language_of(const StringSet& set) {
     return lengths_[set] = is_empty(made) ? LanguageTable::kNone : languages_.number(std::move(made));
 }
 
-Word SchemaValues::numbers(Predicate p) { return numbers_of(restricted(p, json_types::number)); }
+Language SchemaValues::numbers(Predicate p) { return numbers_of(restricted(p, json_types::number)); }
 
-Word SchemaValues::numbers_of(Predicate p) {
+Language SchemaValues::numbers_of(Predicate p) {
     switch (graph_.kind(p)) {
         case PredicateKind::types:
             return p == graph_.never() ? LanguageTable::kNone : kAllNumbers;
@@ -226,10 +226,10 @@ Word SchemaValues::numbers_of(Predicate p) {
             break;
     }
     const std::vector<Predicate> parts(graph_.parts(p).begin(), graph_.parts(p).end());
-    Word all = numbers_of(parts[0]);
+    Language all = numbers_of(parts[0]);
     const bool both = graph_.kind(p) == PredicateKind::both;
     for (std::size_t i = 1; i < parts.size(); ++i) {
-        const Word one = numbers_of(parts[i]);
+        const Language one = numbers_of(parts[i]);
         if (all == kAllNumbers || one == kAllNumbers)
             all = both ? (all == kAllNumbers ? one : all) : kAllNumbers;
         else
@@ -243,8 +243,8 @@ bool SchemaValues::contains(const NameSet& set, Word name) {
     if (std::binary_search(set.names.begin(), set.names.end(), name)) return !set.all_but;
     if (set.languages.empty()) return set.all_but;
     const std::u32string text = code_points(reader_.texts()[name]);
-    const bool listed =
-        std::any_of(set.languages.begin(), set.languages.end(), [&](Word language) { return accepts(languages_[language], text); });
+    const bool listed = std::any_of(set.languages.begin(), set.languages.end(),
+                                    [&](Language language) { return accepts(languages_[language], text); });
     return listed != set.all_but;
 }
 

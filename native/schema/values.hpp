@@ -27,7 +27,7 @@ namespace psc {
 class SchemaValues {
 public:
     static constexpr std::size_t kMaxCases = limit("schema_cases");
-    static constexpr Word kAllNumbers = -2;
+    static constexpr Language kAllNumbers{-2};
 
     SchemaValues(SchemaReader& reader, PredicateGraph& graph, LanguageTable& languages)
         : reader_(reader), graph_(graph), languages_(languages) {}
@@ -37,13 +37,13 @@ public:
     StringSet strings(Predicate p);
     // The same as two languages: strings of a pattern or a format, and others. Only where the reader marks matched strings.
     struct Origins {
-        Word free, matched;
+        Language free, matched;
     };
     Origins by_origin(Predicate p) { return origins_of(restricted(p, json_types::string)); }
     // The language of a set of strings, with its lengths.
-    Word language_of(const StringSet& set);
+    Language language_of(const StringSet& set);
     // A language of plain numbers, or kAllNumbers.
-    Word numbers(Predicate p);
+    Language numbers(Predicate p);
     // Each case is atoms that all hold, ascending; formulas of presence are among them. Of arrays or of objects.
     std::vector<std::vector<Predicate>> cases(Predicate p, TypeSet type);
     // Whether it is certainly true of no value; a cheap check that may miss some.
@@ -63,7 +63,7 @@ private:
     Origins origins_of(Predicate restricted);
     Predicate restricted_parts(Predicate p, TypeSet type);
     Predicate meaning(Predicate schema, TypeSet type);
-    Word numbers_of(Predicate restricted);
+    Language numbers_of(Predicate restricted);
     bool surely_empty(Predicate p, int depth);
     bool conflict(std::span<const Predicate> atoms, int depth);
     void solve(Atoms atoms, Atoms clauses, std::vector<Atoms>& out);
@@ -86,10 +86,10 @@ private:
     std::vector<std::array<Predicate, json_types::count>> restricted_;
     Predicate& restricted_entry(Predicate p, TypeSet type);
     std::unordered_map<Word, Answer> empty_;
-    std::map<StringSet, Word> lengths_;  // their languages
-    std::vector<Predicate> said_;        // scratch: about one member or item
-    std::vector<Predicate> parts_;       // of the predicates that restricted() is working on
-    int deepness_ = 0;                   // of restricted()
+    std::map<StringSet, Language> lengths_;
+    std::vector<Predicate> said_;   // scratch: about one member or item
+    std::vector<Predicate> parts_;  // of the predicates that restricted() is working on
+    int deepness_ = 0;              // of restricted()
     // The schemas that restricted() is working on, with the number of conjunctions and alternatives around each.
     struct Active {
         Word schema;
