@@ -102,7 +102,7 @@ private:
     std::vector<Value> values_;
     std::vector<JsonNode> items_;
     std::vector<Member> members_;
-    mutable std::unordered_map<std::uint64_t, JsonNode> large_;  // (object, name) of objects with many members, once asked
+    mutable std::unordered_map<std::uint64_t, JsonNode> large_;  // (object, name) of objects with many members; built on first use
     mutable std::unordered_map<JsonNode, bool> indexed_;
 };
 

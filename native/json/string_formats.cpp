@@ -60,7 +60,7 @@ const PatternText kIpv4 = U"(?:(?:\\d|[1-9]\\d|1\\d\\d|2[0-4]\\d|25[0-5])\\.){3}
 PatternText ipv6() {
     const PatternText group = U"[0-9A-Fa-f]{1,4}", last = U"(?:" + group + U":" + group + U"|" + kIpv4 + U")";
     PatternText options = U"(?:" + group + U":){6}" + last;
-    for (int after = 5; after >= 0; --after) {  // groups behind the two colons, but the last two
+    for (int after = 5; after >= 0; --after) {  // groups after the two colons, but the last two
         const int before = 5 - after;
         const PatternText left =
             before == 0 ? PatternText() : U"(?:(?:" + group + U":){0," + format_number(before - 1) + U"}" + group + U")?";

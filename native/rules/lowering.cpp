@@ -210,7 +210,7 @@ private:
         return joined;
     }
 
-    // The items of a sequence. Neighbours written in place are one terminal where that fits; named rules stay apart.
+    // The items of a sequence. Neighbours that are written out are one terminal where that fits; named rules stay apart.
     void add_row(Expression sequence, OptionalSymbols& to) {
         Parts run;
         const auto end_run = [&] {

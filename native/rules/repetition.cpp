@@ -6,7 +6,7 @@ namespace psc {
 
 namespace {
 
-constexpr std::int64_t kWrittenOut = 3;  // exactly so many times are written as they are
+constexpr std::int64_t kWrittenOut = 3;  // up to this exact count, copies are written out
 
 std::size_t highest_bit(std::int64_t count) {
     return static_cast<std::size_t>(std::bit_width(static_cast<std::uint64_t>(count))) - 1;

@@ -213,7 +213,7 @@ SchemaRules::Words SchemaRules::Members::empty() const {
     return out;
 }
 
-// Members of one kind, so many of them.
+// Members of one kind, with bounds of their number.
 void SchemaRules::Members::write_map() {
     const Rule open = mark(Mark::open_object);
     if (least_ == 0) rules_.add(rule_, empty());
@@ -323,7 +323,7 @@ void SchemaRules::Members::write_states() {
     }
 }
 
-// The formula, once it is known whether a member is there.
+// The formula, given whether a member is present.
 Predicate SchemaRules::Members::after(Predicate presence, Word name, bool present) {
     PredicateGraph& graph = rules_.graph_;
     switch (graph.kind(presence)) {

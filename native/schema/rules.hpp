@@ -37,7 +37,7 @@ namespace psc {
 struct SchemaLayout {
     bool any_order = false;  // declared members in any order, rather than in the schema's
     bool any_whitespace = true;
-    std::int64_t max_whitespace = -1;  // at one place, or without limit
+    std::int64_t max_whitespace = -1;  // at once; -1: without limit
     Word indent = -1;                  // spaces for each level, where white space is fixed; -1: all on one line
     std::u32string item_separator = U", ", key_separator = U": ";
     std::vector<std::u32string>
