@@ -20,7 +20,7 @@ using PredicateKind = PredicateGraph::Kind;
 
 constexpr Word kMaxItemsApart = limit("schema_item_schemas");
 constexpr std::size_t kMaxItemStates = limit("schema_array_states");
-constexpr std::size_t kMostInSets = 10;  // values that come once each: 2 to this power states
+constexpr std::size_t kMaxInSets = 10;  // values that come once each: 2 to this power states
 
 }  // namespace
 
@@ -57,7 +57,7 @@ void SchemaRules::Items::write(const Atoms& atoms) {
     if (most_ == 0) return;
     if (counted_.empty())
         write_plain(atoms);
-    else if (counted_.size() > kMostInSets && are_different(atoms))
+    else if (counted_.size() > kMaxInSets && are_different(atoms))
         write_different(atoms);
     else
         write_counting(atoms);
