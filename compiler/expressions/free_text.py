@@ -24,9 +24,11 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Collection, Hashable, Iterable
 from collections.abc import Sequence as Many
+from itertools import pairwise
 from typing import Final
 
-from psc.compiler.expressions.expression import EMPTY, MAX_CODE_POINT, NOTHING, Automaton, Chars, Expression, Repeat
+from psc.compiler.expressions.automata import explored
+from psc.compiler.expressions.expression import MAX_CODE_POINT, Chars, Expression, Repeat
 from psc.compiler.expressions.markers import Marker
 from psc.errors import ResourceLimitError
 from psc.support.limits import limit
@@ -302,47 +304,27 @@ def _marker_steps(markers: Many[Marker], where: _Pending) -> _Steps:
 
 
 def _automaton(start: Hashable, steps: Callable[..., _Steps], accepts: Callable[..., bool]) -> Expression:
-    """The automaton of what can be reached and leads to acceptance; states are numbered as they are met."""
-    number: dict[Hashable, int] = {start: 0}
-    states = [start]
-    arcs: list[list[tuple[int, int, int]]] = []
+    """The automaton of what can be reached and leads to acceptance."""
     work = 0
-    for state in states:
-        step = steps(state)
-        for target in (*step[0].values(), step[1], *step[2].values()):
-            if target is not None and target not in number:
-                number[target] = len(states)
-                states.append(target)
-        arcs.append(_arcs(step, number))
-        work += len(step[0]) + 1
-        if len(states) > MAX_STATES or work > MAX_WORK:
+    other_ranges: dict[tuple[str, ...], list[tuple[int, int]]] = {}  # states that only count differ in nothing else
+
+    def leaving(state: Hashable) -> list[tuple[int, int, Hashable]]:
+        nonlocal work
+        characters, others, tokens = steps(state)
+        work += len(characters) + 1
+        if work > MAX_WORK:
             raise _too_large()
-    return _trimmed([accepts(s) for s in states], arcs)
+        arcs = [(ord(c), ord(c), to) for c, to in characters.items() if to is not None]
+        if others is not None:
+            known = tuple(characters)
+            if known not in other_ranges:
+                other_ranges[known] = list(_ranges_without(known))
+            arcs += [(first, last, others) for first, last in other_ranges[known]]
+        if tokens:
+            arcs += [(MAX_CODE_POINT + 1 + token, MAX_CODE_POINT + 1 + token, to) for token, to in tokens.items()]
+        return arcs
 
-
-def _trimmed(accepts: list[bool], arcs: list[list[tuple[int, int, int]]]) -> Expression:
-    """The automaton without the states from which nothing is accepted."""
-    into: list[list[int]] = [[] for _ in accepts]
-    for state, leaving in enumerate(arcs):
-        for _, _, to in leaving:
-            into[to].append(state)
-    live = [state for state, accepted in enumerate(accepts) if accepted]
-    is_live = list(accepts)
-    for state in live:
-        for before in into[state]:
-            if not is_live[before]:
-                is_live[before] = True
-                live.append(before)
-    if not is_live[0]:
-        return NOTHING
-    if not any(is_live[to] for _, _, to in arcs[0]):
-        return EMPTY
-    kept = [state for state in range(len(accepts)) if is_live[state]]
-    number = {state: i for i, state in enumerate(kept)}
-    return Automaton(
-        tuple([accepts[state] for state in kept]),
-        tuple([(number[s], first, last, number[to]) for s in kept for first, last, to in arcs[s] if is_live[to]]),
-    )
+    return explored(start, leaving, accepts, MAX_STATES, _too_large)
 
 
 def _too_large() -> ResourceLimitError:
@@ -352,31 +334,10 @@ def _too_large() -> ResourceLimitError:
     )
 
 
-def _arcs(step: _Steps, number: dict[Hashable, int]) -> list[tuple[int, int, int]]:
-    """(first, last, to), ascending; those that touch and lead to the same are one."""
-    characters, others, tokens = step
-    arcs: list[tuple[int, int, int]] = []
-
-    def add(first: int, last: int, target: Hashable | None) -> None:
-        if first > last or target is None:
-            return
-        to = number[target]
-        if arcs and arcs[-1][1] + 1 == first and arcs[-1][2] == to:
-            arcs[-1] = (arcs[-1][0], last, to)
-        else:
-            arcs.append((first, last, to))
-
-    special = sorted(map(ord, characters))
-    at = 0
+def _ranges_without(characters: Many[str]) -> Iterable[tuple[int, int]]:
+    """The ranges of all other characters, ascending."""
+    codes = sorted(map(ord, characters))
     for low, high in _SCALARS:
-        begin = low
-        while at < len(special) and special[at] <= high:
-            code = special[at]
-            add(begin, code - 1, others)
-            add(code, code, characters[chr(code)])
-            begin = code + 1
-            at += 1
-        add(begin, high, others)
-    for token in sorted(tokens):
-        add(MAX_CODE_POINT + 1 + token, MAX_CODE_POINT + 1 + token, tokens[token])
-    return arcs
+        for before, after in pairwise((low - 1, *(code for code in codes if low <= code <= high), high + 1)):
+            if before + 1 < after:
+                yield before + 1, after - 1

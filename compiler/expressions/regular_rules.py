@@ -11,11 +11,13 @@ Cost: states of the rule's automaton times those of the limits; `MAX_STATES` bou
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from itertools import pairwise
 from typing import Final
 
+from psc.compiler.expressions.automata import Arc, arcs_by_state, explored, trimmed
 from psc.compiler.expressions.expression import (
     EMPTY,
     MAX_CODE_POINT,
@@ -28,7 +30,6 @@ from psc.compiler.expressions.expression import (
     Reference,
     Repeat,
     Sequence,
-    merged_ranges,
 )
 from psc.compiler.expressions.text_sets import expression_of, without
 from psc.errors import GrammarError, ResourceLimitError
@@ -38,9 +39,6 @@ MAX_STATES: Final = limit("limited_rule_states")
 """Of an automaton, deterministic or not."""
 MAX_DEPTH: Final = limit("limited_rule_depth")
 """Expressions and rules within each other."""
-
-_Arc = tuple[int, int, int]
-"""First character, last one, and where they lead."""
 
 
 @dataclass(frozen=True)
@@ -98,22 +96,22 @@ class _Limiter:
         bounded = expression if most is None else _bounded(expression, most)
         if bounded is None and most is not None:
             counted = self._automaton(name) if expression is self._rules[name] else expression
-            bounded = (
-                counted if not isinstance(counted, Automaton) else _product(counted, _count(most), 0, f"max_chars={most}", name)
-            )
+            bounded = counted if not isinstance(counted, Automaton) else _product(counted, _count(most), f"max_chars={most}", name)
         assert bounded is not None
         return bounded
 
     def _automaton(self, name: str) -> Expression:
         limit = self._limits[name]
-        automaton: Expression = _deterministic(self._nfa(name), name)
+        automaton: Expression = _deterministic(self._nfa(name))
         if limit.excludes and isinstance(automaton, Automaton):
             searching = expression_of(without(limit.excludes))
             assert isinstance(searching, Automaton)  # there are always characters that begin none of them
-            automaton = _product(automaton, _following(searching), 0, "excludes", name)
+            automaton = _product(automaton, _following(searching), "excludes", name)
         if limit.shortest and isinstance(automaton, Automaton):
-            arcs = tuple([arc for arc in automaton.arcs if not automaton.accepts[arc[0]]])
-            automaton = _trimmed(automaton.accepts, arcs)
+            accepts = automaton.accepts
+            automaton = trimmed(
+                accepts, [[] if over else arcs for over, arcs in zip(accepts, arcs_by_state(automaton), strict=True)]
+            )
         return automaton
 
     def _nfa(self, name: str) -> _Nfa:
@@ -211,7 +209,7 @@ class _Limiter:
 class _Nfa:
     rule: str
     """The one whose texts are limited, for messages."""
-    arcs: list[list[_Arc]] = field(default_factory=lambda: [[]])
+    arcs: list[list[Arc]] = field(default_factory=lambda: [[]])
     empty: list[list[int]] = field(default_factory=lambda: [[]])
     start: int = 0
     final: int = 0
@@ -241,25 +239,16 @@ class _Nfa:
         return frozenset(found)
 
 
-def _deterministic(nfa: _Nfa, rule: str) -> Expression:
-    start = nfa.closure({nfa.start})
-    numbers, todo = {start: 0}, [start]
-    arcs: list[tuple[int, int, int, int]] = []
-    for states in todo:  # which grows
-        leaving = [arc for state in states for arc in nfa.arcs[state]]
-        borders = sorted({b for first, last, _ in leaving for b in (first, last + 1)})
+def _deterministic(nfa: _Nfa) -> Expression:
+    def leaving(states: frozenset[int]) -> Iterable[tuple[int, int, frozenset[int]]]:
+        arcs = [arc for state in states for arc in nfa.arcs[state]]
+        borders = sorted({border for low, high, _ in arcs for border in (low, high + 1)})
         for first, after in pairwise(borders):
-            reached = {target for low, high, target in leaving if low <= first <= high}
-            if not reached:
-                continue
-            target = nfa.closure(reached)
-            if target not in numbers:
-                if len(todo) >= MAX_STATES:
-                    raise _too_large(rule, "its texts")
-                numbers[target] = len(todo)
-                todo.append(target)
-            arcs.append((numbers[states], first, after - 1, numbers[target]))
-    return _trimmed(tuple([nfa.final in states for states in todo]), tuple(arcs))
+            if reached := {target for low, high, target in arcs if low <= first <= high}:
+                yield first, after - 1, nfa.closure(reached)
+
+    too_large = partial(_too_large, nfa.rule, "its texts")
+    return explored(nfa.closure({nfa.start}), leaving, lambda states: nfa.final in states, MAX_STATES, too_large)
 
 
 _Step = Callable[[int, int, int], list[tuple[int, int, int]]]
@@ -271,9 +260,7 @@ def _count(most: int) -> _Step:
 
 
 def _following(searching: Automaton) -> _Step:
-    arcs: list[list[_Arc]] = [[] for _ in searching.accepts]
-    for source, first, last, target in searching.arcs:
-        arcs[source].append((first, last, target))
+    arcs = arcs_by_state(searching)
 
     def step(state: int, first: int, last: int) -> list[tuple[int, int, int]]:
         parts = [(max(first, low), min(last, high), to) for low, high, to in arcs[state] if low <= last and first <= high]
@@ -284,66 +271,16 @@ def _following(searching: Automaton) -> _Step:
     return step
 
 
-def _product(automaton: Automaton, step: _Step, start: int, limit: str, rule: str) -> Expression:
-    """The texts of an automaton that a limit lets pass from its first state to any."""
-    leaving: list[list[_Arc]] = [[] for _ in automaton.accepts]
-    for source, first, last, target in automaton.arcs:
-        leaving[source].append((first, last, target))
-    numbers, todo = {(0, start): 0}, [(0, start)]
-    arcs = []
-    for number, (state, passed) in enumerate(todo):  # which grows
-        for first, last, target in leaving[state]:
-            for low, high, after in step(passed, first, last):
-                pair = target, after
-                if pair not in numbers:
-                    if len(todo) >= MAX_STATES:
-                        raise _too_large(rule, limit)
-                    numbers[pair] = len(todo)
-                    todo.append(pair)
-                arcs.append((number, low, high, numbers[pair]))
-    return _trimmed(tuple([automaton.accepts[state] for state, _ in todo]), tuple(arcs))
+def _product(automaton: Automaton, step: _Step, limit: str, rule: str) -> Expression:
+    """The texts of an automaton that a limit lets pass from its state 0 to any."""
+    arcs = arcs_by_state(automaton)
 
+    def leaving(pair: tuple[int, int]) -> Iterable[tuple[int, int, tuple[int, int]]]:
+        for first, last, target in arcs[pair[0]]:
+            for low, high, after in step(pair[1], first, last):
+                yield low, high, (target, after)
 
-def _trimmed(accepts: tuple[bool, ...], arcs: tuple[tuple[int, int, int, int], ...]) -> Expression:
-    """The automaton without states from which nothing is accepted; ranges that touch and lead to one state are one."""
-    between: dict[tuple[int, int], list[tuple[int, int]]] = {}
-    into: dict[int, set[int]] = {}
-    for source, first, last, target in arcs:
-        between.setdefault((source, target), []).append((first, last))
-        into.setdefault(target, set()).add(source)
-    live = {state for state, accepted in enumerate(accepts) if accepted}
-    todo = list(live)
-    while todo:
-        before = into.get(todo.pop(), set()) - live
-        live |= before
-        todo += before
-    if 0 not in live:
-        return NOTHING
-    kept = _reachable(live, between)
-    number = {state: i for i, state in enumerate(kept)}
-    joined = [
-        (number[source], first, last, number[target])
-        for (source, target), ranges in between.items()
-        if source in number and target in number
-        for first, last in merged_ranges(ranges)
-    ]
-    if not joined:
-        return EMPTY
-    return Automaton(tuple([accepts[state] for state in kept]), tuple(sorted(joined)))
-
-
-def _reachable(live: set[int], between: Mapping[tuple[int, int], object]) -> list[int]:
-    following: dict[int, list[int]] = {}
-    for source, target in between:
-        if source in live and target in live:
-            following.setdefault(source, []).append(target)
-    found, todo = {0}, [0]
-    while todo:
-        for target in following.get(todo.pop(), ()):
-            if target not in found:
-                found.add(target)
-                todo.append(target)
-    return sorted(found)
+    return explored((0, 0), leaving, lambda pair: automaton.accepts[pair[0]], MAX_STATES, partial(_too_large, rule, limit))
 
 
 def _bounded(e: Expression, most: int) -> Expression | None:
