@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import Self
 
 
 class PscError(Exception):
@@ -15,7 +16,40 @@ class PscError(Exception):
 
 
 class GrammarError(PscError, ValueError, RuntimeError):
-    """A grammar that cannot be loaded or compiled."""
+    """A grammar that cannot be loaded or compiled.
+
+    The message begins with the position, where one is known. Editors and annotations have it as attributes, each None where it is
+    not known: a schema has a pointer, other texts have a line and mostly a column.
+    """
+
+    path: str | None = None
+    """The grammar's file, or the label that messages begin with, such as ``<regex>``."""
+    line: int | None = None
+    """The line of the text, from 1."""
+    column: int | None = None
+    """The column in characters, from 1."""
+    pointer: str | None = None
+    """The part of a JSON schema, as an RFC 6901 pointer in a fragment: ``#/properties/a``."""
+
+    @classmethod
+    def at(cls, path: str, message: str, *, line: int | None = None, column: int | None = None) -> Self:
+        """The error about a position of a text; its message begins with it, ``path:line:column``."""
+        place = ":".join(str(part) for part in (path, line, column) if part is not None)
+        return cls(f"{place}: {message}").with_position(path=path, line=line, column=column)
+
+    def with_position(
+        self, *, path: str | None = None, line: int | None = None, column: int | None = None, pointer: str | None = None
+    ) -> Self:
+        """This error, with the attributes that are given."""
+        for name, value in (("path", path), ("line", line), ("column", column), ("pointer", pointer)):
+            if value is not None:
+                setattr(self, name, value)
+        return self
+
+    def reworded(self, message: str) -> GrammarError:
+        """An error of the same kind about the same position, with another message."""
+        kind = ResourceLimitError if isinstance(self, ResourceLimitError) else GrammarError
+        return kind(message).with_position(path=self.path, line=self.line, column=self.column, pointer=self.pointer)
 
 
 class ResourceLimitError(GrammarError):

@@ -219,12 +219,17 @@ class RefusedTextError(GrammarError):
 
     def __init__(self, refused: GrammarError, language: str, instead: RuleSet | GrammarError, hint: str) -> None:
         super().__init__(str(refused) if isinstance(instead, GrammarError) else f"{refused}\n{hint}")
+        self.with_position(path=refused.path, line=refused.line, column=refused.column, pointer=refused.pointer)
         self.refused = refused
         self.language = language
         self.instead = instead
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return GrammarError, self.args  # for another process; rules of the native core stay where they are
+        return _reworded, (self.refused, str(self))  # for another process; rules of the native core stay where they are
+
+
+def _reworded(error: GrammarError, message: str) -> GrammarError:
+    return error.reworded(message)
 
 
 def check_text(text: object, what: str) -> None:
@@ -235,8 +240,8 @@ def check_text(text: object, what: str) -> None:
         try:
             text.encode()
         except UnicodeEncodeError as e:
-            line = text.count("\n", 0, e.start) + 1
+            line, column = text.count("\n", 0, e.start) + 1, e.start - text.rfind("\n", 0, e.start)
             raise GrammarError(
-                f"{what}: line {line} has U+{ord(text[e.start]):04X}, half of a surrogate pair, which is no character; "
-                "write both halves"
-            ) from None
+                f"{what}: line {line}, column {column} has U+{ord(text[e.start]):04X}, half of a surrogate pair, which is no "
+                "character; write both halves"
+            ).with_position(path=what, line=line, column=column) from None

@@ -27,7 +27,10 @@ namespace psc {
 // Text that is not JSON: where, and why.
 struct JsonError : std::runtime_error {
     JsonError(std::size_t line, std::size_t column, const std::string& why)
-        : std::runtime_error("line " + std::to_string(line) + ", column " + std::to_string(column) + ": " + why) {}
+        : std::runtime_error("line " + std::to_string(line) + ", column " + std::to_string(column) + ": " + why),
+          line(line),
+          column(column) {}
+    std::size_t line, column;
 };
 
 // The code points of UTF-8.

@@ -1,4 +1,6 @@
 // The core's exceptions as Python's, of psc.errors.
+#include <utility>
+
 #include "base/cancellation.hpp"
 #include "base/errors.hpp"
 #include "base/limits.hpp"
@@ -6,6 +8,18 @@
 #include "schema/resources.hpp"
 
 namespace psc {
+
+namespace {
+
+// Raises an exception of a type with attributes, see psc.errors.GrammarError.
+template <typename... Value>
+void raise_with(PyObject* type, const char* what, std::pair<const char*, Value>... attributes) {
+    nb::object error = nb::borrow(type)(what);
+    (nb::setattr(error, attributes.first, nb::cast(attributes.second)), ...);
+    PyErr_SetObject(type, error.ptr());
+}
+
+}  // namespace
 
 void bind_errors() {
     const nb::object errors = nb::module_::import_("psc.errors");
@@ -26,8 +40,18 @@ void bind_errors() {
     as(MatcherError(""), errors.attr("MatcherError"));
     as(ArtifactError(""), errors.attr("ArtifactError"));
     as(BitmaskError(""), errors.attr("BitmaskError"));
-    as(JsonError(1, 1, ""), errors.attr("GrammarError"));
-    as(SchemaError("", "", ""), errors.attr("GrammarError"));
+    nb::register_exception_translator(
+        [](const std::exception_ptr& p, void* payload) {
+            const auto type = static_cast<PyObject*>(payload);
+            try {
+                std::rethrow_exception(p);
+            } catch (const JsonError& e) {
+                raise_with(type, e.what(), std::pair{"line", e.line}, std::pair{"column", e.column});
+            } catch (const SchemaError& e) {
+                raise_with(type, e.what(), std::pair{"pointer", e.pointer});
+            }
+        },
+        nb::object(errors.attr("GrammarError")).release().ptr());
     nb::register_exception_translator(
         [](const std::exception_ptr& p, void* payload) {
             try {

@@ -409,7 +409,7 @@ def read_instead(request: GrammarRequest, refused: RefusedTextError, names: Toke
         grammar.parsed.require_texts()
         return grammar
     except GrammarError as e:
-        raise GrammarError(f"{refused.refused}\nIt is not in {front_end(refused.language).title} either: {e}") from e
+        raise refused.reworded(f"{refused.refused}\nIt is not in {front_end(refused.language).title} either: {e}") from e
 
 
 def _combined(kind: str, grammars: tuple[Grammar, ...]) -> Grammar:

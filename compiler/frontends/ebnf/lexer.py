@@ -70,15 +70,14 @@ class Source:
 
     def error(self, offset: int, message: str) -> GrammarError:
         """The error to raise about what stands at ``offset``."""
-        return GrammarError(f"{self._at(offset)}: {message}")
+        return GrammarError.at(self.source_name, message, line=self.line(offset), column=self._column(offset))
 
     def limit(self, offset: int, message: str) -> ResourceLimitError:
         """The error to raise where what stands at ``offset`` passes a limit."""
-        return ResourceLimitError(f"{self._at(offset)}: {message}")
+        return ResourceLimitError.at(self.source_name, message, line=self.line(offset), column=self._column(offset))
 
-    def _at(self, offset: int) -> str:
-        column = offset - max(self.text.rfind("\n", 0, offset), self.text.rfind("\r", 0, offset))
-        return f"{self.source_name}:{self.line(offset)}:{column}"
+    def _column(self, offset: int) -> int:
+        return offset - max(self.text.rfind("\n", 0, offset), self.text.rfind("\r", 0, offset))
 
 
 def names_tokens(text: str) -> bool:

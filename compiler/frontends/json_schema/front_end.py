@@ -12,7 +12,7 @@ from psc import _core
 from psc.compiler.expressions.expression import RuleSet
 from psc.compiler.expressions.words import NativeRules
 from psc.compiler.frontends.json_schema.settings import SchemaSettings
-from psc.errors import GrammarError, ResourceLimitError
+from psc.errors import GrammarError
 
 _log = logging.getLogger("psc.compiler")
 
@@ -96,7 +96,5 @@ def schema_grammar(
             excludes=list(excludes),
             parameters=parameters,
         )
-    except ResourceLimitError as e:
-        raise ResourceLimitError(f"{origin}: {e}") from None
     except GrammarError as e:
-        raise GrammarError(f"{origin}: {e}") from None
+        raise e.reworded(f"{origin}: {e}").with_position(path=origin) from None

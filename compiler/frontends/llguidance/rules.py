@@ -275,7 +275,9 @@ class Rules:
         except ResourceLimitError as e:
             raise self._source.limit(node.at, f"failed to compile inline JSON schema: {e}") from None
         except GrammarError as e:
-            raise self._source.error(node.at, f"failed to compile inline JSON schema: {e}") from None
+            raise self._source.error(node.at, f"failed to compile inline JSON schema: {e}").with_position(
+                pointer=e.pointer
+            ) from None
 
     def _schema_settings(self, node: Text) -> SchemaSettings:
         schema = json.loads(node.text)

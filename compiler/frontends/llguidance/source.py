@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from typing import TypeVar
+
 from psc.errors import GrammarError, ResourceLimitError
 
 _LONGEST_LINE = 120
+_Error = TypeVar("_Error", bound=GrammarError)
 
 
 class Source:
@@ -20,11 +23,15 @@ class Source:
 
     def error(self, offset: int, message: str) -> GrammarError:
         """The error to raise about what stands at an offset."""
-        return GrammarError(self._told(offset, message))
+        return self._positioned(GrammarError(self._told(offset, message)), offset)
 
     def limit(self, offset: int, message: str) -> ResourceLimitError:
         """The error to raise where what stands at an offset passes a limit."""
-        return ResourceLimitError(self._told(offset, message))
+        return self._positioned(ResourceLimitError(self._told(offset, message)), offset)
+
+    def _positioned(self, error: _Error, offset: int) -> _Error:
+        column = offset - self.text.rfind("\n", 0, offset)
+        return error.with_position(path=self.name, line=self.line(offset), column=column)
 
     def _told(self, offset: int, message: str) -> str:
         begin = self.text.rfind("\n", 0, offset) + 1

@@ -35,13 +35,12 @@ class Source:
 
     def error(self, at: int, message: str) -> GrammarError:
         """The error to raise for what stands at an offset."""
-        return GrammarError(f"{self._place(at)}: {message}")
+        return GrammarError.at(self.name, message, **self._position(at))
 
     def limit(self, at: int, message: str) -> ResourceLimitError:
         """The error to raise where what stands at an offset passes a limit."""
-        return ResourceLimitError(f"{self._place(at)}: {message}")
+        return ResourceLimitError.at(self.name, message, **self._position(at))
 
-    def _place(self, at: int) -> str:
-        line = self.text.count("\n", 0, at) + 1
-        column = at - (self.text.rfind("\n", 0, at) + 1) + 1
-        return f"{self.name}:{line}:{column}"
+    def _position(self, at: int) -> dict[str, int]:
+        begin = self.text.rfind("\n", 0, at) + 1
+        return {"line": self.text.count("\n", 0, at) + 1, "column": at - begin + 1}
