@@ -1118,7 +1118,7 @@ class SchemaGrammar:
 class ParameterStyle:
     """How a model writes the members of an object that is no JSON."""
 
-    def __init__(self, *, before_key: str, after_key: str, space_after_key: bool, heads: Sequence[tuple[Sequence[str], str, bool]], end: str, end_names_key: bool, raw_stop: str, padded: bool, recursive: bool, before_item: str, end_of_item: str, other_keys: str, escapes: Sequence[tuple[str, str]], tokens: Sequence[tuple[str, int]]) -> None:
+    def __init__(self, *, before_key: str, after_key: str, space_after_key: bool, heads: Sequence[tuple[Sequence[str], str, bool]], end: str, end_names_key: bool, raw_stop: str, padded: bool, line_breaks: bool, recursive: bool, before_item: str, end_of_item: str, other_keys: str, escapes: Sequence[tuple[str, str]], tokens: Sequence[tuple[str, int]]) -> None:
         """
         See native/schema/parameter_style.hpp. Heads are (types, text, only where a value may be of several types).
         """

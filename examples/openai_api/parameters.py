@@ -19,7 +19,7 @@ class ParameterStyle:
     """With the groups ``key`` and, where the marker says it, ``string``: "true" or "false"."""
     end: str
     padded: bool = False
-    """Whether a line break stands before the value and behind it."""
+    """Whether a line break may stand before the value and behind it, and is no part of it."""
 
 
 def _deepseek(word: str) -> ParameterStyle:
@@ -30,7 +30,7 @@ def _deepseek(word: str) -> ParameterStyle:
 
 STYLES = {
     "qwen_xml": ParameterStyle(re.compile(r"<parameter=(?P<key>[^>]*)>"), "</parameter>", padded=True),
-    "minimax_xml": ParameterStyle(re.compile(r'<parameter name="(?P<key>[^"]*)">'), "</parameter>"),
+    "minimax_xml": ParameterStyle(re.compile(r'<parameter name="(?P<key>[^"]*)">'), "</parameter>", padded=True),
     "glm_xml": ParameterStyle(re.compile(r"<arg_key>(?P<key>[^<]*)</arg_key>\s*<arg_value>"), "</arg_value>"),
     "deepseek_xml": _deepseek("parameter"),
     "deepseek_v4_1_xml": _deepseek(" parameter"),

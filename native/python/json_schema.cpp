@@ -131,7 +131,7 @@ void bind_json_schema(nb::module_& m) {
             "__init__",
             [](ParameterStyle* made, nb::str before_key, nb::str after_key, bool space_after_key,
                std::vector<std::tuple<std::vector<std::string>, nb::str, bool>> heads, nb::str end, bool end_names_key,
-               nb::str raw_stop, bool padded, bool recursive, nb::str before_item, nb::str end_of_item,
+               nb::str raw_stop, bool padded, bool line_breaks, bool recursive, nb::str before_item, nb::str end_of_item,
                const std::string& other_keys, std::vector<std::pair<nb::str, nb::str>> escapes,
                std::vector<std::pair<nb::str, Word>> tokens) {
                 new (made) ParameterStyle{};
@@ -147,6 +147,7 @@ void bind_json_schema(nb::module_& m) {
                 made->end_names_key = end_names_key;
                 made->raw_stop = to_code_points(raw_stop);
                 made->padded = padded;
+                made->line_breaks = line_breaks;
                 made->recursive = recursive;
                 made->before_item = to_code_points(before_item);
                 made->end_of_item = to_code_points(end_of_item);
@@ -161,7 +162,7 @@ void bind_json_schema(nb::module_& m) {
                 std::sort(made->escapes.begin(), made->escapes.end());
             },
             nb::kw_only(), "before_key"_a, "after_key"_a, "space_after_key"_a, "heads"_a, "end"_a, "end_names_key"_a, "raw_stop"_a,
-            "padded"_a, "recursive"_a, "before_item"_a, "end_of_item"_a, "other_keys"_a, "escapes"_a, "tokens"_a,
+            "padded"_a, "line_breaks"_a, "recursive"_a, "before_item"_a, "end_of_item"_a, "other_keys"_a, "escapes"_a, "tokens"_a,
             "See native/schema/parameter_style.hpp. Heads are (types, text, only where a value may be of several types).");
     m.def(
         "canonical_json",

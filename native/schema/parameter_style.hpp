@@ -8,7 +8,8 @@
 // The head states the type of the value, where the model writes it. A string is raw text, without quotes and escapes, up to the
 // first end marker, which it therefore cannot contain. A value of another type is JSON; where the style is recursive, an object is
 // again a list of parameters and an array a list of items. White space may stand before each parameter and item, and at the end of
-// a list.
+// a list. In some styles models write a line break before a string and one behind it, which parsers take off: they are layout, and
+// what the schema says holds of the text between them.
 #pragma once
 
 #include <string>
@@ -31,6 +32,7 @@ struct ParameterStyle {
     bool end_names_key = false;  // the end is `end`, the key, `after_key`
     std::u32string raw_stop;     // what raw text cannot contain
     bool padded = false;         // white space may stand around JSON
+    bool line_breaks = false;    // one line break may stand on each side of raw text, and is no part of it
     bool recursive = false;
     std::u32string before_item, end_of_item;
     enum class OtherKeys { identifiers, any, none } other_keys = OtherKeys::identifiers;  // of members that are not declared

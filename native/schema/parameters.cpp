@@ -66,6 +66,55 @@ bool is_element_name(const std::u32string& text) {
 
 TextAutomaton one_text(const std::u32string& text) { return of_texts({text}); }
 
+// The texts that do not end with a line break.
+TextAutomaton without_line_break(const TextAutomaton& texts) {
+    return difference(texts, concatenation(any_text(), one_text(U"\n")), kMaxRawStates);
+}
+
+// What stands for a line break that is left out: no text has it.
+constexpr Word kNoLineBreak = kFirstSurrogateCode;
+
+TextAutomaton no_line_break() {
+    TextAutomaton out = TextAutomaton::drafted();
+    out.add_arc(kNoLineBreak, kNoLineBreak, 1);
+    out.add_state(false);
+    out.add_state(true);
+    return out;
+}
+
+// The texts with a line break before them, those that begin with none also as they are, and without `kNoLineBreak` at the end: a
+// reader takes the first line break off.
+TextAutomaton after_line_break(const TextAutomaton& texts) {
+    if (is_empty(texts)) return texts;
+    TextAutomaton out = TextAutomaton::drafted();
+    const auto copy = [&](Word state, bool is_start) {
+        bool accepted = texts.accepts[state], has_line_break = !is_start;
+        const auto line_break = [&] {
+            if (!has_line_break) out.add_arc('\n', '\n', 1);
+            has_line_break = true;
+        };
+        for (Word k = texts.offsets[state]; k < texts.offsets[state + 1]; ++k) {
+            const auto& [first, last, to] = texts.arcs[k];
+            if (first == kNoLineBreak) {
+                accepted = true;
+                continue;
+            }
+            if (has_line_break || last < '\n') {
+                out.add_arc(first, last, to + 1);
+                continue;
+            }
+            if (first < '\n') out.add_arc(first, '\n' - 1, to + 1);
+            line_break();
+            if (last > '\n') out.add_arc(std::max<Word>(first, '\n' + 1), last, to + 1);
+        }
+        line_break();
+        out.add_state(accepted);
+    };
+    copy(0, true);
+    for (Word state = 0; state < texts.size(); ++state) copy(state, false);
+    return minimal(out);
+}
+
 // The texts with some characters written as other texts.
 TextAutomaton escaped(const TextAutomaton& texts, const std::vector<std::pair<Word, std::u32string>>& escapes) {
     if (escapes.empty()) return texts;
@@ -286,11 +335,22 @@ Rule SchemaRules::raw_strings(const StringSet& set, Language matched, const std:
     TextAutomaton texts = free_of(languages_[set.language], excludes);
     if (matched != LanguageTable::kNone)
         texts = union_of(texts, free_of(languages_[matched], {layout_.parameters->raw_stop}), kMaxRawStates);
-    // Count text and marker together, since the marker's length is fixed: counting first would need many more states.
-    const auto more = spelled_by_tokens ? 0 : static_cast<std::int64_t>(end.size());
-    if (!spelled_by_tokens) texts = concatenation(texts, one_text(end), kMaxRawStates);
+    // Count text and what follows together, since that has a fixed length: counting first would need many more states.
+    const std::u32string after = spelled_by_tokens ? U"" : end;
+    auto more = static_cast<std::int64_t>(after.size());
+    const bool is_anything = set == StringSet{LanguageTable::kAny, 0, -1} && layout_.excludes.empty();
+    const bool line_breaks = layout_.parameters->line_breaks && !is_anything;
+    if (line_breaks) {
+        const TextAutomaton without = concatenation(without_line_break(texts), one_text(after), kMaxRawStates);
+        texts = union_of(concatenation(texts, one_text(U"\n" + after), kMaxRawStates),
+                         concatenation(without, no_line_break(), kMaxRawStates), kMaxRawStates);
+        ++more;
+    } else if (!spelled_by_tokens) {
+        texts = concatenation(texts, one_text(after), kMaxRawStates);
+    }
     if (set.least > 0 || set.most >= 0)
         texts = with_length(texts, set.least + more, set.most < 0 ? -1 : set.most + more, kMaxRawStates);
+    if (line_breaks) texts = after_line_break(texts);
     Words option;
     marker(option, head);
     rule_words::automaton(option, texts);

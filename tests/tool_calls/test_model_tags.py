@@ -36,7 +36,7 @@ def test_a_forced_call_is_spelled_as_the_template_prints_it(model):
     if model == "kimi_k3":  # the response is opened by the prompt where there is no reasoning
         expected = expected.removeprefix("<|open|>response<|sep|>One moment.")
     if model == "minimax":
-        expected = "\n</think>\n\n\n\n" + expected
+        expected = "\n</think>\n\n" + expected
     assert written == expected
 
 

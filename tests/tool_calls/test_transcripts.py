@@ -31,7 +31,7 @@ def without_reasoning(model, text):
     """The same behind a prompt without reasoning."""
     if model == "kimi_k3":
         return text.removeprefix("<|open|>response<|sep|>")
-    return "\n</think>\n\n\n\n" + text if model == "minimax" else text
+    return "\n</think>\n\n" + text if model == "minimax" else text
 
 
 @pytest.mark.parametrize("model", TRANSCRIPTS)

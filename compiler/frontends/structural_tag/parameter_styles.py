@@ -1,9 +1,10 @@
 """How models write the arguments of a call, if not as JSON: a list of parameters between markers, by the schema of the arguments.
 
 The styles are facts of chat templates. A string is raw text up to the first marker that ends it, so it cannot contain that marker;
-its pattern, format and length hold all the same, of the raw text. Other values are JSON. In two of the styles values within values
-are parameters and items again. native/schema/parameter_style.hpp says what stands where, native/schema/parameters.cpp makes the
-rules.
+its pattern, format and length hold all the same, of the raw text. Where models write line breaks around a value, or their parsers
+take them off, one on each side is layout and no part of the string. Other values are JSON. In two of the styles values within
+values are parameters and items again. native/schema/parameter_style.hpp says what stands where, native/schema/parameters.cpp makes
+the rules.
 
 Declared members come in the order of the schema, optional ones may be left out, and other members, where the schema allows them,
 come anywhere among them. Names of these are identifiers, or what a pattern of the schema says.
@@ -75,6 +76,7 @@ def _facts(**given: Any) -> dict[str, Any]:
         "heads": [(_ALL, "", False)],
         "end_names_key": False,
         "padded": True,
+        "line_breaks": False,
         "recursive": False,
         "before_item": "",
         "end_of_item": "",
@@ -97,8 +99,8 @@ def _deepseek(space: str) -> dict[str, Any]:
 _KIMI_HEADS: list[_Head] = [([t], f' type="{t}"<|sep|>', False) for t in _ALL]
 
 STYLES: Mapping[str, Mapping[str, Any]] = {
-    "qwen_xml": _facts(before_key="<parameter=", after_key=">", end="</parameter>"),
-    "minimax_xml": _facts(before_key='<parameter name="', after_key='">', end="</parameter>"),
+    "qwen_xml": _facts(before_key="<parameter=", after_key=">", end="</parameter>", line_breaks=True),
+    "minimax_xml": _facts(before_key='<parameter name="', after_key='">', end="</parameter>", line_breaks=True),
     "glm_xml": _facts(
         before_key="<arg_key>",
         after_key="</arg_key>",

@@ -31,7 +31,7 @@ _EXAONE = ToolCallFormat(
 _QWEN_3_CODER = ToolCallFormat(
     trigger="<tool_call>\n<function=",
     begin="<tool_call>\n<function={name}>\n",
-    end="\n</function>\n</tool_call>",
+    end="</function>\n</tool_call>",  # the line break before it ends the list of parameters, or is the one of the begin
     style="qwen_xml",
     thinking=Thinking(suffix="\n\n"),
 )

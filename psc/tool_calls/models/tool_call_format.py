@@ -52,7 +52,7 @@ class Thinking:
     def prefix(self, request: TagRequest) -> list[Format]:
         """What comes before the answer."""
         if request.reasoning == "disabled":
-            return [ConstStringFormat(value=self.if_disabled), ConstStringFormat(value=self.suffix)] if self.if_disabled else []
+            return [ConstStringFormat(value=self.if_disabled)] if self.if_disabled else []
         enabled = request.reasoning == "enabled"
         excludes = () if enabled and self.free_if_enabled else (self.begin, self.end, *self.more_excludes)
         block: Format = TagFormat(

@@ -92,6 +92,8 @@ _PARAMETERS = {
     ),
 }
 READABLE = tuple(_PARAMETERS)
+LINE_BREAKS = ("qwen_xml", "minimax_xml")
+"""The styles whose readers take one line break off on each side of a value."""
 
 
 def is_valid(style: str, text: str, schema: dict[str, Any]) -> bool:
@@ -119,7 +121,8 @@ def is_valid(style: str, text: str, schema: dict[str, Any]) -> bool:
 
 
 def _values(style: str, text: str, named: str | None) -> list[Any]:
-    raw: list[Any] = [text] if named in (None, "true", "string") else []
+    string = text.removeprefix("\n").removesuffix("\n") if style in LINE_BREAKS else text
+    raw: list[Any] = [string] if named in (None, "true", "string") else []
     if named in ("true", "string"):
         return raw
     try:

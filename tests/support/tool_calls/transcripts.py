@@ -55,10 +55,10 @@ _DSML = (
 )
 _QWEN_CODER = Transcript(
     thinking="Let me look.\n</think>\n\n",
-    arguments="<parameter=city>\nParis\n</parameter>\n<parameter=days>\n3\n</parameter>",
+    arguments="<parameter=city>\nParis\n</parameter>\n<parameter=days>\n3\n</parameter>\n",
     begin="",
-    call="<tool_call>\n<function=get_weather>\nARGUMENTS\n</function>\n</tool_call>",
-    ping="<tool_call>\n<function=ping>\n\n</function>\n</tool_call>",
+    call="<tool_call>\n<function=get_weather>\nARGUMENTS</function>\n</tool_call>",
+    ping="<tool_call>\n<function=ping>\n</function>\n</tool_call>",
     between="\n",
 )
 _DEEPSEEK_V3_2 = Transcript(
