@@ -53,7 +53,7 @@ from psc.bench.measure import (
     timer_overhead,
 )
 from psc.bench.texts import encoder, tokenize
-from psc.compiler.frontends.found import GrammarFile, find_grammar
+from psc.compiler.frontends.lookup import GrammarFile, find_grammar
 from psc.compiler.pipeline.build import build
 from psc.compiler.revision import COMPILER_REVISION
 from psc.corpus.texts import Text

@@ -25,7 +25,7 @@ from corpus import add_corpus_options, read_corpus
 import psc
 from psc.bench.measure import Summary, in_words, machine, number, preemptions, report, table, timer_overhead
 from psc.bench.texts import encoder, tokenize
-from psc.compiler.frontends.found import find_grammar
+from psc.compiler.frontends.lookup import find_grammar
 from psc.grammars.grammar import Grammar
 from psc.runtime import cuda_device, cupy_masks, numpy_masks
 

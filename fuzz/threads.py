@@ -25,7 +25,7 @@ from fuzz.grammars_of_walks import MORE, TAGS, vocabulary
 from fuzz.session import Case, main
 from psc._core import MaskSlots, MatcherView
 from psc.artifacts.format import Artifact, decode
-from psc.compiler.frontends.found import find_grammar
+from psc.compiler.frontends.lookup import find_grammar
 from psc.errors import CompilationCancelledError, PscError
 from psc.grammars.build_grammar import artifact_bytes
 from psc.grammars.compiled_grammar import CompiledGrammar, compile_just_in_time

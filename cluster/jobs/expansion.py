@@ -15,8 +15,8 @@ from pathlib import Path, PurePosixPath
 
 from psc.artifacts.references import check_name
 from psc.cluster.jobs.jobs_file import JobsFile, JobsTable, TokenizerTable, Written
-from psc.compiler.frontends.found import GrammarFile, find_grammar
 from psc.compiler.frontends.front_end import NO_SETTINGS, Settings
+from psc.compiler.frontends.lookup import GrammarFile, find_grammar
 from psc.compiler.frontends.registry import front_end
 from psc.compiler.frontends.request import GrammarRequest
 from psc.errors import GrammarError, RegistryError, TokenizerError

@@ -50,15 +50,15 @@ def lower(rule_set: RuleSet, limits: TerminalLimits = DEFAULT_LIMITS) -> Cfg:
         limits: how large terminals may become.
 
     Raises:
-        GrammarError: the root matches nothing, a rule is not defined, or a limit is passed; the message names it. Or productions do
-            not say all of it: the members that were there, where they come in any order, are told apart just in time.
+        GrammarError: the root matches nothing, a rule is not defined, or a limit is passed; the message names it. Or productions
+            cannot express the rules: members in any order are tracked just in time.
     """
     require_productions(rule_set)
     return LoweredRules(rule_set, limits).cfg
 
 
 def require_productions(rule_set: RuleSet) -> None:
-    """Raises GrammarError where productions do not say all of the rules: orders of members are told apart just in time."""
+    """Raises GrammarError if productions cannot express the rules: orders of members are tracked just in time."""
     if native_rules(rule_set.rules, rule_set.root).has_free_order:
         raise GrammarError(
             f"{rule_set.source_name}: members in any order, more than eight in one object, and more than ten items that must "

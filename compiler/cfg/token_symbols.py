@@ -1,6 +1,6 @@
-"""What a grammar's terminals say of tokens: which tokens they tell apart, and the stored tables that say so in an artifact.
+"""How a grammar's terminals use tokens: which tokens they distinguish, and the stored tables of that in an artifact.
 
-A token is a character beyond Unicode (`psc.compiler.expressions.tokens`), so tokens are told apart as characters are: two of one
+A token is a character beyond Unicode (`psc.compiler.expressions.tokens`), so tokens have classes as characters do: two of one
 class do the same everywhere. The tokens of a class share one symbol, that of the first of them.
 
 A grammar that speaks of tokens is not closed ahead of time: classes of tokens are classes of texts, and a token with a symbol has

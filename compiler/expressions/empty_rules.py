@@ -1,7 +1,8 @@
 """Rules that match no text because an expression that matches none, as an empty choice or class, is needed for each of their texts.
 
-Rules that only ever need themselves are not among them: those are a mistake in a text that someone wrote, and are left to be told.
-Cost: linear in the expressions, but that a rule is looked at again for each rule it refers to that turns out to be empty.
+Rules that always need themselves are not among them: these are a mistake in the text of the grammar, which a later step reports.
+
+Cost: linear in the expressions; a rule is checked again for each rule that it refers to and that turns out to be empty.
 """
 
 from __future__ import annotations

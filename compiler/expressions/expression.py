@@ -92,7 +92,7 @@ class Ending:
 
 @dataclass(frozen=True, slots=True)
 class RuleMark:
-    """What a rule says beside its texts: for who asks a matcher which rules are open, or over, and for who counts its tokens."""
+    """The options of a rule: for callers that ask a matcher which rules are open or over, and for the count of its tokens."""
 
     capture: str | None = None
     """The name under which the rule's texts are captured."""
@@ -100,7 +100,7 @@ class RuleMark:
     """At which tokens are sampled while the rule is open."""
     ending: Ending | None = None
     max_tokens: int | None = None
-    """Once so many tokens have had bytes in a text of the rule, it ends before the next one that begins where it can end."""
+    """Once this many tokens have had bytes in a text of the rule, it ends before the next one that begins where it can end."""
     spent: str | None = None
     """The rule of those texts at which it may then end as well."""
 

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class UnreadPart:
-    """Rules that are read when somebody needs them: who links machines (`linking`) may know the part already.
+    """Rules that are read when a caller needs them: `linking` may have the part's machine in its cache.
 
     None of them has a mark (`RuleSet.marks`).
     """
@@ -184,7 +184,7 @@ def joined(
     """Rules of which some are other rule sets.
 
     The rules of a part called ``f`` are called ``f.`` and their own name. A part that refers to a rule which it does not define is
-    told of when the whole is lowered, under such a name.
+    reported when the whole is lowered, under such a name.
 
     Args:
         rules: the outer rules, which refer to a part by its name.

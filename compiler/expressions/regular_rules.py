@@ -1,4 +1,4 @@
-"""Rules with limits on their texts: no more characters than so many, none of some texts inside, the shortest texts only.
+"""Rules with limits on their texts: a greatest number of characters, texts that must not be inside, the shortest texts only.
 
 A limit is a regular set, and a rule's texts are one where the rule refers to itself at its ends only (``r ::= [a-z] r | "."``). So
 a rule with limits becomes a deterministic automaton over characters, and the automaton of each limit runs beside it. What needs
@@ -284,7 +284,7 @@ def _product(automaton: Automaton, step: _Step, limit: str, rule: str) -> Expres
 
 
 def _bounded(e: Expression, most: int) -> Expression | None:
-    """The texts of an expression that have at most so many characters, as an expression; None where that needs counting."""
+    """The texts of an expression that have at most `most` characters, as an expression; None where that needs counting."""
     least, longest = _lengths(e)
     if longest is not None and longest <= most:
         return e

@@ -24,7 +24,7 @@ def substring_automaton(chunks: Iterable[str]) -> Automaton:
     """The automaton of the runs of a list, the empty one included.
 
     Raises:
-        ResourceLimitError: the items are so many and so much alike that states have more than `MAX_PLACES` places.
+        ResourceLimitError: the items are too many or too similar: states have more than `MAX_PLACES` places.
     """
     text = ""
     borders = {0}

@@ -1,7 +1,8 @@
-"""Rules of which so many tokens at most may have bytes in a text: a grammar cut where they are, for machines that are linked.
+"""Rules with a limited number of tokens: a grammar is cut at them, for linked machines.
 
-What tokens a text is made of is no matter of a grammar. So a rule with a budget is a part with a machine of its own, which whoever
-refers to the rule *calls*, and the matcher of linked machines counts the tokens of each call (native/linked/matcher.hpp).
+A grammar does not see the tokens that a text is made of. So a rule with a budget is a part with a machine of its own. A rule
+that refers to it *calls* the part, and the matcher of linked machines counts the tokens of each call
+(native/linked/matcher.hpp).
 
     start: "<" r ">"       frame   "<" call(r)? ">"
     r[max_tokens=3]: x*    part r  x* end

@@ -1,10 +1,10 @@
 """Expressions as the words that the native core reads and gives: postfix order, an expression after its parts.
 
 The words are explained in native/rules/rule_programs.hpp. Characters are code points; a rule is referred to by its number. A
-front end writes the words of its rules as it parses; who wants the expressions of such rules, to print or to combine them, gets
-them made.
+front end writes the words of its rules as it parses. Callers that print or combine such rules read them as a mapping, which
+makes the expressions.
 
-Cost: 0.2 to 1 us a node, without recursion, so that nesting is no matter.
+Cost: 0.2 to 1 us a node, without recursion, so nesting costs no stack.
 """
 
 from __future__ import annotations

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class GrammarRequest:
-    """A grammar that is asked for. Made by :meth:`of`, or by a `psc.compiler.frontends.found.GrammarFile`."""
+    """A requested grammar. Made by :meth:`of`, or by a `psc.compiler.frontends.lookup.GrammarFile`."""
 
     language: str
     """A name in the registry of front ends."""
@@ -114,7 +114,7 @@ class GrammarRequest:
 
     @cached_property
     def names_tokens(self) -> bool:
-        """Whether the text may name tokens, told without parsing; see ``FrontEnd.names_tokens``."""
+        """Whether the text may name tokens, found without parsing; see ``FrontEnd.names_tokens``."""
         return self.front_end.names_tokens(self.text, self.options.settings)
 
     def names_of(self, tokenizer: TokenizerInfo) -> TokenNames | None:
@@ -139,7 +139,7 @@ class GrammarRequest:
         return reader.parse(self.text, self.options, self.origin, names)
 
     def key(self) -> GrammarKey | None:
-        """The grammar's part of the key of an artifact; None when it cannot be told without parsing."""
+        """The grammar's part of the key of an artifact; None if it cannot be computed without parsing."""
         imports = self.front_end.imports(self.text, self.origin)
         return None if imports is None else self.key_with(imports)
 

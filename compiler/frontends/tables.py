@@ -96,7 +96,7 @@ class GrammarTables(ABC):
 
     @cached_property
     def warnings(self) -> tuple[str, ...]:
-        """What users are told of the grammar: rules that are left out, and texts that the language's own tool would lex otherwise.
+        """Warnings for users: rules that are left out, and texts that the language's own tool would lex otherwise.
 
         Cost: half a second for SQL in Lark's language, a twentieth for other programming languages.
         """

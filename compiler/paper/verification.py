@@ -65,7 +65,7 @@ def verify(arrays: Mapping[str, Any], progress: Progress | None = None) -> Verif
 
     Args:
         arrays: the artifact's sections and scalars.
-        progress: told about each lexer state as it begins.
+        progress: called as each lexer state begins.
 
     Raises:
         GrammarError: more than `MAX_LR_STATES` LR states or `MAX_SEQUENCES` sequences, or a table that reduces without end.
@@ -208,7 +208,7 @@ class _Classifier:
             return rests[emission]
 
         def after_skip(count: int, target: int) -> int:
-            """The state that passes over so many symbols before it is `target`."""
+            """The state that passes over `count` symbols before it is `target`."""
             if count == 0:
                 return target
             if (count, target) not in skipping:

@@ -59,7 +59,7 @@ def make_tables(tables: GrammarTables, *, progress: Progress | None = None) -> d
 
     Args:
         tables: of the grammar.
-        progress: told about each stage as it begins, unless nothing is left to be made.
+        progress: called as each stage begins, unless nothing is left to be made.
 
     Returns:
         The seconds of each stage, by title.
@@ -86,7 +86,7 @@ def build(tables: GrammarTables, tokenizer: TokenizerInfo, *, progress: Progress
     Args:
         tables: of the grammar; what is made of them serves other vocabularies, too.
         tokenizer: the vocabulary.
-        progress: told about each stage as it begins.
+        progress: called as each stage begins.
 
     Raises:
         GrammarError: a terminal is not regular or matches the empty string, or reductions clash; ResourceLimitError, one of them,
@@ -119,7 +119,7 @@ class NotClosed:
 
     @property
     def warning(self) -> str:
-        """What users are told."""
+        """The warning for users."""
         if self.stage is None:
             why = "the grammar speaks of tokens, and not of their text alone"
         else:

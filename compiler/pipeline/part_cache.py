@@ -41,7 +41,7 @@ class PartMachine:
 
     @cached_property
     def tables(self) -> GrammarTables:
-        """Its tables, for those who ask what its machine has; a machine that waits for a text makes its own."""
+        """Its tables, for callers that inspect its machine; a machine that waits for a text makes its own."""
         return self.make_tables()
 
 

@@ -64,7 +64,7 @@ def find_sequences(
         tables: of the grammar.
         tokenizer: the vocabulary.
         n_groups: how many groups to make, at most.
-        progress: told about each stage as it begins.
+        progress: called as each stage begins.
     """
     clock = StageClock(progress)
     found = terminal_sequences(tables, tokenizer, clock)

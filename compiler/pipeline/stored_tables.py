@@ -30,7 +30,7 @@ LAYOUT: Final = 2
 
 
 def to_arrays(tables: GrammarTables) -> tuple[dict[str, IntArray], dict[str, Any]]:
-    """The arrays and the JSON that `from_arrays` takes, the text left out, which whoever asks for it has."""
+    """The arrays and the JSON that `from_arrays` takes, without the text, which the caller has."""
     cfg, automaton = tables.cfg, tables.automaton
     terminals, columns_of_productions = cfg.terminals, production_arrays(cfg, cfg.productions)
     if any(t.expression is not None for t in terminals):

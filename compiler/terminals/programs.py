@@ -3,7 +3,11 @@
 The words are explained in native/terminals/positions.hpp. Sets are numbered by what they contain, over all programs, so that the
 letters of Unicode are split into classes once however many terminals use them.
 
-Cost: about 1 us a node, without recursion, so that nesting is no matter.
+Cost: about 1 us a node, without recursion, so nesting costs no stack.
+
+Tried and dropped: one writer for both languages, native/rules/terminal_programs.cpp, over the words of `expressions.words`.
+Those write an automaton's arcs over ranges of characters, where a pattern's automaton has arcs over shared sets:
+`(?:\\w|-){1,40}?\\b\\d` has 238 arcs here and would have 60,181 there.
 """
 
 from __future__ import annotations

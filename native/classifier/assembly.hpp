@@ -1,5 +1,9 @@
-// The last stage of a compilation: a closed classifier over sequences, and what tokens each sequence stands for, to the tables that the
-// runtime reads.
+// The last stage of a compilation: it makes the tables that the runtime reads.
+//
+// Input: a closed classifier over sequences and, for each lexer state and sequence, the sets of token classes that realize it. Sequences
+// that are always emitted together become one label, the machine is minimized, and each lexer state lists the token classes of a label.
+//
+// Threads: any.
 #pragma once
 
 #include <vector>

@@ -17,8 +17,8 @@ constexpr std::size_t kMaxStepsAheadOfTime = limit("steps_ahead_of_time"), kMore
 // Of what closing makes; as much again for the stages around it. SQL needs nearly all of it, BigQuery's dialect half as much again.
 constexpr std::size_t kMaxBytesToClose = limit("bytes_to_close");
 constexpr std::size_t kStepsBetweenMeasurements = 1024;
-// Closing is given up where, of what it may cost, this part was spent on a part of the states that can be on top which is so many times
-// smaller. JavaScript would need three times as much, and TypeScript more than ten times.
+// Closing stops early if it has spent the fraction `spent` of its allowance and has closed less than `spent / times` of the states that
+// can be on top. JavaScript would need three times the allowance, TypeScript more than ten times.
 struct FarFromItsEnd {
     double spent, times;
 };
@@ -261,7 +261,8 @@ void Classifier::wait(ThreadId id, LrState symbol, Reading& reading) {
     reading.questions.push_back(asked);
 }
 
-// Goes through the questions, each of what lies on `symbol`, as far as their outcomes are known. The first whose outcome is not.
+// Adds the outcomes of the questions, which are about the stack state `symbol`, in order, up to the first question without a cached
+// outcome, and returns that one.
 std::optional<Classifier::Question> Classifier::answer(Reading& reading, LrState symbol) {
     for (; reading.answered < reading.questions.size(); ++reading.answered) {
         const Question asked = reading.questions[reading.answered];
@@ -329,7 +330,7 @@ void Classifier::read(ClassifierState state, LrState symbol, Reading& reading) {
             wait(id, symbol, reading);
             continue;
         }
-        // Where reading begins `symbol` itself is what is known. Only here conditions are left: those after a shift are looked at then.
+        // At the start of a reading, `symbol` is all that was read. Conditions are left only here: one after a shift was resolved then.
         const Resolved now = resolve(t.bundle, symbol);
         if (now.emission != kSilent) reading.emissions.push_back(now.emission);
         const Outcome out = above({now.bundle, symbol});

@@ -1,27 +1,35 @@
-// The stack classifier: reads the parser stack top down and says which terminal sequences are viable on it.
+// The stack classifier: it reads the parser stack from the top down and says which terminal sequences are viable on it.
 //
-// A thread is one unfinished simulation: the symbols pending in it (a bundle: each is a node of the sequence trie, reached by
-// its terminal, with a bundle for what follows), a nonterminal to go to, and how many stack symbols are to be popped
-// before that. All that a thread knows of the stack has been popped, so it needs no stack of its own. A classifier state
-// is a set of threads; what is decided is emitted on the transition, not remembered: this is what keeps the machine
-// small, where "Parser Stack Classification" (section 3.5) keeps it in the state. A transition skips the symbols that
-// every thread only pops.
+// A thread is one unfinished simulation. It has a bundle of pending symbols (each is a node of the sequence trie, reached by its
+// terminal, with a bundle for what follows), a nonterminal whose goto it waits for, and the number of stack symbols to pop before that.
+// A thread has popped every stack symbol that it has read, so it needs no stack of its own. A classifier state is a set of threads. What
+// is decided is emitted on the transition and not kept in the state, where the paper keeps it; this keeps the machine small. A
+// transition skips the symbols that every thread only pops.
 //
-// `step` makes one transition and remembers it, so states can be built on first visit; `close` makes all that any stack
-// can need: it follows only symbols that can lie under the one just read.
+// step() makes one transition and caches it, so states can be built on first visit. close() makes all transitions that any stack can
+// need: it follows only symbols that can lie under the one just read.
 //
-// LR cells may hold several actions: they are more threads. A condition of the lexer is pending too, but consumes nothing: when a step
-// starts, what follows it takes its place if the LR state on top is in its set, and else it is dropped.
+// An LR cell may hold several actions; each is a thread. A condition of the lexer is a pending symbol that consumes nothing: when a step
+// starts and the LR state on top is in the condition's set, the bundle after the condition replaces it; otherwise the condition is
+// dropped.
 //
-// Each start stands for some sequences, one for each lexer state when they are built on first visit, one for all of them ahead of
-// time. Pending symbols are interned, so starts share what is equal in them.
+// Each start stands for some sequences: one start for each lexer state if they are built on first visit, one for all of them ahead of
+// time. Pending symbols are interned, so starts share equal ones.
 //
-// What a bundle does on top of an LR state, whatever lies under it, is found once: its outcome. What is shifted lies on that state in its
-// turn, so an outcome is made of others, whose threads read the state. It may take as many outcomes as a token has terminals, so the open
-// ones are a list and no recursion.
+// The outcome of a bundle on top of an LR state holds whatever lies under that state, so it is computed once. A symbol that is shifted
+// lies on that state in turn, so an outcome is made of other outcomes, whose threads read the state. A token may need as many outcomes
+// as it has terminals, so the open ones are a list instead of a recursion.
 //
-// Cost: a transition is a lookup per thread and goto when the bundle has been seen on top of that LR state; an outcome is a lookup of
-// an action for each symbol of the bundle, and one per outcome that it is made of.
+// Example: the stack is `{ STRING`, state by state, and the sequences are `:` and `: {`. The start's transition on the state after
+// STRING shifts `:`, emits that sequence, and shifts `{` in the same outcome: both are emitted, and no thread is left to read `{`.
+// The sequence `}` is emitted by none.
+//
+// Cost: a transition is a look-up for each thread and goto if the bundle was read on that LR state before. An outcome is a look-up of an
+// action for each symbol of the bundle, and one for each outcome that it is made of.
+// Threads: one at a time.
+// Source: "Parser Stack Classification", section 3.5.
+// Tried and dropped: emitted sequences as a part of the state (as in the paper); classifying shifted symbols anew for each stack that
+// they were shifted on.
 #pragma once
 
 #include <memory>
@@ -40,7 +48,7 @@ namespace psc {
 
 class Classifier {
 public:
-    // `below`: the tables' stack predecessors. All must outlive this. What transitions cost is spent from `work`.
+    // `below`: the tables' stack predecessors. All must outlive this. `work` pays for transitions.
     Classifier(const LrTables& tables, const StackPredecessors& below, const SequenceTrie& trie, Work& work);
 
     // The state in which reading begins, at the top of the stack, to classify these nodes of the trie (without the empty one).
@@ -54,7 +62,7 @@ public:
     Word n_states() const { return states_.size(); }
     std::size_t bytes() const;
     std::size_t n_transitions() const { return transitions_.size(); }
-    // What was built, where reading begins in `start`. Nothing else can be asked of this afterwards.
+    // Moves out what was built for readings that begin in `start`. No other function may be called afterwards.
     ClosedClassifier take(ClassifierState start);
 
     // A set is the union of its emissions; an emission is a sorted list of sequences.
@@ -85,17 +93,17 @@ private:
         LrState top;
         bool operator==(const Question&) const = default;
     };
-    // What is found of a stack as far as it is known: what is emitted, and the threads that wait below. On the way are questions of what
-    // lies on its lowest LR state.
+    // The result of reading the part of a stack that was read so far: emissions, and the threads that wait for the symbols below. While
+    // it is made, questions about the lowest LR state are open.
     struct Reading {
         std::vector<Emission> emissions;
         std::vector<ThreadId> threads;
         std::vector<Question> questions;
-        std::size_t answered, first_derived;  // of the questions; derived ones are asked once
+        std::size_t answered, first_derived;  // numbers of questions; each derived one is added once
 
         void clear();
     };
-    struct OpenOutcome {  // one that is being found
+    struct OpenOutcome {  // one that is being computed
         Question of;
         Reading reading;
     };
@@ -146,7 +154,7 @@ private:
     std::vector<Maybe<ThreadId>> popped_;                    // per thread, that which waits for one symbol less
     IdMap<Bundle, LrState, Word> outcome_ids_;
     std::vector<Outcome> outcomes_;
-    std::vector<std::unique_ptr<OpenOutcome>> open_;  // scratch of above(): the first `n_open_`, each found for the one before
+    std::vector<std::unique_ptr<OpenOutcome>> open_;  // scratch of above(): the first `n_open_`, each needed by the one before
     std::size_t n_open_ = 0;
     Reading reading_;                                      // scratch of step()
     std::vector<SequenceNode> emitted_;                    // scratch of split()

@@ -1,11 +1,11 @@
-// The classifier where reductions of nothing may go round in a circle, under each other for ever, as in an ambiguous grammar: what the LR
-// states alone decide, with all known stacks at once. (Otherwise an outcome is made of others, which end.)
+// The outcomes of the classifier where reductions of nothing may go round in a circle, as they may in an ambiguous grammar. All stacks
+// that the LR states decide are followed at once. (Elsewhere an outcome is made of others, which ends.)
 //
-// Ambiguity makes one stack in many ways and many stacks of one top, so the part of the stack that is known is a graph. Under each
-// lookahead every reduction is made along every path (lr/graph.hpp); a path that leaves the known part becomes a thread.
+// An ambiguous grammar makes one stack in many ways and many stacks with one top, so the part of the stack that was read is a graph.
+// Under each lookahead every reduction is made along every path (lr/graph.hpp); a path that leaves the graph becomes a thread.
 //
-// Cost: for each pending symbol, LR states x nodes x the length of right-hand sides at most, where following the stacks one by one
-// would be exponential in the length of the token.
+// Cost: for each pending symbol at most LR states x nodes x the length of right-hand sides; following the stacks one by one would be
+// exponential in the length of the token.
 #include <limits>
 #include <map>
 
@@ -15,10 +15,10 @@
 
 namespace psc {
 
-// The known stacks of the outcome being built.
+// The stacks of the outcome being built, as far as they were read.
 struct Classifier::KnownGraph {
-    using Below = Word;                                                                // a node, or what is not known
-    static constexpr Below kUnknown = -1;                                              // under the lowest known symbol
+    using Below = Word;                                                                // a node, or kUnknown
+    static constexpr Below kUnknown = -1;                                              // under the lowest symbol that was read
     static constexpr std::size_t kMaxEdges = std::numeric_limits<std::size_t>::max();  // the work is limited
 
     static std::uint64_t key(Below below) { return static_cast<std::uint64_t>(below + 1); }
@@ -46,7 +46,7 @@ struct Classifier::KnownGraph {
         nodes.push_back({state, std::move(parents)});
         return static_cast<Word>(nodes.size()) - 1;
     }
-    // The symbol waits for a goto under what is known.
+    // The symbol waits for a goto below the graph.
     void wait(Nonterminal go_to, Word pops) {
         if (!alone) {
             std::vector<Pending> one{symbol};

@@ -1,11 +1,14 @@
-// A classifier that is closed: every transition that a stack can ask for, as plain numbers. And several of them as one.
+// A closed classifier: every transition that a stack can need, as plain numbers; and the merging of several into one.
 //
-// Classifiers of different sequences over the same LR tables can be built apart, in other processes, and merged. A merged state
-// is a state of each, and what each has yet to skip. If no two have a sequence or a first node of the trie in common, the merged
-// machine is the one for all sequences at once, down to its numbers: threads of different first nodes become one only where they
-// wait for the same goto, and the bundle is then the union of theirs ({a} in one machine, {b} in the other: {a, b} in the whole).
+// Classifiers of different sequences over the same LR tables can be built apart, in other processes, and merged. A merged state is one
+// state of each part, with the symbols that each part still skips. If no two parts have a sequence or a first node of the trie in
+// common, the merged machine equals the one built for all sequences at once, down to its numbers: threads of different first nodes
+// become one only where they wait for the same goto, and the bundle is then the union of theirs.
 //
-// Cost of merging: a lookup per transition and classifier that reads, instead of a simulation of the LR tables.
+// Example: where one part waits with the bundle {a} and another with {b} for the same goto, the machine built at once waits with {a, b}.
+//
+// Cost: merging takes a look-up for each transition and part that reads there, instead of a simulation of the LR tables.
+// Threads: immutable once made.
 #pragma once
 
 #include <stdexcept>
@@ -50,24 +53,24 @@ private:
 
 ClosedClassifier merge_classifiers(const LrTables& tables, const StackPredecessors& below, std::vector<ClosedClassifier> parts);
 
-// Takes every step that a stack can ask for when reading begins in `start`: follows only symbols that can lie under the one just read.
-// `known(state, symbol)`: whether it was taken before; `step(state, symbol)` takes it. kDone reads no more.
+// Takes every step that a stack can need when reading begins in `start`; it follows only symbols that can lie under the one just read.
+// `known(state, symbol)`: whether that step was taken before; `step(state, symbol)` takes it. kDone reads no more.
 template <class Known, class Step>
 void explore_stacks(const LrTables& tables, const StackPredecessors& below, ClassifierState start, Known known, Step step) {
     // lists[of[skip][symbol]]: what can be read next after `symbol` and `skip` more. Many symbols have the same list.
     Interned<TopSet, LrState> lists;
     std::vector<std::vector<TopSet>> of;
     std::vector<Maybe<TopSet>> under;  // per list, what can lie under its states
-    std::vector<char> met(static_cast<std::size_t>(tables.n_lr_states));
+    std::vector<char> listed(static_cast<std::size_t>(tables.n_lr_states));
     std::vector<LrState> deeper;
     const auto under_list = [&](TopSet list) {
         if (list.index() >= under.size()) under.resize(list.index() + 1);
         if (const auto known = under[list.index()]) return *known;
         for (LrState upper : lists[list])
-            for (LrState s : below[upper]) met[s.index()] = 1;
+            for (LrState s : below[upper]) listed[s.index()] = 1;
         deeper.clear();
         for (LrState s{0}; s.v < tables.n_lr_states; ++s.v)
-            if (std::exchange(met[s.index()], 0)) deeper.push_back(s);
+            if (std::exchange(listed[s.index()], 0)) deeper.push_back(s);
         const TopSet made = lists.id_of(deeper);
         under[list.index()] = made;
         return made;

@@ -1,16 +1,17 @@
-// The trie of realizable terminal sequences, pruned by what the LR tables allow.
+// The trie of realizable terminal sequences, pruned by the LR tables.
 //
-// A sequence is a node of one trie shared by all lexer states. Each node knows an upper bound of the LR states that can
-// be on top of the stack after it; a child whose bound is empty is never made, so that a token that would need it is
-// dead at once (most long sequences, `====`, die at their second terminal).
+// A sequence is a node of one trie that all lexer states share. Each node has an upper bound of the LR states that can be on top of the
+// stack after it. A child whose bound is empty is never made, so a token that would need it is dead at once: most long sequences, such
+// as that of `====`, die at their second terminal.
 //
-// A condition of the lexer (a set of LR states, one of which must be on top) is a node as well, which narrows the bound. One that
-// narrows nothing is the node itself, and one that the next terminal implies is left out, so that few remain.
+// A condition of the lexer (a set of LR states, one of which must be on top) is a node as well, which narrows the bound. A condition
+// that narrows nothing is the node itself, and one that the next terminal implies is left out, so few remain.
 //
-// Where a lexeme can fail in very many ways, what then must be viable is not spelled out: a leaf stands for a set of sequences, one of
-// which must be viable after its parent's.
+// Where a lexeme can fail in very many ways, the sequences that must then be viable are not written out: a leaf stands for a set of
+// them, one of which must be viable after the leaf's parent.
 //
-// Cost: a child that exists is one lookup; a new one is a union over the states of its bound, remembered per (bound, terminal).
+// Cost: a child that exists is one look-up; a new one is a union over the states of its bound, cached by (bound, terminal).
+// Threads: one at a time.
 #pragma once
 
 #include <vector>
@@ -58,7 +59,7 @@ public:
     using Sets = SetsOf<TrieSet, TrieSymbol>;
     using Edge = Sets::Edge;
 
-    // What building it costs is spent from `work`.
+    // `work` pays for building it.
     SequenceTrie(const LrTables& tables, const StackPredecessors& below, Work& work)
         : work_(work), tops_(tables, below, work), tail_{tops_.everywhere().v}, parent_{{}}, label_{NodeLabel::root()} {}
 
@@ -71,7 +72,8 @@ public:
     // The node of `node`'s sequence where one of these LR states is on top after it.
     Maybe<SequenceNode> where(SequenceNode node, std::span<const LrState> states);
 
-    // The empty sequence where this LR state is on top. What follows is found for that state alone, though others could take it too.
+    // The empty sequence where this LR state is on top. Nodes below it are bounded by that state alone, though other states could take
+    // them too.
     // None for a state that is never on top when a step starts.
     Maybe<SequenceNode> under(LrState top);
 
@@ -97,7 +99,7 @@ public:
     std::size_t bytes() const { return parent_.size() * 32; }
 
 private:
-    // Sets of so many sequences are spelled out, so that lexer states share what they share of them.
+    // Sets of at most this many sequences are written out, so lexer states share the sequences that they have in common.
     static constexpr std::uint32_t kFew = 64;
 
     bool is_under_one(SequenceNode node) const { return node.index() < under_one_.size() && under_one_[node.index()]; }

@@ -1,12 +1,15 @@
-// Token classes: tokens that no lexer state tells apart, found by walking the vocabulary once for all lexer states together.
+// Token classes: the tokens that every lexer state treats alike, computed in one walk over the vocabulary for all lexer states.
 //
-// A token acts on the lexer as a function: from each state, what it leads to (a config, see classifier/token_steps.hpp, or
-// failure). The function of a longer token is that of its prefix, then one more byte; equal functions are one. So the
-// vocabulary's byte trie is walked once, with interned functions (the transition monoid of the lexer, as far as the
-// vocabulary goes). A function is a tuple of blocks of 32 configs, and the step of a block
-// under a byte class is remembered too: most functions share most of their blocks.
+// A token acts on the lexer as a function from each state to the config that it leads to (classifier/token_steps.hpp), or to failure.
+// The function of a longer token is that of its prefix followed by one more byte, and equal functions are one. So the vocabulary's trie
+// of bytes is walked once, with interned functions: the transition monoid of the lexer, as far as the vocabulary reaches it. A function
+// is a tuple of blocks of 32 configs, and the step of a block under a byte class is cached too, since most functions share most of their
+// blocks.
 //
-// Cost: a lookup per trie node for known (function, byte class) pairs; states / 32 lookups for new ones.
+// Example: in a lexer of numbers and words, `1` and `23` are one class, and so are `a` and `bc`; `1a` is a class of its own.
+//
+// Cost: a look-up for each trie node whose (function, byte class) is cached; states / 32 look-ups for others.
+// Threads: one at a time while it is made, then immutable.
 #pragma once
 
 #include <cstdint>
@@ -18,8 +21,8 @@ namespace psc {
 
 class TokenClasses {
 public:
-    // `states`: the lexer states that functions are defined on. `bytes`/`offsets`: the tokens; `ids`: those that are text. What new
-    // functions cost is spent from `work`.
+    // `states`: the lexer states that functions are defined on. `bytes`/`offsets`: the tokens; `ids`: those that are text. `work`
+    // pays for new functions.
     TokenClasses(const Lexer& lexer, TokenSteps& steps, std::vector<LexerState> states, std::span<const std::uint8_t> bytes,
                  std::span<const std::int64_t> offsets, std::span<const TokenId> ids, Work& work);
 
@@ -31,7 +34,7 @@ public:
     }  // the token of the class with the smallest id
     const std::vector<LexerState>& states() const { return states_; }
 
-    // States go in blocks of so many, and most classes do in a block what another one does there.
+    // The states in a block. Most classes act in a block as another class does there.
     static constexpr std::size_t kBlock = 32;
     using Block = Id<Space::function_block>;
     // What the tokens of a class do in the states from the `kBlock * i`-th on.

@@ -25,7 +25,7 @@ TokenConfig TokenSteps::intern(const std::vector<Outcome>& outcomes) {
     return id;
 }
 
-// Configs, told apart by what must be viable after them.
+// Configs as states of an automaton; two differ if their continuations do.
 struct TokenSteps::ConfigAutomaton {
     using State = TokenConfig;
     TokenSteps& steps;
@@ -35,7 +35,7 @@ struct TokenSteps::ConfigAutomaton {
     Continuation continuation(TokenConfig config) { return steps.continuation(config); }
 };
 
-// The lexer inside one lexeme, told apart by what the lexeme can become.
+// Lexer states inside one lexeme; two differ if their lexemes can become different terminals.
 struct TokenSteps::StateAutomaton {
     using State = LexerState;
     Lexer& lexer;
@@ -195,7 +195,7 @@ void TokenSteps::remember(TokenConfig config, ByteClass byte_class, Maybe<TokenC
         own_rows_.push_back(std::make_unique_for_overwrite<Maybe<TokenConfig>[]>(unknown_.size()));
         row = own_rows_.back().get();
         std::copy(unknown_.begin(), unknown_.end(), row);
-        for (std::size_t i = 0; i < FewSteps::kMost; ++i) row[few.byte_class[i]] = few.to[i];
+        for (std::size_t i = 0; i < FewSteps::kMax; ++i) row[few.byte_class[i]] = few.to[i];
         few = {};
         few_to_use_.push_back(place);
         place = -1;
@@ -206,7 +206,7 @@ void TokenSteps::remember(TokenConfig config, ByteClass byte_class, Maybe<TokenC
 Maybe<TokenConfig> TokenSteps::find_step(TokenConfig config, ByteClass byte_class) {
     if (const Word place = facts_[config.index()].few; place >= 0) {
         const FewSteps& few = few_[static_cast<std::size_t>(place)];
-        for (std::size_t i = 0; i < FewSteps::kMost && few.to[i] != kUnknown; ++i)
+        for (std::size_t i = 0; i < FewSteps::kMax && few.to[i] != kUnknown; ++i)
             if (few.byte_class[i] == byte_class.v) return few.to[i];
     }
     return make_step(config, byte_class);

@@ -1,10 +1,17 @@
-// What reading bytes does to the lexer, for tokens read from a known lexer state: a *config* is the set of outcomes, each the
-// terminal sequence emitted (a node of the trie) and the lexer state reached. Configs are interned and their steps kept in dense
-// rows, so that walking a vocabulary costs one array access a byte. Most configs lie deep in few tokens: one of which few steps are
-// known has these in a list, and one where tokens end has none. (Rows for all of them were three quarters of what the words of SQL
-// take.)
+// What reading bytes does to the lexer. A *config* is the set of outcomes of the bytes read so far; an outcome is the terminal sequence
+// that the lexer has emitted (a node of the trie) and the lexer state that it is in.
 //
-// With a deterministic lexer a config has one outcome; with `any` lexing, or where a fall-back depends on the stack, several.
+// Configs are interned and their steps are stored in dense rows, so walking a vocabulary costs one array access a byte. Most configs are
+// reached deep in a few tokens: a config with few computed steps has them in a list, and one at which tokens only end has none.
+//
+// A deterministic lexer gives one outcome; `any` lexing, or a fall-back that depends on the stack, gives several.
+//
+// Example: after `1.` in a lexer of INT, FLOAT and DOT the config has one outcome, the empty sequence in the state inside FLOAT; after
+// `1.x` it is the sequence INT DOT in the state inside a word.
+//
+// Cost: an array access for a step that is in a row; a new step costs what its outcomes' lexer steps cost.
+// Threads: one at a time.
+// Tried and dropped: a dense row for every config; rows were then three quarters of the memory of SQL's words.
 #pragma once
 
 #include <array>
@@ -69,8 +76,8 @@ public:
         bool is_uniform;  // whether all have the continuation of the first, and none ends
     };
     // The ladder that decides the tokens below a node of the vocabulary, which add up to `height` bytes of these kinds to its text,
-    // or none where they do not lead the same way. `worth(k)`: for how many nodes of the vocabulary it would matter where texts of
-    // k characters lead; none until as many were asked for as make finding out pay.
+    // or none where they do not lead the same way. `worth(k)`: the number of vocabulary nodes for which a text of k characters
+    // would be decided. The answer is none until requests add up to enough nodes to pay for it.
     template <class Worth>
     std::optional<Ladder> ladder(TokenConfig config, CharacterKinds kinds, int height, Worth worth) {
         sets_.assign(1, set_of(config));
@@ -84,14 +91,14 @@ public:
         for (ConfigSet set : sets_) rungs_.push_back(config_sets_[set][0]);
         const auto is_alike = [&](TokenConfig to) { return continuation(to) == continuation(config); };
         const bool is_uniform = !*ends && std::ranges::all_of(rungs_, is_alike);
-        // The rest of a character that began above the node is no character, so texts are not told apart by their number.
+        // The rest of a character that began above the node is no character, so the number of characters does not separate texts.
         if (!is_uniform && (kinds & character_kinds::kRest)) return {};
         return Ladder{rungs_, *ends, is_uniform};
     }
     // Where runs of characters of most kinds lead, if that depends on how many they are: after k of them to `by_length[k]`, after
-    // more to the last, or nowhere if it `ends` there. As of a ladder: a text of a length that is not `alone` may lead to another
-    // config, which has the same continuation, but may go on in another way: after `(a[` and `(ab` in a grammar of regexes `/` does
-    // not do the same.
+    // more to the last, or nowhere if it `ends` there. As in a ladder, a text of a length that is not `alone` may lead to another
+    // config with the same continuation. The two may go on differently: after `(a[` and `(ab` in a grammar of regexes, `/` has
+    // different meanings.
     struct Run {
         CharacterKinds kinds;
         std::vector<TokenConfig> by_length;
@@ -123,28 +130,28 @@ public:
 private:
     static constexpr auto kUnknown = Maybe<TokenConfig>::unknown();
 
-    struct Facts {  // of a config, as far as they are known
+    struct Facts {  // about a config, as far as they were computed
         std::optional<Continuation> continuation;
         StayingKinds staying;
         Maybe<ConfigSet> alone;  // the set of it alone
-        Word few = -1;           // the number of its steps in `few_`; none before the first is known and once it has a row
+        Word few = -1;           // the number of its steps in `few_`; -1 before the first step, and once it has a row
     };
-    // The first steps that are known of a config; where there are fewer, what follows is kUnknown.
+    // The first steps of a config that were computed; the entries after them are kUnknown.
     struct FewSteps {
-        static constexpr std::size_t kMost = 4;
-        std::array<std::uint8_t, kMost> byte_class{};
-        std::array<Maybe<TokenConfig>, kMost> to{kUnknown, kUnknown, kUnknown, kUnknown};
+        static constexpr std::size_t kMax = 4;
+        std::array<std::uint8_t, kMax> byte_class{};
+        std::array<Maybe<TokenConfig>, kMax> to{kUnknown, kUnknown, kUnknown, kUnknown};
     };
     using SetOnward = Onward<ConfigSet>;
     struct SetFacts {
-        Word nodes = 0;                      // of the subtrees that were asked about before there was an answer
+        Word nodes = 0;                      // of the subtrees of requests that got no answer
         std::optional<SetOnward> onward[2];  // uncounted, alike
     };
     struct ConfigAutomaton;
     struct StateAutomaton;
-    // In larger sets too much is told apart.
+    // The largest set of configs that is followed: larger ones seldom have one continuation.
     static constexpr std::size_t kMaxConfigs = 48;
-    // Finding out where every byte leads, that of no token too, costs more than walking so many nodes.
+    // Computing where every byte leads, also bytes of no token, costs more than walking fewer nodes than this.
     static constexpr Word kNodesBeforeAnswer = 2048;
 
     Continuation find_continuation(TokenConfig config);
@@ -177,7 +184,7 @@ private:
     IdMap<SequenceNode, FutureSet, Continuation> continuation_ids_;  // of one outcome
     std::vector<Outcome> after_;                                     // scratch of find_step()
     std::vector<Facts> facts_;                                       // per config
-    std::vector<Maybe<TokenConfig>> unknown_;                        // the row of all configs of which few steps are known
+    std::vector<Maybe<TokenConfig>> unknown_;                        // the row of all configs with few computed steps
     std::vector<Maybe<TokenConfig>*> rows_;                          // per config
     std::vector<std::unique_ptr<Maybe<TokenConfig>[]>> own_rows_;    // of configs of which more are
     std::vector<FewSteps> few_;                                      // of the others

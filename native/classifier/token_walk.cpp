@@ -143,7 +143,7 @@ Maybe<TokenConfig> TokenWalk::config_above(VocabularyNode node, VocabularyNode f
     return config;
 }
 
-// Takes the subtree as a whole where nothing in it needs to be told apart. `again`: the byte of the node has led back to `config`.
+// Takes the subtree as a whole if all its tokens have one continuation. `again`: the byte of the node has led back to `config`.
 bool TokenWalk::pass(VocabularyNode node, TokenConfig config, bool again, Sets& sets) {
     const auto& at = vocabulary_[node];
     if ((again || steps_.knows_stays(config)) && steps_.stays(config, at.below)) {
@@ -223,9 +223,9 @@ const TokenWalk::Entries& TokenWalk::from_start(VocabularyNode node) {
     if (const auto config = steps_.step(start, lexer_.byte_class()[vocabulary_[node].byte])) subtree(node, *config, sets, *made);
     finish(std::move(sets), *made);
     bytes_ += made->size() * sizeof(Entry);
-    auto& kept = from_start_[node].entries;  // the map may have grown meanwhile
-    kept = std::move(made);
-    return *kept;
+    auto& cached = from_start_[node].entries;  // the map may have grown meanwhile
+    cached = std::move(made);
+    return *cached;
 }
 
 void TokenWalk::put_after(SequenceNode prefix, const Entries& entries, Entries& out) {

@@ -1,16 +1,21 @@
 // What the tokens of a vocabulary do from one lexer state: the terminal sequences that they realize, and the tokens of each.
 //
-// A token is read in three parts, each of which is shared as far as it can be. Inside the lexeme that is open, what happens depends
-// on the automaton of the lexeme alone: that part is taken from the vocabulary's fragments, which all grammars share. Once the
-// lexeme has ended, the rest of the token is read from the lexer's start, whatever was open before: what a subtree of the
-// vocabulary does from the start is found once for each subtree that is large enough, and put after the terminal that ended the
-// lexeme. What is left (small subtrees, fall-backs, and all of it where a lexeme may end before any byte) is walked as it is.
+// A token is read in three parts, and each part is shared as widely as possible:
+//   - inside the open lexeme, the automaton of that lexeme alone decides: this part comes from the vocabulary's fragments, which all
+//     grammars share;
+//   - after the lexeme has ended, the rest is read from the lexer's start, whatever was open before. What a large subtree of the vocabulary
+//     does from the start is computed once, and put after the terminal that ended the lexeme;
+//   - the rest (small subtrees, fall-backs, and everything where a lexeme may end before any byte) is walked as it is.
 //
-// Subtrees in which nothing is to be told apart are taken whole: texts that lead back, as in a string, those of characters that any
-// text may go on with, and texts of which only the number of characters matters, as where a count says how many are left: which
-// tokens have how many is known of the vocabulary (vocabulary/runs.hpp).
+// A subtree in which all tokens have one continuation is taken whole: texts that lead back to their state, as inside a string; characters
+// that any text may go on with; and texts of which only the number of characters matters, as where a count says how many are left. The
+// vocabulary knows which tokens have how many characters (vocabulary/runs.hpp).
 //
-// Cost: for a new lexer state about as many steps as there are different sequences; the first ones visit most of the vocabulary.
+// Example: from the start of a string's lexeme, the tokens `ab`, `ab"` and `ab",` are: inside; inside, then the terminal STRING; the same,
+// then `,` from the start. The last is the entry `,` of the start, put after STRING.
+//
+// Cost: for a new lexer state about one step for each different sequence; the first states visit most of the vocabulary.
+// Threads: one at a time.
 #pragma once
 
 #include <memory>
@@ -53,22 +58,22 @@ public:
     std::size_t bytes() const { return bytes_ + steps_.bytes() + concatenated_.size() * 32; }
 
 private:
-    // Subtrees with fewer nodes are not worth remembering.
+    // Subtrees with fewer nodes are not cached.
     static constexpr Word kLarge = 24;
 
-    // A walk under one LR state takes what a subtree does on every stack once so many walks have gone through it: found for every
-    // stack it costs some times as much.
-    static constexpr int kMostAsked = 4;
+    // Walks under one LR state that go through a subtree before its entries are computed for every stack, which costs some times as
+    // much as one walk.
+    static constexpr int kMaxWalksUnderOne = 4;
 
-    // Nodes with smaller subtrees are not worth a run.
+    // Nodes with smaller subtrees are walked without a run.
     static constexpr Word kWorthARun = 256;
 
-    // Subtrees with fewer nodes are walked rather than asked about.
+    // Subtrees with fewer nodes are walked without the question whether they can be taken whole.
     static constexpr Word kWorthAsking = 4;
 
     // Tokens by what must be viable after them: configs that differ in nothing else share a set.
     struct Sets {
-        std::vector<Word> slots;  // per continuation its place in `all`, or -1
+        std::vector<Word> slots;  // per continuation its index in `all`, or -1
         std::vector<std::pair<Continuation, std::shared_ptr<TokenSet>>> all;
     };
     Sets no_sets();
@@ -89,13 +94,13 @@ private:
     void finish(Sets sets, Entries& out);
     Maybe<SequenceNode> concatenation(SequenceNode node, SequenceNode sequence);
 
-    // Whether what the subtree of the node does from the lexer's start is found for itself, to be put after other sequences. With
-    // `any` lexing a start comes before nearly every byte, and most of what it leads to the parser forbids.
+    // Whether the entries of the subtree from the lexer's start are computed apart, to be put after other sequences. With `any` lexing a
+    // start comes before nearly every byte, and the parser forbids most of what it leads to.
     bool shares(VocabularyNode node) {
         if (lexer_.munch() != Lexer::Munch::longest || vocabulary_[node].end.v - node.v < kLarge) return false;
         if (!narrow_) return true;
         auto& of = from_start_[node];
-        return of.entries || ++of.asked > kMostAsked;
+        return of.entries || ++of.walks > kMaxWalksUnderOne;
     }
 
     Lexer& lexer_;
@@ -110,7 +115,7 @@ private:
     IdMap<SequenceNode, SequenceNode, Maybe<SequenceNode>> concatenated_;
     struct FromStart {
         std::unique_ptr<Entries> entries;
-        int asked = 0;  // by walks under a condition
+        int walks = 0;  // under a condition, that went through it
     };
     struct Run {  // what a config leads to where it counts characters
         TokenSteps::Run steps;

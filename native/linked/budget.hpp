@@ -83,7 +83,7 @@ private:
 
     const Budget* around_ = nullptr;
     Count begun_ = 0;          // the tokens before the one in which the part's text began
-    Count deadline_ = kNever;  // with so many it is exhausted, or one that it is open in
+    Count deadline_ = kNever;  // the number of tokens at which it, or a part around it, is exhausted
     Word max_tokens_ = kAnyNumber;
     bool has_spent_end_ = false;
     Ends ends_;

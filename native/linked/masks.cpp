@@ -40,7 +40,7 @@ public:
 
 private:
     const VocabularyIndex& index_;
-    std::vector<VocabularyNode> path_;  // to the one that was found last, or to where it would be
+    std::vector<VocabularyNode> path_;  // to the last one that was searched for, or to where it would be
 };
 
 }  // namespace

@@ -133,7 +133,7 @@ private:
     static bool can_end_spent(const Position& position);
     static Budget::Ends ends_of(const Position& position);
     bool must_leave(const Position& position) const;
-    // Whether its text can end with the spent end, and which parts that it is in are exhausted.
+    // Whether its text can end with the spent end, and which of the parts around it are exhausted.
     std::vector<Word> exhausted_content(const Position& position) const;
     // The positions after `bytes`, on each way that leads over a boundary before the last of them.
     void read_across(const Position& position, Bytes bytes, bool token, Positions& out);
@@ -158,7 +158,7 @@ private:
     std::optional<std::size_t> max_steps_;  // where it is not what a matcher has
     std::shared_ptr<Stage> top_;
     std::size_t n_steps_ = 0;
-    bool near_ = false;  // whether a boundary is near the current position, once its mask was requested
+    bool near_ = false;  // whether a boundary is near the current position, once its mask was made
 };
 
 }  // namespace psc

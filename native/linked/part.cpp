@@ -32,12 +32,12 @@ constexpr std::int64_t kPositionsOfABit = 20;  // of a count that productions ma
 constexpr std::size_t kMaxRounds = 64;         // that rules of a circle are looked at
 constexpr const char* kNameOfPart = "text";
 
-// What is to be known of a rule, or of an expression in it.
+// Facts about a rule, or about an expression in it.
 struct Outlook {
     // Characters, sets of them and arcs, references written out, and repetitions as far as lowering writes them; at most too many.
     std::int64_t positions = 0;
     std::int64_t times = 1;  // how often something in it is repeated, repetitions inside each other multiplied; at most too often
-    bool matches = false;    // some text, as far as is known
+    bool matches = false;    // some text, as far as was computed
     bool speaks_of_tokens = false;
 };
 
@@ -45,7 +45,7 @@ std::int64_t bounded(std::int64_t positions) { return std::min(positions, kMaxPo
 
 bool too_large(const Outlook& found) { return found.positions > kMaxPositionsOfPart || found.times > kMaxTimes; }
 
-// A body so many times. Where a terminal would have more of it than `counted`, productions count.
+// A body repeated. Where a terminal would have more of it than `counted`, productions count.
 void repeat_outlook(Outlook& body, std::int64_t times, std::int64_t counted) {
     if (times > kMaxTimes || body.times > kMaxTimes / times) {
         body.times = kMaxTimes + 1;

@@ -1,9 +1,10 @@
-// Masking of logits: those whose bit is 0 become minus infinity, the others are not touched, NaN and all.
+// Masking of logits on the CPU: a logit whose bit is 0 becomes minus infinity; others keep their bits, also NaN.
 //
-// A logit is moved as an integer of its size and minus infinity is a bit pattern, so half precision and bfloat16 need no
-// arithmetic. Words that allow all 32 tokens are skipped, words that allow none are filled at once.
+// A logit is moved as an integer of its size, and minus infinity is a bit pattern, so half precision and bfloat16 need no arithmetic.
+// Words that allow all 32 tokens are skipped; words that allow none are filled at once.
 //
 // Cost: linear in the width, bounded by the memory written: about 15 us for 128,000 float32 logits that are all masked.
+// Threads: any; a call writes its row alone.
 #pragma once
 
 #include <cstddef>

@@ -1,13 +1,14 @@
-// Unions of sets of token classes, and their tokens as bits.
+// Unions of sets of token classes, and the bits of their tokens.
 //
-// The classes of an artifact are a partition of its tokens: of a vocabulary of 150,000 some 4,000 classes, twenty of which hold nine
-// tokens in ten. So sets are first united as classes, a bit each, which takes half a kilobyte. Bits of tokens are then made from those of
-// another union, whose classes are mostly the same: the tokens of each class that is in one of the two alone are flipped. For
-// example, from {a, b, c} to {a, c, d} the tokens of b and d change, and those of a and c do not.
+// The classes of an artifact are a partition of its tokens: a vocabulary of 150,000 has some 4,000 classes, and twenty of them hold nine
+// tokens in ten. So sets are first united as classes, one bit each, in half a kilobyte. The bits of the tokens are then made from those
+// of another union with mostly the same classes: the tokens of each class that is in only one of the two are flipped.
 //
-// Cost: unite() is a word or two a nanosecond; flip() a pass over vocab_size / 32 words for each large class, whose tokens are kept as
-// bits, and a nanosecond or two for each other token and class. Memory: vocab_size / 8 bytes for each large class, and no more
-// for the sets than twice their lists.
+// Example: from {a, b, c} to {a, c, d} the tokens of b and d change; those of a and c do not.
+//
+// Cost: unite() takes a nanosecond for one or two words. flip() takes a pass over vocab_size / 32 words for each large class, whose
+// tokens are stored as bits, and one or two nanoseconds for each other token and class.
+// Memory: vocab_size / 8 bytes for each large class, and at most twice the lists of the sets. Threads: immutable once made.
 #pragma once
 
 #include <cstdint>

@@ -1,12 +1,13 @@
 // The mask rows that an artifact's machine has composed, by their unions of token classes.
 //
-// Different stacks often come to one union: each is known by its classes (half a kilobyte) before any token is looked at. A new union
-// is most often near one that was composed before, so its tokens are made from the tokens of that one (masks/class_rows.hpp). Rows that are
-// near each other have about as many tokens, so those next to the new one by weight are looked at, and which is nearest is the base.
-// No tokens and all tokens are bases too: what is far from every row costs no more than to begin with nothing.
+// Different stacks often lead to one union, and its classes (half a kilobyte) identify it before any token is read. A new union is
+// usually close to one that was composed before, so its row is made from that one's (masks/class_rows.hpp). Close rows have a similar
+// number of tokens, so the candidates are the rows next to the new one by weight, and the closest of them is the base. No tokens and all
+// tokens are bases too: a union far from every row costs what it would cost to begin with nothing.
 //
-// Cost: an exact look-up of n_classes / 64 words; for a new row kNeighbours times as many, a copy of vocab_size / 8 bytes, and
-// the flips. Memory: n_classes / 8 bytes a row besides its bits.
+// Cost: an exact look-up of n_classes / 64 words; for a new row kNeighbours times as many, a copy of vocab_size / 8 bytes, and the
+// flips. Memory: n_classes / 8 bytes a row besides its bits. Threads: one at a time adds, under the machine's lock.
+// Tried and dropped: each new row from no tokens, which takes three times as long.
 #pragma once
 
 #include <cstdint>
@@ -33,7 +34,7 @@ private:
         std::size_t n_tokens;  // stop tokens aside
     };
     static constexpr int kNeighbours = 8;
-    static constexpr std::size_t kNear = 128;  // what is as near costs less to flip than to look for a nearer one
+    static constexpr std::size_t kNear = 128;  // a base this close costs less to flip than to search for a closer one
 
     // Of no classes or of all when that is nearer than any row: null.
     const Composed* nearest(const ClassRows& class_rows, ClassRows::ConstClasses classes, std::size_t weight) const;

@@ -1,10 +1,10 @@
-// Mask rows that a machine has composed, and which row other rows come to: what a limit on memory bounds.
+// The mask rows that a machine has composed, and the rows that were made from others: the memory that a limit bounds.
 //
-// A cache only grows. When it passes its machine's limit, the machine begins an empty one and `retired` is set; a matcher changes over at
-// its next step, and the old cache goes with the last matcher that uses it. Ids of rows and of sets of stop tokens mean something in
+// A cache only grows. When it passes its machine's limit, the machine begins an empty one and sets `retired`. A matcher changes to the new
+// cache at its next step, and the last matcher that uses the old one frees it. Ids of rows and of sets of stop tokens are valid in
 // their cache alone.
 //
-// Cost: a look-up takes no lock; what is missing is added under the machine's lock.
+// Cost: a look-up takes no lock; a missing entry is added under the machine's lock. Threads: any number.
 #pragma once
 
 #include <atomic>

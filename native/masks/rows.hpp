@@ -1,10 +1,14 @@
-// Mask rows: sets of token ids, stored once each, in the form that is smallest: the ids allowed, the ids refused, or all bits.
+// Mask rows: sets of token ids, stored once each, in the smallest form: the ids allowed, the ids refused, or all bits.
 //
-// Rows are added under a lock and read without one. A row's bits are made once more, and kept, when somebody wants to look at
-// them in place (`words`).
+// Rows are added under a lock and read without one. words() makes the bits of a row a second time, and keeps them, for callers that read
+// them in place.
 //
-// Cost: add() is a few passes over vocab_size / 32 words, at 16 bytes a nanosecond or two, add_new() none where all bits are
-// stored; copy() writes as many, and sets the exceptions; allowed() is O(log n) at most.
+// Example: inside a JSON string nearly every token is allowed, so the row is the list of the refused ids; after `tru` it is the list of
+// the few allowed ones.
+//
+// Cost: add() is a few passes over vocab_size / 32 words, at 16 bytes in one or two nanoseconds; add_new() is none if all bits are
+// stored. copy() writes as many words, and sets the exceptions. allowed() is O(log n) at most.
+// Threads: one adds at a time; any number reads.
 #pragma once
 
 #include <atomic>
@@ -34,8 +38,8 @@ public:
     using Bits = std::unique_ptr<std::uint32_t[]>;
     // The id of the row with these bits, which are taken where they are what is stored. Writers only.
     MaskRow add(Bits& words);
-    // The same for a row with so many bits that differs from all rows that were added. It is not hashed before one comes that
-    // may be the same.
+    // The same for a row with `n_allowed` bits that differs from all rows that were added. It is hashed only when a row arrives that may
+    // be the same.
     MaskRow add_new(Bits& words, std::size_t n_allowed);
 
     Word size() const { return static_cast<Word>(rows_.size()); }
@@ -55,7 +59,7 @@ public:
         Form form;
         std::span<const std::uint32_t> words;  // the ids, ascending, or all bits
     };
-    // For who is going to ask for it soon.
+    // Prefetches the row for a caller that will read it soon.
     void prefetch(MaskRow row) const { __builtin_prefetch(&rows_[row.index()]); }
     Stored stored(MaskRow row) const {
         const Row& r = rows_[row.index()];
@@ -67,7 +71,7 @@ private:
         Form form;
         std::uint32_t count;  // of ids, ascending; 0 of bits
         std::unique_ptr<std::uint32_t[]> data;
-        std::atomic<std::uint32_t*> bits;  // where somebody looked
+        std::atomic<std::uint32_t*> bits;  // of a row that words() has read
     };
 
     struct Shape {

@@ -1,4 +1,4 @@
-// Shared by the binding files: vectors from and to NumPy arrays.
+// Shared by the binding files: the names of all bind functions, and vectors from and to NumPy arrays.
 #pragma once
 
 #include <nanobind/nanobind.h>

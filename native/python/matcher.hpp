@@ -58,7 +58,7 @@ struct PyMatcher {
         if (taken) taken->clear();
     }
 
-    // What Python knows of the rules that are open and over (psc.rule_records), where the grammar marks some.
+    // The open and finished rules, which Python records (psc.rule_records), if the grammar marks some.
     nb::object rule_record();
     // The steps so far, as a list of token ids and of bytes; of a grammar that marks rules.
     nb::list steps();
@@ -80,7 +80,7 @@ private:
         return true;
     }
 
-    nb::object record_;  // made when it is asked for
+    nb::object record_;  // made at the first request
 };
 
 // A turn of many matchers, of which some may be null, some the same; without the interpreter's lock. All are taken at once, so that two

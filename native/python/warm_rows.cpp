@@ -1,4 +1,4 @@
-// The rows that texts have met in an artifact, noted and composed again: psc compile --warm, and loading what that wrote.
+// The rows that texts have visited in an artifact, noted and composed again: psc compile --warm, and loading what that wrote.
 #include "machine/warm_rows.hpp"
 #include "python/interpreter_lock.hpp"
 #include "python/machine.hpp"

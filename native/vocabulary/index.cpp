@@ -209,7 +209,7 @@ std::shared_ptr<const VocabularyRuns> VocabularyIndex::runs(CharacterKinds kinds
     const PatientLock lock(lock_);
     const auto it = std::ranges::find(runs_, kinds, [](const auto& known) { return known.first; });
     if (it != runs_.end()) return it->second;
-    if (runs_.size() == kMostRuns) return nullptr;
+    if (runs_.size() == kMaxRuns) return nullptr;
     runs_.emplace_back(kinds, std::make_shared<const VocabularyRuns>(*this, kinds));
     return runs_.back().second;
 }

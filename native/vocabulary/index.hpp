@@ -176,7 +176,7 @@ private:
     SequenceInterner shapes_;
     std::vector<std::shared_ptr<const Fragment>> fragments_;
     std::array<std::uint64_t, 1024> asked_{};  // by those who hesitate: hashes of shapes, each in its place
-    static constexpr std::size_t kMostRuns = 8;
+    static constexpr std::size_t kMaxRuns = 8;
     mutable std::vector<std::pair<CharacterKinds, std::shared_ptr<const VocabularyRuns>>> runs_;
     std::size_t fragment_bytes_ = 0;  // without the runs
 };

@@ -16,7 +16,7 @@ from typing import Literal
 from psc.artifacts.store import Store
 from psc.bench.sample_texts import TEXTS, sample_texts
 from psc.bench.texts import documents_below, json_documents, python_documents
-from psc.compiler.frontends.found import find_grammar
+from psc.compiler.frontends.lookup import find_grammar
 from psc.compiler.grammars import bundled_names, bundled_text
 from psc.corpus.texts import Text
 from psc.errors import BenchError

@@ -12,7 +12,7 @@ from psc.cli.arguments import GRAMMAR, TOKENIZER, json_option, quiet_option
 from psc.cli.progress import Steps
 from psc.cli.report import write_json
 from psc.compiler.cfg.grammar import LarkLexer
-from psc.compiler.frontends.found import find_grammar
+from psc.compiler.frontends.lookup import find_grammar
 from psc.compiler.grammars import bundled_lexer
 from psc.corpus.comparison import Subject, compare
 from psc.corpus.references.registry import REFERENCES, find_reference, language_of, open_reference

@@ -13,7 +13,7 @@ from psc.cli.grammars import GRAMMAR_FILE, Chosen, grammar_options
 from psc.cli.progress import Steps
 from psc.cli.report import warning, write_json, write_pairs
 from psc.cli.tokenizers import SPEC_HELP, token_ids
-from psc.compiler.frontends.found import find_grammar
+from psc.compiler.frontends.lookup import find_grammar
 from psc.compiler.grammars import bundled_names
 from psc.grammars.compile_file import CompileReport, build_record_path, compile_to_artifact
 from psc.grammars.verification import check_verifiable

@@ -14,8 +14,8 @@ from psc.artifacts.format import read_file
 from psc.cli.schema_options import SchemaOptions, schema_options
 from psc.cli.tokenizers import tokenizer_for
 from psc.compiler.cfg.grammar import LarkLexer
-from psc.compiler.frontends.found import GrammarFile, find_grammar, is_grammar
 from psc.compiler.frontends.front_end import NO_SETTINGS
+from psc.compiler.frontends.lookup import GrammarFile, find_grammar, is_grammar
 from psc.compiler.frontends.registry import suffixes
 from psc.grammars.compiled_grammar import CompiledGrammar, compile_just_in_time
 from psc.grammars.grammar import Grammar

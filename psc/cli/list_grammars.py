@@ -6,7 +6,7 @@ import click
 
 from psc.cli.arguments import json_option
 from psc.cli.report import write_json, write_pairs
-from psc.compiler.frontends.found import find_grammar
+from psc.compiler.frontends.lookup import find_grammar
 from psc.compiler.grammars import bundled_description, bundled_names
 from psc.grammars.grammar import Grammar
 

@@ -37,7 +37,7 @@ def command(
     On it are the bundled grammars, those named here (files and artifacts), and text in every language that psc reads; with the
     tokenizers of installed packages, and those named here. It is served on 127.0.0.1 only. Ends at SIGTERM or SIGINT.
     """
-    from psc.compiler.frontends.found import find_grammar, is_grammar
+    from psc.compiler.frontends.lookup import find_grammar, is_grammar
     from psc.playground.application import serve
     from psc.playground.looking import Choices
     from psc.playground.worker import Worker

@@ -12,8 +12,8 @@ from typing import Any, TypeVar
 import click
 
 from psc.cli.report import warning
-from psc.compiler.frontends.found import GrammarFile
 from psc.compiler.frontends.front_end import Settings
+from psc.compiler.frontends.lookup import GrammarFile
 from psc.compiler.frontends.registry import front_end
 from psc.requests.json_schemas import SchemaSettings
 

@@ -3,7 +3,7 @@
 The store is a file read. Registries are asked in the background. A compilation waits a little for them, then builds the grammar
 itself; an artifact that arrives later goes into the store. While the registries cannot be reached, no compilation waits for them.
 
-What happens is told to the logger ``psc.artifacts``: hits, misses and downloads as information; as warnings a near hit (the same
+What happens is logged by ``psc.artifacts``: hits, misses and downloads as information; as warnings a near hit (the same
 grammar for a vocabulary that is nearly ours), a store that cannot be read and registries that cannot be asked. The last two are
 Python warnings, too, at the line of the program that asked.
 """
@@ -260,7 +260,7 @@ def _frames_of_psc() -> int:
 
 def _registries(registry: str | Sequence[str] | Registries | Literal[False] | None) -> Registries | None:
     if registry is False or (registry is None and not os.environ.get("PSC_REGISTRY")):
-        return None  # so that nobody pays for the client's imports who has no registry
+        return None  # a caller without a registry does not pay for the client's imports
     if registry is None or isinstance(registry, (str, Sequence)):
         from psc.artifacts.registry import registries
 

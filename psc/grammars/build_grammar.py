@@ -37,7 +37,7 @@ _with_symbols: deque[VocabularyIndex] = deque(maxlen=2)  # kept, as the next gra
 
 
 def shared_vocabulary(tokenizer_info: TokenizerInfo, symbols: Words | None = None) -> VocabularyIndex:
-    """The index of a vocabulary, one for all who use it at the time.
+    """The index of a vocabulary, shared by all that use it at the time.
 
     Args:
         tokenizer_info: the vocabulary.
@@ -143,7 +143,7 @@ def build_artifact(grammar: Grammar, tokenizer_info: TokenizerInfo, *, progress:
     Args:
         grammar: the grammar.
         tokenizer_info: the vocabulary.
-        progress: told about each stage as it begins.
+        progress: called as each stage begins.
 
     Raises:
         GrammarError: it cannot be compiled; ResourceLimitError, one of them, names a limit that it exceeds.

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 from psc.artifacts.format import write_file
 from psc.artifacts.scalars import is_closed
-from psc.compiler.frontends.found import GrammarFile, find_grammar
+from psc.compiler.frontends.lookup import GrammarFile, find_grammar
 from psc.errors import ArtifactError
 from psc.grammars.build_grammar import build_artifact
 from psc.grammars.grammar import Grammar
@@ -80,7 +80,7 @@ def compile_to_artifact(
         `psc.grammars.verification`. warm: texts of the language, as files or folders of files. The artifact names the mask rows
         that they meet; who loads it
             composes these before they are asked for, see docs/serving.md. Of an artifact that is not closed nothing is named.
-        progress: told about each stage as it begins.
+        progress: called as each stage begins.
 
     Raises:
         GrammarError: the grammar is not found or cannot be compiled; it is too large to be verified, or speaks of tokens.

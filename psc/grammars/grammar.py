@@ -216,7 +216,7 @@ class Grammar:
 
         It is the bundled grammar ``json``: what ``psc compile json`` and ``psc batch`` compile is what is looked up for it.
         """
-        from psc.compiler.frontends.found import find_grammar
+        from psc.compiler.frontends.lookup import find_grammar
 
         return Grammar.parse(find_grammar("json").request())
 

@@ -16,8 +16,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal, Unpack
 
 from psc.artifacts.store import Store
-from psc.compiler.frontends.found import find_grammar
 from psc.compiler.frontends.front_end import UNNAMED, RefusedTextError, check_text
+from psc.compiler.frontends.lookup import find_grammar
 from psc.compiler.frontends.request import GrammarRequest
 from psc.grammars.artifact_lookup import ArtifactLookup, Registries
 from psc.grammars.build_grammar import artifact_bytes
@@ -253,7 +253,7 @@ class GrammarCompiler:
     def trim(self, limit_bytes: int) -> None:
         """Evicts the least recently used grammars until what is kept takes no more; grammars in use stay usable.
 
-        For who lets grammars grow as they need (``cache_limit_bytes=-1``) and looks at the sum now and then.
+        For callers that let grammars grow as they need (``cache_limit_bytes=-1``) and check the sum from time to time.
 
         Args:
             limit_bytes: what may be kept.

@@ -124,7 +124,7 @@ def _read(stored: Artifact, request: GrammarRequest) -> ParsedGrammar | None:
 
 def bundled_tables() -> dict[str, bytes]:
     """What the compiler makes of the bundled grammars whose tables are kept: names of files, and what belongs into them."""
-    from psc.compiler.frontends.found import find_grammar
+    from psc.compiler.frontends.lookup import find_grammar
     from psc.compiler.pipeline.build import make_tables
     from psc.compiler.pipeline.stored_tables import to_arrays
 

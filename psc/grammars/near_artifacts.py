@@ -1,4 +1,4 @@
-"""Artifacts that are nearly the one that was looked for: what to tell who finds none.
+"""Artifacts that are close to the one that was searched for: what a message names when there is none.
 
 A reference names its grammar, its tokenizer and the fingerprint of the tokenizer's text. The key of our grammar with *their*
 fingerprint and compiler is a function of facts that are all here, so it shows without a download whether an artifact is of exactly

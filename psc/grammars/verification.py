@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from psc._core import LrTables
 from psc.artifacts.scalars import is_closed, without_scalars
-from psc.compiler.frontends.found import find_grammar
+from psc.compiler.frontends.lookup import find_grammar
 from psc.errors import GrammarError, VerificationError, needs_extra
 from psc.grammars.grammar import Grammar
 
@@ -59,7 +59,7 @@ def verify_build(result: Build, progress: Progress | None = None) -> dict[str, i
 
     Args:
         result: of `psc.compiler.pipeline.build`.
-        progress: told about each lexer state as it begins.
+        progress: called as each lexer state begins.
 
     Returns:
         What was compared: the numbers of LR states, lexer states, terminal sequences, token classes and comparisons.

@@ -6,8 +6,8 @@ machine's lock for each row, or each walk over the vocabulary, anew, and rows pa
 stands behind more than one row or one walk.
 
 A fork waits for a piece to end. The child begins without a thread, and without the work. When the program ends, the thread ends
-with its piece. When a grammar is dropped, so is its work. An error ends a grammar's work and is logged for debugging: whoever asks
-for the same later gets the error then.
+with its piece. When a grammar is dropped, so is its work. An error ends a grammar's work and is logged for debugging: a later
+request for the same gets the error then.
 
 Cost: `_thread.start_new_thread` where none runs, some 50 us; else waking it, a tenth of that.
 """

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from psc.artifacts.format import read_file
-from psc.compiler.frontends.found import find_grammar, is_grammar
+from psc.compiler.frontends.lookup import find_grammar, is_grammar
 from psc.compiler.frontends.registry import FRONT_ENDS, front_end
 from psc.compiler.frontends.request import GrammarRequest
 from psc.compiler.grammars import bundled_names

@@ -10,8 +10,8 @@ import re
 from collections.abc import Callable
 from typing import Any, Final, Literal, get_args
 
-from psc.compiler.frontends.found import find_grammar
 from psc.compiler.frontends.front_end import check_text
+from psc.compiler.frontends.lookup import find_grammar
 from psc.compiler.frontends.request import GrammarRequest
 from psc.compiler.grammars import bundled_names
 from psc.errors import GrammarError

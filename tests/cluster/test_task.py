@@ -137,7 +137,7 @@ def test_limits_that_overlap_leave_none_behind() -> None:
 LIMITS = """
 from psc.cluster.run.compilation import compile_artifact
 from psc.cluster.run.task import Attempt, Call, Ended
-from psc.compiler.frontends.found import find_grammar
+from psc.compiler.frontends.lookup import find_grammar
 from psc.compiler.frontends.tables import CfgTables
 from psc.grammars.grammar import Grammar
 from vocabularies import byte_tokenizer

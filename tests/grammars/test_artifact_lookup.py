@@ -16,8 +16,8 @@ import psc
 from psc.artifacts.input_key import input_key_of
 from psc.artifacts.references import Reference
 from psc.artifacts.store import Store
-from psc.compiler.frontends.found import find_grammar
 from psc.compiler.frontends.lark.imports import find_imports
+from psc.compiler.frontends.lookup import find_grammar
 from psc.compiler.frontends.request import GrammarRequest
 from psc.compiler.grammars import bundled_names
 from psc.compiler.pipeline.build import describe

@@ -19,7 +19,7 @@ from vocabularies import PIECES as WORDS
 import psc
 from psc.artifacts.store import Store
 from psc.cli import main
-from psc.compiler.frontends.found import find_grammar
+from psc.compiler.frontends.lookup import find_grammar
 from psc.errors import ArtifactError
 from psc.vocabulary import load_tokenizer
 from psc.vocabulary.spelling import byte_level_alphabet

@@ -22,8 +22,8 @@ from psc.artifacts.format import decode, encode
 from psc.artifacts.store import Store
 from psc.artifacts.table_cache import keep_within, read_tables, tables_path, write_tables
 from psc.compiler.frontends import tables
-from psc.compiler.frontends.found import find_grammar
 from psc.compiler.frontends.lark import loader
+from psc.compiler.frontends.lookup import find_grammar
 from psc.compiler.frontends.request import GrammarRequest
 from psc.compiler.frontends.tables import CfgTables, GrammarTables
 from psc.compiler.grammars import bundled_names

@@ -5,10 +5,10 @@
     lazy              the rule is over as soon as it can be: no text of the rule begins with another one
 
     capture, capture="name"   matchers tell the rule's texts under this name, or under the rule's own
-    temperature=0.5           matchers tell this temperature while the rule is open
+    temperature=0.5           matchers report this temperature while the rule is open
     stop=(body, marker)       the rule's text is one of the rule `body` and one of the rule `marker`, which no capture shows
     suffix=(body, marker)     the same, and captures of enclosing rules show the marker
-    stop_capture="name"       the marker's texts are told under this name
+    stop_capture="name"       the marker's texts are captured under this name
 
     max_tokens=n      once n tokens have had bytes in a text of the rule, it ends before the next one that begins where it can end
     spent=rule        it may then end where its text is one of another rule, too

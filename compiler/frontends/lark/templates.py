@@ -1,4 +1,4 @@
-"""Templates of Lark: a rule for each use of a template with other arguments, made when the use is met.
+"""Templates of Lark: a rule for each use of a template with other arguments, made when the use is read.
 
 As Lark's `ApplyTemplates`, with three differences: templates are found by name at once, trees are copied without recursion, and the
 rules made are counted. A template that uses others twice doubles them, and one that uses itself with a larger argument

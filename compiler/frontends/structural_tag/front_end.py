@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 from psc import _core
 from psc.compiler.expressions.expression import RuleSet
 from psc.compiler.expressions.joined_rules import JoinedRules
-from psc.compiler.frontends.found import find_grammar
 from psc.compiler.frontends.front_end import UNNAMED, Imports
+from psc.compiler.frontends.lookup import find_grammar
 from psc.compiler.frontends.structural_tag.document import read_document
 from psc.compiler.frontends.structural_tag.reader import read_format
 from psc.compiler.frontends.structural_tag.rules import rules_of

@@ -26,9 +26,9 @@ from psc.compiler.expressions.free_text import free_text, text_into_marker, text
 from psc.compiler.expressions.joined_rules import Part, UnreadPart, joined
 from psc.compiler.expressions.markers import Marker
 from psc.compiler.expressions.tokens import token_set
-from psc.compiler.frontends.found import find_grammar
 from psc.compiler.frontends.json_schema.front_end import rules_of as json_rules
 from psc.compiler.frontends.json_schema.settings import SchemaSettings
+from psc.compiler.frontends.lookup import find_grammar
 from psc.compiler.frontends.request import GrammarRequest
 from psc.compiler.frontends.structural_tag import formats
 from psc.compiler.frontends.structural_tag.formats import Format, TagFormat, TokenFormat

@@ -31,9 +31,9 @@ from psc.compiler.grammars.writers import sections
 _TEXTS: Final = sections("python_layout")
 
 SPACES: Final = (*range(1, 13), *range(14, 25, 2), *range(28, 49, 4))
-"""So many spaces may indent a block: what files have, since each column costs a hundred LR states."""
+"""Numbers of spaces that may indent a block: those of real files, since each column costs a hundred LR states."""
 TABS: Final = tuple(range(1, 7))
-"""Or so many tabs."""
+"""Numbers of tabs that may indent a block."""
 
 # Rules are written as in Lark's language, one alternative a line. `!X` is a terminal that no line end follows even within brackets.
 

@@ -15,9 +15,9 @@ from vocabularies import byte_tokenizer
 import psc
 from psc.compiler.cfg.lr_tables import lr_tables
 from psc.compiler.cfg.terminals import terminal_automaton
-from psc.compiler.frontends.found import find_grammar
 from psc.compiler.frontends.lark.differences import lark_differences
 from psc.compiler.frontends.lark.loader import load_lark
+from psc.compiler.frontends.lookup import find_grammar
 from psc.compiler.pipeline.build import build
 
 CASES = {

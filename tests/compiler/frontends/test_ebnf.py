@@ -23,7 +23,7 @@ from psc.compiler.expressions.expression import (
 )
 from psc.compiler.expressions.rule_sets import concat, substitute, to_ebnf, union, with_names_apart
 from psc.compiler.frontends.ebnf import MAX_NESTING, MAX_REPEAT, MAX_TEXT, load_ebnf
-from psc.compiler.frontends.found import find_grammar
+from psc.compiler.frontends.lookup import find_grammar
 from psc.errors import GrammarError
 from psc.grammars.testing import _is_grammar_accept_string
 

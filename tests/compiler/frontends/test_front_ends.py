@@ -23,8 +23,8 @@ from psc.compiler.cfg.grammar import Cfg
 from psc.compiler.cfg.terminals import TerminalAutomaton
 from psc.compiler.expressions.expression import Choice, Literal, RuleSet
 from psc.compiler.expressions.tokens import TokenNames
-from psc.compiler.frontends.found import find_grammar, is_grammar
 from psc.compiler.frontends.front_end import NO_SETTINGS, FrontEnd, GrammarOptions, Imports, Settings
+from psc.compiler.frontends.lookup import find_grammar, is_grammar
 from psc.compiler.frontends.registry import FRONT_ENDS
 from psc.compiler.frontends.request import GrammarRequest
 from psc.grammars.build_grammar import artifact_bytes
@@ -223,7 +223,7 @@ def test_looking_one_up_imports_no_parser() -> None:
     import subprocess
 
     program = (
-        "import sys; from psc.compiler.frontends.found import find_grammar; find_grammar('java').request().key(); "
+        "import sys; from psc.compiler.frontends.lookup import find_grammar; find_grammar('java').request().key(); "
         "find_grammar('json').request().key(); "
         "print([m for m in sys.modules if m == 'lark' or m.endswith(('.parser', '.loader')) and m.startswith('psc.compiler')])"
     )

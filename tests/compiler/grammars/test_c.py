@@ -7,7 +7,7 @@ from masks_along_texts import check_masks_along
 from vocabularies import byte_tokenizer
 
 import psc
-from psc.compiler.frontends.found import find_grammar
+from psc.compiler.frontends.lookup import find_grammar
 from psc.corpus.references.gcc import Gcc
 from psc.errors import ReferenceMissingError
 

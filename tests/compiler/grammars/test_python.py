@@ -19,7 +19,7 @@ from vocabularies import byte_tokenizer
 
 import psc
 from psc.cli import main
-from psc.compiler.frontends.found import find_grammar
+from psc.compiler.frontends.lookup import find_grammar
 from psc.compiler.grammars import bundled_text
 from psc.compiler.grammars.writers import python_layout
 from psc.vocabulary.segment import Segmenter

@@ -11,7 +11,7 @@ import pytest
 from vocabularies import byte_tokenizer
 
 import psc
-from psc.compiler.frontends.found import find_grammar
+from psc.compiler.frontends.lookup import find_grammar
 from psc.compiler.grammars import bundled_text
 
 CASES = Path(__file__).parent / "dialects"

@@ -20,7 +20,7 @@ import psc
 from psc._core import ClosedClassifier
 from psc.artifacts.format import encode
 from psc.artifacts.scalars import is_closed
-from psc.compiler.frontends.found import find_grammar
+from psc.compiler.frontends.lookup import find_grammar
 from psc.compiler.frontends.tables import CfgTables
 from psc.compiler.pipeline.build import NotClosed, build, make_tables, open_build
 from psc.compiler.pipeline.pieces import assemble, classify, find_sequences

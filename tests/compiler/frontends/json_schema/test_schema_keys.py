@@ -13,7 +13,7 @@ from vocabularies import byte_tokenizer
 import psc
 from psc import _core
 from psc.artifacts.store import Store
-from psc.compiler.frontends.found import find_grammar
+from psc.compiler.frontends.lookup import find_grammar
 from psc.requests.json_schemas import schema_request
 
 SCHEMA: dict[str, Any] = {

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from psc.compiler.frontends.found import find_grammar
+from psc.compiler.frontends.lookup import find_grammar
 
 _ANY = {"type": "any_text"}
 
