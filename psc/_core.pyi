@@ -134,6 +134,12 @@ class LrTables:
     def conflicts(self) -> list[tuple[int, int, list[int]]]:
         """Reductions that clash: LR state, terminal, productions."""
 
+    @property
+    def dropped(self) -> list[tuple[int, int, list[int]]]:
+        """
+        The reductions over which a shift silently won, as `conflicts`: the first 1,000; none in tables that were stored.
+        """
+
 def build_lalr(n_terminals: int, n_nonterminals: int, start: int, lhs: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], rhs_offsets: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], rhs: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], priority: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], keep_all: bool) -> LrTables: ...
 
 class ByteAutomaton:

@@ -197,6 +197,10 @@ class FrontEnd(ABC):
         """The files that a grammar imports; None when only parsing can tell them."""
         return ()
 
+    def is_bundled(self, text: str) -> bool:
+        """Whether a text is a bundled grammar, whose conflicts are decided on purpose."""
+        return False
+
     def warnings(self, grammar: Cfg, automaton: TerminalAutomaton, lr: LrTables) -> tuple[str, ...]:
         """Where the language's own tool would lex another text than psc does."""
         return ()

@@ -45,6 +45,11 @@ class _Lark(FrontEnd):
 
         return find_imports(text, origin)
 
+    def is_bundled(self, text: str) -> bool:
+        from psc.compiler.grammars import bundled_lark_texts
+
+        return text in bundled_lark_texts()
+
     def warnings(self, grammar: Cfg, automaton: TerminalAutomaton, lr: LrTables) -> tuple[str, ...]:
         from psc.compiler.frontends.lark.differences import lark_differences
 

@@ -15,6 +15,7 @@ Cost: each value is made when it is first needed, and then cached: 1 to 100 ms f
 
 from __future__ import annotations
 
+import logging
 from abc import ABC, abstractmethod
 from functools import cached_property
 
@@ -22,6 +23,7 @@ import numpy as np
 import numpy.typing as npt
 
 from psc._core import LrTables, Machine, OpenTerminals, VocabularyIndex
+from psc.compiler.cfg.conflicts import conflict_warning
 from psc.compiler.cfg.grammar import Cfg
 from psc.compiler.cfg.lowering import LoweredRules
 from psc.compiler.cfg.lr_tables import lr_tables, lr_tables_of_rules
@@ -36,6 +38,9 @@ from psc.compiler.cfg.terminals import (
 from psc.compiler.cfg.token_symbols import token_symbols
 from psc.compiler.frontends.registry import front_end
 from psc.errors import ResourceLimitError
+from psc.support.warning import warn
+
+_log = logging.getLogger("psc.compiler")
 
 
 class GrammarTables(ABC):
@@ -105,7 +110,13 @@ class GrammarTables(ABC):
             "left out, and so are the alternatives that use it"
             for name in self.cfg.left_out
         ]
-        return (*left_out, *front_end(self.cfg.language).warnings(self.cfg, self.automaton, self.lr))
+        conflicts = [self.conflicts] if self.conflicts else []
+        return (*left_out, *conflicts, *front_end(self.cfg.language).warnings(self.cfg, self.automaton, self.lr))
+
+    @property
+    def conflicts(self) -> str | None:
+        """What users are told of shift/reduce conflicts that were decided; None where there are none, or it was on purpose."""
+        return None
 
     @property
     def is_complete(self) -> bool:
@@ -147,6 +158,12 @@ class CfgTables(GrammarTables):
     def lr(self) -> LrTables:
         return lr_tables(self._cfg, keep_all=self._cfg.keep_all_actions)
 
+    @cached_property
+    def conflicts(self) -> str | None:
+        if not self.lr.shift_reduce_resolved or front_end(self._cfg.language).is_bundled(self._cfg.source):
+            return None
+        return conflict_warning(self._cfg, self.lr)
+
     @property
     def are_made(self) -> bool:
         """Whether nothing that a machine needs is left to be made."""
@@ -159,6 +176,8 @@ class CfgTables(GrammarTables):
         return token_symbols(self._cfg, n_tokens)
 
     def _machine(self, vocabulary: VocabularyIndex, cache_limit: int) -> Machine:
+        if self.conflicts:
+            warn(_log, f"{self.source_name}: {self.conflicts}")
         terminals = terminal_arrays(self._cfg, self.automaton)
         return Machine.lazy(self.lr, **terminals, lexer=self._cfg.lexer, vocabulary=vocabulary, cache_limit=cache_limit)
 

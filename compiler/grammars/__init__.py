@@ -53,6 +53,12 @@ def bundled_text(name: str) -> str:
     return bundled_path(name).read_text(encoding="utf-8")
 
 
+@cache  # half a megabyte, read where a grammar has conflicts
+def bundled_lark_texts() -> frozenset[str]:
+    """The texts of the bundled grammars in Lark's language."""
+    return frozenset(path.read_text(encoding="utf-8") for path in _files() if path.suffix == ".lark")
+
+
 def importing_file(origin: str) -> str:
     """The file of a text, beside which is what it imports: of a bundled grammar, which is called by its name, its file here."""
     return next((str(path) for path in _files() if path.stem == origin), origin)

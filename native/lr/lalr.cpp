@@ -238,6 +238,7 @@ LalrTables build_lalr(const Productions& g, ConflictPolicy policy) {
             }
             if (policy == ConflictPolicy::lark && shifted && !clash.empty()) {
                 ++result.shift_reduce_resolved;
+                if (result.dropped.size() < kMaxDropped) result.dropped.push_back({s, a, clash});
                 clash.clear();
             }
             for (Production p : clash) actions.push_back(Action::reduce(p));

@@ -25,17 +25,20 @@ enum class ConflictPolicy { lark, keep_all };
 struct Conflict {
     LrState state;
     Terminal terminal;
-    std::vector<Production> productions;  // the conflicting reductions
+    std::vector<Production> productions;  // the reductions
 };
 
 struct LalrTables {
     LrTables tables;
-    std::vector<Conflict> conflicts;
-    Word shift_reduce_resolved = 0;  // the number of cells in which a shift won over reductions
+    std::vector<Conflict> conflicts;  // reductions of which none wins
+    Word shift_reduce_resolved = 0;   // the number of cells in which a shift won over reductions
+    std::vector<Conflict> dropped;    // the first of these cells; empty in tables that were stored
 
     std::vector<Word> to_words() const;
     static LalrTables from_words(std::span<const Word> words);
 };
+
+constexpr std::size_t kMaxDropped = 1000;  // which is more than a message has
 
 LalrTables build_lalr(const Productions& grammar, ConflictPolicy policy);
 

@@ -13,6 +13,17 @@ namespace {
 
 const LrProductions& productions_in(const LalrTables& t) { return t.tables; }
 
+using ConflictList = nb::typed<nb::list, nb::typed<nb::tuple, Word, Word, std::vector<Word>>>;
+
+ConflictList tuples_of(const std::vector<Conflict>& conflicts) {
+    ConflictList list;
+    for (const Conflict& c : conflicts) {
+        const auto productions = words_of(std::span<const Production>(c.productions));
+        list.append(nb::make_tuple(c.state.v, c.terminal.v, std::vector<Word>(productions.begin(), productions.end())));
+    }
+    return list;
+}
+
 }  // namespace
 
 void bind_lr_tables(nb::module_& m) {
@@ -71,7 +82,7 @@ void bind_lr_tables(nb::module_& m) {
             from_dict(arrays, productions);
             from_dict(arrays, cells);
             TableCheck(productions, cells);
-            return LalrTables{{std::move(productions), cells}, {}, shift_reduce_resolved};
+            return LalrTables{{std::move(productions), cells}, {}, shift_reduce_resolved, {}};
         },
         "arrays"_a, "shift_reduce_resolved"_a = 0,
         "The same from an artifact's, by name. Raises ValueError when a length or an index is out of range.");
@@ -86,16 +97,11 @@ void bind_lr_tables(nb::module_& m) {
             "to.")
         .def_ro("shift_reduce_resolved", &LalrTables::shift_reduce_resolved, "Cells in which a shift silently won.")
         .def_prop_ro(
-            "conflicts",
-            [](const LalrTables& t) {
-                nb::typed<nb::list, nb::typed<nb::tuple, Word, Word, std::vector<Word>>> list;
-                for (const Conflict& c : t.conflicts) {
-                    const auto productions = words_of(std::span<const Production>(c.productions));
-                    list.append(nb::make_tuple(c.state.v, c.terminal.v, std::vector<Word>(productions.begin(), productions.end())));
-                }
-                return list;
-            },
-            "Reductions that clash: LR state, terminal, productions.");
+            "conflicts", [](const LalrTables& t) { return tuples_of(t.conflicts); },
+            "Reductions that clash: LR state, terminal, productions.")
+        .def_prop_ro(
+            "dropped", [](const LalrTables& t) { return tuples_of(t.dropped); },
+            "The reductions over which a shift silently won, as `conflicts`: the first 1,000; none in tables that were stored.");
     m.def(
         "build_lalr",
         [](Word n_terminals, Word n_nonterminals, Word start, Ints lhs, Ints rhs_offsets, Ints rhs, Ints priority, bool keep_all) {

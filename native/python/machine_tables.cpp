@@ -57,7 +57,7 @@ std::vector<Word> last_terminals(const Engine& m, FutureSet futures) {
 
 void bind_machine_tables(nb::class_<PyMachine>& c) {
     c.def_prop_ro(
-        "lr", [](const PyMachine& t) { return LalrTables{t.shown().lr(), {}, 0}; }, "The LR tables, shared with the machine.");
+        "lr", [](const PyMachine& t) { return LalrTables{t.shown().lr(), {}, 0, {}}; }, "The LR tables, shared with the machine.");
     c.def_prop_ro(
         "byte_class",
         [](const PyMachine& t) {

@@ -73,6 +73,7 @@ def command(
     """
     found = find_grammar(grammar)
     options = chosen.of(found)
+    chosen.check(found.request(**options))
     path = output or Path(f"{found.stem}.psc")
     if verify:
         check_verifiable(grammar, **options)

@@ -15,6 +15,7 @@ from psc.cli.progress import Steps
 from psc.cli.report import note, write_json
 from psc.cli.tokenizers import recorded_tokenizer_option
 from psc.errors import PscError
+from psc.grammars.compiled_grammar import keeping_all_actions
 from psc.inspection.explaining import Explainer, Explanation, Reading, TokenGroup, Verdict, shown
 
 _MAX_TERMINALS = 12
@@ -56,7 +57,7 @@ def command(
     with Steps("explaining", quiet=quiet) as steps:
         steps.step("reading the grammar", 0, 2)
         compiled = open_compiled(grammar, tokenizer, chosen)
-        explainer = Explainer(compiled)
+        explainer = Explainer(compiled, lambda: keeping_all_actions(compiled))
         steps.step("reading the text", 1, 2)
         explanation = explainer.explain(data, tokens)
     for remark in () if quiet else explanation.notes:

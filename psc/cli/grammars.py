@@ -17,6 +17,7 @@ from psc.compiler.cfg.grammar import LarkLexer
 from psc.compiler.frontends.front_end import NO_SETTINGS
 from psc.compiler.frontends.lookup import GrammarFile, find_grammar, is_grammar
 from psc.compiler.frontends.registry import suffixes
+from psc.compiler.frontends.request import GrammarRequest
 from psc.grammars.compiled_grammar import CompiledGrammar, compile_just_in_time
 from psc.grammars.grammar import Grammar
 from psc.grammars.recorded_tokenizer import recorded_tokenizer
@@ -34,6 +35,7 @@ class Chosen:
     start: str | None = None
     lexer: LarkLexer | None = None
     keep_all_actions: bool = False
+    refuse_conflicts: bool = False
     schema: SchemaOptions | None = None
 
     def of(self, grammar: GrammarFile) -> dict[str, Any]:
@@ -41,18 +43,34 @@ class Chosen:
         settings = NO_SETTINGS if self.schema is None else self.schema.of(grammar)
         return {"start": self.start, "lexer": self.lexer, "keep_all_actions": self.keep_all_actions, "settings": settings}
 
+    def check(self, request: GrammarRequest) -> None:
+        """Raises GrammarError where the grammar of a request has conflicts that are to be refused."""
+        if self.refuse_conflicts and request.language == "lark":
+            Grammar.parse(request).require_no_conflicts()
+
 
 def grammar_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """``--start``, ``--lexer``, ``--keep-all-actions`` and `psc.cli.schema_options`, given to the command as ``chosen``."""
+    """Options that are given to the command as ``chosen``: those here, and `psc.cli.schema_options`."""
 
     @functools.wraps(command)
     def with_options(
-        *arguments: Any, start: str | None, lexer: LarkLexer | None, keep_all_actions: bool, schema: SchemaOptions, **others: Any
+        *arguments: Any,
+        start: str | None,
+        lexer: LarkLexer | None,
+        keep_all_actions: bool,
+        refuse_conflicts: bool,
+        schema: SchemaOptions,
+        **others: Any,
     ) -> Any:
-        return command(*arguments, chosen=Chosen(start, lexer, keep_all_actions, schema), **others)
+        return command(*arguments, chosen=Chosen(start, lexer, keep_all_actions, refuse_conflicts, schema), **others)
 
     decorated = schema_options(with_options)
     for option in (
+        click.option(
+            "--refuse-conflicts",
+            is_flag=True,
+            help="Refuse a Lark grammar in which a shift wins over a reduction, which may lose texts; without this psc warns.",
+        ),
         click.option(
             "--keep-all-actions",
             is_flag=True,
@@ -93,10 +111,13 @@ def open_compiled(spec: str, tokenizer: str | None, chosen: Chosen = Chosen()) -
             raise click.UsageError(f"{spec} is a grammar: say for which --tokenizer, or give an artifact, which names its own")
         found = find_grammar(spec)
         request = found.request(**chosen.of(found))
+        chosen.check(request)
         info = load_tokenizer(tokenizer)
         return compile_just_in_time(Grammar.parse(request, names=request.names_of(info)), info)
-    if chosen.start is not None or chosen.lexer is not None or chosen.keep_all_actions:
-        raise click.UsageError(f"{spec} is an artifact: --start, --lexer and --keep-all-actions were decided when it was compiled")
+    if chosen.start is not None or chosen.lexer is not None or chosen.keep_all_actions or chosen.refuse_conflicts:
+        raise click.UsageError(
+            f"{spec} is an artifact: --start, --lexer, --keep-all-actions and --refuse-conflicts were decided when it was compiled"
+        )
     if chosen.schema is not None and chosen.schema.names:
         raise click.UsageError(f"{spec} is an artifact: {chosen.schema} was decided when it was compiled")
     artifact = read_file(Path(spec))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import logging
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, nullcontext
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
@@ -58,12 +58,12 @@ class SchemaOptions:
 
 
 def schema_options(command: _Command) -> _Command:
-    """Adds the options, which the command gets as ``schema``. The omissions of a lenient schema are reported on stderr."""
+    """Adds the options, which the command gets as ``schema``. What psc warns of while the command runs is printed on stderr."""
 
     @functools.wraps(command)
     def with_options(*args: Any, **kwargs: Any) -> Any:
         given = {name: kwargs.pop(name) for name in (*_FLAGS, *_COUNTS)}
-        with _omissions_on_stderr() if given["lenient"] else nullcontext():
+        with _warnings_on_stderr():
             return command(*args, schema=_read(given), **kwargs)
 
     added: Any = with_options
@@ -100,7 +100,7 @@ class _ToStderr(logging.Handler):
 
 
 @contextmanager
-def _omissions_on_stderr() -> Iterator[None]:
+def _warnings_on_stderr() -> Iterator[None]:
     handler, logger = _ToStderr(logging.WARNING), logging.getLogger("psc.compiler")
     logger.addHandler(handler)
     try:

@@ -18,8 +18,8 @@ from weakref import WeakValueDictionary
 
 from psc._core import Machine, VocabularyIndex
 from psc.artifacts.format import encode
-from psc.artifacts.scalars import is_closed
 from psc.grammars.grammar import Grammar
+from psc.support.warning import warn
 from psc.vocabulary.tokenizer_info import TokenizerInfo
 
 if TYPE_CHECKING:
@@ -161,11 +161,11 @@ def artifact_bytes(grammar: Grammar, tokenizer_info: TokenizerInfo) -> bytes:
     built = build_artifact(grammar, tokenizer_info)
     _log.info("%s: built ahead of time in %.2f s", grammar.origin, time.perf_counter() - began)
     _warn(grammar, built.unspelled)
-    if not is_closed(built.build.arrays):
-        _warn(grammar, built.build.warnings[-1])
+    for warning in built.build.warnings:
+        _warn(grammar, warning)
     return built.encoded()
 
 
 def _warn(grammar: Grammar, problem: str | None) -> None:
     if problem is not None:
-        _log.warning("%s: %s", grammar.origin, problem)
+        warn(_log, f"{grammar.origin}: {problem}")

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from psc._core import Machine
 from psc.artifacts.format import Artifact, decode, write_file
-from psc.errors import ArtifactError, DeserializeFormatError, GrammarError
+from psc.errors import ArtifactError, DeserializeFormatError, GrammarError, PscError
 from psc.grammars.build_grammar import artifact_bytes, build_machine, describe_grammar
 from psc.grammars.grammar import Grammar, deserialized
 from psc.grammars.recorded_tokenizer import recorded_tokenizer
@@ -261,6 +261,25 @@ def compile_just_in_time(
         grammar=grammar,
         names_of_terminals=made.terminal_names,
     )
+
+
+def keeping_all_actions(compiled: CompiledGrammar) -> tuple[CompiledGrammar, str] | None:
+    """A grammar with every LR action, and what was dropped in words; None where nothing was, or nothing is known of it.
+
+    Args:
+        compiled: a grammar that may have shift/reduce conflicts.
+    """
+    options = compiled.metadata["grammar"]
+    if options["language"] != "lark" or options["keep_all_actions"]:
+        return None
+    try:
+        said = Grammar.from_metadata(options, compiled.tokenizer_info).tables().conflicts
+        if said is None:
+            return None
+        every = Grammar.from_metadata({**options, "keep_all_actions": True}, compiled.tokenizer_info)
+        return compile_just_in_time(every, compiled.tokenizer_info), said
+    except (PscError, OSError):  # what it imports, or its vocabulary, is not here
+        return None
 
 
 def compiled_like(like: CompiledGrammar, grammar: Grammar, parts: Callable[[], PartCache]) -> CompiledGrammar:

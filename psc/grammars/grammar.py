@@ -107,6 +107,7 @@ class Grammar:
         start: str = "start",
         lexer: LarkLexer = "contextual",
         keep_all_actions: bool = False,
+        refuse_conflicts: bool = False,
         source_name: str = UNNAMED,
     ) -> Grammar:
         """Reads a grammar in Lark's language, with Lark's meaning, or in llguidance's dialect of it, see docs/llguidance.md.
@@ -121,10 +122,12 @@ class Grammar:
             lexer: "contextual", Lark's default with LALR, tries the terminals that the parser can take; "basic" tries all;
                 "modal" tries some only where the parser can take them, see docs/language.md.
             keep_all_actions: take any context-free grammar, where Lark would refuse it or let a shift win over a reduction.
+            refuse_conflicts: raise where a shift wins over a reduction, as ``Lark(strict=True)`` does, rather than warn when the
+                grammar is compiled.
             source_name: the file it came from, for relative imports and messages.
 
         Raises:
-            GrammarError: it is in neither of the two; the message says why not.
+            GrammarError: it is in neither of the two, and the message says why not; or it has conflicts that are to be refused.
         """
         check_text(lark_string, "lark_string")
         request = lark_request(
@@ -140,11 +143,14 @@ class Grammar:
 
         names = None if tokenizer_info is None else TokenNames(tokenizer_info)
         try:
-            return Grammar.parse(request, names=names)
+            grammar = Grammar.parse(request, names=names)
         except RefusedTextError as e:
             if dialect is not None:
                 raise
             return read_instead(request, e, names)
+        if refuse_conflicts:
+            grammar.require_no_conflicts()
+        return grammar
 
     @staticmethod
     @takes_schema_options
@@ -346,6 +352,12 @@ class Grammar:
         if self.request.front_end.keeps_tables and not self.parsed.has_tables:
             known_grammars.remember(self.request, self.parsed, store)
         return self.parsed.tables()
+
+    def require_no_conflicts(self) -> None:
+        """Raises GrammarError where shift/reduce conflicts are decided for the shift, unless the grammar is a bundled one."""
+        conflicts = self.tables().conflicts
+        if conflicts is not None:
+            raise GrammarError(f"{self.origin}: {conflicts}").with_position(path=self.origin)
 
     def artifact_tables(self) -> GrammarTables:
         """The same for an artifact, which holds one grammar. Raises GrammarError as ``to_cfg``."""

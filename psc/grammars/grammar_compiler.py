@@ -179,6 +179,7 @@ class GrammarCompiler:
         start: str = "start",
         lexer: LarkLexer = "contextual",
         keep_all_actions: bool = False,
+        refuse_conflicts: bool = False,
         source_name: str = UNNAMED,
         cancellation: Cancellation | None = None,
     ) -> CompiledGrammar:
@@ -191,6 +192,7 @@ class GrammarCompiler:
             start: the rule that a whole text must match.
             lexer: "contextual", as Lark's default is, "basic" or "modal", see ``Grammar.from_lark``.
             keep_all_actions: take any context-free grammar, where Lark would refuse it or resolve a conflict.
+            refuse_conflicts: raise where Lark lets a shift win over a reduction, see ``Grammar.from_lark``.
             source_name: the file it came from, for relative imports and messages.
             cancellation: calls the compilation off from another thread.
 
@@ -209,6 +211,9 @@ class GrammarCompiler:
             origin=source_name,
         )
         try:
+            if refuse_conflicts and request.language == "lark":
+                with obeying(cancellation):
+                    Grammar.parse(request).require_no_conflicts()
             return self._compile(request, cancellation=cancellation)
         except RefusedTextError as e:
             if dialect is not None:

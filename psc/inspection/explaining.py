@@ -10,7 +10,7 @@ Cost: some 0.1 s for the grammar, once; then some milliseconds, and more if tens
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -26,6 +26,9 @@ from psc.vocabulary.tokenizer_info import TokenizerInfo
 
 _MAX_EXAMPLES = 20
 _MAX_READINGS = 16
+
+
+EveryWay = Callable[[], tuple[LoadedGrammar, str] | None]
 
 
 @dataclass(frozen=True)
@@ -134,10 +137,12 @@ class Explainer:
 
     Args:
         compiled: the grammar. Without its vocabulary tokens are counted, but cannot be shown, or explained byte by byte.
+        every_way: gives the same grammar with every LR action kept, and in words what was dropped, where something was.
     """
 
-    def __init__(self, compiled: LoadedGrammar) -> None:
+    def __init__(self, compiled: LoadedGrammar, every_way: EveryWay | None = None) -> None:
         self.compiled = compiled
+        self._find_every_way = every_way
         self._names = display_names(compiled.metadata)
         self._completer = Completer(compiled)
         self._lexemes = self._completer.lexemes
@@ -170,7 +175,7 @@ class Explainer:
         allowed = matcher.allowed_tokens()
         grammar = self.compiled.metadata["grammar"]
         groups = self._groups(matcher, allowed.tolist())
-        verdicts = () if stop else tuple(self._judge(matcher, token) for token in tokens)
+        verdicts = () if stop else tuple(self._judge(matcher, token, text) for token in tokens)
         return Explanation(
             grammar=self.compiled.grammar_name,
             lexer=str(grammar["lexer"]),
@@ -179,7 +184,7 @@ class Explainer:
             column=column,
             read=_last_line(text[:n]),
             stop=stop,
-            reasons=tuple(self._reasons(matcher, text[n])) if stop else (),
+            reasons=self._why(matcher, text, n) if stop else (),
             places=self._readings(matcher),
             n_places=len(configurations(matcher)),
             may_end=matcher.is_completed(),
@@ -293,13 +298,13 @@ class Explainer:
                     names.add(self._names[terminals[0]])
         return self._sorted_texts(names)
 
-    def _judge(self, matcher: GrammarMatcher, token: int) -> Verdict:
+    def _judge(self, matcher: GrammarMatcher, token: int, text: bytes) -> Verdict:
         if not 0 <= token < self.compiled.vocab_size:
             last = self.compiled.vocab_size - 1
             return Verdict(token, None, False, (f"there is no such token: ids go from 0 to {last}",))
         allowed = matcher.is_allowed(token)
         if token in matcher.stop_token_ids:
-            return self._judge_stop(matcher, token, allowed)
+            return self._judge_stop(matcher, token, text, allowed)
         if self._vocabulary is None:
             return Verdict(token, None, allowed, () if allowed else ("its text is not known, since the tokenizer was not found",))
         data = self._vocabulary.token_bytes(token)
@@ -315,13 +320,13 @@ class Explainer:
             token,
             shown(data),
             False,
-            tuple(self._reasons(reader, data[n])),
+            self._why(reader, text + data, len(text) + n),
             fails_at=n,
             expected=self._sorted(MatcherView(reader).continuations()),
             places=self._readings(reader),
         )
 
-    def _judge_stop(self, matcher: GrammarMatcher, token: int, allowed: bool) -> Verdict:
+    def _judge_stop(self, matcher: GrammarMatcher, token: int, text: bytes, allowed: bool) -> Verdict:
         name = self._special_name(token)
         if allowed:
             return Verdict(token, name, True, ())
@@ -331,7 +336,7 @@ class Explainer:
             token,
             name,
             False,
-            (reason,),
+            (reason, *self._dropped(text, ends=True)),
             expected=self._sorted(MatcherView(matcher).continuations()),
             places=self._readings(matcher),
         )
@@ -343,6 +348,26 @@ class Explainer:
         return name.decode("utf-8", "replace") if name else None
 
     # --- why a byte cannot be read
+
+    def _why(self, matcher: GrammarMatcher, text: bytes, n: int) -> tuple[str, ...]:
+        """Why the first `n` bytes of a text, which were read, do not go on with the next one, or cannot end."""
+        if n == len(text):
+            return self._dropped(text, ends=True)
+        return (*self._reasons(matcher, text[n]), *self._dropped(text[: n + 1]))
+
+    def _dropped(self, text: bytes, *, ends: bool = False) -> tuple[str, ...]:
+        """What is said of a text that is refused because the tables lack a reduction that Lark drops."""
+        if self._every_way is None:
+            return ()
+        compiled, said = self._every_way
+        reader = GrammarMatcher(compiled)
+        if reader.accept_prefix(text) < len(text) or (ends and not reader.is_completed()):
+            return ()
+        return (f"the rules derive it, but {said}",)
+
+    @cached_property
+    def _every_way(self) -> tuple[LoadedGrammar, str] | None:
+        return None if self._find_every_way is None else self._find_every_way()
 
     def _reasons(self, matcher: GrammarMatcher, byte: int) -> list[str]:
         """Why no way of reading the text goes on with this byte; each reason once."""

@@ -23,7 +23,7 @@ from psc.compiler.frontends.registry import FRONT_ENDS, front_end
 from psc.compiler.frontends.request import GrammarRequest
 from psc.compiler.grammars import bundled_names
 from psc.errors import PscError
-from psc.grammars.compiled_grammar import CompiledGrammar, compile_just_in_time
+from psc.grammars.compiled_grammar import CompiledGrammar, compile_just_in_time, keeping_all_actions
 from psc.grammars.grammar import Grammar
 from psc.inspection.configurations import configurations
 from psc.inspection.explaining import Explainer, shown
@@ -94,7 +94,7 @@ class _Opened:
 
     @cached_property
     def explainer(self) -> Explainer:
-        return Explainer(self.compiled)
+        return Explainer(self.compiled, lambda: keeping_all_actions(self.compiled))
 
     @cached_property
     def reader(self) -> StackReader:

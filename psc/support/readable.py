@@ -9,6 +9,8 @@ import unicodedata
 
 NOTHING = "-"
 """Printed where there is no figure."""
+MAX_REPEATED = 200
+"""Characters of what was sent that a message repeats."""
 
 
 def size(n_bytes: float) -> str:
@@ -51,6 +53,11 @@ def printable(text: str) -> str:
     if text.isprintable():
         return text
     return "".join(c if c in "\n\t" or unicodedata.category(c) not in ("Cc", "Cf", "Cs") else ascii(c)[1:-1] for c in text)
+
+
+def shortened(text: str, most: int = MAX_REPEATED) -> str:
+    """The text as a message repeats it: what is longer than `most` characters has an ellipsis for the rest."""
+    return text if len(text) <= most else f"{text[: most - 1]}…"
 
 
 def _digits(value: float) -> str:

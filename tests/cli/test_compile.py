@@ -248,3 +248,23 @@ def test_texts_for_what_is_not_closed(run: Run, tokenizer: Path, tmp_path: Path,
     result = run("compile", "json", "-t", tokenizer, "-o", tmp_path / "json.psc", "--warm", tmp_path / "a.json")
     assert result.exit_code == 0 and "no rows are named" in result.stderr
     assert "warm_row_state" not in run("inspect", tmp_path / "json.psc").stdout
+
+
+def test_a_shift_reduce_conflict(run: Run, tokenizer: Path, tmp_path: Path) -> None:
+    grammar, text = tmp_path / "sr.lark", tmp_path / "cab.txt"
+    grammar.write_text('start: x "a" "b"\nx: "c" | "c" "a"\n')
+    text.write_text("cab")
+    said = 'after "c", before "a", reading x: "c" · "a" wins over ending x: "c"'
+    result = run("compile", grammar, "-t", tokenizer, "-o", tmp_path / "sr.psc")
+    assert result.exit_code == 0 and result.stderr.count(said) == 1 and "psc: warning: " in result.stderr
+    result = run("check", grammar, "-t", tokenizer, text)
+    assert result.exit_code == 1 and result.stderr.count(said) == 1
+    result = run("explain", tmp_path / "sr.psc", "-t", tokenizer, "--text", "cab")
+    assert result.exit_code == 1 and "because the rules derive it, but 1 shift/reduce conflict was decided" in result.stdout
+    for command in ("compile", "check", "explain"):
+        more = [text] if command == "check" else []
+        result = run(command, grammar, "-t", tokenizer, "--refuse-conflicts", *more)
+        assert result.exit_code == 1 and "psc: error: " in result.stderr and said in result.stderr, command
+        assert run(command, grammar, "-t", tokenizer, "--keep-all-actions", "--refuse-conflicts", *more).stderr.count(said) == 0
+    result = run("check", tmp_path / "sr.psc", "-t", tokenizer, "--refuse-conflicts", text)
+    assert result.exit_code == 2 and "is an artifact" in result.stderr

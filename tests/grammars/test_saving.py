@@ -96,6 +96,7 @@ def test_a_vocabulary_that_cannot_spell(
     grammar = psc.GrammarCompiler(info, store=False).compile_grammar(text)
     ahead = psc.compile_ahead_of_time(psc.Grammar.from_ebnf(text), info)
     warned = [r.getMessage() for r in caplog.records if r.levelname == "WARNING" and r.name == "psc.compiler"]
+    warned = [w for w in warned if "can never finish" not in w]
     assert [said is not None and said in w for w in warned] == [True] * (2 if said else 0)
     for each in (grammar, ahead):
         matcher, n = psc.GrammarMatcher(each), 0
