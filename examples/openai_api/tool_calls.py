@@ -6,7 +6,7 @@ call that is cut off is given as far as it went; one whose name is cut off is no
 """
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from openai_api.deltas import Arguments, CallBegin, Delta, Reader, Text, TextReader, kept_back
@@ -32,7 +32,8 @@ class MarkerReader:
 
     def __init__(self, form: ToolCallFormat, functions: Mapping[str, Mapping[str, Any]]) -> None:
         self._format, self._functions = form, functions
-        self._begin = _begin_pattern(form, functions)
+        self._names = {form.names.written(name): name for name in functions}
+        self._begin = _begin_pattern(form, self._names)
         self._section_end = form.section.end if form.section else None
         self._buffer = ""
         self._n_calls = 0
@@ -70,10 +71,11 @@ class MarkerReader:
         begin = self._begin.search(self._buffer)
         end = self._buffer.find(self._section_end) if self._section_end else -1
         if begin and (end < 0 or begin.start() < end):
-            yield CallBegin(self._n_calls, begin["name"])
+            name = self._names[begin["name"]]
+            yield CallBegin(self._n_calls, name)
             self._buffer = self._buffer[begin.end() :]
             style = STYLES.get(self._format.style)
-            schema = self._functions[begin["name"]]
+            schema = self._functions[name]
             self._arguments = Parameters(style, self._format.end, schema) if style else JsonValueEnd()
             self._step = self._in_arguments
         elif self._section_end and end >= 0:
@@ -109,9 +111,9 @@ class MarkerReader:
             yield Text(text)
 
 
-def _begin_pattern(form: ToolCallFormat, functions: Mapping[str, Any]) -> re.Pattern[str]:
-    """What begins a call, up to its arguments."""
-    names = "|".join(re.escape(name) for name in sorted(functions, key=len, reverse=True))
+def _begin_pattern(form: ToolCallFormat, written: Iterable[str]) -> re.Pattern[str]:
+    """What begins a call, up to its arguments; `written`: the names as the format writes them."""
+    names = "|".join(re.escape(name) for name in sorted(written, key=len, reverse=True))
     spelled = re.escape(form.begin.rstrip("\n"))
     spelled = spelled.replace(re.escape("{name}"), f"(?P<name>{names})").replace(re.escape("{number}"), r"\d+")
     # `f` is not called where the text goes on to `f_2`: the marker behind the name decides it.

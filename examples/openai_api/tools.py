@@ -12,6 +12,7 @@ from openai_api.constraints import Constraint, grammar_errors
 from openai_api.errors import ApiError
 from openai_api.fields import field
 from psc.structural_tag import JSONSchemaFormat, OrFormat, StructuralTag
+from psc.tool_calls.models.tool_names import ToolNameError
 
 _NO_ARGUMENTS = {"type": "object", "properties": {}, "additionalProperties": False}
 
@@ -78,7 +79,13 @@ def _tag(tools: Tools, format_name: str, choice: Any) -> StructuralTag:
     functions = [{"type": "function", "function": {"name": name, "parameters": schema}} for name, schema in tools.functions.items()]
     if isinstance(choice, dict) and choice.get("type") == "allowed_tools":
         choice = choice["allowed_tools"]["mode"]  # the others are left out already
-    return psc.get_model_structural_tag(format_name, functions, choice, reasoning="disabled", parallel_tool_calls=tools.parallel)
+    try:
+        return psc.get_model_structural_tag(
+            format_name, functions, choice, reasoning="disabled", parallel_tool_calls=tools.parallel
+        )
+    except ToolNameError as error:
+        error = error.at([tool["function"]["name"] for tool in tools.listed].index(error.name))
+        raise ApiError(str(error), f"tools[{error.index}].{error.field}", code="invalid_tools") from error
 
 
 def _value_or_calls(tools: Tools, format_name: str, otherwise: Constraint) -> StructuralTag:

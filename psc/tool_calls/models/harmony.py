@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from psc.errors import InvalidStructuralTagError
 from psc.tool_calls.models.request import TagRequest, builtin_name
+from psc.tool_calls.models.tool_names import ToolNames
 from psc.tool_calls.structural_tag import (
     AnyTextFormat,
     ConstStringFormat,
@@ -29,6 +30,8 @@ from psc.tool_calls.structural_tag import (
 _NEXT = "<|start|>assistant"
 _CALL_END = "<|call|>"
 _MESSAGE_ENDS = ("<|end|>", "<|return|>")
+_NAMES = ToolNames(never=" <")
+"""A recipient ends with white space or a marker."""
 
 _FUNCTION_HEADERS = (
     "<|channel|>commentary to=functions.{name} <|constrain|>json<|message|>",
@@ -70,9 +73,11 @@ def harmony_tag(request: TagRequest) -> StructuralTag:
 
 def _calls(request: TagRequest) -> list[TagFormat]:
     calls = []
-    for function in request.functions:
+    for i, function in enumerate(request.functions):
+        _NAMES.check(function.function.name, i)
         calls += _spellings(function.function.name, _FUNCTION_HEADERS, request.arguments(function))
-    for builtin in request.builtins:
+    for i, builtin in enumerate(request.builtins):
+        _NAMES.check(builtin_name(builtin), i, "name" if builtin.name else "type")
         calls += _spellings(builtin_name(builtin), _BUILTIN_HEADERS, request.arguments(builtin))
     return calls
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from psc.tool_calls.models.request import TagRequest
 from psc.tool_calls.models.tool_call_format import Section, ToolCallFormat
+from psc.tool_calls.models.tool_names import ToolNames
 from psc.tool_calls.structural_tag import (
     AnyTextFormat,
     ConstStringFormat,
@@ -34,6 +35,7 @@ _CALLS = ToolCallFormat(
     trigger=_begin("tools"),
     begin=f'{_OPEN}call tool="{{name}}" index="{{number}}"{_SEP}',
     end=_end("call"),
+    names=ToolNames(never="<", escapes=(("&", "&amp;"), ('"', "&quot;"))),
     style="kimi_k3_xml",
     argument_excludes=(_OPEN, _CLOSE, _SEP),
 )

@@ -11,6 +11,7 @@ from typing import Any, Literal
 
 from psc.errors import InvalidStructuralTagError
 from psc.support.checked_record import Reading
+from psc.tool_calls.models.tool_names import listed, shown
 from psc.tool_calls.openai_tool_call_schema import (
     AllowedToolChoiceParam,
     BuiltinToolChoiceParam,
@@ -90,14 +91,16 @@ def normalize_tool_choice(
         name = chosen.function.name
         named = [f for f in functions if f.function.name == name]
         if not named:
-            raise InvalidStructuralTagError(f"tool_choice: there is no function {name!r} in tools, which has {_names(functions)}")
+            raise InvalidStructuralTagError(
+                f"tool_choice: there is no function {shown(name)} in tools, which has {_names(functions)}"
+            )
         return _checked(named, [], "forced")
     if isinstance(chosen, BuiltinToolChoiceParam):
         of_type = [b for b in builtins if b.type == chosen.type]
         if len(of_type) != 1:
             raise InvalidStructuralTagError(
-                f"tool_choice: {len(of_type)} builtin tools in tools have the type {chosen.type!r}, and exactly one must have it; "
-                f"types are {', '.join([repr(b.type) for b in builtins]) or 'none'}"
+                f"tool_choice: {len(of_type)} builtin tools in tools have the type {shown(chosen.type)}, and exactly one "
+                f"must have it; types are {listed([b.type for b in builtins])}"
             )
         return _checked([], of_type, "forced")
     if chosen == "none":
@@ -106,26 +109,33 @@ def normalize_tool_choice(
 
 
 def _read_tools(tools: object) -> tuple[list[FunctionToolParam], list[BuiltinToolParam]]:
-    if tools is None:
-        return [], []
-    if not isinstance(tools, (list, tuple)):
-        raise InvalidStructuralTagError(f"tools: must be a list, not {type(tools).__name__}")
-    functions, builtins = [], []
+    read = _each_tool(tools)
     names: dict[str, int] = {}
-    for i, given in enumerate(tools):
-        tool = _read_tool(given, f"tools[{i}]")
-        if isinstance(tool, FunctionToolParam):
-            functions.append(tool)
-            name = tool.function.name
-        else:
-            builtins.append(tool)
-            name = builtin_name(tool)
+    for i, name in enumerate(map(_name, read)):
         if name in names:
             raise InvalidStructuralTagError(
-                f"tools[{i}]: has the name {name!r}, as tools[{names[name]}] has; a call would be of either"
+                f"tools[{i}]: has the name {shown(name)}, as tools[{names[name]}] has; a call would be of either"
             )
         names[name] = i
-    return functions, builtins
+    functions = [tool for tool in read if isinstance(tool, FunctionToolParam)]
+    return functions, [tool for tool in read if isinstance(tool, BuiltinToolParam)]
+
+
+def names_of(tools: object) -> list[str]:
+    """The names of all tools, in their order. Raises InvalidStructuralTagError: a tool has no valid form."""
+    return [_name(tool) for tool in _each_tool(tools)]
+
+
+def _name(tool: FunctionToolParam | BuiltinToolParam) -> str:
+    return tool.function.name if isinstance(tool, FunctionToolParam) else builtin_name(tool)
+
+
+def _each_tool(tools: object) -> list[FunctionToolParam | BuiltinToolParam]:
+    if tools is None:
+        return []
+    if not isinstance(tools, (list, tuple)):
+        raise InvalidStructuralTagError(f"tools: must be a list, not {type(tools).__name__}")
+    return [_read_tool(given, f"tools[{i}]") for i, given in enumerate(tools)]
 
 
 def _read_tool(given: object, path: str) -> FunctionToolParam | BuiltinToolParam:
@@ -182,13 +192,15 @@ def _allowed(
         path = f"tool_choice.allowed_tools.tools[{i}]"
         if tool.type != "function":
             if all(b.type != tool.type for b in builtins):
-                raise InvalidStructuralTagError(f"{path}: Allowed builtin {tool.type!r} is the type of no builtin tool in tools")
+                raise InvalidStructuralTagError(
+                    f"{path}: Allowed builtin {shown(tool.type)} is the type of no builtin tool in tools"
+                )
             types.add(tool.type)
         elif tool.function is None:
             raise InvalidStructuralTagError(f'{path}.function: is missing; a function is allowed by {{"function": {{"name": …}}}}')
         elif all(f.function.name != tool.function.name for f in functions):
             raise InvalidStructuralTagError(
-                f"{path}: there is no function {tool.function.name!r} in tools, which has {_names(functions)}"
+                f"{path}: there is no function {shown(tool.function.name)} in tools, which has {_names(functions)}"
             )
         else:
             names.add(tool.function.name)
@@ -204,5 +216,4 @@ def _checked(
 
 
 def _names(functions: list[FunctionToolParam]) -> str:
-    names = [repr(f.function.name) for f in functions]
-    return ", ".join(names[:20]) + (f" and {len(names) - 20} more" if len(names) > 20 else "") if names else "none"
+    return listed([f.function.name for f in functions])

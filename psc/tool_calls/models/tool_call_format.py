@@ -10,10 +10,11 @@ Reasoning comes first. "enabled": the prompt has opened it, so that the text beg
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from psc.errors import InvalidStructuralTagError
 from psc.tool_calls.models.request import TagRequest
+from psc.tool_calls.models.tool_names import ToolNames
 from psc.tool_calls.openai_tool_call_schema import FunctionToolParam
 from psc.tool_calls.structural_tag import (
     AnyTextFormat,
@@ -99,6 +100,7 @@ class ToolCallFormat:
     begin: str
     """Of a call, a template."""
     end: str
+    names: ToolNames = field(default_factory=ToolNames)
     style: Style = "json"
     """Of the arguments."""
     argument_excludes: tuple[str, ...] = ()
@@ -126,13 +128,15 @@ class ToolCallFormat:
         return StructuralTag(format=SequenceFormat(elements=[*prefix, answer]) if prefix else answer)
 
     def check(self, request: TagRequest) -> None:
-        """Raises InvalidStructuralTagError, a ValueError: a tool is none of the model's, or there is no function to call."""
+        """Raises InvalidStructuralTagError, a ValueError: no function, or one that the model cannot call."""
         if self.refuses_builtin_tools and request.builtins:
             raise InvalidStructuralTagError(f"tools: this model has no builtin tools, and {request.builtins[0].type!r} is one")
         if request.choice != "auto" and not request.functions:
             raise InvalidStructuralTagError(
                 f"tool_choice: a call is {request.choice}, and this model calls functions only; tools has none that is allowed"
             )
+        for i, tool in enumerate(request.functions):
+            self.names.check(tool.function.name, i)
 
     def calls(self, request: TagRequest, section: Section) -> Format:
         """What stands in a section: the call that is forced, or calls."""
@@ -165,7 +169,9 @@ class ToolCallFormat:
         )
 
     def _call(self, request: TagRequest, tool: FunctionToolParam) -> TagFormat:
-        before, *numbered = [part.replace("{name}", tool.function.name) for part in self.begin.split("{number}")]
+        before, *numbered = [
+            part.replace("{name}", self.names.written(tool.function.name)) for part in self.begin.split("{number}")
+        ]
         content: Format = request.arguments(tool, self.style, self.argument_excludes)
         if numbered:
             content = SequenceFormat(elements=[RegexFormat(pattern=r"\d+"), ConstStringFormat(value=numbered[0]), content])
