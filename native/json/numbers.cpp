@@ -127,7 +127,7 @@ TextAutomaton plain_magnitudes(const Decimal& bound, Compared wanted, std::size_
     return explored({start, 0}, max_states, expand);
 }
 
-const Decimal kDecimalZero{};
+const Decimal& kDecimalZero = *new Decimal{};
 
 TextAutomaton with_signs_alike(const TextAutomaton& magnitudes) { return with_signs(magnitudes, magnitudes); }
 
@@ -193,17 +193,18 @@ int compare(const Decimal& a, const Decimal& b) {
 }
 
 TextAutomaton plain_numbers() {
-    static const TextAutomaton numbers = with_signs_alike(plain_magnitudes(kDecimalZero, {true, true, true}, kMaxTextStates));
+    static const auto& numbers =
+        *new TextAutomaton(with_signs_alike(plain_magnitudes(kDecimalZero, {true, true, true}, kMaxTextStates)));
     return numbers;
 }
 
 TextAutomaton integers() {
-    static const TextAutomaton numbers = multiples_of(parse_decimal("1"));
+    static const auto& numbers = *new TextAutomaton(multiples_of(parse_decimal("1")));
     return numbers;
 }
 
 TextAutomaton integers_without_fraction() {
-    static const TextAutomaton numbers = [] {
+    static const auto& numbers = *new TextAutomaton([] {
         TextAutomaton draft = TextAutomaton::drafted();
         draft.add_arc('-', '-', 1);
         draft.add_arc('0', '0', 2);
@@ -216,7 +217,7 @@ TextAutomaton integers_without_fraction() {
         draft.add_arc('0', '9', 3);
         draft.add_state(true);
         return minimal(draft);
-    }();
+    }());
     return numbers;
 }
 

@@ -153,10 +153,10 @@ TextAutomaton scientific_magnitudes(const Decimal& bound, Compared wanted, std::
 }  // namespace
 
 TextAutomaton scientific_numbers() {
-    static const TextAutomaton numbers = [] {
+    static const auto& numbers = *new TextAutomaton([] {
         const TextAutomaton all = scientific_magnitudes({}, {true, true, true}, kMaxTextStates);
         return with_signs(all, all);
-    }();
+    }());
     return numbers;
 }
 

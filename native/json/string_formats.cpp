@@ -26,9 +26,9 @@ PatternText two_digits(int n) { return {static_cast<char32_t>(U'0' + n / 10), st
 
 // --- dates and times
 
-const PatternText kFullDate =
+const PatternText& kFullDate = *new PatternText(
     U"(?:\\d{4}-(?:(?:0[13578]|1[02])-(?:0[1-9]|[12]\\d|3[01])|(?:0[469]|11)-(?:0[1-9]|[12]\\d|30)|02-(?:0[1-9]|1\\d|2[0-8]))"
-    U"|(?:\\d\\d(?:0[48]|[2468][048]|[13579][26])|(?:[02468][048]|[13579][26])00)-02-29)";
+    U"|(?:\\d\\d(?:0[48]|[2468][048]|[13579][26])|(?:[02468][048]|[13579][26])00)-02-29)");
 
 // The local times at which it is 23:59 in UTC, with their offsets. A zone's offset has been of whole minutes since there are leap
 // seconds, and nearly all are of half hours: with those of single minutes the automaton would have 8,000 states.
@@ -47,15 +47,16 @@ PatternText full_time() {
     return U"(?:(?:[01]\\d|2[0-3]):[0-5]\\d:[0-5]\\d(?:\\.\\d+)?(?:[Zz]|[+\\-](?:[01]\\d|2[0-3]):[0-5]\\d)|" + leap_second() + U")";
 }
 
-const PatternText kDuration = [] {
+const PatternText& kDuration = *new PatternText([] {
     const PatternText time = U"T(?:\\d+H(?:\\d+M(?:\\d+S)?)?|\\d+M(?:\\d+S)?|\\d+S)";
     const PatternText date = U"(?:\\d+Y(?:\\d+M(?:\\d+D)?)?|\\d+M(?:\\d+D)?|\\d+D)";
     return U"P(?:" + date + U"(?:" + time + U")?|" + time + U"|\\d+W)";
-}();
+}());
 
 // --- addresses
 
-const PatternText kIpv4 = U"(?:(?:\\d|[1-9]\\d|1\\d\\d|2[0-4]\\d|25[0-5])\\.){3}(?:\\d|[1-9]\\d|1\\d\\d|2[0-4]\\d|25[0-5])";
+const PatternText& kIpv4 =
+    *new PatternText(U"(?:(?:\\d|[1-9]\\d|1\\d\\d|2[0-4]\\d|25[0-5])\\.){3}(?:\\d|[1-9]\\d|1\\d\\d|2[0-4]\\d|25[0-5])");
 
 PatternText ipv6() {
     const PatternText group = U"[0-9A-Fa-f]{1,4}", last = U"(?:" + group + U":" + group + U"|" + kIpv4 + U")";
@@ -71,7 +72,7 @@ PatternText ipv6() {
     return U"(?:" + options + U")";
 }
 
-const PatternText kHostLabel = U"[0-9A-Za-z](?:[0-9A-Za-z\\-]{0,61}[0-9A-Za-z])?";
+const PatternText& kHostLabel = *new PatternText(U"[0-9A-Za-z](?:[0-9A-Za-z\\-]{0,61}[0-9A-Za-z])?");
 
 // With `more` wherever a letter may be.
 PatternText mailbox(const PatternText& more) {
@@ -83,7 +84,7 @@ PatternText mailbox(const PatternText& more) {
            U"|[Ii][Pp][Vv]6:" + ipv6() + U")\\])";
 }
 
-const PatternText kBeyondAscii = U"\\x80-\\u{10FFFF}";
+const PatternText& kBeyondAscii = *new PatternText(U"\\x80-\\u{10FFFF}");
 
 // A label may have any character beyond ASCII but full stops and some that RFC 5892 disallows, and may not begin with a mark.
 PatternText idn_hostname() {
@@ -98,7 +99,7 @@ PatternText idn_hostname() {
 // --- identifiers of resources
 
 // What RFC 3987 has beyond RFC 3986: ucschar, and iprivate in queries.
-const PatternText kUcsChar = [] {
+const PatternText& kUcsChar = *new PatternText([] {
     PatternText ranges = U"\\xA0-\\uD7FF\\uF900-\\uFDCF\\uFDF0-\\uFFEF";
     for (char32_t plane = 1; plane <= 14; ++plane) {
         ranges += static_cast<char32_t>(plane * 0x10000 + (plane == 14 ? 0x1000 : 0));
@@ -106,8 +107,8 @@ const PatternText kUcsChar = [] {
         ranges += static_cast<char32_t>(plane * 0x10000 + 0xFFFD);
     }
     return ranges;
-}();
-const PatternText kIPrivate = U"\\uE000-\\uF8FF\\u{F0000}-\\u{FFFFD}\\u{100000}-\\u{10FFFD}";
+}());
+const PatternText& kIPrivate = *new PatternText(U"\\uE000-\\uF8FF\\u{F0000}-\\u{FFFFD}\\u{100000}-\\u{10FFFD}");
 
 struct ResourceSyntax {
     PatternText absolute, reference;
@@ -129,7 +130,7 @@ struct ResourceSyntax {
     }
 };
 
-const PatternText kJsonPointer = U"(?:/(?:[^~/]|~[01])*)*";
+const PatternText& kJsonPointer = *new PatternText(U"(?:/(?:[^~/]|~[01])*)*");
 
 PatternText uri_template() {
     const PatternText percent = U"%[0-9A-Fa-f]{2}", character = U"(?:[0-9A-Za-z_]|" + percent + U")";
@@ -153,7 +154,7 @@ StringFormat exact_format(Pattern pattern) {
 }
 
 FormatEntry* find_format(std::string_view name) {
-    static std::array<FormatEntry, 19> formats{{
+    static auto& formats = *new std::array<FormatEntry, 19>{{
         {"date-time", [] { return exact_format(kFullDate + U"[Tt]" + full_time()); }},
         {"date", [] { return exact_format(kFullDate); }},
         {"time", [] { return exact_format(full_time()); }},

@@ -21,7 +21,7 @@ public:
     RestConditions() { sets_.intern({}); }
 
     Word add_automaton(TextAutomaton a) {
-        static const std::vector<TextAutomaton::Arc> everywhere = any_text().arcs;
+        static const auto& everywhere = *new std::vector<TextAutomaton::Arc>(any_text().arcs);
         Word universal = -1;
         for (Word s = 0; s < a.size(); ++s) {
             const auto* begin = a.arcs.data() + a.offsets[s];

@@ -14,8 +14,9 @@ NB_MODULE(_core, m) {
     psc::before_long_work = psc::let_go_of_interpreter_lock;
     const auto os = psc::nb::module_::import_("os");
     if (psc::nb::hasattr(os, "register_at_fork"))
-        os.attr("register_at_fork")(psc::nb::arg("before") = psc::nb::cpp_function(&psc::wait_for_all_calls),
-                                    psc::nb::arg("after_in_child") = psc::nb::cpp_function(&psc::begin_in_child));
+        os.attr("register_at_fork")(psc::nb::arg("before") = psc::nb::cpp_function(&psc::begin_fork),
+                                    psc::nb::arg("after_in_parent") = psc::nb::cpp_function(&psc::end_fork_in_parent),
+                                    psc::nb::arg("after_in_child") = psc::nb::cpp_function(&psc::end_fork_in_child));
     psc::bind_cancellation(m);
     psc::bind_limits(m);
     psc::bind_lr_tables(m);

@@ -7,6 +7,7 @@
 #include "masks/apply_bitmask.hpp"
 #include "matcher/mask_slots.hpp"
 #include "python/bindings.hpp"
+#include "python/interpreter_lock.hpp"
 
 namespace psc {
 
@@ -37,7 +38,7 @@ private:
 template <class Bits>
 void apply(const Logits& logits, const MaskArray& mask, std::size_t width, const std::optional<RowNumbers>& rows,
            Bits minus_infinity) {
-    nb::gil_scoped_release release;
+    const WithoutInterpreterLock release;
     Words words(mask);
     auto* data = static_cast<Bits*>(logits.data());
     auto one = [&](std::size_t i) {
@@ -76,7 +77,7 @@ using FixedTable = nb::ndarray<const std::int32_t, nb::ndim<2>, nb::c_contig, nb
 template <class Bits>
 void apply_ids(const Integers& logits, std::uint64_t minus_infinity, const FixedTable& table, const Ints& ids, std::size_t width,
                const std::optional<RowNumbers>& rows) {
-    nb::gil_scoped_release release;
+    const WithoutInterpreterLock release;
     auto* data = static_cast<Bits*>(logits.data());
     for (std::size_t k = 0; k < ids.shape(0); ++k) {
         const Word id = ids.data()[k];
@@ -122,7 +123,7 @@ void write_mask_rows(const Table& table, const Ints& writes, const Array<std::ui
     if (table.shape(1) != (static_cast<std::size_t>(vocab_size) + 31) / 32)
         throw BitmaskError("the table's rows do not fit a vocabulary of " + std::to_string(vocab_size));
     const std::span<const Word> numbers(writes.data(), writes.shape(0));
-    nb::gil_scoped_release release;
+    const WithoutInterpreterLock release;
     for (std::size_t i = 0; i < numbers.size(); i += 4)
         write_row({numbers[i], numbers[i + 1], numbers[i + 2], numbers[i + 3]}, {pool.data(), pool.shape(0)}, vocab_size,
                   reinterpret_cast<std::uint32_t*>(table.data() + numbers[i] * table.stride(0)));

@@ -4,6 +4,7 @@
 #include "lexer/tables.hpp"
 #include "lexer/terminal_tables.hpp"
 #include "python/bindings.hpp"
+#include "python/interpreter_lock.hpp"
 #include "python/machine.hpp"
 #include "python/tables.hpp"
 
@@ -106,7 +107,7 @@ void bind_lr_tables(nb::module_& m) {
         "build_lalr",
         [](Word n_terminals, Word n_nonterminals, Word start, Ints lhs, Ints rhs_offsets, Ints rhs, Ints priority, bool keep_all) {
             const Productions g = productions_of(n_terminals, n_nonterminals, start, lhs, rhs_offsets, rhs, priority);
-            nb::gil_scoped_release release;
+            const WithoutInterpreterLock release;
             return build_lalr(g, keep_all ? ConflictPolicy::keep_all : ConflictPolicy::lark);
         },
         "n_terminals"_a, "n_nonterminals"_a, "start"_a, "lhs"_a, "rhs_offsets"_a, "rhs"_a, "priority"_a, "keep_all"_a);
@@ -141,7 +142,7 @@ void bind_token_classes(nb::module_& m) {
     m.def(
         "classify_tokens",
         [](const ClosedLexer& lexer, Bytes token_bytes, Longs token_offsets, Ints text_tokens) {
-            nb::gil_scoped_release release;
+            const WithoutInterpreterLock release;
             return classify_tokens(lexer, view(token_bytes), view(token_offsets), ids_of<TokenId>(view(text_tokens)));
         },
         "lexer"_a, "token_bytes"_a, "token_offsets"_a, "text_tokens"_a);
@@ -185,13 +186,7 @@ void bind_terminal_sequences(nb::module_& m) {
             },
             "n"_a, "At most `n` groups of sequences, nodes of the trie, that may be classified apart.")
         .def("of_state", &sequences_of, "lexer_state"_a, "The terminals of each sequence, and the classes of its tokens.");
-    m.def("find_sequences", &find_sequences, nb::call_guard<nb::gil_scoped_release>(), "classes"_a);
-}
-
-template <class Assemble>
-ClassifierTables assembled(const Assemble& assemble) {
-    nb::gil_scoped_release release;
-    return assemble();
+    m.def("find_sequences", &find_sequences, nb::call_guard<WithoutInterpreterLock>(), "classes"_a);
 }
 
 // All words are of this version of psc.
@@ -202,12 +197,12 @@ void bind_closed_classifier(nb::module_& m) {
         .def("__getstate__", [](const ClosedClassifier& c) { return to_array(c.to_words()); })
         .def("__setstate__",
              [](ClosedClassifier& c, Ints words) { new (&c) ClosedClassifier(ClosedClassifier::from_words(view(words))); });
-    m.def("close_classifier", &close_classifier, nb::call_guard<nb::gil_scoped_release>(), "sequences"_a,
+    m.def("close_classifier", &close_classifier, nb::call_guard<WithoutInterpreterLock>(), "sequences"_a,
           "Of all sequences at once.");
     m.def(
         "classify_sequences",
         [](const LalrTables& lr, Ints trie_words, Ints sequences) {
-            nb::gil_scoped_release release;
+            const WithoutInterpreterLock release;
             const StackPredecessors below(lr.tables);
             Work none("steps to find sequences", 0);  // they are there
             const SequenceTrie trie(lr.tables, below, view(trie_words), none);
@@ -218,7 +213,7 @@ void bind_closed_classifier(nb::module_& m) {
     m.def(
         "merge_classifiers",
         [](const LalrTables& lr, const std::vector<ClosedClassifier>& classifiers) {
-            nb::gil_scoped_release release;
+            const WithoutInterpreterLock release;
             return merge_classifiers(lr.tables, StackPredecessors(lr.tables), classifiers);
         },
         "lr"_a, "classifiers"_a, "Of all groups.");
@@ -226,13 +221,13 @@ void bind_closed_classifier(nb::module_& m) {
     m.def(
         "assemble",
         [](const ClosedClassifier& classifier, const TerminalSequences& sequences) {
-            return to_dict(assembled([&] { return assemble(classifier, sequences.realized); }));
+            return to_dict(without_lock([&] { return assemble(classifier, sequences.realized); }));
         },
         "classifier"_a, "sequences"_a, kAssembled);
     m.def(
         "assemble",
         [](const ClosedClassifier& classifier, Ints realized_words) {
-            return to_dict(assembled([&] { return assemble(classifier, RealizedSequences::from_words(view(realized_words))); }));
+            return to_dict(without_lock([&] { return assemble(classifier, RealizedSequences::from_words(view(realized_words))); }));
         },
         "classifier"_a, "realized_words"_a, kAssembled);
 }
@@ -250,7 +245,7 @@ void bind_compilation(nb::module_& m) {
         [](const LalrTables& lr, Ints next, Ints match_offsets, Ints matches, Ints rank, Bytes ignored, const std::string& lexer) {
             const AllTerminals terminals = all_terminals(next, match_offsets, matches, rank, ignored);
             const LexerKind kind = lexer_kind(lexer);
-            nb::gil_scoped_release release;
+            const WithoutInterpreterLock release;
             return close_lexer(lr.tables, terminals, kind);
         },
         "lr"_a, "next"_a, "match_offsets"_a, "matches"_a, "rank"_a, "ignored"_a, "lexer"_a);

@@ -3,32 +3,28 @@
 #include <chrono>
 #include <condition_variable>
 #include <mutex>
+#include <stdexcept>
 #include <thread>
 
 namespace psc {
 
 namespace {
 
-// Calls that go on without the lock. Both numbers change with the interpreter's lock held; `ended` also under the mutex, for those
-// who wait without it.
+// Calls that go on without the lock, and forks that wait for them. The numbers change with the interpreter's lock held; those that
+// others wait for without it, under the mutex too.
 struct CallsWithoutLock {
-    std::size_t running = 0, ended = 0;
+    std::size_t running = 0, ended = 0, forks = 0;
     std::mutex mutex;
-    std::condition_variable one_ended;
+    std::condition_variable changed;
 };
+
+constexpr std::chrono::seconds kMostBehindForks{5};
 
 // Never destroyed: threads may still be in a call when the process exits.
 CallsWithoutLock* all_calls = new CallsWithoutLock;
 
-// Whether the calling thread let go of the lock in this file.
-thread_local bool has_no_lock = false;
-
-PyThreadState* release() {
-    ++all_calls->running;
-    PyThreadState* const thread = PyEval_SaveThread();
-    has_no_lock = true;
-    return thread;
-}
+// Of the calling thread, where it let go of the lock in this file.
+thread_local PyThreadState* let_go_by = nullptr;
 
 bool finalizing() {
 #if PY_VERSION_HEX >= 0x030d0000
@@ -38,39 +34,106 @@ bool finalizing() {
 #endif
 }
 
+[[noreturn]] void stay_here() {
+    for (;;) std::this_thread::sleep_for(std::chrono::hours(1));
+}
+
+// When the interpreter is going, CPython before 3.14 ends the threads that ask for its lock: it unwinds their frames, and those of C++
+// forbid it. A thread may ask before that and get the answer after it, so looking at `finalizing` is not enough.
+void take(PyThreadState* thread) {
+    if (finalizing()) stay_here();
+    try {
+        PyEval_RestoreThread(thread);
+    } catch (...) {
+        stay_here();
+    }
+}
+
+// While it lives the calling thread waits for others, and no fork waits for it.
+class Waiting {
+public:
+    Waiting() : thread_(PyEval_SaveThread()) {}
+    ~Waiting() { take(thread_); }
+    Waiting(const Waiting&) = delete;
+    Waiting& operator=(const Waiting&) = delete;
+
+private:
+    PyThreadState* thread_;
+};
+
+PyThreadState* release() {
+    ++all_calls->running;
+    return let_go_by = PyEval_SaveThread();
+}
+
 void take_back(PyThreadState* thread) {
-    // When the interpreter is going, CPython ends the threads that ask for its lock, and unwinds them through frames of C++ that forbid it.
-    while (finalizing()) std::this_thread::sleep_for(std::chrono::hours(1));
-    PyEval_RestoreThread(thread);
-    has_no_lock = false;
+    take(thread);
+    let_go_by = nullptr;
     auto& all = *all_calls;
     --all.running;
     {
         const std::lock_guard lock(all.mutex);
         ++all.ended;
     }
-    all.one_ended.notify_all();
+    all.changed.notify_all();
 }
 
 // Waits until some call has ended that runs without the lock now.
 void wait_for_an_end() {
     auto& all = *all_calls;
     const std::size_t seen = all.ended;
-    nb::gil_scoped_release released;
+    const Waiting waiting;
     std::unique_lock lock(all.mutex);
-    all.one_ended.wait(lock, [&] { return all.ended != seen; });
+    all.changed.wait(lock, [&] { return all.ended != seen; });
+}
+
+// Calls that follow each other on several threads would leave no moment for a fork. The time is limited, since whatever else runs
+// before a fork may wait for this thread.
+void stand_behind_forks() {
+    auto& all = *all_calls;
+    if (!all.forks) [[likely]]
+        return;
+    const Waiting waiting;
+    std::unique_lock lock(all.mutex);
+    all.changed.wait_for(lock, kMostBehindForks, [&] { return !all.forks; });
 }
 
 }  // namespace
 
 // A thread that runs while the interpreter is going is the one that ends it. It keeps the lock.
-WithoutInterpreterLock::WithoutInterpreterLock() : thread_(finalizing() ? nullptr : release()) {}
+WithoutInterpreterLock::WithoutInterpreterLock() {
+    if (finalizing()) return;
+    stand_behind_forks();
+    thread_ = release();
+}
+WithoutInterpreterLock::WithoutInterpreterLock(InUse) : thread_(finalizing() ? nullptr : release()) {}
 WithoutInterpreterLock::~WithoutInterpreterLock() {
     if (thread_) take_back(thread_);
 }
 
+WithInterpreterLock::WithInterpreterLock() : thread_(let_go_by) {
+    if (thread_) take_back(thread_);
+}
+WithInterpreterLock::~WithInterpreterLock() {
+    if (thread_) release();
+}
+
+nb::object call_python(nb::handle f, nb::handle argument) {
+    PyObject* result = nullptr;
+    try {
+        result = PyObject_CallFunctionObjArgs(f.ptr(), argument.ptr(), nullptr);
+    } catch (...) {
+        stay_here();
+    }
+    if (!result) nb::raise_python_error();
+    return nb::steal(result);
+}
+
 void Turn::wait_for(const bool& in_use) {
-    while (in_use) wait_for_an_end();
+    while (in_use) {
+        if (finalizing()) throw std::runtime_error("the program ends while a thread that does not go on any more uses this");
+        wait_for_an_end();
+    }
 }
 
 void Turn::let_go() {
@@ -86,15 +149,30 @@ void Turn::end() {
 
 void let_go_of_interpreter_lock() {
     // Threads of the core have no Python state.
-    if (has_no_lock || !PyGILState_GetThisThreadState() || !PyGILState_Check() || finalizing()) return;
+    if (let_go_by || !PyGILState_GetThisThreadState() || !PyGILState_Check() || finalizing()) return;
     if (Turn* const turn = Turn::current_) turn->let_go();
 }
 
-void wait_for_all_calls() {
+void begin_fork() {
+    if (finalizing()) return;
+    {
+        const std::lock_guard lock(all_calls->mutex);
+        ++all_calls->forks;
+    }
     while (all_calls->running) wait_for_an_end();
 }
 
+void end_fork_in_parent() {
+    auto& all = *all_calls;
+    if (!all.forks) return;
+    {
+        const std::lock_guard lock(all.mutex);
+        --all.forks;
+    }
+    all.changed.notify_all();
+}
+
 // Threads that waited in the parent are not there.
-void begin_in_child() { all_calls = new CallsWithoutLock; }
+void end_fork_in_child() { all_calls = new CallsWithoutLock; }
 
 }  // namespace psc

@@ -6,7 +6,12 @@
 // many times. A matcher whose call runs without the lock is in use; another thread's call on that matcher waits for its turn.
 //
 // A thread never asks for the interpreter's lock while it holds a lock of the core, so the two cannot wait for each other.
-// Before a fork, calls that run without the lock are waited for, so that a child never finds a lock of the core taken.
+// A fork waits for the calls that run without the lock, so that a child never finds a lock of the core taken. Calls that begin
+// meanwhile wait behind the fork, but for those on a matcher or table that is marked as in use: the child would find the mark.
+//
+// No other file lets go of the lock or takes it (.ci/native_rooms): when the program ends, a thread that asks for the lock stays in this
+// file. Tried and dropped: nanobind's gil_scoped_release, whose thread CPython unwinds then, which ends in std::terminate; looking
+// whether the interpreter is going before asking, which is too early by as long as the lock's holder runs.
 //
 // Cost: a few instructions a call; a condition variable where two calls meet.
 #pragma once
@@ -18,14 +23,33 @@ namespace psc {
 // While it lives the calling thread goes on without the interpreter's lock.
 class WithoutInterpreterLock {
 public:
+    struct InUse {};  // something is marked as in use
+
     WithoutInterpreterLock();
+    explicit WithoutInterpreterLock(InUse);
     ~WithoutInterpreterLock();
     WithoutInterpreterLock(const WithoutInterpreterLock&) = delete;
     WithoutInterpreterLock& operator=(const WithoutInterpreterLock&) = delete;
 
 private:
+    PyThreadState* thread_ = nullptr;
+};
+
+// While it lives a thread that is in a WithoutInterpreterLock has the lock again, for a call back into Python. No fork waits for it
+// meanwhile: it may be the one that forks.
+class WithInterpreterLock {
+public:
+    WithInterpreterLock();
+    ~WithInterpreterLock();
+    WithInterpreterLock(const WithInterpreterLock&) = delete;
+    WithInterpreterLock& operator=(const WithInterpreterLock&) = delete;
+
+private:
     PyThreadState* thread_;
 };
+
+// What a function of Python's returns. Its code may let go of the lock, and ask for it when the program ends.
+nb::object call_python(nb::handle f, nb::handle argument);
 
 // What `f` gives, where it may have to be built, or another thread may be building it.
 template <class F>
@@ -66,8 +90,9 @@ private:
 // before_long_work: from here on the current Turn, if the calling thread is in one, does without the lock.
 void let_go_of_interpreter_lock();
 
-// Before a fork: waits until no call runs without the lock, and so none holds a lock of the core. And after one, in the child.
-void wait_for_all_calls();
-void begin_in_child();
+// Before a fork: waits until no call runs without the lock, and so none holds a lock of the core. And after it.
+void begin_fork();
+void end_fork_in_parent();
+void end_fork_in_child();
 
 }  // namespace psc

@@ -1,5 +1,4 @@
 // JSON Schema to rule programs.
-#include <nanobind/stl/function.h>
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/tuple.h>
@@ -7,6 +6,7 @@
 #include <array>
 
 #include "python/bindings.hpp"
+#include "python/interpreter_lock.hpp"
 #include "rules/lowering.hpp"
 #include "schema/json_schema.hpp"
 #include "schema/order_of_tags.hpp"
@@ -101,7 +101,9 @@ private:
 
     nb::object as_text(JsonNode node) {
         const bool is_plain = document_.is(node, JsonDocument::Kind::null) || document_.is(node, JsonDocument::Kind::string);
-        return is_plain ? begun(node) : of_text_(document_.written(node));
+        if (is_plain) return begun(node);
+        const std::string written = document_.written(node);
+        return call_python(of_text_, nb::str(written.data(), written.size()));
     }
 
     nb::object text(Word number) {
@@ -172,7 +174,7 @@ void bind_json_schema(nb::module_& m) {
             const JsonNode root = document.read(text);
             return document.written(root);
         },
-        "text"_a, nb::call_guard<nb::gil_scoped_release>(),
+        "text"_a, nb::call_guard<WithoutInterpreterLock>(),
         "JSON text without white space, members in their order, numbers as they are spelled. Raises GrammarError.");
     m.def(
         "json_value",
@@ -183,7 +185,7 @@ void bind_json_schema(nb::module_& m) {
             JsonNode root;
             std::string canonical;
             {
-                nb::gil_scoped_release release;
+                const WithoutInterpreterLock release;
                 root = document.read(text);
                 canonical = document.written(root);
             }
@@ -195,20 +197,21 @@ void bind_json_schema(nb::module_& m) {
         "Raises GrammarError.");
     m.def(
         "in_order_of_tags", [](const std::string& text) { return in_order_of_tags(text); }, "text"_a,
-        nb::call_guard<nb::gil_scoped_release>(),
+        nb::call_guard<WithoutInterpreterLock>(),
         "The text of a structural tag with its tags in one order, see native/schema/order_of_tags.hpp; None where that cannot be "
         "told.");
     m.def(
         "schema_grammar",
         [](std::string schema, bool strict, bool assert_format, bool lenient, bool any_order, bool any_whitespace,
            std::optional<std::int64_t> max_whitespace, std::optional<Word> indent, nb::str item_separator, nb::str key_separator,
-           std::optional<std::function<std::optional<std::string>(std::string)>> resolver, std::vector<nb::str> excludes,
+           std::optional<nb::typed<nb::callable, std::optional<std::string>(nb::str)>> resolver, std::vector<nb::str> excludes,
            std::optional<ParameterStyle> parameters) {
             SchemaResources::Resolver ask;
             if (resolver)
                 ask = [&](const std::string& uri) {
-                    nb::gil_scoped_acquire acquire;
-                    return (*resolver)(uri);
+                    const WithInterpreterLock acquire;
+                    const nb::str name(uri.data(), uri.size());
+                    return nb::cast<std::optional<std::string>>(call_python(*resolver, name));
                 };
             SchemaLayout layout{any_order,
                                 any_whitespace,
@@ -218,7 +221,7 @@ void bind_json_schema(nb::module_& m) {
                                 to_code_points(key_separator),
                                 code_points_of(excludes),
                                 std::move(parameters)};
-            nb::gil_scoped_release release;
+            const WithoutInterpreterLock release;
             return schema_grammar(schema, {strict, assert_format, lenient}, std::move(layout), std::move(ask));
         },
         "schema"_a, "strict"_a, "assert_format"_a, "lenient"_a, "any_order"_a, "any_whitespace"_a, "max_whitespace"_a.none(),

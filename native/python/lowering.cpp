@@ -3,6 +3,7 @@
 #include <nanobind/stl/shared_ptr.h>
 
 #include "python/bindings.hpp"
+#include "python/interpreter_lock.hpp"
 #include "rules/joined_rules.hpp"
 #include "rules/lowering.hpp"
 #include "rules/normal_form.hpp"
@@ -93,7 +94,7 @@ void bind_normal_form(nb::module_& m) {
            Ints priority) {
             const Productions g =
                 productions_of(n_terminals, static_cast<Word>(nonterminals.size()), start, lhs, rhs_offsets, rhs, priority);
-            nb::gil_scoped_release release;
+            const WithoutInterpreterLock release;
             auto [draft, may_be_empty] = draft_of(g, nonterminals);
             BoundNormalForm out{normal_form(draft, n_terminals - 1, g.start, may_be_empty), {}, {}};
             for (Nonterminal n : out.normal.draft) out.nonterminals.emplace_back(draft.name(n));
@@ -134,7 +135,7 @@ static void bind_rule_programs(nb::module_& m) {
                 RulePrograms rules{to_vector(words), to_vector(offsets), {}, {root}, {}, {}};
                 for (const std::string& name : names) rules.names.push_back(name);
                 {
-                    nb::gil_scoped_release release;
+                    const WithoutInterpreterLock release;
                     rules.check();
                 }
                 new (self) RulePrograms(std::move(rules));
@@ -157,7 +158,7 @@ static void bind_rule_programs(nb::module_& m) {
             [](const RulePrograms& rules, std::int64_t size, std::int64_t named_size, std::int64_t around_free_text,
                std::int64_t literals,
                std::int64_t counted) { return lower(rules, {size, named_size, around_free_text, literals, counted}); },
-            "size"_a, "named_size"_a, "around_free_text"_a, "literals"_a, "counted"_a, nb::call_guard<nb::gil_scoped_release>(),
+            "size"_a, "named_size"_a, "around_free_text"_a, "literals"_a, "counted"_a, nb::call_guard<WithoutInterpreterLock>(),
             "The grammar of the rules, within the limits of `psc.compiler.cfg.lowering.TerminalLimits`.");
     m.def(
         "join_rules",
@@ -165,7 +166,7 @@ static void bind_rule_programs(nb::module_& m) {
             if (names.size() != parts.size()) throw std::invalid_argument("a name is wanted for each part");
             std::vector<NamedRules> named;
             for (std::size_t i = 0; i < parts.size(); ++i) named.push_back({names[i], parts[i]});
-            nb::gil_scoped_release release;
+            const WithoutInterpreterLock release;
             return joined_rules(outer, named);
         },
         "outer"_a, "names"_a, "parts"_a,
@@ -175,7 +176,7 @@ static void bind_rule_programs(nb::module_& m) {
 void bind_lowering(nb::module_& m) {
     bind_normal_form(m);
     bind_rule_programs(m);
-    using Release = nb::call_guard<nb::gil_scoped_release>;
+    using Release = nb::call_guard<WithoutInterpreterLock>;
     nb::class_<LoweredRules>(m, "LoweredRules", "Rules of expressions as terminals and productions.")
         .def_prop_ro(
             "undefined", [](const LoweredRules& l) { return l.refusal ? l.refusal->undefined : std::string(); },

@@ -87,7 +87,9 @@ private:
 // calls do not each wait for what the other has.
 class TurnOfAll {
 public:
-    explicit TurnOfAll(const std::vector<PyMatcher*>& matchers) : flags_(matchers) { lock_.emplace(); }
+    explicit TurnOfAll(const std::vector<PyMatcher*>& matchers) : flags_(matchers) {
+        lock_.emplace(WithoutInterpreterLock::InUse{});
+    }
 
 private:
     struct Flags {

@@ -4,6 +4,7 @@
 #include "lr/boundary_bytes.hpp"
 #include "lr/lalr.hpp"
 #include "python/bindings.hpp"
+#include "python/interpreter_lock.hpp"
 #include "terminals/automaton.hpp"
 #include "terminals/nfa.hpp"
 
@@ -74,7 +75,7 @@ void bind_terminals(nb::module_& m) {
         "build_terminal_automaton",
         [](Ints programs, Ints offsets, Ints ranges, Ints range_offsets, std::size_t max_states, std::size_t max_positions,
            std::size_t max_steps) {
-            nb::gil_scoped_release release;
+            const WithoutInterpreterLock release;
             return build_terminal_automaton(to_span(programs), to_span(offsets), to_span(ranges), to_span(range_offsets),
                                             max_states, max_positions, max_steps);
         },

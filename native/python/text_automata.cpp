@@ -9,6 +9,7 @@
 #include "json/strings.hpp"
 #include "patterns/ecma_pattern.hpp"
 #include "python/bindings.hpp"
+#include "python/interpreter_lock.hpp"
 #include "text/automaton.hpp"
 
 namespace psc {
@@ -17,12 +18,6 @@ namespace {
 
 nb::object to_str(const std::u32string& text) {
     return nb::steal(PyUnicode_FromKindAndData(PyUnicode_4BYTE_KIND, text.data(), static_cast<Py_ssize_t>(text.size())));
-}
-
-template <class Make>
-TextAutomaton made_without_lock(Make make) {
-    nb::gil_scoped_release release;
-    return make();
 }
 
 }  // namespace
@@ -36,7 +31,7 @@ void bind_text_automata(nb::module_& m) {
             [](nb::typed<nb::sequence, nb::str> texts) {
                 std::vector<std::u32string> list;
                 for (nb::handle text : texts) list.push_back(to_code_points(text));
-                return made_without_lock([&] { return of_texts(std::move(list)); });
+                return without_lock([&] { return of_texts(std::move(list)); });
             },
             "texts"_a)
         .def_static("of", &of_arcs, "accepts"_a, "arcs"_a,
@@ -47,17 +42,13 @@ void bind_text_automata(nb::module_& m) {
             "pattern",
             [](nb::str pattern, std::size_t max_states) {
                 const std::u32string text = to_code_points(pattern);
-                return made_without_lock([&] { return pattern_automaton(text, max_states); });
+                return without_lock([&] { return pattern_automaton(text, max_states); });
             },
             "pattern"_a, "max_states"_a = kMaxTextStates, "The texts in which a regular expression of ECMA-262 is found.")
         .def_static(
             "format",
             [](const std::string& name) -> nb::object {
-                const TextAutomaton* texts = nullptr;
-                {
-                    nb::gil_scoped_release release;
-                    texts = format_automaton(name);
-                }
+                const TextAutomaton* texts = without_lock([&] { return format_automaton(name); });
                 return texts ? nb::cast(*texts) : nb::none();
             },
             "name"_a, nb::sig("def format(name: str) -> TextAutomaton | None"),
@@ -68,76 +59,75 @@ void bind_text_automata(nb::module_& m) {
         .def_static(
             "at_least",
             [](const std::string& bound, bool exclusive) {
-                return made_without_lock([&] { return at_least(parse_decimal(bound), exclusive); });
+                return without_lock([&] { return at_least(parse_decimal(bound), exclusive); });
             },
             "bound"_a, "exclusive"_a = false)
         .def_static(
             "at_most",
             [](const std::string& bound, bool exclusive) {
-                return made_without_lock([&] { return at_most(parse_decimal(bound), exclusive); });
+                return without_lock([&] { return at_most(parse_decimal(bound), exclusive); });
             },
             "bound"_a, "exclusive"_a = false)
         .def_static(
-            "equal_to", [](const std::string& value) { return made_without_lock([&] { return equal_to(parse_decimal(value)); }); },
+            "equal_to", [](const std::string& value) { return without_lock([&] { return equal_to(parse_decimal(value)); }); },
             "value"_a)
         .def_static(
             "multiples_of",
-            [](const std::string& divisor) { return made_without_lock([&] { return multiples_of(parse_decimal(divisor)); }); },
+            [](const std::string& divisor) { return without_lock([&] { return multiples_of(parse_decimal(divisor)); }); },
             "divisor"_a)
         .def_static("scientific_numbers", &scientific_numbers,
                     "Numbers in normalized scientific spelling, as the three that follow.")
         .def_static(
             "scientific_at_least",
             [](const std::string& bound, bool exclusive) {
-                return made_without_lock([&] { return scientific_at_least(parse_decimal(bound), exclusive); });
+                return without_lock([&] { return scientific_at_least(parse_decimal(bound), exclusive); });
             },
             "bound"_a, "exclusive"_a = false)
         .def_static(
             "scientific_at_most",
             [](const std::string& bound, bool exclusive) {
-                return made_without_lock([&] { return scientific_at_most(parse_decimal(bound), exclusive); });
+                return without_lock([&] { return scientific_at_most(parse_decimal(bound), exclusive); });
             },
             "bound"_a, "exclusive"_a = false)
         .def_static(
             "scientific_equal_to",
-            [](const std::string& value) { return made_without_lock([&] { return scientific_equal_to(parse_decimal(value)); }); },
+            [](const std::string& value) { return without_lock([&] { return scientific_equal_to(parse_decimal(value)); }); },
             "value"_a)
-        .def("spelled_as_json", [](const TextAutomaton& a) { return made_without_lock([&] { return spelled_as_json(a); }); })
+        .def("spelled_as_json", [](const TextAutomaton& a) { return without_lock([&] { return spelled_as_json(a); }); })
         .def("spelled_with_all_escapes",
-             [](const TextAutomaton& a) { return made_without_lock([&] { return spelled_with_all_escapes(a); }); })
+             [](const TextAutomaton& a) { return without_lock([&] { return spelled_with_all_escapes(a); }); })
         .def(
             "matches", [](const TextAutomaton& a, nb::str text) { return accepts(a, to_code_points(text)); }, "text"_a)
         .def(
             "intersection",
-            [](const TextAutomaton& a, const TextAutomaton& b) { return made_without_lock([&] { return intersection(a, b); }); },
+            [](const TextAutomaton& a, const TextAutomaton& b) { return without_lock([&] { return intersection(a, b); }); },
             "other"_a)
         .def(
-            "union",
-            [](const TextAutomaton& a, const TextAutomaton& b) { return made_without_lock([&] { return union_of(a, b); }); },
+            "union", [](const TextAutomaton& a, const TextAutomaton& b) { return without_lock([&] { return union_of(a, b); }); },
             "other"_a)
         .def(
             "difference",
-            [](const TextAutomaton& a, const TextAutomaton& b) { return made_without_lock([&] { return difference(a, b); }); },
+            [](const TextAutomaton& a, const TextAutomaton& b) { return without_lock([&] { return difference(a, b); }); },
             "other"_a)
         .def(
             "concatenation",
-            [](const TextAutomaton& a, const TextAutomaton& b) { return made_without_lock([&] { return concatenation(a, b); }); },
+            [](const TextAutomaton& a, const TextAutomaton& b) { return without_lock([&] { return concatenation(a, b); }); },
             "other"_a)
-        .def("complement", [](const TextAutomaton& a) { return made_without_lock([&] { return complement(a); }); })
+        .def("complement", [](const TextAutomaton& a) { return without_lock([&] { return complement(a); }); })
         .def(
             "with_length",
             [](const TextAutomaton& a, std::int64_t least, std::int64_t most) {
-                return made_without_lock([&] { return with_length(a, least, most); });
+                return without_lock([&] { return with_length(a, least, most); });
             },
             "least"_a, "most"_a, "The texts of so many code points; most = -1: without limit.")
         .def(
             "repeated",
             [](const TextAutomaton& a, std::int64_t least, std::int64_t most) {
-                return made_without_lock([&] { return repeated(a, least, most); });
+                return without_lock([&] { return repeated(a, least, most); });
             },
             "least"_a, "most"_a, "So many texts, one after the other; most = -1: without limit.")
         .def(
-            "shortest_matches", [](const TextAutomaton& a) { return made_without_lock([&] { return shortest_matches(a); }); },
+            "shortest_matches", [](const TextAutomaton& a) { return without_lock([&] { return shortest_matches(a); }); },
             "The texts of which no shorter beginning is one.")
         .def("is_empty", &is_empty)
         .def(

@@ -5,7 +5,7 @@ namespace psc {
 namespace {
 
 const TextAutomaton& all_numbers() {
-    static const TextAutomaton plain = plain_numbers();
+    static const auto& plain = *new TextAutomaton(plain_numbers());
     return plain;
 }
 

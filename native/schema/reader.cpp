@@ -142,7 +142,7 @@ Predicate SchemaReader::types(const Context& context, JsonNode value) {
         if (text == "string") return graph_.types(json_types::string);
         if (text == "array") return graph_.types(json_types::array);
         if (text == "object") return graph_.types(json_types::object);
-        static const TextAutomaton whole = integers(), digits = integers_without_fraction();
+        static const auto &whole = *new TextAutomaton(integers()), &digits = *new TextAutomaton(integers_without_fraction());
         if (text == "integer") return graph_.numbers(languages_.number(context.draft == Draft::draft4 ? digits : whole));
         fail(context, Keyword::type, "there is no type '" + std::string(text) + "'");
     };

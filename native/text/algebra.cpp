@@ -37,7 +37,7 @@ TextAutomaton side_by_side(const TextAutomaton& a, const TextAutomaton& b, std::
 }  // namespace
 
 TextAutomaton intersection(const TextAutomaton& a, const TextAutomaton& b, std::size_t max_states) {
-    static const TextAutomaton everything = any_text();
+    static const auto& everything = *new TextAutomaton(any_text());
     if (a == everything || is_empty(b)) return b;
     if (b == everything || is_empty(a)) return a;
     return side_by_side(a, b, max_states, [](Word p, Word q) { return p >= 0 && q >= 0; }, [](bool p, bool q) { return p && q; });
