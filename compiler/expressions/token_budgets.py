@@ -7,7 +7,8 @@ that refers to it *calls* the part, and the matcher of linked machines counts th
     start: "<" r ">"       frame   "<" call(r)? ">"
     r[max_tokens=3]: x*    part r  x* end
 
-A part is never called for the empty text, in which there are no tokens: a rule that may be empty is a call or nothing.
+A part is never called for the empty text, in which there are no tokens: a rule that may be empty is a call or nothing. A rule that
+matches no text is left out, as everywhere: each machine by itself may not see that, where two of them only ever need each other.
 
 Cost: linear in the rules, for each rule with a budget in those that it needs.
 """
@@ -18,7 +19,19 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final
 
-from psc.compiler.expressions.expression import EMPTY, Automaton, Choice, Expression, Literal, Reference, Repeat, RuleSet, Sequence
+from psc.compiler.expressions.dead_rules import dead_rules, way_to_dead_end
+from psc.compiler.expressions.expression import (
+    EMPTY,
+    NOTHING,
+    Automaton,
+    Choice,
+    Expression,
+    Literal,
+    Reference,
+    Repeat,
+    RuleSet,
+    Sequence,
+)
 from psc.compiler.expressions.fold import fold, rebuilt
 from psc.compiler.expressions.joined_rules import Part, has_lexers, joined_rules, marks_of
 from psc.errors import GrammarError
@@ -51,6 +64,10 @@ class CutRules:
     """By the names by which `outer` refers to them, which it does not define."""
     parts: Mapping[str, Part]
     root: str
+    n_left_out: int = 0
+    """How many rules with a budget are left out, as they match no text."""
+    dead_end: tuple[list[str], int | None] | None = None
+    """Where the root matches no text: why, see `way_to_dead_end`."""
 
 
 def has_budgets(rules: RuleSet) -> bool:
@@ -83,7 +100,24 @@ def cut_at_budgets(rules: RuleSet) -> CutRules:
         call = f"{name} call"
         calls[call] = rule
         outer[name] = Choice((Reference(call), EMPTY)) if name in may_be_empty else Reference(call)
-    return CutRules(outer, calls, parts, root)
+    all_rules = outer | {call: _texts_of(rule) for call, rule in calls.items()}
+    dead = dead_rules(all_rules)
+    if root in dead:
+        own = {name: rule.name for call, rule in calls.items() for name in (call, rule.body)}
+        way, circle = way_to_dead_end(root, all_rules, dead)
+        again = None if circle is None else own.get(way[circle], way[circle])
+        way = list(dict.fromkeys([own.get(name, name) for name in way]))
+        return CutRules(outer, calls, parts, root, dead_end=(way, None if again is None else way.index(again)))
+    left_out = dead & calls.keys()
+    for call in left_out:  # a machine without texts cannot be made, nor may a text begin one that never ends
+        rule = calls.pop(call)
+        del outer[rule.body]
+        outer[rule.name] = EMPTY if rule.name in may_be_empty else NOTHING
+    return CutRules(outer, calls, parts, root, n_left_out=len(left_out))
+
+
+def _texts_of(rule: CountedRule) -> Expression:
+    return Reference(rule.body) if rule.spent is None else Choice((Reference(rule.body), Reference(rule.spent)))
 
 
 def needed(expression: Expression, outer: Mapping[str, Expression]) -> dict[str, Expression]:

@@ -21,6 +21,7 @@ from typing import Final
 
 from psc._core import Machine
 from psc.compiler.cfg.lowering import LoweredRules
+from psc.compiler.cfg.normal_form import dead_message
 from psc.compiler.expressions.expression import EMPTY, Choice, Expression, Reference, RuleSet, Sequence
 from psc.compiler.expressions.fold import referred_to
 from psc.compiler.expressions.joined_rules import Part, joined, most_tokens_of, rule_set
@@ -29,7 +30,7 @@ from psc.compiler.frontends.tables import GrammarTables, RulesTables
 from psc.compiler.pipeline.part_cache import PartCache, PartMachine
 from psc.compiler.pipeline.part_ends import END, MAX_PARTS, SPENT, call, without_boundaries
 from psc.compiler.terminals.python_pattern import python_pattern
-from psc.errors import ResourceLimitError
+from psc.errors import GrammarError, ResourceLimitError
 
 _ROOT: Final = "linked root"
 
@@ -102,16 +103,18 @@ def plan_links(rules: RuleSet, *, worth: Callable[[Part], bool] | None = None) -
         worth: tells whether a part gets a machine of its own; by default one that was not read does.
 
     Raises:
-        GrammarError: a rule with a budget may begin with itself, or a part that gets no machine is malformed. ResourceLimitError:
-            there are too many.
+        GrammarError: a rule with a budget may begin with itself, the whole matches no text, or a part that gets no machine is
+            malformed. ResourceLimitError: there are too many.
     """
     cut = cut_at_budgets(rules)
+    if cut.dead_end is not None:
+        raise GrammarError(dead_message(*cut.dead_end, rules.source_name, rules.lines))
     reached = _reached(cut) if cut.calls else set()
     parts = {name: part for name, part in cut.parts.items() if (worth or _is_worth_linking)(part)}
     inner = {name: rule_set(part) for name, part in cut.parts.items() if name not in parts}
     counted = {name: rule for name, rule in cut.calls.items() if name in reached}
     plan = LinkPlan(rules.source_name, cut.root, cut.outer, inner, parts, counted)
-    if not plan.n_calls or (plan.n_calls > MAX_PARTS and not counted):
+    if (not plan.n_calls and not cut.n_left_out) or (plan.n_calls > MAX_PARTS and not counted):
         return None
     if plan.n_calls > MAX_PARTS:
         raise ResourceLimitError(
