@@ -34,6 +34,7 @@ import zstandard
 from psc.artifacts.folder import replace_whole
 from psc.errors import ArtifactError
 from psc.support.limits import limit
+from psc.support.regular_file import read_regular
 
 MAGIC = b"\x8apsc\r\n\x1a\n"
 VERSION = 3
@@ -228,11 +229,14 @@ def write_file(path: str | Path, data: bytes) -> None:
         raise ArtifactError(f"{path}: cannot write the file: {e.strerror or e}; nothing was left behind") from e
 
 
+def file_bytes(path: str | Path) -> bytes:
+    """The bytes of an artifact file. Raises :class:`ArtifactError` when it is missing, no regular file, or too large."""
+    try:
+        return read_regular(path, 16 + _MAX_HEADER + 32 + _MAX_PAYLOAD)  # compressed: more than any frame has
+    except (OSError, ValueError) as e:  # ValueError: the path has a character that none can have
+        raise ArtifactError(f"{path}: cannot read the artifact: {getattr(e, 'strerror', None) or e}") from e
+
+
 def read_file(path: str | Path) -> Artifact:
     """Reads an artifact file. Raises :class:`ArtifactError` when it is missing, damaged or of another version."""
-    path = Path(path)
-    try:
-        data = path.read_bytes()
-    except OSError as e:
-        raise ArtifactError(f"{path}: cannot read the artifact: {e.strerror or e}") from e
-    return decode(data, origin=str(path))
+    return decode(file_bytes(path), origin=str(path))

@@ -17,6 +17,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final
 
 from psc.errors import GrammarError
+from psc.support.regular_file import FileOrigin
 
 if TYPE_CHECKING:
     from psc._core import LrTables
@@ -31,6 +32,11 @@ Imports = tuple[tuple[str, str], ...]
 
 UNNAMED = "<string>"
 """The origin of text that came from no file."""
+
+
+def origin_of(source_name: str) -> str:
+    """The origin for ``source_name``, an argument of the API: a file of which the program says so, unless it says none."""
+    return source_name if source_name == UNNAMED else FileOrigin(source_name)
 
 
 class Settings:

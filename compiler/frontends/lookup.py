@@ -17,9 +17,14 @@ from psc.compiler.frontends.registry import front_end, front_end_of, suffixes
 from psc.compiler.frontends.request import GrammarRequest
 from psc.compiler.grammars import bundled_keeps_all_actions, bundled_lexer, bundled_names, bundled_path
 from psc.errors import GrammarError
+from psc.support.limits import limit
+from psc.support.regular_file import FileOrigin, read_regular_text
 
 if TYPE_CHECKING:
     from psc.compiler.cfg.grammar import LexerKind
+
+_MAX_BYTES = limit("json_bytes")
+"""Of a file: the largest limit of a language; the others have smaller ones."""
 
 
 @dataclass(frozen=True)
@@ -68,12 +73,12 @@ class GrammarFile:
             lexer=lexer,
             keep_all_actions=keep_all_actions or (self.bundled and bundled_keeps_all_actions(self.name)),
             settings=reader.settings_of(settings) if isinstance(settings, str) else settings,
-            origin=self.name,
+            origin=self.name if self.bundled else FileOrigin(self.name),
         )
 
     def _text(self) -> str:
         try:
-            return self.path.read_text(encoding="utf-8")
+            return read_regular_text(self.path, _MAX_BYTES)
         except OSError as e:
             raise GrammarError(f"{self.path}: cannot read the grammar: {e.strerror or e}") from e
         except UnicodeDecodeError as e:

@@ -36,7 +36,7 @@ class GrammarRequest:
     """The text as it was given."""
     options: GrammarOptions
     origin: str = UNNAMED
-    """Where the text is from: a file, which relative imports start from, or a label for messages."""
+    """Where the text is from: a `FileOrigin`, which relative imports start from, or a label for messages."""
 
     def __hash__(self) -> int:
         # Requests of one text differ in their options so seldom that these need no hash.
@@ -63,7 +63,7 @@ class GrammarRequest:
             lexer: how text becomes terminals, where the language has the choice.
             keep_all_actions: take any context-free grammar, where the language would resolve conflicts.
             settings: the language's own options.
-            origin: a file's path, or a label.
+            origin: a `FileOrigin`, or a label.
 
         Raises:
             GrammarError: there is no such language, or an option does not fit it.

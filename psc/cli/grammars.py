@@ -21,6 +21,7 @@ from psc.compiler.frontends.request import GrammarRequest
 from psc.grammars.compiled_grammar import CompiledGrammar, compile_just_in_time
 from psc.grammars.grammar import Grammar
 from psc.grammars.recorded_tokenizer import recorded_tokenizer
+from psc.support.regular_file import FileOrigin
 from psc.vocabulary import load_tokenizer
 
 *_OTHERS, _LAST = suffixes()
@@ -122,4 +123,4 @@ def open_compiled(spec: str, tokenizer: str | None, chosen: Chosen = Chosen()) -
         raise click.UsageError(f"{spec} is an artifact: {chosen.schema} was decided when it was compiled")
     artifact = read_file(Path(spec))
     tokenizer_info = tokenizer_for(artifact, tokenizer, spec) if tokenizer else recorded_tokenizer
-    return CompiledGrammar.from_artifact(artifact, tokenizer_info=tokenizer_info, place=spec)
+    return CompiledGrammar.from_artifact(artifact, tokenizer_info=tokenizer_info, place=FileOrigin(spec))

@@ -23,6 +23,7 @@ from psc.grammars.build_grammar import build_artifact
 from psc.grammars.grammar import Grammar
 from psc.grammars.verification import verify_build
 from psc.grammars.warm_texts import WarmRowNames, read_texts, rows_met
+from psc.support.regular_file import read_regular
 from psc.vocabulary.tokenizer_info import TokenizerInfo
 
 if TYPE_CHECKING:
@@ -30,6 +31,10 @@ if TYPE_CHECKING:
     from psc.compiler.frontends.front_end import Settings
     from psc.compiler.pipeline.build import Build
     from psc.compiler.pipeline.stages import Progress
+
+
+MAX_RECORD_BYTES = 16 << 20
+"""Of a build record, which has some kilobytes."""
 
 
 @dataclass(frozen=True)
@@ -153,7 +158,7 @@ def read_build_record(path: str | Path, digest: str) -> tuple[dict[str, Any] | N
     """
     place = build_record_path(path)
     try:
-        record = json.loads(place.read_bytes())
+        record = json.loads(read_regular(place, MAX_RECORD_BYTES))
     except FileNotFoundError:
         return None, None
     except (OSError, ValueError, RecursionError) as e:

@@ -24,6 +24,7 @@ from psc.vocabulary.tokenizer_info import TokenizerInfo
 if TYPE_CHECKING:
     from psc._core import VocabularyIndex
     from psc.artifacts.store import Store
+    from psc.compiler.frontends.request import GrammarRequest
     from psc.compiler.pipeline.part_cache import PartCache
     from psc.rule_records.record import MarkedRules, RuleRecord
 
@@ -48,6 +49,7 @@ class CompiledGrammar(LoadedGrammar):
         tokenizer_info: TokenizerInfo | FindTokenizer,
         place: str = "grammar",
         grammar: Grammar | None = None,
+        request: GrammarRequest | None = None,
         read_file: Callable[[], bytes | None] = lambda: None,
         names_of_terminals: Callable[[], tuple[str, ...]] | None = None,
     ) -> None:
@@ -58,11 +60,13 @@ class CompiledGrammar(LoadedGrammar):
             metadata: as the compiler wrote it.
             tokenizer_info: the vocabulary, or a function that finds it.
             place: the file, for messages.
-            grammar: what was compiled, if it is at hand; else it is read from the metadata when it is asked for.
+            grammar: what was compiled, if it is at hand; else it is read when it is asked for.
+            request: what it is read from then; None is the metadata.
             read_file: gives the bytes of the artifact that this is from, or None when there are none (any more).
             names_of_terminals: gives the names of the machine's terminals, where they are not those of the metadata.
         """
         self._grammar = grammar
+        self._request = request
         self._read_file = read_file
         self._names_of_terminals = names_of_terminals
         self._warming: Warming | None = None
@@ -85,10 +89,14 @@ class CompiledGrammar(LoadedGrammar):
         """The grammar that was compiled; an artifact's is read again from the text that it keeps.
 
         Raises:
-            GrammarError: the text cannot be read here: it is a Lark grammar that imports files which are not there.
+            GrammarError: the text cannot be read here: it is a Lark grammar that imports files, and an artifact that was loaded
+                does not say where these are.
             TokenizerError: it names tokens, and the vocabulary cannot be found; see ``tokenizer_info``.
         """
         if self._grammar is None:
+            if self._request is not None:
+                self._grammar = Grammar.parse(self._request, names=self._request.names_of(self.tokenizer_info))
+                return self._grammar
             names_tokens = "text_fingerprint" in self.metadata["tokenizer"]
             self._grammar = Grammar.from_metadata(self.metadata["grammar"], self.tokenizer_info if names_tokens else None)
         return self._grammar
@@ -349,6 +357,7 @@ def compiled_from_artifact(
     tokenizer_info: TokenizerInfo | FindTokenizer,
     place: str,
     cache_limit_bytes: int = -1,
+    request: GrammarRequest | None = None,
 ) -> CompiledGrammar:
     """The grammar in an artifact.
 
@@ -358,12 +367,14 @@ def compiled_from_artifact(
         tokenizer_info: the vocabulary, or a function that finds it.
         place: the file, for messages.
         cache_limit_bytes: mask rows are dropped when they take more; -1 is no limit.
+        request: what the artifact was looked up by; None where nothing but the artifact says what it is of.
 
     Raises:
         ArtifactError: a table is malformed, or the vocabulary is another one.
     """
+    own = {"read_file": read_file, "request": request}
     compiled = CompiledGrammar.from_artifact(
-        artifact, tokenizer_info=tokenizer_info, place=place, cache_limit_bytes=cache_limit_bytes, read_file=read_file
+        artifact, tokenizer_info=tokenizer_info, place=place, cache_limit_bytes=cache_limit_bytes, **own
     )
     if "warm_row_state" in artifact.arrays and not compiled.is_lazy:
         compiled._warming = WARMER.add(compiled, composed_rows(compiled._machine), compiled.grammar_name)

@@ -350,6 +350,7 @@ class GrammarCompiler:
             tokenizer_info=self.tokenizer_info,
             place=str(store.root / reference.blob_path),
             cache_limit_bytes=self.cache_limit_bytes,
+            request=job.request,
         )
         compiled.build_ahead(self.masks_ahead)
         return compiled

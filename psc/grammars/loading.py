@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from psc.errors import ArtifactError
+from psc.artifacts.format import file_bytes
 from psc.grammars.compiled_grammar import CompiledGrammar, compiled_from_file
 from psc.grammars.recorded_tokenizer import recorded_tokenizer
+from psc.support.regular_file import FileOrigin
 from psc.vocabulary.tokenizer_info import TokenizerInfo
 
 
@@ -23,9 +24,5 @@ def load(path: str | Path, *, tokenizer_info: TokenizerInfo | None = None) -> Co
 
     Cost: about 20 ms for a programming language.
     """
-    path = Path(path)
-    try:
-        data = path.read_bytes()
-    except OSError as e:
-        raise ArtifactError(f"{path}: cannot read the artifact: {e.strerror or e}") from e
-    return compiled_from_file(data, tokenizer_info=tokenizer_info or recorded_tokenizer, place=str(path))
+    place = FileOrigin(path)
+    return compiled_from_file(file_bytes(path), tokenizer_info=tokenizer_info or recorded_tokenizer, place=place)

@@ -9,8 +9,11 @@ from pathlib import Path
 from typing import Any
 
 from psc.errors import ArtifactError, TokenizerError
-from psc.grammars.compile_file import build_record_path
+from psc.grammars.compile_file import MAX_RECORD_BYTES, build_record_path
+from psc.support.readable import shortened
+from psc.support.regular_file import FileOrigin, read_regular
 from psc.vocabulary import load_tokenizer
+from psc.vocabulary.resolve import load_recorded_tokenizer
 from psc.vocabulary.tokenizer_info import TokenizerInfo
 
 
@@ -37,7 +40,8 @@ class TokenizerRecord:
 def recorded_tokenizer(metadata: Mapping[str, Any], place: str = "artifact") -> TokenizerInfo:
     """Looks up the vocabulary that a grammar was compiled for, with the size and stop tokens recorded.
 
-    By the file that the build record beside the artifact names, where there is one, else by the name that the artifact records.
+    By the file that the build record beside the artifact names, where there is one, else by the name that the artifact records. Who
+    wrote the artifact chose that name, so it is no path: a short name, or a Hugging Face id in the local cache.
 
     Raises:
         TokenizerError: it cannot be found, or has another size.
@@ -48,18 +52,20 @@ def recorded_tokenizer(metadata: Mapping[str, Any], place: str = "artifact") -> 
     try:
         if file is not None and file.exists():
             return load_tokenizer(file, vocab_size=recorded.vocab_size, stop_token_ids=recorded.stop_token_ids)
-        return load_tokenizer(recorded.name, vocab_size=recorded.vocab_size, stop_token_ids=recorded.stop_token_ids)
+        return load_recorded_tokenizer(recorded.name, vocab_size=recorded.vocab_size, stop_token_ids=recorded.stop_token_ids)
     except TokenizerError as e:
         raise TokenizerError(
-            f"{place}: compiled for tokenizer {recorded.name!r}, which is not found by that name here; give the tokenizer itself "
-            f"(-t/--tokenizer, tokenizer_info=): {e}"
+            f"{place}: compiled for tokenizer {shortened(recorded.name)!r}, which is not found by that name here; give the "
+            f"tokenizer itself (-t/--tokenizer, tokenizer_info=): {e}"
         ) from e
 
 
 def _tokenizer_file(place: str) -> Path | None:
     """The file of the vocabulary, as the build record beside an artifact names it; what it holds is checked by its fingerprint."""
+    if not isinstance(place, FileOrigin):
+        return None
     try:
-        record = json.loads(build_record_path(place).read_bytes())
+        record = json.loads(read_regular(build_record_path(place), MAX_RECORD_BYTES))
         return Path(record["tokenizer_file"])
     except (OSError, ValueError, RecursionError, KeyError, TypeError):
         return None

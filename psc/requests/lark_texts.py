@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING
 from typing import Literal as OneOf
 
-from psc.compiler.frontends.front_end import UNNAMED, check_text
+from psc.compiler.frontends.front_end import UNNAMED, check_text, origin_of
 from psc.compiler.frontends.registry import front_end
 from psc.compiler.frontends.request import GrammarRequest
 from psc.errors import GrammarError
@@ -36,6 +36,7 @@ def lark_request(
 
     Args:
         named: texts in the dialect, and requests for grammars in any language.
+        origin: the file that the caller says the text is from.
 
     Raises:
         GrammarError: an option does not fit the dialect, or a name cannot be referred to.
@@ -44,6 +45,7 @@ def lark_request(
         raise GrammarError(f"dialect must be 'lark', 'llguidance' or None, not {dialect!r}")
     if dialect is None:
         dialect = "llguidance" if named or front_end("lark").language_of(text) == "llguidance" else "lark"
+    origin = origin_of(origin)
     if dialect == "lark":
         if named:
             raise GrammarError(f"named_grammars ({', '.join(named)}): references like @name are not in Lark's own language")

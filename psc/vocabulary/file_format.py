@@ -5,6 +5,7 @@ and `tokenizer.json` end in `.json`. Each format has a plain first mark: an obje
 `config` and a list `vocab`, a line of base64 and a number, the tag of a protobuf field, ``GGUF``.
 """
 
+import errno
 import gc
 import io
 import json
@@ -16,6 +17,7 @@ from typing import Any, Final
 
 from psc.errors import TokenizerError
 from psc.support.limits import limit
+from psc.support.regular_file import open_regular, read_regular
 from psc.vocabulary.gguf_file import MAGIC as GGUF
 from psc.vocabulary.gguf_vocabulary import read_gguf_vocabulary
 from psc.vocabulary.huggingface_json import read_huggingface_json
@@ -41,13 +43,13 @@ def read_bytes(path: Path) -> bytes:
     """The content of a file, unpacked if it is zstd.
 
     Raises:
-        TokenizerError: it cannot be read or unpacked, or is larger than 1 GiB.
+        TokenizerError: it cannot be read or unpacked, is no regular file, or is larger than 1 GiB.
     """
     try:
-        if path.stat().st_size > _SIZE_LIMIT:
-            raise TokenizerError(f"{path}: larger than 1 GiB, so hardly a tokenizer; psc reads {FORMATS}")
-        content = path.read_bytes()
+        content = read_regular(path, _SIZE_LIMIT)
     except OSError as error:
+        if error.errno == errno.EFBIG:
+            raise TokenizerError(f"{path}: larger than 1 GiB, so hardly a tokenizer; psc reads {FORMATS}") from None
         raise TokenizerError(f"{path}: cannot be read: {error.strerror or error}") from error
     if not content.startswith(_ZSTD_MAGIC):
         return content
@@ -70,7 +72,7 @@ def read_vocabulary(path: Path, special_tokens: Mapping[str, int] | None = None)
         TokenizerError: as `read_bytes` and `parse`.
     """
     try:
-        with path.open("rb") as stream:
+        with open_regular(path) as stream:
             if stream.read(len(GGUF)) == GGUF:  # gigabytes, of which the beginning is read
                 _refuse_special_tokens(special_tokens, str(path))
                 stream.seek(0)

@@ -13,8 +13,17 @@ from pathlib import Path
 from typing import Final
 
 from psc.errors import TokenizerError
+from psc.support.regular_file import read_regular_text
 
 MODEL_ID: Final = re.compile(r"(?P<org>[\w.-]+)/(?P<name>[\w.-]+?)(?:@(?P<revision>[\w./-]+))?")
+
+
+_MAX_REF_BYTES: Final = 4096
+
+
+def _is_inside(path: str) -> bool:
+    """Whether a path stays in the folder that it is joined to: ids also come from artifacts, whose words are no paths."""
+    return all(part.strip(".") for part in path.split("/")) and "\\" not in path and ":" not in path and "\0" not in path
 
 
 def cache_folder() -> Path:
@@ -41,11 +50,12 @@ def find_snapshot(model_id: str) -> Path:
     repository, revision = f"{match['org']}/{match['name']}", match["revision"] or "main"
     folder = cache_folder() / f"models--{match['org']}--{match['name']}"
     commit = revision
-    with suppress(OSError, UnicodeDecodeError):  # the revision may be a commit, which has no ref
-        commit = (folder / "refs" / revision).read_text(encoding="utf-8").strip()
-    snapshot = folder / "snapshots" / commit
-    if commit and snapshot.is_dir():
-        return snapshot
+    if _is_inside(revision):
+        with suppress(OSError, UnicodeDecodeError):  # the revision may be a commit, which has no ref
+            commit = read_regular_text(folder / "refs" / revision, _MAX_REF_BYTES).strip()
+        snapshot = folder / "snapshots" / commit
+        if _is_inside(commit) and snapshot.is_dir():
+            return snapshot
     option = f" --revision {revision}" if match["revision"] else ""
     raise TokenizerError(
         f"{model_id}: not in the Hugging Face cache ({cache_folder()}). Get it with "

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Final
 
 from psc.errors import TokenizerError
+from psc.support.readable import shortened
 from psc.vocabulary.file_format import FORMATS, read_vocabulary
 from psc.vocabulary.hub_cache import MODEL_ID, find_snapshot
 from psc.vocabulary.model_folder import find_tokenizer, read_configuration
@@ -53,6 +54,40 @@ def load_tokenizer(
         name = file_label(path)
     else:
         path, name = _from_cache(spec), str(spec)
+    return _load_file(path, name, vocab_size, stop_token_ids, special_tokens)
+
+
+def load_recorded_tokenizer(
+    name: str, *, vocab_size: int | None = None, stop_token_ids: Sequence[int] | None = None
+) -> TokenizerInfo:
+    """Loads a tokenizer by a name that somebody else wrote down, such as an artifact's author: never by a path.
+
+    Args:
+        name: a short name, or a Hugging Face id that is in the local cache, whether or not a file is called so.
+        vocab_size: as of `load_tokenizer`, with the next.
+        stop_token_ids: see there.
+
+    Raises:
+        TokenizerError: it is neither, or its file cannot be read.
+    """
+    entry = find_name(name)
+    if entry is not None:
+        return load_named(entry, vocab_size=vocab_size, stop_token_ids=stop_token_ids)
+    if MODEL_ID.fullmatch(name) is None:
+        raise TokenizerError(
+            f"{shortened(name)!r} is neither a short name nor a Hugging Face id (ORG/NAME), and a recorded name is no path"
+        )
+    return _load_file(find_snapshot(name), name, vocab_size, stop_token_ids, None)
+
+
+def _load_file(
+    path: Path,
+    name: str,
+    vocab_size: int | None,
+    stop_token_ids: Sequence[int] | None,
+    special_tokens: Mapping[str, int] | None,
+) -> TokenizerInfo:
+    """The tokenizer in a file or a folder."""
     file = find_tokenizer(path) if path.is_dir() else path
     vocabulary, is_model = read_vocabulary(file, special_tokens)
     return finish(

@@ -24,6 +24,7 @@ from psc.compiler.pipeline.build import describe
 from psc.errors import RegistryError, RegistryNotFoundError, StoreError
 from psc.grammars.build_grammar import artifact_bytes
 from psc.grammars.grammar import Grammar
+from psc.support.regular_file import FileOrigin
 
 INFO = byte_tokenizer()
 LARK = 'start: "a" WORD\n%import common.WORD\n%import common.WS\n%ignore WS\n'
@@ -90,12 +91,12 @@ def test_imports_are_those_that_lark_reads(folder: Path, monkeypatch: pytest.Mon
     # The key does not depend on where the grammar lies or from where it is named.
     monkeypatch.chdir(folder)
     assert key_of(find_grammar("a.lark").request(), "0" * 64) == key_of(source, "0" * 64)
-    assert find_imports(source.text, "a.lark") == found == Grammar.parse(find_grammar("./a.lark").request()).imports
+    assert find_imports(source.text, FileOrigin("a.lark")) == found == Grammar.parse(find_grammar("./a.lark").request()).imports
     (folder / "lib" / "d.lark").write_text('Z: "zz"\n')
     assert key_of(source, "0" * 64) != key_of(find_grammar("b.lark").request(), "0" * 64)
-    assert find_imports(source.text, "a.lark") != found
+    assert find_imports(source.text, FileOrigin("a.lark")) != found
     (folder / "lib" / "d.lark").unlink()
-    assert find_imports(source.text, "a.lark") is None
+    assert find_imports(source.text, FileOrigin("a.lark")) is None
 
 
 def test_lark_is_not_imported_to_find_what_its_library_imports() -> None:

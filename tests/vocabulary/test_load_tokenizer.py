@@ -329,10 +329,10 @@ def test_broken_files(tmp_path, content, message):
 def test_unreadable_file(tmp_path, monkeypatch):
     (tmp_path / "x").write_bytes(RANKS)
 
-    def refuse(self: Path) -> bytes:
+    def refuse(*_args: object) -> bytes:
         raise PermissionError(13, "Permission denied")
 
-    monkeypatch.setattr(Path, "read_bytes", refuse)
+    monkeypatch.setattr("psc.vocabulary.file_format.open_regular", refuse)
     with pytest.raises(TokenizerError, match="x: cannot be read: Permission denied"):
         load_tokenizer(tmp_path / "x")
 

@@ -15,10 +15,11 @@ from psc.compiler.expressions import rule_sets
 from psc.compiler.expressions.expression import Choice, Reference, RuleSet, Sequence
 from psc.compiler.expressions.joined_rules import joined
 from psc.compiler.expressions.tokens import TokenNames
-from psc.compiler.frontends.front_end import UNNAMED
+from psc.compiler.frontends.front_end import UNNAMED, origin_of
 from psc.compiler.frontends.parsed import ParsedGrammar, parsed_grammar
 from psc.compiler.frontends.request import GrammarRequest
 from psc.errors import DeserializeFormatError, GrammarError
+from psc.support.regular_file import FileOrigin
 
 KINDS = ("union", "concat")
 
@@ -38,7 +39,7 @@ def combined(kind: str, requests: Many[GrammarRequest], grammars: Many[ParsedGra
     if len(sets) == len(grammars):
         rules = rule_sets.union(sets) if kind == "union" else rule_sets.concat(sets)
         return GrammarRequest.of("ebnf", rules.source, start=rules.root, origin=rules.source_name), parsed_grammar(rules)
-    origin = f"<{kind}>"
+    origin = FileOrigin(f"<{kind}>")
     text = json.dumps({"combination": kind, "grammars": [_described(r) for r in requests]}, ensure_ascii=False)
     request = GrammarRequest.of("combination", text, origin=origin)
     return request, parsed_grammar(_rules_of(kind, grammars, text, origin))
@@ -77,11 +78,17 @@ def _described(request: GrammarRequest) -> dict[str, Any]:
     return described if request.front_end.imports(request.text, request.origin) == () else described | {"origin": request.origin}
 
 
+def _origin_of(described: dict[str, Any], origin: str) -> str:
+    """That of a grammar in a combination: a file only where the program combined grammars of files, see `combined`."""
+    given = described.get("origin", UNNAMED)
+    return origin_of(given) if isinstance(origin, FileOrigin) and isinstance(given, str) else UNNAMED
+
+
 def _read(text: str, origin: str) -> tuple[str, list[GrammarRequest]]:
     try:
         document = json.loads(text)
         kind, given = document["combination"], document["grammars"]
-        requests = [GrammarRequest.of_json(g, origin=g.get("origin", UNNAMED)) for g in given]
+        requests = [GrammarRequest.of_json(g, origin=_origin_of(g, origin)) for g in given]
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError, DeserializeFormatError) as e:
         raise GrammarError(f"{origin}: this is no combination of grammars: {e!r}") from None
     if kind not in KINDS or not requests:

@@ -8,6 +8,7 @@ Cost: 1 us a character.
 
 from __future__ import annotations
 
+import errno
 import os
 from collections.abc import Callable
 from typing import Any
@@ -25,9 +26,10 @@ from lark.load_grammar import (
 )
 from lark.tree import Tree
 
-from psc.compiler.frontends.front_end import UNNAMED
+from psc.compiler.frontends.lark.imports import MAX_IMPORTED_BYTES, may_import
 from psc.compiler.frontends.lark.syntax import NotRead, read_statements
-from psc.errors import GrammarError
+from psc.errors import GrammarError, ResourceLimitError
+from psc.support.regular_file import FileOrigin, read_regular_text
 
 Mangle = Callable[[str], str]
 
@@ -90,8 +92,7 @@ class DefinitionBuilder(GrammarBuilder):
         file = os.path.join(*dotted_path) + EXT
         found = self._imported(file, base_path)
         if found is None:
-            open(file, encoding="utf8").close()  # which says that there is none
-            raise AssertionError(f"Couldn't import grammar {dotted_path}, where Lark looks for it")
+            raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), file)
         path, text = found
         digest = sha256_digest(text)
         if self.used_files.get(path, digest) != digest:
@@ -99,7 +100,7 @@ class DefinitionBuilder(GrammarBuilder):
         self.used_files[path] = digest
         # Not of the class of self: of an imported file only what is asked for counts.
         builder = DefinitionBuilder(self.global_keep_all_tokens, self.import_paths, self.used_files)
-        builder.load_grammar(text, path, mangle)
+        builder.load_grammar(text, FileOrigin(path) if isinstance(path, str) else path, mangle)
         builder._remove_unused(map(mangle, aliases))  # type: ignore[no-untyped-call]
         for name in builder._definitions:
             if name in self._definitions:
@@ -107,8 +108,8 @@ class DefinitionBuilder(GrammarBuilder):
         self._definitions.update(builder._definitions)
 
     def _unpack_import(self, stmt: Tree[Any], grammar_name: Any) -> Any:
-        """As Lark's, but that text without a file imports none: Lark looks for one beside the program that runs."""
-        if grammar_name == UNNAMED and stmt.children[0].data != "import_lib":
+        """As Lark's, but that text without a file imports none: Lark looks beside the program that runs, or where a label leads."""
+        if not may_import(grammar_name) and stmt.children[0].data != "import_lib":
             imported = ".".join(map(str, stmt.children[0].children))
             raise GrammarError(
                 f"{grammar_name}: %import .{imported}: text that is from no file has none beside it; say which file it is from "
@@ -123,10 +124,10 @@ class DefinitionBuilder(GrammarBuilder):
                 if callable(source):
                     return source(base_path, file)  # type: ignore[no-any-return]
                 path = os.path.join(source, file)
-                with open(path, encoding="utf8") as f:
-                    return path, f.read()
-            except OSError:
-                continue
+                return path, read_regular_text(path, MAX_IMPORTED_BYTES)
+            except OSError as e:
+                if e.errno == errno.EFBIG:
+                    raise ResourceLimitError(f"{file}: the imported file is {e.strerror}, which is the limit") from None
         return None
 
     def _unpack_definition(self, tree: Tree[Any], mangle: Mangle | None) -> tuple[Any, bool, Tree[Any], tuple[str, ...], Any]:

@@ -16,9 +16,11 @@ from lark.grammar import RuleOptions
 from lark.tree import Tree
 
 from psc.compiler.frontends.lark.building import DefinitionBuilder
+from psc.compiler.frontends.lark.imports import may_import
 from psc.compiler.grammars import importing_file
 from psc.errors import GrammarError, ResourceLimitError
 from psc.support.limits import limit
+from psc.support.regular_file import FileOrigin
 
 MAX_TEXT: Final = limit("lark_characters")
 """Characters of a grammar text."""
@@ -70,7 +72,7 @@ def read_definitions(text: str, source_name: str) -> Definitions:
 
     Args:
         text: the grammar.
-        source_name: its file, or a bundled grammar's name, so that relative imports are found.
+        source_name: its `FileOrigin`, or a bundled grammar's name, so that relative imports are found; or a label.
 
     Raises:
         ResourceLimitError: the text is too long, nested too deep, or a template has too many parameters.
@@ -79,7 +81,7 @@ def read_definitions(text: str, source_name: str) -> Definitions:
     if len(text) > MAX_TEXT:
         raise ResourceLimitError(f"{source_name}: the grammar has {len(text):,} characters; the limit is {MAX_TEXT:,}")
     builder = _Builder(source_name)
-    builder.load_grammar(text, importing_file(source_name))
+    builder.load_grammar(text, FileOrigin(importing_file(source_name)) if may_import(source_name) else source_name)
     builder.validate()
     rules, terminals, declared = [], [], []
     for name, definition in builder._definitions.items():

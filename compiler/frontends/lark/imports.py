@@ -17,8 +17,10 @@ import re
 from importlib.util import find_spec
 from pathlib import Path, PurePosixPath
 
-from psc.compiler.frontends.front_end import UNNAMED, Imports
-from psc.compiler.grammars import importing_file
+from psc.compiler.frontends.front_end import Imports
+from psc.compiler.grammars import importing_file, is_bundled
+from psc.support.limits import limit
+from psc.support.regular_file import FileOrigin, read_regular_text
 
 _LIBRARY = "<lark>"
 
@@ -26,6 +28,18 @@ _PART = r"[A-Za-z_]\w*"
 _IMPORT = re.compile(
     rf"^[ \t]*%import\b[ \t]*(?P<relative>\.?)[ \t]*(?P<path>{_PART}(?:[ \t]*\.[ \t]*{_PART})*)[ \t]*(?P<names>\()?", re.MULTILINE
 )
+
+
+MAX_IMPORTED_BYTES = 4 * limit("lark_characters")
+
+
+def may_import(origin: object) -> bool:
+    """Whether text of an origin may import files beside it: those of a file that the program names, or of the package.
+
+    Args:
+        origin: a `FileOrigin`, a bundled grammar's name or a label; or what Lark calls a file of its own package.
+    """
+    return not isinstance(origin, str) or isinstance(origin, FileOrigin) or is_bundled(origin)
 
 
 def import_name(path: object, origin: str) -> str:
@@ -38,8 +52,6 @@ def import_name(path: object, origin: str) -> str:
     resource = getattr(path, "path", None)
     if resource is not None:
         return f"{_LIBRARY}/{PurePosixPath(resource).name}"
-    if origin == UNNAMED:
-        return str(path)
     return Path(os.path.relpath(str(path), os.path.dirname(importing_file(origin)) or ".")).as_posix()
 
 
@@ -48,13 +60,13 @@ def find_imports(text: str, origin: str) -> Imports | None:
 
     Args:
         text: the grammar.
-        origin: its file, or a bundled grammar's name.
+        origin: its `FileOrigin`, a bundled grammar's name, or a label.
 
     Returns:
-        The imports; None when Lark must tell them: a file is missing, or text without a file imports by a relative path.
+        The imports; None when Lark must tell them: a file is missing, or text that `may_import` nothing imports by a relative path.
     """
     found: dict[str, str] = {}
-    todo = [(text, None if origin == UNNAMED else os.path.dirname(importing_file(origin)), False)]
+    todo = [(text, os.path.dirname(importing_file(origin)) if may_import(origin) else None, False)]
     while todo:
         text, folder, in_library = todo.pop()
         for statement in _IMPORT.finditer(text):
@@ -81,7 +93,7 @@ def find_imports(text: str, origin: str) -> Imports | None:
             if name in found:
                 continue
             try:
-                imported = Path(path).read_text(encoding="utf-8")
+                imported = read_regular_text(path, MAX_IMPORTED_BYTES)
             except (OSError, UnicodeDecodeError):
                 return None
             found[name] = hashlib.sha256(imported.encode()).hexdigest()

@@ -49,7 +49,7 @@ def load_lark(
 
     Args:
         text: the grammar.
-        source_name: its file, so that relative imports are found, or a label for messages.
+        source_name: its `FileOrigin`, so that relative imports are found, or a label for messages.
         start: the rule that a whole text must match.
         lexer: "contextual", Lark's default with LALR, tries the terminals that the parser can take at a place; "basic" tries all;
             "modal" tries some only where the parser can take them.

@@ -20,6 +20,7 @@ from psc.compiler.cfg.lr_tables import lr_tables
 from psc.compiler.frontends.lark.loader import load_lark
 from psc.compiler.pipeline.build import make_tables
 from psc.errors import GrammarError, ResourceLimitError
+from psc.support.regular_file import FileOrigin
 
 
 def lark_table(text: str) -> ParseTableBase:
@@ -128,7 +129,7 @@ def test_imports_and_templates_are_lark_s(tmp_path: Path) -> None:
     (tmp_path / "part.lark").write_text('item: "i"\nLIST: /l+/\n')
     main = tmp_path / "main.lark"
     main.write_text('start: sep{item, ","} LIST\nsep{x, s}: x (s x)*\n%import .part (item, LIST)\n')
-    grammar = load_lark(main.read_text(), source_name=str(main))
+    grammar = load_lark(main.read_text(), source_name=FileOrigin(str(main)))
     theirs = lark.Lark.open(str(main), parser="lalr", lexer="basic").parser.parser._parse_table
     check_equal(grammar, lr_tables(grammar), theirs)
     assert [Path(name).name for name, _ in grammar.imports] == ["part.lark"]
