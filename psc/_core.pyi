@@ -1144,7 +1144,7 @@ def in_order_of_tags(text: str) -> str | None:
     The text of a structural tag with its tags in one order, see native/schema/order_of_tags.hpp; None where that cannot be told.
     """
 
-def schema_grammar(schema: str, strict: bool, assert_format: bool, lenient: bool, any_order: bool, any_whitespace: bool, max_whitespace: int | None, indent: int | None, item_separator: str, key_separator: str, resolver: Callable[[str], str | None] | None, excludes: Sequence[str] = [], parameters: ParameterStyle | None = None) -> SchemaGrammar:
+def schema_grammar(schema: str, strict: bool, assert_format: bool, lenient: bool, any_order: bool, any_whitespace: bool, max_whitespace: int | None, max_digits: int | None, plain_integers: bool, indent: int | None, item_separator: str, key_separator: str, resolver: Callable[[str], str | None] | None, excludes: Sequence[str] = [], parameters: ParameterStyle | None = None) -> SchemaGrammar:
     """
-    The rules of a schema's text; see native/schema/json_schema.hpp. None is no limit of white space, and no indentation.
+    The rules of a schema's text; see native/schema/json_schema.hpp. None is no limit of white space or digits, and no indentation.
     """

@@ -181,9 +181,9 @@ class FrontEnd(ABC):
         """
         return None
 
-    def unread(self, text: str, origin: str, names: TokenNames | None) -> ParsedGrammar:
-        """The grammar of a text in which nothing is wrong and whose options are the defaults; it may be read when it is needed."""
-        return self.parse(text, self.defaults, origin, names)
+    def unread(self, text: str, options: GrammarOptions, origin: str, names: TokenNames | None) -> ParsedGrammar:
+        """The grammar of a text in which nothing is wrong; it may be read when it is needed."""
+        return self.parse(text, options, origin, names)
 
     def names_tokens(self, text: str, settings: Settings) -> bool:
         """Whether a text may name tokens: what is compiled of it is then for one vocabulary's tokens alone.

@@ -85,9 +85,7 @@ class _JsonSchema(FrontEnd):
         from psc.compiler.frontends.json_schema.front_end import rules_of
         from psc.compiler.frontends.json_schema.settings import SchemaSettings
 
-        settings = options.settings if options.settings.text else SchemaSettings()
-        assert isinstance(settings, SchemaSettings)
-        return rules_of(text, settings, "<JSON schema>" if origin == UNNAMED else origin)
+        return rules_of(text, SchemaSettings.among(options.settings), "<JSON schema>" if origin == UNNAMED else origin)
 
     def settings_of(self, text: str) -> Settings:
         from psc.compiler.frontends.json_schema.settings import SchemaSettings
@@ -126,12 +124,18 @@ class _Llguidance(FrontEnd):
 
 
 class _StructuralTag(FrontEnd):
-    """Each of its texts may name tokens: those of the models' markers."""
+    """Each of its texts may name tokens: those of the models' markers. Its settings are of schemas whose formats say nothing."""
 
     def read(self, text: str, options: GrammarOptions, origin: str, names: TokenNames | None) -> RuleSet:
+        from psc.compiler.frontends.json_schema.settings import SchemaSettings
         from psc.compiler.frontends.structural_tag.front_end import parse
 
-        return parse(text, origin, names)
+        return parse(text, SchemaSettings.among(options.settings), origin, names)
+
+    def settings_of(self, text: str) -> Settings:
+        from psc.compiler.frontends.json_schema.settings import SchemaSettings
+
+        return SchemaSettings.of_text(text)
 
     def canonical(self, text: str) -> str:
         from psc.compiler.frontends.structural_tag.front_end import canonical
@@ -143,11 +147,12 @@ class _StructuralTag(FrontEnd):
 
         return order_free(text)
 
-    def unread(self, text: str, origin: str, names: TokenNames | None) -> ParsedGrammar:
+    def unread(self, text: str, options: GrammarOptions, origin: str, names: TokenNames | None) -> ParsedGrammar:
+        from psc.compiler.frontends.json_schema.settings import SchemaSettings
         from psc.compiler.frontends.parsed import parsed_grammar
         from psc.compiler.frontends.structural_tag.front_end import unread
 
-        return parsed_grammar(unread(text, origin, names), names)
+        return parsed_grammar(unread(text, SchemaSettings.among(options.settings), origin, names), names)
 
     def imports(self, text: str, origin: str) -> Imports:
         from psc.compiler.frontends.structural_tag.front_end import find_imports
@@ -196,7 +201,9 @@ FRONT_ENDS: dict[str, FrontEnd] = {
             defaults=GrammarOptions(start="start", lexer="any", keep_all_actions=True),
             has_settings=True,
         ),
-        _StructuralTag(language="structural_tag", title="structural tag", a_grammar="a structural tag", has_rules=False),
+        _StructuralTag(
+            language="structural_tag", title="structural tag", a_grammar="a structural tag", has_rules=False, has_settings=True
+        ),
         _Combination(
             language="combination", title="combination of grammars", a_grammar="a combination of grammars", has_rules=False
         ),

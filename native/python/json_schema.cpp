@@ -203,7 +203,8 @@ void bind_json_schema(nb::module_& m) {
     m.def(
         "schema_grammar",
         [](std::string schema, bool strict, bool assert_format, bool lenient, bool any_order, bool any_whitespace,
-           std::optional<std::int64_t> max_whitespace, std::optional<Word> indent, nb::str item_separator, nb::str key_separator,
+           std::optional<std::int64_t> max_whitespace, std::optional<Word> max_digits, bool plain_integers,
+           std::optional<Word> indent, nb::str item_separator, nb::str key_separator,
            std::optional<nb::typed<nb::callable, std::optional<std::string>(nb::str)>> resolver, std::vector<nb::str> excludes,
            std::optional<ParameterStyle> parameters) {
             SchemaResources::Resolver ask;
@@ -216,6 +217,8 @@ void bind_json_schema(nb::module_& m) {
             SchemaLayout layout{any_order,
                                 any_whitespace,
                                 max_whitespace.value_or(-1),
+                                max_digits.value_or(-1),
+                                plain_integers,
                                 indent.value_or(-1),
                                 to_code_points(item_separator),
                                 to_code_points(key_separator),
@@ -225,9 +228,10 @@ void bind_json_schema(nb::module_& m) {
             return schema_grammar(schema, {strict, assert_format, lenient}, std::move(layout), std::move(ask));
         },
         "schema"_a, "strict"_a, "assert_format"_a, "lenient"_a, "any_order"_a, "any_whitespace"_a, "max_whitespace"_a.none(),
-        "indent"_a.none(), "item_separator"_a, "key_separator"_a, "resolver"_a.none(), "excludes"_a = nb::list(),
-        "parameters"_a.none() = nb::none(),
-        "The rules of a schema's text; see native/schema/json_schema.hpp. None is no limit of white space, and no indentation.");
+        "max_digits"_a.none(), "plain_integers"_a, "indent"_a.none(), "item_separator"_a, "key_separator"_a, "resolver"_a.none(),
+        "excludes"_a = nb::list(), "parameters"_a.none() = nb::none(),
+        "The rules of a schema's text; see native/schema/json_schema.hpp. None is no limit of white space or digits, and no "
+        "indentation.");
 }
 
 }  // namespace psc

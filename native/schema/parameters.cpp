@@ -332,9 +332,9 @@ Rule SchemaRules::raw_strings(const StringSet& set, Language matched, const std:
     const auto& tokens = layout_.parameters->tokens;
     const bool spelled_by_tokens =
         std::any_of(tokens.begin(), tokens.end(), [&](const auto& token) { return end.find(token.first) != std::u32string::npos; });
-    TextAutomaton texts = free_of(languages_[set.language], excludes);
+    TextAutomaton texts = free_of(shortened_format(set.language), excludes);
     if (matched != LanguageTable::kNone)
-        texts = union_of(texts, free_of(languages_[matched], {layout_.parameters->raw_stop}), kMaxRawStates);
+        texts = union_of(texts, free_of(shortened_format(matched), {layout_.parameters->raw_stop}), kMaxRawStates);
     // Count text and what follows together, since that has a fixed length: counting first would need many more states.
     const std::u32string after = spelled_by_tokens ? U"" : end;
     auto more = static_cast<std::int64_t>(after.size());

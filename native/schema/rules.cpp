@@ -5,6 +5,7 @@
 
 #include "base/cancellation.hpp"
 #include "base/limits.hpp"
+#include "json/digit_loops.hpp"
 #include "json/strings.hpp"
 #include "schema/containers.hpp"
 
@@ -262,12 +263,14 @@ Rule SchemaRules::names(Language language, Language matched) {
     Words option;
     if (!layout_.excludes.empty()) {
         const auto spelled = [&](Language set) {
-            return set == LanguageTable::kAny ? spelled_with_all_escapes(languages_[set]) : spelled_as_json(languages_[set]);
+            return set == LanguageTable::kAny ? spelled_with_all_escapes(languages_[set]) : spelled_as_json(shortened_format(set));
         };
         TextAutomaton texts = free_of(spelled(language), layout_.excludes);
         if (matched != LanguageTable::kNone) texts = union_of(texts, spelled(matched));
         rule_words::automaton(option, quoted(texts));
-    } else if (const TextAutomaton* spelling = languages_.spelled(language))
+    } else if (is_shortened(language))
+        rule_words::automaton(option, quoted(spelled_as_json(shortened_format(language))));
+    else if (const TextAutomaton* spelling = languages_.spelled(language))
         rule_words::automaton(option, *spelling);
     else
         rule_words::automaton(option, quoted(spelled_as_json(languages_[language])));
@@ -288,6 +291,21 @@ SchemaRules::Words SchemaRules::name(Word text) {
     return out;
 }
 
+TextAutomaton SchemaRules::shortened_numbers(Language language) const {
+    const std::optional<TextAutomaton> integers = layout_.plain_integers ? as_integers(languages_[language]) : std::nullopt;
+    const TextAutomaton& numbers = integers ? *integers : languages_[language];
+    if (layout_.max_digits < 0) return numbers;
+    try {
+        return with_digits(numbers, layout_.max_digits);
+    } catch (const LimitExceeded&) {
+        return numbers;  // multiples of a large number, of which the states are many
+    }
+}
+
+TextAutomaton SchemaRules::shortened_format(Language language) const {
+    return is_shortened(language) ? with_digits(languages_[language], layout_.max_digits) : languages_[language];
+}
+
 Rule SchemaRules::numbers(Language language) {
     const auto [entry, is_new] = numbers_.try_emplace(language);
     if (!is_new) return entry->second;
@@ -295,11 +313,11 @@ Rule SchemaRules::numbers(Language language) {
     Words option;
     entry->second = fresh(language == SchemaValues::kAllNumbers ? "number" : "numbers");
     if (language != SchemaValues::kAllNumbers) {
-        automaton(option, languages_[language]);
+        automaton(option, shortened_numbers(language));
     } else {
         const auto digits = [&](std::int64_t least) {
             chars(option, {{'0', '9'}});
-            repeat(option, least, -1);
+            repeat(option, least, layout_.max_digits < 0 ? -1 : layout_.max_digits - 1 + least);
         };
         text(option, U"-");
         repeat(option, 0, 1);

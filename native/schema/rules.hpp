@@ -38,6 +38,8 @@ struct SchemaLayout {
     bool any_order = false;  // declared members in any order, rather than in the schema's
     bool any_whitespace = true;
     std::int64_t max_whitespace = -1;  // at once; -1: without limit
+    Word max_digits = -1;              // of a loop of digits, see json/digit_loops.hpp; -1: without limit
+    bool plain_integers = false;       // numbers that are all integers have no point
     Word indent = -1;                  // spaces for each level, where white space is fixed; -1: all on one line
     std::u32string item_separator = U", ", key_separator = U": ";
     std::vector<std::u32string>
@@ -90,6 +92,10 @@ private:
     Rule array(const Atoms& atoms, Word depth);
     Rule strings(const StringSet& set);
     Rule numbers(Language language);
+    // A language as texts with few digits. Of what a schema says about strings only formats are shortened.
+    TextAutomaton shortened_numbers(Language language) const;
+    TextAutomaton shortened_format(Language language) const;
+    bool is_shortened(Language language) const { return layout_.max_digits >= 0 && languages_.spelled(language) != nullptr; }
     // The strings of a language without the excluded texts, and of another one with them, in quotes; kAny: any string.
     Rule names(Language language, Language matched = LanguageTable::kNone);
     Rule names_but(const std::vector<Word>& names);

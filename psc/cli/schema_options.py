@@ -15,7 +15,8 @@ from psc.cli.report import warning
 from psc.compiler.frontends.front_end import Settings
 from psc.compiler.frontends.lookup import GrammarFile
 from psc.compiler.frontends.registry import front_end
-from psc.requests.json_schemas import SchemaSettings
+from psc.requests.json_schemas import BOUNDED, SchemaSettings
+from psc.requests.json_schemas import SchemaOptions as _Options
 
 _Command = TypeVar("_Command", bound=Callable[..., Any])
 
@@ -24,6 +25,8 @@ _FLAGS = {
     "any_order": "Of a JSON schema: declared members in any order. An artifact takes objects that declare up to eight.",
     "lenient": "Of a JSON schema: leave out what cannot be enforced, each with a warning, instead of refusing it.",
     "no_formats": "Of a JSON schema: do not enforce format.",
+    "plain_integers": "Of a JSON schema: integers are written as 1, never as 1.0.",
+    "bounded": "Of a JSON schema: as servers read it, with --plain-integers --max-whitespace 20 --max-digits 20.",
 }
 _COUNTS = {
     "indent": (
@@ -31,6 +34,7 @@ _COUNTS = {
         "Of a JSON schema: no free white space; a line for each member and item, with so many spaces for each level.",
     ),
     "max_whitespace": (click.IntRange(1), "Of a JSON schema: at most so much white space at one place. Without this, any amount."),
+    "max_digits": (click.IntRange(1), "Of a JSON schema: at most so many digits where it sets no bound. Without this, any number."),
 }
 
 
@@ -81,11 +85,14 @@ def _written(name: str) -> str:
 def _read(given: dict[str, Any]) -> SchemaOptions:
     if given["indent"] is not None and given["max_whitespace"] is not None:
         raise click.UsageError("--indent fixes the white space, so there is no --max-whitespace to choose")
+    default: _Options = BOUNDED if given["bounded"] else {}
     settings = SchemaSettings.of(
         any_whitespace=given["indent"] is None,
         indent=given["indent"],
         strict_mode=not given["no_strict"],
-        max_whitespace_cnt=given["max_whitespace"],
+        max_whitespace_cnt=given["max_whitespace"] or default.get("max_whitespace_cnt"),
+        plain_integers=given["plain_integers"] or default.get("plain_integers", False),
+        max_digits=given["max_digits"] or default.get("max_digits"),
         any_order=given["any_order"],
         lenient=given["lenient"],
         assert_format=not given["no_formats"],

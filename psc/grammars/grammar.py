@@ -63,7 +63,7 @@ class Grammar:
     @staticmethod
     def unread(request: GrammarRequest, names: TokenNames | None) -> Grammar:
         """The grammar of a text in which nothing is wrong, see ``FrontEnd.unread``; arguments as of :meth:`parse`."""
-        return Grammar(request, request.front_end.unread(request.text, request.origin, names))
+        return Grammar(request, request.front_end.unread(request.text, request.options, request.origin, names))
 
     @staticmethod
     def from_ebnf(ebnf_string: str, *, root_rule_name: str = "root", source_name: str = UNNAMED) -> Grammar:

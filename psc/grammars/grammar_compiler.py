@@ -318,7 +318,9 @@ class GrammarCompiler:
         """A grammar from the first source that has it: a twin, the store and the registries, or just in time, which has all."""
         if self.cache_enabled and job.parsed is None:
             with obeying(job.cancellation):
-                job.order_free = job.request.front_end.order_free(job.request.text)
+                order_free = job.request.front_end.order_free(job.request.text)
+                settings = job.request.options.settings.text
+                job.order_free = order_free if order_free is None or not settings else f"{settings}\n{order_free}"
         return self._of_twin(job) or self._of_artifact(job) or self._just_in_time(job)
 
     def _of_twin(self, job: _Job) -> CompiledGrammar | None:
@@ -395,4 +397,4 @@ class _Job:
     on_arrival: Callable[[], None] | None = None
     """Called when its artifact arrives from a registry that did not answer in time."""
     order_free: str | None = None
-    """What its text has in common with those of its twins, see `FrontEnd.order_free`."""
+    """What its settings and its text have in common with those of its twins, see `FrontEnd.order_free`."""

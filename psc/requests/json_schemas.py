@@ -8,11 +8,12 @@ from dataclasses import replace
 from typing import Any, Unpack
 
 from psc.compiler.frontends.front_end import UNNAMED, check_text
-from psc.compiler.frontends.json_schema.settings import SchemaOptions, SchemaSettings, takes_schema_options
+from psc.compiler.frontends.json_schema.settings import BOUNDED, SchemaOptions, SchemaSettings, takes_schema_options
 from psc.compiler.frontends.request import GrammarRequest
 from psc.errors import GrammarError
 
 __all__ = [
+    "BOUNDED",
     "Resolver",
     "Schema",
     "SchemaOptions",

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from typing import Literal as OneOf
 
 from psc.compiler.frontends.front_end import UNNAMED, check_text, origin_of
+from psc.compiler.frontends.json_schema.settings import SchemaSettings
 from psc.compiler.frontends.registry import front_end
 from psc.compiler.frontends.request import GrammarRequest
 from psc.errors import GrammarError
@@ -30,6 +31,7 @@ def lark_request(
     start: str = "start",
     lexer: LarkLexer = "contextual",
     keep_all_actions: bool = False,
+    schemas: SchemaSettings | None = None,
     origin: str = UNNAMED,
 ) -> GrammarRequest:
     """The request for the grammar of a text; for the arguments see ``Grammar.from_lark``.
@@ -37,6 +39,7 @@ def lark_request(
     Args:
         named: texts in the dialect, and requests for grammars in any language.
         origin: the file that the caller says the text is from.
+        schemas: of ``%json`` in the dialect, see ``NamedGrammars``.
 
     Raises:
         GrammarError: an option does not fit the dialect, or a name cannot be referred to.
@@ -65,6 +68,6 @@ def lark_request(
         start=start,
         lexer=None if lexer == "contextual" else lexer,
         keep_all_actions=keep_all_actions,
-        settings=NamedGrammars(grammars),
+        settings=NamedGrammars(grammars, schemas or SchemaSettings()),
         origin=origin,
     )

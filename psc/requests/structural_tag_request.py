@@ -6,19 +6,24 @@ import json
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from psc.compiler.frontends.front_end import UNNAMED, check_text
+from psc.compiler.frontends.front_end import NO_SETTINGS, UNNAMED, Settings, check_text
 from psc.compiler.frontends.request import GrammarRequest
 from psc.errors import InvalidStructuralTagError
 
 
 def structural_tag_request(
-    structural_tag: object, triggers: Sequence[str] | None = None, *, origin: str = UNNAMED
+    structural_tag: object,
+    triggers: Sequence[str] | None = None,
+    *,
+    settings: Settings = NO_SETTINGS,
+    origin: str = UNNAMED,
 ) -> GrammarRequest:
     """The request for the grammar of a structural tag.
 
     Args:
         structural_tag: a dictionary, JSON text, or an object with ``model_dump``; with triggers, the tags of the older form.
         triggers: of the older form.
+        settings: ``SchemaSettings`` of the schemas in it, where their formats say nothing.
         origin: where it is from, for messages.
 
     Raises:
@@ -27,7 +32,7 @@ def structural_tag_request(
     """
     if triggers is not None or (isinstance(structural_tag, Sequence) and not isinstance(structural_tag, str)):
         structural_tag = _of_pair(structural_tag, triggers)
-    return GrammarRequest.of("structural_tag", structural_tag_text(structural_tag), origin=origin)
+    return GrammarRequest.of("structural_tag", structural_tag_text(structural_tag), settings=settings, origin=origin)
 
 
 def structural_tag_text(structural_tag: object) -> str:

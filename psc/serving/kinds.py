@@ -87,7 +87,7 @@ def _ebnf(text: str, options: ServiceOptions) -> GrammarRequest:
 
 
 def _lark(text: str, options: ServiceOptions) -> GrammarRequest:
-    return find_grammar(text).request() if text in bundled_names() else lark_request(text, {})
+    return find_grammar(text).request() if text in bundled_names() else lark_request(text, {}, schemas=options.schema_settings)
 
 
 def _grammar(text: str, options: ServiceOptions) -> GrammarRequest:
@@ -95,7 +95,7 @@ def _grammar(text: str, options: ServiceOptions) -> GrammarRequest:
 
 
 def _structural_tag(text: str, options: ServiceOptions) -> GrammarRequest:
-    return structural_tag_request(text)
+    return structural_tag_request(text, settings=options.tag_settings)
 
 
 _READERS: Final[dict[Kind, Callable[[str, ServiceOptions], GrammarRequest]]] = {

@@ -9,17 +9,24 @@ from __future__ import annotations
 import difflib
 import os
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 from typing import Any, Final, Literal
 
 from psc.errors import PscError
-from psc.requests.json_schemas import SchemaSettings
+from psc.requests.json_schemas import BOUNDED, SchemaOptions, SchemaSettings
 
 PREFIX: Final = "PSC_"
 """Of the environment variables."""
 MASK_STEPS: Final = 4_000_000
 """Four times the largest need of a mask that was seen in bundled grammars, and in clients' schemas and tools."""
+
+
+class _Unset:
+    """Stands for what another option decides."""
+
+
+_UNSET: Final = _Unset()
 
 
 class OptionError(PscError, ValueError):
@@ -66,8 +73,8 @@ def _positive(value: object, origin: str) -> int:
     return number
 
 
-def _count_or_none(value: object, origin: str) -> int | None:
-    return None if value is None or str(value).strip().lower() == "none" else _count(value, origin)
+def _positive_or_none(value: object, origin: str) -> int | None:
+    return None if value is None or str(value).strip().lower() == "none" else _positive(value, origin)
 
 
 def _folder_or_none(value: object, origin: str) -> str | None:
@@ -140,8 +147,16 @@ class ServiceOptions:
     """Whether JSON may have white space anywhere; else it has none, or that of `spaced`."""
     spaced: bool = _option(False, _flag)
     """Whether JSON that may not have white space anywhere has a space after each comma and colon."""
-    max_whitespace: int | None = _option(None, _count_or_none)
-    """The limit of white space in one position of JSON; None is no limit."""
+    bounded: bool = _option(True, _flag)
+    """Whether a model that writes white space, zeros or digits as long as it may comes to an end all the same. False is what JSON
+    Schema says: the next three are then None, None and False, unless they are given."""
+    max_whitespace: int | None = _option(_UNSET, _positive_or_none)
+    """The limit of white space in one position of a value, in structural tags and calls too; by default 20; None is no limit."""
+    max_digits: int | None = _option(_UNSET, _positive_or_none)
+    """How many digits a number may have before its point, behind it and in its exponent, where its schema sets no bound, and
+    digits in a row in formats; by default 20; None is no limit."""
+    plain_integers: bool = _option(_UNSET, _flag)
+    """Whether numbers that must be integers are written as such, and never as ``1.0``; by default they are."""
     strict: bool = _option(True, _flag)
     """Whether a schema's objects have no members but those that it names, where it says nothing of others."""
     any_order: bool = _option(False, _flag)
@@ -149,17 +164,34 @@ class ServiceOptions:
     lenient: bool = _option(False, _flag)
     """Whether parts of a schema that cannot be enforced are left out, with a warning in the log, instead of refusing the schema."""
 
+    def __post_init__(self) -> None:
+        bounds = replace(SchemaSettings(), **BOUNDED) if self.bounded else SchemaSettings()
+        for name in ("max_whitespace", "max_digits", "plain_integers"):
+            if getattr(self, name) is _UNSET:
+                object.__setattr__(self, name, getattr(bounds, "max_whitespace_cnt" if name == "max_whitespace" else name))
+
     @cached_property
     def schema_settings(self) -> SchemaSettings:
         """Those of JSON schemas, as the settings of a `GrammarRequest`."""
-        return SchemaSettings.of(
-            any_whitespace=self.any_whitespace,
-            separators=(", ", ": ") if self.spaced else (",", ":"),
-            strict_mode=self.strict,
-            max_whitespace_cnt=self.max_whitespace,
-            any_order=self.any_order,
-            lenient=self.lenient,
-        )
+        return SchemaSettings.of(**self._schema_options)
+
+    @cached_property
+    def tag_settings(self) -> SchemaSettings:
+        """The same of schemas in structural tags. White space around parameters is never fixed, so its limit counts."""
+        return replace(self.schema_settings, max_whitespace_cnt=self.max_whitespace)
+
+    @property
+    def _schema_options(self) -> SchemaOptions:
+        return {
+            "any_whitespace": self.any_whitespace,
+            "separators": (", ", ": ") if self.spaced else (",", ":"),
+            "strict_mode": self.strict,
+            "max_whitespace_cnt": self.max_whitespace,
+            "plain_integers": self.plain_integers,
+            "max_digits": self.max_digits,
+            "any_order": self.any_order,
+            "lenient": self.lenient,
+        }
 
     @classmethod
     def of(cls, given: Mapping[str, object] | None = None, environment: Mapping[str, str] = os.environ) -> ServiceOptions:

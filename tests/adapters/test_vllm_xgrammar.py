@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import json
 from collections.abc import Iterator
 from typing import Any
@@ -23,15 +24,17 @@ pytestmark = pytest.mark.filterwarnings("ignore")
 
 @pytest.fixture(scope="module")
 def managers() -> Iterator[tuple[Any, Any]]:
-    """Of psc and of vLLM itself, each with its backend made."""
+    """Of psc, which reads JSON Schema to the letter, and of vLLM itself, each with its backend made."""
     seams = find_seams()
     assert seams is not None
     uninstall(seams)
     theirs = engine.manager()
     engine.ready(theirs, "first", engine.parameters(regex="a"))
     register()
-    ours = engine.manager()
-    engine.ready(ours, "first", engine.parameters(regex="a"))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("PSC_BOUNDED", "0")
+        ours = engine.manager()
+        engine.ready(ours, "first", engine.parameters(regex="a"))
     yield ours, theirs
     uninstall(seams)
 
@@ -128,3 +131,26 @@ def test_known_differences(
     assert found
     assert set().union(*(only for _, only, _ in found)) == ours
     assert set().union(*(only for _, _, only in found)) == theirs
+
+
+@pytest.mark.parametrize(
+    "constraint, text, theirs",
+    [
+        ({"json": PERSON}, '{"name": "", "age": 36, "boss": null}', set()),
+        ({"json": {"type": "integer"}}, "-", set()),
+        ({"json": {"type": "object", "properties": {}}}, "{" + " " * 20, {"Ġ", "ĠĠ", "Ċ", "č", "ĉ"}),
+        ({"json": {"type": "integer"}}, "1" * 20, set("0123456789")),
+    ],
+)
+def test_by_default_only_what_ends(managers: tuple[Any, Any], constraint: dict[str, Any], text: str, theirs: set[str]) -> None:
+    """psc allows nothing more than XGrammar, and no white space or digits without end."""
+    found = differences((engine_of_defaults(), managers[1]), constraint, text)
+    assert not any(ours for _, ours, _ in found)
+    assert all(more <= theirs for _, _, more in found) and bool(found) == bool(theirs)
+
+
+@functools.cache
+def engine_of_defaults() -> Any:
+    made = engine.manager()
+    engine.ready(made, "first", engine.parameters(regex="a"))
+    return made

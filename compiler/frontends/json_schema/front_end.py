@@ -89,6 +89,8 @@ def schema_grammar(
             any_order=settings.any_order,
             any_whitespace=settings.any_whitespace,
             max_whitespace=settings.max_whitespace_cnt,
+            max_digits=settings.max_digits,
+            plain_integers=settings.plain_integers,
             indent=settings.indent,
             item_separator=separators[0],
             key_separator=separators[1],

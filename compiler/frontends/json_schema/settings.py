@@ -11,11 +11,12 @@ import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields
 from functools import cached_property
-from typing import Any, TypedDict, TypeVar, Unpack
+from typing import Any, Final, TypedDict, TypeVar, Unpack
 
 from psc.compiler.frontends.front_end import Settings
 from psc.errors import GrammarError
 
+_MAX_COUNT = 1_000_000_000
 _Function = TypeVar("_Function", bound=Callable[..., Any])
 
 
@@ -33,6 +34,12 @@ class SchemaOptions(TypedDict, total=False):
     False is what JSON Schema says. The default is XGrammar's: True."""
     max_whitespace_cnt: int | None
     """With ``any_whitespace``, how much there may be at one place; by default None: no limit."""
+    plain_integers: bool
+    """Whether numbers that must be integers are written as such, ``1`` and never ``1.0`` or ``-0``. By default False: JSON Schema
+    takes ``1.0`` for an integer."""
+    max_digits: int | None
+    """How many digits may follow each other where the schema sets no bound: before a number's point, behind it, in its exponent,
+    and in formats, such as a second's fraction. By default None: no limit."""
     any_order: bool
     """Whether declared members may come in any order, each once, of objects that declare up to 4,000 (in an artifact eight). By
     default they come in the order of the schema, with other members anywhere among them."""
@@ -40,6 +47,11 @@ class SchemaOptions(TypedDict, total=False):
     """Leave out what cannot be enforced, each with a warning in the log, instead of raising; by default False."""
     assert_format: bool
     """Whether ``format`` is enforced, for the formats of JSON Schema; by default True."""
+
+
+BOUNDED: Final[SchemaOptions] = {"plain_integers": True, "max_whitespace_cnt": 20, "max_digits": 20}
+"""What servers set so that no model writes white space or digits for ever. White space is then a line break and 19 spaces at most,
+for a value nine levels deep at two spaces each; 2^64 - 1 has 20 digits, and a fraction of 64 bits needs 17."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -51,6 +63,8 @@ class SchemaSettings(Settings):
     separators: tuple[str, str] | None = None
     strict_mode: bool = True
     max_whitespace_cnt: int | None = None
+    plain_integers: bool = False
+    max_digits: int | None = None
     any_order: bool = False
     lenient: bool = False
     assert_format: bool = True
@@ -60,8 +74,9 @@ class SchemaSettings(Settings):
     __hash__ = Settings.__hash__  # comparing fields says the same as comparing texts, and makes none
 
     def __post_init__(self) -> None:
-        if self.max_whitespace_cnt is not None and not (_is_count(self.max_whitespace_cnt) and self.max_whitespace_cnt >= 1):
-            raise GrammarError(f"max_whitespace_cnt must be a whole number, 1 or more, or None, not {self.max_whitespace_cnt!r}")
+        for name in ("max_whitespace_cnt", "max_digits"):
+            if (value := getattr(self, name)) is not None and not (_is_count(value) and 1 <= value <= _MAX_COUNT):
+                raise GrammarError(f"{name} must be a whole number from 1 to {_MAX_COUNT}, or None, not {value!r}"[:200])
         if self.indent is not None and not (_is_count(self.indent) and self.indent <= 1000):
             raise GrammarError(f"indent must be a whole number from 0 to 1000, or None, not {self.indent!r}")
         if self.separators is not None:
@@ -81,6 +96,14 @@ class SchemaSettings(Settings):
         """
         dropped = ("indent", "separators") if options.get("any_whitespace", True) else ("max_whitespace_cnt",)
         return SchemaSettings(**{name: value for name, value in options.items() if name not in dropped})  # type: ignore[arg-type]
+
+    @staticmethod
+    def among(settings: Settings) -> SchemaSettings:
+        """The settings of a request; the defaults where it has none."""
+        if not settings.text:
+            return SchemaSettings()
+        assert isinstance(settings, SchemaSettings)
+        return settings
 
     @cached_property
     def text(self) -> str:

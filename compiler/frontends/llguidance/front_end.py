@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
 from dataclasses import replace
 from typing import Final
 
@@ -35,7 +34,7 @@ def parse(text: str, options: GrammarOptions, origin: str, names: TokenNames | N
     Raises:
         GrammarError: the text or a named grammar is malformed, or uses what is not supported; the message has the place.
     """
-    rules = _Linked(_named(options.settings), names, origin).read(text, options.start, origin, ())
+    rules = _Linked(_settings(options.settings), names, origin).read(text, options.start, origin, ())
     return replace(rules, settings=options.settings.text)
 
 
@@ -43,22 +42,22 @@ def names_tokens(text: str, settings: Settings) -> bool:
     """Whether a text, or a grammar that it may refer to, has anything like a special token; also within quotes or a comment."""
     if _LIKE_A_TOKEN.search(text):
         return True
-    named = _named(settings).values()
+    named = _settings(settings).grammars.values()
     return any(front_end(g.read_as).names_tokens(g.request.text, g.request.options.settings) for g in named)
 
 
-def _named(settings: Settings) -> Mapping[str, NamedGrammar]:
+def _settings(settings: Settings) -> NamedGrammars:
     if not settings.text:
-        return {}
+        return NamedGrammars()
     assert isinstance(settings, NamedGrammars)
-    return settings.grammars
+    return settings
 
 
 class _Linked:
     """Grammars that refer to each other by name, each read once."""
 
-    def __init__(self, grammars: Mapping[str, NamedGrammar], names: TokenNames | None, origin: str) -> None:
-        self._grammars = grammars
+    def __init__(self, settings: NamedGrammars, names: TokenNames | None, origin: str) -> None:
+        self._settings = settings
         self._names = names
         self._origin = origin
         self._read: dict[str, RuleSet] = {}
@@ -66,11 +65,13 @@ class _Linked:
     def read(self, text: str, start: str, name: str, within: tuple[str, ...]) -> RuleSet:
         """A text that may refer to the grammars, inside those in `within`."""
         document, source = parse_document(text, name)
-        surroundings = Surroundings(names=self._names, named=lambda wanted: self._named(wanted, within))
+        surroundings = Surroundings(
+            names=self._names, named=lambda wanted: self._named(wanted, within), schemas=self._settings.schemas
+        )
         return Rules(document, source, surroundings).rule_set(start)
 
     def _named(self, name: str, within: tuple[str, ...]) -> RuleSet:
-        grammar = self._grammars[name]
+        grammar = self._settings.grammars[name]
         if name in within:
             circle = " -> ".join(f"@{n}" for n in (*within[within.index(name) :], name))
             raise GrammarError(f"{self._origin}: circular named grammar reference: {circle}; put the rules into one grammar")

@@ -10,6 +10,7 @@ from functools import cached_property
 from typing import Any, Final
 
 from psc.compiler.frontends.front_end import Settings
+from psc.compiler.frontends.json_schema.settings import SchemaSettings
 from psc.compiler.frontends.request import GrammarRequest
 from psc.errors import DeserializeFormatError, GrammarError
 
@@ -35,6 +36,8 @@ class NamedGrammars(Settings):
     """Grammars by their names. Raises GrammarError for a name that no reference can have."""
 
     grammars: Mapping[str, NamedGrammar] = field(default_factory=dict)
+    schemas: SchemaSettings = field(default_factory=SchemaSettings)
+    """How the schemas of ``%json`` are written; of these settings white space, digits and integers count."""
 
     def __post_init__(self) -> None:
         for name in self.grammars:
@@ -43,10 +46,11 @@ class NamedGrammars(Settings):
 
     @cached_property
     def text(self) -> str:
-        if not self.grammars:
+        if not self.grammars and not self.schemas.text:
             return ""
         written = {name: {**g.request.to_json(), "shares_names": g.shares_names} for name, g in self.grammars.items()}
-        return json.dumps({"grammars": written}, sort_keys=True, separators=(",", ":"))
+        schemas = {"schemas": self.schemas.text} if self.schemas.text else {}
+        return json.dumps({"grammars": written, **schemas}, sort_keys=True, separators=(",", ":"))
 
     @staticmethod
     def of_text(text: str) -> NamedGrammars:
@@ -54,7 +58,9 @@ class NamedGrammars(Settings):
         if not text:
             return NamedGrammars()
         try:
-            given: dict[str, Any] = json.loads(text)["grammars"]
-            return NamedGrammars({n: NamedGrammar(GrammarRequest.of_json(g), bool(g["shares_names"])) for n, g in given.items()})
+            read = json.loads(text)
+            given: dict[str, Any] = read["grammars"]
+            named = {n: NamedGrammar(GrammarRequest.of_json(g), bool(g["shares_names"])) for n, g in given.items()}
+            return NamedGrammars(named, SchemaSettings.of_text(read.get("schemas", "")))
         except (ValueError, TypeError, KeyError, AttributeError, RecursionError, DeserializeFormatError) as e:
             raise GrammarError(f"the settings of a grammar in llguidance's dialect are malformed: {text[:80]!r}") from e

@@ -57,6 +57,8 @@ class Surroundings:
     """Of the vocabulary."""
     named: Callable[[str], RuleSet]
     """Gives a grammar by its name; raises KeyError for one that there is not."""
+    schemas: SchemaSettings
+    """How schemas are written, where they say nothing; see `NamedGrammars`."""
 
 
 class Rules:
@@ -283,7 +285,7 @@ class Rules:
         schema = json.loads(node.text)
         options: dict[str, Any] = schema.get("x-guidance") or {} if isinstance(schema, dict) else {}
         try:
-            return _settings_of(options)
+            return _settings_of(options, self._surroundings.schemas)
         except (GrammarError, ValueError, TypeError, AttributeError) as e:
             raise self._source.error(node.at, f"x-guidance: {e}") from None
 
@@ -333,7 +335,7 @@ def _used(name: str, rules: dict[str, Expression]) -> set[str]:
     return found
 
 
-def _settings_of(options: dict[str, Any]) -> SchemaSettings:
+def _settings_of(options: dict[str, Any], defaults: SchemaSettings) -> SchemaSettings:
     """What `x-guidance` in a schema says. Raises GrammarError or ValueError for what it cannot say."""
     known = {"item_separator", "key_separator", "whitespace_flexible", "whitespace_pattern", "coerce_one_of", "lenient"}
     for name, value in options.items():
@@ -353,5 +355,8 @@ def _settings_of(options: dict[str, Any]) -> SchemaSettings:
         strict_mode=False,
         any_whitespace=flexible,
         separators=separators,
+        max_whitespace_cnt=defaults.max_whitespace_cnt,
+        plain_integers=defaults.plain_integers,
+        max_digits=defaults.max_digits,
         lenient=options.get("lenient", False),
     )

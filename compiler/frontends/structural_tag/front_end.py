@@ -21,14 +21,21 @@ from psc.errors import GrammarError, InvalidJSONError, InvalidStructuralTagError
 
 if TYPE_CHECKING:
     from psc.compiler.expressions.tokens import TokenNames
+    from psc.compiler.frontends.json_schema.settings import SchemaSettings
 
 _UNNAMED = "<structural tag>"
 _GRAMMAR = '"grammar"'
 _REFUSALS = (GrammarError, InvalidJSONError, InvalidStructuralTagError)
 
 
-def parse(text: str, origin: str, names: TokenNames | None) -> RuleSet:
+def parse(text: str, settings: SchemaSettings, origin: str, names: TokenNames | None) -> RuleSet:
     """The rules of a structural tag.
+
+    Args:
+        text: the document.
+        settings: of the schemas in it, where their formats say nothing.
+        origin: where it is from.
+        names: of the vocabulary's tokens; None where it is not known yet.
 
     Raises:
         InvalidJSONError: the text is not JSON.
@@ -38,7 +45,7 @@ def parse(text: str, origin: str, names: TokenNames | None) -> RuleSet:
     origin = _named(origin)
     try:
         document = read_document(text)
-        rules = rules_of(read_format(document.value), DocumentTokens(names, document), text, origin)
+        rules = rules_of(read_format(document.value), DocumentTokens(names, document), settings, text, origin)
         return replace(rules, imports=find_imports(text))
     except InvalidJSONError as e:
         raise InvalidJSONError(f"{origin}: {e}") from None
@@ -46,11 +53,11 @@ def parse(text: str, origin: str, names: TokenNames | None) -> RuleSet:
         raise InvalidStructuralTagError(f"Invalid structural tag error: {origin}: {e}") from None  # as XGrammar's begin
 
 
-def unread(text: str, origin: str, names: TokenNames | None) -> RuleSet:
+def unread(text: str, settings: SchemaSettings, origin: str, names: TokenNames | None) -> RuleSet:
     """The rules of a structural tag in which nothing is wrong, and of which some are schemas', read when somebody needs them."""
 
     def read() -> JoinedRules:
-        rules = parse(text, origin, names).rules
+        rules = parse(text, settings, origin, names).rules
         assert isinstance(rules, JoinedRules)
         return rules
 

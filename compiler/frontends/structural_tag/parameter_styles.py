@@ -61,12 +61,25 @@ def parameter_list(
     """
     text = schema if isinstance(schema, str) else json.dumps(schema, ensure_ascii=False)
     settings = SchemaSettings(any_order=any_order, max_whitespace_cnt=max_whitespace_cnt, strict_mode=strict_mode)
+    return parameter_rules(text, style, settings, source_name, excludes=excludes, special=special)
+
+
+def parameter_rules(
+    schema: str,
+    style: str,
+    settings: SchemaSettings,
+    origin: str,
+    *,
+    excludes: Iterable[str] = (),
+    special: Mapping[str, int] | None = None,
+) -> RuleSet:
+    """The same of a schema's text, with any settings: white space around parameters is limited as elsewhere, and never fixed."""
     if style not in STYLES:
-        raise GrammarError(f"{source_name}: there is no style {style!r}; the styles are {', '.join(STYLES)}")
+        raise GrammarError(f"{origin}: there is no style {style!r}; the styles are {', '.join(STYLES)}")
     texts = list(excludes)
     if "" in texts:
-        raise GrammarError(f"{source_name}: an excluded text is empty, and every text contains that")
-    return rules_of(text, settings, source_name, excludes=texts, parameters=_style(style, special or {}))
+        raise GrammarError(f"{origin}: an excluded text is empty, and every text contains that")
+    return rules_of(schema, settings, origin, excludes=texts, parameters=_style(style, special or {}))
 
 
 def _facts(**given: Any) -> dict[str, Any]:

@@ -38,11 +38,16 @@ class SchemaInDocument(JSONSchemaFormat):
     """A schema as a document has it."""
 
     json_schema: Annotated[SchemaText, Note.SCHEMA]  # type: ignore[assignment]
-    any_whitespace: bool = True
+    any_order: bool | None = None  # type: ignore[assignment]
+    any_whitespace: bool | None = None
     separators: list[str] | None = None
-    strict_mode: bool = True
-    layout: ClassVar = frozenset({"any_order", "max_whitespace_cnt", "any_whitespace", "separators", "strict_mode"})
-    """Fields that are as if absent where they are null."""
+    strict_mode: bool | None = None
+    plain_integers: bool | None = None
+    max_digits: int | None = None
+    layout: ClassVar = frozenset(
+        {"any_order", "max_whitespace_cnt", "any_whitespace", "separators", "strict_mode", "plain_integers", "max_digits"}
+    )
+    """Fields that are as if absent where they are null: then the settings of the request say how the value is written."""
 
 
 @dataclass(init=False, kw_only=True)

@@ -32,7 +32,7 @@ from psc.compiler.frontends.lookup import find_grammar
 from psc.compiler.frontends.request import GrammarRequest
 from psc.compiler.frontends.structural_tag import formats
 from psc.compiler.frontends.structural_tag.formats import Format, TagFormat, TokenFormat
-from psc.compiler.frontends.structural_tag.parameter_styles import parameter_list
+from psc.compiler.frontends.structural_tag.parameter_styles import parameter_rules
 from psc.compiler.frontends.structural_tag.reader import SchemaInDocument, TagInDocument
 from psc.compiler.frontends.structural_tag.refusals import refuse, shortened, shown
 from psc.compiler.frontends.structural_tag.tokens import DocumentTokens
@@ -79,12 +79,13 @@ class _Surroundings:
         return expression if self.tail is None else Sequence((expression, self.tail.expression()))
 
 
-def rules_of(root: Format, tokens: DocumentTokens, source: str, origin: str) -> RuleSet:
+def rules_of(root: Format, tokens: DocumentTokens, settings: SchemaSettings, source: str, origin: str) -> RuleSet:
     """The rules of a document.
 
     Args:
         root: the format that a whole text must have.
         tokens: of the document.
+        settings: of schemas, where their formats say nothing.
         source: the document's text.
         origin: where it is from, for messages.
 
@@ -92,15 +93,16 @@ def rules_of(root: Format, tokens: DocumentTokens, source: str, origin: str) -> 
         InvalidStructuralTagError: a format means nothing; the message has the path.
         GrammarError: a schema, a grammar or a regex in it is malformed, or a limit is passed.
     """
-    writer = _Writer(tokens, origin)
+    writer = _Writer(tokens, settings, origin)
     rules = writer.write(root, "format")
     whole = joined(rules, writer.parts, "root", source=source, source_name=origin, language="structural_tag")
     return replace(whole, reads_names=True)
 
 
 class _Writer:
-    def __init__(self, tokens: DocumentTokens, origin: str) -> None:
+    def __init__(self, tokens: DocumentTokens, settings: SchemaSettings, origin: str) -> None:
         self._tokens = tokens
+        self._settings = settings
         self._origin = origin
         self.parts: dict[str, Part] = {}
         self._rules: dict[str, Expression] = {}
@@ -200,22 +202,13 @@ class _Writer:
     def _schema(self, form: SchemaInDocument, path: str) -> Expression:
         origin = f"{self._origin}: {path}.json_schema"
         schema, style, excludes = form.json_schema.text, form.style, _distinct(form.excludes)
-        settings = _settings(form, path)
+        settings = _settings(form, self._settings, path)
         special = self._tokens.of_style(style)
 
         def read() -> RuleSet:
             if style == "json":
                 return json_rules(schema, settings, origin, excludes=excludes)
-            return parameter_list(
-                schema,
-                style,
-                excludes=excludes,
-                any_order=settings.any_order,
-                max_whitespace_cnt=settings.max_whitespace_cnt,
-                strict_mode=settings.strict_mode,
-                special=special,
-                source_name=origin,
-            )
+            return parameter_rules(schema, style, settings, origin, excludes=excludes, special=special)
 
         return self._unread(
             f"{path}.json_schema", UnreadPart((style, schema, settings.text, excludes, tuple(special.items())), read)
@@ -435,9 +428,10 @@ def _spelling(tag: TagFormat) -> str:
     return repr(tag.spelled)
 
 
-def _settings(form: SchemaInDocument, path: str) -> SchemaSettings:
+def _settings(form: SchemaInDocument, defaults: SchemaSettings, path: str) -> SchemaSettings:
+    said = {name: value for name in SchemaInDocument.layout if (value := getattr(form, name)) is not None}
     try:
-        return SchemaSettings(**{name: getattr(form, name) for name in SchemaInDocument.layout})
+        return replace(defaults, **said)
     except GrammarError as e:
         refuse(path, str(e))
 
