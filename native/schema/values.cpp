@@ -15,7 +15,7 @@ namespace {
 using PredicateKind = PredicateGraph::Kind;
 
 constexpr int kDeepestLook = 8;  // levels of values below a value that surely_empty() examines
-constexpr std::size_t kMaxSolved = limit("schema_case_steps"), kMaxFoundAgain = limit("schema_references");
+constexpr std::size_t kMaxFoundAgain = limit("schema_references");
 constexpr int kDeepestMeaning = limit("schema_depth");  // schemas about one value: each is a call, and the machine's stack is short
 
 TypeSet type_of(PredicateKind kind) {
@@ -273,19 +273,6 @@ bool SchemaValues::is_required(std::span<const Predicate> atoms, Word name) {
     });
 }
 
-// Parts are fetched one by one, since `holds` may make predicates, which invalidates spans.
-template <class Holds>
-bool SchemaValues::all_parts(Predicate p, const Holds& holds) {
-    for (std::size_t i = 0; i < graph_.parts(p).size(); ++i)
-        if (!holds(graph_.parts(p)[i])) return false;
-    return true;
-}
-
-template <class Holds>
-bool SchemaValues::any_part(Predicate p, const Holds& holds) {
-    return !all_parts(p, [&](Predicate part) { return !holds(part); });
-}
-
 // The least and the greatest number of items or members that atoms allow.
 std::pair<Word, Word> SchemaValues::length_of(std::span<const Predicate> atoms, PredicateKind kind) {
     Word least = 0, most = PredicateGraph::kOpen;
@@ -354,154 +341,6 @@ bool SchemaValues::is_presence(Predicate p) {
         case PredicateKind::either: {
             const auto parts = graph_.parts(p);
             return std::all_of(parts.begin(), parts.end(), [&](Predicate part) { return is_presence(part); });
-        }
-        default:
-            return false;
-    }
-}
-
-std::vector<std::vector<Predicate>> SchemaValues::cases(Predicate p, TypeSet type) {
-    const Predicate r = restricted(p, type);
-    std::vector<Atoms> out;
-    if (r == graph_.never()) return out;
-    n_solved_ = 0;
-    Atoms atoms, clauses;
-    if (!add(r, atoms, clauses)) return out;
-    sort_unique(atoms);
-    if (clauses.empty())
-        out.push_back(std::move(atoms));
-    else
-        solve(std::move(atoms), std::move(clauses), out);
-    std::sort(out.begin(), out.end());
-    out.erase(std::unique(out.begin(), out.end()), out.end());
-    return out;
-}
-
-// False where it contradicts itself at once.
-bool SchemaValues::add(Predicate p, Atoms& atoms, Atoms& clauses) {
-    if (p == graph_.never()) return false;
-    if (p == graph_.always()) return true;
-    switch (graph_.kind(p)) {
-        case PredicateKind::both: {
-            const Atoms parts(graph_.parts(p).begin(), graph_.parts(p).end());
-            return std::all_of(parts.begin(), parts.end(), [&](Predicate part) { return add(part, atoms, clauses); });
-        }
-        case PredicateKind::either:
-            (is_presence(p) ? atoms : clauses).push_back(p);
-            return true;
-        default:
-            atoms.push_back(p);
-            return true;
-    }
-}
-
-void SchemaValues::solve(Atoms atoms, Atoms clauses, std::vector<Atoms>& out) {
-    if (++n_solved_ > kMaxSolved || out.size() > kMaxCases)
-        throw LimitExceeded("what oneOf, anyOf, not and if say together makes more than " + std::to_string(kMaxCases) +
-                            " cases, the limit");
-    stop_if_cancelled();
-    bool changed = true;
-    while (changed && !clauses.empty()) {
-        changed = false;
-        sort_unique(atoms);
-        Atoms left, open;
-        for (std::size_t c = 0; c < clauses.size(); ++c) {
-            n_solved_ += 1;
-            stop_if_cancelled();
-            const std::size_t n_options = graph_.parts(clauses[c]).size();
-            if (any_part(clauses[c], [&](Predicate o) { return implied(atoms, o); })) continue;
-            open.clear();
-            for (std::size_t i = 0; i < n_options; ++i)
-                if (const Predicate o = graph_.parts(clauses[c])[i]; !refuted(atoms, o)) open.push_back(o);
-            if (open.empty()) return;
-            if (open.size() > 1) {
-                left.push_back(open.size() == n_options ? clauses[c] : graph_.either(open));
-                continue;
-            }
-            changed = true;
-            if (!add(open[0], atoms, left)) return;
-        }
-        clauses = std::move(left);
-    }
-    sort_unique(atoms);
-    if (conflict(atoms, 0)) return;
-    if (clauses.empty()) {
-        out.push_back(std::move(atoms));
-        return;
-    }
-    const auto narrowest = std::min_element(
-        clauses.begin(), clauses.end(), [&](Predicate a, Predicate b) { return graph_.parts(a).size() < graph_.parts(b).size(); });
-    const Atoms options(graph_.parts(*narrowest).begin(), graph_.parts(*narrowest).end());
-    clauses.erase(narrowest);
-    for (Predicate o : options) {
-        Atoms with = atoms, rest = clauses;
-        if (add(o, with, rest)) solve(std::move(with), std::move(rest), out);
-    }
-}
-
-// Whether it is trivially true.
-bool SchemaValues::is_always(Predicate p) {
-    return p == graph_.always() ||
-           (graph_.kind(p) == PredicateKind::schema && graph_.holds(p) && reader_.meaning(graph_.schema_of(p)) == graph_.always());
-}
-
-bool SchemaValues::implied(std::span<const Predicate> atoms, Predicate p) {
-    if (std::find(atoms.begin(), atoms.end(), p) != atoms.end() || p == graph_.always() || graph_.kind(p) == PredicateKind::order)
-        return true;
-    switch (graph_.kind(p)) {
-        case PredicateKind::both: {
-            const auto is_implied = [&](Predicate part) { return implied(atoms, part); };
-            return all_parts(p, is_implied);
-        }
-        case PredicateKind::either: {
-            const auto is_implied = [&](Predicate part) { return implied(atoms, part); };
-            return any_part(p, is_implied);
-        }
-        case PredicateKind::some_member:
-        case PredicateKind::every_member: {
-            if (!graph_.names(p).is_one()) return false;
-            const Word name = graph_.names(p).names[0];
-            if (graph_.kind(p) == PredicateKind::some_member && !is_required(atoms, name)) return false;
-            const Predicate said = member_value(atoms, name);
-            if (said == graph_.always()) return is_always(graph_.value(p));
-            return surely_empty(graph_.both(said, graph_.negation(graph_.value(p))));
-        }
-        case PredicateKind::array_length:
-        case PredicateKind::member_count: {
-            const auto [least, most] = length_of(atoms, graph_.kind(p));
-            return least >= graph_.least(p) && (graph_.most(p) < 0 || (most >= 0 && most <= graph_.most(p)));
-        }
-        default:
-            return false;
-    }
-}
-
-bool SchemaValues::refuted(std::span<const Predicate> atoms, Predicate p) {
-    if (p == graph_.never()) return true;
-    switch (graph_.kind(p)) {
-        case PredicateKind::both: {
-            const auto is_refuted = [&](Predicate part) { return refuted(atoms, part); };
-            return any_part(p, is_refuted);
-        }
-        case PredicateKind::either: {
-            const auto is_refuted = [&](Predicate part) { return refuted(atoms, part); };
-            return all_parts(p, is_refuted);
-        }
-        case PredicateKind::some_member:
-        case PredicateKind::every_member: {
-            if (!graph_.names(p).is_one()) return false;
-            const Word name = graph_.names(p).names[0];
-            if (graph_.kind(p) == PredicateKind::every_member && !is_required(atoms, name)) return false;
-            return surely_empty(graph_.both(member_value(atoms, name), graph_.value(p)));
-        }
-        case PredicateKind::array_length:
-        case PredicateKind::member_count: {
-            const auto [least, most] = length_of(atoms, graph_.kind(p));
-            return (most >= 0 && most < graph_.least(p)) || (graph_.most(p) >= 0 && graph_.most(p) < least);
-        }
-        case PredicateKind::every_item: {
-            if (length_of(atoms, PredicateKind::array_length).first <= graph_.from(p)) return false;
-            return surely_empty(graph_.both(item_value(atoms, graph_.from(p)), graph_.value(p)));
         }
         default:
             return false;

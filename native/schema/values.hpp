@@ -16,6 +16,7 @@
 
 #include <array>
 #include <map>
+#include <span>
 #include <unordered_map>
 #include <vector>
 
@@ -68,6 +69,16 @@ private:
     bool conflict(std::span<const Predicate> atoms, int depth);
     void solve(Atoms atoms, Atoms clauses, std::vector<Atoms>& out);
     bool add(Predicate p, Atoms& atoms, Atoms& clauses);
+    // In schema/cases.cpp, as are the two above.
+    struct Conditions {
+        std::size_t n_clauses = 0, last_clause = 0;
+        Atoms values;
+    };
+    void add_order(Predicate option, Atoms& atoms);
+    bool is_about_one(Predicate p) const;
+    Predicate joined(std::span<const Predicate> options);
+    void conditions_in(Predicate p, std::size_t clause, std::map<Word, Conditions>& out);
+    Atoms kinds_of_a_member(std::span<const Predicate> atoms, const Atoms& clauses);
     template <class Holds>
     bool all_parts(Predicate p, const Holds& holds);
     template <class Holds>
@@ -104,6 +115,7 @@ private:
     std::size_t depends_ = kOfNone;  // the first active one on which the current result depends
     std::size_t n_recomputed_ = 0;
     std::size_t n_solved_ = 0;
+    std::vector<Word> split_;  // members that solve() has split by their kinds of values
 };
 
 }  // namespace psc
