@@ -56,10 +56,55 @@ struct Requests {
 
 constexpr std::size_t kAtATime = 8;  // requests that a thread takes
 
+void bind_buffer_filling(nb::class_<PyMaskBuffer>& c) {
+    c.def(
+        "fill",
+        [](PyMaskBuffer& self, const nb::object& matchers, const nb::object& draft_lists, const nb::object& rows) {
+            const Requests requests(matchers, draft_lists, rows, self.buffer);
+            std::vector<DraftRows> found(requests.all.size());
+            {
+                const Use use(self.in_use);
+                const TurnOfAll turn(requests.all);
+                const std::size_t grain = requests.distinct() ? kAtATime : std::max<std::size_t>(requests.all.size(), 1);
+                self.pool.run(requests.all.size(), grain, [&](std::size_t i) {
+                    const auto first = static_cast<std::size_t>(requests.rows[i]);
+                    if (requests.all[i])
+                        found[i] = fill_drafts(*requests.all[i]->matcher, requests.drafts[i], self.buffer, first);
+                    else
+                        for (std::size_t k = 0; k <= requests.drafts[i].size(); ++k) self.buffer.allow_all(first + k);
+                });
+            }
+            nb::list remarks;
+            for (std::size_t i = 0; i < found.size(); ++i) {
+                for (std::size_t row : found[i].empty) remarks.append(nb::make_tuple(i, row, "empty"));
+                if (found[i].refused) remarks.append(nb::make_tuple(i, *found[i].refused, "refused"));
+                if (found[i].error) remarks.append(nb::make_tuple(i, 0, python_error(found[i].error)));
+            }
+            return remarks;
+        },
+        "matchers"_a, "drafts"_a, "rows"_a,
+        nb::sig("def fill(self, matchers: Sequence[GrammarMatcher | None], drafts: Sequence[Sequence[int]], rows: "
+                "Sequence[int]) -> "
+                "list[tuple[int, int, str | Exception]]"),
+        R"(Writes the masks of a step, on all threads and without the interpreter's lock; the matchers are as before afterwards.
+
+Args:
+    matchers: of the requests; None is one that may have any token.
+    drafts: of each the tokens that may come, in speculative decoding. From -1 on there are none.
+    rows: of each the first row. Row k from there on is the mask after k drafts. After a draft that is refused the row before it
+        is repeated; after the end of the text, and after the first -1, rows allow everything. Ascending, and apart.
+
+Returns what there is to say, mostly nothing, in the order of the requests: (request, k, "empty") of a row in which nothing is
+allowed, (request, k, "refused") of draft k, counted from 0, and (request, 0, error) of a matcher whose masks cannot be made, all of
+whose rows allow everything. The other requests' rows are filled all the same. Raises RuntimeError, before anything is written, for
+rows that are not there or not apart, and for a matcher of another size of vocabulary. Cost: some microseconds for each request
+with eight drafts where all masks are known, and a copy of vocab_size / 8 bytes for a mask unlike the one that was there.)");
+}
+
 }  // namespace
 
 void bind_mask_buffer(nb::module_& m) {
-    nb::class_<PyMaskBuffer>(
+    nb::class_<PyMaskBuffer> c(
         m, "MaskBuffer",
         R"(The bitmask of a server's batch, which stays from step to step and knows what is in its rows: what is there already is
 not written again. In the beginning all rows allow everything.
@@ -69,15 +114,15 @@ Args:
     vocab_size: of all matchers.
     max_threads: that fill it, or "auto" for one a processor.
 
-Raises RuntimeError when max_threads is neither. One call at a time; another thread's waits.)")
-        .def(
-            "__init__",
-            [](PyMaskBuffer* self, std::size_t n_rows, Word vocab_size, const nb::object& threads) {
-                if (vocab_size < 1) throw BitmaskError("masks of " + std::to_string(vocab_size) + " tokens");
-                new (self) PyMaskBuffer(n_rows, vocab_size, threads_from(threads));
-            },
-            "n_rows"_a, "vocab_size"_a, "max_threads"_a = "auto",
-            nb::sig("def __init__(self, n_rows: int, vocab_size: int, max_threads: int | str = 'auto') -> None"))
+Raises RuntimeError when max_threads is neither. One call at a time; another thread's waits.)");
+    c.def(
+         "__init__",
+         [](PyMaskBuffer* self, std::size_t n_rows, Word vocab_size, const nb::object& threads) {
+             if (vocab_size < 1) throw BitmaskError("masks of " + std::to_string(vocab_size) + " tokens");
+             new (self) PyMaskBuffer(n_rows, vocab_size, threads_from(threads));
+         },
+         "n_rows"_a, "vocab_size"_a, "max_threads"_a = "auto",
+         nb::sig("def __init__(self, n_rows: int, vocab_size: int, max_threads: int | str = 'auto') -> None"))
         .def_prop_ro(
             "rows",
             [](nb::handle self) {
@@ -96,49 +141,8 @@ Raises RuntimeError when max_threads is neither. One call at a time; another thr
                 const Use use(self.in_use);
                 for (std::size_t i = row; i < row + count; ++i) self.buffer.forget(i);
             },
-            "row"_a, "count"_a = 1, "Says that somebody else wrote to rows, which are then written whole the next time.")
-        .def(
-            "fill",
-            [](PyMaskBuffer& self, const nb::object& matchers, const nb::object& draft_lists, const nb::object& rows) {
-                const Requests requests(matchers, draft_lists, rows, self.buffer);
-                std::vector<DraftRows> found(requests.all.size());
-                {
-                    const Use use(self.in_use);
-                    const TurnOfAll turn(requests.all);
-                    const std::size_t grain = requests.distinct() ? kAtATime : std::max<std::size_t>(requests.all.size(), 1);
-                    self.pool.run(requests.all.size(), grain, [&](std::size_t i) {
-                        const auto first = static_cast<std::size_t>(requests.rows[i]);
-                        if (requests.all[i])
-                            found[i] = fill_drafts(*requests.all[i]->matcher, requests.drafts[i], self.buffer, first);
-                        else
-                            for (std::size_t k = 0; k <= requests.drafts[i].size(); ++k) self.buffer.allow_all(first + k);
-                    });
-                }
-                nb::list remarks;
-                for (std::size_t i = 0; i < found.size(); ++i) {
-                    for (std::size_t row : found[i].empty) remarks.append(nb::make_tuple(i, row, "empty"));
-                    if (found[i].refused) remarks.append(nb::make_tuple(i, *found[i].refused, "refused"));
-                    if (found[i].error) remarks.append(nb::make_tuple(i, 0, python_error(found[i].error)));
-                }
-                return remarks;
-            },
-            "matchers"_a, "drafts"_a, "rows"_a,
-            nb::sig("def fill(self, matchers: Sequence[GrammarMatcher | None], drafts: Sequence[Sequence[int]], rows: "
-                    "Sequence[int]) -> "
-                    "list[tuple[int, int, str | Exception]]"),
-            R"(Writes the masks of a step, on all threads and without the interpreter's lock; the matchers are as before afterwards.
-
-Args:
-    matchers: of the requests; None is one that may have any token.
-    drafts: of each the tokens that may come, in speculative decoding. From -1 on there are none.
-    rows: of each the first row. Row k from there on is the mask after k drafts. After a draft that is refused the row before it
-        is repeated; after the end of the text, and after the first -1, rows allow everything. Ascending, and apart.
-
-Returns what there is to say, mostly nothing, in the order of the requests: (request, k, "empty") of a row in which nothing is
-allowed, (request, k, "refused") of draft k, counted from 0, and (request, 0, error) of a matcher whose masks cannot be made, all of
-whose rows allow everything. The other requests' rows are filled all the same. Raises RuntimeError, before anything is written, for
-rows that are not there or not apart, and for a matcher of another size of vocabulary. Cost: some microseconds for each request
-with eight drafts where all masks are known, and a copy of vocab_size / 8 bytes for a mask unlike the one that was there.)");
+            "row"_a, "count"_a = 1, "Says that somebody else wrote to rows, which are then written whole the next time.");
+    bind_buffer_filling(c);
 }
 
 }  // namespace psc

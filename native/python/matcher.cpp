@@ -95,62 +95,16 @@ std::vector<double> temperatures_along(PyMatcher& m, const DraftTree& tree) {
                                                                                     list(tree.token), m.temperature));
 }
 
-}  // namespace
-
-void bind_matcher(nb::module_& m) {
-    nb::class_<PyMatcher>(m, "GrammarMatcher",
-                          R"(Follows one generated text: which tokens may come next, and what was accepted so far.
-
-Args:
-    compiled_grammar: shared by any number of matchers; it keeps the mask rows.
-    override_stop_tokens: an id or ids that end the text instead of the tokenizer's; they are never text.
-    terminate_without_stop_token: the text is over as soon as it is complete, though it may go on; no token ends it.
-    max_rollback_tokens: any number can be taken back; accepted for compatibility.
-    default_temperature: where the grammar gives none, see `temperature`.
-    max_steps: of work for one mask; more is a ResourceLimitError, as an ambiguous grammar may need. None is 40,000,000, a server has
-        fewer, since others of its batch wait.
-
-Raises ValueError when the first argument is not a CompiledGrammar, RuntimeError for stop tokens out of range.
-Cost: under a microsecond a call in the steady state; the first visit to a new mask composes its row. A call that has to build
-what takes long does so without the interpreter's lock. Matchers of one grammar may be used by several threads at once; on one
-matcher, a call waits until another thread's has returned.)")
-        .def(
-            "__init__",
-            [](PyMatcher* self, nb::object compiled, nb::object stops, bool without_stop, int, nb::object temperature,
-               const nb::object& steps) {
-                if (!nb::hasattr(compiled, "_machine") || !nb::isinstance<PyMachine>(compiled.attr("_machine")))
-                    throw nb::value_error(
-                        "the grammar must be a CompiledGrammar: compile it with GrammarCompiler, or load() an artifact");
-                nb::object kept = compiled.attr("_machine");
-                std::vector<TokenId> tokens;
-                if (!stops.is_none()) tokens = stop_tokens_from(stops, nb::cast<PyMachine*>(kept)->machine->vocabulary().size);
-                const std::optional<double> default_temperature = checked_temperature(temperature);
-                const std::int64_t max_steps = steps.is_none() ? 0 : integer(steps, "max_steps");
-                if (!steps.is_none() && max_steps < 1) throw MatcherError("max_steps must be 1 at least");
-                new (self) PyMatcher(std::move(compiled), std::move(kept));
-                self->temperature = default_temperature;
-                self->call([&](TextMatcher& m) {
-                    if (!tokens.empty()) m.set_stop_tokens(tokens);
-                    if (without_stop) m.set_terminates_when_complete();
-                    if (max_steps) m.set_max_steps(static_cast<std::size_t>(max_steps));
-                });
-            },
-            "compiled_grammar"_a.none(), nb::kw_only(), "override_stop_tokens"_a = nb::none(),
-            "terminate_without_stop_token"_a = false, "max_rollback_tokens"_a = -1, "default_temperature"_a = nb::none(),
-            "max_steps"_a = nb::none(),
-            nb::sig("def __init__(self, compiled_grammar: object, *, override_stop_tokens: int | Sequence[int] | None = None, "
-                    "terminate_without_stop_token: bool = False, max_rollback_tokens: int = -1, default_temperature: float | None "
-                    "= None, max_steps: int | None = None) "
-                    "-> None"))
-        .def(
-            "accept_token",
-            [](PyMatcher& self, nb::handle token, bool) {
-                const TokenId id = token_of(integer(token, "token ids"));
-                return self.call([&](TextMatcher&) { return self.accept(id); });
-            },
-            "token_id"_a.none(), nb::kw_only(), "debug_print"_a = false,
-            nb::sig("def accept_token(self, token_id: int, *, debug_print: bool = False) -> bool"),
-            R"(Takes a token: True, or False when the mask does not allow it, and then nothing changes.
+void bind_accepting(nb::class_<PyMatcher>& c) {
+    c.def(
+         "accept_token",
+         [](PyMatcher& self, nb::handle token, bool) {
+             const TokenId id = token_of(integer(token, "token ids"));
+             return self.call([&](TextMatcher&) { return self.accept(id); });
+         },
+         "token_id"_a.none(), nb::kw_only(), "debug_print"_a = false,
+         nb::sig("def accept_token(self, token_id: int, *, debug_print: bool = False) -> bool"),
+         R"(Takes a token: True, or False when the mask does not allow it, and then nothing changes.
 
 A stop token is accepted where the text may end, and terminates the matcher. Ids out of range are refused.
 Cost: the token's bytes through the lexer and a shift per terminal, about 0.1 us.)")
@@ -188,10 +142,13 @@ Masks on the way that are known already are looked up, since a server asks for t
             nb::sig("def accept_string(self, input_str: str | bytes, *, debug_print: bool = False) -> bool"),
             R"(Takes text, all of it (True) or nothing (False); one step for rollback(). It is never a stop token.
 
-Cost: linear in its length.)")
-        .def(
-            "mask_row", [](PyMatcher& self) { return self.call([](TextMatcher& m) { return m.mask_row(); }).v; },
-            R"(The id of the current mask row, see CompiledGrammar.row().
+Cost: linear in its length.)");
+}
+
+void bind_masks(nb::class_<PyMatcher>& c) {
+    c.def(
+         "mask_row", [](PyMatcher& self) { return self.call([](TextMatcher& m) { return m.mask_row(); }).v; },
+         R"(The id of the current mask row, see CompiledGrammar.row().
 
 Raises RuntimeError after a stop token. Cost: a lookup for each stack symbol that has to be read, about 0.1 us.)")
         .def(
@@ -243,43 +200,44 @@ shape (ceil(vocab_size / 32),).
 
 NumPy, or any array that DLPack carries. Returns False when every token is allowed, so that applying the mask would change
 nothing. Raises RuntimeError for a wrong dtype or shape, a row that is not there, or after a stop token. Cost: a copy of
-vocab_size / 8 bytes.)")
-        .def(
-            "traverse_draft_tree",
-            [](PyMatcher& self, const nb::object& next_token, const nb::object& next_sibling, const nb::object& draft_tokens,
-               const nb::object& token_bitmask, double seconds, const nb::object& temperatures) {
-                const auto child = indices_from(next_token, "retrieve_next_token");
-                const auto sibling = indices_from(next_sibling, "retrieve_next_sibling");
-                const auto token = indices_from(draft_tokens, "draft_tokens");
-                const Bitmask bitmask = bitmask_from(token_bitmask);
-                const DraftTree tree{child, sibling, token};
-                tree.check();
-                const Rows rows(bitmask, self.machine->machine->n_words());
-                if (bitmask.ndim() != 2 || rows.count != tree.token.size())
-                    throw BitmaskError("the bitmask needs a row for each of the " + std::to_string(tree.token.size()) + " nodes");
-                std::optional<Temperatures> out;
-                if (!temperatures.is_none()) {
-                    out.emplace(temperatures);
-                    if (out->size() != tree.token.size()) throw MatcherError("temperatures must have an entry for each node");
-                }
-                std::vector<bool> reached;
-                const bool finished = self.call([&](TextMatcher& m) {
-                    return fill_along(
-                        m, tree, [&](std::size_t i) { return rows.row(static_cast<std::int64_t>(i)); }, seconds, reached);
-                });
-                if (out) {
-                    const std::vector<double> along = temperatures_along(self, tree);
-                    for (std::size_t i = 0; i < reached.size(); ++i)
-                        (*out)[static_cast<std::int64_t>(i)] = reached[i] ? static_cast<float>(along[i]) : -1.0f;
-                }
-                return finished;
-            },
-            "retrieve_next_token"_a.none(), "retrieve_next_sibling"_a.none(), "draft_tokens"_a.none(), "token_bitmask"_a.none(),
-            "time_threshold"_a = -1.0, "temperatures"_a = nb::none(),
-            nb::sig(
-                "def traverse_draft_tree(self, retrieve_next_token: object, retrieve_next_sibling: object, draft_tokens: object, "
+vocab_size / 8 bytes.)");
+}
+
+void bind_drafts(nb::class_<PyMatcher>& c) {
+    c.def(
+        "traverse_draft_tree",
+        [](PyMatcher& self, const nb::object& next_token, const nb::object& next_sibling, const nb::object& draft_tokens,
+           const nb::object& token_bitmask, double seconds, const nb::object& temperatures) {
+            const auto child = indices_from(next_token, "retrieve_next_token");
+            const auto sibling = indices_from(next_sibling, "retrieve_next_sibling");
+            const auto token = indices_from(draft_tokens, "draft_tokens");
+            const Bitmask bitmask = bitmask_from(token_bitmask);
+            const DraftTree tree{child, sibling, token};
+            tree.check();
+            const Rows rows(bitmask, self.machine->machine->n_words());
+            if (bitmask.ndim() != 2 || rows.count != tree.token.size())
+                throw BitmaskError("the bitmask needs a row for each of the " + std::to_string(tree.token.size()) + " nodes");
+            std::optional<Temperatures> out;
+            if (!temperatures.is_none()) {
+                out.emplace(temperatures);
+                if (out->size() != tree.token.size()) throw MatcherError("temperatures must have an entry for each node");
+            }
+            std::vector<bool> reached;
+            const bool finished = self.call([&](TextMatcher& m) {
+                return fill_along(m, tree, [&](std::size_t i) { return rows.row(static_cast<std::int64_t>(i)); }, seconds, reached);
+            });
+            if (out) {
+                const std::vector<double> along = temperatures_along(self, tree);
+                for (std::size_t i = 0; i < reached.size(); ++i)
+                    (*out)[static_cast<std::int64_t>(i)] = reached[i] ? static_cast<float>(along[i]) : -1.0f;
+            }
+            return finished;
+        },
+        "retrieve_next_token"_a.none(), "retrieve_next_sibling"_a.none(), "draft_tokens"_a.none(), "token_bitmask"_a.none(),
+        "time_threshold"_a = -1.0, "temperatures"_a = nb::none(),
+        nb::sig("def traverse_draft_tree(self, retrieve_next_token: object, retrieve_next_sibling: object, draft_tokens: object, "
                 "token_bitmask: object, time_threshold: float = -1.0, temperatures: object | None = None) -> bool"),
-            R"(Masks along a tree of draft tokens (speculative decoding), in one walk; the matcher is as before afterwards.
+        R"(Masks along a tree of draft tokens (speculative decoding), in one walk; the matcher is as before afterwards.
 
 Args:
     retrieve_next_token, retrieve_next_sibling: int64 of shape (n,): the first child and the next sibling of each node, -1 for
@@ -290,14 +248,17 @@ Args:
     time_threshold: seconds, if positive.
     temperatures: float32 of shape (n,), filled with what `temperature` is at each node whose row is a mask, else with -1.
 
-Returns False when the time ran out first. Raises RuntimeError when the links are no tree. Cost: about 0.7 us a node.)")
-        .def(
-            "find_jump_forward_string",
-            [](PyMatcher& self) {
-                const std::string forced = self.call([](TextMatcher& m) { return m.forced_text(); });
-                return nb::str(forced.data(), whole_characters(forced));
-            },
-            R"(The text that every continuation begins with, in whole characters; empty where the text may end or there is a choice.
+Returns False when the time ran out first. Raises RuntimeError when the links are no tree. Cost: about 0.7 us a node.)");
+}
+
+void bind_text(nb::class_<PyMatcher>& c) {
+    c.def(
+         "find_jump_forward_string",
+         [](PyMatcher& self) {
+             const std::string forced = self.call([](TextMatcher& m) { return m.forced_text(); });
+             return nb::str(forced.data(), whole_characters(forced));
+         },
+         R"(The text that every continuation begins with, in whole characters; empty where the text may end or there is a choice.
 
 Raises RuntimeError after a stop token. Cost: some microseconds for each byte found.)")
         .def(
@@ -335,10 +296,12 @@ Raises RuntimeError when fewer were accepted, and then nothing changes. Cost: so
 Args:
     deduplicate: of a rule that began at one place, only the longest text; else each, as the rule could end there.
 
-Cost: the text is read again by rules, some 20 us a character; what was read for the last call is kept.)")
-        .def_prop_ro(
-            "stop_token_ids", [](const PyMatcher& self) { return numbers(self.matcher->stop_tokens()); },
-            "Tokens that end the text.")
+Cost: the text is read again by rules, some 20 us a character; what was read for the last call is kept.)");
+}
+
+void bind_state(nb::class_<PyMatcher>& c) {
+    c.def_prop_ro(
+         "stop_token_ids", [](const PyMatcher& self) { return numbers(self.matcher->stop_tokens()); }, "Tokens that end the text.")
         .def_prop_ro(
             "max_rollback_tokens", [](const PyMatcher&) { return -1; }, "-1: any number of steps can be taken back.")
         .def_prop_ro(
@@ -379,6 +342,59 @@ Cost: linear in that number.)")
             },
             nb::sig("def _debug_print_internal_state(self) -> str"),
             "The (lexer state, LR states from the top) that the text may have led to, to be looked at; the form may change.");
+}
+
+}  // namespace
+
+void bind_matcher(nb::module_& m) {
+    nb::class_<PyMatcher> c(m, "GrammarMatcher",
+                            R"(Follows one generated text: which tokens may come next, and what was accepted so far.
+
+Args:
+    compiled_grammar: shared by any number of matchers; it keeps the mask rows.
+    override_stop_tokens: an id or ids that end the text instead of the tokenizer's; they are never text.
+    terminate_without_stop_token: the text is over as soon as it is complete, though it may go on; no token ends it.
+    max_rollback_tokens: any number can be taken back; accepted for compatibility.
+    default_temperature: where the grammar gives none, see `temperature`.
+    max_steps: of work for one mask; more is a ResourceLimitError, as an ambiguous grammar may need. None is 40,000,000, a server has
+        fewer, since others of its batch wait.
+
+Raises ValueError when the first argument is not a CompiledGrammar, RuntimeError for stop tokens out of range.
+Cost: under a microsecond a call in the steady state; the first visit to a new mask composes its row. A call that has to build
+what takes long does so without the interpreter's lock. Matchers of one grammar may be used by several threads at once; on one
+matcher, a call waits until another thread's has returned.)");
+    c.def(
+        "__init__",
+        [](PyMatcher* self, nb::object compiled, nb::object stops, bool without_stop, int, nb::object temperature,
+           const nb::object& steps) {
+            if (!nb::hasattr(compiled, "_machine") || !nb::isinstance<PyMachine>(compiled.attr("_machine")))
+                throw nb::value_error(
+                    "the grammar must be a CompiledGrammar: compile it with GrammarCompiler, or load() an artifact");
+            nb::object kept = compiled.attr("_machine");
+            std::vector<TokenId> tokens;
+            if (!stops.is_none()) tokens = stop_tokens_from(stops, nb::cast<PyMachine*>(kept)->machine->vocabulary().size);
+            const std::optional<double> default_temperature = checked_temperature(temperature);
+            const std::int64_t max_steps = steps.is_none() ? 0 : integer(steps, "max_steps");
+            if (!steps.is_none() && max_steps < 1) throw MatcherError("max_steps must be 1 at least");
+            new (self) PyMatcher(std::move(compiled), std::move(kept));
+            self->temperature = default_temperature;
+            self->call([&](TextMatcher& m) {
+                if (!tokens.empty()) m.set_stop_tokens(tokens);
+                if (without_stop) m.set_terminates_when_complete();
+                if (max_steps) m.set_max_steps(static_cast<std::size_t>(max_steps));
+            });
+        },
+        "compiled_grammar"_a.none(), nb::kw_only(), "override_stop_tokens"_a = nb::none(), "terminate_without_stop_token"_a = false,
+        "max_rollback_tokens"_a = -1, "default_temperature"_a = nb::none(), "max_steps"_a = nb::none(),
+        nb::sig("def __init__(self, compiled_grammar: object, *, override_stop_tokens: int | Sequence[int] | None = None, "
+                "terminate_without_stop_token: bool = False, max_rollback_tokens: int = -1, default_temperature: float | None "
+                "= None, max_steps: int | None = None) "
+                "-> None"));
+    bind_accepting(c);
+    bind_masks(c);
+    bind_drafts(c);
+    bind_text(c);
+    bind_state(c);
 }
 
 }  // namespace psc

@@ -20,40 +20,8 @@ nb::object to_str(const std::u32string& text) {
     return nb::steal(PyUnicode_FromKindAndData(PyUnicode_4BYTE_KIND, text.data(), static_cast<Py_ssize_t>(text.size())));
 }
 
-}  // namespace
-
-void bind_text_automata(nb::module_& m) {
-    nb::class_<TextAutomaton>(m, "TextAutomaton", "A set of texts as its minimal deterministic automaton over code points.")
-        .def_static("empty", &no_text)
-        .def_static("everything", &any_text)
-        .def_static(
-            "texts",
-            [](nb::typed<nb::sequence, nb::str> texts) {
-                std::vector<std::u32string> list;
-                for (nb::handle text : texts) list.push_back(to_code_points(text));
-                return without_lock([&] { return of_texts(std::move(list)); });
-            },
-            "texts"_a)
-        .def_static("of", &of_arcs, "accepts"_a, "arcs"_a,
-                    "The set of an automaton, given as `accepts` and `arcs` are. Raises ValueError where it is none.")
-        .def_static("characters", &of_characters, "ranges"_a,
-                    "The texts of one code point out of these inclusive ranges; those of surrogates are left out.")
-        .def_static(
-            "pattern",
-            [](nb::str pattern, std::size_t max_states) {
-                const std::u32string text = to_code_points(pattern);
-                return without_lock([&] { return pattern_automaton(text, max_states); });
-            },
-            "pattern"_a, "max_states"_a = kMaxTextStates, "The texts in which a regular expression of ECMA-262 is found.")
-        .def_static(
-            "format",
-            [](const std::string& name) -> nb::object {
-                const TextAutomaton* texts = without_lock([&] { return format_automaton(name); });
-                return texts ? nb::cast(*texts) : nb::none();
-            },
-            "name"_a, nb::sig("def format(name: str) -> TextAutomaton | None"),
-            "The texts of a format of JSON Schema, of any length.")
-        .def_static("numbers", &plain_numbers, "Numbers in plain decimal spelling, as all that follow.")
+void bind_number_automata(nb::class_<TextAutomaton>& c) {
+    c.def_static("numbers", &plain_numbers, "Numbers in plain decimal spelling, as all that follow.")
         .def_static("integers", [] { return integers(); })
         .def_static("integers_without_fraction", &integers_without_fraction)
         .def_static(
@@ -92,8 +60,11 @@ void bind_text_automata(nb::module_& m) {
         .def_static(
             "scientific_equal_to",
             [](const std::string& value) { return without_lock([&] { return scientific_equal_to(parse_decimal(value)); }); },
-            "value"_a)
-        .def("spelled_as_json", [](const TextAutomaton& a) { return without_lock([&] { return spelled_as_json(a); }); })
+            "value"_a);
+}
+
+void bind_automaton_operations(nb::class_<TextAutomaton>& c) {
+    c.def("spelled_as_json", [](const TextAutomaton& a) { return without_lock([&] { return spelled_as_json(a); }); })
         .def("spelled_with_all_escapes",
              [](const TextAutomaton& a) { return without_lock([&] { return spelled_with_all_escapes(a); }); })
         .def(
@@ -128,8 +99,11 @@ void bind_text_automata(nb::module_& m) {
             "least"_a, "most"_a, "So many texts, one after the other; most = -1: without limit.")
         .def(
             "shortest_matches", [](const TextAutomaton& a) { return without_lock([&] { return shortest_matches(a); }); },
-            "The texts of which no shorter beginning is one.")
-        .def("is_empty", &is_empty)
+            "The texts of which no shorter beginning is one.");
+}
+
+void bind_automaton_facts(nb::class_<TextAutomaton>& c) {
+    c.def("is_empty", &is_empty)
         .def(
             "shortest",
             [](const TextAutomaton& a) -> nb::object {
@@ -155,6 +129,44 @@ void bind_text_automata(nb::module_& m) {
             },
             "(from, first, last, to), ascending; the range is inclusive.")
         .def_prop_ro("n_arcs", [](const TextAutomaton& a) { return a.arcs.size(); });
+}
+
+}  // namespace
+
+void bind_text_automata(nb::module_& m) {
+    nb::class_<TextAutomaton> c(m, "TextAutomaton", "A set of texts as its minimal deterministic automaton over code points.");
+    c.def_static("empty", &no_text)
+        .def_static("everything", &any_text)
+        .def_static(
+            "texts",
+            [](nb::typed<nb::sequence, nb::str> texts) {
+                std::vector<std::u32string> list;
+                for (nb::handle text : texts) list.push_back(to_code_points(text));
+                return without_lock([&] { return of_texts(std::move(list)); });
+            },
+            "texts"_a)
+        .def_static("of", &of_arcs, "accepts"_a, "arcs"_a,
+                    "The set of an automaton, given as `accepts` and `arcs` are. Raises ValueError where it is none.")
+        .def_static("characters", &of_characters, "ranges"_a,
+                    "The texts of one code point out of these inclusive ranges; those of surrogates are left out.")
+        .def_static(
+            "pattern",
+            [](nb::str pattern, std::size_t max_states) {
+                const std::u32string text = to_code_points(pattern);
+                return without_lock([&] { return pattern_automaton(text, max_states); });
+            },
+            "pattern"_a, "max_states"_a = kMaxTextStates, "The texts in which a regular expression of ECMA-262 is found.")
+        .def_static(
+            "format",
+            [](const std::string& name) -> nb::object {
+                const TextAutomaton* texts = without_lock([&] { return format_automaton(name); });
+                return texts ? nb::cast(*texts) : nb::none();
+            },
+            "name"_a, nb::sig("def format(name: str) -> TextAutomaton | None"),
+            "The texts of a format of JSON Schema, of any length.");
+    bind_number_automata(c);
+    bind_automaton_operations(c);
+    bind_automaton_facts(c);
 }
 
 }  // namespace psc
