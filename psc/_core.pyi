@@ -1121,6 +1121,10 @@ class SchemaGrammar:
     def warnings(self) -> list[str]:
         """What is not enforced, each with its place."""
 
+    @property
+    def doubts(self) -> list[str]:
+        """What is probably not what was meant, each with its place."""
+
 class ParameterStyle:
     """How a model writes the members of an object that is no JSON."""
 

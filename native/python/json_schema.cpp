@@ -127,7 +127,8 @@ private:
 void bind_json_schema(nb::module_& m) {
     nb::class_<SchemaGrammar>(m, "SchemaGrammar", "The rules of a JSON schema.")
         .def_ro("rules", &SchemaGrammar::rules, "Their root is the rule of the whole value.")
-        .def_ro("warnings", &SchemaGrammar::warnings, "What is not enforced, each with its place.");
+        .def_ro("warnings", &SchemaGrammar::warnings, "What is not enforced, each with its place.")
+        .def_ro("doubts", &SchemaGrammar::doubts, "What is probably not what was meant, each with its place.");
     nb::class_<ParameterStyle>(m, "ParameterStyle", "How a model writes the members of an object that is no JSON.")
         .def(
             "__init__",

@@ -86,7 +86,6 @@ void SchemaReader::read_members(Context& context) {
     const auto map = [&](Keyword keyword) -> std::vector<JsonDocument::Member> {
         const JsonNode value = get(context, keyword);
         if (value == JsonDocument::kNone) return {};
-        if (!document_.is(value, JsonKind::object)) fail(context, keyword, "must be an object of schemas");
         return {document_.members(value).begin(), document_.members(value).end()};
     };
     for (const auto& [name, value] : map(Keyword::properties)) {
@@ -110,14 +109,9 @@ void SchemaReader::read_members(Context& context) {
         if (is_matched) matched_names_.insert(language);
         if (language != LanguageTable::kAny) say(graph_.every_member({true, {}, {language}}, graph_.never()));
     }
-    if (const JsonNode value = get(context, Keyword::required); document_.is(value, JsonKind::array)) {
-        for (JsonNode name : document_.items(value)) {
-            if (!document_.is(name, JsonKind::string)) fail(context, Keyword::required, "names must be strings");
+    if (const JsonNode value = get(context, Keyword::required); value != JsonDocument::kNone)
+        for (JsonNode name : document_.items(value))
             say(graph_.some_member(one_name(document_.text_number(name)), graph_.always()));
-        }
-    } else if (value != JsonDocument::kNone && !document_.is(value, JsonKind::boolean)) {
-        fail(context, Keyword::required, "must be an array of names");
-    }
     const JsonNode fewest = get(context, Keyword::min_properties), most = get(context, Keyword::max_properties);
     if (fewest != JsonDocument::kNone)
         say(graph_.member_count(count(context, Keyword::min_properties, fewest), PredicateGraph::kOpen));

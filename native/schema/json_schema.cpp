@@ -28,8 +28,15 @@ struct FrontEndParts {
 
     SchemaGrammar grammar_of(std::string_view schema) {
         const JsonNode root = resources.add(schema, "", Draft::draft2020);
-        SchemaGrammar out{rules.write(reader.root(root)), {}};
+        SchemaGrammar out{rules.write(reader.root(root)), {}, {}};
+        try {
+            reader.doubt_nullable([&](Predicate p) { return values.restricted(p, json_types::null) != graph.never(); });
+        } catch (const SchemaError&) {
+            // Rules did not need to know whether null is one of its values, and it refers to itself.
+        } catch (const LimitExceeded&) {
+        }
         out.warnings = reader.warnings();
+        out.doubts = reader.doubts();
         return out;
     }
 

@@ -19,7 +19,7 @@ namespace psc {
 
 struct SchemaGrammar {
     RulePrograms rules;
-    std::vector<std::string> warnings;
+    std::vector<std::string> warnings, doubts;  // see SchemaReader
 };
 
 // Throws JsonError, SchemaError, LimitExceeded, and Cancelled. A reader that is cancelled frees what it holds first: up to 0.1 s

@@ -71,6 +71,7 @@ Predicate SchemaReader::read(const Schema& schema) {
     } else {
         const std::vector<JsonDocument::Member> members(document_.members(schema.node).begin(),
                                                         document_.members(schema.node).end());
+        check_keywords(context);
         for (const auto& [name, value] : members)
             if (const Keyword keyword = keyword_of(name); keyword != Keyword::unknown) read_keyword(context, keyword, value);
         read_numbers(context);
@@ -119,7 +120,7 @@ void SchemaReader::read_keyword(Context& context, Keyword keyword, JsonNode valu
         case Keyword::format:
             return read_texts(context, keyword, value);
         case Keyword::unique_items:
-            if (document_.is(value, JsonKind::boolean) && document_.truth(value)) read_unique(context);
+            if (document_.truth(value)) read_unique(context);
             return;
         case Keyword::dependencies:
             return read_dependencies(context, keyword, value);

@@ -56,7 +56,12 @@ public:
     // Whether a language of names is a pattern's or a format's.
     bool is_matched(Language names) const { return matched_names_.contains(names); }
 
+    // What is not enforced.
     const std::vector<std::string>& warnings() const { return warnings_; }
+    // What is probably not what the schema's author meant.
+    const std::vector<std::string>& doubts() const { return doubts_; }
+    // Adds a doubt for each schema with OpenAPI's `nullable: true` of which null is not a value.
+    void doubt_nullable(const std::function<bool(Predicate)>& takes_null);
     TextTable& texts() const { return document_.texts(); }
 
 private:
@@ -87,6 +92,13 @@ private:
     Word entered(Word scope, JsonNode node);
 
     Predicate read(const Schema& schema);
+    // Keywords whose values are of a wrong kind, see schema/keyword_forms.cpp.
+    void check_keywords(const Context& context);
+    void check_form(const Context& context, Keyword keyword, JsonNode value);
+    void check_bound(const Context& context, Keyword keyword, JsonNode value);
+    void check_draft(const Context& context, std::string_view uri);
+    void doubt_unknown(const Context& context);
+    void doubt(JsonNode node, Keyword keyword, const std::string& what);
     void read_keyword(Context& context, Keyword keyword, JsonNode value);
     void read_numbers(Context& context);
     void read_texts(Context& context, Keyword keyword, JsonNode value);
@@ -136,7 +148,8 @@ private:
     std::vector<std::map<std::string, JsonNode>> scopes_{{}};
     std::map<std::map<std::string, JsonNode>, Word> scope_numbers_;
     std::unordered_map<std::string, Language> patterns_;
-    std::vector<std::string> warnings_;
+    std::vector<std::string> warnings_, doubts_;
+    std::vector<JsonNode> nullable_;  // schemas that say so
 };
 
 }  // namespace psc

@@ -82,19 +82,6 @@ std::string percent_decoded(std::string_view text) {
     return out;
 }
 
-std::optional<Draft> draft_of(std::string_view uri) {
-    if (uri.ends_with('#')) uri.remove_suffix(1);
-    constexpr std::array<std::pair<std::string_view, Draft>, 5> kDrafts{
-        {{"json-schema.org/draft-04/schema", Draft::draft4},
-         {"json-schema.org/draft-06/schema", Draft::draft6},
-         {"json-schema.org/draft-07/schema", Draft::draft7},
-         {"json-schema.org/draft/2019-09/schema", Draft::draft2019},
-         {"json-schema.org/draft/2020-12/schema", Draft::draft2020}}};
-    for (const auto& [name, draft] : kDrafts)
-        if (uri.ends_with(name)) return draft;
-    return std::nullopt;
-}
-
 enum class Below { nothing, schema, schemas, map, either };
 
 // What is below a keyword: a schema, an array of schemas, or an object of them.
@@ -132,6 +119,23 @@ Below below(Keyword keyword) {
 }
 
 }  // namespace
+
+std::optional<Draft> draft_of(std::string_view uri) {
+    if (uri.ends_with('#')) uri.remove_suffix(1);
+    constexpr std::string_view kHyper = "hyper-schema", kSchema = "schema";  // a draft with links, or the draft
+    const std::string plain =
+        uri.ends_with(kHyper) ? std::string(uri.substr(0, uri.size() - kHyper.size())).append(kSchema) : std::string(uri);
+    if (plain.ends_with("json-schema.org/schema")) return Draft::draft2020;  // the latest
+    constexpr std::array<std::pair<std::string_view, Draft>, 5> kDrafts{
+        {{"json-schema.org/draft-04/schema", Draft::draft4},
+         {"json-schema.org/draft-06/schema", Draft::draft6},
+         {"json-schema.org/draft-07/schema", Draft::draft7},
+         {"json-schema.org/draft/2019-09/schema", Draft::draft2019},
+         {"json-schema.org/draft/2020-12/schema", Draft::draft2020}}};
+    for (const auto& [name, draft] : kDrafts)
+        if (plain.ends_with(name)) return draft;
+    return std::nullopt;
+}
 
 LimitExceeded located(const LimitExceeded& limit, const std::string& context) {
     const std::string_view what = limit.what();

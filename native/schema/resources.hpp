@@ -34,6 +34,8 @@ struct SchemaError : std::runtime_error {
 LimitExceeded located(const LimitExceeded& limit, const std::string& location);
 
 enum class Draft { draft4, draft6, draft7, draft2019, draft2020 };
+// The draft that `$schema` names, if psc reads it.
+std::optional<Draft> draft_of(std::string_view uri);
 
 class SchemaResources {
 public:

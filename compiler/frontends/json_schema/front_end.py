@@ -13,6 +13,7 @@ from psc.compiler.expressions.expression import RuleSet
 from psc.compiler.expressions.words import NativeRules
 from psc.compiler.frontends.json_schema.settings import SchemaSettings
 from psc.errors import GrammarError
+from psc.support.warning import warn
 
 _log = logging.getLogger("psc.compiler")
 
@@ -29,6 +30,8 @@ def rules_of(
     grammar = schema_grammar(text, settings, settings.resources.get, origin, excludes=excludes, parameters=parameters)
     for warning in grammar.warnings:
         _log.warning("%s: %s", origin, warning)
+    for doubt in grammar.doubts:
+        warn(_log, f"{origin}: {doubt}")
     return RuleSet(
         NativeRules(grammar.rules),
         grammar.rules.root_name,
