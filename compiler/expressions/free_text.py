@@ -6,7 +6,8 @@ until an *end*, with which what it is inside of is over. The first occurrence co
     until a trigger   free text and the trigger, which occurs in no place but there. If what is excluded ends there as well, or
                       before, the text is none of these.
     until an end      the same of ends, but what is excluded must not be in what stands before the end. With ``</t>`` as the end and
-                      excluded too, ``a</t</t>`` is such a text.
+                      excluded too, ``a</t</t>`` is such a text. Triggers are excluded so: with the trigger ``<`` and the end
+                      ``</a>``, ``x<`` may go on to the end or to something that begins with ``<``.
 
 A marker is spelled by its characters; where the name of a special token is in it, that token will do (see
 `psc.compiler.expressions.markers`). Free text has no special tokens, so a marker that is begun by one is forced from there on.
@@ -72,14 +73,11 @@ def free_text(excluded: Collection[str], most: int | None = None) -> Expression:
     return _automaton((0, 0), steps, lambda _: True)
 
 
-def text_until_end(
-    excluded: Collection[str], triggers: Collection[str], ends: Many[Marker], *, may_stop: bool = False, most: int | None = None
-) -> Expression:
+def text_until_end(excluded: Collection[str], ends: Many[Marker], *, may_stop: bool = False, most: int | None = None) -> Expression:
     """Free text and the first occurrence of an end.
 
     Args:
         excluded: texts that are not in what stands before the end.
-        triggers: texts of which no occurrence ends before the end's does.
         ends: markers that are not empty.
         may_stop: whether the text may also be over without an end, before the first occurrence of one.
         most: characters before the end, or without limit.
@@ -87,8 +85,8 @@ def text_until_end(
     Raises:
         ResourceLimitError: as of :func:`free_text`.
     """
-    search = _Search([*excluded, *triggers, *(e.text for e in ends)])
-    bad, triggering = search.bits(excluded), search.bits(triggers)
+    search = _Search([*excluded, *(e.text for e in ends)])
+    bad = search.bits(excluded)
     places, tokens_at = _places(search, ends)
 
     def begun(node: int) -> _Pending:
@@ -109,8 +107,6 @@ def text_until_end(
             node = search.fallback[node]
         if ended:
             return _DONE if pending is None or any(i in ended and k == len(ends[i].text) for i, k in pending) else None
-        if search.found[to] & triggering:
-            return None
         if pending is None and (search.found[to] & bad or count == most):
             pending = begun(to)
         if pending is not None and not pending:

@@ -219,7 +219,7 @@ class _Writer:
         if form.max_tokens is not None:
             return around.closed(self._counted_text(form, form.max_tokens, path, around))
         if around.tail is not None:
-            return self._text_until_end(excludes, (), around.tail, form.max_chars)
+            return self._text_until_end(excludes, around.tail, form.max_chars)
         return self._free_text((*around.ends, *excludes), form.max_chars)
 
     def _counted_text(self, form: formats.AnyTextFormat, most_tokens: int, path: str, around: _Surroundings) -> Expression:
@@ -289,10 +289,11 @@ class _Writer:
 
     def _dispatch(self, form: formats.DispatchFormat, path: str, around: _Surroundings) -> Expression:
         of: dict[str, list[tuple[Marker, _Rule]]] = {}
+        within = around.inside() if form.loop else around  # a format behind which nothing comes closes the tag
         for i, (text, inner) in enumerate(form.rules):
-            rule = partial(self._reference, inner, f"{path}.rules[{i}][1]", around.inside())
+            rule = partial(self._reference, inner, f"{path}.rules[{i}][1]", within)
             of.setdefault(text, []).append((self._tokens.marker(text), rule))
-        return self._text_with(of, form.excludes, around, at_least_one=False, stop_after_first=not form.loop)
+        return self._text_with(of, form.excludes, around, at_least_one=False, stop_after_first=not form.loop, close=False)
 
     def _text_with(
         self,
@@ -301,15 +302,25 @@ class _Writer:
         around: _Surroundings,
         at_least_one: bool,
         stop_after_first: bool,
+        close: bool = True,
     ) -> Expression:
-        """Free text in which a trigger begins something; `of`: of each, markers that begin with it, each with what follows."""
+        """Free text in which a trigger begins something.
+
+        Args:
+            of: of each trigger, markers that begin with it, each with what follows.
+            excludes: texts that the free text has not.
+            around: what is around it.
+            at_least_one: whether it begins with one of the markers.
+            stop_after_first: whether it ends behind what follows a marker.
+            close: whether the ends of the tag are to be read behind that; else that has read them.
+        """
         triggers = tuple([self._tokens.marker(text) for text in of])
         texts, own = tuple(of), _distinct(excludes)
         excluded = (*around.ends, *own)
         free = (
             self._free_text((*excluded, *texts), None)
             if around.tail is None
-            else self._text_until_end(own, texts, around.tail, None)
+            else self._text_until_end((*own, *texts), around.tail, None)
         )
         bodies = [[(begin, rule()) for begin, rule in options] for options in of.values()]
         first = Choice(tuple([Sequence((begin.expression(), body)) for options in bodies for begin, body in options]))
@@ -327,7 +338,7 @@ class _Writer:
                     segments.append(Sequence((self._text_into_marker((*excluded, *texts), begin, size), body)))
         segment = Choice(tuple(segments))
         if stop_after_first:
-            return Choice((free, around.closed(segment)))
+            return Choice((free, around.closed(segment) if close else segment))
         after = Sequence((Repeat(segment, 0, None), free))
         return Sequence((first, after)) if at_least_one else after
 
@@ -347,15 +358,21 @@ class _Writer:
     def _token_dispatch(self, form: formats.TokenDispatchFormat, path: str, around: _Surroundings) -> Expression:
         of: dict[int, list[_Rule]] = {}
         for i, (token, inner) in enumerate(form.rules):
-            rule = partial(self._reference, inner, f"{path}.rules[{i}][1]", around.inside())
+            rule = partial(self._reference, inner, f"{path}.rules[{i}][1]", around.inside() if form.loop else around)
             of.setdefault(self._tokens.id_of(token, f"{path}.rules[{i}][0]"), []).append(rule)
         free = self._free_tokens([*form.exclude_tokens, *of], path, around)
-        return self._tokens_with(of, free, around, at_least_one=False, stop_after_first=not form.loop)
+        return self._tokens_with(of, free, around, at_least_one=False, stop_after_first=not form.loop, close=False)
 
     def _tokens_with(
-        self, of: Mapping[int, list[_Rule]], one: Expression, around: _Surroundings, at_least_one: bool, stop_after_first: bool
+        self,
+        of: Mapping[int, list[_Rule]],
+        one: Expression,
+        around: _Surroundings,
+        at_least_one: bool,
+        stop_after_first: bool,
+        close: bool = True,
     ) -> Expression:
-        """Free tokens among which a token begins something."""
+        """Free tokens among which a token begins something; see `_text_with`."""
         free = Repeat(one, 0, None)
         tagged = [Sequence((token_set([token]), Choice(tuple([rule() for rule in rules])))) for token, rules in of.items() if rules]
         first = Choice(tuple(tagged))
@@ -363,7 +380,7 @@ class _Writer:
             return around.closed(first)
         segment = Sequence((free, first))
         if stop_after_first:
-            return around.closed(Choice((free, segment)))
+            return Choice((around.closed(free), around.closed(segment) if close else segment))
         after = Sequence((Repeat(segment, 0, None), free))
         return around.closed(Sequence((first, after)) if at_least_one else after)
 
@@ -381,13 +398,9 @@ class _Writer:
         excluded = tuple(sorted(set(excluded)))
         return self._text("text", (excluded, most), lambda: free_text(excluded, most))
 
-    def _text_until_end(self, excluded: tuple[str, ...], triggers: tuple[str, ...], tail: _Tail, most: int | None) -> Expression:
-        key = excluded, triggers, tail, most
-        return self._text(
-            f"text until {tail.ends[0].text!r}",
-            key,
-            lambda: text_until_end(excluded, triggers, tail.ends, may_stop=tail.may_stop, most=most),
-        )
+    def _text_until_end(self, excluded: tuple[str, ...], tail: _Tail, most: int | None) -> Expression:
+        name, key = f"text until {tail.ends[0].text!r}", (excluded, tail, most)
+        return self._text(name, key, lambda: text_until_end(excluded, tail.ends, may_stop=tail.may_stop, most=most))
 
     def _text_until_trigger(self, excluded: tuple[str, ...], triggers: tuple[Marker, ...], number: int) -> Expression:
         key = excluded, triggers, number

@@ -81,7 +81,9 @@ def dispatch(form: dict[str, Any], text: str, begin: int, place: Place) -> set[i
     excludes = form.get("excludes", [])
 
     def body(inner: dict[str, Any], at: int) -> set[int]:
-        return rest_of_tag(inner, text, at) if form["type"] == "triggered_tags" else spans(inner, text, at, inside(place))
+        if form["type"] == "triggered_tags":
+            return rest_of_tag(inner, text, at)
+        return spans(inner, text, at, place if once else inside(place))
 
     def tag(at: int) -> set[int]:
         return {end for _, start, inner in rules for after in literally(text, at, start) for end in body(inner, after)}
@@ -107,7 +109,7 @@ def dispatch(form: dict[str, Any], text: str, begin: int, place: Place) -> set[i
     if at_least_one and once:
         return closed(tag(begin), text, place)
     if once:
-        return rest(begin) | closed(segment(begin), text, place)
+        return rest(begin) | (closed(segment(begin), text, place) if form["type"] == "triggered_tags" else segment(begin))
     starts = tag(begin) if at_least_one else {begin}
     return each(each(starts, lambda at: repeated(segment, at, False)), rest)
 
@@ -122,10 +124,8 @@ def free(text: str, begin: int, place: Place, excludes: list[str], triggers: lis
             if not any(x and x in seen for x in (*place.ends, *excludes, *triggers)) and (most is None or len(seen) <= most):
                 found.add(stop)
             continue
-        if not ends and any(t in seen for t in triggers):
-            break
         before = [seen[: -len(e)] for e in ends] + [seen] * (not ends and "" in place.ends)
-        if any((most is None or len(u) <= most) and not any(x in u for x in excludes) for u in before):
+        if any((most is None or len(u) <= most) and not any(x in u for x in (*excludes, *triggers)) for u in before):
             found.add(stop)
         if ends:
             break
