@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from psc.compiler.cfg.grammar import Cfg, Terminal
-from psc.compiler.cfg.normal_form import dead_message, dead_rule, productions_from
+from psc.compiler.cfg.normal_form import dead_error, dead_rule, productions_from
 from psc.compiler.expressions.expression import Literal, RuleSet
 from psc.compiler.expressions.words import native_rules, read_expression
 from psc.compiler.terminals.python_pattern import python_pattern
@@ -82,7 +82,7 @@ class LoweredRules:
             if rule_set.if_empty is not None:
                 at = dead_rule(self.native.way, self.native.circle)
                 raise GrammarError(f"{rule_set.source_name}: {rule_set.if_empty}{at!r}")
-            raise GrammarError(dead_message(self.native.way, self.native.circle, rule_set.source_name, rule_set.lines))
+            raise dead_error(self.native.way, self.native.circle, rule_set.source_name, rule_set.lines, rule_set.source)
 
     @property
     def source_name(self) -> str:

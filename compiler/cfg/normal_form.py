@@ -6,9 +6,11 @@ records. Cost: linear in the size of the grammar.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from itertools import pairwise
+from typing import Final
 
 import numpy as np
 import numpy.typing as npt
@@ -16,6 +18,9 @@ import numpy.typing as npt
 from psc import _core
 from psc.compiler.cfg.grammar import Cfg, Production
 from psc.errors import GrammarError, ResourceLimitError
+from psc.support.readable import shortened
+
+_DEFINITION: Final = re.compile(r"^[ \t]*(?:%(?:override|extend)[ \t]+)?[?!]*([a-z_]\w*)[ \t]*[:.{]", re.M)
 
 Words = npt.NDArray[np.int32]
 
@@ -62,12 +67,13 @@ def normal_form(grammar: Cfg) -> Cfg:
     except ResourceLimitError as e:
         raise ResourceLimitError(f"{grammar.source_name}: {e}") from None
     if found.way:
-        message = dead_message(found.way, found.circle, grammar.source_name, {})
+        error = dead_error(found.way, found.circle, grammar.source_name, _lines(grammar.source), grammar.source)
         needed = sorted({grammar.terminals[s].name for p in grammar.productions for s in ignored.intersection(p.rhs)})
         if needed:
             names = ", ".join(needed)
-            message += f" (what needs an ignored terminal, here {names}, is left out: the parser never sees one)"
-        raise GrammarError(message)
+            more = f" (what needs an ignored terminal, here {shortened(names)}, is left out: the parser never sees one)"
+            raise error.reworded(f"{error}{more}")
+        raise error
     return replace(
         grammar,
         start=found.nonterminals[0],
@@ -95,11 +101,11 @@ def productions_from(arrays: tuple[Words, Words, Words, Words], n_terminals: int
 
 
 def dead_rule(way: Sequence[str], circle: int | None) -> str:
-    """Of a way as in :func:`dead_message`, the rule that can never finish."""
+    """Of a way as in :func:`dead_error`, the rule that can never finish."""
     return way[-1 if circle is None else circle]
 
 
-def dead_message(way: Sequence[str], circle: int | None, source_name: str, lines: Mapping[str, int]) -> str:
+def dead_error(way: Sequence[str], circle: int | None, source_name: str, lines: Mapping[str, int], text: str) -> GrammarError:
     """Why a grammar has no text.
 
     Args:
@@ -107,11 +113,26 @@ def dead_message(way: Sequence[str], circle: int | None, source_name: str, lines
         circle: where in it the one begins that comes again; None where the last one has no alternatives.
         source_name: a file name or a label.
         lines: where rules are defined.
+        text: the grammar.
     """
     name = dead_rule(way, circle)
-    place = f"{source_name}:{lines[name]}" if name in lines else source_name
     if circle is None:
         needed = "" if len(way) == 1 else f", and no text of {way[0]!r} can do without it"
-        return f"{place}: rule {name!r} matches no text at all{needed}"
-    around = " -> ".join([*way[circle:], name])
-    return f"{place}: rule {name!r} can never finish: every alternative needs itself ({around}); give it one that does not"
+        message = f"rule {name!r} matches no text at all{needed}"
+    else:
+        around = shortened(" -> ".join([*way[circle:], name]))
+        message = f"rule {name!r} can never finish: every alternative needs itself ({around}); give it one that does not"
+    line = lines.get(name)
+    return GrammarError.at(source_name, message, line=line, column=None if line is None else column_of(text, line, name))
+
+
+def column_of(text: str, line: int, part: str) -> int | None:
+    """The column at which a part of a line begins; None where the line has it not."""
+    lines = text.split("\n", line)
+    at = lines[line - 1].find(part) if line <= len(lines) else -1
+    return None if at < 0 else at + 1
+
+
+def _lines(text: str) -> dict[str, int]:
+    """The lines on which rules of a text in Lark's language are defined."""
+    return {m[1]: text.count("\n", 0, m.start(1)) + 1 for m in _DEFINITION.finditer(text)}

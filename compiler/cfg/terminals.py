@@ -19,6 +19,7 @@ import numpy.typing as npt
 from psc._core import ByteAutomaton, OpenTerminals, build_terminal_automaton
 from psc.compiler.cfg.grammar import Cfg, Terminal
 from psc.compiler.cfg.lowering import LoweredRules
+from psc.compiler.cfg.normal_form import column_of
 from psc.compiler.expressions.expression import Expression
 from psc.compiler.terminals.programs import TerminalPrograms
 from psc.compiler.terminals.regex import (
@@ -32,6 +33,7 @@ from psc.compiler.terminals.regex import (
 )
 from psc.errors import GrammarError, ResourceLimitError
 from psc.support.limits import limit
+from psc.support.readable import shortened
 
 MAX_STATES: Final = limit("terminal_states")
 MAX_POSITIONS: Final = limit("terminal_positions")
@@ -40,7 +42,6 @@ MAX_STEPS: Final = limit("terminal_steps")
 """Work and memory of making the automaton deterministic; about a second."""
 
 _MAX_NAMES: Final = 6
-_LONGEST_SHOWN: Final = 200
 
 
 @dataclass(frozen=True)
@@ -135,15 +136,13 @@ def terminal_expression(terminal: Terminal) -> Expression | None:
     return pattern_expression(terminal.pattern)
 
 
-def place(grammar: Cfg, terminal: Terminal) -> str:
-    """Where a terminal stands, for messages."""
-    at = f"{grammar.source_name}:{terminal.line}" if terminal.line else grammar.source_name
-    return f"{at}: terminal {terminal.name}"
-
-
-def _shown(terminal: Terminal) -> str:
-    pattern = terminal.pattern
-    return pattern if len(pattern) <= _LONGEST_SHOWN else f"{pattern[:_LONGEST_SHOWN]}…"
+def terminal_error(grammar: Cfg, terminal: Terminal, message: str, kind: type[GrammarError] = GrammarError) -> GrammarError:
+    """The error about a terminal, with its position."""
+    line = terminal.line
+    parts = (terminal.name, f'"{terminal.text}"', f"/{terminal.pattern}/")
+    found = [] if line is None else [column_of(grammar.source, line, part) for part in parts]
+    column = next((c for c in found if c is not None), None)
+    return kind.at(grammar.source_name, f"terminal {terminal.name}{message}", line=line, column=column)
 
 
 def _write(programs: TerminalPrograms, grammar: Cfg, terminal: Terminal) -> None:
@@ -155,7 +154,7 @@ def _write(programs: TerminalPrograms, grammar: Cfg, terminal: Terminal) -> None
         write_pattern(programs, terminal.pattern)
     except UnsupportedRegex as e:
         error = ResourceLimitError if isinstance(e, RegexTooLarge) else GrammarError
-        raise error(f"{place(grammar, terminal)}: /{_shown(terminal)}/ cannot be an automaton: {e}") from e
+        raise terminal_error(grammar, terminal, f": /{shortened(terminal.pattern)}/ cannot be an automaton: {e}", error) from e
 
 
 def write_pattern(programs: TerminalPrograms, pattern: str) -> None:
@@ -189,20 +188,17 @@ def _refuse(grammar: Cfg, found: ByteAutomaton, max_states: int) -> NoReturn:
             "steps": f"more than {MAX_STEPS:,} steps",
         }[found.exceeded]
         involved = [grammar.terminals[t] for t in found.involved]
+        way_out = "which is the limit; use smaller counts in repetitions, or fewer alternatives that begin alike"
+        needed = f"{limit} as one automaton, {way_out}"
         if len(involved) == 1:
-            where = f"{place(grammar, involved[0])} needs"
-        else:
-            more = f" and {len(involved) - _MAX_NAMES} more" if len(involved) > _MAX_NAMES else ""
-            where = f"{grammar.source_name}: the terminals {', '.join(t.name for t in involved[:_MAX_NAMES])}{more} together need"
-        raise ResourceLimitError(
-            f"{where} {limit} as one automaton, which is the limit; use smaller counts in repetitions, or fewer alternatives that "
-            "begin alike"
-        )
+            raise terminal_error(grammar, involved[0], f" needs {needed}", ResourceLimitError)
+        more = f" and {len(involved) - _MAX_NAMES} more" if len(involved) > _MAX_NAMES else ""
+        names = ", ".join(t.name for t in involved[:_MAX_NAMES])
+        raise ResourceLimitError(f"{grammar.source_name}: the terminals {names}{more} together need {needed}")
     wrong = sorted(found.empty + found.unmatched)
     terminal = grammar.terminals[wrong[0]]
+    shown = shortened(terminal.pattern)
     if wrong[0] in found.unmatched:
-        raise GrammarError(f"{place(grammar, terminal)}: /{_shown(terminal)}/ matches no text at all")
-    raise GrammarError(
-        f"{place(grammar, terminal)}: /{_shown(terminal)}/ matches the empty string; a terminal must match at least one "
-        "character (use an optional rule instead)"
-    )
+        raise terminal_error(grammar, terminal, f": /{shown}/ matches no text at all")
+    way_out = "a terminal must match at least one character (use an optional rule instead)"
+    raise terminal_error(grammar, terminal, f": /{shown}/ matches the empty string; {way_out}")

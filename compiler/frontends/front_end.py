@@ -12,11 +12,13 @@ which functions a flag needs.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final
 
 from psc.errors import GrammarError
+from psc.support.readable import shortened
 from psc.support.regular_file import FileOrigin
 
 if TYPE_CHECKING:
@@ -240,6 +242,17 @@ class RefusedTextError(GrammarError):
 
 def _reworded(error: GrammarError, message: str) -> GrammarError:
     return error.reworded(message)
+
+
+def no_start(start: str, rules: Sequence[str]) -> str:
+    """What is said where there is no rule to start from; `rules` are those that there are."""
+    names = sorted(rules)
+    if not names:
+        return f"there is no rule {shortened(start)!r} to start from, and no other rule; define {shortened(start)}"
+    most = 8
+    listed = ", ".join(map(shortened, names[:most])) + (f" and {len(names) - most} more" if len(names) > most else "")
+    are = "the only rule is" if len(names) == 1 else "the rules are"
+    return f"there is no rule {shortened(start)!r} to start from; {are} {listed}. Define it, or name another one as the start"
 
 
 def check_text(text: object, what: str) -> None:

@@ -21,7 +21,7 @@ from typing import Final
 
 from psc._core import Machine
 from psc.compiler.cfg.lowering import LoweredRules
-from psc.compiler.cfg.normal_form import dead_message
+from psc.compiler.cfg.normal_form import dead_error
 from psc.compiler.expressions.expression import EMPTY, Choice, Expression, Reference, RuleSet, Sequence
 from psc.compiler.expressions.fold import referred_to
 from psc.compiler.expressions.joined_rules import Part, joined, most_tokens_of, rule_set
@@ -30,7 +30,7 @@ from psc.compiler.frontends.tables import GrammarTables, RulesTables
 from psc.compiler.pipeline.part_cache import PartCache, PartMachine
 from psc.compiler.pipeline.part_ends import END, MAX_PARTS, SPENT, call, without_boundaries
 from psc.compiler.terminals.python_pattern import python_pattern
-from psc.errors import GrammarError, ResourceLimitError
+from psc.errors import ResourceLimitError
 
 _ROOT: Final = "linked root"
 
@@ -108,7 +108,7 @@ def plan_links(rules: RuleSet, *, worth: Callable[[Part], bool] | None = None) -
     """
     cut = cut_at_budgets(rules)
     if cut.dead_end is not None:
-        raise GrammarError(dead_message(*cut.dead_end, rules.source_name, rules.lines))
+        raise dead_error(*cut.dead_end, rules.source_name, rules.lines, rules.source)
     reached = _reached(cut) if cut.calls else set()
     parts = {name: part for name, part in cut.parts.items() if (worth or _is_worth_linking)(part)}
     inner = {name: rule_set(part) for name, part in cut.parts.items() if name not in parts}

@@ -413,14 +413,16 @@ def read_instead(request: GrammarRequest, refused: RefusedTextError, names: Toke
     """The text of a request in the other language, for one that its own language refuses. Raises GrammarError: neither has it."""
     from psc.compiler.frontends.parsed import parsed_grammar
 
+    if isinstance(refused.instead, GrammarError):  # nothing in the text is of the other language alone
+        raise refused.refused from None
     try:
-        if isinstance(refused.instead, GrammarError):
-            raise refused.instead
         other = GrammarRequest.of(refused.language, request.text, start=request.options.start, origin=request.origin)
         grammar = Grammar(other, parsed_grammar(refused.instead, names))
         grammar.parsed.require_texts()
         return grammar
     except GrammarError as e:
+        if e.line is not None and e.line == refused.line:  # both say the same
+            raise refused.refused from None
         raise refused.reworded(f"{refused.refused}\nIt is not in {front_end(refused.language).title} either: {e}") from e
 
 

@@ -21,6 +21,7 @@ from psc.compiler.frontends.ebnf.lexer import Source, Token, refusal_of, tokens_
 from psc.compiler.frontends.ebnf.macros import MACROS, Macros, read_arguments
 from psc.compiler.frontends.ebnf.options import read_options
 from psc.compiler.frontends.ebnf.vocabulary_tokens import VocabularyTokens
+from psc.compiler.frontends.front_end import no_start
 from psc.errors import GrammarError, ResourceLimitError
 from psc.support.limits import limit
 
@@ -72,10 +73,7 @@ def load_ebnf(text: str, *, source_name: str = "<string>", root: str = "root", n
         body.parse(tokens, i + 2, end)
         rules.finish()
     if root not in rules:
-        known = ", ".join(list(rules)[:8]) or "none"
-        raise GrammarError(
-            f"{source_name}: there is no rule {root!r} to start from; the rules are {known}. Define it or name another root."
-        )
+        raise GrammarError(f"{source_name}: {no_start(root, list(rules))}").with_position(path=source_name)
     read = {name: read_options(token, source, name, first_seen, body.literal) for name, token in options.items()}
     limits = {name: limit for name, (limit, _) in read.items()}
     marks = {name: mark for name, (_, mark) in read.items() if mark}

@@ -10,16 +10,19 @@ from __future__ import annotations
 
 import errno
 import os
+import re
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Final
 
 from lark.exceptions import GrammarError as LarkGrammarError
+from lark.exceptions import UnexpectedInput
 from lark.grammar import Symbol
 from lark.load_grammar import (
     EXT,
     GrammarBuilder,
+    PrepareGrammar,
     _get_mangle,
-    _parse_grammar,
+    _get_parser,
     resolve_term_references,
     sha256_digest,
     stdlib_loader,
@@ -27,7 +30,9 @@ from lark.load_grammar import (
 from lark.tree import Tree
 
 from psc.compiler.frontends.lark.imports import MAX_IMPORTED_BYTES, may_import
+from psc.compiler.frontends.lark.places import Places
 from psc.compiler.frontends.lark.syntax import NotRead, read_statements
+from psc.compiler.frontends.lark.wording import cannot_be_read, no_file, unexpected
 from psc.errors import GrammarError, ResourceLimitError
 from psc.support.regular_file import FileOrigin, read_regular_text
 
@@ -35,23 +40,33 @@ Mangle = Callable[[str], str]
 
 
 def _statements(text: str, name: str) -> Tree[Any]:
-    """The statements of a text, or Lark's error."""
+    """The statements of a text. Raises GrammarError with the first thing that is wrong."""
     try:
         return read_statements(text)
     except NotRead as e:
         if not e.given_to_lark:
-            line, column = text.count("\n", 0, e.position) + 1, e.position - text.rfind("\n", 0, e.position)
-            raise LarkGrammarError(f"Unexpected input at line {line} column {column} in {name}") from None
-        tree: Tree[Any] = _parse_grammar(text, name)  # type: ignore[no-untyped-call]
+            raise cannot_be_read(e.position, Places(text, name)) from None
+    try:
+        tree: Tree[Any] = PrepareGrammar().transform(_get_parser().parse(text + "\n", "start"))  # type: ignore[no-untyped-call]
         return tree
+    except UnexpectedInput as e:
+        raise unexpected(e, Places(text, name)) from None
+
+
+_DEFINED: Final = re.compile(r"^[?!]*(\w+)(?=[ \t]*[:.{])", re.M)
 
 
 class DefinitionBuilder(GrammarBuilder):
     """Lark's builder over `read_statements`."""
 
+    def __init__(self, *arguments: Any) -> None:
+        super().__init__(*arguments)
+        self.missing: dict[str, tuple[str, str, list[str]]] = {}
+        """Names that were imported from a file which has them not: the file, the name there, and what the file has."""
+
     def load_grammar(self, grammar_text: str, grammar_name: str = "<?>", mangle: Mangle | None = None) -> None:
         """Reads a text and what it imports. Raises what Lark raises."""
-        tree = _statements(grammar_text, grammar_name)
+        tree = _statements(grammar_text, str(grammar_name))
         imports: dict[tuple[str, ...], tuple[Any, dict[str, str]]] = {}
         for statement in tree.children:
             if statement.data == "import":
@@ -60,7 +75,10 @@ class DefinitionBuilder(GrammarBuilder):
                 assert known[0] == base, f"Inconsistent base_path for {'.'.join(path)}."
                 known[1].update(aliases)
         for path, (base, aliases) in imports.items():
-            self.do_import(path, base, aliases, mangle)
+            try:
+                self.do_import(path, base, aliases, mangle)
+            except FileNotFoundError:
+                raise no_file(path, base is None, Places(grammar_text, str(grammar_name))) from None
         for statement in tree.children:
             self._add(statement, mangle)
         resolve_term_references({name: d.tree for name, d in self._definitions.items() if d.is_term})  # type: ignore[no-untyped-call]
@@ -101,6 +119,10 @@ class DefinitionBuilder(GrammarBuilder):
         # Not of the class of self: of an imported file only what is asked for counts.
         builder = DefinitionBuilder(self.global_keep_all_tokens, self.import_paths, self.used_files)
         builder.load_grammar(text, FileOrigin(path) if isinstance(path, str) else path, mangle)
+        for name in aliases:
+            if mangle(name) not in builder._definitions:
+                self.missing[mangle(name)] = file, name, _DEFINED.findall(text)
+        self.missing.update(builder.missing)
         builder._remove_unused(map(mangle, aliases))  # type: ignore[no-untyped-call]
         for name in builder._definitions:
             if name in self._definitions:

@@ -12,11 +12,15 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, Final
 
+from lark.exceptions import LarkError
 from lark.grammar import RuleOptions
+from lark.load_grammar import _find_used_symbols
 from lark.tree import Tree
 
+from psc.compiler.frontends.lark import wording
 from psc.compiler.frontends.lark.building import DefinitionBuilder
 from psc.compiler.frontends.lark.imports import may_import
+from psc.compiler.frontends.lark.places import Places
 from psc.compiler.grammars import importing_file
 from psc.errors import GrammarError, ResourceLimitError
 from psc.support.limits import limit
@@ -65,6 +69,8 @@ class Definitions:
     """Terminals without a text of their own (``%declare``)."""
     used_files: dict[Any, str]
     """The imported files, with the digests of their text."""
+    known: wording.Definitions
+    """The names, for messages."""
 
 
 def read_definitions(text: str, source_name: str) -> Definitions:
@@ -82,7 +88,11 @@ def read_definitions(text: str, source_name: str) -> Definitions:
         raise ResourceLimitError(f"{source_name}: the grammar has {len(text):,} characters; the limit is {MAX_TEXT:,}")
     builder = _Builder(source_name)
     builder.load_grammar(text, FileOrigin(importing_file(source_name)) if may_import(source_name) else source_name)
-    builder.validate()
+    known = wording.Definitions(list(builder._definitions), builder.missing, builder.undefined)
+    try:
+        builder.validate()
+    except LarkError as e:
+        raise wording.in_words(e, Places(text, source_name), known) from None
     rules, terminals, declared = [], [], []
     for name, definition in builder._definitions.items():
         tree = builder.terminal_trees.get(name, definition.tree)
@@ -94,7 +104,14 @@ def read_definitions(text: str, source_name: str) -> Definitions:
             declared.append(str(name))
         else:
             terminals.append(TerminalDefinition(str(name), tree, definition.options))
-    return Definitions(tuple(rules), tuple(terminals), tuple(builder._ignore_names), tuple(declared), builder.used_files)
+    return Definitions(
+        tuple(rules),
+        tuple(terminals),
+        tuple(builder._ignore_names),
+        tuple(declared),
+        builder.used_files,
+        wording.Definitions(list(builder._definitions), builder.missing),
+    )
 
 
 class _Builder(DefinitionBuilder):
@@ -126,6 +143,14 @@ class _Builder(DefinitionBuilder):
             self.terminal_trees[name].children.insert(0, exp)
         else:
             super()._extend(name, is_term, exp, params, options)  # type: ignore[no-untyped-call]
+
+    def undefined(self) -> list[tuple[str, str]]:
+        """Names that are used and not defined, each with a definition that uses it, sorted."""
+        found = set()
+        for within, definition in self._definitions.items():
+            used = set() if definition.tree is None else _find_used_symbols(definition.tree)  # type: ignore[no-untyped-call]
+            found |= {(str(name), str(within)) for name in used - self._definitions.keys() - set(definition.params)}
+        return sorted(found)
 
     def _ignore(self, exp_or_name: Any) -> None:
         before = len(self._ignore_names)

@@ -26,12 +26,15 @@ from lark.lexer import PatternStr, TerminalDef
 
 from psc.compiler.cfg.grammar import Cfg, LexerKind, Production, Terminal
 from psc.compiler.cfg.normal_form import normal_form, without_unproductive
+from psc.compiler.frontends.front_end import no_start
 from psc.compiler.frontends.lark.definitions import Definitions, read_definitions
 from psc.compiler.frontends.lark.expansion import ExpandedRule, RuleExpander
 from psc.compiler.frontends.lark.imports import import_name
 from psc.compiler.frontends.lark.names import RuleNames
+from psc.compiler.frontends.lark.places import Places
 from psc.compiler.frontends.lark.templates import Templates
 from psc.compiler.frontends.lark.terminal_patterns import check_widths, terminal_patterns
+from psc.compiler.frontends.lark.wording import in_words
 from psc.errors import GrammarError, ResourceLimitError
 
 _MAX_NAMES = 6
@@ -60,27 +63,27 @@ def load_lark(
         GrammarError: Lark refuses the grammar, or it uses ``%declare``.
         ResourceLimitError: the grammar is too large, or would be when Lark's short forms are written out.
     """
-    place = _Places(text, source_name).of
+    places = Places(text, source_name)
+    place = places.of
     try:
         definitions = read_definitions(text, source_name)
         if definitions.declared:
-            raise GrammarError(_declared_message(definitions.declared, text, source_name))
+            raise _declared(definitions.declared, places)
         if not any(r.name == start and not r.parameters for r in definitions.rules):
-            rules = ", ".join(sorted(r.name for r in definitions.rules if not r.parameters)[:8])
-            raise GrammarError(f"{source_name}: there is no rule {start!r} to start from; the rules are {rules}, …")
-        terminals = terminal_patterns(definitions.terminals, definitions.declared, place)
+            raise GrammarError(f"{source_name}: {no_start(start, [r.name for r in definitions.rules if not r.parameters])}")
+        terminals = terminal_patterns(definitions, places)
         productions = _productions(definitions, terminals, place, compact=keep_all_actions)
-        grammar = _convert(text, source_name, start, definitions, terminals, _used(productions, start, place), place)
-    except GrammarError:
-        raise
+        grammar = _convert(text, source_name, start, definitions, terminals, _used(productions, start, place), places)
+    except GrammarError as e:
+        raise places.positioned(e) from e.__cause__
     except VisitError as e:
         if isinstance(e.orig_exc, GrammarError):
-            raise e.orig_exc from None
-        raise GrammarError(f"{source_name}: Lark cannot load this grammar: {_one_message(e)}") from e
+            raise places.positioned(e.orig_exc) from None
+        raise in_words(e.orig_exc, places) from e
     except RecursionError as e:
         raise ResourceLimitError(f"{source_name}: the grammar is nested too deep for Python's stack; name inner groups") from e
     except (LarkError, OSError, ValueError, AssertionError) as e:
-        raise GrammarError(f"{source_name}: Lark cannot load this grammar: {_one_message(e)}") from e
+        raise in_words(e, places) from e
     return finished(replace(grammar, lexer=lexer, keep_all_actions=keep_all_actions))
 
 
@@ -90,33 +93,14 @@ def finished(grammar: Cfg) -> Cfg:
     return normal_form(grammar) if grammar.keep_all_actions else grammar
 
 
-def _one_message(error: BaseException) -> str:
-    message = str(error).strip()
-    return message or type(error).__name__
-
-
-def _declared_message(declared: tuple[str, ...], text: str, source_name: str) -> str:
-    line = next((i for i, t in enumerate(text.splitlines(), 1) if t.lstrip().startswith("%declare")), None)
-    place = f"{source_name}:{line}" if line else source_name
+def _declared(declared: tuple[str, ...], places: Places) -> GrammarError:
     names = ", ".join(declared[:_MAX_NAMES]) + (", …" if len(declared) > _MAX_NAMES else "")
-    return (
-        f"{place}: %declare'd terminals have no text of their own ({names}); they need a lexer callback in Python, which a "
+    message = (
+        f"%declare'd terminals have no text of their own ({names}); they need a lexer callback in Python, which a "
         "decoding mask cannot run. Define them as regular expressions instead."
     )
-
-
-class _Places:
-    """Where names are defined, for messages."""
-
-    def __init__(self, text: str, source_name: str) -> None:
-        self._text = text
-        self._source_name = source_name
-
-    def of(self, name: str) -> str:
-        """``file:line`` of a rule or terminal; the file where it is not in its text (imports, rules that Lark makes)."""
-        definition = re.compile(rf"^[ \t]*(?:%(?:override|extend)[ \t]+)?[!?]*{re.escape(name)}\b[ \t]*[:.{{]", re.M)
-        found = definition.search(self._text)
-        return self._source_name if found is None else f"{self._source_name}:{self._text.count(chr(10), 0, found.end()) + 1}"
+    offset = places.directive("%declare")
+    return GrammarError.at(places.source_name, message) if offset is None else places.at(offset, message)
 
 
 def _productions(
@@ -163,13 +147,13 @@ def _convert(
     definitions: Definitions,
     terminal_defs: list[TerminalDef],
     rules: list[ExpandedRule],
-    place: Callable[[str], str],
+    places: Places,
 ) -> Cfg:
     ignored = frozenset(definitions.ignored)
     used = {name for r in rules for is_terminal, name in r.symbols if is_terminal} | ignored
     terminal_defs = [t for t in terminal_defs if t.name in used]
     for t in terminal_defs:
-        check_widths(t, place)
+        check_widths(t, places)
     lines = _definition_lines(text)
     rank = {t.name: i for i, t in enumerate(sorted(terminal_defs, key=_precedence))}
     lark_order = {t.name: i for i, t in enumerate(sorted(terminal_defs, key=_lark_order))}

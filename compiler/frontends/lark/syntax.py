@@ -14,6 +14,7 @@ Cost: 2 us a token; Lark's parser takes 20.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from functools import cache
 from itertools import islice
 from typing import Any, Final
@@ -84,6 +85,13 @@ def read_statements(text: str) -> Tree[Any]:
         return reader.statements()
     except _Stop:
         raise NotRead(reader.position, reader.is_cheap_for_lark()) from None
+
+
+def tokens(text: str) -> Iterator[tuple[str, str, int]]:
+    """The tokens of a text up to the first character that begins none: kind, text and offset."""
+    for match in iter(_scanner().scanner(text).match, None):  # type: ignore[attr-defined]
+        if match.lastgroup not in _IGNORED:
+            yield str(match.lastgroup), match.group(), match.start()
 
 
 @cache

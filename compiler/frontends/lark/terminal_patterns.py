@@ -7,7 +7,7 @@ before they are joined.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from graphlib import CycleError, TopologicalSorter
 from typing import Any, Final
@@ -18,7 +18,9 @@ from lark.lexer import Pattern, TerminalDef
 from lark.load_grammar import PrepareLiterals, TerminalTreeToPattern
 from lark.tree import Tree
 
-from psc.compiler.frontends.lark.definitions import TerminalDefinition
+from psc.compiler.frontends.lark.definitions import Definitions, TerminalDefinition
+from psc.compiler.frontends.lark.places import Places
+from psc.compiler.frontends.lark.wording import malformed, undefined
 from psc.errors import GrammarError, ResourceLimitError
 from psc.support.limits import limit
 
@@ -29,47 +31,47 @@ _AROUND_A_PATTERN: Final = 16  # what a group, its flags and a count add
 _MAX_NAMES: Final = 6
 
 
-def terminal_patterns(
-    definitions: Sequence[TerminalDefinition], declared: Sequence[str], place: Callable[[str], str]
-) -> list[TerminalDef]:
+def terminal_patterns(definitions: Definitions, places: Places) -> list[TerminalDef]:
     """The terminals with their patterns, in the order of their definitions.
 
     Args:
-        definitions: of the terminals.
-        declared: names that have no definition.
-        place: where a terminal of a name is defined, for messages.
+        definitions: of the text.
+        places: of the text, for messages.
 
     Raises:
         GrammarError: a terminal is empty, refers to itself, to a rule or to what there is not, or has a malformed literal.
         ResourceLimitError: the patterns have too many characters, or one is nested too deep for Python's `re`.
     """
-    patterns = _Patterns(place)
-    needed = {d.name: _references(d, place) for d in definitions}
+    patterns = _Patterns(places)
+    terminals, place = definitions.terminals, places.of
+    needed = {d.name: _references(d, place) for d in terminals}
     for name, references in needed.items():
         for other in references:
+            if other in definitions.declared:
+                raise GrammarError(f"{place(name)}: terminal {name} refers to {other}, which is only declared")
             if other not in needed:
-                cause = "is only declared" if other in declared else "is not defined"
-                raise GrammarError(f"{place(name)}: terminal {name} refers to {other}, which {cause}")
+                raise undefined(other, name, places, definitions.known)
     try:
         order = tuple(TopologicalSorter(needed).static_order())
     except CycleError as e:
         circle = e.args[1]
         way = " -> ".join([*circle[:_MAX_NAMES], *(["…"] if len(circle) > _MAX_NAMES else [])])
         raise GrammarError(f"{place(circle[0])}: terminal {circle[0]} refers to itself ({way}); only rules can") from None
-    by_name = {d.name: d for d in definitions}
+    by_name = {d.name: d for d in terminals}
     for name in order:
         patterns.add(by_name[name])
-    return [TerminalDef(d.name, patterns.of[d.name], d.priority) for d in definitions]
+    return [TerminalDef(d.name, patterns.of[d.name], d.priority) for d in terminals]
 
 
-def check_widths(terminal: TerminalDef, place: Callable[[str], str]) -> None:
+def check_widths(terminal: TerminalDef, places: Places) -> None:
     """Has Lark parse a terminal's pattern, whose widths decide between terminals. Raises :class:`GrammarError` if that fails."""
-    with _named_failures(terminal.name, place):
+    with _named_failures(terminal.name, places, terminal.pattern.raw):
         _ = terminal.pattern.max_width
 
 
 @contextmanager
-def _named_failures(name: str, place: Callable[[str], str]) -> Iterator[None]:
+def _named_failures(name: str, places: Places, raw: str | None = None) -> Iterator[None]:
+    """Says of which terminal something is wrong, and where in it; `raw` is how it is written where it has no name."""
     try:
         yield
     except GrammarError:
@@ -77,11 +79,11 @@ def _named_failures(name: str, place: Callable[[str], str]) -> Iterator[None]:
     except (RecursionError, OverflowError) as e:
         cause = "nested groups" if isinstance(e, RecursionError) else "a count"
         raise ResourceLimitError(
-            f"{place(name)}: terminal {name} has {cause} beyond the limit of Python's regular expressions; name its parts as "
+            f"{places.of(name)}: terminal {name} has {cause} beyond the limit of Python's regular expressions; name its parts as "
             "terminals, or leave counts open"
         ) from None
     except Exception as e:  # Lark may use the package `regex`, whose errors are none of Python's
-        raise GrammarError(f"{place(name)}: terminal {name}: {str(e).strip() or 'malformed literal or range'}") from e
+        raise malformed(name, raw, e, places) from e
 
 
 def _references(definition: TerminalDefinition, place: Callable[[str], str]) -> list[str]:
@@ -99,9 +101,9 @@ def _references(definition: TerminalDefinition, place: Callable[[str], str]) -> 
 class _Patterns:
     """Patterns by name, those that others refer to first."""
 
-    def __init__(self, place: Callable[[str], str]) -> None:
+    def __init__(self, places: Places) -> None:
         self.of: dict[str, Pattern] = {}
-        self._place = place
+        self._places = places
         self._from_tree = TerminalTreeToPattern()
         self._literals = PrepareLiterals()
         self._n_characters = 0
@@ -111,8 +113,11 @@ class _Patterns:
         name, tree = definition.name, definition.tree
         expansions = list(tree.find_data("expansion"))
         if len(expansions) == 1 and not expansions[0].children:
-            raise GrammarError(f"{self._place(name)}: terminal {name} is empty; a terminal must match at least one character")
-        with _named_failures(name, self._place):
+            ignored = self._places.directive("%ignore") if name.startswith("__IGNORE") else None
+            if ignored is not None:
+                raise self._places.at(ignored, "%ignore names nothing; give it a terminal or a regular expression")
+            raise GrammarError(f"{self._places.of(name)}: terminal {name} is empty; a terminal must match at least one character")
+        with _named_failures(name, self._places):
             self.of[name] = self._pattern(name, tree)
 
     def _pattern(self, name: str, tree: Tree[Any]) -> Pattern:
@@ -144,8 +149,8 @@ class _Patterns:
             self._n_characters += size
             if self._n_characters > MAX_PATTERN_TEXT:
                 raise ResourceLimitError(
-                    f"{self._place(name)}: with terminal {name}, the patterns of all terminals have more than {MAX_PATTERN_TEXT:,} "
-                    "characters, which is the limit; terminals written in the place of each reference to them count each time"
+                    f"{self._places.of(name)}: with terminal {name}, the patterns of all terminals have more than "
+                    f"{MAX_PATTERN_TEXT:,} characters, which is the limit; a terminal counts each time that others refer to it"
                 )
             pattern = getattr(self._from_tree, node.data)(parts)
         return pattern

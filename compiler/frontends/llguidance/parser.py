@@ -148,6 +148,11 @@ class Parser:
             )
         into[definition.name] = definition
 
+    def _double_colon(self) -> str:
+        if self.source.text.startswith("::=", self.next.at):
+            return "a rule is written name: … here; with ::= the text is EBNF, which compile_grammar and .ebnf files take"
+        return "parametric grammar is not supported (name::value); write the rules out"
+
     def _definition(self, name: Token) -> Definition:
         self._at += 1
         is_rule = name.kind == "rule"
@@ -158,7 +163,7 @@ class Parser:
         if self.next.kind == ".":
             raise self.error(self.next.at, "priorities are not supported: llguidance has none; leave .N out")
         if self.next.kind == "::":
-            raise self.error(self.next.at, "parametric grammar is not supported (name::value); write the rules out")
+            raise self.error(self.next.at, self._double_colon())
         if self.next.kind == "[":
             if not is_rule:
                 raise self.error(self.next.at, "attributes are only supported on rules; give the terminal a rule")

@@ -9,7 +9,9 @@ Cost: linear; what `competition` costs comes on top where a rule ends early.
 
 from __future__ import annotations
 
+import difflib
 import json
+import re
 from collections.abc import Callable, Container
 from dataclasses import dataclass, replace
 from typing import Any, Final
@@ -21,6 +23,7 @@ from psc.compiler.expressions.joined_rules import joined
 from psc.compiler.expressions.regular_rules import TextLimits, limited_rules
 from psc.compiler.expressions.text_sets import expression_of, text_set
 from psc.compiler.expressions.tokens import TokenNames
+from psc.compiler.frontends.front_end import no_start
 from psc.compiler.frontends.json_schema.front_end import rules_of
 from psc.compiler.frontends.json_schema.settings import SchemaSettings
 from psc.compiler.frontends.llguidance.competition import Competition
@@ -43,6 +46,7 @@ from psc.compiler.frontends.llguidance.syntax import (
 )
 from psc.compiler.frontends.llguidance.terminals import Terminals
 from psc.errors import GrammarError, ResourceLimitError
+from psc.support.readable import shortened
 
 IGNORED: Final = "%ignore"
 """The rule of what is ignored."""
@@ -86,8 +90,7 @@ class Rules:
         """
         document, source = self._document, self._source
         if start not in document.rules:
-            known = ", ".join(list(document.rules)[:8]) or "none"
-            raise source.error(document.at, f"no start rule: there is no rule {start!r}; the rules are {known}")
+            raise source.error(document.at, no_start(start, list(document.rules)))
         for name, definition in document.terminals.items():
             self._terminals.named(name, definition.at)
         rules = {name: self._rule(definition) for name, definition in document.rules.items()}
@@ -248,7 +251,7 @@ class Rules:
             if node.text not in self._document.rules:
                 if node.text in self._document.terminals:  # an import under a name in lower case
                     return self._lexeme(self._terminals.named(node.text, node.at), node.at, terminal=node.text)
-                raise self._source.error(node.at, f"unknown name {node.text!r}; define it")
+                raise self._source.error(node.at, self._unknown(node.text))
             return Reference(node.text)
         if node.kind == "terminal":
             return self._lexeme(self._terminals.named(node.text, node.at), node.at, terminal=node.text)
@@ -260,6 +263,13 @@ class Rules:
         if node.kind == "%json":
             return self._part(node.at, self._schema(node), "%json")
         return self._lexeme(self._terminals.expression(node), node.at)
+
+    def _unknown(self, name: str) -> str:
+        close = difflib.get_close_matches(name, self._document.rules, n=1)
+        way_out = f"did you mean {close[0]!r}?" if close else "define it"
+        if re.fullmatch(r"\w-\w", name):
+            way_out = f"a class of characters is written in slashes: /[{name}]/"
+        return f"unknown name {shortened(name)!r}; {way_out}"
 
     def _named(self, node: Text) -> Expression:
         name = f"@{node.text}"

@@ -7,7 +7,7 @@ import pytest
 from vocabularies import byte_tokenizer
 
 import psc
-from psc.compiler.frontends.found import find_grammar
+from psc.compiler.frontends.lookup import find_grammar
 from psc.grammars.build_grammar import build_artifact
 from psc.grammars.compiled_grammar import keeping_all_actions
 from psc.inspection.explaining import Explainer

@@ -321,8 +321,8 @@ def test_empty_root() -> None:
 
 
 UNPRODUCTIVE = [
-    ('root ::= "a" root', "g:1: rule 'root' can never finish: every alternative needs itself (root -> root)"),
-    ('root ::= "b" a\na ::= "x" c\nc ::= "y" a', "g:2: rule 'a' can never finish: every alternative needs itself (a -> c -> a)"),
+    ('root ::= "a" root', "g:1:1: rule 'root' can never finish: every alternative needs itself (root -> root)"),
+    ('root ::= "b" a\na ::= "x" c\nc ::= "y" a', "g:2:1: rule 'a' can never finish: every alternative needs itself (a -> c -> a)"),
 ]
 
 

@@ -315,5 +315,5 @@ def test_exception() -> None:
 def test_what_no_automaton_can_do(pattern: str) -> None:
     with pytest.raises(UnsupportedRegex):
         terminal_language(pattern)
-    with pytest.raises(GrammarError, match=r"<string>:2: terminal A: .*cannot be an automaton"):
+    with pytest.raises(GrammarError, match=r"<string>:2:1: terminal A: .*cannot be an automaton"):
         terminal_automaton(load_lark(f"start: A\nA: /{pattern}/\n"))

@@ -125,8 +125,8 @@ def test_regex_macro() -> None:
 
 
 REFUSED = [  # text, place, what the message says
-    ("", "", "there is no rule 'root' to start from; the rules are none"),
-    ('rot ::= "a"', "", "there is no rule 'root' to start from; the rules are rot"),
+    ("", "", "there is no rule 'root' to start from, and no other rule; define root"),
+    ('rot ::= "a"', "", "there is no rule 'root' to start from; the only rule is rot. Define it"),
     ('"a"', "1:1", "expected a rule"),
     ('::= "a"', "1:1", "::= must follow the name of a rule"),
     ('root ::= "a"\n\n  root ::= "b"', "3:3", "rule 'root' is defined twice, first in line 1"),

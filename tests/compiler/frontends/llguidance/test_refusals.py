@@ -8,7 +8,7 @@ import psc
 from psc.compiler.expressions.tokens import TokenNames
 
 REFUSED = {
-    "no start": ('item: "a"{1}', 1, 1, "no start rule"),
+    "no start": ('item: "a"{1}', 1, 1, "there is no rule 'start'"),
     "unknown rule": ("start: missing{1}", 1, 8, "unknown name 'missing'"),
     "unknown terminal": ("start: MISSING{1}", 1, 8, "unknown name 'MISSING'"),
     "unknown ignored terminal": ('%ignore MISSING\nstart: "a"{1}', 1, 9, "unknown name 'MISSING'"),
