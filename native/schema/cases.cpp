@@ -9,6 +9,7 @@
 //
 // Cost: exponential in choices that do not decide each other, within limits; of n conditions on one member, n^2 comparisons.
 #include <algorithm>
+#include <iterator>
 #include <utility>
 
 #include "base/cancellation.hpp"
@@ -49,10 +50,10 @@ std::vector<std::vector<Predicate>> SchemaValues::cases(Predicate p, TypeSet typ
     Atoms atoms, clauses;
     if (!add(r, atoms, clauses)) return out;
     sort_unique(atoms);
-    if (clauses.empty())
-        out.push_back(std::move(atoms));
-    else
+    if (!clauses.empty())
         solve(std::move(atoms), std::move(clauses), out);
+    else if (by_listed_names(atoms))
+        out.push_back(std::move(atoms));
     std::sort(out.begin(), out.end());
     out.erase(std::unique(out.begin(), out.end()), out.end());
     return out;
@@ -77,6 +78,35 @@ bool SchemaValues::add(Predicate p, Atoms& atoms, Atoms& clauses) {
             atoms.push_back(p);
             return true;
     }
+}
+
+// Where no other members than listed ones may come, "some member of a set of names" is one of those: by their presence, or with fewer
+// names in the set. False where none of them can be.
+bool SchemaValues::by_listed_names(Atoms& atoms) {
+    std::optional<std::vector<Word>> listed;
+    for (Predicate atom : atoms) {
+        if (graph_.kind(atom) != PredicateKind::every_member || !graph_.names(atom).all_but) continue;
+        if (!graph_.names(atom).languages.empty() || !surely_empty(graph_.value(atom))) continue;
+        std::vector<Word> names = graph_.names(atom).names, both;
+        if (listed) std::set_intersection(listed->begin(), listed->end(), names.begin(), names.end(), std::back_inserter(both));
+        listed = listed ? std::move(both) : std::move(names);
+    }
+    if (!listed) return true;
+    for (Predicate& atom : atoms) {
+        if (graph_.kind(atom) != PredicateKind::some_member || graph_.names(atom).is_one()) continue;
+        const Predicate value = graph_.value(atom);
+        NameSet can;
+        Atoms each;
+        for (Word name : *listed) {
+            if (!contains(graph_.names(atom), name) || surely_empty(graph_.both(member_value(atoms, name), value))) continue;
+            can.names.push_back(name);
+            each.push_back(graph_.some_member({false, {name}, {}}, value));
+        }
+        if (can.names.empty()) return false;
+        atom = value == graph_.always() ? graph_.either(each) : graph_.some_member(can, value);
+    }
+    sort_unique(atoms);
+    return true;
 }
 
 // The order of members that an option says, which is no condition.
@@ -206,7 +236,7 @@ void SchemaValues::solve(Atoms atoms, Atoms clauses, std::vector<Atoms>& out) {
         clauses = std::move(left);
     }
     sort_unique(atoms);
-    if (conflict(atoms, 0)) return;
+    if (conflict(atoms, 0) || !by_listed_names(atoms)) return;
     if (clauses.empty()) {
         out.push_back(std::move(atoms));
         return;

@@ -74,6 +74,7 @@ private:
         std::size_t n_clauses = 0, last_clause = 0;
         Atoms values;
     };
+    bool by_listed_names(Atoms& atoms);
     void add_order(Predicate option, Atoms& atoms);
     bool is_about_one(Predicate p) const;
     Predicate joined(std::span<const Predicate> options);

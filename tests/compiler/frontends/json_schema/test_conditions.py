@@ -120,3 +120,19 @@ def test_one_of_objects_that_a_required_member_tells_apart(n: int, closed: bool,
     schema = {"properties": {"name": True, **{f"p{i}": True for i in range(n)}}, "oneOf": branches}
     values = [{"name": "a", f"p{i}": v, f"p{j}": w} for i in (0, 1, n - 1) for j in (0, 2) for v in (1, "x") for w in (1, None)]
     check(schema, [*values, {"name": "a"}, {"p0": 1}, {"name": 1, "p1": 1}, {}, 3], walks=3 if n < 5 else 0)
+
+
+@pytest.mark.parametrize("keyword", ["oneOf", "anyOf"])
+@pytest.mark.parametrize(("n", "more"), [(3, 0), (12, 0), (6, 11), (20, 2)])
+def test_closed_objects_of_optional_members(keyword: str, n: int, more: int) -> None:
+    """`not` of such an object is: some member has another name."""
+    optional = {f"o{i}": {"type": "string"} for i in range(more)}
+    branches = [
+        {"type": "object", "properties": {"name": {}, f"p{i}": {"type": "integer"}, **(optional if i == 0 else {})}}
+        | {"additionalProperties": {"type": "null"} if i == 1 and n > 6 else False}
+        for i in range(n)
+    ]
+    names = ["name", "p0", *optional, *(f"p{i}" for i in range(1, n))]
+    schema = {"properties": dict.fromkeys(names, True), keyword: [{"enum": ["x"]}, *branches]}
+    values = [{f"p{i}": v, **some} for i in (0, 1, n - 1) for v in (1, "x") for some in ({}, {"name": 1}, {"o0": "x"}, {"z": None})]
+    check(schema, [*values, {"p0": 1, "p1": 1}, {"name": 1}, {"o0": "x"}, {"o0": 1}, {}, "x", "y"], walks=2 if n + more < 5 else 0)
