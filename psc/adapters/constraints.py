@@ -121,7 +121,9 @@ class Requests:
             return None
 
     def check(self, tokenizer_info: TokenizerInfo) -> None:
-        """Raises MatcherError when it is another vocabulary."""
+        """Raises MatcherError when it is another vocabulary, TypeError when it is none."""
+        if not isinstance(tokenizer_info, TokenizerInfo):
+            raise TypeError(f"tokenizer_info must be a psc.TokenizerInfo, not {type(tokenizer_info).__name__}")
         if (tokenizer_info.fingerprint, tokenizer_info.vocab_size) != (self._compiled.fingerprint, self._compiled.vocab_size):
             raise MatcherError(
                 f"grammar {self._compiled.grammar_name!r} was compiled for another vocabulary "
@@ -148,6 +150,13 @@ class Requests:
         if self._kinds is None or not 0 <= token_id < self.vocab_size:
             return f"token {token_id}"
         return f"token {token_id} ({self._compiled.tokenizer_info.token_bytes(token_id)!r})"
+
+    def allowed(self, hypothesis: Hypothesis) -> list[int]:
+        """The tokens that may come next in a sequence whose text goes on."""
+        row = np.zeros((1, self.n_words), np.int32)
+        assert hypothesis.constraining is not None
+        hypothesis.constraining.fill_next_token_bitmask(row)
+        return np.flatnonzero(np.unpackbits(row.view(np.uint8), bitorder="little")).tolist()
 
     @cached_property
     def stop_mask(self) -> NDArray[np.int32]:

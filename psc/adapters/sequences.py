@@ -63,7 +63,7 @@ class Sequences:
 
     Args:
         requests: the constraints; rows of ids belong to them in equal shares, in order. One constraint stands for all rows.
-        growth: how ids may change within a generation.
+        growth: how ids may change within a generation; a function is called when one begins.
         leaves_alone: whether a row goes on without a grammar after a token id that the grammar refused; else the token is an
             error. By default every refused token is an error.
         prompt_length: the number of tokens of the prompt; those after it are the text's beginning. By default all.
@@ -75,14 +75,15 @@ class Sequences:
         self,
         requests: Requests,
         *,
-        growth: Growth = Growth.BY_ONE,
+        growth: Growth | Callable[[], Growth] = Growth.BY_ONE,
         leaves_alone: Callable[[int], bool] | None = None,
         prompt_length: int | None = None,
     ) -> None:
         if prompt_length is not None and prompt_length < 0:
             raise MatcherError(f"prompt_length={prompt_length}: it cannot be negative")
         self.requests = requests
-        self._growth = growth
+        self._find_growth: Callable[[], Growth] = (lambda: growth) if isinstance(growth, Growth) else growth
+        self._growth = Growth.BY_ONE
         self._leaves_alone = leaves_alone
         self._prompt_length = prompt_length
         self._lock = threading.Lock()
@@ -95,6 +96,11 @@ class Sequences:
         self._generated: list[int] = []  # of the one row, where it may roll back
         self._hypotheses: list[Hypothesis] = []
         self._interrupted: deque[_Rows] = deque(maxlen=_MAX_INTERRUPTED)
+
+    @property
+    def goes_back(self) -> bool:
+        """Whether the current generation tries tokens and drops them."""
+        return self._growth is Growth.BACK_AND_FORTH
 
     def step(self, n_rows: int, length: int, read: ReadColumns) -> list[Hypothesis]:
         """The sequences of the rows of ids, each having accepted its tokens.
@@ -170,6 +176,7 @@ class Sequences:
                 f"{n_rows} rows for {n} grammars: each request has equally many rows; give one grammar, or one for each request "
                 "(None for one without)"
             )
+        self._growth = self._find_growth()
         if self._growth is Growth.BACK_AND_FORTH and n_rows != 1:
             raise MatcherError(f"assisted generation follows one sequence, and there are {n_rows}")
         share = n_rows // n
@@ -272,8 +279,9 @@ class Sequences:
             return
         raise MatcherError(
             f"row {row}: {self.requests.spelling(token)} was generated, and the grammar does not allow it there. It was not "
-            "sampled under the mask: look for another processor of logits that raises what was masked; beam search that samples "
-            "fills up its beams with sequences of probability 0, which refused='drop' leaves alone"
+            "sampled under the mask: look for another processor of logits, after psc's, that raises what was masked or rules out "
+            "all that was not; beam search that samples fills up its beams with sequences of probability 0, which refused='drop' "
+            "leaves alone"
         )
 
     def _has_prompt(self, length: int, read: ReadColumns) -> bool:

@@ -20,9 +20,18 @@ from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
+from numpy.typing import NDArray
 
 from psc.adapters.constraints import Constraint, Hypothesis, Requests
 from psc.adapters.sequences import Growth, Sequences
+from psc.adapters.transformers_modes import (
+    NO_BATCHES,
+    has_beams,
+    is_assisted,
+    nothing_left,
+    refuse_continuous_batching,
+    samples_beams,
+)
 from psc.errors import BitmaskError, MatcherError, needs_extra
 from psc.runtime.bitmask import allocate_token_bitmask, apply_token_bitmask_inplace
 
@@ -48,8 +57,10 @@ class GrammarLogitsProcessor(LogitsProcessor):  # type: ignore[misc]  # the pack
         prompt_length: columns of the ids that are the prompt; what follows them is the beginning of the constrained text, as
             when the reply's first words are given. By default all ids are the prompt.
         assisted: for `assistant_model=` or `prompt_lookup_num_tokens=`, which try tokens and go back; one sequence at a time.
-        refused: "drop" for beam search with `do_sample=True`, which fills its beams with sequences of probability 0 when few
-            tokens are allowed; "raise", an error, for everything else.
+            The processor finds out by itself when `generate` begins; True is for what else tries tokens.
+        refused: "drop": a row with a token that is not allowed goes on without the grammar; "raise": it is an error. By default
+            rows are dropped in beam search with `do_sample=True`, which fills its beams with sequences of probability 0 when few
+            tokens are allowed, and nowhere else.
         pad_token_id: the token that pads finished rows, where it is text.
         in_place: mask the given scores, which saves a copy; `generate(output_logits=True)` then returns masked logits.
         masks: `psc.runtime.cupy_masks`, to store the masks on the model's GPU and send numbers of rows; by default masks are made
@@ -62,7 +73,8 @@ class GrammarLogitsProcessor(LogitsProcessor):  # type: ignore[misc]  # the pack
 
     Without `eos_token_id` some of the vocabulary's stop tokens have to be end-of-sequence tokens of the model. Where none is,
     `generate` does not stop at the end of the text: the processor warns, and allows only stop tokens until `max_new_tokens`.
-    A processor follows one generation at a time; a next one may begin when the last has ended, also when that was cut short.
+    A processor follows one generation at a time; a next one may begin when the last has ended, also when that was cut short. A copy
+    has the grammars and begins anew, and so has one that was pickled.
     """
 
     def __init__(
@@ -72,30 +84,47 @@ class GrammarLogitsProcessor(LogitsProcessor):  # type: ignore[misc]  # the pack
         tokenizer_info: TokenizerInfo | None = None,
         prompt_length: int | None = None,
         assisted: bool = False,
-        refused: Literal["raise", "drop"] = "raise",
+        refused: Literal["raise", "drop"] | None = None,
         pad_token_id: int | None = None,
         in_place: bool = False,
         masks: MaskLibrary | None = None,
         eos_token_id: int | Sequence[int] | torch.Tensor | None = None,
     ) -> None:
-        if refused not in ("raise", "drop"):
-            raise MatcherError(f"refused={refused!r}: it is 'raise' or 'drop'")
+        if refused not in ("raise", "drop", None):
+            raise MatcherError(f"refused={refused!r}: it is 'raise', 'drop' or None")
+        if not isinstance(grammars, Constraint):
+            grammars = list(grammars)
+        self._arguments = {
+            "tokenizer_info": tokenizer_info,
+            "prompt_length": prompt_length,
+            "assisted": assisted,
+            "refused": refused,
+            "pad_token_id": pad_token_id,
+            "in_place": in_place,
+            "masks": masks,
+            "eos_token_id": _ids(eos_token_id),
+        }
+        self._grammars = grammars
         self._requests = requests = Requests(grammars, stop_token_ids=_ids(eos_token_id))
         if tokenizer_info is not None:
             requests.check(tokenizer_info)
 
         def leaves_alone(token: int) -> bool:
             # `generate` ends rows for reasons of its own, such as a stop string, and pads them.
-            return refused == "drop" or token == pad_token_id or not requests.is_text(token)
+            drops = refused == "drop" or token == pad_token_id or not requests.is_text(token)
+            return drops or (refused is None and (samples_beams() or (self._had_dead_beam and has_beams())))
+
+        def growth() -> Growth:
+            return Growth.BACK_AND_FORTH if assisted or is_assisted() else Growth.BY_ONE
 
         self._sequences = Sequences(
             requests,
-            growth=Growth.BACK_AND_FORTH if assisted else Growth.BY_ONE,
+            growth=growth,
             leaves_alone=leaves_alone,
             prompt_length=prompt_length,
         )
-        self._assisted = assisted
         self._n_after_the_end = 0
+        self._had_dead_beam = False
         self._tokenizer_info = tokenizer_info
         self._in_place = in_place
         self._masks = masks
@@ -105,8 +134,23 @@ class GrammarLogitsProcessor(LogitsProcessor):  # type: ignore[misc]  # the pack
         self._bitmask = allocate_token_bitmask(0, self._requests.vocab_size, library="torch")
         self._rows = self._bitmask.numpy()
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _made, (type(self), self._grammars, self._arguments)
+
+    def __copy__(self) -> GrammarLogitsProcessor:
+        return _made(type(self), self._grammars, self._arguments)
+
+    def __deepcopy__(self, memo: object) -> GrammarLogitsProcessor:
+        return self.__copy__()  # grammars do not change
+
+    @property
+    def supports_continuous_batching(self) -> bool:
+        """Transformers asks this where a model gives the processor to continuous batching by itself. Raises MatcherError."""
+        raise MatcherError(NO_BATCHES)
+
     def reset(self) -> None:
         """The next ids are a new generation's prompt, whatever they look like. Only needed where an error says so."""
+        self._had_dead_beam = False
         self._sequences.reset()
 
     def __call__(self, input_ids: torch.LongTensor, scores: torch.FloatTensor) -> torch.FloatTensor:
@@ -125,7 +169,7 @@ class GrammarLogitsProcessor(LogitsProcessor):  # type: ignore[misc]  # the pack
         hypotheses = self._sequences.step(
             n_rows, length, lambda columns: input_ids[:, columns].cpu().numpy().astype(np.int64, copy=False)
         )
-        if not self._assisted:  # a draft is looked at beyond its end
+        if not self._sequences.goes_back:  # a draft is looked at beyond its end
             self._watch_for_the_end(hypotheses)
         if self._masks is not None:
             return self._masked_by_table(hypotheses, scores)
@@ -138,6 +182,9 @@ class GrammarLogitsProcessor(LogitsProcessor):  # type: ignore[misc]  # the pack
         changed = scores if self._in_place else _copy(scores)
         bitmask = self._bitmask[:n_rows].to(changed.device)
         apply_token_bitmask_inplace(changed, bitmask, indices=None if len(masked) == n_rows else masked)
+        first = [_first_bit(self._rows[row]) for row in masked]
+        if _none_is_finite(changed[masked, first]):
+            self._check_rows(hypotheses, changed)
         return changed
 
     def _watch_for_the_end(self, hypotheses: list[Hypothesis]) -> None:
@@ -175,7 +222,22 @@ class GrammarLogitsProcessor(LogitsProcessor):  # type: ignore[misc]  # the pack
         if ended:
             changed[ended] = -torch.inf
             changed[stop] = stop_scores
+        self._check_rows(hypotheses, changed)
         return changed
+
+    def _check_rows(self, hypotheses: list[Hypothesis], masked: torch.Tensor) -> None:
+        """Raises MatcherError where a row has nothing left to choose. A beam may, while others of its request go on."""
+        left = (~torch.isneginf(masked.amax(dim=1))).tolist()
+        dead = [row for row, h in enumerate(hypotheses) if not left[row] and h.constraining is not None]
+        if dead and has_beams():
+            self._had_dead_beam = True  # what goes on from it has probability 0
+            share = len(hypotheses) // len(self._requests.constraints)
+            alive = {row // share for row, h in enumerate(hypotheses) if left[row] and not h.given_up}
+            dead = [row for row in dead if row // share not in alive]
+        if not dead:
+            return
+        self.reset()
+        raise MatcherError(nothing_left(self._requests, hypotheses[dead[0]], dead[0]))
 
     def _check(self, input_ids: Any, scores: Any) -> None:
         for array, name in ((input_ids, "input_ids"), (scores, "scores")):
@@ -197,8 +259,26 @@ def _ids(eos_token_id: Any) -> int | list[int] | None:
     return eos_token_id if eos_token_id is None or isinstance(eos_token_id, int) else list(eos_token_id)
 
 
+def _made(cls: type[GrammarLogitsProcessor], grammars: Any, arguments: dict[str, Any]) -> GrammarLogitsProcessor:
+    return cls(grammars, **arguments)
+
+
+def _first_bit(row: NDArray[np.int32]) -> int:
+    """The first token that a mask allows; 0 where it allows none."""
+    word = int((row != 0).argmax())
+    bits = int(row[word])
+    return 32 * word + max((bits & -bits).bit_length() - 1, 0)
+
+
+def _none_is_finite(scores: torch.Tensor) -> bool:
+    return bool(torch.isneginf(scores).any())
+
+
 def _copy(scores: Any) -> Any:
     if scores.device.type != "cpu" or scores.dtype not in (torch.float32, torch.float64):
         return scores.clone()
     # On one thread: torch copies on all of its threads, and on a busy host waits for the last of them longer than it copies.
     return torch.from_numpy(scores.detach().numpy().copy())
+
+
+refuse_continuous_batching(GrammarLogitsProcessor)

@@ -13,7 +13,7 @@ from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal, Unpack
+from typing import TYPE_CHECKING, Any, Literal, Unpack
 
 from psc.artifacts.store import Store
 from psc.compiler.frontends.front_end import UNNAMED, RefusedTextError, check_text
@@ -28,7 +28,7 @@ from psc.grammars.near_artifacts import Wanted
 from psc.requests.json_schemas import Resolver, Schema, SchemaOptions, schema_request, takes_schema_options
 from psc.requests.lark_texts import LarkDialect, lark_request
 from psc.requests.structural_tag_request import structural_tag_request
-from psc.support.cancellation import Cancellation, obeying
+from psc.support.cancellation import Cancellation, check_cancellation, obeying
 from psc.vocabulary.tokenizer_info import TokenizerInfo
 
 if TYPE_CHECKING:
@@ -86,6 +86,7 @@ class GrammarCompiler:
             raise ValueError(f"cache_limit_bytes={cache_limit_bytes}; it must be -1 (no limit) or a number of bytes")
         if masks_ahead < 0:
             raise ValueError(f"masks_ahead={masks_ahead}; it must be 0 (nothing is built ahead) or a number of masks")
+        self._origins = {"store": store, "registry": registry, "registry_patience_s": registry_patience_s}
         self.tokenizer_info = tokenizer_info
         self.max_threads = max_threads
         self.cache_enabled = cache_enabled
@@ -96,6 +97,24 @@ class GrammarCompiler:
         self._shared = Shared(tokenizer_info, max_part_bytes if cache_enabled else 0)
         self._cache = GrammarCache(cache_limit_bytes, self._shared)
         self._token_names: TokenNames | None = None
+
+    def __reduce__(self) -> tuple[Callable[..., GrammarCompiler], tuple[object, ...]]:
+        """A copy, or what is pickled, has the vocabulary and the options; its cache is empty."""
+        options = {
+            "max_threads": self.max_threads,
+            "cache_enabled": self.cache_enabled,
+            "cache_limit_bytes": self.cache_limit_bytes,
+            "masks_ahead": self.masks_ahead,
+            **self._origins,
+        }
+        return _made, (type(self), self.tokenizer_info, options)
+
+    def __copy__(self) -> GrammarCompiler:
+        made, arguments = self.__reduce__()
+        return made(*arguments)
+
+    def __deepcopy__(self, memo: object) -> GrammarCompiler:
+        return self.__copy__()  # a vocabulary does not change
 
     def compile_grammar(
         self,
@@ -308,6 +327,7 @@ class GrammarCompiler:
         self, request: GrammarRequest, parsed: Grammar | None = None, cancellation: Cancellation | None = None
     ) -> CompiledGrammar:
         """The compiled grammar of a request, made now or cached; ``parsed`` where the caller has it parsed already."""
+        check_cancellation(cancellation)
         if not self.cache_enabled:
             return self._build(_Job(request, parsed, cancellation))
         key = request, (parsed.imports if parsed is not None else ()) or None
@@ -384,6 +404,10 @@ class GrammarCompiler:
 
             self._token_names = TokenNames(self.tokenizer_info)
         return self._token_names
+
+
+def _made(cls: type[GrammarCompiler], tokenizer_info: TokenizerInfo, options: dict[str, Any]) -> GrammarCompiler:
+    return cls(tokenizer_info, **options)
 
 
 @dataclass

@@ -50,8 +50,16 @@ def obeying(cancellation: Cancellation | None) -> AbstractContextManager[None]:
 
     Raises:
         CompilationCancelledError: it was called off, before or inside.
+        TypeError: the argument is something else.
     """
+    check_cancellation(cancellation)
     return _NOTHING if cancellation is None else _obeying(cancellation)
+
+
+def check_cancellation(cancellation: object) -> None:
+    """Raises TypeError, with the argument's name, for what is neither None nor a `Cancellation`."""
+    if cancellation is not None and not isinstance(cancellation, Cancellation):
+        raise TypeError(f"cancellation must be a psc.Cancellation or None, not {type(cancellation).__name__}")
 
 
 @contextmanager

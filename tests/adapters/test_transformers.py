@@ -1,6 +1,8 @@
 """The adapter for Transformers, with a small random model, Qwen's vocabulary and the real `generate`."""
 
+import copy
 import json
+import pickle
 import re
 import threading
 from collections.abc import Iterator
@@ -270,11 +272,88 @@ def test_assisted_generation() -> None:
     assert generate(lookup, prompt_lookup_num_tokens=3) == alone
 
 
-def test_assisted_generation_that_was_not_announced() -> None:
+def test_the_processor_finds_out_how_tokens_are_chosen() -> None:
+    """One processor for one kind of generation after another, none of which was announced."""
     torch.manual_seed(1)
     assistant = transformers.LlamaForCausalLM(model().config).eval()
-    with pytest.raises(psc.MatcherError, match="assisted=True"):
-        generate(GrammarLogitsProcessor(grammar("json")), assistant_model=assistant)
+    processor = GrammarLogitsProcessor(grammar("list"))
+    alone = generate(GrammarLogitsProcessor(grammar("list")))
+    for _ in range(2):
+        assert generate(processor, assistant_model=assistant) == alone
+        assert generate(processor) == alone
+        assert generate(processor, prompt_lookup_num_tokens=3) == alone
+    for row in generate(processor, prompts(2), num_beams=3, do_sample=True):
+        assert re.match(rb"\[[a-z,]*", text_of(INFO, row)[0])
+    forced = GrammarLogitsProcessor(grammar("forced"))
+    assert text_of(INFO, generate(forced, num_beams=3, do_sample=True)[0]) == (b"abcdefghi", True)
+    assert text_of(INFO, generate(forced)[0]) == (b"abcdefghi", True)
+
+
+LEFT: dict[str, dict[str, Any]] = {
+    "min_new_tokens": {"min_new_tokens": 8, "max_new_tokens": 8},
+    "min_new_tokens to the end": {"min_new_tokens": 2, "max_new_tokens": 2},
+    "min_length": {"min_length": 20},
+    "suppress_tokens": {"suppress_tokens": list(INFO.stop_token_ids)},
+    "forced_eos_token_id": {"forced_eos_token_id": 151642, "max_new_tokens": 2, "eos_token_id": 151642},
+    "begin_suppress_tokens": {"begin_suppress_tokens": list(range(INFO.vocab_size))},
+    "prefix_allowed_tokens_fn": {"prefix_allowed_tokens_fn": lambda _, ids: [151642]},
+}
+CHOICES: list[dict[str, Any]] = [{}, {"do_sample": True}, {"num_beams": 2}, {"do_sample": True, "num_return_sequences": 2}]
+
+
+@pytest.mark.parametrize("way", CHOICES, ids=str)
+@pytest.mark.parametrize("cause", LEFT)
+def test_a_row_of_which_nothing_is_left(cause: str, way: dict[str, Any]) -> None:
+    """Greedy search would take token 0, and return it without an error where generation ends there."""
+    text = b"a" if "to the end" in cause else b"ab"
+    processor = GrammarLogitsProcessor(compiler().compile_grammar(f'root ::= "{text.decode()}"'), in_place=bool(way))
+    with pytest.raises(psc.MatcherError, match=r"row \d: nothing is left to choose.*Likely causes: .*min_new_tokens") as caught:
+        generate(processor, **LEFT[cause], **way)
+    if cause in ("min_new_tokens", "min_length", "suppress_tokens"):
+        assert "the tokens that end the text" in str(caught.value) and str(STOP) in str(caught.value)
+    assert text_of(INFO, generate(processor)[0]) == (text, True)  # of use again
+
+
+@pytest.mark.parametrize("masks", [None, numpy_masks], ids=["bits", "table"])
+def test_the_row_of_which_nothing_is_left_is_named(masks: Any) -> None:
+    long, short = compiler().compile_regex("[a-z]{90}"), compiler().compile_regex("[a-z]{3,8}")
+    processor = GrammarLogitsProcessor([long, None, short], masks=masks)
+    with pytest.raises(psc.MatcherError, match=r"row 2: nothing is left"):
+        generate(processor, prompts(3), min_new_tokens=20)
+    schema = GrammarLogitsProcessor(compiler().compile_json_schema({"enum": ["a", "b"]}), masks=masks)
+    with pytest.raises(psc.MatcherError, match=r"row 0: nothing is left"):
+        generate(schema, min_new_tokens=20)
+
+
+def test_a_beam_may_end_where_others_go_on() -> None:
+    rows = generate(GrammarLogitsProcessor(compiler().compile_regex("a|b{40}")), num_beams=3, min_new_tokens=3, max_new_tokens=60)
+    assert text_of(INFO, rows[0])[0].startswith(b"bbb")
+
+
+@pytest.mark.parametrize("way", ["generate_batch", "paged"])
+def test_continuous_batching_is_refused(way: str) -> None:
+    """It would drop the processor without a word."""
+    processor = GrammarLogitsProcessor(grammar("list"))
+    ids = prompts(2)["input_ids"]
+    with pytest.raises(psc.MatcherError, match=r"continuous batching.*Call generate with a batch"):
+        if way == "paged":
+            model().generate(ids, logits_processor=[processor], cache_implementation="paged")
+        else:
+            model().generate_batch(ids.tolist(), logits_processor=[processor])
+    with pytest.raises(psc.MatcherError, match="continuous batching"):
+        _ = processor.supports_continuous_batching
+
+
+def pickled(processor: Any) -> Any:
+    return pickle.loads(pickle.dumps(processor))
+
+
+@pytest.mark.parametrize("copied", [copy.copy, copy.deepcopy, pickled])
+def test_copies_begin_anew(copied: Any) -> None:
+    processor = GrammarLogitsProcessor(grammar("list"), eos_token_id=torch.tensor(STOP), pad_token_id=PAD)
+    alone = generate(processor)
+    processor(torch.tensor([[1, 2]]), torch.zeros((1, WIDTH)))
+    assert generate(copied(processor)) == alone
 
 
 def test_a_token_that_was_not_allowed() -> None:
@@ -393,7 +472,7 @@ def test_bad_grammars() -> None:
         GrammarLogitsProcessor("root ::= 'a'")
     with pytest.raises(psc.MatcherError, match="no grammar"):
         GrammarLogitsProcessor([None])
-    with pytest.raises(psc.MatcherError, match="'raise' or 'drop'"):
+    with pytest.raises(psc.MatcherError, match="'raise', 'drop' or None"):
         GrammarLogitsProcessor(grammar("list"), refused="ignore")
 
 

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import copy
 import pickle
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -67,6 +69,47 @@ def test_an_artifact_without_its_tokenizer_can_be_pickled(tmp_path: Path) -> Non
     compiled("json").save(tmp_path / "g.psc")
     here = psc.load(tmp_path / "g.psc")
     assert_same(here, pickle.loads(pickle.dumps(here)), TEXTS["json"])
+
+
+def pickled(value: psc.GrammarCompiler) -> psc.GrammarCompiler:
+    made: psc.GrammarCompiler = pickle.loads(pickle.dumps(value))
+    return made
+
+
+@pytest.mark.parametrize("copied", [copy.copy, copy.deepcopy, pickled])
+@pytest.mark.parametrize(
+    "options", [{}, {"cache_enabled": False}, {"cache_limit_bytes": 1 << 20, "masks_ahead": 1, "max_threads": 2}]
+)
+def test_a_compiler_can_be_copied(
+    copied: Callable[[psc.GrammarCompiler], psc.GrammarCompiler], options: dict[str, Any], tmp_path: Path
+) -> None:
+    """The copy has the vocabulary and the options, and caches for itself."""
+    compiler = psc.GrammarCompiler(INFO, store=tmp_path, registry=False, **options)
+    here = compiler.compile_grammar(GRAMMARS["json"])
+    other = copied(compiler)
+    there = other.compile_grammar(GRAMMARS["json"])
+    assert there is not here and other.tokenizer_info == INFO and other.get_cache_size_bytes() >= 0
+    assert all(getattr(other, name) == value for name, value in options.items())
+    assert_same(here, there, TEXTS["json"])
+
+
+@pytest.mark.parametrize("wrong", ["x", 3, True, object()])
+def test_a_cancellation_of_a_wrong_type_is_named(wrong: Any) -> None:
+    compiler = psc.GrammarCompiler(INFO, store=False, registry=False)
+    compiler.compile_regex("a")
+    tag = {"type": "structural_tag", "format": {"type": "any_text"}}
+    calls: list[Callable[[], object]] = [
+        lambda: compiler.compile_regex("a", cancellation=wrong),
+        lambda: compiler.compile_grammar('root ::= "a"', cancellation=wrong),
+        lambda: compiler.compile_json_schema("{}", cancellation=wrong),
+        lambda: compiler.compile_structural_tag(tag, cancellation=wrong),
+        lambda: compiler.compile_lark('start: "a"', cancellation=wrong),
+        lambda: compiler.compile_builtin_json_grammar(cancellation=wrong),
+        lambda: psc.compile_ahead_of_time(GRAMMARS["regex"], INFO, cancellation=wrong),
+    ]
+    for call in calls:
+        with pytest.raises(TypeError, match=r"^cancellation must be a psc\.Cancellation or None, not "):
+            call()
 
 
 def test_a_matcher_cannot_be_pickled() -> None:
