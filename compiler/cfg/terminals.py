@@ -8,6 +8,7 @@ Cost: 1 to 15 ms for a programming language; a pattern with lazy quantifiers or 
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import pairwise
@@ -27,6 +28,7 @@ from psc.compiler.terminals.regex import (
     RegexTooLarge,
     UnsupportedRegex,
     class_automaton,
+    edges,
     literal_expression,
     pattern_difference,
     pattern_expression,
@@ -42,6 +44,9 @@ MAX_STEPS: Final = limit("terminal_steps")
 """Work and memory of making the automaton deterministic; about a second."""
 
 _MAX_NAMES: Final = 6
+_AHEAD: Final = re.compile(r"\(\?=|\\[bB]|\$")
+_BEHIND: Final = re.compile(r"\(\?<=|\\[bB]|\^")
+"""What can need a character there."""
 
 
 @dataclass(frozen=True)
@@ -176,6 +181,31 @@ def write_automaton(programs: TerminalPrograms, automaton: ClassAutomaton) -> No
     programs.write_automaton(automaton.final, ((source, sets[c], target) for source, c, target in automaton.arcs))
 
 
+def _nothing_matched(grammar: Cfg, terminal: Terminal, error: GrammarError) -> GrammarError:
+    """The error about a terminal that matches nothing; it names the assertion that needs a character beyond the terminal's edge."""
+    try:
+        over = edges(terminal.pattern)
+    except UnsupportedRegex:
+        return error
+    for is_over, assertion, what in (
+        (over.end, _AHEAD, "lookahead past the end"),
+        (over.start, _BEHIND, "lookbehind past the beginning"),
+    ):
+        if is_over and assertion.search(terminal.pattern):
+            said = (
+                f"{error}: {what} of terminal {terminal.name} is not supported, as an assertion sees the terminal alone; say in "
+                "the rules what may stand there"
+            )
+            if error.line is None or error.column is None:
+                return error.reworded(said)
+            line = grammar.source.split("\n", error.line)[error.line - 1]
+            at = assertion.search(line, error.column - 1)
+            column = error.column if at is None else at.start() + 1
+            said = said.replace(f":{error.line}:{error.column}: ", f":{error.line}:{column}: ", 1)
+            return error.reworded(said).with_position(column=column)
+    return error
+
+
 def _is_refused(found: ByteAutomaton) -> bool:
     return bool(found.exceeded or found.empty or found.unmatched)
 
@@ -199,6 +229,6 @@ def _refuse(grammar: Cfg, found: ByteAutomaton, max_states: int) -> NoReturn:
     terminal = grammar.terminals[wrong[0]]
     shown = shortened(terminal.pattern)
     if wrong[0] in found.unmatched:
-        raise terminal_error(grammar, terminal, f": /{shown}/ matches no text at all")
+        raise _nothing_matched(grammar, terminal, terminal_error(grammar, terminal, f": /{shown}/ matches no text at all"))
     way_out = "a terminal must match at least one character (use an optional rule instead)"
     raise terminal_error(grammar, terminal, f": /{shown}/ matches the empty string; {way_out}")

@@ -205,6 +205,10 @@ class FrontEnd(ABC):
         """The files that a grammar imports; None when only parsing can tell them."""
         return ()
 
+    def edge_warnings(self, grammar: Cfg) -> tuple[str, ...]:
+        """Where an assertion looks over the edge of a terminal, which psc judges otherwise than the language's own tool."""
+        return ()
+
     def is_bundled(self, text: str) -> bool:
         """Whether a text is a bundled grammar, whose conflicts are decided on purpose."""
         return False

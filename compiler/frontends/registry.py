@@ -45,6 +45,11 @@ class _Lark(FrontEnd):
 
         return find_imports(text, origin)
 
+    def edge_warnings(self, grammar: Cfg) -> tuple[str, ...]:
+        from psc.compiler.frontends.lark.edge_assertions import edge_warnings
+
+        return edge_warnings(grammar)
+
     def is_bundled(self, text: str) -> bool:
         from psc.compiler.grammars import bundled_lark_texts
 

@@ -110,13 +110,17 @@ class GrammarTables(ABC):
             "left out, and so are the alternatives that use it"
             for name in self.cfg.left_out
         ]
-        conflicts = [self.conflicts] if self.conflicts else []
-        return (*left_out, *conflicts, *front_end(self.cfg.language).warnings(self.cfg, self.automaton, self.lr))
+        return (*left_out, *self.early_warnings, *front_end(self.cfg.language).warnings(self.cfg, self.automaton, self.lr))
 
     @property
     def conflicts(self) -> str | None:
         """What users are told of shift/reduce conflicts that were decided; None where there are none, or it was on purpose."""
         return None
+
+    @property
+    def early_warnings(self) -> tuple[str, ...]:
+        """Those of the warnings that cost little, and are logged when a machine is made."""
+        return ()
 
     @property
     def is_complete(self) -> bool:
@@ -164,6 +168,14 @@ class CfgTables(GrammarTables):
             return None
         return conflict_warning(self._cfg, self.lr)
 
+    @cached_property
+    def early_warnings(self) -> tuple[str, ...]:
+        reader = front_end(self._cfg.language)
+        edges = reader.edge_warnings(self._cfg)
+        if edges and reader.is_bundled(self._cfg.source):
+            edges = ()
+        return (*([self.conflicts] if self.conflicts else []), *edges)
+
     @property
     def are_made(self) -> bool:
         """Whether nothing that a machine needs is left to be made."""
@@ -176,8 +188,8 @@ class CfgTables(GrammarTables):
         return token_symbols(self._cfg, n_tokens)
 
     def _machine(self, vocabulary: VocabularyIndex, cache_limit: int) -> Machine:
-        if self.conflicts:
-            warn(_log, f"{self.source_name}: {self.conflicts}")
+        for text in self.early_warnings:
+            warn(_log, f"{self.source_name}: {text}")
         terminals = terminal_arrays(self._cfg, self.automaton)
         return Machine.lazy(self.lr, **terminals, lexer=self._cfg.lexer, vocabulary=vocabulary, cache_limit=cache_limit)
 

@@ -2,6 +2,7 @@
 lookarounds and laziness.
 """
 
+from psc.compiler.terminals.regex.edges import Edges, edges
 from psc.compiler.terminals.regex.expression import literal_expression, pattern_difference, pattern_expression
 from psc.compiler.terminals.regex.language import ClassAutomaton, class_automaton, first_match_automaton, looks_past_end
 from psc.compiler.terminals.regex.program import Program
@@ -9,10 +10,12 @@ from psc.compiler.terminals.regex.unsupported import RegexTooLarge, UnsupportedR
 
 __all__ = [
     "ClassAutomaton",
+    "Edges",
     "Program",
     "RegexTooLarge",
     "UnsupportedRegex",
     "class_automaton",
+    "edges",
     "first_match_automaton",
     "literal_expression",
     "looks_past_end",
