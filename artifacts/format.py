@@ -10,8 +10,9 @@
     rest      one zstd frame: the sections' bytes, one after the other
 
 A section is an array of integers, stored in the narrowest type that holds it, by differences when that is narrower still.
-Nothing is pickled. Reading checks, in this order: magic, version, header length, header checksum, header structure, the frame's
-checksum, its declared size against the header's, the payload's size; then every section must lie inside the payload.
+Nothing is pickled. Reading checks, in this order: magic, version, header length, header checksum, header structure, the sizes that
+the header declares (against limits, the size of the frame and each other), the frame's checksum, its declared size against the
+header's, the payload's size, and the lengths of tables against the numbers of the grammar. Only then are numbers widened to int32.
 The users of the arrays check what they mean.
 
 Cost: writing is dominated by compression; reading decompresses at about 1 GB/s and widens the arrays with NumPy.
@@ -24,6 +25,7 @@ import json
 import struct
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from itertools import accumulate
 from pathlib import Path
 from typing import Any
 
@@ -32,14 +34,22 @@ import numpy.typing as npt
 import zstandard
 
 from psc.artifacts.folder import replace_whole
+from psc.artifacts.scalars import SCALARS_SECTION, check_lengths
 from psc.errors import ArtifactError
 from psc.support.limits import limit
+from psc.support.readable import shortened
 from psc.support.regular_file import read_regular
+from psc.support.serialization import bounded_json
 
 MAGIC = b"\x8apsc\r\n\x1a\n"
 VERSION = 3
 _MAX_HEADER = limit("artifact_header_bytes")
 _MAX_PAYLOAD = limit("artifact_payload_bytes")
+_MAX_RATIO = 1_000
+"""Bytes of a payload for one of its frame. Sparse LR tables, which shrink most, have 110 where they are large."""
+_FREE_PAYLOAD = 16 << 20
+"""Bytes of a payload that may shrink to anything."""
+_MAX_SCALARS = 1_000
 _WINDOW_LOG = 27
 _BLOCK = 1 << 18  # elements that are coded at a time
 _WIDTHS: dict[str, type[np.unsignedinteger[Any]]] = {"u1": np.uint8, "u2": np.uint16, "u4": np.uint32}
@@ -134,7 +144,10 @@ def decode(data: bytes, *, origin: str = "artifact", max_payload: int = _MAX_PAY
     Args:
         data: the file's bytes.
         origin: the name of their source, for messages.
-        max_payload: a file that declares more bytes is refused before decompression.
+        max_payload: a file that declares more bytes is refused before decompression, and so is one whose tables take more than
+            twice as much when each number has four bytes.
+
+    Cost: memory for the payload and for the tables, at most three times `max_payload`, and for the header.
     """
     if len(data) < 16 or data[:8] != MAGIC:
         raise ArtifactError(f"{origin}: not a psc artifact" + (" (the file is empty)" if not data else ""))
@@ -147,20 +160,20 @@ def decode(data: bytes, *, origin: str = "artifact", max_payload: int = _MAX_PAY
     if hashlib.sha256(data[:begin]).digest() != data[begin : begin + 32]:
         raise ArtifactError(f"{origin}: the header's checksum does not match: the file is damaged")
     try:
-        header = json.loads(data[16:begin])
-        sections = [(str(s["name"]), _count(s["n"]), str(s["type"]), str(s["as"])) for s in header["sections"]]
+        header = bounded_json(data[16:begin])
+        sections = [_Section(str(s["name"]), _count(s["n"]), str(s["type"]), str(s["as"])) for s in header["sections"]]
         size, digest = _count(header["payload"]["bytes"]), str(header["payload"]["sha256"])
         metadata = header["metadata"]
         if not isinstance(metadata, dict):
             raise TypeError("metadata")
     except (ValueError, KeyError, TypeError, RecursionError) as e:
-        raise ArtifactError(f"{origin}: the header is malformed: {e}") from e
+        raise ArtifactError(f"{origin}: the header is malformed: {shortened(str(e))}") from e
     frame = memoryview(data)[begin + 32 :]
+    _check_sizes(sections, size, len(frame), origin, max_payload)
     if hashlib.sha256(frame).hexdigest() != digest:
         raise ArtifactError(f"{origin}: the payload's checksum does not match: the file is damaged or cut short")
-    payload = _decompress(frame, size, origin, max_payload)
-    arrays = _split(payload, sections, origin)
-    return Artifact(arrays, metadata, hashlib.sha256(data).hexdigest(), len(data))
+    payload = _decompress(frame, size, origin)
+    return Artifact(_split(payload, sections, origin), metadata, hashlib.sha256(data).hexdigest(), len(data))
 
 
 def _count(value: object) -> int:
@@ -170,9 +183,50 @@ def _count(value: object) -> int:
     return value
 
 
-def _decompress(frame: memoryview, size: int, origin: str, limit: int) -> bytes:
+@dataclass(frozen=True)
+class _Section:
+    """What the header says of a section."""
+
+    name: str
+    n: int
+    kind: str
+    how: str
+
+    @property
+    def is_sound(self) -> bool:
+        return self.kind in _WIDTHS and self.how in ("bytes", "plus1", "steps") and self.n >= 0
+
+    @property
+    def stored_bytes(self) -> int:
+        return self.n * np.dtype(_WIDTHS[self.kind]).itemsize
+
+    @property
+    def table_bytes(self) -> int:
+        return self.stored_bytes if self.how == "bytes" else 4 * self.n
+
+
+def _check_sizes(sections: list[_Section], size: int, frame_bytes: int, origin: str, limit: int) -> None:
+    """Raises ArtifactError before anything of a size that the header declares is made."""
     if not 0 <= size <= limit:
         raise ArtifactError(f"{origin}: the header declares a payload of {size:,} bytes; at most {limit:,} are read here")
+    if size > _FREE_PAYLOAD + _MAX_RATIO * frame_bytes:
+        raise ArtifactError(
+            f"{origin}: a payload of {size:,} bytes in {frame_bytes:,} compressed ones is a decompression bomb; tables shrink to a "
+            f"hundredth, and at most {_MAX_RATIO} bytes for one are read"
+        )
+    names: set[str] = set()
+    for section in sections:
+        if not section.is_sound or section.name in names:
+            raise ArtifactError(f"{origin}: section {shortened(section.name)!r} is malformed")
+        names.add(section.name)
+    stored, tables = sum(s.stored_bytes for s in sections), sum(s.table_bytes for s in sections)
+    if stored != size:
+        raise ArtifactError(f"{origin}: the sections have {stored:,} bytes, and the payload {size:,}")
+    if tables > 2 * limit:
+        raise ArtifactError(f"{origin}: the tables take {tables:,} bytes; at most {2 * limit:,} are read here")
+
+
+def _decompress(frame: memoryview, size: int, origin: str) -> bytes:
     try:
         declared = zstandard.frame_content_size(frame)
         if declared != size:
@@ -187,33 +241,33 @@ def _decompress(frame: memoryview, size: int, origin: str, limit: int) -> bytes:
     return payload
 
 
-def _split(payload: bytes, sections: list[tuple[str, int, str, str]], origin: str) -> dict[str, IntArray]:
-    arrays: dict[str, IntArray] = {}
-    at = 0
-    for name, n, kind, how in sections:
-        width = _WIDTHS.get(kind)
-        if width is None or how not in ("bytes", "plus1", "steps") or name in arrays or n < 0:
-            raise ArtifactError(f"{origin}: section {name!r} is malformed")
-        end = at + n * np.dtype(width).itemsize
-        if end > len(payload):
-            raise ArtifactError(f"{origin}: section {name!r} is cut short")
-        stored = np.frombuffer(payload, width, n, at)
-        at = end
-        if how == "bytes":
-            arrays[name] = stored.view(np.uint8)
-        elif how == "plus1":
-            arrays[name] = stored.astype(np.int32)  # which wraps, so that the largest numbers are negative ones
-            arrays[name] -= 1
-        else:
-            arrays[name] = np.empty(n, np.int32)
-            for begin, (zigzag, _) in zip(range(0, n, _BLOCK), _blocks(stored), strict=True):
-                total = np.cumsum((zigzag >> 1) ^ -(zigzag & 1)) + (int(arrays[name][begin - 1]) if begin else 0)
-                if int(total.max()) > 2**31 - 1 or int(total.min()) < -(2**31):
-                    raise ArtifactError(f"{origin}: section {name!r} overflows")
-                arrays[name][begin : begin + _BLOCK] = total
-    if at != len(payload):
-        raise ArtifactError(f"{origin}: {len(payload) - at} bytes of the payload belong to no section")
-    return arrays
+def _split(payload: bytes, sections: list[_Section], origin: str) -> dict[str, IntArray]:
+    """The arrays by name. The numbers of the grammar are read first, so that no table is made that these do not allow."""
+    begins = dict(zip((s.name for s in sections), accumulate((s.stored_bytes for s in sections), initial=0), strict=False))
+    numbers = next((s for s in sections if s.name == SCALARS_SECTION), None)
+    if numbers is not None and numbers.n <= _MAX_SCALARS:
+        try:
+            check_lengths({s.name: s.n for s in sections}, _widened(payload, begins[numbers.name], numbers, origin))
+        except ValueError as e:
+            raise ArtifactError(f"{origin}: the tables are malformed: {e}") from e
+    return {section.name: _widened(payload, begins[section.name], section, origin) for section in sections}
+
+
+def _widened(payload: bytes, begin: int, section: _Section, origin: str) -> IntArray:
+    stored = np.frombuffer(payload, _WIDTHS[section.kind], section.n, begin)
+    if section.how == "bytes":
+        return stored.view(np.uint8)
+    if section.how == "plus1":
+        widened = stored.astype(np.int32)  # which wraps, so that the largest numbers are negative ones
+        widened -= 1
+        return widened
+    made = np.empty(section.n, np.int32)
+    for at, (zigzag, _) in zip(range(0, section.n, _BLOCK), _blocks(stored), strict=True):
+        total = np.cumsum((zigzag >> 1) ^ -(zigzag & 1)) + (int(made[at - 1]) if at else 0)
+        if int(total.max()) > 2**31 - 1 or int(total.min()) < -(2**31):
+            raise ArtifactError(f"{origin}: section {shortened(section.name)!r} overflows")
+        made[at : at + _BLOCK] = total
+    return made
 
 
 def write_file(path: str | Path, data: bytes) -> None:

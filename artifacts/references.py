@@ -25,6 +25,8 @@ from psc.artifacts.format import Artifact, decode
 from psc.artifacts.input_key import input_key_of
 from psc.errors import RegistryError
 from psc.support.limits import limit
+from psc.support.readable import shortened
+from psc.support.serialization import bounded_json
 
 SCHEMA = "psc.reference.v1"
 MAX_REFERENCE_BYTES = limit("registry_reference_bytes")
@@ -206,10 +208,10 @@ def parse_json(data: bytes, origin: str, limit: int) -> Any:
     if len(data) > limit:
         raise RegistryError(f"{origin}: {len(data):,} bytes, where at most {limit:,} are expected")
     try:
-        return json.loads(data)
+        return bounded_json(data)
     except (ValueError, RecursionError) as e:
         looks_like = " It looks like an HTML page: is the address that of a registry?" if data.lstrip()[:1] == b"<" else ""
-        raise RegistryError(f"{origin}: not JSON.{looks_like}") from e
+        raise RegistryError(f"{origin}: not JSON that psc reads: {shortened(str(e))}.{looks_like}") from e
 
 
 def verified(data: bytes, reference: Reference, *, origin: str) -> Artifact:

@@ -14,9 +14,27 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from psc.errors import DeserializeFormatError, DeserializeVersionError, InvalidJSONError
+from psc.support.limits import limit
 
 SERIALIZATION_VERSION: Final = "psc-1"
 _VERSION_KEY: Final = "__VERSION__"
+
+
+def bounded_json(data: bytes, most_values: int = limit("json_values")) -> Any:
+    """Parses JSON that came from anywhere: a byte of it can become sixty in memory, so the number of values is bounded first.
+
+    Args:
+        data: the JSON.
+        most_values: that it may have. Commas and brackets in strings count as well.
+
+    Raises:
+        ValueError: it is not JSON, or has more values.
+        RecursionError: it is nested too deep.
+    """
+    n_values = sum(map(data.count, (b",", b"[", b"{")))
+    if n_values > most_values:
+        raise ValueError(f"JSON of {n_values:,} values; at most {most_values:,} are read")
+    return json.loads(data)
 
 
 def get_serialization_version() -> str:

@@ -277,6 +277,15 @@ def test_a_decompression_bomb_is_refused_unread(url: str, root: Path, monkeypatc
     assert answer.status == 422 and "declares a payload of" in answer.text
 
 
+@pytest.mark.parametrize("n_bytes", [20 << 20, 200 << 20])
+def test_a_bomb_within_the_limit_is_refused_unread(url: str, root: Path, n_bytes: int) -> None:
+    found = decode(artifact())
+    bomb = encode({**found.arrays, "zz": np.zeros(n_bytes, np.uint8)}, found.metadata)
+    assert len(bomb) < 100_000
+    answer = refused_blob(url, root, bomb)
+    assert answer.status == 422 and "decompression bomb" in answer.text
+
+
 def test_what_is_too_large_is_refused_before_it_is_sent(root: Path) -> None:
     with server(root, max_blob_bytes=1000) as url:
         answer = put(url, f"blobs/sha256/{'0' * 64}", b"x" * 1001)
