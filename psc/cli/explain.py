@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict
 from pathlib import Path
 
@@ -17,6 +17,7 @@ from psc.cli.tokenizers import recorded_tokenizer_option
 from psc.errors import PscError
 from psc.grammars.compiled_grammar import keeping_all_actions
 from psc.inspection.explaining import Explainer, Explanation, Reading, TokenGroup, Verdict, shown
+from psc.vocabulary.tokenizer_info import TokenizerInfo
 
 _MAX_TERMINALS = 12
 _MAX_RULES = 8
@@ -34,6 +35,9 @@ _WIDTH = 100
 @click.option(
     "--token", "tokens", type=int, multiple=True, metavar="ID", help="A token to judge after the text; may be given again."
 )
+@click.option(
+    "--token-text", "token_texts", multiple=True, metavar="TEXT", help="The same by the token's text; may be given again."
+)
 @grammar_options
 @click.option("--json", "as_json", is_flag=True, help="Print everything as JSON.")
 @quiet_option("Show no progress and no remarks.")
@@ -45,13 +49,14 @@ def command(
     text: str | None,
     text_file: str | None,
     tokens: tuple[int, ...],
+    token_texts: tuple[str, ...],
     chosen: Chosen,
     as_json: bool,
     quiet: bool,
 ) -> None:
     """Explain what may come after a text, by GRAMMAR: where lexer and parser are, which tokens are allowed, and why one is not.
 
-    The exit code is 1 if the text itself does not pass, or a --token is not allowed.
+    The exit code is 1 if the text itself does not pass, or a token is not allowed.
     """
     data = _text(text, text_file)
     with Steps("explaining", quiet=quiet) as steps:
@@ -59,7 +64,7 @@ def command(
         compiled = open_compiled(grammar, tokenizer, chosen)
         explainer = Explainer(compiled, lambda: keeping_all_actions(compiled))
         steps.step("reading the text", 1, 2)
-        explanation = explainer.explain(data, tokens)
+        explanation = explainer.explain(data, (*tokens, *_ids(lambda: compiled.tokenizer_info, token_texts)))
     for remark in () if quiet else explanation.notes:
         note(remark)
     if as_json:
@@ -84,6 +89,24 @@ def _text(text: str | None, text_file: str | None) -> bytes:
         raise PscError(f"{text_file}: cannot read the file: {e.strerror or e}") from e
 
 
+def _ids(info: Callable[[], TokenizerInfo], texts: Sequence[str]) -> list[int]:
+    """The tokens with these texts, or with these names where they are special. Raises PscError where the vocabulary has none."""
+    if not texts:
+        return []
+    names = info().decoded_vocab
+    numbers = {text: i for i, text in reversed(list(enumerate(names))) if text}
+    numbers |= {text: i for i, text in reversed(list(enumerate(info().token_texts))) if text}
+    ids = []
+    for text in texts:
+        data = text.encode("utf-8", "surrogateescape")
+        if data not in numbers:
+            longest = next((data[:n] for n in range(len(data) - 1, 0, -1) if data[:n] in numbers), None)
+            begins = f"; the longest that it begins with is {shown(longest)}" if longest else ""
+            raise PscError(f"--token-text: no token of the vocabulary is {shown(data[:200])}{begins}")
+        ids.append(numbers[data])
+    return ids
+
+
 def report(e: Explanation) -> Iterator[str]:
     """The lines for people."""
     if e.stop is not None:
@@ -91,6 +114,9 @@ def report(e: Explanation) -> Iterator[str]:
         yield from _reasons(e.reasons)
         yield ""
         yield "What may come there instead:"
+    for verdict in e.tokens:  # first, as that is what was asked
+        yield from _verdict(verdict)
+        yield ""
     yield f"text    {e.read}▮" + (f"   ({e.line}:{e.column}, {e.bytes:,} bytes)" if e.bytes else "   (nothing is read yet)")
     for i, reading in enumerate(e.places[:_MAX_READINGS]):
         if e.n_places > 1:
@@ -103,9 +129,6 @@ def report(e: Explanation) -> Iterator[str]:
         yield _row("forced", f"{shown(e.forced.encode())} is all that can come next")
     yield _row("tokens", f"{e.allowed:,} of {e.vocab_size:,} are allowed")
     yield from _groups(e.groups)
-    for verdict in e.tokens:
-        yield ""
-        yield from _verdict(verdict)
 
 
 def _reading(reading: Reading) -> Iterator[str]:

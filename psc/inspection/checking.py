@@ -10,16 +10,13 @@ Cost: some microseconds a token, plus composing each mask row on its first visit
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
 
 from psc._core import MatcherView
-from psc.errors import ArtifactError
+from psc.inspection.expected import END_OF_FILE, Names, TokenCounts
 from psc.runtime.compiled import GrammarMatcher, LoadedGrammar
 from psc.vocabulary.segment import Segmenter
 
-END_OF_FILE = "end of file"
 _MAX_OFFENDING = 24
 _WORD = re.compile(r"\w+")
 _OPERATOR = re.compile(r"[-+*/%=<>!&|^~?:@#$\\]+")
@@ -38,7 +35,7 @@ class Stop:
     found: str
     """The text from there on, in short, quoted; or the words END_OF_FILE."""
     expected: tuple[str, ...]
-    """Terminals, sorted: names, or the text of those that are strings, quoted."""
+    """Terminals: names first, then the text of those that are strings, quoted; of each kind those that more tokens begin."""
 
     def message(self, most: int = 12) -> str:
         """One line: what was found, and at most `most` of the terminals that were expected."""
@@ -75,10 +72,12 @@ class Checker:
 
     compiled: LoadedGrammar
     segmenter: Segmenter | None = None
-    _names: tuple[str, ...] = field(init=False)
+    _names: Names = field(init=False)
+    _counts: TokenCounts = field(init=False)
 
     def __post_init__(self) -> None:
-        self._names = display_names(self.compiled.metadata)
+        self._names = Names(self.compiled.metadata)
+        self._counts = TokenCounts(self.compiled, self._names)
 
     def check(self, data: bytes) -> Check:
         """Reads a whole text; it passes if every token is allowed, and the text may end after the last."""
@@ -124,7 +123,9 @@ class Checker:
     def stop(self, data: bytes, offset: int, reader: GrammarMatcher) -> Stop:
         """The report on a text that stops here; the reader has read the bytes before."""
         line, column = line_and_column(data, offset)
-        return Stop(offset, line, column, _found(data, offset), sorted_names(self._names, MatcherView(reader).continuations()))
+        names = [self._names.of[terminal] for terminal in MatcherView(reader).continuations()]
+        counts = self._counts.of(reader) if len(names) > 1 else {}
+        return Stop(offset, line, column, _found(data, offset), self._names.sorted(names, counts))
 
 
 def line_and_column(data: bytes, offset: int) -> tuple[int, int]:
@@ -133,31 +134,6 @@ def line_and_column(data: bytes, offset: int) -> tuple[int, int]:
     starts = sum(byte & 0xC0 != 0x80 for byte in data[begin : offset + 1])
     at_end_or_line_end = offset >= len(data)
     return data.count(b"\n", 0, offset) + 1, max(1, starts + at_end_or_line_end)
-
-
-def display_names(metadata: Mapping[str, Any]) -> tuple[str, ...]:
-    """The name of each terminal in a message: its text in quotes where it is a string, else its name.
-
-    Raises:
-        ArtifactError: the metadata do not describe terminals.
-    """
-    try:
-        names = [_display_name(t["name"], t["text"], t["flags"]) for t in metadata["grammar"]["terminals"]]
-    except (KeyError, TypeError) as e:
-        raise ArtifactError(f"the artifact's metadata do not describe its terminals: {e}") from e
-    return (*names, END_OF_FILE)
-
-
-def sorted_names(names: Sequence[str], terminals: Iterable[int]) -> tuple[str, ...]:
-    """The names of these terminals, each once, the strings first."""
-    return tuple(sorted({names[t] for t in terminals}, key=lambda n: (not n.startswith('"'), n)))
-
-
-def _display_name(name: str, text: str | None, flags: str) -> str:
-    if text is None:
-        return name
-    escaped = text if text.isprintable() else text.encode("unicode_escape").decode()
-    return f'"{escaped}"{flags}'
 
 
 def _found(data: bytes, offset: int) -> str:

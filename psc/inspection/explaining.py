@@ -17,9 +17,10 @@ from functools import cached_property
 from psc._core import MatcherView
 from psc.errors import GrammarError, PscError
 from psc.ids import LexerState, Symbol
-from psc.inspection.checking import Checker, Stop, display_names, line_and_column, sorted_names
+from psc.inspection.checking import Checker, Stop, line_and_column
 from psc.inspection.completion import Completer
 from psc.inspection.configurations import Configuration, Stack, configurations, stacks_after
+from psc.inspection.expected import Names, TokenCounts
 from psc.inspection.lexemes import RESTART, START, Symbols
 from psc.runtime.compiled import GrammarMatcher, LoadedGrammar
 from psc.vocabulary.tokenizer_info import TokenizerInfo
@@ -143,9 +144,11 @@ class Explainer:
     def __init__(self, compiled: LoadedGrammar, every_way: EveryWay | None = None) -> None:
         self.compiled = compiled
         self._find_every_way = every_way
-        self._names = display_names(compiled.metadata)
+        self._display = Names(compiled.metadata)
+        self._names = self._display.of
         self._completer = Completer(compiled)
         self._lexemes = self._completer.lexemes
+        self._counts = TokenCounts(compiled, self._display, self._lexemes)
         self._items = self._completer.items
         self._nonterminals = [str(name) for name in compiled.metadata["grammar"]["nonterminals"]]
 
@@ -188,7 +191,7 @@ class Explainer:
             places=self._readings(matcher),
             n_places=len(configurations(matcher)),
             may_end=matcher.is_completed(),
-            expected=self._sorted(MatcherView(matcher).continuations()),
+            expected=self._sorted(MatcherView(matcher).continuations(), matcher),
             characters=_ranges(b for b in range(256) if matcher.fork().accept_string(bytes([b]))),
             allowed=len(allowed),
             vocab_size=self.compiled.vocab_size,
@@ -237,12 +240,12 @@ class Explainer:
         """Without the conditions."""
         return tuple(s for s in symbols if s < self._items.n_terminals)
 
-    def _sorted(self, terminals: Iterable[int]) -> tuple[str, ...]:
-        return sorted_names(self._names, terminals)
+    def _sorted(self, terminals: Iterable[int], at: GrammarMatcher | None = None) -> tuple[str, ...]:
+        names = {self._names[t] for t in terminals}
+        return self._display.sorted(names, self._counts.of(at) if at is not None and len(names) > 1 else {})
 
-    @staticmethod
-    def _sorted_texts(names: Iterable[str]) -> tuple[str, ...]:
-        return tuple(sorted(set(names), key=lambda n: (not n.startswith('"'), n)))
+    def _sorted_texts(self, names: Iterable[str]) -> tuple[str, ...]:
+        return self._display.sorted(names)
 
     def _shortest_end(self, matcher: GrammarMatcher) -> str | None:
         try:
@@ -269,7 +272,7 @@ class Explainer:
         merged: dict[tuple[str, ...], tuple[set[str], list[tuple[int, bytes]]]] = {}
         for names, members in groups.items():
             # Words that a name could be too differ from letter to letter: the groups of one name are one.
-            patterns = tuple(n for n in names if not n.startswith('"'))
+            patterns = tuple(n for n in names if n not in self._display.texts)
             every, all_members = merged.setdefault(patterns or names, (set(), []))
             every.update(names)
             all_members.extend(members)
@@ -278,7 +281,7 @@ class Explainer:
         return tuple(sorted(made, key=lambda g: (-g.tokens, g.terminals)))
 
     def _group(self, names: tuple[str, ...], members: list[tuple[int, bytes]], fresh: bool) -> TokenGroup:
-        words = {n[1:-1].encode() for n in names if fresh and n.startswith('"') and n.endswith('"')}
+        words = {self._display.texts[n].encode() for n in names if fresh and n in self._display.texts}
         members.sort(key=lambda m: (m[1] not in words, m[0]))
         ids, texts = zip(*members[:_MAX_EXAMPLES], strict=True)
         return TokenGroup(names, len(members), ids, tuple(shown(t) for t in texts))
@@ -322,7 +325,7 @@ class Explainer:
             False,
             self._why(reader, text + data, len(text) + n),
             fails_at=n,
-            expected=self._sorted(MatcherView(reader).continuations()),
+            expected=self._sorted(MatcherView(reader).continuations(), reader),
             places=self._readings(reader),
         )
 
@@ -337,7 +340,7 @@ class Explainer:
             name,
             False,
             (reason, *self._dropped(text, ends=True)),
-            expected=self._sorted(MatcherView(matcher).continuations()),
+            expected=self._sorted(MatcherView(matcher).continuations(), matcher),
             places=self._readings(matcher),
         )
 

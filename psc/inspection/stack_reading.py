@@ -12,8 +12,8 @@ from dataclasses import dataclass
 
 from psc._core import GrammarMatcher, MatcherView
 from psc.ids import LrState
-from psc.inspection.checking import display_names
 from psc.inspection.configurations import configurations
+from psc.inspection.expected import Names
 from psc.inspection.lr_items import LrItems
 from psc.runtime.compiled import LoadedGrammar
 
@@ -57,7 +57,7 @@ class StackReader:
     """
 
     def __init__(self, compiled: LoadedGrammar) -> None:
-        self._names = display_names(compiled.metadata)
+        self._names = Names(compiled.metadata).of
         self._nonterminals = [str(name) for name in compiled.metadata["grammar"]["nonterminals"]]
         self._items = LrItems(compiled._machine.lr)
 

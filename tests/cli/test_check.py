@@ -14,12 +14,13 @@ from psc.cli.check import checker_for
 from psc.cli.grammars import open_compiled
 from psc.compiler.pipeline.build import describe
 from psc.inspection import checking
-from psc.inspection.checking import Checker, display_names, line_and_column
+from psc.inspection.checking import Checker, line_and_column
+from psc.inspection.expected import Names
 
 Run = Callable[..., Result]
 
 STOPS = [
-    ("a = = 1;", 4, 1, 5, "'='", ['"("', '"none"', "NAME", "NUMBER"]),
+    ("a = = 1;", 4, 1, 5, "'='", ["NAME", "NUMBER", '"none"', '"("']),
     ("a = b", 5, 1, 6, "end of file", ['";"']),
     ("a = 1;\nb c;", 9, 2, 3, "'c'", ['"="']),
     ("a = 1;\n\nbé = é é;", 17, 3, 8, "'é'", ['";"']),  # columns count characters
@@ -29,7 +30,7 @@ STOPS = [
     ("a = (b\n", 7, 2, 1, "end of file", ['")"']),
     ("a = bB;", 5, 1, 6, "'B' in 'bB'", ['";"']),
     ("a = è;", 5, 1, 5, "'è'", ["NAME"]),  # the second byte is wrong; the column is the character's
-    (b"a = \xff;", 4, 1, 5, None, ['"("', '"none"', "NAME", "NUMBER"]),
+    (b"a = \xff;", 4, 1, 5, None, ["NAME", "NUMBER", '"none"', '"("']),
 ]
 
 
@@ -85,7 +86,7 @@ def test_passes(checker: Checker, text: str) -> None:
 )
 def test_strings_are_called_by_their_text(grammar: Grammar, names: set[str]) -> None:
     metadata = describe(grammar.to_cfg(), byte_tokenizer())
-    assert set(display_names(metadata)) == names | {"end of file"}
+    assert set(Names(metadata).of) == names | {"end of file"}
 
 
 @pytest.mark.parametrize(
@@ -163,7 +164,7 @@ def test_standard_input_and_json(run: Run, assignments: Path) -> None:
         "line": 1,
         "column": 5,
         "found": "';'",
-        "expected": ['"("', '"none"', "NAME", "NUMBER"],
+        "expected": ["NAME", "NUMBER", '"none"', '"("'],
     }
 
 
@@ -187,7 +188,7 @@ def test_without_the_tokenizer(run: Run, tokenizer: Path, tmp_path: Path) -> Non
     assert "read byte by byte" in result.stderr
     report = json.loads(result.stdout)
     assert "read byte by byte" in report["notes"][0]
-    assert report["files"][0]["stop"]["expected"] == ['","', '"]"', "ws"]
+    assert report["files"][0]["stop"]["expected"] == ["ws", '","', '"]"']
     assert run("check", tmp_path / "json.psc", tmp_path / "bad", "-t", tokenizer, "--json").stderr == ""
 
 

@@ -32,7 +32,7 @@ def test_a_text(run: Run, grammar: tuple[object, ...]) -> None:
         "end     the text cannot end here; it can after ');'",
     ):
         assert line in lines
-    assert any(line.startswith('lexeme  unfinished: "none" or NAME; it may end here (lexer state ') for line in lines)
+    assert any(line.startswith('lexeme  unfinished: NAME or "none"; it may end here (lexer state ') for line in lines)
     assert any(line.startswith("stack   ") and line.endswith('NAME "=" "("') for line in lines)
     assert any(line.startswith("tokens  ") and line.endswith(" are allowed") for line in lines)
 
@@ -41,14 +41,15 @@ def test_tokens(run: Run, grammar: tuple[object, ...], tokenizer: Path) -> None:
     allowed, refused = token_id(tokenizer, "();"), token_id(tokenizer, "=")
     result = run("explain", *grammar, "--text", "a = (b", "--token", token_id(tokenizer, ")"))
     assert result.exit_code == 0
-    assert result.stdout.endswith(f"token {token_id(tokenizer, ')')} ')': allowed\n")
+    assert result.stdout.startswith(f"token {token_id(tokenizer, ')')} ')': allowed\n\ntext    a = (b")
+    assert run("explain", *grammar, "--text", "a = (b", "--token-text", ")").stdout == result.stdout
     result = run("explain", *grammar, "--text", "a = ", "--token", allowed, "--token", refused)
     assert result.exit_code == 1
-    _, first, second = result.stdout.split("\n\n")
+    first, second, _ = result.stdout.split("\n\n")
     lines = first.splitlines()
     assert lines[0] == f"token {allowed} '();': not allowed from its byte 1 on (counted from 0)"
     assert lines[1] == "  because no terminal that the parser can take here begins with ')'"
-    assert lines[2] == 'next    "(", "none", NAME, NUMBER (before that byte)'
+    assert lines[2] == 'next    NAME, NUMBER, "none", "(" (before that byte)'
     assert 'rules   value : "(" · value ")"' in lines
     assert second.splitlines()[0] == f"token {refused} '=': not allowed"
 
@@ -70,11 +71,11 @@ def test_json(run: Run, grammar: tuple[object, ...]) -> None:
     report = json.loads(result.stdout)
     assert (report["lexer"], report["bytes"], report["stop"], report["may_end"]) == ("contextual", 5, None, False)
     (place,) = report["places"]
-    assert place["can_become"] == ['"none"', "NAME"]
+    assert place["can_become"] == ["NAME", '"none"']
     assert place["rules"][0] == 'assignment : NAME "=" · value ";"'
     assert report["expected"] == ['";"']
     assert report["shortest_end"] == "';'"
-    assert {tuple(group["terminals"]) for group in report["groups"]} >= {('";"',), ('"none"', "NAME"), ()}
+    assert {tuple(group["terminals"]) for group in report["groups"]} >= {('";"',), ("NAME", '"none"'), ()}
     (verdict,) = report["tokens"]
     assert (verdict["token"], verdict["text"], verdict["allowed"], verdict["fails_at"]) == (61, "'='", False, 0)
 
@@ -127,3 +128,15 @@ def test_usage(run: Run, assignments: Path, tmp_path: Path) -> None:
     result = run("explain", assignments, "--text-file", tmp_path / "nothing")
     assert result.exit_code == 1
     assert result.stderr == f"psc: error: {tmp_path / 'nothing'}: cannot read the file: No such file or directory\n"
+
+
+def test_tokens_by_their_text(run: Run, grammar: tuple[object, ...], tokenizer: Path) -> None:
+    ids = [token_id(tokenizer, text) for text in ("();", "=")]
+    by_id = run("explain", *grammar, "--text", "a = ", "--token", ids[0], "--token", ids[1])
+    by_text = run("explain", *grammar, "--text", "a = ", "--token-text", "();", "--token-text", "=")
+    assert by_id.exit_code == by_text.exit_code == 1 and by_id.stdout == by_text.stdout
+    stop = run("explain", *grammar, "--text", "a = 1;", "--token-text", "<|endoftext|>")
+    assert stop.exit_code == 0 and "<|endoftext|>: allowed" in stop.stdout
+    absent = run("explain", *grammar, "--token-text", "();nothing")
+    assert absent.exit_code == 1
+    assert "no token of the vocabulary is '();nothing'; the longest that it begins with is '();'" in absent.stderr
