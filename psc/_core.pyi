@@ -1125,6 +1125,31 @@ class SchemaGrammar:
     def doubts(self) -> list[str]:
         """What is probably not what was meant, each with its place."""
 
+class NoValue:
+    """A part of a JSON schema that no value can have."""
+
+    @property
+    def pointer(self) -> str:
+        """Where it is."""
+
+    @property
+    def keywords(self) -> list[str]:
+        """Its keywords that leave nothing together; none for the schema false."""
+
+    @property
+    def parts(self) -> list[str]:
+        """
+        Pointers of schemas in these keywords that have a share in it, if there are several.
+        """
+
+    @property
+    def name(self) -> str:
+        """The required member that has a share in it, or empty."""
+
+    @property
+    def endless(self) -> bool:
+        """Whether each value needs another one inside."""
+
 class ParameterStyle:
     """How a model writes the members of an object that is no JSON."""
 
@@ -1151,4 +1176,9 @@ def in_order_of_tags(text: str) -> str | None:
 def schema_grammar(schema: str, strict: bool, assert_format: bool, lenient: bool, any_order: bool, any_whitespace: bool, max_whitespace: int | None, max_digits: int | None, plain_integers: bool, indent: int | None, item_separator: str, key_separator: str, resolver: Callable[[str], str | None] | None, excludes: Sequence[str] = [], parameters: ParameterStyle | None = None) -> SchemaGrammar:
     """
     The rules of a schema's text; see native/schema/json_schema.hpp. None is no limit of white space or digits, and no indentation.
+    """
+
+def part_without_value(schema: str, strict: bool, assert_format: bool, only_objects: bool, resolver: Callable[[str], str | None] | None) -> NoValue | None:
+    """
+    The smallest part of a schema that no value can have, see native/schema/no_value.hpp; None where there is none.
     """

@@ -10,12 +10,15 @@ Cost: 2 us a node to write the words, then for JSON a tenth of a millisecond.
 from __future__ import annotations
 
 import difflib
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 
 from psc.compiler.cfg.grammar import Cfg, Terminal
-from psc.compiler.cfg.normal_form import dead_error, dead_rule, productions_from
+from psc.compiler.cfg.normal_form import dead_error, productions_from
 from psc.compiler.expressions.expression import Literal, RuleSet
+from psc.compiler.expressions.joined_rules import joined_rules
+from psc.compiler.expressions.joined_rules import rule_set as part_rules
 from psc.compiler.expressions.words import native_rules, read_expression
 from psc.compiler.terminals.python_pattern import python_pattern
 from psc.errors import GrammarError, ResourceLimitError
@@ -79,9 +82,9 @@ class LoweredRules:
         if self.native.undefined:
             raise GrammarError(_undefined(rule_set, self.native.undefined))
         if self.native.way:
-            if rule_set.if_empty is not None:
-                at = dead_rule(self.native.way, self.native.circle)
-                raise GrammarError(f"{rule_set.source_name}: {rule_set.if_empty}{at!r}")
+            if_empty = _if_empty(rule_set, self.native.way)
+            if if_empty is not None:
+                raise if_empty()
             raise dead_error(self.native.way, self.native.circle, rule_set.source_name, rule_set.lines, rule_set.source)
 
     @property
@@ -136,6 +139,16 @@ class LoweredRules:
             )
             used.append(terminal)
         return tuple(used)
+
+
+def _if_empty(rule_set: RuleSet, way: list[str]) -> Callable[[], GrammarError] | None:
+    """What makes the error about rules that match no text: of the innermost part on the way to the rule that has none."""
+    whole = joined_rules(rule_set)
+    if whole is not None:
+        for name, part in whole.parts.items():
+            if any(rule.startswith(f"{name}.") for rule in way):
+                return part_rules(part).if_empty
+    return rule_set.if_empty
 
 
 def _undefined(rule_set: RuleSet, name: str) -> str:

@@ -6,8 +6,12 @@ Lark's terminals are expressions where they have no lookaround and no lazy quant
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from psc.errors import GrammarError
 
 MAX_CODE_POINT = 0x10FFFF
 
@@ -130,8 +134,8 @@ class RuleSet:
     """Of the rules that have one."""
     imports: tuple[tuple[str, str], ...] = ()
     """Files of bundled grammars that the text names, each with the sha256 of its text."""
-    if_empty: str | None = None
-    """What to say of rules that match no text, where the rules are not what the user wrote; then comes the rule that cannot."""
+    if_empty: Callable[[], GrammarError] | None = field(default=None, compare=False)
+    """Makes the error about rules that match no text, where the rules are not what the user wrote. Can be pickled."""
 
 
 EMPTY = Literal("")

@@ -51,7 +51,8 @@ def call(number: int) -> Chars:
 def rules_with_end(body: RuleSet) -> RuleSet:
     """Rules whose texts have the end of a part at their end."""
     root = Sequence((Reference(_TEXT_NAME), END))
-    return joined({"root": root}, {_TEXT_NAME: body}, "root", source="", source_name=body.source_name)
+    whole = joined({"root": root}, {_TEXT_NAME: body}, "root", source="", source_name=body.source_name)
+    return replace(whole, if_empty=body.if_empty)
 
 
 def cfg_with_end(cfg: Cfg) -> Cfg:

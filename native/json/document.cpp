@@ -339,13 +339,27 @@ JsonNode JsonDocument::read(std::string_view text) {
 }
 
 std::string JsonDocument::written(JsonNode value) const {
+    return changed(value, [](JsonNode) { return Change::none; });
+}
+
+std::string JsonDocument::written(JsonNode value, const std::function<Change(JsonNode)>& change) const {
+    return changed(value, change);
+}
+
+template <class ChangeOf>
+std::string JsonDocument::changed(JsonNode value, const ChangeOf& change) const {
     struct Open {
         JsonNode node;
         std::size_t next;
+        bool fresh = true;
     };
     std::string out;
     std::vector<Open> open;
     const auto begin = [&](JsonNode node) {
+        if (change(node) == Change::always) {
+            out += "true";
+            return;
+        }
         switch (kind(node)) {
             case Kind::null:
                 out += "null";
@@ -375,14 +389,14 @@ std::string JsonDocument::written(JsonNode value) const {
             open.pop_back();
             continue;
         }
-        if (i > 0) out.push_back(',');
+        const JsonNode inner = is_object ? members(node)[i].value : items(node)[i];
+        if (change(inner) == Change::left_out) continue;
+        if (!std::exchange(open.back().fresh, false)) out.push_back(',');
         if (is_object) {
             append_quoted(out, texts_[members(node)[i].name]);
             out.push_back(':');
-            begin(members(node)[i].value);
-        } else {
-            begin(items(node)[i]);
         }
+        begin(inner);
     }
     return out;
 }

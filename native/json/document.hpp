@@ -11,6 +11,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <span>
 #include <stdexcept>
@@ -72,6 +73,9 @@ public:
     JsonNode read(std::string_view text);
     // The value as text: no white space, strings with the escapes that they need, numbers as they were written.
     std::string written(JsonNode value) const;
+    // The same with changes: members and items that are left out, and values that are written as `true`.
+    enum class Change : std::uint8_t { none, left_out, always };
+    std::string written(JsonNode value, const std::function<Change(JsonNode)>& change) const;
     JsonNode size() const { return static_cast<JsonNode>(values_.size()); }
     Kind kind(JsonNode node) const { return at(node).kind; }
     bool is(JsonNode node, Kind kind) const { return node != kNone && at(node).kind == kind; }
@@ -99,6 +103,8 @@ private:
     };
     class Reader;
 
+    template <class ChangeOf>
+    std::string changed(JsonNode value, const ChangeOf& change) const;
     const Value& at(JsonNode node) const { return values_[static_cast<std::size_t>(node)]; }
 
     TextTable& texts_;

@@ -9,6 +9,7 @@
 #include "python/interpreter_lock.hpp"
 #include "rules/lowering.hpp"
 #include "schema/json_schema.hpp"
+#include "schema/no_value.hpp"
 #include "schema/order_of_tags.hpp"
 
 namespace psc {
@@ -38,6 +39,18 @@ ParameterStyle::OtherKeys other_keys_named(const std::string& name) {
     if (name == "any") return ParameterStyle::OtherKeys::any;
     if (name == "none") return ParameterStyle::OtherKeys::none;
     throw nb::value_error("other_keys is 'identifiers', 'any' or 'none'");
+}
+
+using PythonResolver = nb::typed<nb::callable, std::optional<std::string>(nb::str)>;
+
+// As the reader calls it, without the interpreter's lock. The argument outlives it.
+SchemaResources::Resolver asking(const std::optional<PythonResolver>& resolver) {
+    if (!resolver) return {};
+    return [&resolver](const std::string& uri) {
+        const WithInterpreterLock acquire;
+        const nb::str name(uri.data(), uri.size());
+        return nb::cast<std::optional<std::string>>(call_python(*resolver, name));
+    };
 }
 
 // A number without a fraction is an integer, however it is spelled.
@@ -129,6 +142,12 @@ void bind_json_schema(nb::module_& m) {
         .def_ro("rules", &SchemaGrammar::rules, "Their root is the rule of the whole value.")
         .def_ro("warnings", &SchemaGrammar::warnings, "What is not enforced, each with its place.")
         .def_ro("doubts", &SchemaGrammar::doubts, "What is probably not what was meant, each with its place.");
+    nb::class_<NoValue>(m, "NoValue", "A part of a JSON schema that no value can have.")
+        .def_ro("pointer", &NoValue::pointer, "Where it is.")
+        .def_ro("keywords", &NoValue::keywords, "Its keywords that leave nothing together; none for the schema false.")
+        .def_ro("parts", &NoValue::parts, "Pointers of schemas in these keywords that have a share in it, if there are several.")
+        .def_ro("name", &NoValue::name, "The required member that has a share in it, or empty.")
+        .def_ro("endless", &NoValue::endless, "Whether each value needs another one inside.");
     nb::class_<ParameterStyle>(m, "ParameterStyle", "How a model writes the members of an object that is no JSON.")
         .def(
             "__init__",
@@ -205,16 +224,9 @@ void bind_json_schema(nb::module_& m) {
         "schema_grammar",
         [](std::string schema, bool strict, bool assert_format, bool lenient, bool any_order, bool any_whitespace,
            std::optional<std::int64_t> max_whitespace, std::optional<Word> max_digits, bool plain_integers,
-           std::optional<Word> indent, nb::str item_separator, nb::str key_separator,
-           std::optional<nb::typed<nb::callable, std::optional<std::string>(nb::str)>> resolver, std::vector<nb::str> excludes,
-           std::optional<ParameterStyle> parameters) {
-            SchemaResources::Resolver ask;
-            if (resolver)
-                ask = [&](const std::string& uri) {
-                    const WithInterpreterLock acquire;
-                    const nb::str name(uri.data(), uri.size());
-                    return nb::cast<std::optional<std::string>>(call_python(*resolver, name));
-                };
+           std::optional<Word> indent, nb::str item_separator, nb::str key_separator, std::optional<PythonResolver> resolver,
+           std::vector<nb::str> excludes, std::optional<ParameterStyle> parameters) {
+            SchemaResources::Resolver ask = asking(resolver);
             SchemaLayout layout{any_order,
                                 any_whitespace,
                                 max_whitespace.value_or(-1),
@@ -233,6 +245,15 @@ void bind_json_schema(nb::module_& m) {
         "excludes"_a = nb::list(), "parameters"_a.none() = nb::none(),
         "The rules of a schema's text; see native/schema/json_schema.hpp. None is no limit of white space or digits, and no "
         "indentation.");
+    m.def(
+        "part_without_value",
+        [](std::string schema, bool strict, bool assert_format, bool only_objects, std::optional<PythonResolver> resolver) {
+            const SchemaResources::Resolver ask = asking(resolver);
+            const WithoutInterpreterLock release;
+            return part_without_value(schema, {strict, assert_format, true}, only_objects, ask);
+        },
+        "schema"_a, "strict"_a, "assert_format"_a, "only_objects"_a, "resolver"_a.none(),
+        "The smallest part of a schema that no value can have, see native/schema/no_value.hpp; None where there is none.");
 }
 
 }  // namespace psc

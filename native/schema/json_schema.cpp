@@ -40,6 +40,13 @@ struct FrontEndParts {
         return out;
     }
 
+    RulePrograms of_part(std::string_view schema, std::string_view pointer, bool only_objects) {
+        const JsonNode root = resources.add(schema, "", Draft::draft2020);
+        pointer.remove_prefix(1);
+        const Predicate part = reader.root(resources.by_pointer(root, pointer, std::string(pointer), root, ""));
+        return rules.write(only_objects ? graph.both(part, graph.types(json_types::object)) : part);
+    }
+
     TextTable texts;
     JsonDocument document;
     SchemaResources resources;
@@ -56,6 +63,13 @@ SchemaGrammar schema_grammar(std::string_view schema, SchemaOptions options, Sch
                              SchemaResources::Resolver resolver) {
     options.marks_matched = !layout.excludes.empty();
     return FrontEndParts(options, std::move(layout), std::move(resolver)).grammar_of(schema);
+}
+
+RulePrograms rules_of_part(std::string_view schema, std::string_view pointer, SchemaOptions options, bool only_objects,
+                           SchemaResources::Resolver resolver) {
+    SchemaLayout layout;
+    layout.any_whitespace = false;
+    return FrontEndParts(options, std::move(layout), std::move(resolver)).of_part(schema, pointer, only_objects);
 }
 
 }  // namespace psc

@@ -6,6 +6,7 @@
 //   schema/reader.hpp       keywords to predicates on values
 //   schema/predicates.hpp   the algebra of these
 //   schema/values.hpp       the values that satisfy a predicate: languages of scalars, cases of objects and arrays
+//   schema/no_value.hpp     where a schema without values has none
 //   schema/rules.hpp        rules for the spellings of these values
 //   text/automaton.hpp      languages of strings and numbers
 //
@@ -27,5 +28,9 @@ struct SchemaGrammar {
 // freed it, which nothing joined before the process ended.)
 SchemaGrammar schema_grammar(std::string_view schema, SchemaOptions options, SchemaLayout layout,
                              SchemaResources::Resolver resolver);
+
+// The rules of a part of a schema, by its pointer, as JSON in one line; of objects only, if that is said. Throws the same.
+RulePrograms rules_of_part(std::string_view schema, std::string_view pointer, SchemaOptions options, bool only_objects,
+                           SchemaResources::Resolver resolver);
 
 }  // namespace psc

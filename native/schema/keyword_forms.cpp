@@ -108,23 +108,6 @@ bool is_of(Draft draft, Keyword keyword) {
     }
 }
 
-// Keywords of every draft that say where a schema is, not what is valid.
-bool names_only(Keyword keyword) {
-    switch (keyword) {
-        case Keyword::anchor:
-        case Keyword::definitions:
-        case Keyword::defs:
-        case Keyword::draft:
-        case Keyword::dynamic_anchor:
-        case Keyword::id:
-        case Keyword::id_draft4:
-        case Keyword::recursive_anchor:
-            return true;
-        default:
-            return false;
-    }
-}
-
 bool is_annotation(std::string_view name) {
     static constexpr std::array kAnnotations{std::string_view{"title"},
                                              std::string_view{"description"},
@@ -276,7 +259,7 @@ void SchemaReader::doubt_unknown(const Context& context) {
     for (const auto& [name, value] : document_.members(context.node)) {
         const Keyword keyword = keyword_of(name);
         if (is_of(context.draft, keyword)) {
-            says_something |= !names_only(keyword);
+            says_something |= !says_where(keyword);
             if (keyword == Keyword::id_draft4 && !document_.is(value, JsonKind::string)) unknown.push_back(text_of(keyword));
             continue;
         }

@@ -131,4 +131,21 @@ constexpr Keyword keyword_of(Word text) {
 }
 constexpr std::string_view text_of(Keyword keyword) { return kKeywordTexts[static_cast<std::size_t>(keyword)]; }
 
+// Whether it says where a schema is, and nothing of what is valid.
+constexpr bool says_where(Keyword keyword) {
+    switch (keyword) {
+        case Keyword::anchor:
+        case Keyword::definitions:
+        case Keyword::defs:
+        case Keyword::draft:
+        case Keyword::dynamic_anchor:
+        case Keyword::id:
+        case Keyword::id_draft4:
+        case Keyword::recursive_anchor:
+            return true;
+        default:
+            return false;
+    }
+}
+
 }  // namespace psc

@@ -50,6 +50,9 @@ public:
     Draft draft(JsonNode schema) const { return resources_[resource_of(schema)].draft; }
     // The schema that a reference refers to. Throws SchemaError with `keyword`.
     JsonNode resolve(JsonNode schema, std::string_view reference, const std::string& keyword);
+    // What an RFC 6901 pointer in `from` points to; the other arguments are for the error: whose reference it is.
+    JsonNode by_pointer(JsonNode from, std::string_view pointer, const std::string& reference, JsonNode schema,
+                        const std::string& keyword);
     // The schema with `$dynamicAnchor: name` in the resource of a schema, or kNone.
     JsonNode dynamic_anchor(JsonNode schema, std::string_view name) const;
     // Whether a reference to this schema was one to a dynamic anchor.
@@ -74,8 +77,6 @@ private:
 
     void find_identifiers(JsonNode schema, std::size_t resource);
     std::optional<std::size_t> find_resource(const std::string& uri);
-    JsonNode by_pointer(JsonNode from, std::string_view pointer, const std::string& reference, JsonNode schema,
-                        const std::string& keyword);
 
     JsonDocument& document_;
     Resolver resolver_;

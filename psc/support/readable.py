@@ -62,3 +62,9 @@ def shortened(text: str, most: int = MAX_REPEATED) -> str:
 
 def _digits(value: float) -> str:
     return f"{value:.2f}" if value < 9.995 else f"{value:.1f}" if value < 99.95 else f"{value:,.0f}"
+
+
+def shortened_pointer(pointer: str, most: int = MAX_REPEATED) -> str:
+    """The same of a pointer or a name, without its middle: its end says most."""
+    half = most // 2
+    return pointer if len(pointer) <= most else f"{pointer[:half]}…{pointer[-half:]}"

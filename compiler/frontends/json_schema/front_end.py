@@ -7,10 +7,12 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Sequence
+from functools import partial
 
 from psc import _core
 from psc.compiler.expressions.expression import RuleSet
 from psc.compiler.expressions.words import NativeRules
+from psc.compiler.frontends.json_schema.no_value import no_value_error
 from psc.compiler.frontends.json_schema.settings import SchemaSettings
 from psc.errors import GrammarError
 from psc.support.warning import warn
@@ -27,7 +29,13 @@ def rules_of(
     parameters: _core.ParameterStyle | None = None,
 ) -> RuleSet:
     """The rules of a schema, for a grammar or a part of one. Arguments and errors are those of :func:`schema_grammar`."""
-    grammar = schema_grammar(text, settings, settings.resources.get, origin, excludes=excludes, parameters=parameters)
+    if_empty = partial(no_value_error, text, settings, origin, parameters is not None)
+    try:
+        grammar = schema_grammar(text, settings, settings.resources.get, origin, excludes=excludes, parameters=parameters)
+    except GrammarError as e:
+        if parameters is not None and "no object is valid" in str(e):
+            raise if_empty() from None
+        raise
     for warning in grammar.warnings:
         _log.warning("%s: %s", origin, warning)
     for doubt in grammar.doubts:
@@ -40,7 +48,7 @@ def rules_of(
         {},
         language="json_schema",
         settings=settings.text,
-        if_empty="no value is valid: each would need a value at ",
+        if_empty=if_empty,
     )
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final, NoReturn
 
-from psc.errors import InvalidStructuralTagError
+from psc.errors import GrammarError, InvalidStructuralTagError
 
 _MAX_PATH: Final = 300
 
@@ -100,3 +100,8 @@ def shown(value: object) -> str:
         return "an object" if isinstance(value, dict) else "a list"
     text = repr(value)
     return text if len(text) <= 60 else f"{text[:60]}…"
+
+
+def behind(begin: str, error: GrammarError) -> GrammarError:
+    """The error about a schema, with the begin of the tag that it is in: for a tool's call that has the tool's name."""
+    return error.reworded(f"{error} (behind {shown(begin)})") if begin else error

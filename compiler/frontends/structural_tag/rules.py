@@ -34,7 +34,7 @@ from psc.compiler.frontends.structural_tag import formats
 from psc.compiler.frontends.structural_tag.formats import Format, TagFormat, TokenFormat
 from psc.compiler.frontends.structural_tag.parameter_styles import parameter_rules
 from psc.compiler.frontends.structural_tag.reader import SchemaInDocument, TagInDocument
-from psc.compiler.frontends.structural_tag.refusals import refuse, shortened, shown
+from psc.compiler.frontends.structural_tag.refusals import behind, refuse, shortened, shown
 from psc.compiler.frontends.structural_tag.tokens import DocumentTokens
 from psc.compiler.grammars import is_bundled
 from psc.errors import GrammarError
@@ -69,6 +69,8 @@ class _Surroundings:
     """Tokens that end it, which are none of those that are free."""
     tail: _Tail | None = None
     """The ends that the format is written with."""
+    begin: str = ""
+    """The text that the tag begins with, for messages: the name of a tool is in it."""
 
     def inside(self) -> _Surroundings:
         """The same, where something follows in the tag."""
@@ -130,7 +132,7 @@ class _Writer:
             case formats.ConstStringFormat():
                 return around.closed(self._tokens.marker(form.value).expression())
             case SchemaInDocument():
-                return around.closed(self._schema(form, path))
+                return around.closed(self._schema(form, path, around.begin))
             case formats.GrammarFormat():
                 return around.closed(self._text_of("ebnf", form.grammar, path))
             case formats.RegexFormat():
@@ -199,16 +201,21 @@ class _Writer:
             self._parts[key] = name
         return Reference(self._parts[key])
 
-    def _schema(self, form: SchemaInDocument, path: str) -> Expression:
+    def _schema(self, form: SchemaInDocument, path: str, begin: str) -> Expression:
         origin = f"{self._origin}: {path}.json_schema"
         schema, style, excludes = form.json_schema.text, form.style, _distinct(form.excludes)
         settings = _settings(form, self._settings, path)
         special = self._tokens.of_style(style)
 
         def read() -> RuleSet:
-            if style == "json":
-                return json_rules(schema, settings, origin, excludes=excludes)
-            return parameter_rules(schema, style, settings, origin, excludes=excludes, special=special)
+            try:
+                if style == "json":
+                    rules = json_rules(schema, settings, origin, excludes=excludes)
+                else:
+                    rules = parameter_rules(schema, style, settings, origin, excludes=excludes, special=special)
+            except GrammarError as e:
+                raise behind(begin, e) from None
+            return rules if rules.if_empty is None else replace(rules, if_empty=partial(_behind, begin, rules.if_empty))
 
         return self._unread(
             f"{path}.json_schema", UnreadPart((style, schema, settings.text, excludes, tuple(special.items())), read)
@@ -263,7 +270,8 @@ class _Writer:
             )
         texts = tuple([end.text for end in ends if end.text])
         end_tokens = tuple([token for end in ends if not end.text for _, token, _ in end.tokens])
-        around = _Surroundings(texts, end_tokens, _Tail(ends, "" in given) if ends else None)
+        begin = tag.begin if isinstance(tag.begin, str) else ""
+        around = _Surroundings(texts, end_tokens, _Tail(ends, "" in given) if ends else None, begin)
         return self._reference(tag.content, f"{path}.content", around)
 
     def _tags(self, tags: Iterable[TagFormat], path: str) -> list[tuple[Marker, TagFormat, str]]:
@@ -430,6 +438,10 @@ class _Writer:
 def bundled_part(name: str) -> Part:
     """A bundled grammar as a part."""
     return find_grammar(name).request().parse().part
+
+
+def _behind(begin: str, made: Callable[[], GrammarError]) -> GrammarError:
+    return behind(begin, made())
 
 
 def _distinct(texts: Iterable[str]) -> tuple[str, ...]:
